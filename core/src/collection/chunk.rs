@@ -1,0 +1,142 @@
+//! [`Chunk`]: the ids of one stretch of a set, as a bit array or, while shorter, as a sorted list.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::view::Stop;
+
+const DAMAGED: Stop = Stop::Corrupt("a chunk of a set has an unknown form");
+
+/// Ids relative to the chunk's first one, as bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Chunk {
+    words: Vec<u64>,
+}
+
+impl Chunk {
+    /// No id of a stretch of `size` ids.
+    pub fn empty(size: u32) -> Self {
+        Self { words: vec![0; size as usize / 64] }
+    }
+
+    /// Reads the stored form: a bit array has its full length, anything shorter is a list of u16 (LE).
+    pub fn from_bytes(bytes: &[u8], size: u32) -> Result<Self, Stop> {
+        let mut chunk = Self::empty(size);
+        if bytes.len() == chunk.words.len() * 8 {
+            let (words, _) = bytes.as_chunks::<8>();
+            chunk.words = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+            return Ok(chunk);
+        }
+        let (offsets, []) = bytes.as_chunks::<2>() else { return Err(DAMAGED) };
+        let mut least = 0;
+        for offset in offsets {
+            let offset = u32::from(u16::from_le_bytes(*offset));
+            if offset < least || offset >= size {
+                return Err(DAMAGED);
+            }
+            chunk.set(offset, true);
+            least = offset + 1;
+        }
+        Ok(chunk)
+    }
+
+    /// The shorter of the two stored forms.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        if self.count() as usize * 2 >= self.words.len() * 8 {
+            return self.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        }
+        let mut bytes = Vec::with_capacity(self.count() as usize * 2);
+        self.each(|offset| bytes.extend_from_slice(&u16::try_from(offset).expect("a chunk covers less than 2^16 ids").to_le_bytes()));
+        bytes
+    }
+
+    /// Adds or removes an id; tells whether that changed anything.
+    pub fn set(&mut self, offset: u32, present: bool) -> bool {
+        let (word, bit) = (&mut self.words[offset as usize / 64], 1 << (offset % 64));
+        let changed = (*word & bit != 0) != present;
+        *word = if present { *word | bit } else { *word & !bit };
+        changed
+    }
+
+    /// Whether the id is there.
+    pub fn has(&self, offset: u32) -> bool {
+        self.words[offset as usize / 64] & (1 << (offset % 64)) != 0
+    }
+
+    /// How many ids.
+    pub fn count(&self) -> u32 {
+        self.words.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Keeps what is in both.
+    pub fn and(&mut self, other: &Self) {
+        self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= b);
+    }
+
+    /// Removes what is in `other`.
+    pub fn and_not(&mut self, other: &Self) {
+        self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= !b);
+    }
+
+    /// Keeps the ids from `from` (included) to `to` (excluded).
+    pub fn keep(&mut self, from: u32, to: u32) {
+        for (at, word) in (0_u32..).zip(&mut self.words) {
+            let first = at * 64;
+            let low = from.saturating_sub(first).min(64);
+            let high = to.saturating_sub(first).min(64);
+            let below = |n: u32| 1_u64.checked_shl(n).map_or(u64::MAX, |bit| bit - 1);
+            *word &= below(high) & !below(low);
+        }
+    }
+
+    /// Every id, ascending.
+    pub fn each(&self, mut visit: impl FnMut(u32)) {
+        for (at, word) in (0_u32..).zip(&self.words) {
+            let mut rest = *word;
+            while rest != 0 {
+                visit(at * 64 + rest.trailing_zeros());
+                rest &= rest - 1;
+            }
+        }
+    }
+
+    /// The ids, ascending.
+    pub fn offsets(&self) -> Vec<u32> {
+        let mut offsets = Vec::with_capacity(self.count() as usize);
+        self.each(|offset| offsets.push(offset));
+        offsets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shorter_form_is_stored() {
+        let mut chunk = Chunk::empty(8_192);
+        for n in 0..511 {
+            chunk.set(n * 3, true);
+        }
+        assert_eq!(chunk.to_bytes().len(), 1_022);
+        assert_eq!(Chunk::from_bytes(&chunk.to_bytes(), 8_192), Ok(chunk.clone()));
+        chunk.set(8_191, true);
+        assert_eq!(chunk.to_bytes().len(), 1_024);
+        assert_eq!(Chunk::from_bytes(&chunk.to_bytes(), 8_192), Ok(chunk));
+    }
+
+    #[test]
+    fn damaged_lists_are_refused() {
+        for bytes in [&[0][..], &[1, 0, 1, 0], &[2, 0, 1, 0], &[0, 32]] {
+            assert!(Chunk::from_bytes(bytes, 8_192).is_err(), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_range_cuts_inside_words() {
+        let mut chunk = Chunk::empty(128);
+        (0..128).for_each(|n| { chunk.set(n, true); });
+        chunk.keep(63, 65);
+        assert_eq!(chunk.offsets(), [63, 64]);
+    }
+}

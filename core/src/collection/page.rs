@@ -1,0 +1,232 @@
+//! Reading sets: a page by rank, with the exact total.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::chunk::Chunk;
+use super::head::Head;
+use super::{CHUNK, Facet, Layout};
+use crate::key::{self, Kind};
+use crate::store::Scope;
+use crate::view::{Order, Stop};
+
+/// Which ids a list shows.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// Sets that must all hold an id; none: the whole kind.
+    pub facets: Vec<Facet>,
+    /// Ids from (included) to (excluded).
+    pub range: Range<u32>,
+    /// Newest first or oldest first.
+    pub order: Order,
+    /// How many ids come before the page.
+    pub offset: u64,
+    /// How many ids the page holds at most.
+    pub limit: usize,
+}
+
+impl Query {
+    /// Every id of a kind that has all these facets.
+    pub fn of(facets: Vec<Facet>, order: Order, offset: u64, limit: usize) -> Self {
+        Self { facets, range: 0..u32::MAX, order, offset, limit }
+    }
+}
+
+/// Some ids in list order, and how many there are in all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The ids of the page.
+    pub ids: Vec<u32>,
+    /// All that the query matches.
+    pub total: u64,
+}
+
+/// One page of a query.
+pub fn page(scope: Scope<'_>, kind: Kind, query: &Query) -> Result<Page, Stop> {
+    page_in(CHUNK, scope, kind, query)
+}
+
+/// How many ids a set holds.
+pub fn count(scope: Scope<'_>, kind: Kind, facet: &Facet) -> Result<u64, Stop> {
+    let head = scope.get(key::head(scope.space(), kind, facet))?;
+    Ok(Head::from_bytes(head.as_deref())?.total())
+}
+
+/// At most `limit` ids of one set, oldest first.
+pub fn ids(scope: Scope<'_>, kind: Kind, facet: &Facet, limit: usize) -> Result<Vec<u32>, Stop> {
+    let facets = if *facet == Facet::ALL { Vec::new() } else { [facet.clone()].into() };
+    Ok(page(scope, kind, &Query::of(facets, Order::Ascending, 0, limit))?.ids)
+}
+
+/// Every id of a query, a chunk at a time, in list order: for the one filter that is no set.
+pub struct Ids<'s> {
+    sets: Sets<'s>,
+    stretches: alloc::vec::IntoIter<u32>,
+    order: Order,
+}
+
+impl<'s> Ids<'s> {
+    /// Begins at the first id of the query; its offset and limit do not count.
+    pub fn of(scope: Scope<'s>, kind: Kind, query: &Query) -> Result<Self, Stop> {
+        let sets = Sets::load(CHUNK, scope, kind, query)?;
+        let mut stretches: Vec<u32> = sets.shared();
+        if query.order == Order::Descending {
+            stretches.reverse();
+        }
+        Ok(Self { sets, stretches: stretches.into_iter(), order: query.order })
+    }
+
+    /// The next ids, never none; `None` at the end.
+    pub fn next(&mut self) -> Result<Option<Vec<u32>>, Stop> {
+        for at in self.stretches.by_ref() {
+            let mut ids = self.sets.ids_in(&self.sets.intersection(at)?, at);
+            if self.order == Order::Descending {
+                ids.reverse();
+            }
+            if !ids.is_empty() {
+                return Ok(Some(ids));
+            }
+        }
+        Ok(None)
+    }
+}
+
+pub(super) fn page_in(layout: Layout, scope: Scope<'_>, kind: Kind, query: &Query) -> Result<Page, Stop> {
+    let sets = Sets::load(layout, scope, kind, query)?;
+    let mut stretches = sets.shared();
+    if query.order == Order::Descending {
+        stretches.reverse();
+    }
+    let chunks = sets.counted(&stretches)?;
+    let total = chunks.iter().map(|(_, count, _)| u64::from(*count)).sum();
+    let mut page = Page { ids: Vec::with_capacity(query.limit.min(100)), total };
+    let mut before = query.offset;
+    for (at, count, chunk) in chunks {
+        if page.ids.len() == query.limit {
+            break;
+        }
+        if before >= u64::from(count) {
+            before -= u64::from(count);
+            continue;
+        }
+        let chunk = match chunk {
+            Some(chunk) => chunk,
+            None => sets.intersection(at)?,
+        };
+        let mut ids = sets.ids_in(&chunk, at);
+        if query.order == Order::Descending {
+            ids.reverse();
+        }
+        let skip = usize::try_from(before).unwrap_or(usize::MAX);
+        page.ids.extend(ids.into_iter().skip(skip).take(query.limit - page.ids.len()));
+        before = 0;
+    }
+    Ok(page)
+}
+
+/// The sets of a query with their heads read.
+struct Sets<'s> {
+    layout: Layout,
+    scope: Scope<'s>,
+    kind: Kind,
+    range: Range<u32>,
+    sets: Vec<(Facet, Head)>,
+}
+
+impl<'s> Sets<'s> {
+    fn load(layout: Layout, scope: Scope<'s>, kind: Kind, query: &Query) -> Result<Self, Stop> {
+        let facets = if query.facets.is_empty() { [Facet::ALL].to_vec() } else { query.facets.clone() };
+        let keys: Vec<_> = facets.iter().map(|facet| key::head(scope.space(), kind, facet)).collect();
+        let heads = scope.get_many(&keys)?;
+        let sets = facets.into_iter().zip(heads).map(|(facet, bytes)| Ok((facet, Head::from_bytes(bytes.as_deref())?)));
+        Ok(Self { layout, scope, kind, range: query.range.clone(), sets: sets.collect::<Result<_, Stop>>()? })
+    }
+
+    /// The stretches in which every set has ids and the range reaches, ascending.
+    fn shared(&self) -> Vec<u32> {
+        let size = self.layout.chunk;
+        let mut shared: Option<Vec<u32>> = None;
+        for (_, head) in &self.sets {
+            let mut own: Vec<u32> = match head {
+                Head::Few(ids) => ids.iter().map(|id| id / size).collect(),
+                Head::Many(counts) => counts.iter().map(|(at, _)| *at).collect(),
+            };
+            own.dedup();
+            shared = Some(match shared {
+                None => own,
+                Some(before) => before.into_iter().filter(|at| own.binary_search(at).is_ok()).collect(),
+            });
+        }
+        let (from, to) = (self.range.start / size, self.range.end.div_ceil(size));
+        shared.unwrap_or_default().into_iter().filter(|at| (from..to).contains(at)).collect()
+    }
+
+    /// Each stretch with its number of ids, and its chunk where that had to be read for the number.
+    fn counted(&self, stretches: &[u32]) -> Result<Vec<(u32, u32, Option<Chunk>)>, Stop> {
+        if let [(_, Head::Many(counts))] = self.sets.as_slice() {
+            return stretches.iter().map(|at| {
+                if self.is_inside(*at) {
+                    let place = counts.binary_search_by_key(at, |(c, _)| *c).map_err(|_| Stop::Corrupt("a stretch without a count"))?;
+                    return Ok((*at, counts[place].1, None));
+                }
+                let chunk = self.intersection(*at)?;
+                Ok((*at, chunk.count(), Some(chunk)))
+            }).collect();
+        }
+        let loaded = self.load_all(stretches)?;
+        Ok(stretches.iter().zip(loaded).map(|(at, chunk)| (*at, chunk.count(), Some(chunk))).collect())
+    }
+
+    /// Whether the range covers the whole stretch.
+    fn is_inside(&self, at: u32) -> bool {
+        let first = at * self.layout.chunk;
+        self.range.start <= first && first.saturating_add(self.layout.chunk - 1) < self.range.end
+    }
+
+    /// What all sets have in common in one stretch, within the range.
+    fn intersection(&self, at: u32) -> Result<Chunk, Stop> {
+        Ok(self.load_all(&[at])?.remove(0))
+    }
+
+    /// [`Self::intersection`] of many stretches, with one read for all sets.
+    fn load_all(&self, stretches: &[u32]) -> Result<Vec<Chunk>, Stop> {
+        let many: Vec<&Facet> = self.sets.iter().filter(|(_, head)| matches!(head, Head::Many(_))).map(|(facet, _)| facet).collect();
+        let keys: Vec<_> = stretches.iter().flat_map(|at| many.iter().map(|facet| key::chunk(self.scope.space(), self.kind, facet, *at))).collect();
+        let mut rows = self.scope.get_many(&keys)?.into_iter();
+        stretches.iter().map(|at| {
+            let mut common: Option<Chunk> = None;
+            for (_, head) in &self.sets {
+                let own = match head {
+                    Head::Few(ids) => self.few(ids, *at),
+                    Head::Many(_) => {
+                        let bytes = rows.next().flatten().ok_or(Stop::Corrupt("a set lacks a chunk that its head names"))?;
+                        Chunk::from_bytes(&bytes, self.layout.chunk)?
+                    }
+                };
+                match &mut common {
+                    None => common = Some(own),
+                    Some(common) => common.and(&own),
+                }
+            }
+            let mut common = common.expect("a query has at least one set");
+            if !self.is_inside(*at) {
+                let first = at * self.layout.chunk;
+                common.keep(self.range.start.saturating_sub(first), self.range.end.saturating_sub(first));
+            }
+            Ok(common)
+        }).collect()
+    }
+
+    fn few(&self, ids: &[u32], at: u32) -> Chunk {
+        let mut chunk = Chunk::empty(self.layout.chunk);
+        ids.iter().filter(|id| **id / self.layout.chunk == at).for_each(|id| {
+            chunk.set(id % self.layout.chunk, true);
+        });
+        chunk
+    }
+
+    fn ids_in(&self, chunk: &Chunk, at: u32) -> Vec<u32> {
+        let first = at * self.layout.chunk;
+        chunk.offsets().into_iter().map(|offset| first + offset).collect()
+    }
+}

@@ -1,0 +1,240 @@
+//! Changing sets: each touched row is read once and written once, however many edits hit it.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use super::chunk::Chunk;
+use super::head::Head;
+use super::{CHUNK, Facet, Layout};
+use crate::key::{self, Kind};
+use crate::store::Scope;
+use crate::view::Stop;
+
+/// One id enters or leaves one set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// Which set.
+    pub facet: Facet,
+    /// Which id.
+    pub id: u32,
+    /// Whether it enters.
+    pub present: bool,
+}
+
+/// Applies edits to the sets of a kind.
+pub fn update(scope: Scope<'_>, kind: Kind, edits: &[Edit]) -> Result<(), Stop> {
+    update_in(CHUNK, scope, kind, edits)
+}
+
+/// Takes every id of the set `gone` out of the sets `from`, and empties `gone`: the cost follows the number
+/// of chunks, not of ids.
+pub fn subtract(scope: Scope<'_>, kind: Kind, gone: &Facet, from: &[Facet]) -> Result<(), Stop> {
+    subtract_in(CHUNK, scope, kind, gone, from)
+}
+
+pub(super) fn update_in(layout: Layout, scope: Scope<'_>, kind: Kind, edits: &[Edit]) -> Result<(), Stop> {
+    let mut by_set: BTreeMap<&Facet, BTreeMap<u32, bool>> = BTreeMap::new();
+    for edit in edits {
+        by_set.entry(&edit.facet).or_default().insert(edit.id, edit.present);
+    }
+    let facets: Vec<&Facet> = by_set.keys().copied().collect();
+    let mut sets = load_heads(layout, scope, kind, &facets)?;
+    load_chunks(&mut sets, |facet| by_set[facet].keys().map(|id| id / layout.chunk).collect())?;
+    for set in &mut sets {
+        for (id, present) in &by_set[set.facet] {
+            set.edit(*id, *present);
+        }
+        set.save()?;
+    }
+    Ok(())
+}
+
+pub(super) fn subtract_in(layout: Layout, scope: Scope<'_>, kind: Kind, gone: &Facet, from: &[Facet]) -> Result<(), Stop> {
+    let facets: Vec<&Facet> = core::iter::once(gone).chain(from).collect();
+    let mut sets = load_heads(layout, scope, kind, &facets)?;
+    let touched: BTreeSet<u32> = sets[0].touched(layout).collect();
+    load_chunks(&mut sets, |_| touched.clone())?;
+    let gone_chunks: Vec<(u32, Chunk)> = touched.iter().map(|at| (*at, sets[0].chunk(*at))).collect();
+    for set in &mut sets {
+        for (at, chunk) in &gone_chunks {
+            set.remove(*at, chunk);
+        }
+        set.save()?;
+    }
+    Ok(())
+}
+
+/// A set being changed.
+struct Set<'s, 'f> {
+    layout: Layout,
+    scope: Scope<'s>,
+    kind: Kind,
+    facet: &'f Facet,
+    head: Head,
+    /// Chunks in hand, and whether they changed.
+    chunks: BTreeMap<u32, (Chunk, bool)>,
+    changed: bool,
+}
+
+fn load_heads<'s, 'f>(layout: Layout, scope: Scope<'s>, kind: Kind, facets: &[&'f Facet]) -> Result<Vec<Set<'s, 'f>>, Stop> {
+    let keys: Vec<_> = facets.iter().map(|facet| key::head(scope.space(), kind, facet)).collect();
+    facets.iter().zip(scope.get_many(&keys)?).map(|(facet, bytes)| {
+        let head = Head::from_bytes(bytes.as_deref())?;
+        Ok(Set { layout, scope, kind, facet, head, chunks: BTreeMap::new(), changed: false })
+    }).collect()
+}
+
+/// Reads, in one call for all sets, the chunks that `wanted` names and the set has.
+fn load_chunks(sets: &mut [Set<'_, '_>], wanted: impl Fn(&Facet) -> BTreeSet<u32>) -> Result<(), Stop> {
+    let mut places = Vec::new();
+    let mut keys = Vec::new();
+    for (at, set) in sets.iter().enumerate() {
+        let Head::Many(counts) = &set.head else { continue };
+        for chunk in wanted(set.facet) {
+            if counts.binary_search_by_key(&chunk, |(c, _)| *c).is_ok() {
+                places.push((at, chunk));
+                keys.push(key::chunk(set.scope.space(), set.kind, set.facet, chunk));
+            }
+        }
+    }
+    let Some(first) = sets.first() else { return Ok(()) };
+    let loaded = first.scope.get_many(&keys)?;
+    for ((at, chunk), bytes) in places.into_iter().zip(loaded) {
+        let bytes = bytes.ok_or(Stop::Corrupt("a set lacks a chunk that its head names"))?;
+        let size = sets[at].layout.chunk;
+        sets[at].chunks.insert(chunk, (Chunk::from_bytes(&bytes, size)?, false));
+    }
+    Ok(())
+}
+
+impl Set<'_, '_> {
+    fn edit(&mut self, id: u32, present: bool) {
+        if let Head::Few(ids) = &mut self.head {
+            match (ids.binary_search(&id), present) {
+                (Err(at), true) => ids.insert(at, id),
+                (Ok(at), false) => {
+                    ids.remove(at);
+                }
+                _ => return,
+            }
+            self.changed = true;
+            self.grow();
+            return;
+        }
+        let (at, offset) = (id / self.layout.chunk, id % self.layout.chunk);
+        let size = self.layout.chunk;
+        let (chunk, changed) = self.chunks.entry(at).or_insert_with(|| (Chunk::empty(size), false));
+        if chunk.set(offset, present) {
+            *changed = true;
+            let count = chunk.count();
+            self.recount(at, count);
+        }
+    }
+
+    /// Removes all ids of a chunk.
+    fn remove(&mut self, at: u32, gone: &Chunk) {
+        if let Head::Few(ids) = &mut self.head {
+            let (size, before) = (self.layout.chunk, ids.len());
+            ids.retain(|id| id / size != at || !gone.has(id % size));
+            self.changed |= ids.len() != before;
+            return;
+        }
+        let Some((chunk, changed)) = self.chunks.get_mut(&at) else { return };
+        let before = chunk.count();
+        chunk.and_not(gone);
+        let count = chunk.count();
+        if count != before {
+            *changed = true;
+            self.recount(at, count);
+        }
+    }
+
+    /// Moves the ids into chunks when the head would hold more than a few.
+    fn grow(&mut self) {
+        let Head::Few(ids) = &self.head else { return };
+        if ids.len() <= self.layout.few {
+            return;
+        }
+        let size = self.layout.chunk;
+        for id in ids {
+            self.chunks.entry(id / size).or_insert_with(|| (Chunk::empty(size), true)).0.set(id % size, true);
+        }
+        self.head = Head::Many(self.chunks.iter().map(|(at, (chunk, _))| (*at, chunk.count())).collect());
+    }
+
+    fn recount(&mut self, at: u32, count: u32) {
+        let Head::Many(counts) = &mut self.head else { return };
+        self.changed = true;
+        match counts.binary_search_by_key(&at, |(c, _)| *c) {
+            Ok(place) if count == 0 => {
+                counts.remove(place);
+            }
+            Ok(place) => counts[place].1 = count,
+            Err(place) => counts.insert(place, (at, count)),
+        }
+    }
+
+    /// Brings the ids back into the head when they are few again: every chunk left must be in hand for that.
+    fn shrink(&mut self) -> Result<(), Stop> {
+        let Head::Many(counts) = &self.head else { return Ok(()) };
+        if self.head.total() > self.layout.few as u64 {
+            return Ok(());
+        }
+        let left: Vec<u32> = counts.iter().map(|(at, _)| *at).collect();
+        let missing: Vec<u32> = left.iter().copied().filter(|at| !self.chunks.contains_key(at)).collect();
+        let keys: Vec<_> = missing.iter().map(|at| key::chunk(self.scope.space(), self.kind, self.facet, *at)).collect();
+        for (at, bytes) in missing.into_iter().zip(self.scope.get_many(&keys)?) {
+            let bytes = bytes.ok_or(Stop::Corrupt("a set lacks a chunk that its head names"))?;
+            self.chunks.insert(at, (Chunk::from_bytes(&bytes, self.layout.chunk)?, false));
+        }
+        let mut ids = Vec::new();
+        for at in left {
+            let (chunk, changed) = self.chunks.get_mut(&at).expect("loaded above");
+            chunk.each(|offset| ids.push(at * self.layout.chunk + offset));
+            (*chunk, *changed) = (Chunk::empty(self.layout.chunk), true);
+        }
+        self.head = Head::Few(ids);
+        Ok(())
+    }
+
+    fn save(&mut self) -> Result<(), Stop> {
+        if !self.changed {
+            return Ok(());
+        }
+        self.shrink()?;
+        let head = key::head(self.scope.space(), self.kind, self.facet);
+        if self.head.total() == 0 { self.scope.delete(head)? } else { self.scope.put(head, self.head.to_bytes())? }
+        for (at, (chunk, changed)) in &self.chunks {
+            let key = key::chunk(self.scope.space(), self.kind, self.facet, *at);
+            match (changed, chunk.count()) {
+                (false, _) => {}
+                (true, 0) => self.scope.delete(key)?,
+                (true, _) => self.scope.put(key, chunk.to_bytes())?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The chunks in which the set has ids.
+    fn touched(&self, layout: Layout) -> impl Iterator<Item = u32> + use<> {
+        let chunks: Vec<u32> = match &self.head {
+            Head::Few(ids) => ids.iter().map(|id| id / layout.chunk).collect(),
+            Head::Many(counts) => counts.iter().map(|(at, _)| *at).collect(),
+        };
+        chunks.into_iter()
+    }
+
+    /// The ids of one stretch, whatever form the set has.
+    fn chunk(&self, at: u32) -> Chunk {
+        if let Some((chunk, _)) = self.chunks.get(&at) {
+            return chunk.clone();
+        }
+        let mut chunk = Chunk::empty(self.layout.chunk);
+        if let Head::Few(ids) = &self.head {
+            ids.iter().filter(|id| *id / self.layout.chunk == at).for_each(|id| {
+                chunk.set(id % self.layout.chunk, true);
+            });
+        }
+        chunk
+    }
+}

@@ -1,0 +1,346 @@
+//! Every storage key of the service, in one file, with its order stated.
+//!
+//! A key is `scope (5 bytes) · table (1 byte) · rest`. The scope is the account, or the root for what
+//! belongs to none; within a table the rest is ordered as its constructor says. Numbers are big-endian, so
+//! byte order is numeric order. No other file formats a key.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use crate::collection::Facet;
+use crate::time::Timestamp;
+
+/// A key of the byte map.
+pub type Key = Vec<u8>;
+
+/// Whose part of the map: the unit of consistency, and of sharding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Space {
+    /// What belongs to no account: accounts, plans, e-mail addresses, number ownership, jobs.
+    Root,
+    /// One account, by its number.
+    Account(u32),
+}
+
+/// The resource kinds; the number is part of stored keys and never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Kind {
+    /// An account (root space).
+    Account = 1,
+    /// A plan (root space).
+    Plan = 2,
+    /// An engine token (root space).
+    EngineToken = 3,
+    /// An API key.
+    ApiKey = 4,
+    /// A session of a login.
+    Session = 5,
+    /// An assistant.
+    Assistant = 6,
+    /// A mid-call tool.
+    Tool = 7,
+    /// A phone number, caller id or SIP trunk.
+    Number = 8,
+    /// A knowledgebase.
+    Knowledgebase = 9,
+    /// A document of a knowledgebase.
+    Document = 10,
+    /// A call.
+    Call = 11,
+    /// A campaign.
+    Campaign = 12,
+    /// A lead that stands on its own.
+    Lead = 13,
+    /// A text message.
+    Message = 14,
+    /// A durable job (root space).
+    Job = 15,
+}
+
+/// One past the largest [`Kind`].
+pub const KINDS: usize = 16;
+
+impl Kind {
+    /// The kind with this stored number.
+    pub fn from_u8(number: u8) -> Option<Self> {
+        use Kind::{Account, ApiKey, Assistant, Call, Campaign, Document, EngineToken, Job, Knowledgebase, Lead, Message, Number, Plan, Session, Tool};
+        let all = [Account, Plan, EngineToken, ApiKey, Session, Assistant, Tool, Number, Knowledgebase, Document, Call, Campaign, Lead, Message, Job];
+        all.into_iter().find(|kind| *kind as u8 == number)
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(u8)]
+enum Table {
+    Ledger = 1,
+    Row = 2,
+    Set = 3,
+    Day = 4,
+    Unique = 5,
+    Part = 6,
+    Used = 7,
+    Idempotency = 8,
+    IdempotencyExpiry = 9,
+    Phones = 10,
+    Profile = 11,
+    Email = 32,
+    Owner = 33,
+    Due = 34,
+    Operator = 35,
+}
+
+fn key(space: Space, table: Table, room: usize) -> Key {
+    let mut key = Vec::with_capacity(6 + room);
+    match space {
+        Space::Root => key.extend_from_slice(&[0; 5]),
+        Space::Account(number) => {
+            key.push(1);
+            key.extend_from_slice(&number.to_be_bytes());
+        }
+    }
+    key.push(table as u8);
+    key
+}
+
+fn with(mut key: Key, parts: &[&[u8]]) -> Key {
+    for part in parts {
+        key.extend_from_slice(part);
+    }
+    key
+}
+
+/// The smallest key after every key that begins with `prefix`.
+fn after(prefix: &[u8]) -> Key {
+    let mut end = prefix.to_vec();
+    while let Some(last) = end.pop() {
+        if last < u8::MAX {
+            end.push(last + 1);
+            break;
+        }
+    }
+    end
+}
+
+fn below(prefix: Key) -> Range<Key> {
+    let end = after(&prefix);
+    prefix..end
+}
+
+/// The space that a key belongs to.
+pub fn space_of(key: &[u8]) -> Option<Space> {
+    let (first, rest) = key.split_first()?;
+    let number = u32::from_be_bytes(rest.get(..4)?.try_into().ok()?);
+    match first {
+        0 => Some(Space::Root),
+        1 => Some(Space::Account(number)),
+        _ => None,
+    }
+}
+
+/// The ledger: counts of every kind and the last time, one row a space.
+pub fn ledger(space: Space) -> Key {
+    key(space, Table::Ledger, 0)
+}
+
+/// A row, ordered by kind and count.
+pub fn row(space: Space, kind: Kind, count: u32) -> Key {
+    with(key(space, Table::Row, 5), &[&[kind as u8], &count.to_be_bytes()])
+}
+
+/// All rows of a space, for `verify`.
+pub fn rows(space: Space) -> Range<Key> {
+    below(key(space, Table::Row, 0))
+}
+
+/// Kind and count of a row key.
+pub fn read_row(key: &[u8]) -> Option<(Kind, u32)> {
+    if key.len() != 11 || key[5] != Table::Row as u8 {
+        return None;
+    }
+    Some((Kind::from_u8(key[6])?, u32::from_be_bytes(key[7..].try_into().ok()?)))
+}
+
+fn set(space: Space, kind: Kind, facet: &Facet) -> Key {
+    let value = facet.value();
+    let length = u8::try_from(value.len()).unwrap_or(u8::MAX);
+    with(key(space, Table::Set, value.len() + 8), &[&[kind as u8, facet.tag(), length], value])
+}
+
+/// The head of a set of ids; its chunks follow it.
+pub fn head(space: Space, kind: Kind, facet: &Facet) -> Key {
+    with(set(space, kind, facet), &[&[0]])
+}
+
+/// A chunk of a set: newest first, right behind the head.
+pub fn chunk(space: Space, kind: Kind, facet: &Facet, chunk: u32) -> Key {
+    with(set(space, kind, facet), &[&[1], &(!chunk).to_be_bytes()])
+}
+
+/// All set rows of a space, for `verify`.
+pub fn sets(space: Space) -> Range<Key> {
+    below(key(space, Table::Set, 0))
+}
+
+/// The first id of a UTC day, ordered by day.
+pub fn day(space: Space, kind: Kind, day: u64) -> Key {
+    with(key(space, Table::Day, 9), &[&[kind as u8], &day.to_be_bytes()])
+}
+
+/// The days from `day` on.
+pub fn days_from(space: Space, kind: Kind, from: u64) -> Range<Key> {
+    let end = after(&with(key(space, Table::Day, 1), &[&[kind as u8]]));
+    day(space, kind, from)..end
+}
+
+/// What is unique within a space and leads to a row.
+#[derive(Clone, Copy, Debug)]
+#[repr(u8)]
+pub enum Unique {
+    /// An assistant's uuid.
+    AssistantUuid = 1,
+    /// A phone number within the account: its row.
+    Number = 2,
+    /// A campaign's leads by number: campaign count, then digits, then lead count.
+    LeadPhone = 3,
+    /// A plan's name (root space).
+    PlanName = 4,
+}
+
+/// The row of a unique value.
+pub fn unique(space: Space, index: Unique, value: &[u8]) -> Key {
+    with(key(space, Table::Unique, value.len() + 1), &[&[index as u8], value])
+}
+
+/// Where a lead with this number stands in a campaign, ordered by campaign, number and lead.
+pub fn lead_phone(space: Space, campaign: u32, phone: &str, lead: u32) -> Key {
+    let parts: [&[u8]; 4] = [&campaign.to_be_bytes(), phone.as_bytes(), &[0], &lead.to_be_bytes()];
+    unique(space, Unique::LeadPhone, &parts.concat())
+}
+
+/// The leads of a campaign with this number.
+pub fn lead_phones(space: Space, campaign: u32, phone: &str) -> Range<Key> {
+    let parts: [&[u8]; 3] = [&campaign.to_be_bytes(), phone.as_bytes(), &[0]];
+    below(unique(space, Unique::LeadPhone, &parts.concat()))
+}
+
+/// All lead numbers of a campaign.
+pub fn lead_phones_of(space: Space, campaign: u32) -> Range<Key> {
+    below(unique(space, Unique::LeadPhone, &campaign.to_be_bytes()))
+}
+
+/// The count of the lead at the end of a [`lead_phone`] key.
+pub fn read_lead_phone(key: &[u8]) -> Option<u32> {
+    Some(u32::from_be_bytes(key.get(key.len().checked_sub(4)?..)?.try_into().ok()?))
+}
+
+/// One part of something large, ordered by owner and part.
+pub fn part(space: Space, kind: Kind, count: u32, part: u32) -> Key {
+    with(key(space, Table::Part, 9), &[&[kind as u8], &count.to_be_bytes(), &part.to_be_bytes()])
+}
+
+/// All parts of one owner.
+pub fn parts(space: Space, kind: Kind, count: u32) -> Range<Key> {
+    below(with(key(space, Table::Part, 5), &[&[kind as u8], &count.to_be_bytes()]))
+}
+
+/// When a credential was last used.
+pub fn used(space: Space, kind: Kind, count: u32) -> Key {
+    with(key(space, Table::Used, 5), &[&[kind as u8], &count.to_be_bytes()])
+}
+
+/// The first answer to an idempotency key, by the key's digest.
+pub fn idempotency(space: Space, digest: &[u8; 32]) -> Key {
+    with(key(space, Table::Idempotency, 32), &[digest])
+}
+
+/// Idempotency keys by the time they are forgotten.
+pub fn idempotency_expiry(space: Space, at: Timestamp, digest: &[u8; 32]) -> Key {
+    with(key(space, Table::IdempotencyExpiry, 40), &[&at.micros().to_be_bytes(), digest])
+}
+
+/// The idempotency keys that are forgotten by `now`.
+pub fn idempotency_expired(space: Space, now: Timestamp) -> Range<Key> {
+    key(space, Table::IdempotencyExpiry, 0)..with(key(space, Table::IdempotencyExpiry, 8), &[&now.micros().to_be_bytes()])
+}
+
+/// The digest at the end of an [`idempotency_expiry`] key.
+pub fn read_idempotency_expiry(key: &[u8]) -> Option<[u8; 32]> {
+    key.get(14..)?.try_into().ok()
+}
+
+/// A block of the packed column of lead numbers.
+pub fn phones(space: Space, kind: Kind, block: u32) -> Key {
+    with(key(space, Table::Phones, 5), &[&[kind as u8], &block.to_be_bytes()])
+}
+
+/// What an account's own operations need to know of it: plan, balance, zone, suspension.
+pub fn profile(account: u32) -> Key {
+    key(Space::Account(account), Table::Profile, 0)
+}
+
+/// The account of an e-mail address (lower case).
+pub fn email(address: &str) -> Key {
+    with(key(Space::Root, Table::Email, address.len()), &[address.as_bytes()])
+}
+
+/// The owner of a phone number in the whole installation.
+pub fn owner(e164: &str) -> Key {
+    with(key(Space::Root, Table::Owner, e164.len()), &[e164.as_bytes()])
+}
+
+/// A job, ordered by the time it is due.
+pub fn due(at: Timestamp, job: u32) -> Key {
+    with(key(Space::Root, Table::Due, 12), &[&at.micros().to_be_bytes(), &job.to_be_bytes()])
+}
+
+/// All jobs, the one due first first.
+pub fn jobs() -> Range<Key> {
+    below(key(Space::Root, Table::Due, 0))
+}
+
+/// Time and number of a [`due`] key.
+pub fn read_due(key: &[u8]) -> Option<(Timestamp, u32)> {
+    let at = u64::from_be_bytes(key.get(6..14)?.try_into().ok()?);
+    Some((Timestamp::from_micros(at), u32::from_be_bytes(key.get(14..)?.try_into().ok()?)))
+}
+
+/// The digest of the operator's token.
+pub fn operator() -> Key {
+    key(Space::Root, Table::Operator, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_holds_its_keys_and_no_neighbour() {
+        let space = Space::Account(1);
+        let range = lead_phones(space, 7, "+40");
+        assert!(range.contains(&lead_phone(space, 7, "+40", 0)));
+        assert!(range.contains(&lead_phone(space, 7, "+40", u32::MAX)));
+        assert!(!range.contains(&lead_phone(space, 7, "+401", 0)));
+        assert!(!range.contains(&lead_phone(space, 8, "+40", 0)));
+        assert_eq!(after(&[1, 255, 255]), [2]);
+    }
+
+    #[test]
+    fn sets_of_like_values_do_not_mix() {
+        let space = Space::Account(u32::MAX);
+        let one = head(space, Kind::Call, &Facet::new(1, b"1"));
+        let ten = head(space, Kind::Call, &Facet::new(1, b"10"));
+        assert!(!ten.starts_with(&one[..one.len() - 1]));
+        assert!(chunk(space, Kind::Call, &Facet::ALL, 2) < chunk(space, Kind::Call, &Facet::ALL, 1));
+    }
+
+    #[test]
+    fn keys_say_what_they_are() {
+        let key = row(Space::Account(9), Kind::Lead, 77);
+        assert_eq!(space_of(&key), Some(Space::Account(9)));
+        assert_eq!(read_row(&key), Some((Kind::Lead, 77)));
+        let at = Timestamp::from_seconds(5);
+        assert_eq!(read_due(&due(at, 3)), Some((at, 3)));
+        assert_eq!(read_lead_phone(&lead_phone(Space::Root, 1, "+1", 42)), Some(42));
+    }
+}

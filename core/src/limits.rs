@@ -1,0 +1,48 @@
+//! Every limit of the service that is not a column's bound (those stand in their tables).
+
+/// Body of a JSON request, bytes.
+pub const JSON_BODY_BYTES_MAX: usize = 1 << 20;
+/// A file uploaded as a document, bytes (API.md, Knowledgebases: 20 MB).
+pub const FILE_BYTES_MAX: usize = 20_000_000;
+/// Body of a document upload, bytes: the file and what multipart adds.
+pub const UPLOAD_BODY_BYTES_MAX: usize = FILE_BYTES_MAX + (1 << 20);
+/// A body up to this size is read before the first step; a larger one only after its head was judged.
+pub const HEAD_FIRST_BYTES: usize = 64 << 10;
+/// Nesting of a JSON body.
+pub const JSON_DEPTH_MAX: usize = 32;
+/// Request target (path and query), bytes.
+pub const TARGET_BYTES_MAX: usize = 8 << 10;
+/// Query parameters of one request.
+pub const QUERY_PARAMETERS_MAX: usize = 100;
+/// A URL anywhere in the service, characters.
+pub const URL_MAX: usize = 2048;
+/// Entries in `tools`, `tool_ids`, `post_call_schema`, `headers`, `schema`.
+pub const ENTRIES_MAX: usize = 50;
+/// Keys of a `variables` object.
+pub const VARIABLES_MAX: usize = 100;
+/// Rows of lists without pages that no plan bounds: API keys, documents of a knowledgebase.
+pub const UNPAGED_ROWS_MAX: u64 = 1_000;
+/// A row that holds part of something large, bytes.
+pub const PART_BYTES: usize = 1 << 20;
+/// How long an idempotency key is remembered, seconds.
+pub const IDEMPOTENCY_SECONDS: u64 = 86_400;
+/// How long a first request with an idempotency key may stay unfinished, seconds.
+pub const IDEMPOTENCY_RUNNING_SECONDS: u64 = 60;
+/// Secondary contacts of a lead.
+pub const SECONDARY_CONTACTS_MAX: usize = 10;
+/// Due jobs that one tick takes.
+pub const JOBS_PER_TICK: usize = 32;
+/// Rows that one slice of a clean-up job deletes.
+pub const SLICE_ROWS: usize = 256;
+/// Largest answer read from a carrier, bytes.
+pub const CARRIER_REPLY_BYTES_MAX: usize = 1 << 20;
+/// How long a carrier may take, milliseconds.
+pub const CARRIER_TIMEOUT_MS: u64 = 15_000;
+
+/// What one step may do; a test shows that no route comes near (DESIGN: budgets).
+pub mod step {
+    /// Keys and ranges read.
+    pub const READS_MAX: usize = 100_000;
+    /// Changes made.
+    pub const CHANGES_MAX: usize = 60_000;
+}

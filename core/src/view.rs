@@ -1,0 +1,69 @@
+//! What a step may look at: one ordered byte map, the time, a seed and the admission of its caller.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use crate::key::Key;
+use crate::rate::{Caller, Rate};
+use crate::seed::Seed;
+use crate::time::Timestamp;
+
+/// A stored value.
+pub type Bytes = Vec<u8>;
+
+/// The order of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Smallest key first.
+    Ascending,
+    /// Largest key first.
+    Descending,
+}
+
+/// One read that a host has not loaded yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// The value of a key.
+    Get(Key),
+    /// At most `limit` rows of a range.
+    Scan(Range<Key>, Order, usize),
+    /// The rate-limit decision for a caller.
+    Admit(Caller),
+}
+
+/// Why a step could not finish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The host has not loaded these reads yet: it loads them and runs the step again.
+    Missing(Vec<Read>),
+    /// The store failed; the request is answered 503 and may be tried again.
+    Failed,
+    /// A stored row cannot be read: a damaged store or a bug, never the caller's fault.
+    Corrupt(&'static str),
+    /// The step wanted to read or change more than [`crate::limits::step`] allows.
+    OverBudget,
+}
+
+/// A consistent, read-only picture of one ordered byte map.
+pub trait View {
+    /// The values of `keys`, in their order.
+    fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop>;
+
+    /// At most `limit` rows of `range`, in `order`.
+    fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop>;
+
+    /// Takes one token from the caller's bucket. A host asks its buckets once per input and gives the
+    /// same answer when the step runs again; `None` where no limit is configured.
+    fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop>;
+}
+
+/// All that a step may depend on besides its input.
+#[derive(Clone, Copy)]
+pub struct Scene<'a> {
+    /// The time of this input; a host never lets it run backwards.
+    pub now: Timestamp,
+    /// Drawn once per exchange and kept over re-runs.
+    pub seed: Seed,
+    /// The store.
+    pub view: &'a dyn View,
+}
