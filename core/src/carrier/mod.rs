@@ -1,0 +1,2 @@
+//! Carriers
+pub mod numbering;

@@ -1,0 +1,493 @@
+//! The checks: a JSON object against a [`Table`], every failing field at once (API.md, Validation).
+
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::field::Choice;
+use super::format::Format;
+use super::{Column, Kind, Literal, Need, Record, Rule, Strictness, Table, When};
+use crate::json::{Members, Object, ToJson, Value};
+use crate::limits::VARIABLES_MAX;
+
+/// A value that was checked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Not given.
+    None,
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number.
+    Number(f64),
+    /// Text, or a word of a choice.
+    Text(String),
+    /// A list.
+    List(Vec<Cell>),
+    /// A record, in column order.
+    Record(Vec<Cell>),
+    /// A tagged record.
+    Tagged(&'static str, Vec<Cell>),
+    /// Key-value pairs.
+    Object(Members),
+}
+
+/// Where the members come from: a query knows only text, and says true and false as words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A JSON body.
+    Body,
+    /// A query string.
+    Query,
+}
+
+/// What is wrong, by field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Errors(pub Vec<(String, Vec<String>)>);
+
+impl Errors {
+    /// Adds a sentence to a field.
+    pub fn add(&mut self, field: &str, sentence: impl Into<String>) {
+        let sentence = sentence.into();
+        match self.0.iter_mut().find(|(name, _)| name == field) {
+            Some((_, sentences)) => sentences.push(sentence),
+            None => self.0.push((field.to_owned(), [sentence].into())),
+        }
+    }
+
+    /// Adds `The {field} {says}`.
+    pub fn say(&mut self, field: &str, says: &str) {
+        self.add(field, format!("The {} {says}", label(field)));
+    }
+
+    /// Adds `The selected {field} is invalid.`
+    pub fn invalid(&mut self, field: &str) {
+        self.add(field, format!("The selected {} is invalid.", label(field)));
+    }
+
+    /// Whether a field, or anything inside it, is wrong.
+    pub fn has(&self, field: &str) -> bool {
+        self.0.iter().any(|(name, _)| name.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The first sentence.
+    pub fn first(&self) -> &str {
+        self.0.first().and_then(|(_, sentences)| sentences.first()).map_or("", String::as_str)
+    }
+
+    /// Puts the fields into the order of the table.
+    pub fn sort(&mut self, table: &Table) {
+        self.0.sort_by_key(|(name, _)| {
+            let mut parts = name.split('.');
+            let head = parts.next().unwrap_or_default();
+            let column = table.columns.iter().position(|column| column.name == head);
+            let entry: usize = parts.next().and_then(|n| n.parse().ok()).unwrap_or(0);
+            (column.unwrap_or(usize::MAX), entry)
+        });
+    }
+}
+
+impl ToJson for Errors {
+    fn write(&self, out: &mut Vec<u8>) {
+        let mut object = Object::open(out);
+        for (field, sentences) in &self.0 {
+            object.member(field, sentences);
+        }
+        object.close();
+    }
+}
+
+/// A field's name in a sentence.
+pub(crate) fn label(field: &str) -> String {
+    field.replace('_', " ")
+}
+
+/// What a check found: cells in column order, and errors.
+#[derive(Debug)]
+pub struct Checked {
+    table: &'static Table,
+    cells: Vec<Cell>,
+    /// What is wrong so far; a handler adds what only it can know.
+    pub errors: Errors,
+}
+
+impl Checked {
+    /// The cell of a column; `None` where it was not given, and where it is wrong.
+    pub fn get(&self, name: &str) -> &Cell {
+        let at = self.table.columns.iter().position(|column| column.name == name);
+        at.and_then(|at| self.cells.get(at)).unwrap_or(&Cell::None)
+    }
+
+    /// The columns with their cells.
+    pub fn columns(&self) -> impl Iterator<Item = (&'static Column, &Cell)> {
+        self.table.columns.iter().zip(&self.cells)
+    }
+
+    /// The record, or every error in the order of the table.
+    pub fn finish<T: Record>(mut self) -> Result<T, Errors> {
+        if self.errors.is_empty() {
+            return Ok(T::from_cells(&mut super::Cells::of(Cell::Record(self.cells))));
+        }
+        self.errors.sort(self.table);
+        Err(self.errors)
+    }
+}
+
+/// Checks members against a table.
+pub fn check(table: &'static Table, members: Members, source: Source) -> Checked {
+    let mut errors = Errors::default();
+    let cells = record(table, members, source, "", &mut errors);
+    Checked { table, cells, errors }
+}
+
+/// Lays the supplied members over the stored ones and checks the result as a whole, so that an update can
+/// never leave what a creation would refuse. `null` clears the columns that say so.
+pub fn check_update(table: &'static Table, mut stored: Members, supplied: Members) -> Checked {
+    let mut nulls = Errors::default();
+    for (name, value) in supplied.0 {
+        let Some(column) = table.columns.iter().find(|c| c.name == name || c.aliases.contains(&name.as_str())) else { continue };
+        if !is_empty(&value, &column.kind) {
+            stored.set(column.name, value);
+        } else if column.clears {
+            stored.remove(column.name);
+        } else if matches!(column.need, Need::Required) {
+            nulls.say(column.name, "field is required.");
+        } else {
+            nulls.say(column.name, "field must not be null.");
+        }
+    }
+    let mut checked = check(table, stored, Source::Body);
+    for (field, sentences) in nulls.0 {
+        sentences.into_iter().for_each(|sentence| checked.errors.add(&field, sentence));
+    }
+    checked
+}
+
+/// `null`, and for text `""`, means "not given" (API.md, Leniency).
+fn is_empty(value: &Value, kind: &Kind) -> bool {
+    match (value, kind) {
+        (Value::Null, _) => true,
+        (Value::Text(text), Kind::Text { .. }) => text.is_empty(),
+        _ => false,
+    }
+}
+
+fn record(table: &'static Table, members: Members, source: Source, path: &str, errors: &mut Errors) -> Vec<Cell> {
+    let mut given: Vec<Option<Value>> = table.columns.iter().map(|_| None).collect();
+    let mut next = 0;
+    for (name, value) in members.0 {
+        let named = |column: &Column| column.name == name || column.aliases.contains(&name.as_str());
+        // Members mostly come in table order: the search starts where the last one was found.
+        let ahead = table.columns[next..].iter().position(named).map(|at| next + at);
+        let Some(at) = ahead.or_else(|| table.columns[..next].iter().position(named)) else { continue };
+        given[at] = Some(value);
+        next = at;
+    }
+    let mut cells = Vec::with_capacity(table.columns.len());
+    for (column, value) in table.columns.iter().zip(given) {
+        let value = value.filter(|value| !(is_empty(value, &column.kind) || source == Source::Query && value.as_text() == Some("")));
+        let field = if path.is_empty() { column.name.to_owned() } else { format!("{path}.{}", column.name) };
+        cells.push(match value {
+            Some(value) => one(&column.kind, value, source, &field, errors),
+            None => absent(column, &field, errors),
+        });
+    }
+    for rule in table.rules {
+        judge(rule, table, &mut cells, path, errors);
+    }
+    cells
+}
+
+fn absent(column: &Column, field: &str, errors: &mut Errors) -> Cell {
+    match column.need {
+        Need::Optional => Cell::None,
+        Need::Required => {
+            errors.say(field, "field is required.");
+            Cell::None
+        }
+        Need::Default(Literal::Bool(value)) => Cell::Bool(value),
+        Need::Default(Literal::Int(value)) => Cell::Int(value),
+        Need::Default(Literal::Number(value)) => Cell::Number(value),
+        Need::Default(Literal::Text(value)) => Cell::Text(value.to_owned()),
+        Need::Default(Literal::AllWords) => match column.kind {
+            Kind::List { of: Kind::Choice(words), .. } => Cell::List(words.iter().map(|word| Cell::Text((*word).to_owned())).collect()),
+            _ => Cell::None,
+        },
+    }
+}
+
+fn one(kind: &'static Kind, value: Value, source: Source, field: &str, errors: &mut Errors) -> Cell {
+    match kind {
+        Kind::Text { min, max, format } => text(*min, *max, *format, value, field, errors),
+        Kind::Int { min, max } => int(*min, *max, &value, field, errors),
+        Kind::Number { min, max } => number(*min, *max, &value, field, errors),
+        Kind::Bool => boolean(&value, source, field, errors),
+        Kind::Choice(words) => word(words, &value, field, errors),
+        Kind::List { of, max, unique } => list(of, *max, *unique, value, source, field, errors),
+        Kind::Record(table) => match value {
+            Value::Object(members) => Cell::Record(record(table, members, source, field, errors)),
+            _ => wrong(field, "field must be an object.", errors),
+        },
+        Kind::Tagged(variants) => tagged(variants, value, source, field, errors),
+        Kind::Variables => variables(value, field, errors),
+        Kind::Iso | Kind::Sql | Kind::Decimal | Kind::Flag | Kind::Object | Kind::Any => Cell::None,
+    }
+}
+
+fn wrong(field: &str, says: &str, errors: &mut Errors) -> Cell {
+    errors.say(field, says);
+    Cell::None
+}
+
+fn text(min: usize, max: usize, format: Option<&Format>, value: Value, field: &str, errors: &mut Errors) -> Cell {
+    let Value::Text(text) = value else { return wrong(field, "field must be a string.", errors) };
+    let length = text.chars().count();
+    let before = errors.0.len();
+    if length > max {
+        errors.say(field, &format!("field must not be greater than {max} characters."));
+    }
+    if length < min {
+        errors.say(field, &format!("field must be at least {min} characters."));
+    }
+    if let Some(format) = format && !(format.accepts)(&text) {
+        match format.says.strip_prefix('=') {
+            Some(sentence) => errors.add(field, sentence),
+            None => errors.say(field, &format!("field {}", format.says)),
+        }
+    }
+    if errors.0.len() > before { Cell::None } else { Cell::Text(text) }
+}
+
+fn int(min: i64, max: i64, value: &Value, field: &str, errors: &mut Errors) -> Cell {
+    let whole = match value {
+        Value::Number(number) => number.as_whole(),
+        Value::Text(text) if is_json_number(text) && !text.contains(['.', 'e', 'E']) => text.parse().ok(),
+        _ => None,
+    };
+    let Some(n) = whole else { return wrong(field, "field must be an integer.", errors) };
+    if (min..=max).contains(&n) {
+        return Cell::Int(n);
+    }
+    let says = match (n < min, max >= super::ID_MAX) {
+        (true, true) => format!("field must be at least {min}."),
+        (false, true) => format!("field must not be greater than {max}."),
+        _ => format!("field must be between {min} and {max}."),
+    };
+    wrong(field, &says, errors)
+}
+
+fn number(min: f64, max: f64, value: &Value, field: &str, errors: &mut Errors) -> Cell {
+    let number = match value {
+        Value::Number(number) => Some(number.as_f64()),
+        Value::Text(text) if is_json_number(text) => text.parse().ok().filter(|n: &f64| n.is_finite()),
+        _ => None,
+    };
+    match number {
+        None => wrong(field, "field must be a number.", errors),
+        Some(n) if (min..=max).contains(&n) => Cell::Number(n),
+        Some(_) => wrong(field, &format!("field must be between {min} and {max}."), errors),
+    }
+}
+
+/// RFC 8259 section 6: no spaces, no `+`, no leading zeros.
+fn is_json_number(text: &str) -> bool {
+    fn digits(text: &str) -> &str {
+        text.trim_start_matches(|c: char| c.is_ascii_digit())
+    }
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let rest = digits(unsigned);
+    let whole = &unsigned[..unsigned.len() - rest.len()];
+    if whole.is_empty() || whole.len() > 1 && whole.starts_with('0') {
+        return false;
+    }
+    let rest = match rest.strip_prefix('.') {
+        Some(fraction) if digits(fraction).len() < fraction.len() => digits(fraction),
+        Some(_) => return false,
+        None => rest,
+    };
+    match rest.strip_prefix(['e', 'E']) {
+        Some(exponent) => {
+            let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+            !exponent.is_empty() && digits(exponent).is_empty()
+        }
+        None => rest.is_empty(),
+    }
+}
+
+fn boolean(value: &Value, source: Source, field: &str, errors: &mut Errors) -> Cell {
+    let truth = match value {
+        Value::Bool(truth) => Some(*truth),
+        Value::Number(number) => match number.as_whole() {
+            Some(1) => Some(true),
+            Some(0) => Some(false),
+            _ => None,
+        },
+        Value::Text(text) => match (text.as_str(), source) {
+            ("1", _) | ("true", Source::Query) => Some(true),
+            ("0", _) | ("false", Source::Query) => Some(false),
+            _ => None,
+        },
+        _ => None,
+    };
+    truth.map_or_else(|| wrong(field, "field must be true or false.", errors), Cell::Bool)
+}
+
+fn word(words: &[&str], value: &Value, field: &str, errors: &mut Errors) -> Cell {
+    match value {
+        Value::Text(text) if words.contains(&text.as_str()) => Cell::Text(text.clone()),
+        Value::Text(_) => {
+            errors.invalid(field);
+            Cell::None
+        }
+        _ => wrong(field, "field must be a string.", errors),
+    }
+}
+
+fn list(of: &'static Kind, max: usize, unique: Option<&str>, value: Value, source: Source, field: &str, errors: &mut Errors) -> Cell {
+    let Value::List(entries) = value else { return wrong(field, "field must be an array.", errors) };
+    if entries.len() > max {
+        return wrong(field, &format!("field must not have more than {max} items."), errors);
+    }
+    let mut seen = BTreeSet::new();
+    let mut cells = Vec::with_capacity(entries.len());
+    for (at, entry) in entries.into_iter().enumerate() {
+        let path = format!("{field}.{at}");
+        let key = unique.and_then(|member| entry.member(member)?.as_text().map(ToString::to_string));
+        if let Some(member) = unique && key.is_some_and(|key| !seen.insert(key)) {
+            errors.say(&format!("{path}.{member}"), "field has a duplicate value.");
+        }
+        cells.push(one(of, entry, source, &path, errors));
+    }
+    Cell::List(cells)
+}
+
+fn tagged(variants: &[(&'static str, &'static Table)], value: Value, source: Source, field: &str, errors: &mut Errors) -> Cell {
+    let Value::Object(members) = value else { return wrong(field, "field must be an object.", errors) };
+    let tag = format!("{field}.type");
+    match members.get("type") {
+        None | Some(Value::Null) => wrong(&tag, "field is required.", errors),
+        Some(Value::Text(word)) => match variants.iter().find(|(name, _)| name == word) {
+            Some((name, table)) => Cell::Tagged(name, record(table, members, source, field, errors)),
+            None => {
+                errors.invalid(&tag);
+                Cell::None
+            }
+        },
+        Some(_) => wrong(&tag, "field must be a string.", errors),
+    }
+}
+
+fn variables(value: Value, field: &str, errors: &mut Errors) -> Cell {
+    let members = match value {
+        Value::Object(members) => members,
+        // An empty PHP array is the empty object of the clients of this API family.
+        Value::List(entries) if entries.is_empty() => Members::default(),
+        _ => return wrong(field, "field must be an object.", errors),
+    };
+    if members.0.len() > VARIABLES_MAX {
+        return wrong(field, &format!("field must not have more than {VARIABLES_MAX} items."), errors);
+    }
+    for (name, value) in &members.0 {
+        if !matches!(value, Value::Text(_) | Value::Number(_) | Value::Bool(_)) {
+            errors.say(&format!("{field}.{name}"), "field must be a string, a number or a boolean.");
+        }
+    }
+    Cell::Object(members)
+}
+
+fn judge(rule: &Rule, table: &Table, cells: &mut [Cell], path: &str, errors: &mut Errors) {
+    let at = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    let cell = |name: &str| table.columns.iter().position(|c| c.name == name).map_or(&Cell::None, |at| &cells[at]);
+    let failed = |name: &str, errors: &Errors| errors.has(&at(name));
+    match rule {
+        Rule::Require(field, when) => {
+            if holds(when, cell(when.field)) && is_none(cell(field)) && !failed(field, errors) {
+                errors.say(&at(field), "field is required.");
+            }
+        }
+        Rule::Fixed(field, value, says, when) => {
+            let differs = !is_none(cell(field)) && *cell(field) != literal(*value);
+            if holds(when, cell(when.field)) && differs && !failed(field, errors) {
+                errors.add(&at(field), *says);
+            }
+        }
+        Rule::OneOf(fields, when) => {
+            let wrong = fields.iter().any(|field| failed(field, errors));
+            if holds(when, cell(when.field)) && fields.iter().all(|field| is_none(cell(field))) && !wrong {
+                errors.say(&at(fields[0]), "field is required.");
+            }
+        }
+        Rule::Ordered(low, high, strictness, says) => {
+            let (Cell::Text(first), Cell::Text(second)) = (cell(low), cell(high)) else { return };
+            if first > second || *strictness == Strictness::Strict && first == second {
+                errors.say(&at(high), says);
+            }
+        }
+    }
+}
+
+fn holds(when: &When, cell: &Cell) -> bool {
+    match cell {
+        _ if when.field.is_empty() => true,
+        Cell::Text(word) => when.is.contains(&word.as_str()),
+        Cell::Bool(truth) => when.is.contains(&if *truth { "true" } else { "false" }),
+        _ => false,
+    }
+}
+
+fn is_none(cell: &Cell) -> bool {
+    match cell {
+        Cell::None => true,
+        Cell::List(entries) => entries.is_empty(),
+        _ => false,
+    }
+}
+
+fn literal(literal: Literal) -> Cell {
+    match literal {
+        Literal::Bool(value) => Cell::Bool(value),
+        Literal::Int(value) => Cell::Int(value),
+        Literal::Number(value) => Cell::Number(value),
+        Literal::Text(value) => Cell::Text(value.to_owned()),
+        Literal::AllWords => Cell::None,
+    }
+}
+
+/// The value of a choice cell (for [`choice!`](crate::choice!)).
+pub fn choice_of<T: Choice>(cell: &Cell) -> T {
+    let at = match cell {
+        Cell::Text(text) => T::WORDS.iter().position(|word| word == text),
+        _ => None,
+    };
+    T::ALL[at.unwrap_or(0)]
+}
+
+/// Word and cells of a tagged cell (for [`tagged!`](crate::tagged!)).
+pub fn tag_of(cell: Cell) -> (&'static str, Cell) {
+    match cell {
+        Cell::Tagged(word, cells) => (word, Cell::Record(cells)),
+        _ => ("", Cell::None),
+    }
+}
+
+/// Writes a record with its `type` in front (for [`tagged!`](crate::tagged!)).
+pub fn write_tagged(out: &mut Vec<u8>, word: &str, record: &impl ToJson) {
+    out.extend_from_slice(b"{\"type\":");
+    word.write(out);
+    let body = record.to_json();
+    if body.len() > 2 {
+        out.push(b',');
+    }
+    out.extend_from_slice(&body[1..]);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,241 @@
+//! The Rust types of columns: built from a checked cell, written as JSON.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::Table;
+use super::check::Cell;
+use crate::json::{Members, ToJson, Value};
+use crate::time::Timestamp;
+
+/// A type that a column may have.
+pub trait Field: Sized {
+    /// Takes the value; the check has made sure that it fits.
+    fn from_cell(cell: Cell) -> Self;
+}
+
+/// The cells of a record, taken in column order.
+pub struct Cells(alloc::vec::IntoIter<Cell>);
+
+impl Cells {
+    /// The cells of a record cell.
+    pub fn of(cell: Cell) -> Self {
+        match cell {
+            Cell::Record(cells) => Self(cells.into_iter()),
+            _ => Self(Vec::new().into_iter()),
+        }
+    }
+
+    /// The next one.
+    pub fn take(&mut self) -> Cell {
+        self.0.next().unwrap_or(Cell::None)
+    }
+}
+
+/// An enum of words.
+pub trait Choice: Copy + 'static {
+    /// The words on the wire.
+    const WORDS: &'static [&'static str];
+    /// The values, in the order of the words.
+    const ALL: &'static [Self];
+}
+
+/// An enum of records told apart by `type`.
+pub trait Tagged {
+    /// Word and table of each.
+    const VARIANTS: &'static [(&'static str, &'static Table)];
+}
+
+/// A number with two decimals, kept as a whole number of hundredths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hundredths(pub i64);
+
+/// A [`Hundredths`] of a reply, carried as a string: `"0.10"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DecimalText(pub Hundredths);
+
+/// A boolean of a reply, carried as 1 or 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flag(pub bool);
+
+/// A time of a reply in the ISO form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Iso(pub Timestamp);
+
+/// A time of a reply in the SQL form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sql(pub Timestamp);
+
+/// Key-value pairs, in the order they came.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Variables(pub Members);
+
+/// Any JSON of a reply.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Json(pub Value);
+
+/// Text that no log, error or `Debug` shows.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+impl From<String> for Secret {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl Hundredths {
+    /// Rounds half up.
+    #[expect(clippy::cast_possible_truncation, reason = "columns bound their numbers far below 2^53")]
+    pub fn from_f64(number: f64) -> Self {
+        let scaled = number * 100.0;
+        Self(if scaled < 0.0 { (scaled - 0.5) as i64 } else { (scaled + 0.5) as i64 })
+    }
+}
+
+impl ToJson for Hundredths {
+    /// As a number: `0.1`, `12`, `12.34`.
+    fn write(&self, out: &mut Vec<u8>) {
+        if self.0 < 0 {
+            out.push(b'-');
+        }
+        let (whole, rest) = (self.0.unsigned_abs() / 100, self.0.unsigned_abs() % 100);
+        whole.write(out);
+        if rest > 0 {
+            out.push(b'.');
+            out.push(digit(rest / 10));
+            if rest % 10 > 0 {
+                out.push(digit(rest % 10));
+            }
+        }
+    }
+}
+
+impl ToJson for DecimalText {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(b'"');
+        if self.0.0 < 0 {
+            out.push(b'-');
+        }
+        let (whole, rest) = (self.0.0.unsigned_abs() / 100, self.0.0.unsigned_abs() % 100);
+        whole.write(out);
+        out.extend_from_slice(&[b'.', digit(rest / 10), digit(rest % 10), b'"']);
+    }
+}
+
+fn digit(n: u64) -> u8 {
+    b'0' + u8::try_from(n).unwrap_or(0)
+}
+
+impl ToJson for Flag {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(if self.0 { b'1' } else { b'0' });
+    }
+}
+
+impl ToJson for Iso {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.0.iso().write(out);
+    }
+}
+
+impl ToJson for Sql {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.0.sql().write(out);
+    }
+}
+
+impl ToJson for Variables {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.0.write(out);
+    }
+}
+
+impl ToJson for Json {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.0.write(out);
+    }
+}
+
+impl ToJson for Secret {
+    /// Only the store writes one; replies have no column of this type.
+    fn write(&self, out: &mut Vec<u8>) {
+        self.0.write(out);
+    }
+}
+
+macro_rules! field {
+    ($($type:ty, $cell:pat => $value:expr, $else:expr;)*) => {$(
+        impl Field for $type {
+            fn from_cell(cell: Cell) -> Self {
+                match cell { $cell => $value, _ => $else }
+            }
+        }
+    )*};
+}
+
+field! {
+    String, Cell::Text(text) => text, String::new();
+    Secret, Cell::Text(text) => Self(text), Self(String::new());
+    u64, Cell::Int(n) => u64::try_from(n).unwrap_or(0), 0;
+    u32, Cell::Int(n) => u32::try_from(n).unwrap_or(0), 0;
+    f64, Cell::Number(n) => n, 0.0;
+    bool, Cell::Bool(value) => value, false;
+    Hundredths, Cell::Number(n) => Self::from_f64(n), Self(0);
+    Variables, Cell::Object(members) => Self(members), Self::default();
+}
+
+impl<T: Field> Field for Option<T> {
+    fn from_cell(cell: Cell) -> Self {
+        (!matches!(cell, Cell::None)).then(|| T::from_cell(cell))
+    }
+}
+
+impl<T: Field> Field for Vec<T> {
+    fn from_cell(cell: Cell) -> Self {
+        match cell {
+            Cell::List(cells) => cells.into_iter().map(T::from_cell).collect(),
+            _ => Self::new(),
+        }
+    }
+}
+
+/// Reply-only types are written, never read from a body.
+macro_rules! written_only {
+    ($($type:ty = $empty:expr;)*) => {$(
+        impl Field for $type {
+            fn from_cell(_: Cell) -> Self {
+                $empty
+            }
+        }
+    )*};
+}
+
+written_only! {
+    DecimalText = Self(Hundredths(0));
+    Flag = Self(false);
+    Iso = Self(Timestamp::default());
+    Sql = Self(Timestamp::default());
+    Json = Self(Value::Null);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hundredths_in_both_forms() {
+        for (number, plain, fixed) in [(0.1, "0.1", "\"0.10\""), (1.0, "1", "\"1.00\""), (0.375, "0.38", "\"0.38\""), (12.34, "12.34", "\"12.34\""), (-0.05, "-0.05", "\"-0.05\"")] {
+            let hundredths = Hundredths::from_f64(number);
+            assert_eq!(hundredths.to_json(), plain.as_bytes());
+            assert_eq!(DecimalText(hundredths).to_json(), fixed.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Forms of text: each a check, its pattern for the published schema, and its sentence.
+
+use url::Url;
+
+/// A form that text may have to have.
+#[derive(Debug)]
+pub struct Format {
+    /// What it is called; the generators of the tests draw by it.
+    pub name: &'static str,
+    /// The same rule as an ECMA 262 pattern, or as near as one comes.
+    pub pattern: &'static str,
+    /// How the sentence after "The … field" ends; with a leading `=`, the whole sentence.
+    pub says: &'static str,
+    /// The check.
+    pub accepts: fn(&str) -> bool,
+}
+
+/// An absolute http or https URL.
+pub static URL: Format = Format {
+    name: "url",
+    pattern: r"^[hH][tT][tT][pP][sS]?://[^\s\\/?#]+[^\s\\]*$",
+    says: "must be a valid URL.",
+    accepts: is_url,
+};
+
+/// A telephone number (ITU-T E.164).
+pub static E164: Format = Format {
+    name: "e164",
+    pattern: r"^\+[1-9][0-9]{1,14}$",
+    says: "must be a phone number in E.164 format.",
+    accepts: crate::carrier::numbering::is_e164,
+};
+
+/// A time zone of the IANA database, Region/City.
+pub static ZONE: Format = Format {
+    name: "zone",
+    pattern: r"^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)+$",
+    says: "must be a valid timezone.",
+    accepts: |text| crate::time::zone(text).is_some(),
+};
+
+/// An e-mail address, as far as it can be judged without sending one.
+pub static EMAIL: Format = Format {
+    name: "email",
+    pattern: r"^[^\s@]+@[^\s@]+$",
+    says: "must be a valid email address.",
+    accepts: |text| {
+        let clean = !text.chars().any(|c| c.is_whitespace() || c.is_control());
+        clean && text.split_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'))
+    },
+};
+
+/// Digits.
+pub static DIGITS: Format = Format {
+    name: "digits",
+    pattern: "^[0-9]*$",
+    says: "must contain digits only.",
+    accepts: |text| text.bytes().all(|b| b.is_ascii_digit()),
+};
+
+/// A day.
+pub static DATE: Format = Format {
+    name: "date",
+    pattern: r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
+    says: "must be a valid date in the form YYYY-MM-DD.",
+    accepts: |text| crate::time::Day::parse(text).is_some(),
+};
+
+/// A time of an instant in the ISO form.
+pub static INSTANT: Format = Format {
+    name: "instant",
+    pattern: r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z$",
+    says: "must be a valid time in the form YYYY-MM-DDTHH:MM:SSZ.",
+    accepts: |text| crate::time::Timestamp::parse_iso(text).is_some(),
+};
+
+/// A time of day, seconds optional.
+pub static CLOCK: Format = Format {
+    name: "clock",
+    pattern: "^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$",
+    says: "must be a time in the form HH:MM.",
+    accepts: is_clock,
+};
+
+/// The name of a mid-call tool (SPEC.md, Mid-call tool).
+pub static TOOL_NAME: Format = Format {
+    name: "tool_name",
+    pattern: "^[a-z][a-z_]*$",
+    says: "=Tool name must contain only lowercase letters and underscores, and start with a letter.",
+    accepts: |text| begins(text, |c| c.is_ascii_lowercase()) && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'),
+};
+
+/// The name of a tool's parameter (SPEC.md, Mid-call tool).
+pub static PARAMETER_NAME: Format = Format {
+    name: "parameter_name",
+    pattern: "^[A-Za-z][A-Za-z_]*$",
+    says: "must contain only letters and underscores and start with a letter.",
+    accepts: |text| begins(text, |c| c.is_ascii_alphabetic()) && text.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_'),
+};
+
+/// The name of a field to extract after a call (SPEC.md, post_call_schema).
+pub static EXTRACT_NAME: Format = Format {
+    name: "extract_name",
+    pattern: "^[a-z0-9_]*$",
+    says: "must contain only lowercase letters, digits and underscores.",
+    accepts: |text| text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'),
+};
+
+/// The name of a header that a tool may send (RFC 9110 section 5.1; API.md, Mid-call tools).
+pub static HEADER_NAME: Format = Format {
+    name: "header_name",
+    pattern: "^(?!([hH][oO][sS][tT]|[cC][oO][nN][tT][eE][nN][tT]-[lL][eE][nN][gG][tT][hH]|[tT][rR][aA][nN][sS][fF][eE][rR]-[eE][nN][cC][oO][dD][iI][nN][gG]|[cC][oO][nN][nN][eE][cC][tT][iI][oO][nN])$|[wW][eE][bB][hH][oO][oO][kK]-)[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
+    says: "must be the name of a header that a tool may send.",
+    accepts: is_header_name,
+};
+
+/// A header value without control characters.
+pub static HEADER_VALUE: Format = Format {
+    name: "header_value",
+    pattern: r"^[^\u0000-\u001f\u007f]*$",
+    says: "must not contain control characters.",
+    accepts: |text| !text.bytes().any(|b| b < b' ' || b == 0x7f),
+};
+
+/// An IP address or a range of them in CIDR notation.
+pub static ADDRESS: Format = Format {
+    name: "address",
+    pattern: "^[0-9a-fA-F.:]+(/[0-9]{1,3})?$",
+    says: "must be an IP address or a CIDR range.",
+    accepts: |text| text.parse::<core::net::IpAddr>().is_ok() || text.parse::<ipnet::IpNet>().is_ok(),
+};
+
+/// A SIP host: a name or an address, with an optional port.
+pub static SIP_HOST: Format = Format {
+    name: "sip_host",
+    pattern: r"^[A-Za-z0-9.:\[\]_-]+$",
+    says: "must be a host name or address.",
+    accepts: |text| text.bytes().all(|b| b.is_ascii_alphanumeric() || b".:[]_-".contains(&b)),
+};
+
+/// The name of a plan.
+pub static PLAN_NAME: Format = Format {
+    name: "plan_name",
+    pattern: "^[a-z0-9_-]+$",
+    says: "must contain only lowercase letters, digits, hyphens and underscores.",
+    accepts: |text| text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_-".contains(&b)),
+};
+
+fn begins(text: &str, accepts: fn(&char) -> bool) -> bool {
+    text.chars().next().is_some_and(|first| accepts(&first))
+}
+
+fn is_url(text: &str) -> bool {
+    // The parser drops tabs and newlines and reads `\` as `/`: such text never gets that far.
+    let clean = !text.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\');
+    let scheme = text.split_once("://").is_some_and(|(scheme, rest)| {
+        (scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")) && !rest.starts_with(['/', '?', '#'])
+    });
+    clean && scheme && Url::parse(text).is_ok_and(|url| url.host().is_some())
+}
+
+fn is_clock(text: &str) -> bool {
+    let mut parts = text.split(':');
+    let mut part = |limit: u8| {
+        let part = parts.next()?;
+        let digits = part.len() == 2 && part.bytes().all(|b| b.is_ascii_digit());
+        digits.then(|| part.parse::<u8>().ok())?.filter(|n| *n < limit)
+    };
+    part(24).is_some() && part(60).is_some() && match text.len() {
+        5 => true,
+        8 => part(60).is_some(),
+        _ => false,
+    }
+}
+
+fn is_header_name(text: &str) -> bool {
+    const REFUSED: [&str; 4] = ["host", "content-length", "transfer-encoding", "connection"];
+    let token = !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
+    let webhook = text.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("webhook-"));
+    token && !webhook && !REFUSED.iter().any(|name| text.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(format: &Format, good: &[&str], bad: &[&str]) {
+        for text in good {
+            assert!((format.accepts)(text), "{} refuses {text:?}", format.name);
+        }
+        for text in bad {
+            assert!(!(format.accepts)(text), "{} accepts {text:?}", format.name);
+        }
+    }
+
+    #[test]
+    fn forms() {
+        check(&URL, &["http://a", "https://example.com/x?y=1#z", "HTTPS://EXAMPLE.COM", "http://127.0.0.1:99/"], &["", "example.com", "ftp://a", "http:///x", "http://", "https:a.b", "http://a b", "http://a\n", "http:\\\\a", "http://[::1", "http://a:99999"]);
+        check(&EMAIL, &["a@b", "Owner.One+x@example.com"], &["", "a", "@b", "a@", "a@b@c", "a b@c"]);
+        check(&CLOCK, &["00:00", "23:59", "09:30:15"], &["24:00", "9:30", "09:60", "09:30:60", "09:30:", "0930"]);
+        check(&TOOL_NAME, &["a", "get_weather"], &["", "_a", "Get", "a1", "a-b"]);
+        check(&PARAMETER_NAME, &["ab", "City_Name"], &["_a", "a1", "1a"]);
+        check(&HEADER_NAME, &["X-Key", "Authorization", "webhook"], &["", "Host", "hOST", "Content-Length", "connection", "Webhook-Id", "a b", "a:"]);
+        check(&HEADER_VALUE, &["", "plain", "ünïcode"], &["a\r\nb", "a\0", "\u{7f}"]);
+        check(&ADDRESS, &["1.2.3.4", "10.0.0.0/8", "::1", "fd00::/8"], &["1.2.3", "10.0.0.0/33", "host"]);
+        check(&E164, &["+12", "+123456789012345"], &["12", "+0123", "+1", "+1234567890123456", "+1a"]);
+    }
+}

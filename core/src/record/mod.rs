@@ -1,0 +1,155 @@
+//! The table language: one table per body, query and reply.
+//!
+//! [`record!`](crate::record!) writes the struct and its [`Table`]; from the table come the checks ([`check`]), the
+//! JSON Schema ([`schema`]), the OpenAPI document and the generators of the tests. Every rule of SPEC.md
+//! about a member is a column; every rule between members is a [`Rule`].
+
+pub mod check;
+mod column;
+mod field;
+pub mod format;
+mod rule;
+pub mod schema;
+
+pub use check::{Cell, Checked, Errors, Source, check, check_update};
+pub use column::{
+    Column, ID_MAX, Kind, Literal, Need, Ref, Table, Typed, any, boolean, choice, choices, decimal, flag, hundredths, id, ids,
+    int, iso, list, number, object, sql, tagged, text, texts, variables,
+};
+pub use field::{Cells, Choice, DecimalText, Field, Flag, Hundredths, Iso, Json, Secret, Sql, Tagged, Variables};
+pub use rule::{ALWAYS, Rule, Strictness, When, fixed, one_of, ordered, require};
+
+use crate::json::ToJson;
+
+/// A struct that a table describes.
+pub trait Record: Sized + ToJson {
+    /// Its columns and rules.
+    const TABLE: &'static Table;
+
+    /// Builds the struct from checked cells, in column order.
+    fn from_cells(cells: &mut Cells) -> Self;
+}
+
+/// A Rust raw identifier without its prefix: `r#type` is the member `type`.
+pub const fn member_name(name: &'static str) -> &'static str {
+    match name.as_bytes() {
+        [b'r', b'#', ..] => name.split_at(2).1,
+        _ => name,
+    }
+}
+
+/// Writes a struct and its [`Table`] in one place.
+///
+/// Each line is `name: Type = column`, and the column's type must be the field's. `sparse` structs leave
+/// members out of their JSON form that were not given.
+#[macro_export]
+macro_rules! record {
+    ($(#[doc = $doc:literal])* pub sparse struct $name:ident { $($body:tt)* } $($rules:tt)*) => {
+        $crate::record!(@ given [$($doc),*] $name { $($body)* } $($rules)*);
+    };
+    ($(#[doc = $doc:literal])* pub struct $name:ident { $($body:tt)* } $($rules:tt)*) => {
+        $crate::record!(@ member [$($doc),*] $name { $($body)* } $($rules)*);
+    };
+    (@ $how:ident [$($doc:literal),*] $name:ident {
+        $($(#[doc = $field_doc:literal])* $field:ident : $type:ty = $column:expr),* $(,)?
+    } $(rules { $($rule:expr),* $(,)? })?) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name { $($(#[doc = $field_doc])* pub $field: $type),* }
+
+        impl $crate::record::Record for $name {
+            const TABLE: &'static $crate::record::Table = &$crate::record::Table {
+                name: stringify!($name),
+                doc: concat!($($doc),*),
+                columns: &[$({
+                    const COLUMN: $crate::record::Typed<$type> = $column;
+                    COLUMN.named($crate::record::member_name(stringify!($field)), concat!($($field_doc),*))
+                }),*],
+                rules: &[$($($rule),*)?],
+            };
+
+            fn from_cells(cells: &mut $crate::record::Cells) -> Self {
+                Self { $($field: $crate::record::Field::from_cell(cells.take())),* }
+            }
+        }
+
+        impl $crate::json::ToJson for $name {
+            fn write(&self, out: &mut ::alloc::vec::Vec<u8>) {
+                let mut object = $crate::json::Object::open(out);
+                $(object.$how($crate::record::member_name(stringify!($field)), &self.$field);)*
+                object.close();
+            }
+        }
+
+        impl $crate::record::Field for $name {
+            fn from_cell(cell: $crate::record::Cell) -> Self {
+                $crate::record::Record::from_cells(&mut $crate::record::Cells::of(cell))
+            }
+        }
+    };
+}
+
+/// Writes an enum of words with its names on the wire.
+#[macro_export]
+macro_rules! choice {
+    ($(#[doc = $doc:literal])* pub enum $name:ident { $($(#[doc = $variant_doc:literal])* $variant:ident = $word:literal),* $(,)? }) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[doc = $variant_doc])* $variant),* }
+
+        impl $crate::record::Choice for $name {
+            const WORDS: &'static [&'static str] = &[$($word),*];
+            const ALL: &'static [Self] = &[$(Self::$variant),*];
+        }
+
+        impl $name {
+            /// The word on the wire.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),* }
+            }
+        }
+
+        impl $crate::json::ToJson for $name {
+            fn write(&self, out: &mut ::alloc::vec::Vec<u8>) {
+                $crate::json::text(out, self.word());
+            }
+        }
+
+        impl $crate::record::Field for $name {
+            fn from_cell(cell: $crate::record::Cell) -> Self {
+                $crate::record::check::choice_of(&cell)
+            }
+        }
+    };
+}
+
+/// Writes an enum of records told apart by their member `type`.
+#[macro_export]
+macro_rules! tagged {
+    ($(#[doc = $doc:literal])* pub enum $name:ident { $($(#[doc = $variant_doc:literal])* $variant:ident($type:ty) = $word:literal),* $(,)? }) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum $name { $($(#[doc = $variant_doc])* $variant($type)),* }
+
+        impl $crate::record::Tagged for $name {
+            const VARIANTS: &'static [(&'static str, &'static $crate::record::Table)] =
+                &[$(($word, <$type as $crate::record::Record>::TABLE)),*];
+        }
+
+        impl $crate::json::ToJson for $name {
+            fn write(&self, out: &mut ::alloc::vec::Vec<u8>) {
+                match self { $(Self::$variant(record) => $crate::record::check::write_tagged(out, $word, record)),* }
+            }
+        }
+
+        impl $crate::record::Field for $name {
+            fn from_cell(cell: $crate::record::Cell) -> Self {
+                let (word, cells) = $crate::record::check::tag_of(cell);
+                match word {
+                    $($word => Self::$variant($crate::record::Record::from_cells(&mut $crate::record::Cells::of(cells))),)*
+                    _ => unreachable!("the check only lets declared variants through"),
+                }
+            }
+        }
+    };
+}

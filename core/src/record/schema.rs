@@ -1,0 +1,262 @@
+//! Tables as JSON Schema, draft 2020-12: the dialect of OpenAPI 3.1.
+//!
+//! The schema of a body is strict: it shows the types that API.md names, not the lenient spellings.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::{Column, Kind, Literal, Need, Rule, Table, When};
+use crate::json::{Members, Number, Value};
+
+/// What the schema is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The body of a creation.
+    Create,
+    /// The body of an update: everything optional, `null` where it clears.
+    Update,
+    /// A reply: every member is there.
+    Reply,
+}
+
+/// An object of JSON from name and value pairs.
+pub fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::Object(Members(members.into_iter().map(|(name, value)| (name.to_string(), value)).collect()))
+}
+
+/// A JSON string.
+pub fn string(text: &str) -> Value {
+    Value::Text(text.to_string())
+}
+
+/// A JSON array of strings.
+pub fn strings(texts: &[&str]) -> Value {
+    Value::List(texts.iter().map(|text| string(text)).collect())
+}
+
+fn whole(n: i64) -> Value {
+    Value::Number(u64::try_from(n).map_or(Number::Signed(n), Number::Unsigned))
+}
+
+fn size(n: usize) -> Value {
+    Value::Number(Number::Unsigned(n as u64))
+}
+
+/// The schema of a table.
+pub fn of(table: &Table, purpose: Purpose) -> Value {
+    let mut members = Members::default();
+    if let Value::Object(base) = object([("type", string("object")), ("description", string(table.doc.trim()))]) {
+        members = base;
+    }
+    let required: Vec<&str> = table.columns.iter().filter(|column| is_required(column, purpose)).map(|c| c.name).collect();
+    if !required.is_empty() {
+        members.set("required", strings(&required));
+    }
+    let properties = table.columns.iter().map(|c| (c.name.to_string(), column(c, purpose)));
+    members.set("properties", Value::Object(Members(properties.collect())));
+    let rules: Vec<Value> = table.rules.iter().filter_map(rule).collect();
+    if purpose == Purpose::Create && !rules.is_empty() {
+        members.set("allOf", Value::List(rules));
+    }
+    Value::Object(members)
+}
+
+fn is_required(column: &Column, purpose: Purpose) -> bool {
+    match purpose {
+        Purpose::Create => matches!(column.need, Need::Required),
+        Purpose::Update => false,
+        Purpose::Reply => true,
+    }
+}
+
+/// The schema of one column.
+pub fn column(column: &Column, purpose: Purpose) -> Value {
+    let nullable = match purpose {
+        Purpose::Create => !matches!(column.need, Need::Required),
+        Purpose::Update => column.clears,
+        Purpose::Reply => matches!(column.need, Need::Optional) && !matches!(column.kind, Kind::List { .. } | Kind::Variables | Kind::Any),
+    };
+    let mut schema = kind(&column.kind, purpose, nullable);
+    schema.set("description", string(column.doc.trim()));
+    match column.need {
+        Need::Default(default) if purpose != Purpose::Reply => schema.set("default", literal(default, &column.kind)),
+        _ => {}
+    }
+    Value::Object(schema)
+}
+
+fn literal(literal: Literal, kind: &Kind) -> Value {
+    match (literal, kind) {
+        (Literal::Bool(value), _) => Value::Bool(value),
+        (Literal::Int(value), _) => whole(value),
+        (Literal::Number(value), _) => Value::Number(Number::Float(value)),
+        (Literal::Text(value), _) => string(value),
+        (Literal::AllWords, Kind::List { of: Kind::Choice(words), .. }) => strings(words),
+        (Literal::AllWords, _) => Value::Null,
+    }
+}
+
+fn typed(name: &str, nullable: bool) -> Members {
+    let mut schema = Members::default();
+    schema.set("type", if nullable { strings(&[name, "null"]) } else { string(name) });
+    schema
+}
+
+fn kind(of: &Kind, purpose: Purpose, nullable: bool) -> Members {
+    match of {
+        Kind::Text { min, max, format } => text(*min, *max, format.map(|f| f.pattern), purpose, nullable),
+        Kind::Int { min, max } => {
+            let mut schema = typed("integer", nullable);
+            if purpose != Purpose::Reply {
+                schema.set("minimum", whole(*min));
+                schema.set("maximum", whole(*max));
+            }
+            schema
+        }
+        Kind::Number { min, max } => {
+            let mut schema = typed("number", nullable);
+            if purpose != Purpose::Reply {
+                schema.set("minimum", Value::Number(Number::Float(*min)));
+                schema.set("maximum", Value::Number(Number::Float(*max)));
+            }
+            schema
+        }
+        Kind::Bool => typed("boolean", nullable),
+        Kind::Choice(words) => {
+            let mut schema = typed("string", nullable);
+            let null = nullable.then_some(Value::Null);
+            schema.set("enum", Value::List(words.iter().map(|word| string(word)).chain(null).collect()));
+            schema
+        }
+        Kind::List { of, max, .. } => {
+            let mut schema = typed("array", nullable);
+            schema.set("items", Value::Object(kind(of, purpose, false)));
+            if purpose != Purpose::Reply {
+                schema.set("maxItems", size(*max));
+            }
+            schema
+        }
+        Kind::Record(table) => nested(table, purpose, nullable),
+        Kind::Tagged(variants) => tagged(variants, purpose),
+        Kind::Variables => {
+            let mut schema = typed("object", nullable);
+            schema.set("additionalProperties", object([("type", strings(&["string", "number", "boolean"]))]));
+            if purpose != Purpose::Reply {
+                schema.set("maxProperties", size(crate::limits::VARIABLES_MAX));
+            }
+            schema
+        }
+        Kind::Iso => formatted("date-time", nullable),
+        Kind::Sql => patterned(r"^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}$", nullable),
+        Kind::Decimal => patterned(r"^[0-9]+\.[0-9]{2}$", nullable),
+        Kind::Flag => {
+            let mut schema = typed("integer", nullable);
+            schema.set("enum", Value::List([whole(0), whole(1)].into()));
+            schema
+        }
+        Kind::Object => typed("object", nullable),
+        Kind::Any => Members::default(),
+    }
+}
+
+fn formatted(format: &str, nullable: bool) -> Members {
+    let mut schema = typed("string", nullable);
+    schema.set("format", string(format));
+    schema
+}
+
+fn patterned(pattern: &str, nullable: bool) -> Members {
+    let mut schema = typed("string", nullable);
+    schema.set("pattern", string(pattern));
+    schema
+}
+
+fn text(min: usize, max: usize, pattern: Option<&str>, purpose: Purpose, nullable: bool) -> Members {
+    let mut schema = typed("string", nullable);
+    if purpose == Purpose::Reply {
+        return schema;
+    }
+    schema.set("maxLength", size(max));
+    // "" means "not given" where a member is optional, so only what is longer must have the form.
+    match (nullable, pattern) {
+        (false, pattern) => {
+            schema.set("minLength", size(min.max(1)));
+            if let Some(pattern) = pattern {
+                schema.set("pattern", string(pattern));
+            }
+        }
+        (true, pattern) if min > 1 || pattern.is_some() => {
+            let mut form = Members::default();
+            form.set("minLength", size(min));
+            if let Some(pattern) = pattern {
+                form.set("pattern", string(pattern));
+            }
+            schema.set("anyOf", Value::List([object([("enum", Value::List([string(""), Value::Null].into()))]), Value::Object(form)].into()));
+        }
+        _ => {}
+    }
+    schema
+}
+
+fn nested(table: &Table, purpose: Purpose, nullable: bool) -> Members {
+    let purpose = if purpose == Purpose::Update { Purpose::Create } else { purpose };
+    let Value::Object(mut schema) = of(table, purpose) else { return Members::default() };
+    if nullable {
+        schema.set("type", strings(&["object", "null"]));
+    }
+    schema
+}
+
+fn tagged(variants: &[(&str, &Table)], purpose: Purpose) -> Members {
+    let variants = variants.iter().map(|(word, table)| {
+        let mut schema = nested(table, purpose, false);
+        if let Some(Value::Object(properties)) = schema.remove("properties") {
+            let mut with_type = Members::default();
+            with_type.set("type", object([("const", string(word))]));
+            with_type.0.extend(properties.0);
+            schema.set("properties", Value::Object(with_type));
+        }
+        let mut required = alloc::vec![string("type")];
+        if let Some(Value::List(own)) = schema.remove("required").filter(|_| purpose != Purpose::Reply) {
+            required.extend(own);
+        }
+        schema.set("required", Value::List(required));
+        Value::Object(schema)
+    });
+    let mut schema = Members::default();
+    schema.set("oneOf", Value::List(variants.collect()));
+    schema
+}
+
+/// A rule as if/then; an order of two texts is the one rule that JSON Schema cannot state.
+fn rule(rule: &Rule) -> Option<Value> {
+    let (when, then) = match rule {
+        Rule::Require(field, when) => (when, given(field)),
+        Rule::OneOf(fields, when) => (when, object([("anyOf", Value::List(fields.iter().map(|f| given(f)).collect()))])),
+        Rule::Fixed(field, value, _, when) => {
+            let value = match literal(*value, &Kind::Bool) {
+                Value::Null => return None,
+                value => value,
+            };
+            let allowed = object([("enum", Value::List([value, Value::Null].into()))]);
+            (when, object([("properties", object([(field, allowed)]))]))
+        }
+        Rule::Ordered(..) => return None,
+    };
+    Some(if when.field.is_empty() { then } else { object([("if", condition(when)), ("then", then)]) })
+}
+
+fn given(field: &str) -> Value {
+    let some = object([("not", object([("enum", Value::List([Value::Null, string(""), Value::List(Vec::new())].into()))]))]);
+    object([("required", strings(&[field])), ("properties", object([(field, some)]))])
+}
+
+fn condition(when: &When) -> Value {
+    let values = when.is.iter().map(|word| match *word {
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        word => string(word),
+    });
+    let one = object([("enum", Value::List(values.collect()))]);
+    object([("required", strings(&[when.field])), ("properties", object([(when.field, one)]))])
+}
