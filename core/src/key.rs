@@ -148,11 +148,6 @@ pub fn row(space: Space, kind: Kind, count: u32) -> Key {
     with(key(space, Table::Row, 5), &[&[kind as u8], &count.to_be_bytes()])
 }
 
-/// All rows of a space, for `verify`.
-pub fn rows(space: Space) -> Range<Key> {
-    below(key(space, Table::Row, 0))
-}
-
 /// Kind and count of a row key.
 pub fn read_row(key: &[u8]) -> Option<(Kind, u32)> {
     if key.len() != 11 || key[5] != Table::Row as u8 {
@@ -177,9 +172,19 @@ pub fn chunk(space: Space, kind: Kind, facet: &Facet, chunk: u32) -> Key {
     with(set(space, kind, facet), &[&[1], &(!chunk).to_be_bytes()])
 }
 
-/// All set rows of a space, for `verify`.
-pub fn sets(space: Space) -> Range<Key> {
-    below(key(space, Table::Set, 0))
+/// Whether a key is a row's.
+pub fn is_row(key: &[u8]) -> bool {
+    key.get(5) == Some(&(Table::Row as u8))
+}
+
+/// Whether a key belongs to a set.
+pub fn is_set(key: &[u8]) -> bool {
+    key.get(5) == Some(&(Table::Set as u8))
+}
+
+/// The whole map.
+pub fn everything() -> Range<Key> {
+    Vec::new()..Vec::from([u8::MAX; 32])
 }
 
 /// The first id of a UTC day, ordered by day.
@@ -205,6 +210,8 @@ pub enum Unique {
     LeadPhone = 3,
     /// A plan's name (root space).
     PlanName = 4,
+    /// A message being sent, by the identity of its request.
+    Message = 5,
 }
 
 /// The row of a unique value.
@@ -269,6 +276,11 @@ pub fn read_idempotency_expiry(key: &[u8]) -> Option<[u8; 32]> {
     key.get(14..)?.try_into().ok()
 }
 
+/// The time in an [`idempotency_expiry`] key.
+pub fn read_idempotency_time(key: &[u8]) -> Option<Timestamp> {
+    Some(Timestamp::from_micros(u64::from_be_bytes(key.get(6..14)?.try_into().ok()?)))
+}
+
 /// A block of the packed column of lead numbers.
 pub fn phones(space: Space, kind: Kind, block: u32) -> Key {
     with(key(space, Table::Phones, 5), &[&[kind as u8], &block.to_be_bytes()])
@@ -303,6 +315,12 @@ pub fn jobs() -> Range<Key> {
 pub fn read_due(key: &[u8]) -> Option<(Timestamp, u32)> {
     let at = u64::from_be_bytes(key.get(6..14)?.try_into().ok()?);
     Some((Timestamp::from_micros(at), u32::from_be_bytes(key.get(14..)?.try_into().ok()?)))
+}
+
+/// When the job of a changed key is due: tells a host to come back by then.
+pub fn due_of(key: &[u8]) -> Option<Timestamp> {
+    let is_due = key.starts_with(&[0; 5]) && key.get(5) == Some(&(Table::Due as u8));
+    is_due.then(|| read_due(key)).flatten().map(|(at, _)| at)
 }
 
 /// The digest of the operator's token.

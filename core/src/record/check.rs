@@ -408,6 +408,7 @@ fn judge(rule: &Rule, table: &Table, cells: &mut [Cell], path: &str, errors: &mu
     let cell = |name: &str| table.columns.iter().position(|c| c.name == name).map_or(&Cell::None, |at| &cells[at]);
     let failed = |name: &str, errors: &Errors| errors.has(&at(name));
     match rule {
+        Rule::Require(_, when) | Rule::Fixed(.., when) | Rule::OneOf(_, when) if failed(when.field, errors) => {}
         Rule::Require(field, when) => {
             if holds(when, cell(when.field)) && is_none(cell(field)) && !failed(field, errors) {
                 errors.say(&at(field), "field is required.");
@@ -435,12 +436,12 @@ fn judge(rule: &Rule, table: &Table, cells: &mut [Cell], path: &str, errors: &mu
 }
 
 fn holds(when: &When, cell: &Cell) -> bool {
-    match cell {
-        _ if when.field.is_empty() => true,
+    let named = match cell {
         Cell::Text(word) => when.is.contains(&word.as_str()),
         Cell::Bool(truth) => when.is.contains(&if *truth { "true" } else { "false" }),
         _ => false,
-    }
+    };
+    named != when.unless
 }
 
 fn is_none(cell: &Cell) -> bool {

@@ -23,6 +23,17 @@ pub static URL: Format = Format {
     accepts: is_url,
 };
 
+/// The URL of a tool: placeholders stand in its path and query alone (API.md, Mid-call tools).
+pub static ENDPOINT: Format = Format {
+    name: "url",
+    pattern: r"^[hH][tT][tT][pP][sS]?://[^\s\\/?#{}]+([/?#][^\s\\]*)?$",
+    says: "must be a valid URL.",
+    accepts: |text| {
+        let authority = text.split("://").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next());
+        is_url(text) && authority.is_some_and(|authority| !authority.contains(['{', '}']))
+    },
+};
+
 /// A telephone number (ITU-T E.164).
 pub static E164: Format = Format {
     name: "e164",
@@ -195,6 +206,7 @@ mod tests {
 
     #[test]
     fn forms() {
+        check(&ENDPOINT, &["https://a/{id}?x={{customer_phone}}"], &["https://{host}/", "https://{u}@a/"]);
         check(&URL, &["http://a", "https://example.com/x?y=1#z", "HTTPS://EXAMPLE.COM", "http://127.0.0.1:99/"], &["", "example.com", "ftp://a", "http:///x", "http://", "https:a.b", "http://a b", "http://a\n", "http:\\\\a", "http://[::1", "http://a:99999"]);
         check(&EMAIL, &["a@b", "Owner.One+x@example.com"], &["", "a", "@b", "a@", "a@b@c", "a b@c"]);
         check(&CLOCK, &["00:00", "23:59", "09:30:15"], &["24:00", "9:30", "09:60", "09:30:60", "09:30:", "0930"]);

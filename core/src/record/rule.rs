@@ -9,6 +9,8 @@ pub struct When {
     pub field: &'static str,
     /// Its values for which the rule holds: words, or `true`.
     pub is: &'static [&'static str],
+    /// Whether the rule holds for every other value instead, and when the member is not given.
+    pub unless: bool,
 }
 
 /// What holds between members. A rule is left out while a member it looks at fails by itself.
@@ -34,21 +36,26 @@ pub enum Strictness {
 }
 
 /// Holds always, for rules without a condition.
-pub const ALWAYS: When = When { field: "", is: &[] };
+pub const ALWAYS: When = When { field: "", is: &[], unless: true };
 
 /// The member must be given when another has one of these values.
 pub const fn require(field: &'static str, when: &'static str, is: &'static [&'static str]) -> Rule {
-    Rule::Require(field, When { field: when, is })
+    Rule::Require(field, When { field: when, is, unless: false })
+}
+
+/// The member must be given unless another has one of these values.
+pub const fn require_unless(field: &'static str, unless: &'static str, is: &'static [&'static str]) -> Rule {
+    Rule::Require(field, When { field: unless, is, unless: true })
 }
 
 /// The member has this value when another has one of these.
 pub const fn fixed(field: &'static str, value: Literal, says: &'static str, when: &'static str, is: &'static [&'static str]) -> Rule {
-    Rule::Fixed(field, value, says, When { field: when, is })
+    Rule::Fixed(field, value, says, When { field: when, is, unless: false })
 }
 
 /// One of the members must be given when another has one of these values.
 pub const fn one_of(fields: &'static [&'static str], when: &'static str, is: &'static [&'static str]) -> Rule {
-    Rule::OneOf(fields, When { field: when, is })
+    Rule::OneOf(fields, When { field: when, is, unless: false })
 }
 
 /// Two texts whose byte order is their order: dates, times of day.

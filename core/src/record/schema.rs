@@ -243,7 +243,11 @@ fn rule(rule: &Rule) -> Option<Value> {
         }
         Rule::Ordered(..) => return None,
     };
-    Some(if when.field.is_empty() { then } else { object([("if", condition(when)), ("then", then)]) })
+    Some(match (when.field.is_empty(), when.unless) {
+        (true, _) => then,
+        (false, false) => object([("if", condition(when)), ("then", then)]),
+        (false, true) => object([("if", object([("not", condition(when))])), ("then", then)]),
+    })
 }
 
 fn given(field: &str) -> Value {

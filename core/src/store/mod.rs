@@ -2,6 +2,7 @@
 
 mod ledger;
 mod row;
+mod rows;
 mod tx;
 
 pub use ledger::Ledger;

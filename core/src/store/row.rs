@@ -53,6 +53,11 @@ impl Row {
     pub fn public_of(bytes: &[u8]) -> Result<&[u8], Stop> {
         skip_facets(bytes).and_then(public).map(|(public, _)| public).ok_or(Stop::Corrupt("a row has an unknown form"))
     }
+
+    /// The private part of stored bytes, without reading the rest.
+    pub fn private_of(bytes: &[u8]) -> Result<&[u8], Stop> {
+        skip_facets(bytes).and_then(public).map(|(_, private)| private).ok_or(Stop::Corrupt("a row has an unknown form"))
+    }
 }
 
 fn length(n: usize) -> u8 {

@@ -1,0 +1,151 @@
+//! Who calls: from the `Authorization` header to a row of the store (API.md, Auth).
+
+use alloc::vec::Vec;
+
+use super::profile;
+use super::token::{Token, TokenKind};
+use crate::http::refusal::{Halt, Refusal};
+use crate::http::request::Request;
+use crate::http::route::Route;
+use crate::key::{self, Kind, Space};
+use crate::output::Credential;
+use crate::rate::Caller;
+use crate::store::{Row, Scope, Tx};
+use crate::time::Timestamp;
+use crate::view::Stop;
+
+/// A caller with a valid token.
+#[derive(Clone, Copy, Debug)]
+pub struct Session {
+    /// The account's number.
+    pub account: u32,
+    /// The token's row.
+    pub count: u32,
+    /// Whether it is a session of a login, rather than an API key.
+    pub session: bool,
+    /// Whether it may only read.
+    pub read_only: bool,
+    /// When it ends.
+    pub expires: Option<Timestamp>,
+    suspended: bool,
+}
+
+impl Session {
+    /// Its rate-limit bucket.
+    pub fn bucket(self) -> Caller {
+        Caller::Token { account: self.account, token: u64::from(self.session) << 32 | u64::from(self.count) }
+    }
+
+    /// Its row.
+    pub fn credential(self) -> Credential {
+        Credential { account: self.account, session: self.session, count: self.count }
+    }
+
+    /// Whether it may call an operation.
+    pub fn may(self, route: &Route) -> Result<(), Halt> {
+        if self.suspended {
+            return Err(Refusal::Forbidden("This account is suspended.".into()).into());
+        }
+        if self.read_only && !route.read_only {
+            return Err(Refusal::Forbidden("This API key is read-only.".into()).into());
+        }
+        Ok(())
+    }
+}
+
+/// What the private part of a credential's row holds: digest, expiry, epoch of the passwords, and whether it
+/// may only read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// SHA-256 of the token.
+    pub digest: [u8; 32],
+    /// When it ends.
+    pub expires: Option<Timestamp>,
+    /// How often the account's password had been set: a session of an earlier one is no longer valid.
+    pub epoch: u32,
+    /// Whether it may only read.
+    pub read_only: bool,
+}
+
+impl Kept {
+    /// The stored bytes.
+    pub fn to_bytes(self) -> Vec<u8> {
+        let expires = self.expires.map_or(0, Timestamp::micros);
+        [&self.digest[..], &expires.to_le_bytes(), &self.epoch.to_le_bytes(), &[u8::from(self.read_only)]].concat()
+    }
+
+    /// Reads stored bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (digest, rest) = bytes.split_at_checked(32)?;
+        let (expires, rest) = rest.split_at_checked(8)?;
+        let (epoch, rest) = rest.split_at_checked(4)?;
+        let expires = u64::from_le_bytes(expires.try_into().ok()?);
+        Some(Self {
+            digest: digest.try_into().ok()?, expires: (expires > 0).then(|| Timestamp::from_micros(expires)),
+            epoch: u32::from_le_bytes(epoch.try_into().ok()?), read_only: *rest.first()? != 0,
+        })
+    }
+}
+
+/// The token of a request: every other header than one well-formed `Bearer` token is 401, two are 400.
+fn bearer(request: &Request) -> Result<Token, Halt> {
+    if request.count("authorization") > 1 {
+        return Err(Refusal::BadRequest("The request has more than one Authorization header.".into()).into());
+    }
+    let token = request.header("authorization").and_then(|value| {
+        let (scheme, token) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| Token::parse(token.trim()))?
+    });
+    token.ok_or_else(|| Refusal::Unauthenticated.into())
+}
+
+/// The caller of an operation of an account.
+pub fn session(tx: &Tx<'_>, request: &Request, now: Timestamp) -> Result<Session, Halt> {
+    let token = bearer(request)?;
+    let kind = match token.kind {
+        TokenKind::ApiKey => Kind::ApiKey,
+        TokenKind::Session => Kind::Session,
+        TokenKind::Operator | TokenKind::Engine => return Err(Refusal::Unauthenticated.into()),
+    };
+    let space = Space::Account(token.account);
+    let keys = [key::row(space, kind, token.count), key::profile(token.account)];
+    let rows = tx.scope(space).get_many(&keys)?;
+    let [Some(row), Some(profile)] = rows.as_slice() else { return Err(Refusal::Unauthenticated.into()) };
+    let kept = Kept::from_bytes(Row::private_of(row)?).ok_or(Stop::Corrupt("a credential has an unknown form"))?;
+    let state = profile::State::of(profile)?;
+    let valid = token.fits(&kept.digest) && kept.expires.is_none_or(|at| at > now);
+    let current = kind == Kind::ApiKey || kept.epoch == state.epoch;
+    if !valid || !current {
+        return Err(Refusal::Unauthenticated.into());
+    }
+    Ok(Session {
+        account: token.account, count: token.count, session: kind == Kind::Session, read_only: kept.read_only,
+        expires: kept.expires, suspended: state.suspended,
+    })
+}
+
+/// Lets the operator through.
+pub fn operator(root: Scope<'_>, request: &Request) -> Result<(), Halt> {
+    let token = bearer(request)?;
+    let kept = if token.kind == TokenKind::Operator { root.get(key::operator())? } else { None };
+    if kept.is_some_and(|digest| token.fits(&digest)) { Ok(()) } else { Err(Refusal::Unauthenticated.into()) }
+}
+
+/// Notes when credentials were last used.
+pub fn used(tx: &Tx<'_>, credentials: &[Credential], now: Timestamp) -> Result<(), Stop> {
+    for credential in credentials.iter().filter(|credential| !credential.session) {
+        let space = Space::Account(credential.account);
+        let scope = tx.scope(space);
+        // A key that was deleted since leaves nothing behind.
+        if scope.get(key::row(space, Kind::ApiKey, credential.count))?.is_some() {
+            scope.put(key::used(space, Kind::ApiKey, credential.count), now.micros().to_le_bytes().to_vec())?;
+        }
+    }
+    Ok(())
+}
+
+/// When a credential was last used.
+pub fn last_used(scope: Scope<'_>, kind: Kind, count: u32) -> Result<Option<Timestamp>, Stop> {
+    let bytes = scope.get(key::used(scope.space(), kind, count))?;
+    Ok(bytes.and_then(|bytes| Some(Timestamp::from_micros(u64::from_le_bytes(bytes.try_into().ok()?)))))
+}

@@ -1,0 +1,158 @@
+//! API keys (SPEC.md, API keys; API.md, Account and keys).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::caller::{self, Kept};
+use super::token::{Token, TokenKind};
+use crate::collection::{Facet, count};
+use crate::http::ctx::Ctx;
+use crate::http::refusal::{Halt, Refusal};
+use crate::http::reply::{Reply, Shape, message};
+use crate::http::route::Handled;
+use crate::id;
+use crate::json::{self, Object, Value};
+use crate::key::{self, Kind, Space};
+use crate::limits::UNPAGED_ROWS_MAX;
+use crate::record;
+use crate::record::{Iso, Secret, boolean, format, id, iso, text};
+use crate::seed::Seed;
+use crate::store::{Row, Scope};
+use crate::time::Timestamp;
+use crate::view::Stop;
+
+record! {
+    /// Body of `POST /user/api-keys` (SPEC.md, Create API key).
+    pub struct NewKey {
+        /// A label.
+        name: String = text(1, 255).required(),
+        /// When the key ends; without it, never.
+        expires_at: Option<String> = text(1, 32).form(&format::INSTANT),
+        /// Whether the key may only read.
+        read_only: bool = boolean().or_bool(false),
+    }
+}
+
+record! {
+    /// A new API key. The token is shown here and never again.
+    pub struct ShownKey {
+        /// The key's id.
+        id: u64 = id().required(),
+        /// Its label.
+        name: String = text(0, 255).required(),
+        /// The token: the value of `Authorization: Bearer`.
+        token: Secret = text(0, 64).required(),
+        /// When it was made.
+        created_at: Iso = iso().required(),
+        /// When it ends.
+        expires_at: Option<Iso> = iso(),
+        /// Whether it may only read.
+        read_only: bool = boolean().required(),
+    }
+}
+
+record! {
+    /// An API key.
+    pub struct ApiKey {
+        /// The key's id.
+        id: u64 = id().required(),
+        /// Its label.
+        name: String = text(0, 255).required(),
+        /// When it was last used, to the minute.
+        last_used_at: Option<Iso> = iso(),
+        /// When it was made.
+        created_at: Iso = iso().required(),
+        /// When it ends.
+        expires_at: Option<Iso> = iso(),
+        /// Whether it may only read.
+        read_only: bool = boolean().required(),
+    }
+}
+
+const MISSING: &str = "API key not found.";
+
+/// `POST /user/api-keys`
+pub fn create(ctx: &Ctx<'_>) -> Handled {
+    let new: NewKey = ctx.body()?;
+    let account = ctx.account();
+    room(account)?;
+    let caller = ctx.caller();
+    let ends = if caller.session { None } else { caller.expires };
+    let (_, key) = make(account, &new, ends, ctx.now, &ctx.seed)?;
+    Ok(created(&key))
+}
+
+/// Whether an account may have one more key.
+pub fn room(account: Scope<'_>) -> Result<(), Halt> {
+    if count(account, Kind::ApiKey, &Facet::ALL)? < UNPAGED_ROWS_MAX {
+        return Ok(());
+    }
+    Err(Refusal::Forbidden(alloc::format!("An account has at most {UNPAGED_ROWS_MAX} API keys.")).into())
+}
+
+/// The 201 of a new key.
+pub fn created(key: &ShownKey) -> Reply {
+    Reply::created(&Shape(|o: &mut Object<'_>| {
+        o.member("message", "API key created successfully.").member("api_key", key);
+    }))
+}
+
+/// Makes a key; one made with an expiring key ends no later than that one.
+pub fn make(scope: Scope<'_>, new: &NewKey, ends: Option<Timestamp>, now: Timestamp, seed: &Seed) -> Result<(Token, ShownKey), Stop> {
+    let Space::Account(number) = scope.space() else { return Err(Stop::Corrupt("a key belongs to an account")) };
+    let (count, created_at) = scope.allot(Kind::ApiKey, now)?;
+    let token = Token::new(TokenKind::ApiKey, number, count, &seed.derive("api-key"));
+    let asked = new.expires_at.as_deref().and_then(Timestamp::parse_iso);
+    let expires = match (asked, ends) {
+        (Some(asked), Some(ends)) => Some(asked.min(ends)),
+        (asked, ends) => asked.or(ends),
+    };
+    let shown = ShownKey {
+        id: id::of(scope.space(), count), name: new.name.clone(), token: Secret(token.text().into()), created_at: Iso(created_at),
+        expires_at: expires.map(Iso), read_only: new.read_only,
+    };
+    let kept = Kept { digest: token.digest(), expires, epoch: 0, read_only: new.read_only };
+    let mut public = Vec::new();
+    let mut object = Object::open(&mut public);
+    object.member("name", &new.name).member("created_at", Iso(created_at));
+    object.close();
+    scope.insert(Kind::ApiKey, count, created_at, &Row { facets: Vec::new(), public, private: kept.to_bytes() })?;
+    Ok((token, shown))
+}
+
+/// `GET /user/api-keys`
+pub fn list(ctx: &Ctx<'_>) -> Handled {
+    let account = ctx.account();
+    let limit = usize::try_from(UNPAGED_ROWS_MAX).unwrap_or(usize::MAX);
+    let keys: Vec<ApiKey> = account.list(Kind::ApiKey, &Facet::ALL, limit)?.into_iter().map(|(count, row)| show(account, count, &row)).collect::<Result<_, Stop>>()?;
+    Ok(Reply::ok(&Shape(|o: &mut Object<'_>| {
+        o.member("api_keys", &keys);
+    })))
+}
+
+fn show(scope: Scope<'_>, count: u32, row: &Row) -> Result<ApiKey, Stop> {
+    const DAMAGED: Stop = Stop::Corrupt("a key has an unknown form");
+    let value = json::parse(&row.public).map_err(|_| DAMAGED)?;
+    let text = |name: &str| value.member(name).and_then(Value::as_text).ok_or(DAMAGED);
+    let kept = Kept::from_bytes(&row.private).ok_or(DAMAGED)?;
+    let created_at = Timestamp::parse_iso(text("created_at")?).ok_or(DAMAGED)?;
+    Ok(ApiKey {
+        id: id::of(scope.space(), count), name: text("name")?.into(), last_used_at: caller::last_used(scope, Kind::ApiKey, count)?.map(Iso),
+        created_at: Iso(created_at), expires_at: kept.expires.map(Iso), read_only: kept.read_only,
+    })
+}
+
+/// `DELETE /user/api-keys/{id}`
+pub fn delete(ctx: &Ctx<'_>) -> Handled {
+    remove(ctx, ctx.account(), ctx.params.first().copied().unwrap_or_default())
+}
+
+/// Deletes a key of an account; it is refused from the next request on.
+pub fn remove(ctx: &Ctx<'_>, account: Scope<'_>, id: &str) -> Handled {
+    let count = id::parse(account.space(), id).ok_or(Refusal::NotFound(MISSING))?;
+    let row = account.find(Kind::ApiKey, count)?.ok_or(Refusal::NotFound(MISSING))?;
+    ctx.if_match(&show(account, count, &row)?)?;
+    account.remove(Kind::ApiKey, count, &row)?;
+    account.delete(key::used(account.space(), Kind::ApiKey, count))?;
+    Ok(Reply::ok(&message("API key deleted successfully.")))
+}

@@ -1,0 +1,11 @@
+//! Accounts: who calls, with which token, and how much they may have.
+
+pub mod caller;
+pub mod create;
+pub mod first_start;
+pub mod keys;
+pub mod plan;
+pub mod profile;
+pub mod root;
+pub mod session;
+pub mod token;

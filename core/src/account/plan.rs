@@ -1,0 +1,63 @@
+//! Plans: how much of each kind an account may have (API.md, Egress and operator).
+
+use alloc::string::String;
+
+use crate::json::{self, ToJson, Value};
+use crate::key::{self, Kind, Unique};
+use crate::record;
+use crate::record::{Record, Source, check, format, int, text};
+use crate::store::{Row, Scope};
+use crate::time::Timestamp;
+use crate::view::Stop;
+
+/// The plan of an account for which the operator named none.
+pub const STANDARD: &str = "standard";
+
+record! {
+    /// What an account on this plan may have.
+    pub struct Plan {
+        /// Its name.
+        name: String = text(1, 64).form(&format::PLAN_NAME).required(),
+        /// Assistants.
+        assistants: u32 = int(1, 10_000).or_int(1_000),
+        /// Mid-call tools.
+        tools: u32 = int(1, 10_000).or_int(1_000),
+        /// Knowledgebases.
+        knowledgebases: u32 = int(1, 10_000).or_int(1_000),
+        /// Campaigns.
+        campaigns: u32 = int(1, 10_000).or_int(1_000),
+        /// Phone numbers, caller ids and SIP trunks together.
+        numbers: u32 = int(1, 10_000).or_int(1_000),
+        /// Calls at once.
+        parallel_calls: u32 = int(1, 10_000).or_int(100),
+    }
+}
+
+/// A plan by name.
+pub fn load(root: Scope<'_>, name: &str) -> Result<Option<Plan>, Stop> {
+    let Some(count) = root.get(key::unique(root.space(), Unique::PlanName, name.as_bytes()))? else { return Ok(None) };
+    let count = u32::from_be_bytes(count.try_into().map_err(|_| DAMAGED)?);
+    root.find(Kind::Plan, count)?.map(|row| read(&row)).transpose()
+}
+
+const DAMAGED: Stop = Stop::Corrupt("a plan has an unknown form");
+
+/// A plan from its row.
+pub fn read(row: &Row) -> Result<Plan, Stop> {
+    let Ok(Value::Object(members)) = json::parse(&row.public) else { return Err(DAMAGED) };
+    check(Plan::TABLE, members, Source::Body).finish().map_err(|_| DAMAGED)
+}
+
+/// Stores a new plan, or a changed one under its name.
+pub fn save(root: Scope<'_>, plan: &Plan, now: Timestamp) -> Result<(), Stop> {
+    let name = key::unique(root.space(), Unique::PlanName, plan.name.as_bytes());
+    let row = Row::open([].into(), plan.to_json());
+    if let Some(count) = root.get(name.clone())? {
+        let count = u32::from_be_bytes(count.try_into().map_err(|_| DAMAGED)?);
+        let old = root.find(Kind::Plan, count)?.ok_or(DAMAGED)?;
+        return root.replace(Kind::Plan, count, &old, &row);
+    }
+    let (count, at) = root.allot(Kind::Plan, now)?;
+    root.put(name, count.to_be_bytes().to_vec())?;
+    root.insert(Kind::Plan, count, at, &row)
+}

@@ -1,0 +1,173 @@
+//! Login, logout and who one is (API.md, Account and keys).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use sha2::{Digest, Sha256};
+
+use super::caller::Kept;
+use super::profile::{Profile, dollars};
+use super::root;
+use super::token::{Token, TokenKind};
+use crate::collection::Facet;
+use crate::http::base;
+use crate::http::ctx::Ctx;
+use crate::http::refusal::{Halt, Refusal};
+use crate::http::reply::{Reply, message};
+use crate::http::route::Handled;
+use crate::id;
+use crate::json::Object;
+use crate::key::Kind;
+use crate::output::{Answer, Work};
+use crate::rate::Caller;
+use crate::record;
+use crate::record::{Iso, Secret, format, id, iso, number, object, text};
+use crate::store::{Row, Scope};
+use crate::time::Timestamp;
+use crate::view::Stop;
+use crate::work;
+
+record! {
+    /// Body of `POST /user/login`.
+    pub struct Login {
+        /// The account's address.
+        email: String = text(1, 255).form(&format::EMAIL).required(),
+        /// Its password.
+        password: Secret = text(1, 1_024).required(),
+        /// A label for the session.
+        token_name: Option<String> = text(1, 255),
+    }
+}
+
+record! {
+    /// Who logged in.
+    pub struct User {
+        /// The account's id.
+        id: u64 = id().required(),
+        /// Its name.
+        name: String = text(0, 255).required(),
+        /// Its address.
+        email: String = text(0, 255).required(),
+    }
+}
+
+record! {
+    /// A session. The token is shown here and never again.
+    pub struct LoggedIn {
+        /// `Login successful.`
+        message: String = text(0, 255).required(),
+        /// The session token: the value of `Authorization: Bearer`.
+        token: Secret = text(0, 64).required(),
+        /// `Bearer`
+        token_type: String = text(0, 16).required(),
+        /// When the session ends.
+        expires_at: Iso = iso().required(),
+        /// Who logged in.
+        user: User = object::<User>().required(),
+    }
+}
+
+record! {
+    /// The caller's account.
+    pub struct Me {
+        /// The account's id.
+        id: u64 = id().required(),
+        /// Its name.
+        name: String = text(0, 255).required(),
+        /// Its address.
+        email: String = text(0, 255).required(),
+        /// Its time zone.
+        timezone: String = text(0, 64).required(),
+        /// The name of its plan.
+        plan: String = text(0, 64).required(),
+        /// What is left, USD; 0 while the account is unmetered.
+        total_balance: f64 = number(0.0, 0.0).required(),
+    }
+}
+
+/// Ended sessions that each login removes: more than it adds.
+const SWEPT: usize = 8;
+
+/// `POST /user/login`
+pub fn login(ctx: &Ctx<'_>) -> Handled {
+    let login: Login = ctx.body()?;
+    admit(ctx, &login)?;
+    let root = ctx.root();
+    let profile = match root::account_of(root, &login.email)? {
+        Some(account) => Profile::load(root::space_of(root, account))?,
+        None => None,
+    };
+    let stored = profile.as_ref().map_or_else(work::nobody, |profile| profile.password.0.clone());
+    let fits = ctx.ask(|| Work::VerifyPassword { password: login.password.clone(), stored })?;
+    let (Some(profile), Answer::Verified(true)) = (profile, fits) else { return Err(Refusal::WrongPassword.into()) };
+    if profile.state.suspended {
+        return Err(Refusal::Forbidden("This account is suspended.".into()).into());
+    }
+    let scope = root::space_of(root, profile.number);
+    sweep(scope, ctx.now)?;
+    let (token, expires) = begin(ctx, scope, &profile, login.token_name.as_deref())?;
+    let user = User { id: id::user(profile.number), name: profile.name, email: profile.email };
+    Ok(Reply::ok(&LoggedIn {
+        message: "Login successful.".into(), token: Secret(token.text().into()), token_type: "Bearer".into(), expires_at: Iso(expires), user,
+    }))
+}
+
+/// Five tries a minute per pair of e-mail and address, twenty per address.
+fn admit(ctx: &Ctx<'_>, login: &Login) -> Result<(), Halt> {
+    let address = base::client(&ctx.service.config, ctx.request).map_or_else(String::new, |ip| alloc::format!("{ip}"));
+    let pair = alloc::format!("{} {address}", login.email.to_lowercase());
+    for caller in [Caller::LoginAddress(short(&address)), Caller::LoginPair(short(&pair))] {
+        if let Some(rate) = ctx.view_admit(caller)? && !rate.admitted {
+            return Err(Refusal::TooMany(rate.retry_after).into());
+        }
+    }
+    Ok(())
+}
+
+fn short(text: &str) -> u64 {
+    let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+    u64::from_be_bytes([digest[0], digest[1], digest[2], digest[3], digest[4], digest[5], digest[6], digest[7]])
+}
+
+fn begin(ctx: &Ctx<'_>, scope: Scope<'_>, profile: &Profile, name: Option<&str>) -> Result<(Token, Timestamp), Stop> {
+    let (count, created_at) = scope.allot(Kind::Session, ctx.now)?;
+    let token = Token::new(TokenKind::Session, profile.number, count, &ctx.seed.derive("session"));
+    let expires = ctx.now.plus_seconds(ctx.service.config.session_seconds);
+    let kept = Kept { digest: token.digest(), expires: Some(expires), epoch: profile.state.epoch, read_only: false };
+    let mut public = Vec::new();
+    let mut object = Object::open(&mut public);
+    object.member("name", name).member("created_at", Iso(created_at));
+    object.close();
+    scope.insert(Kind::Session, count, created_at, &Row { facets: Vec::new(), public, private: kept.to_bytes() })?;
+    Ok((token, expires))
+}
+
+fn sweep(scope: Scope<'_>, now: Timestamp) -> Result<(), Stop> {
+    for (count, row) in scope.list(Kind::Session, &Facet::ALL, SWEPT)? {
+        if Kept::from_bytes(&row.private).is_none_or(|kept| kept.expires.is_none_or(|at| at <= now)) {
+            scope.remove(Kind::Session, count, &row)?;
+        }
+    }
+    Ok(())
+}
+
+/// `POST /user/logout`
+pub fn logout(ctx: &Ctx<'_>) -> Handled {
+    let caller = ctx.caller();
+    if !caller.session {
+        return Err(Refusal::Forbidden("An API key cannot log out; delete it instead.".into()).into());
+    }
+    let account = ctx.account();
+    let row = account.find(Kind::Session, caller.count)?.ok_or(Refusal::Unauthenticated)?;
+    account.remove(Kind::Session, caller.count, &row)?;
+    Ok(Reply::ok(&message("Logged out successfully.")))
+}
+
+/// `GET /user/me`
+pub fn me(ctx: &Ctx<'_>) -> Handled {
+    let profile = Profile::of(ctx.account())?;
+    Ok(Reply::ok(&Me {
+        id: id::user(profile.number), name: profile.name, email: profile.email, timezone: profile.timezone, plan: profile.plan,
+        total_balance: profile.state.balance.map_or(0.0, dollars),
+    }))
+}

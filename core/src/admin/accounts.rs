@@ -1,0 +1,131 @@
+//! Accounts, as the operator handles them.
+
+use super::tables::{AdminQuery, ChangedAccount, MadeAccount, NewAccount};
+use crate::account::create::{self, New};
+use crate::account::keys::{self, NewKey};
+use crate::account::plan;
+use crate::account::profile::{Hidden, Profile, micros};
+use crate::account::root;
+use crate::http::ctx::Ctx;
+use crate::http::page::{self, Paging};
+use crate::http::refusal::{Halt, Refusal};
+use crate::http::reply::{Reply, message_data};
+use crate::http::route::Handled;
+use crate::id;
+use crate::json::{Members, Number, ToJson, Value};
+use crate::key::{Kind, Space};
+use crate::output::{Answer, Work};
+use crate::record::{Cell, Record, Secret, Source, check, check_update};
+use crate::view::{Order, Stop};
+
+const MISSING: &str = "Account not found.";
+const TAKEN: &str = "The email has already been taken.";
+
+/// `POST /admin/accounts`
+pub fn create(ctx: &Ctx<'_>) -> Handled {
+    let root = ctx.root();
+    let mut checked = check(NewAccount::TABLE, ctx.members()?, Source::Body);
+    if let Cell::Text(email) = checked.get("email")
+        && root::account_of(root, email)?.is_some()
+    {
+        checked.errors.add("email", TAKEN);
+    }
+    if let Cell::Text(name) = checked.get("plan")
+        && plan::load(root, name)?.is_none()
+    {
+        checked.errors.invalid("plan");
+    }
+    let new: NewAccount = ctx.finish(checked)?;
+    let made_here = new.password.is_none();
+    let password = new.password.unwrap_or_else(|| Secret(ctx.seed.word("password", 20)));
+    let digest = hash(ctx, &password)?;
+    let name = new.name.unwrap_or_else(|| new.email.clone());
+    let made = create::account(root, New { email: new.email, name, timezone: new.timezone, plan: new.plan, password: digest }, ctx.now, &ctx.seed)?;
+    let profile = made.profile;
+    Ok(Reply::created(&MadeAccount {
+        id: id::user(profile.number), email: profile.email, name: profile.name, plan: profile.plan, api_key: Secret(made.token.text().into()),
+        password: made_here.then_some(password),
+    }))
+}
+
+fn hash(ctx: &Ctx<'_>, password: &Secret) -> Result<alloc::vec::Vec<u8>, Halt> {
+    match ctx.ask(|| Work::HashPassword { password: password.clone(), salt: ctx.seed.uuid("salt") })? {
+        Answer::Hashed(digest) => Ok(digest),
+        _ => Err(Stop::Failed.into()),
+    }
+}
+
+/// `GET /admin/accounts`
+pub fn list(ctx: &Ctx<'_>) -> Handled {
+    let query: AdminQuery = ctx.asks()?;
+    let root = ctx.root();
+    let paging = Paging { per_page: query.per_page, page: query.page };
+    page::list(ctx, root, Kind::Account, [].into(), 0..u32::MAX, Order::Ascending, paging, |count, _, out| {
+        Profile::of(root::space_of(root, count - 1))?.shown().write(out);
+        Ok(())
+    })
+}
+
+fn named(ctx: &Ctx<'_>) -> Result<Profile, Halt> {
+    let count = id::parse(Space::Root, ctx.params.first().copied().unwrap_or_default()).ok_or(Refusal::NotFound(MISSING))?;
+    Ok(Profile::load(root::space_of(ctx.root(), count - 1))?.ok_or(Refusal::NotFound(MISSING))?)
+}
+
+/// `GET /admin/accounts/{id}`
+pub fn read(ctx: &Ctx<'_>) -> Handled {
+    Ok(Reply::ok(&named(ctx)?.shown()))
+}
+
+/// `PUT /admin/accounts/{id}`
+pub fn update(ctx: &Ctx<'_>) -> Handled {
+    let mut profile = named(ctx)?;
+    let root = ctx.root();
+    let mut checked = check_update(ChangedAccount::TABLE, members(&profile), ctx.members()?);
+    if let Cell::Text(name) = checked.get("plan")
+        && plan::load(root, name)?.is_none()
+    {
+        checked.errors.invalid("plan");
+    }
+    let changed: ChangedAccount = ctx.finish(checked)?;
+    ctx.if_match(&profile.shown())?;
+    if let Some(password) = &changed.password {
+        profile.password = Hidden(hash(ctx, password)?);
+        profile.state.epoch += 1;
+    }
+    profile.name = changed.name;
+    profile.timezone = changed.timezone;
+    profile.plan = changed.plan;
+    profile.state.balance = changed.balance.map(micros);
+    profile.state.suspended = changed.suspended;
+    profile.save(root::space_of(root, profile.number))?;
+    Ok(Reply::ok(&message_data("Account updated successfully.", &profile.shown())))
+}
+
+fn members(profile: &Profile) -> Members {
+    let shown = profile.shown();
+    let mut members = Members::default();
+    members.set("name", Value::Text(shown.name));
+    members.set("timezone", Value::Text(shown.timezone));
+    members.set("plan", Value::Text(shown.plan));
+    members.set("suspended", Value::Bool(shown.suspended));
+    if let Some(balance) = shown.balance {
+        members.set("balance", Value::Number(Number::Float(balance)));
+    }
+    members
+}
+
+/// `POST /admin/accounts/{id}/api-keys`
+pub fn create_key(ctx: &Ctx<'_>) -> Handled {
+    let profile = named(ctx)?;
+    let new: NewKey = ctx.body()?;
+    let scope = root::space_of(ctx.root(), profile.number);
+    keys::room(scope)?;
+    let (_, key) = keys::make(scope, &new, None, ctx.now, &ctx.seed)?;
+    Ok(keys::created(&key))
+}
+
+/// `DELETE /admin/accounts/{id}/api-keys/{key_id}`
+pub fn delete_key(ctx: &Ctx<'_>) -> Handled {
+    let profile = named(ctx)?;
+    keys::remove(ctx, root::space_of(ctx.root(), profile.number), ctx.params.get(1).copied().unwrap_or_default())
+}

@@ -1,0 +1,10 @@
+//! The operator's API (API.md, Egress and operator): accounts, plans, engine tokens.
+
+mod accounts;
+mod engine_tokens;
+mod plans;
+pub mod tables;
+
+pub use accounts::{create, create_key, delete_key, list, read, update};
+pub use engine_tokens::{all as engine_tokens, create as create_engine_token, delete as delete_engine_token};
+pub use plans::{all as plans, create as create_plan, update as update_plan};

@@ -1,0 +1,117 @@
+//! What an assistant can be made of: models, voices, languages, providers and the account's numbers.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::tables::Direction;
+use crate::catalogue::{Gender, ListedProvider, Mode, Provider};
+use crate::choice;
+use crate::http::ctx::Ctx;
+use crate::http::reply::Reply;
+use crate::http::route::Handled;
+use crate::json::ToJson;
+use crate::record;
+use crate::record::{choice, id, text};
+
+choice! {
+    /// Which models to list.
+    pub enum ModelType {
+        /// LLMs, for `pipeline`.
+        Llm = "llm",
+        /// Multimodal models.
+        Multimodal = "multimodal",
+        /// Multimodal models.
+        Dualplex = "dualplex",
+    }
+}
+
+record! {
+    /// Query of `GET /user/assistants/models`.
+    pub struct ModelQuery {
+        /// Which models.
+        r#type: ModelType = choice::<ModelType>().or_text("llm"),
+    }
+}
+
+record! {
+    /// Query of `GET /user/assistants/voices`.
+    pub struct VoiceQuery {
+        /// Voices that fit this mode.
+        mode: Option<Mode> = choice::<Mode>(),
+        /// Voices that speak this language.
+        language_id: Option<u64> = id(),
+        /// Voices of this provider.
+        synthesizer_provider_id: Option<u64> = id(),
+        /// Voices that sound like this.
+        gender: Option<Gender> = choice::<Gender>(),
+        /// Voices whose name contains this.
+        search: Option<String> = text(1, 255),
+    }
+}
+
+record! {
+    /// Query of the provider lists.
+    pub struct ProviderQuery {
+        /// Providers that know this language.
+        language_id: Option<u64> = id(),
+    }
+}
+
+record! {
+    /// Query of `GET /user/assistants/phone-numbers`.
+    pub struct NumberQuery {
+        /// `inbound` leaves out caller ids and taken numbers.
+        r#type: Option<Direction> = choice::<Direction>(),
+    }
+}
+
+fn list<T: ToJson>(entries: &[T]) -> Handled {
+    Ok(Reply::ok(entries))
+}
+
+/// `GET /user/assistants/models`
+pub fn models(ctx: &Ctx<'_>) -> Handled {
+    let query: ModelQuery = ctx.asks()?;
+    let catalogue = &ctx.service.config.catalogue;
+    match query.r#type {
+        ModelType::Llm => list(&catalogue.llm_models),
+        ModelType::Multimodal | ModelType::Dualplex => list(&catalogue.multimodal_models),
+    }
+}
+
+/// `GET /user/assistants/voices`
+pub fn voices(ctx: &Ctx<'_>) -> Handled {
+    let query: VoiceQuery = ctx.asks()?;
+    let search = query.search.map(|text| text.to_lowercase());
+    let fits = ctx.service.config.catalogue.voices.iter().filter(|voice| {
+        query.mode.is_none_or(|mode| voice.modes.contains(&mode))
+            // A voice without a language speaks several.
+            && query.language_id.is_none_or(|id| voice.language_id.is_none_or(|own| own == id))
+            && query.synthesizer_provider_id.is_none_or(|id| voice.synthesizer_provider_id == Some(id))
+            && query.gender.is_none_or(|gender| voice.gender == gender)
+            && search.as_ref().is_none_or(|text| voice.name.to_lowercase().contains(text))
+    });
+    list(&fits.collect::<Vec<_>>())
+}
+
+/// `GET /user/assistants/languages`
+pub fn languages(ctx: &Ctx<'_>) -> Handled {
+    list(&ctx.service.config.catalogue.languages)
+}
+
+/// `GET /user/assistants/synthesizer-providers`
+pub fn synthesizers(ctx: &Ctx<'_>) -> Handled {
+    providers(ctx, &ctx.service.config.catalogue.synthesizer_providers)
+}
+
+/// `GET /user/assistants/transcriber-providers`
+pub fn transcribers(ctx: &Ctx<'_>) -> Handled {
+    providers(ctx, &ctx.service.config.catalogue.transcriber_providers)
+}
+
+fn providers(ctx: &Ctx<'_>, all: &[ListedProvider]) -> Handled {
+    let query: ProviderQuery = ctx.asks()?;
+    let fits = all.iter().filter(|provider| query.language_id.is_none_or(|id| provider.language_ids.contains(&id)));
+    let shown = fits.map(|provider| Provider { id: provider.id, name: provider.name.clone(), code: provider.code.clone() });
+    list(&shown.collect::<Vec<_>>())
+}

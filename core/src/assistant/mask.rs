@@ -1,0 +1,60 @@
+//! Secrets of built-in tools: shown masked, and a masked one sent back means "unchanged" (API.md, Stored form).
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::tables::BuiltInTool;
+use crate::json::{Members, Value};
+
+/// `****` and the last four characters; a secret shorter than twelve shows none.
+pub fn secret(text: &str) -> String {
+    let length = text.chars().count();
+    if length < 12 { "****".into() } else { format!("****{}", text.chars().skip(length - 4).collect::<String>()) }
+}
+
+/// The tools as they are shown.
+pub fn tools(mut tools: Vec<BuiltInTool>) -> Vec<BuiltInTool> {
+    for tool in &mut tools {
+        if let BuiltInTool::CalendarIntegration(calendar) = tool {
+            calendar.calendar_api_key = secret(&calendar.calendar_api_key);
+        }
+    }
+    tools
+}
+
+const NAMES: [&str; 2] = ["calendar_api_key", "calcom_api_key"];
+
+/// Puts stored keys where an update sends masked ones; gives the places whose mask fits no stored key.
+pub fn restore(supplied: &mut Members, stored: &Members) -> Vec<usize> {
+    let known: Vec<&str> = stored.get("tools").and_then(Value::as_list).unwrap_or_default().iter().filter_map(key_of).collect();
+    let mut unknown = Vec::new();
+    let Some((_, Value::List(tools))) = supplied.0.iter_mut().find(|(name, _)| name == "tools") else { return unknown };
+    for (at, tool) in tools.iter_mut().enumerate() {
+        let Value::Object(members) = tool else { continue };
+        let Some((_, Value::Text(sent))) = members.0.iter_mut().find(|(name, _)| NAMES.contains(&name.as_str())) else { continue };
+        if !sent.starts_with("****") {
+            continue;
+        }
+        match known.iter().find(|key| secret(key) == *sent) {
+            Some(key) => *sent = (*key).to_string(),
+            None => unknown.push(at),
+        }
+    }
+    unknown
+}
+
+fn key_of(tool: &Value) -> Option<&str> {
+    NAMES.iter().find_map(|name| tool.member(name)).and_then(Value::as_text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_shows_four_characters_at_most() {
+        assert_eq!(secret("cal_live_0123456789wxyz"), "****wxyz");
+        assert_eq!(secret("elevenchars"), "****");
+    }
+}

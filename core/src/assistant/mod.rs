@@ -1,0 +1,11 @@
+//! Assistants (SPEC.md, Assistants; API.md, Assistants): tables, rules between them, operations.
+
+pub mod lookups;
+mod mask;
+mod operations;
+mod rules;
+pub mod stored;
+pub mod tables;
+pub mod webhooks;
+
+pub use operations::{ListQuery, MISSING, all, create, delete, outbound, page, read, update};

@@ -1,0 +1,158 @@
+//! Creating, reading, changing and deleting assistants, in the order of API.md.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::stored::{self, Meta, facet_of_type};
+use super::tables::{Direction, NewAssistant, Outbound, Status, Summary, UPDATE};
+use super::{mask, rules};
+use crate::account::root;
+use crate::collection::Facet;
+use crate::http::ctx::Ctx;
+use crate::http::page::{self, Paging};
+use crate::http::refs;
+use crate::http::refusal::{Halt, Refusal};
+use crate::http::reply::{Reply, message, message_data};
+use crate::http::route::Handled;
+use crate::id;
+use crate::json::{Array, Raw};
+use crate::key::{self, Kind, Unique};
+use crate::record;
+use crate::record::{Cell, Record, Source, check, check_update, choice, int};
+use crate::store::{Row, Scope};
+use crate::view::{Order, Stop};
+
+/// What a stranger and an unknown id get.
+pub const MISSING: &str = "Assistant not found";
+/// More rows than a plan allows.
+pub const ALL: usize = 10_000;
+
+/// `POST /user/assistant`
+pub fn create(ctx: &Ctx<'_>) -> Handled {
+    let account = ctx.account();
+    let mut checked = check(NewAssistant::TABLE, ctx.members()?, Source::Body);
+    refs::judge(ctx, &mut checked, None)?;
+    rules::judge(ctx, &mut checked, None)?;
+    let new = rules::fit(ctx.finish::<NewAssistant>(checked)?);
+    let plan = root::plan(account)?;
+    ctx.plan_room(Kind::Assistant, "assistants", plan.assistants.into(), Refusal::Forbidden)?;
+    let (count, at) = account.allot(Kind::Assistant, ctx.now)?;
+    let uuid = ctx.uuid("assistant");
+    let meta = Meta { id: ctx.id(count), user_id: id::user(ctx.caller().account), uuid, status: Status::Inactive, inbound_webhook_url: None, created_at: at, updated_at: at };
+    account.put(key::unique(account.space(), Unique::AssistantUuid, meta.uuid.as_bytes()), count.to_be_bytes().to_vec())?;
+    let summary = summary(&new, &meta);
+    account.insert(Kind::Assistant, count, at, &stored::row(ctx, &new, meta))?;
+    Ok(Reply::created(&message_data("Assistant created successfully", &summary)))
+}
+
+fn summary(new: &NewAssistant, meta: &Meta) -> Summary {
+    Summary { id: meta.id, name: new.name.clone(), status: meta.status, r#type: new.r#type, mode: new.mode }
+}
+
+/// The assistant that a path names, by id or by uuid.
+fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
+    let account = ctx.account();
+    let text = ctx.params.first().copied().unwrap_or_default();
+    let count = match ctx.param(0) {
+        Some(count) => Some(count),
+        None if text.len() == 36 => {
+            let found = account.get(key::unique(account.space(), Unique::AssistantUuid, text.as_bytes()))?;
+            found.and_then(|bytes| Some(u32::from_be_bytes(bytes.try_into().ok()?)))
+        }
+        None => None,
+    };
+    let count = count.ok_or(Refusal::NotFound(MISSING))?;
+    Ok((count, account.find(Kind::Assistant, count)?.ok_or(Refusal::NotFound(MISSING))?))
+}
+
+/// `PUT`, `PATCH /user/assistant/{id}`
+pub fn update(ctx: &Ctx<'_>) -> Handled {
+    let (count, row) = named(ctx)?;
+    let mut supplied = ctx.members()?;
+    let mut members = stored::members(&row)?;
+    let masked = mask::restore(&mut supplied, &members);
+    let meta = Meta::of(&members)?;
+    let changed_mode = rules::change_mode(&mut members, &supplied);
+    let mut checked = check_update(&UPDATE, members, supplied.clone());
+    masked.iter().for_each(|at| checked.errors.invalid(&alloc::format!("tools.{at}.calendar_api_key")));
+    refs::judge(ctx, &mut checked, Some(&supplied))?;
+    rules::judge(ctx, &mut checked, Some(&rules::Before { count, changed_mode }))?;
+    let status = match checked.get("status") {
+        Cell::Text(word) if word == Status::Active.word() => Status::Active,
+        Cell::Text(_) => Status::Inactive,
+        _ => meta.status,
+    };
+    let new = rules::fit(ctx.finish::<NewAssistant>(checked)?);
+    ctx.if_match(&Raw(&row.public))?;
+    let meta = Meta { status, updated_at: ctx.now.max(meta.updated_at), ..meta };
+    let summary = summary(&new, &meta);
+    ctx.account().replace(Kind::Assistant, count, &row, &stored::row(ctx, &new, meta))?;
+    Ok(Reply::ok(&message_data("Assistant updated successfully", &summary)))
+}
+
+/// `GET /user/assistant/{id}`
+pub fn read(ctx: &Ctx<'_>) -> Handled {
+    let (_, row) = named(ctx)?;
+    Ok(Reply::ok_raw(row.public))
+}
+
+/// `DELETE /user/assistant/{id}`: the row moves out of every list and is kept with its time of deletion.
+pub fn delete(ctx: &Ctx<'_>) -> Handled {
+    let (count, row) = named(ctx)?;
+    ctx.if_match(&Raw(&row.public))?;
+    let account = ctx.account();
+    let deleted = stored::changed(&row, ctx.now, |members| members.set("deleted_at", crate::json::Value::Text(ctx.now.iso())))?;
+    account.remove(Kind::Assistant, count, &row)?;
+    let uuid = Meta::of(&stored::members(&row)?)?.uuid;
+    account.delete(key::unique(account.space(), Unique::AssistantUuid, uuid.as_bytes()))?;
+    account.put(key::part(account.space(), Kind::Assistant, count, 0), deleted.to_bytes())?;
+    crate::campaign::stop_those_of(account, count, ctx.now)?;
+    Ok(Reply::ok(&message("Assistant deleted successfully")))
+}
+
+record! {
+    /// Query of `GET /user/assistants/get`.
+    pub struct ListQuery {
+        /// Rows a page.
+        per_page: u32 = int(1, 100).or_int(10),
+        /// The page, from 1.
+        page: u32 = int(1, 1_000_000_000).or_int(1),
+        /// Only those of this type.
+        r#type: Option<Direction> = choice::<Direction>(),
+    }
+}
+
+/// `GET /user/assistants/get`
+pub fn page(ctx: &Ctx<'_>) -> Handled {
+    let query: ListQuery = ctx.asks()?;
+    let facets: Vec<Facet> = query.r#type.map(facet_of_type).into_iter().collect();
+    let paging = Paging { per_page: query.per_page, page: query.page };
+    page::list(ctx, ctx.account(), Kind::Assistant, facets, 0..u32::MAX, Order::Ascending, paging, page::public)
+}
+
+/// `GET /user/assistants`
+pub fn all(ctx: &Ctx<'_>) -> Handled {
+    Ok(Reply::ok_raw(array(ctx.account(), &Facet::ALL, |row| Ok(Row::public_of(row)?.to_vec()))?))
+}
+
+/// `GET /user/assistants/outbound`
+pub fn outbound(ctx: &Ctx<'_>) -> Handled {
+    let only: Vec<&str> = Outbound::TABLE.columns.iter().map(|column| column.name).collect();
+    Ok(Reply::ok_raw(array(ctx.account(), &facet_of_type(Direction::Outbound), |row| {
+        let members = stored::members(&Row::from_bytes(row)?)?;
+        let kept = only.iter().filter_map(|name| Some(((*name).to_string(), members.get(name)?.clone()))).collect();
+        Ok(crate::json::ToJson::to_json(&crate::json::Members(kept)))
+    })?))
+}
+
+/// The rows of a set as one JSON array.
+fn array(scope: Scope<'_>, facet: &Facet, show: impl Fn(&[u8]) -> Result<Vec<u8>, Stop>) -> Result<Vec<u8>, Stop> {
+    let counts = crate::collection::ids(scope, Kind::Assistant, facet, ALL)?;
+    let mut out = Vec::new();
+    let mut array = Array::open(&mut out);
+    for row in scope.rows(Kind::Assistant, &counts)? {
+        array.entry(Raw(&show(&row)?));
+    }
+    array.close();
+    Ok(out)
+}

@@ -1,0 +1,126 @@
+//! The rules between an assistant and other rows (SPEC.md, Create assistant, rules 1 and 4 to 6).
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::stored::{facet_of_number, facet_of_type};
+use super::tables::{Direction, KnowledgeMode, NewAssistant};
+use crate::catalogue::Mode;
+use crate::collection::{Query, page};
+use crate::http::ctx::Ctx;
+use crate::json::{Members, Value};
+use crate::key::{self, Kind};
+use crate::number;
+use crate::record::{Cell, Checked, Choice};
+use crate::tool;
+use crate::view::{Order, Stop};
+
+const VOICE: &str = "The selected voice is not compatible with the chosen engine type.";
+const CALLER_ID: &str = "The selected phone number cannot receive calls.";
+const TAKEN: &str = "The selected phone number is already assigned to another inbound assistant.";
+const SAME_NAME: &str = "The selected tool has the same name as another attached tool.";
+
+/// What only the `pipeline` mode knows.
+const PIPELINE_ONLY: [&str; 3] = ["fillers", "transcriber_provider_id", "llm_model_id"];
+/// What only the two others know.
+const MULTIMODAL_ONLY: [&str; 3] = ["multimodal_model_id", "chat_llm_fallback_id", "turn_detection_threshold"];
+
+/// What an update starts from.
+pub struct Before {
+    /// The assistant's count.
+    pub count: u32,
+    /// Whether its mode changes.
+    pub changed_mode: bool,
+}
+
+/// Adds what is wrong between a checked body and the rest of the account and the catalogue.
+pub fn judge(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&Before>) -> Result<(), Stop> {
+    voice(ctx, checked, before);
+    number(ctx, checked, before)?;
+    tools(ctx, checked)
+}
+
+fn voice(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&Before>) {
+    let (Cell::Int(id), Cell::Text(mode)) = (checked.get("voice_id"), checked.get("mode")) else { return };
+    if checked.errors.has("voice_id") {
+        return;
+    }
+    let fits = match ctx.service.config.catalogue.voice(id.unsigned_abs()) {
+        Some(voice) => voice.modes.iter().any(|fit| fit.word() == mode),
+        // A voice that has left the catalogue stays until voice or mode change.
+        None => before.is_some_and(|before| !before.changed_mode),
+    };
+    if !fits {
+        checked.errors.add("voice_id", VOICE);
+    }
+}
+
+fn number(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&Before>) -> Result<(), Stop> {
+    let (Cell::Int(id), Cell::Text(direction)) = (checked.get("phone_number_id"), checked.get("type")) else { return Ok(()) };
+    if checked.errors.has("phone_number_id") || direction != Direction::Inbound.word() {
+        return Ok(());
+    }
+    let Some(count) = ctx.own(id.unsigned_abs()) else { return Ok(()) };
+    let own = before.map(|before| before.count);
+    let says = if number::is_caller_id(ctx.account(), count)? { CALLER_ID } else { TAKEN };
+    if says == CALLER_ID || holder(ctx, count)?.into_iter().any(|holder| Some(holder) != own) {
+        checked.errors.add("phone_number_id", says);
+    }
+    Ok(())
+}
+
+/// The inbound assistants that hold a number: at most one, by this very rule.
+fn holder(ctx: &Ctx<'_>, number: u32) -> Result<Vec<u32>, Stop> {
+    let facets = [facet_of_number(number), facet_of_type(Direction::Inbound)].to_vec();
+    Ok(page(ctx.account(), Kind::Assistant, &Query::of(facets, Order::Ascending, 0, 2))?.ids)
+}
+
+fn tools(ctx: &Ctx<'_>, checked: &mut Checked) -> Result<(), Stop> {
+    let Cell::List(cells) = checked.get("tool_ids") else { return Ok(()) };
+    let counts: Vec<Option<u32>> = cells.iter().map(|cell| match cell {
+        Cell::Int(id) => ctx.own(id.unsigned_abs()),
+        _ => None,
+    }).collect();
+    let space = ctx.account().space();
+    let keys: Vec<_> = counts.iter().map(|count| key::row(space, Kind::Tool, count.unwrap_or(0))).collect();
+    let mut seen = BTreeSet::new();
+    for (at, row) in ctx.account().get_many(&keys)?.into_iter().enumerate() {
+        let Some(row) = row else { continue };
+        if !seen.insert(tool::name_of(&row)?) {
+            checked.errors.add(&format!("tool_ids.{at}"), SAME_NAME);
+        }
+    }
+    Ok(())
+}
+
+/// Drops from what is stored what the new mode does not know, and what takes its defaults (API.md, Update
+/// rules). Tells whether the mode changes.
+pub fn change_mode(stored: &mut Members, supplied: &Members) -> bool {
+    let Some(new) = supplied.get("mode").and_then(Value::as_text).filter(|new| Mode::WORDS.contains(new)) else { return false };
+    let old = stored.get("mode").and_then(Value::as_text).unwrap_or_default();
+    if old == new {
+        return false;
+    }
+    let gone: &[&str] = if new == Mode::Pipeline.word() { &MULTIMODAL_ONLY } else { &PIPELINE_ONLY };
+    for name in gone.iter().chain(&["allow_interruptions", "knowledgebase_mode"]) {
+        stored.remove(name);
+    }
+    true
+}
+
+/// Drops what was checked but applies to other modes only.
+pub fn fit(mut new: NewAssistant) -> NewAssistant {
+    if new.mode == Mode::Pipeline {
+        new.multimodal_model_id = None;
+        new.chat_llm_fallback_id = None;
+        new.turn_detection_threshold = None;
+    } else {
+        new.llm_model_id = None;
+        new.transcriber_provider_id = None;
+        new.fillers = false;
+        new.allow_interruptions = true;
+        new.knowledgebase_mode = KnowledgeMode::FunctionCall;
+    }
+    new
+}

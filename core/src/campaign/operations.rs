@@ -1,0 +1,231 @@
+//! Campaigns: created, changed, switched and deleted.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::tables::{Action, Campaign, CampaignStatus, NewCampaign, Switch, SwitchReply, Switched};
+use crate::account::profile::Profile;
+use crate::account::root;
+use crate::assistant::stored::facet_of_type;
+use crate::assistant::tables::Direction;
+use crate::collection::{Facet, ids};
+use crate::http::ctx::Ctx;
+use crate::http::refs;
+use crate::http::refusal::{Halt, Refusal};
+use crate::http::reply::{Reply, message, message_data};
+use crate::http::route::Handled;
+use crate::json::{self, Array, Members, Raw, ToJson, Value};
+use crate::key::Kind;
+use crate::record::{Cell, Checked, Iso, Record, Source, check, check_update};
+use crate::store::{Row, Scope};
+use crate::time::Timestamp;
+use crate::view::Stop;
+
+const MISSING: &str = "Campaign not found";
+const NO_ASSISTANT: &str = "Assistant not found or not an outbound assistant.";
+const NO_DIALER: &str = "Campaigns cannot be started: this installation has no dialer.";
+const NOT_RUNNING: &str = "The campaign is not running.";
+const DAMAGED: Stop = Stop::Corrupt("a campaign has an unknown form");
+/// More rows than a plan allows.
+const ALL: usize = 10_000;
+
+fn facet_of_assistant(count: u32) -> Facet {
+    Facet::id(1, count)
+}
+
+fn facet_of_number(count: u32) -> Facet {
+    Facet::id(2, count)
+}
+
+fn members(row: &Row) -> Result<Members, Stop> {
+    match json::parse(&row.public) {
+        Ok(Value::Object(members)) => Ok(members),
+        _ => Err(DAMAGED),
+    }
+}
+
+fn facets(members: &Members) -> Result<Vec<Facet>, Stop> {
+    let count = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id & u64::from(u32::MAX)).ok()).ok_or(DAMAGED);
+    let mut facets = Vec::from([facet_of_assistant(count(members.get("assistant_id").ok_or(DAMAGED)?)?)]);
+    for number in members.get("phone_number_ids").and_then(Value::as_list).unwrap_or_default() {
+        let facet = facet_of_number(count(number)?);
+        if !facets.contains(&facet) {
+            facets.push(facet);
+        }
+    }
+    Ok(facets)
+}
+
+fn changed(row: &Row, now: Timestamp, change: impl FnOnce(&mut Members)) -> Result<Row, Stop> {
+    let mut members = members(row)?;
+    change(&mut members);
+    let before = members.get("updated_at").and_then(Value::as_text).and_then(Timestamp::parse_iso).ok_or(DAMAGED)?;
+    members.set("updated_at", Value::Text(now.max(before).iso()));
+    Ok(Row::open(facets(&members)?, members.to_json()))
+}
+
+/// The campaign's name, if it is there.
+pub fn name_of(account: Scope<'_>, count: u32) -> Result<Option<String>, Stop> {
+    let Some(row) = account.find(Kind::Campaign, count)? else { return Ok(None) };
+    Ok(members(&row)?.get("name").and_then(Value::as_text).map(ToString::to_string))
+}
+
+/// An assistant that goes stops the campaigns that run with it.
+pub fn stop_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Result<(), Stop> {
+    for (count, row) in account.list(Kind::Campaign, &facet_of_assistant(assistant), ALL)? {
+        if members(&row)?.get("status").and_then(Value::as_text) == Some(CampaignStatus::InProgress.word()) {
+            let stopped = changed(&row, now, |members| members.set("status", Value::Text(CampaignStatus::Stopped.word().into())))?;
+            account.replace(Kind::Campaign, count, &row, &stopped)?;
+        }
+    }
+    Ok(())
+}
+
+/// A number that goes is called from no longer.
+pub fn lose_number(account: Scope<'_>, id: u64, now: Timestamp) -> Result<(), Stop> {
+    let number = crate::id::local(account.space(), id).unwrap_or(0);
+    for (count, row) in account.list(Kind::Campaign, &facet_of_number(number), ALL)? {
+        let without = changed(&row, now, |members| {
+            if let Some((_, Value::List(numbers))) = members.0.iter_mut().find(|(name, _)| name == "phone_number_ids") {
+                numbers.retain(|number| number.as_u64() != Some(id));
+            }
+        })?;
+        account.replace(Kind::Campaign, count, &row, &without)?;
+    }
+    Ok(())
+}
+
+/// `GET /user/campaigns`
+pub fn all(ctx: &Ctx<'_>) -> Handled {
+    let account = ctx.account();
+    let mut out = Vec::new();
+    let mut array = Array::open(&mut out);
+    for row in account.rows(Kind::Campaign, &ids(account, Kind::Campaign, &Facet::ALL, ALL)?)? {
+        array.entry(Raw(Row::public_of(&row)?));
+    }
+    array.close();
+    Ok(Reply::ok_raw(out))
+}
+
+/// `POST /user/campaigns`
+pub fn create(ctx: &Ctx<'_>) -> Handled {
+    let mut checked = check(NewCampaign::TABLE, ctx.members()?, Source::Body);
+    refs::judge(ctx, &mut checked, None)?;
+    judge_hours(&mut checked);
+    let new: NewCampaign = ctx.finish(checked)?;
+    judge_assistant(ctx, new.assistant_id)?;
+    let account = ctx.account();
+    ctx.plan_room(Kind::Campaign, "campaigns", root::plan(account)?.campaigns.into(), Refusal::Forbidden)?;
+    let (count, at) = account.allot(Kind::Campaign, ctx.now)?;
+    let row = row(ctx, new, ctx.id(count), CampaignStatus::Draft, at, at)?;
+    account.insert(Kind::Campaign, count, at, &row)?;
+    Ok(Reply::created(&message_data("Campaign created successfully", &Raw(&row.public))))
+}
+
+/// The end of the hours is after their start, whichever of the two forms each has.
+fn judge_hours(checked: &mut Checked) {
+    let (Cell::Text(start), Cell::Text(end)) = (checked.get("allowed_hours_start_time"), checked.get("allowed_hours_end_time")) else { return };
+    if with_seconds(start) >= with_seconds(end) {
+        checked.errors.say("allowed_hours_end_time", "field must be after the allowed hours start time field.");
+    }
+}
+
+fn with_seconds(clock: &str) -> String {
+    if clock.len() == 5 { alloc::format!("{clock}:00") } else { clock.to_string() }
+}
+
+fn judge_assistant(ctx: &Ctx<'_>, id: u64) -> Result<(), Halt> {
+    let row = match ctx.own(id) {
+        Some(count) => ctx.account().find(Kind::Assistant, count)?,
+        None => None,
+    };
+    match row {
+        Some(row) if row.facets.contains(&facet_of_type(Direction::Outbound)) => Ok(()),
+        _ => Err(Refusal::NotFound(NO_ASSISTANT).into()),
+    }
+}
+
+fn row(ctx: &Ctx<'_>, new: NewCampaign, id: u64, status: CampaignStatus, created_at: Timestamp, updated_at: Timestamp) -> Result<Row, Stop> {
+    let timezone = match new.timezone {
+        Some(zone) => zone,
+        None => Profile::of(ctx.account())?.timezone,
+    };
+    let campaign = Campaign {
+        id, name: new.name, status, assistant_id: new.assistant_id, timezone, max_calls_in_parallel: new.max_calls_in_parallel,
+        allowed_hours_start_time: with_seconds(&new.allowed_hours_start_time), allowed_hours_end_time: with_seconds(&new.allowed_hours_end_time),
+        allowed_days: new.allowed_days, max_retries: new.max_retries, retry_interval: new.retry_interval, retry_on_voicemail: new.retry_on_voicemail,
+        retry_on_goal_incomplete: new.retry_on_goal_incomplete, goal_completion_variable: new.goal_completion_variable,
+        mark_complete_when_no_leads: new.mark_complete_when_no_leads, phone_number_ids: new.phone_number_ids, created_at: Iso(created_at), updated_at: Iso(updated_at),
+    };
+    let Ok(Value::Object(members)) = json::parse(&campaign.to_json()) else { return Err(DAMAGED) };
+    Ok(Row::open(facets(&members)?, campaign.to_json()))
+}
+
+fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
+    let count = ctx.param(0).ok_or(Refusal::NotFound(MISSING))?;
+    Ok((count, ctx.account().find(Kind::Campaign, count)?.ok_or(Refusal::NotFound(MISSING))?))
+}
+
+/// `GET /user/campaigns/{id}`
+pub fn read(ctx: &Ctx<'_>) -> Handled {
+    let (_, row) = named(ctx)?;
+    Ok(Reply::ok_raw(row.public))
+}
+
+fn status(members: &Members) -> CampaignStatus {
+    match members.get("status").and_then(Value::as_text) {
+        Some("in-progress") => CampaignStatus::InProgress,
+        Some("stopped") => CampaignStatus::Stopped,
+        Some("completed") => CampaignStatus::Completed,
+        _ => CampaignStatus::Draft,
+    }
+}
+
+/// `PUT /user/campaigns/{id}`
+pub fn update(ctx: &Ctx<'_>) -> Handled {
+    let (count, before) = named(ctx)?;
+    let supplied = ctx.members()?;
+    let old = members(&before)?;
+    let time = |name: &str| old.get(name).and_then(Value::as_text).and_then(Timestamp::parse_iso).ok_or(DAMAGED);
+    let (created_at, updated_at, status) = (time("created_at")?, time("updated_at")?, status(&old));
+    let mut checked = check_update(NewCampaign::TABLE, old, supplied.clone());
+    refs::judge(ctx, &mut checked, Some(&supplied))?;
+    judge_hours(&mut checked);
+    let new: NewCampaign = ctx.finish(checked)?;
+    if supplied.get("assistant_id").is_some() {
+        judge_assistant(ctx, new.assistant_id)?;
+    }
+    ctx.if_match(&Raw(&before.public))?;
+    let after = row(ctx, new, ctx.id(count), status, created_at, ctx.now.max(updated_at))?;
+    ctx.account().replace(Kind::Campaign, count, &before, &after)?;
+    Ok(Reply::ok(&message_data("Campaign updated successfully", &Raw(&after.public))))
+}
+
+/// `DELETE /user/campaigns/{id}`: its leads go, its calls stay.
+pub fn delete(ctx: &Ctx<'_>) -> Handled {
+    let (count, row) = named(ctx)?;
+    ctx.if_match(&Raw(&row.public))?;
+    let account = ctx.account();
+    crate::lead::drop_campaign(account, count, ctx.now)?;
+    account.remove(Kind::Campaign, count, &row)?;
+    Ok(Reply::ok(&message("Campaign deleted successfully")))
+}
+
+/// `POST /user/campaigns/update-status`
+pub fn switch(ctx: &Ctx<'_>) -> Handled {
+    let body: Switch = ctx.body()?;
+    let account = ctx.account();
+    let count = ctx.own(body.campaign_id).ok_or(Refusal::NotFoundUnsuccessful(MISSING))?;
+    let row = account.find(Kind::Campaign, count)?.ok_or(Refusal::NotFoundUnsuccessful(MISSING))?;
+    match (body.action, status(&members(&row)?)) {
+        (Action::Start, _) => Err(Refusal::Unsuccessful(NO_DIALER.into()).into()),
+        (Action::Stop, CampaignStatus::InProgress) => {
+            let status = CampaignStatus::Stopped;
+            let stopped = changed(&row, ctx.now, |members| members.set("status", Value::Text(status.word().into())))?;
+            account.replace(Kind::Campaign, count, &row, &stopped)?;
+            let data = Switched { campaign_id: body.campaign_id, status };
+            Ok(Reply::ok(&SwitchReply { message: "Campaign stopped successfully.".into(), success: true, data }))
+        }
+        (Action::Stop, _) => Err(Refusal::Unsuccessful(NOT_RUNNING.into()).into()),
+    }
+}

@@ -1,0 +1,138 @@
+//! Twilio's public REST API (version 2010-04-01) as data: `AvailablePhoneNumbers`, `IncomingPhoneNumbers`,
+//! `OutgoingCallerIds` and `Messages`.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use base64ct::{Base64, Encoding};
+
+use super::numbering::Offer;
+use super::{Ask, Told};
+use crate::json::{self, Value};
+use crate::limits::{CARRIER_REPLY_BYTES_MAX, CARRIER_TIMEOUT_MS};
+use crate::output::{Answer, Egress, HttpOut};
+use crate::record::Secret;
+
+/// How to reach an account at Twilio.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Twilio {
+    /// Where the API is; the public one unless configured.
+    pub base_url: String,
+    /// The account's SID.
+    pub account_sid: String,
+    /// Its token.
+    pub auth_token: Secret,
+    /// The monthly price of a number, US cents: the API does not tell it with a search.
+    pub number_price_cents: u32,
+}
+
+impl Twilio {
+    /// Where the public API is.
+    pub const PUBLIC: &'static str = "https://api.twilio.com";
+
+    /// The request for a question.
+    pub fn request(&self, ask: &Ask<'_>) -> HttpOut {
+        match ask {
+            Ask::Search { country, digits } => {
+                let mut query = form(&[("PageSize", "30")]);
+                if !digits.is_empty() {
+                    query = form(&[("Contains", digits), ("PageSize", "30")]);
+                }
+                self.http("GET", &format!("AvailablePhoneNumbers/{country}/Local.json?{query}"), String::new())
+            }
+            Ask::Buy(number) => self.http("POST", "IncomingPhoneNumbers.json", form(&[("PhoneNumber", number)])),
+            Ask::Owned(number) => self.http("GET", &format!("IncomingPhoneNumbers.json?{}", form(&[("PhoneNumber", number)])), String::new()),
+            Ask::Release(sid) => self.http("DELETE", &format!("IncomingPhoneNumbers/{sid}.json"), String::new()),
+            Ask::Verified(number) => self.http("GET", &format!("OutgoingCallerIds.json?{}", form(&[("PhoneNumber", number)])), String::new()),
+            Ask::Message { from, to, body } => self.http("POST", "Messages.json", form(&[("From", from), ("To", to), ("Body", body)])),
+        }
+    }
+
+    fn http(&self, method: &'static str, path: &str, body: String) -> HttpOut {
+        let pair = Base64::encode_string(format!("{}:{}", self.account_sid, self.auth_token.0).as_bytes());
+        let mut headers = Vec::from([("authorization".to_string(), Secret(format!("Basic {pair}")))]);
+        if !body.is_empty() {
+            headers.push(("content-type".to_string(), Secret("application/x-www-form-urlencoded".into())));
+        }
+        HttpOut {
+            method, url: format!("{}/2010-04-01/Accounts/{}/{path}", self.base_url.trim_end_matches('/'), self.account_sid), headers,
+            body: body.into_bytes(), timeout_ms: CARRIER_TIMEOUT_MS, reply_bytes_max: CARRIER_REPLY_BYTES_MAX, egress: Egress::Operator,
+        }
+    }
+
+    /// What an answer says. Whatever does not have the documented shape is a failure, never a guess.
+    pub fn read(&self, ask: &Ask<'_>, answer: &Answer) -> Told {
+        let Answer::Http(answer) = answer else { return Told::Silent };
+        if answer.status == 429 {
+            return Told::Failed;
+        }
+        if answer.status >= 500 {
+            return Told::Silent;
+        }
+        let body = json::parse(&answer.body).unwrap_or(Value::Null);
+        let code = body.member("code").and_then(Value::as_u64);
+        match (ask, answer.status) {
+            (Ask::Search { country, .. }, 200) => self.offers(country, &body),
+            // Twilio knows no such country.
+            (Ask::Search { .. }, 404) => Told::Offers(Vec::new()),
+            (Ask::Buy(_), 201) => ours(&body).unwrap_or(Told::Silent),
+            (Ask::Buy(_), 400 | 404) if matches!(code, Some(21_421 | 21_422 | 21_404 | 20_404)) => Told::NotAvailable,
+            (Ask::Owned(_), 200) => match first(&body, "incoming_phone_numbers") {
+                Some(number) => ours(number).unwrap_or(Told::Failed),
+                None => Told::NotOurs,
+            },
+            // 404: it is gone already, which is what was asked for.
+            (Ask::Release(_), 204 | 404) => Told::Released,
+            (Ask::Verified(_), 200) => Told::Verified(first(&body, "outgoing_caller_ids").is_some()),
+            (Ask::Message { .. }, 201) => sent(&body),
+            (Ask::Message { .. }, 400) if matches!(code, Some(21_211 | 21_614 | 21_265 | 21_408 | 21_610)) => Told::NoSuchNumber,
+            _ => Told::Failed,
+        }
+    }
+
+    fn offers(&self, country: &str, body: &Value) -> Told {
+        let Some(list) = body.member("available_phone_numbers").and_then(Value::as_list) else { return Told::Failed };
+        let known = super::numbering::COUNTRIES.iter().find(|known| **known == country);
+        let offers = list.iter().filter_map(|entry| {
+            let number = text(entry, "phone_number").filter(|number| super::numbering::is_e164(number))?;
+            let required = match text(entry, "address_requirements").as_deref() {
+                Some("any" | "local") => "local",
+                Some("foreign") => "foreign",
+                _ => "none",
+            };
+            Some(Offer { number, country: known?, price_cents: self.number_price_cents, address_requirements: required, sms_capable: sms(entry) })
+        });
+        Told::Offers(offers.collect())
+    }
+}
+
+fn ours(number: &Value) -> Option<Told> {
+    Some(Told::Ours { id: text(number, "sid")?, sms_capable: sms(number) })
+}
+
+/// Searches write the capability in capitals, numbers in small letters.
+fn sms(number: &Value) -> bool {
+    let capability = number.member("capabilities").and_then(|list| list.member("SMS").or(list.member("sms")));
+    capability == Some(&Value::Bool(true))
+}
+
+fn sent(body: &Value) -> Told {
+    let segments = text(body, "num_segments").and_then(|n| n.parse().ok()).unwrap_or(1);
+    match (text(body, "sid"), text(body, "status")) {
+        (Some(sid), Some(status)) => Told::Sent { sid, status, segments },
+        _ => Told::Silent,
+    }
+}
+
+fn text(value: &Value, name: &str) -> Option<String> {
+    value.member(name).and_then(Value::as_text).map(ToString::to_string)
+}
+
+fn first<'v>(body: &'v Value, list: &str) -> Option<&'v Value> {
+    body.member(list).and_then(Value::as_list)?.first()
+}
+
+fn form(pairs: &[(&str, &str)]) -> String {
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
+}

@@ -1,0 +1,74 @@
+//! The start of absolute URLs (API.md, Base URL).
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::net::IpAddr;
+
+use super::request::Request;
+use crate::service::Config;
+
+/// `scheme://host` as callers see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base(pub String);
+
+impl Base {
+    /// The operator's public URL, else what the request says; forwarding headers count from named proxies only.
+    pub fn of(config: &Config, request: &Request) -> Self {
+        if let Some(url) = &config.public_url {
+            return Self(url.trim_end_matches('/').to_string());
+        }
+        let host = request.header("host").filter(|host| is_host(host)).unwrap_or("localhost");
+        if !is_trusted(config, request) {
+            return Self(format!("http://{host}"));
+        }
+        let forwarded = Forwarded::of(request);
+        let scheme = forwarded.proto.filter(|proto| ["http", "https"].contains(proto)).unwrap_or("http");
+        Self(format!("{scheme}://{}", forwarded.host.filter(|host| is_host(host)).unwrap_or(host)))
+    }
+}
+
+/// The caller's address: the connection's, or what a named proxy says of it.
+pub fn client(config: &Config, request: &Request) -> Option<IpAddr> {
+    if !is_trusted(config, request) {
+        return request.peer;
+    }
+    let trusted = |ip: &IpAddr| config.trust_proxy.iter().any(|net| net.contains(ip));
+    let listed = request.header("x-forwarded-for").unwrap_or_default();
+    // The rightmost address that is no proxy of ours: what stands left of it, anyone may have written.
+    let named = listed.rsplit(',').map_while(|text| text.trim().parse::<IpAddr>().ok()).find(|ip| !trusted(ip));
+    named.or_else(|| Forwarded::of(request).address).or(request.peer)
+}
+
+fn is_trusted(config: &Config, request: &Request) -> bool {
+    request.peer.is_some_and(|ip| config.trust_proxy.iter().any(|net| net.contains(&ip)))
+}
+
+fn is_host(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_:[]".contains(&b))
+}
+
+/// What the last proxy says (RFC 7239, or the older `X-Forwarded-*`).
+#[derive(Default)]
+struct Forwarded<'r> {
+    proto: Option<&'r str>,
+    host: Option<&'r str>,
+    address: Option<IpAddr>,
+}
+
+impl<'r> Forwarded<'r> {
+    fn of(request: &'r Request) -> Self {
+        let last = |name: &str| request.header(name).and_then(|value| value.rsplit(',').next()).map(str::trim);
+        let mut forwarded = Self { proto: last("x-forwarded-proto"), host: last("x-forwarded-host"), address: None };
+        for pair in last("forwarded").unwrap_or_default().split(';') {
+            let Some((name, value)) = pair.split_once('=') else { continue };
+            let value = value.trim().trim_matches('"');
+            match name.trim().to_ascii_lowercase().as_str() {
+                "proto" => forwarded.proto = Some(value),
+                "host" => forwarded.host = Some(value),
+                "for" => forwarded.address = value.trim_matches(['[', ']']).parse().ok(),
+                _ => {}
+            }
+        }
+        forwarded
+    }
+}

@@ -1,0 +1,197 @@
+//! [`Ctx`]: what a handler works with.
+
+use alloc::string::{String, ToString};
+
+use super::base::Base;
+use super::etag;
+use super::refusal::{Halt, Refusal};
+use super::request::{Body, Request};
+use super::route::{BodyKind, Route};
+use crate::account::caller::Session;
+use crate::carrier::{self, Told};
+use crate::id;
+use crate::json::{self, Members, ToJson, Value};
+use crate::key::{Kind, Space};
+use crate::limits::{JSON_BODY_BYTES_MAX, UPLOAD_BODY_BYTES_MAX};
+use crate::output::{Answer, Asks, Work};
+use crate::rate::{Caller, Rate};
+use crate::record::{Checked, Record, Source, check, check_update};
+use crate::seed::Seed;
+use crate::service::Service;
+use crate::store::{Scope, Tx};
+use crate::time::Timestamp;
+use crate::view::Stop;
+
+/// One operation being carried out.
+pub struct Ctx<'a> {
+    /// The service and its configuration.
+    pub service: &'a Service,
+    /// The request.
+    pub request: &'a Request,
+    /// Its row.
+    pub route: &'static Route,
+    /// Path and query, apart.
+    pub path: &'a str,
+    /// The query as sent.
+    pub query: &'a str,
+    /// The text of each `{…}` of the path.
+    pub params: &'a [&'a str],
+    /// Who calls, where the operation asks for a token of an account.
+    pub caller: Option<Session>,
+    /// The time of the request.
+    pub now: Timestamp,
+    /// The randomness of the request.
+    pub seed: Seed,
+    pub(super) tx: &'a Tx<'a>,
+    pub(super) asks: Asks<'a>,
+}
+
+impl<'a> Ctx<'a> {
+    /// The caller; the pipeline has made sure that there is one.
+    pub fn caller(&self) -> Session {
+        self.caller.expect("a row for users only runs with a caller")
+    }
+
+    /// The caller's part of the store.
+    pub fn account(&self) -> Scope<'a> {
+        self.tx.scope(Space::Account(self.caller().account))
+    }
+
+    /// What belongs to no account: for operator rows, and for what crosses accounts.
+    pub fn root(&self) -> Scope<'a> {
+        self.tx.scope(Space::Root)
+    }
+
+    /// The id of a row of the caller's account.
+    pub fn id(&self, count: u32) -> u64 {
+        id::of(self.account().space(), count)
+    }
+
+    /// The count that a path parameter names, if it is an id of the caller's account.
+    pub fn param(&self, at: usize) -> Option<u32> {
+        id::parse(self.account().space(), self.params.get(at)?)
+    }
+
+    /// The count that an id in a body or query names, if it is one of the caller's account.
+    pub fn own(&self, id: u64) -> Option<u32> {
+        id::local(self.account().space(), id)
+    }
+
+    /// The prefix of absolute URLs.
+    pub fn base(&self) -> Base {
+        Base::of(&self.service.config, self.request)
+    }
+
+    /// The members of the JSON body.
+    pub fn members(&self) -> Result<Members, Halt> {
+        let bytes = self.bytes(JSON_BODY_BYTES_MAX)?;
+        if !bytes.is_empty() && !self.media_type().is_none_or(|media| media == "application/json") {
+            return Err(Refusal::MediaType("application/json").into());
+        }
+        if bytes.is_empty() {
+            return Ok(Members::default());
+        }
+        match json::parse(bytes).map_err(|malformed| Refusal::BadRequest(malformed.0))? {
+            Value::Object(members) => Ok(members),
+            _ => Err(Refusal::Unprocessable("The request body must be a JSON object.".into()).into()),
+        }
+    }
+
+    /// The body's bytes, if there are at most `limit`.
+    pub fn bytes(&self, limit: usize) -> Result<&'a [u8], Halt> {
+        match &self.request.body {
+            Body::Full(bytes) if bytes.len() > limit => Err(Refusal::TooLarge(limit).into()),
+            Body::Full(bytes) => Ok(bytes),
+            Body::None | Body::Pending => Ok(&[]),
+            Body::TooLarge => Err(Refusal::TooLarge(limit).into()),
+            Body::Cut => Err(Refusal::BadRequest("The request body broke off.".into()).into()),
+        }
+    }
+
+    /// The content type without parameters, in lower case.
+    pub fn media_type(&self) -> Option<String> {
+        let value = self.request.header("content-type")?;
+        Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+    }
+
+    /// The body, checked but not yet taken: for handlers that add errors of their own.
+    pub fn checked<T: Record>(&self) -> Result<Checked, Halt> {
+        Ok(check(T::TABLE, self.members()?, Source::Body))
+    }
+
+    /// The body as a record.
+    pub fn body<T: Record>(&self) -> Result<T, Halt> {
+        self.finish(self.checked::<T>()?)
+    }
+
+    /// The body laid over what is stored, checked as a whole.
+    pub fn update<T: Record>(&self, stored: Members) -> Result<T, Halt> {
+        self.finish(check_update(T::TABLE, stored, self.members()?))
+    }
+
+    /// The query as a record.
+    pub fn asks<T: Record>(&self) -> Result<T, Halt> {
+        self.finish(check(T::TABLE, super::query::parse(self.query)?, Source::Query))
+    }
+
+    /// The record of a check, or 422.
+    pub fn finish<T: Record>(&self, checked: Checked) -> Result<T, Halt> {
+        checked.finish().map_err(|errors| Refusal::Invalid(errors).into())
+    }
+
+    /// `If-Match` against what a read of the resource shows (API.md, Conditional reads).
+    pub fn if_match(&self, shown: &(impl ToJson + ?Sized)) -> Result<(), Halt> {
+        match self.request.header("if-match") {
+            Some(field) if !etag::matches(field, &etag::of(&shown.to_json())) => Err(Refusal::Stale.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Asks for something outside: waits the first time, and has the answer when the handler runs again.
+    ///
+    /// A handler that changes something before it asks commits that first; on its next run it sees it.
+    pub fn ask(&self, work: impl FnOnce() -> Work) -> Result<Answer, Halt> {
+        self.asks.ask(work).ok_or(Halt::Wait)
+    }
+
+    /// Asks the carrier, and has the answer when the handler comes back to this line.
+    pub fn carrier(&self, ask: &carrier::Ask<'_>) -> Result<Told, Halt> {
+        self.service.config.carrier.ask(&self.asks, &self.seed, ask).ok_or(Halt::Wait)
+    }
+
+    /// The rate-limit decision for someone without a token.
+    pub fn view_admit(&self, caller: Caller) -> Result<Option<Rate>, Stop> {
+        self.tx.view().admit(caller)
+    }
+
+    /// How many answers this run has: 0 on the first.
+    pub fn answered(&self) -> usize {
+        self.asks.answered()
+    }
+
+    /// Refuses a row when the plan allows no more of its kind.
+    pub fn plan_room(&self, kind: Kind, what: &str, allowed: u64, refuse: fn(String) -> Refusal) -> Result<(), Halt> {
+        let used = crate::collection::count(self.account(), kind, &crate::collection::Facet::ALL)?;
+        if used < allowed {
+            return Ok(());
+        }
+        Err(refuse(alloc::format!("You have reached your plan limit of {allowed} {what}. Please upgrade your plan to create more {}.", last_word(what))).into())
+    }
+
+    /// Where what was sent is kept until its answer: the ticket of a running exchange.
+    pub fn uuid(&self, label: &str) -> String {
+        uuid::Uuid::from_bytes(self.seed.uuid(label)).to_string()
+    }
+}
+
+fn last_word(what: &str) -> &str {
+    what.rsplit(' ').next().unwrap_or(what)
+}
+
+/// How many bytes of body an operation takes.
+pub fn body_bytes_max(route: &Route) -> usize {
+    match route.body {
+        BodyKind::Document(_) => UPLOAD_BODY_BYTES_MAX,
+        BodyKind::Json(..) | BodyKind::None => JSON_BODY_BYTES_MAX,
+    }
+}

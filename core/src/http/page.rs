@@ -1,0 +1,180 @@
+//! The pagination envelope (SPEC.md, Pagination envelope; API.md, Pagination).
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::ctx::Ctx;
+use super::query;
+use super::refusal::Halt;
+use super::reply::Reply;
+use crate::collection::{self, Facet, Page, Query};
+use crate::json::{Array, Object};
+use crate::key::Kind;
+use crate::record::schema::{self, Purpose, object, string, strings};
+use crate::store::{Row, Scope};
+use crate::view::{Bytes, Order, Stop};
+
+/// Which page of a list is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Paging {
+    /// Rows a page.
+    pub per_page: u32,
+    /// Its number, from 1.
+    pub page: u32,
+}
+
+impl Paging {
+    /// How many rows come before the page.
+    pub fn offset(self) -> u64 {
+        u64::from(self.page - 1) * u64::from(self.per_page)
+    }
+}
+
+/// Writes a row whose public part is what the API shows.
+pub fn public(_: u32, row: &[u8], out: &mut Vec<u8>) -> Result<(), Stop> {
+    out.extend_from_slice(Row::public_of(row)?);
+    Ok(())
+}
+
+/// One page of a collection as a reply; `write` turns a stored row into its public JSON.
+pub fn list(
+    ctx: &Ctx<'_>, scope: Scope<'_>, kind: Kind, facets: Vec<Facet>, range: Range<u32>, order: Order, paging: Paging,
+    write: impl FnMut(u32, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
+) -> Result<Reply, Halt> {
+    let query = Query { facets, range, order, offset: paging.offset(), limit: paging.per_page as usize };
+    let page = collection::page(scope, kind, &query)?;
+    Ok(of(ctx, scope, kind, &page, paging, write)?)
+}
+
+/// A page whose ids are known already.
+pub fn of(
+    ctx: &Ctx<'_>, scope: Scope<'_>, kind: Kind, page: &Page, paging: Paging,
+    mut write: impl FnMut(u32, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
+) -> Result<Reply, Stop> {
+    let rows: Vec<Bytes> = scope.rows(kind, &page.ids)?;
+    let mut out = Vec::with_capacity(rows.iter().map(Vec::len).sum::<usize>() + 4_096);
+    let links = Links::of(ctx, page, paging);
+    let mut envelope = Object::open(&mut out);
+    envelope.member("current_page", paging.page);
+    let mut array = Array::open(envelope.name("data"));
+    for (count, row) in page.ids.iter().zip(&rows) {
+        write(*count, row, array.next())?;
+    }
+    array.close();
+    links.write(&mut envelope, page, paging);
+    envelope.close();
+    Ok(Reply::ok_raw(out))
+}
+
+struct Links {
+    path: String,
+    keep: String,
+    last: u64,
+    current: u64,
+}
+
+impl Links {
+    fn of(ctx: &Ctx<'_>, page: &Page, paging: Paging) -> Self {
+        let last = page.total.div_ceil(u64::from(paging.per_page)).max(1);
+        let mut keep = query::without(ctx.query, "page").join("&");
+        if !keep.is_empty() {
+            keep.push('&');
+        }
+        Self { path: format!("{}{}", ctx.base().0, ctx.path), keep, last, current: u64::from(paging.page) }
+    }
+
+    fn url(&self, page: u64) -> String {
+        format!("{}?{}page={page}", self.path, self.keep)
+    }
+
+    fn previous(&self) -> Option<String> {
+        (self.current > 1).then(|| self.url(self.current - 1))
+    }
+
+    fn next(&self) -> Option<String> {
+        (self.current < self.last).then(|| self.url(self.current + 1))
+    }
+
+    fn write(&self, envelope: &mut Object<'_>, page: &Page, paging: Paging) {
+        let from = (!page.ids.is_empty()).then(|| paging.offset() + 1);
+        envelope.member("first_page_url", self.url(1)).member("from", from);
+        envelope.member("last_page", self.last).member("last_page_url", self.url(self.last));
+        self.write_links(envelope.name("links"));
+        envelope.member("next_page_url", self.next()).member("path", &self.path);
+        envelope.member("per_page", paging.per_page).member("prev_page_url", self.previous());
+        envelope.member("to", from.map(|from| from - 1 + page.ids.len() as u64)).member("total", page.total);
+    }
+
+    fn write_links(&self, out: &mut Vec<u8>) {
+        let mut array = Array::open(out);
+        link(array.next(), self.previous().as_deref(), "&laquo; Previous", false);
+        let mut before = 0;
+        for number in shown(self.current, self.last) {
+            if number > before + 1 {
+                link(array.next(), None, "...", false);
+            }
+            link(array.next(), Some(&self.url(number)), &number.to_string(), number == self.current);
+            before = number;
+        }
+        link(array.next(), self.next().as_deref(), "Next &raquo;", false);
+        array.close();
+    }
+}
+
+fn link(out: &mut Vec<u8>, url: Option<&str>, label: &str, active: bool) {
+    let mut object = Object::open(out);
+    object.member("url", url).member("label", label).member("active", active);
+    object.close();
+}
+
+/// The page numbers that have a link: all up to 13, else three on each side of the current one and two at
+/// each end.
+fn shown(current: u64, last: u64) -> BTreeSet<u64> {
+    if last <= 13 {
+        return (1..=last).collect();
+    }
+    let around = current.saturating_sub(3)..=current.saturating_add(3);
+    let ends = [1, 2, last - 1, last];
+    around.chain(ends).filter(|number| (1..=last).contains(number)).collect()
+}
+
+/// The envelope around `items`, for the OpenAPI document.
+pub fn schema(table: &crate::record::Table) -> crate::json::Value {
+    let integer = || object([("type", string("integer"))]);
+    let text = || object([("type", string("string"))]);
+    let nullable = |kind: &str| object([("type", strings(&[kind, "null"]))]);
+    let link = object([
+        ("type", string("object")),
+        ("required", strings(&["url", "label", "active"])),
+        ("properties", object([("url", nullable("string")), ("label", text()), ("active", object([("type", string("boolean"))]))])),
+    ]);
+    let array = |items| object([("type", string("array")), ("items", items)]);
+    let names = ["current_page", "data", "first_page_url", "from", "last_page", "last_page_url", "links", "next_page_url", "path", "per_page", "prev_page_url", "to", "total"];
+    object([
+        ("type", string("object")),
+        ("required", strings(&names)),
+        ("properties", object([
+            ("current_page", integer()), ("data", array(schema::of(table, Purpose::Reply))), ("first_page_url", text()), ("from", nullable("integer")),
+            ("last_page", integer()), ("last_page_url", text()), ("links", array(link)), ("next_page_url", nullable("string")), ("path", text()),
+            ("per_page", integer()), ("prev_page_url", nullable("string")), ("to", nullable("integer")), ("total", integer()),
+        ])),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_never_grows() {
+        let numbers = |current, last| shown(current, last).into_iter().collect::<Vec<_>>();
+        assert_eq!(numbers(1, 1), [1]);
+        assert_eq!(numbers(5, 13), (1..=13).collect::<Vec<_>>());
+        assert_eq!(numbers(1, 14), [1, 2, 3, 4, 13, 14]);
+        assert_eq!(numbers(50, 100), [1, 2, 47, 48, 49, 50, 51, 52, 53, 99, 100]);
+        assert_eq!(numbers(900, 100), [1, 2, 99, 100]);
+    }
+}

@@ -1,0 +1,273 @@
+//! From a request to its answer, in API.md's order of checks: route, token, rate, then the operation itself.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::cell::Cell;
+
+use super::ctx::{Ctx, body_bytes_max};
+use super::idempotency::{self, Claim};
+use super::refusal::{Form, Halt, Invalid, Refusal, server_error};
+use super::reply::{Content, Reply};
+use super::request::{Body, Door, Method, Request};
+use super::route::{BodyKind, Found, Route, Who};
+use super::{etag, route::Handled};
+use crate::account::caller::{self, Session};
+use crate::key::Space;
+use crate::limits::TARGET_BYTES_MAX;
+use crate::output::{Answer, Asks, Outcome, Output};
+use crate::rate::Rate;
+use crate::record::schema::Purpose;
+use crate::service::Service;
+use crate::store::Tx;
+use crate::view::{Scene, Stop};
+
+/// Carries out one request, as far as it goes.
+pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Scene<'_>) -> Result<Output, Stop> {
+    let tx = Tx::new(scene.view);
+    let exchange = Exchange { service, request, answers, scene, tx: &tx, rate: Cell::new(None), caller: Cell::new(None) };
+    let (outcome, sends) = exchange.outcome()?;
+    let changes = tx.changes();
+    let used = exchange.caller.get().map(|session| session.credential());
+    Ok(Output { outcome, changes, sends, wake: None, used })
+}
+
+/// The reply of a host whose step stopped or panicked: nothing was stored.
+pub fn failed(request: &Request, stop: Option<&Stop>, scene_seed: &crate::seed::Seed) -> Reply {
+    let id = request_id(request, scene_seed);
+    let reply = match stop {
+        Some(Stop::Failed) => Refusal::Unavailable.reply(Form::Message, Invalid::First),
+        _ => server_error(&id),
+    };
+    reply.header("x-request-id", id)
+}
+
+struct Exchange<'a> {
+    service: &'a Service,
+    request: &'a Request,
+    answers: &'a [Answer],
+    scene: &'a Scene<'a>,
+    tx: &'a Tx<'a>,
+    rate: Cell<Option<Rate>>,
+    caller: Cell<Option<Session>>,
+}
+
+type Sends = Vec<crate::output::Send>;
+
+impl<'a> Exchange<'a> {
+    fn outcome(&self) -> Result<(Outcome, Sends), Stop> {
+        let (path, query) = self.request.target.split_once('?').unwrap_or((&self.request.target, ""));
+        let found = match self.find(path) {
+            Ok(found) => found,
+            Err(refusal) => return Ok((Outcome::Reply(self.dress(refusal.reply(Form::Message, Invalid::First))), Vec::new())),
+        };
+        if self.request.method == Method::Options {
+            return Ok((Outcome::Reply(self.dress(self.options(&found))), Vec::new()));
+        }
+        let Some(route) = found.route(self.request.method) else {
+            let refusal = Refusal::Method(found.allow());
+            return Ok((Outcome::Reply(self.dress(refusal.reply(Form::Message, Invalid::First))), Vec::new()));
+        };
+        let (handled, sends) = self.operate(route, path, query, &found)?;
+        let reply = match handled {
+            Err(Halt::Stop(stop)) => return Err(stop),
+            Err(Halt::Wait) if sends.is_empty() => return Ok((Outcome::ReadBody(body_bytes_max(route)), sends)),
+            Err(Halt::Wait) => return Ok((Outcome::Wait, sends)),
+            Err(Halt::Refuse(refusal)) => {
+                self.tx.forget();
+                refusal.reply(route.form, route.invalid)
+            }
+            Ok(reply) => reply,
+        };
+        self.settle(route, query, &found.params, &reply)?;
+        Ok((Outcome::Reply(self.dress(self.finish(route, reply))), Vec::new()))
+    }
+
+    fn find<'p>(&self, path: &'p str) -> Result<Found<'p>, Refusal> {
+        if self.request.target.len() > TARGET_BYTES_MAX {
+            return Err(Refusal::TargetTooLong);
+        }
+        let found = self.service.router.find(path).ok_or(Refusal::NoRoute)?;
+        let operator = found.routes.iter().any(|route| route.who == Who::Operator);
+        // With a door of their own, operator rows are unknown at the public one, and users' rows at theirs.
+        let closed = self.service.config.separate_admin && match self.request.door {
+            Door::Main => operator,
+            Door::Admin => found.routes.iter().any(|route| route.who == Who::User),
+        };
+        if closed { Err(Refusal::NoRoute) } else { Ok(found) }
+    }
+
+    fn operate(&self, route: &'static Route, path: &str, query: &str, found: &Found<'_>) -> Result<(Handled, Sends), Stop> {
+        if let Err(halt) = self.admit(route) {
+            return Ok((Err(halt), Vec::new()));
+        }
+        if let Some(refused) = self.replay(route, query, &found.params)? {
+            return Ok((refused, Vec::new()));
+        }
+        let ctx = Ctx {
+            service: self.service, request: self.request, route, path, query, params: &found.params, caller: self.caller.get(), now: self.scene.now,
+            seed: self.scene.seed, tx: self.tx, asks: Asks::of(self.answers),
+        };
+        if let Err(halt) = judge_head(&ctx) {
+            return Ok((Err(halt), Vec::new()));
+        }
+        let handled = (route.handler)(&ctx);
+        let sends = ctx.asks.sends();
+        if matches!(handled, Err(Halt::Wait)) && let Some(claim) = self.claim(route, query, &found.params).ok().flatten() {
+            claim.run(self.tx.scope(self.space()), self.scene.now)?;
+        }
+        Ok((handled, sends))
+    }
+
+    /// Who calls, and whether they may go on.
+    fn admit(&self, route: &Route) -> Result<(), Halt> {
+        match route.who {
+            Who::Anyone => return Ok(()),
+            Who::Operator => return caller::operator(self.tx.scope(Space::Root), self.request),
+            Who::User => {}
+        }
+        let session = caller::session(self.tx, self.request, self.scene.now)?;
+        self.caller.set(Some(session));
+        let rate = self.scene.view.admit(session.bucket())?;
+        self.rate.set(rate);
+        session.may(route)?;
+        match rate {
+            Some(rate) if !rate.admitted => Err(Refusal::TooMany(rate.retry_after).into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn space(&self) -> Space {
+        self.caller.get().map_or(Space::Root, |session| Space::Account(session.account))
+    }
+
+    fn claim(&self, route: &Route, query: &str, params: &[&str]) -> Result<Option<Claim>, Refusal> {
+        if route.who == Who::Anyone || matches!(self.request.body, Body::Pending) {
+            return Ok(None);
+        }
+        Claim::of(self.request, route, params, query)
+    }
+
+    /// The answer of an earlier request with the same idempotency key.
+    fn replay(&self, route: &Route, query: &str, params: &[&str]) -> Result<Option<Handled>, Stop> {
+        let claim = match self.claim(route, query, params) {
+            Ok(Some(claim)) if self.answers.is_empty() => claim,
+            Ok(_) => return Ok(None),
+            Err(refusal) => return Ok(Some(Err(refusal.into()))),
+        };
+        let seen = claim.look_up(self.tx.scope(self.space()), self.scene.now)?;
+        Ok(seen.map(|seen| seen.map_err(Halt::from)))
+    }
+
+    fn settle(&self, route: &Route, query: &str, params: &[&str], reply: &Reply) -> Result<(), Stop> {
+        let replayed = reply.headers.iter().any(|(name, _)| *name == "idempotency-replayed");
+        let Ok(Some(claim)) = self.claim(route, query, params) else { return Ok(()) };
+        let known = self.caller.get().is_some() || route.who == Who::Operator && reply.is_success();
+        if replayed || !known {
+            return Ok(());
+        }
+        let scope = self.tx.scope(self.space());
+        claim.settle(scope, self.scene.now, route, reply, !self.answers.is_empty())?;
+        if reply.is_success() {
+            idempotency::sweep(scope, self.scene.now, false)?;
+        }
+        Ok(())
+    }
+
+    /// Entity tags, and no body for `HEAD`.
+    fn finish(&self, route: &Route, mut reply: Reply) -> Reply {
+        if route.etag && reply.status == 200 && let Content::Json(body) = &reply.content {
+            let tag = etag::of(body);
+            if self.request.header("if-none-match").is_some_and(|field| etag::none_match(field, &tag)) {
+                return Reply::not_modified().header("etag", tag);
+            }
+            reply = reply.header("etag", tag);
+        }
+        if route.secret && reply.is_success() {
+            reply = reply.header("cache-control", "no-store");
+        }
+        reply
+    }
+
+    fn options(&self, found: &Found<'_>) -> Reply {
+        let reply = Reply::no_content().header("allow", found.allow());
+        if self.origin().is_none() || self.request.header("access-control-request-method").is_none() {
+            return reply;
+        }
+        reply.header("access-control-allow-methods", found.allow())
+            .header("access-control-allow-headers", "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id")
+            .header("access-control-max-age", "600")
+    }
+
+    /// The caller's origin, if the operator configured it.
+    fn origin(&self) -> Option<&'a str> {
+        let origin = self.request.header("origin")?;
+        self.service.config.cors_origins.iter().any(|known| known == origin || known == "*").then_some(origin)
+    }
+
+    /// The headers of every answer.
+    fn dress(&self, mut reply: Reply) -> Reply {
+        reply = reply.header("x-request-id", request_id(self.request, &self.scene.seed));
+        if let Some(rate) = self.rate.get() {
+            reply = reply.header("x-ratelimit-limit", rate.limit.to_string())
+                .header("x-ratelimit-remaining", rate.remaining.to_string())
+                .header("x-ratelimit-reset", rate.reset.to_string());
+        }
+        if !self.service.config.cors_origins.is_empty() {
+            reply = reply.header("vary", "Origin");
+        }
+        if let Some(origin) = self.origin() {
+            const SHOWN: &str = "ETag, Idempotency-Replayed, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
+            reply = reply.header("access-control-allow-origin", origin).header("access-control-expose-headers", SHOWN);
+        }
+        if self.request.method == Method::Head && let Content::Json(body) = &reply.content {
+            let length = body.len().to_string();
+            reply.content = Content::Empty;
+            reply = reply.header("content-type", "application/json").header("content-length", length);
+        }
+        reply
+    }
+}
+
+/// What the head alone tells: 413 and 415 before anyone reads a long body, and for rows that read none.
+fn judge_head(ctx: &Ctx<'_>) -> Result<(), Halt> {
+    let limit = body_bytes_max(ctx.route);
+    let pending = matches!(ctx.request.body, Body::Pending);
+    let follows = pending && ctx.request.content_length() != Some(0);
+    if pending && ctx.request.content_length().is_some_and(|length| length > limit) {
+        return Err(Refusal::TooLarge(limit).into());
+    }
+    if follows && let Some(taken) = wrong_media(ctx) {
+        return Err(Refusal::MediaType(taken).into());
+    }
+    if pending {
+        return Err(Halt::Wait);
+    }
+    if matches!(ctx.route.body, BodyKind::None) && ctx.request.method.is_write() && ctx.answered() == 0 {
+        let sent = ctx.bytes(limit)?;
+        if !sent.is_empty() && let Some(taken) = wrong_media(ctx) {
+            return Err(Refusal::MediaType(taken).into());
+        }
+    }
+    Ok(())
+}
+
+fn wrong_media(ctx: &Ctx<'_>) -> Option<&'static str> {
+    let media = ctx.media_type()?;
+    let (taken, good) = match ctx.route.body {
+        BodyKind::Document(_) => ("application/json or multipart/form-data", media == "application/json" || media == "multipart/form-data"),
+        BodyKind::Json(_, Purpose::Create | Purpose::Update | Purpose::Reply) | BodyKind::None => ("application/json", media == "application/json"),
+    };
+    (!good).then_some(taken)
+}
+
+/// The request's own id where it is well formed, else one of ours (API.md, Request id).
+pub fn request_id(request: &Request, seed: &crate::seed::Seed) -> String {
+    let sent = request.header("x-request-id").unwrap_or_default();
+    let good = (1..=128).contains(&sent.len()) && sent.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    if good {
+        return sent.to_string();
+    }
+    let made = seed.derive("request-id");
+    format!("{:016x}", u64::from_be_bytes([made[0], made[1], made[2], made[3], made[4], made[5], made[6], made[7]]))
+}

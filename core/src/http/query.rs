@@ -1,0 +1,40 @@
+//! Query strings.
+
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use percent_encoding::percent_decode_str;
+
+use super::refusal::Refusal;
+use crate::json::{Members, Value};
+use crate::limits::QUERY_PARAMETERS_MAX;
+
+/// The parameters of a query; of a repeated one the last counts (API.md, Bad query parameter).
+pub fn parse(query: &str) -> Result<Members, Refusal> {
+    let mut members = Members::default();
+    for (at, pair) in pairs(query).enumerate() {
+        if at == QUERY_PARAMETERS_MAX {
+            return Err(Refusal::BadRequest(alloc::format!("The query has more than {QUERY_PARAMETERS_MAX} parameters.")));
+        }
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        members.set(&decode(name)?, Value::Text(decode(value)?));
+    }
+    Ok(members)
+}
+
+/// The pairs of a query as sent.
+pub fn pairs(query: &str) -> impl Iterator<Item = &str> {
+    query.split('&').filter(|pair| !pair.is_empty())
+}
+
+/// The pairs without those of one parameter, as sent: for the URLs of a pagination envelope.
+pub fn without<'q>(query: &'q str, name: &str) -> Vec<&'q str> {
+    pairs(query).filter(|pair| pair.split('=').next() != Some(name)).collect()
+}
+
+fn decode(text: &str) -> Result<String, Refusal> {
+    let spaced: Cow<'_, str> = if text.contains('+') { text.replace('+', " ").into() } else { text.into() };
+    let decoded = percent_decode_str(&spaced).decode_utf8();
+    decoded.map(|text| text.to_string()).map_err(|_| Refusal::BadRequest("The query is not valid UTF-8.".into()))
+}

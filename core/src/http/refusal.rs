@@ -1,0 +1,192 @@
+//! Every refusal with its status and its body: the one place where an error's status is chosen.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::reply::Reply;
+use crate::json::Object;
+use crate::record::Errors;
+use crate::view::Stop;
+
+/// Which of the two error bodies of SPEC.md an operation uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `{message}`
+    Message,
+    /// `{error}`
+    Error,
+}
+
+/// What `message` says beside `errors` (API.md, Error bodies).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Invalid {
+    /// `Validation failed`
+    Failed,
+    /// `The given data was invalid.`
+    GivenData,
+    /// The first sentence.
+    First,
+    /// The first sentence, but for a tool's name the sentence that names the field.
+    Tool,
+    /// The first sentence as `{error}`, without fields: purchase and caller ids.
+    Error,
+}
+
+/// Why a request was not carried out; nothing was stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// 400: the request itself is malformed.
+    BadRequest(String),
+    /// 400 in the operation's own form: what it asks for cannot be done now.
+    Declined(String),
+    /// 400 with `success: false` (campaign switch).
+    Unsuccessful(String),
+    /// 401: no valid token.
+    Unauthenticated,
+    /// 401: e-mail and password do not fit.
+    WrongPassword,
+    /// 402: the balance does not cover it.
+    Payment(String),
+    /// 403: not with this token, or a limit of the plan.
+    Forbidden(String),
+    /// 404: no such operation.
+    NoRoute,
+    /// 404: no such resource, for this caller.
+    NotFound(&'static str),
+    /// 404 with `success: false` (campaign switch).
+    NotFoundUnsuccessful(&'static str),
+    /// 405, with what is allowed.
+    Method(String),
+    /// 409
+    Conflict(String),
+    /// 412: the resource is no longer what the caller saw.
+    Stale,
+    /// 413: the body may have this many bytes.
+    TooLarge(usize),
+    /// 414
+    TargetTooLong,
+    /// 415: what is taken.
+    MediaType(&'static str),
+    /// 422 with fields.
+    Invalid(Errors),
+    /// 422 with a sentence only.
+    Unprocessable(String),
+    /// 429, seconds to wait.
+    TooMany(u64),
+    /// 502: the carrier, or another service, failed.
+    BadGateway(String),
+    /// 503: the store does not answer.
+    Unavailable,
+}
+
+/// Why a handler did not come to a reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// It refuses; its changes are dropped.
+    Refuse(Refusal),
+    /// It asked for something and runs again with the answer; its changes are committed first.
+    Wait,
+    /// The step itself stops.
+    Stop(Stop),
+}
+
+impl From<Stop> for Halt {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
+}
+
+impl From<Refusal> for Halt {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refuse(refusal)
+    }
+}
+
+impl Refusal {
+    /// The reply of an operation with these forms.
+    pub fn reply(self, form: Form, invalid: Invalid) -> Reply {
+        match self {
+            Self::Invalid(errors) => return fields(&errors, invalid),
+            Self::Method(allow) => return plain(405, Form::Message, "This method is not allowed here.").header("allow", allow),
+            Self::Unauthenticated => return plain(401, Form::Message, "Unauthenticated.").header("www-authenticate", "Bearer"),
+            Self::Unsuccessful(text) => return unsuccessful(400, &text),
+            Self::NotFoundUnsuccessful(text) => return unsuccessful(404, text),
+            Self::TooMany(seconds) => return too_many(seconds),
+            Self::Unavailable => return plain(503, Form::Message, "The service is not available right now.").header("retry-after", "1"),
+            _ => {}
+        }
+        let (status, form, text) = self.sentence(form);
+        plain(status, form, &text)
+    }
+
+    fn sentence(self, form: Form) -> (u16, Form, String) {
+        match self {
+            Self::BadRequest(text) => (400, Form::Message, text),
+            Self::Declined(text) => (400, form, text),
+            Self::WrongPassword => (401, Form::Message, "These credentials do not match our records.".into()),
+            Self::Payment(text) => (402, form, text),
+            Self::Forbidden(text) => (403, Form::Message, text),
+            Self::NoRoute => (404, Form::Message, "Not found.".into()),
+            Self::NotFound(text) => (404, form, text.into()),
+            Self::Conflict(text) => (409, form, text),
+            Self::Stale => (412, Form::Message, "The resource has changed since it was read.".into()),
+            Self::TooLarge(limit) => (413, Form::Message, format!("The request body must not be larger than {limit} bytes.")),
+            Self::TargetTooLong => (414, Form::Message, "The request target is too long.".into()),
+            Self::MediaType(taken) => (415, Form::Message, format!("The content type must be {taken}.")),
+            Self::Unprocessable(text) => (422, Form::Message, text),
+            Self::BadGateway(text) => (502, form, text),
+            other => unreachable!("{other:?} has a body of its own"),
+        }
+    }
+}
+
+fn plain(status: u16, form: Form, text: &str) -> Reply {
+    let mut body = Vec::with_capacity(text.len() + 16);
+    let mut object = Object::open(&mut body);
+    object.member(if form == Form::Error { "error" } else { "message" }, text);
+    object.close();
+    Reply::with_status(status, body)
+}
+
+fn fields(errors: &Errors, invalid: Invalid) -> Reply {
+    let message = match invalid {
+        Invalid::Failed => "Validation failed",
+        Invalid::GivenData => "The given data was invalid.",
+        Invalid::Tool if errors.first() == TOOL_NAME => "The name field must contain only lowercase letters and underscores, and start with a letter.",
+        Invalid::First | Invalid::Tool => errors.first(),
+        Invalid::Error => return plain(422, Form::Error, errors.first()),
+    };
+    let mut body = Vec::new();
+    let mut object = Object::open(&mut body);
+    object.member("message", message).member("errors", errors);
+    object.close();
+    Reply::with_status(422, body)
+}
+
+const TOOL_NAME: &str = "Tool name must contain only lowercase letters and underscores, and start with a letter.";
+
+fn unsuccessful(status: u16, text: &str) -> Reply {
+    let mut body = Vec::new();
+    let mut object = Object::open(&mut body);
+    object.member("message", text).member("success", false);
+    object.close();
+    Reply::with_status(status, body)
+}
+
+fn too_many(seconds: u64) -> Reply {
+    let mut body = Vec::new();
+    let mut object = Object::open(&mut body);
+    object.member("message", "Too many requests.").member("retry_after", seconds);
+    object.close();
+    Reply::with_status(429, body).header("retry-after", seconds.to_string())
+}
+
+/// 500 for a caller: what happened stands in the log under the request id.
+pub fn server_error(request_id: &str) -> Reply {
+    let mut body = Vec::new();
+    let mut object = Object::open(&mut body);
+    object.member("message", "Server Error").member("request_id", request_id);
+    object.close();
+    Reply::with_status(500, body)
+}

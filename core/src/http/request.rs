@@ -1,0 +1,140 @@
+//! Requests as data.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+/// The methods that the service knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Method {
+    /// GET
+    Get,
+    /// HEAD: as GET, without the body.
+    Head,
+    /// POST
+    Post,
+    /// PUT
+    Put,
+    /// PATCH
+    Patch,
+    /// DELETE
+    Delete,
+    /// OPTIONS
+    Options,
+    /// Anything else: 405 on every known path.
+    Other,
+}
+
+impl Method {
+    /// The method of this name; names are case-sensitive (RFC 9110 section 9.1).
+    pub fn parse(name: &str) -> Self {
+        match name {
+            "GET" => Self::Get,
+            "HEAD" => Self::Head,
+            "POST" => Self::Post,
+            "PUT" => Self::Put,
+            "PATCH" => Self::Patch,
+            "DELETE" => Self::Delete,
+            "OPTIONS" => Self::Options,
+            _ => Self::Other,
+        }
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+            Self::Options => "OPTIONS",
+            Self::Other => "OTHER",
+        }
+    }
+
+    /// Whether a request of this method may change anything.
+    pub const fn is_write(self) -> bool {
+        matches!(self, Self::Post | Self::Put | Self::Patch | Self::Delete)
+    }
+}
+
+/// The headers that the service looks at; a host passes on no others.
+pub const HEADERS: [&str; 14] = [
+    "authorization",
+    "content-type",
+    "content-length",
+    "host",
+    "idempotency-key",
+    "if-match",
+    "if-none-match",
+    "x-request-id",
+    "origin",
+    "access-control-request-method",
+    "forwarded",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+];
+
+/// The door a request came in by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Door {
+    /// The public address.
+    #[default]
+    Main,
+    /// The operator's own address, where one is configured.
+    Admin,
+}
+
+/// How much of a body there is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Body {
+    /// None was sent.
+    #[default]
+    None,
+    /// Its head says that one follows; it was not read.
+    Pending,
+    /// All of it.
+    Full(Vec<u8>),
+    /// It broke off.
+    Cut,
+    /// It was longer than the operation takes.
+    TooLarge,
+}
+
+/// One HTTP request.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Its method.
+    pub method: Method,
+    /// Path and query as sent.
+    pub target: String,
+    /// Names in lower case; those of [`HEADERS`] only.
+    pub headers: Vec<(&'static str, Vec<u8>)>,
+    /// Its body.
+    pub body: Body,
+    /// Who is on the other end of the connection.
+    pub peer: Option<IpAddr>,
+    /// Where it came in.
+    pub door: Door,
+}
+
+impl Request {
+    /// A header's value; `None` where it is absent or not ASCII.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let value = self.headers.iter().find(|(n, _)| *n == name).map(|(_, v)| v)?;
+        core::str::from_utf8(value).ok().filter(|text| text.is_ascii())
+    }
+
+    /// How often a header was sent.
+    pub fn count(&self, name: &str) -> usize {
+        self.headers.iter().filter(|(n, _)| *n == name).count()
+    }
+
+    /// The length that the head announces, if it does.
+    pub fn content_length(&self) -> Option<usize> {
+        self.header("content-length")?.parse().ok()
+    }
+}

@@ -1,0 +1,294 @@
+//! One row an operation: what [`super::routes::ROUTES`] is made of, and the tree that finds a row.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::ctx::Ctx;
+use super::refusal::{Form, Halt, Invalid};
+use super::reply::Reply;
+use super::request::Method;
+use crate::record::Table;
+use crate::record::schema::Purpose;
+
+/// What a handler comes to.
+pub type Handled = Result<Reply, Halt>;
+
+/// Who may call an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// No token is asked.
+    Anyone,
+    /// An API key or a session of an account.
+    User,
+    /// The operator's token.
+    Operator,
+}
+
+/// What body an operation reads.
+#[derive(Clone, Copy, Debug)]
+pub enum BodyKind {
+    /// None.
+    None,
+    /// A JSON object of this table.
+    Json(&'static Table, Purpose),
+    /// A document: JSON of this table, or `multipart/form-data` with a file.
+    Document(&'static Table),
+}
+
+/// The form of a successful answer, for the OpenAPI document.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// `{message}`
+    Message,
+    /// The record itself.
+    Bare(&'static Table),
+    /// An array of records.
+    BareList(&'static Table),
+    /// `{data: record}`
+    Data(&'static Table),
+    /// `{data: [record]}`
+    DataList(&'static Table),
+    /// The pagination envelope around records.
+    Page(&'static Table),
+    /// `{message, data: record}`
+    MessageData(&'static Table),
+    /// `{message, data: []}`
+    MessageEmpty,
+    /// `{message, <member>: record}`
+    MessageMember(&'static str, &'static Table),
+    /// `{<member>: [record]}`
+    MemberList(&'static str, &'static Table),
+    /// An array of models; `code` may be missing.
+    Models(&'static Table),
+    /// `{status}`
+    Status,
+    /// Something that is not JSON, by media type.
+    Media(&'static str),
+}
+
+/// One operation.
+#[derive(Clone, Copy)]
+pub struct Route {
+    /// Its method; `PUT` rows may take `PATCH` as well.
+    pub method: Method,
+    /// Whether `PATCH` is the same operation.
+    pub patch: bool,
+    /// Its paths, relative to the root; under `/user` also below `/api`.
+    pub paths: &'static [&'static str],
+    /// `operationId` in the OpenAPI document and the label of its metrics.
+    pub id: &'static str,
+    /// One line on what it does.
+    pub summary: &'static str,
+    /// Who may call it.
+    pub who: Who,
+    /// What it reads.
+    pub body: BodyKind,
+    /// Its query parameters.
+    pub query: Option<&'static Table>,
+    /// Its successful answer.
+    pub status: u16,
+    /// The form of that answer.
+    pub shape: Shape,
+    /// Which error body it uses.
+    pub form: Form,
+    /// What its validation errors say.
+    pub invalid: Invalid,
+    /// Whether its answer carries an `ETag`.
+    pub etag: bool,
+    /// Whether its answer shows a token, so that it is never kept.
+    pub secret: bool,
+    /// Whether a read-only key may call it.
+    pub read_only: bool,
+    /// What it does.
+    pub handler: fn(&Ctx<'_>) -> Handled,
+}
+
+const fn row(method: Method, paths: &'static [&'static str], id: &'static str, summary: &'static str, handler: fn(&Ctx<'_>) -> Handled) -> Route {
+    Route {
+        method, patch: false, paths, id, summary, who: Who::User, body: BodyKind::None, query: None, status: 200, shape: Shape::Message,
+        form: Form::Message, invalid: Invalid::First, etag: matches!(method, Method::Get), secret: false, read_only: matches!(method, Method::Get), handler,
+    }
+}
+
+/// A `GET` row.
+pub const fn get(paths: &'static [&'static str], id: &'static str, summary: &'static str, handler: fn(&Ctx<'_>) -> Handled) -> Route {
+    row(Method::Get, paths, id, summary, handler)
+}
+
+/// A `POST` row.
+pub const fn post(paths: &'static [&'static str], id: &'static str, summary: &'static str, handler: fn(&Ctx<'_>) -> Handled) -> Route {
+    row(Method::Post, paths, id, summary, handler)
+}
+
+/// A `PUT` row.
+pub const fn put(paths: &'static [&'static str], id: &'static str, summary: &'static str, handler: fn(&Ctx<'_>) -> Handled) -> Route {
+    row(Method::Put, paths, id, summary, handler)
+}
+
+/// A `DELETE` row.
+pub const fn delete(paths: &'static [&'static str], id: &'static str, summary: &'static str, handler: fn(&Ctx<'_>) -> Handled) -> Route {
+    row(Method::Delete, paths, id, summary, handler)
+}
+
+impl Route {
+    /// `PATCH` does the same.
+    #[must_use]
+    pub const fn and_patch(self) -> Self {
+        Self { patch: true, ..self }
+    }
+
+    /// It reads a body of this table.
+    #[must_use]
+    pub const fn takes(self, table: &'static Table) -> Self {
+        let purpose = if matches!(self.method, Method::Put) { Purpose::Update } else { Purpose::Create };
+        Self { body: BodyKind::Json(table, purpose), ..self }
+    }
+
+    /// It reads a document upload, or JSON of this table.
+    #[must_use]
+    pub const fn takes_document(self, table: &'static Table) -> Self {
+        Self { body: BodyKind::Document(table), ..self }
+    }
+
+    /// It reads these query parameters.
+    #[must_use]
+    pub const fn asks(self, table: &'static Table) -> Self {
+        Self { query: Some(table), ..self }
+    }
+
+    /// It answers 200 in this form.
+    #[must_use]
+    pub const fn gives(self, shape: Shape) -> Self {
+        Self { shape, ..self }
+    }
+
+    /// It answers 201 in this form.
+    #[must_use]
+    pub const fn makes(self, shape: Shape) -> Self {
+        Self { status: 201, shape, ..self }
+    }
+
+    /// Its errors are `{error}`.
+    #[must_use]
+    pub const fn error_form(self) -> Self {
+        Self { form: Form::Error, ..self }
+    }
+
+    /// What its validation errors say.
+    #[must_use]
+    pub const fn invalid(self, invalid: Invalid) -> Self {
+        Self { invalid, ..self }
+    }
+
+    /// Who may call it.
+    #[must_use]
+    pub const fn by(self, who: Who) -> Self {
+        Self { who, ..self }
+    }
+
+    /// Its answer carries no `ETag`.
+    #[must_use]
+    pub const fn without_etag(self) -> Self {
+        Self { etag: false, ..self }
+    }
+
+    /// Its answer shows a token.
+    #[must_use]
+    pub const fn shows_token(self) -> Self {
+        Self { secret: true, ..self }
+    }
+}
+
+/// What a path leads to.
+pub struct Found<'p> {
+    /// The rows of the path, one a method.
+    pub routes: Vec<&'static Route>,
+    /// The text of each `{…}`, in order.
+    pub params: Vec<&'p str>,
+}
+
+impl Found<'_> {
+    /// The row for a method.
+    pub fn route(&self, method: Method) -> Option<&'static Route> {
+        let method = if method == Method::Head { Method::Get } else { method };
+        self.routes.iter().copied().find(|route| route.method == method || route.patch && method == Method::Patch)
+    }
+
+    /// The value of `Allow`.
+    pub fn allow(&self) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for route in &self.routes {
+            names.push(route.method.name());
+            if route.method == Method::Get {
+                names.push("HEAD");
+            }
+            if route.patch {
+                names.push("PATCH");
+            }
+        }
+        names.push("OPTIONS");
+        names.join(", ")
+    }
+}
+
+/// The tree of all paths. A literal segment wins over `{…}`, for every method.
+#[derive(Default)]
+pub struct Router {
+    root: Node,
+}
+
+#[derive(Default)]
+struct Node {
+    literals: Vec<(&'static str, Node)>,
+    param: Option<Box<Node>>,
+    routes: Vec<&'static Route>,
+}
+
+impl Router {
+    /// The tree of these rows.
+    pub fn new(routes: &'static [Route]) -> Self {
+        let mut router = Self::default();
+        for route in routes {
+            for path in route.paths {
+                router.root.add(path.split('/').skip(1), route);
+            }
+        }
+        router
+    }
+
+    /// The rows of a path, `/api/user/…` being the same as `/user/…`.
+    pub fn find<'p>(&self, path: &'p str) -> Option<Found<'p>> {
+        let path = path.strip_prefix("/api").filter(|rest| rest.starts_with("/user/") || rest.starts_with("/leads/")).unwrap_or(path);
+        let mut node = &self.root;
+        let mut params = Vec::new();
+        for segment in path.strip_prefix('/')?.split('/') {
+            node = match node.literals.iter().find(|(name, _)| *name == segment) {
+                Some((_, next)) => next,
+                None => {
+                    params.push(segment);
+                    node.param.as_deref().filter(|_| !segment.is_empty())?
+                }
+            };
+        }
+        (!node.routes.is_empty()).then(|| Found { routes: node.routes.clone(), params })
+    }
+}
+
+impl Node {
+    fn add(&mut self, mut segments: impl Iterator<Item = &'static str>, route: &'static Route) {
+        let Some(segment) = segments.next() else {
+            self.routes.push(route);
+            return;
+        };
+        if segment.starts_with('{') {
+            self.param.get_or_insert_default().add(segments, route);
+            return;
+        }
+        let at = self.literals.iter().position(|(name, _)| *name == segment).unwrap_or_else(|| {
+            self.literals.push((segment, Self::default()));
+            self.literals.len() - 1
+        });
+        self.literals[at].1.add(segments, route);
+    }
+}

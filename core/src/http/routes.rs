@@ -1,0 +1,125 @@
+//! The route table: every operation of the service, in the order of API.md.
+//!
+//! Routing, 404, 405 with `Allow`, `HEAD`, `OPTIONS`, the OpenAPI document, the labels of metrics and the
+//! tests that walk all routes come from these rows.
+
+use super::refusal::Invalid;
+use super::reply::{HostPage, Reply};
+use super::route::{Route, Shape, Who, delete, get, post, put};
+use crate::account::keys::{ApiKey, NewKey, ShownKey};
+use crate::account::plan::Plan;
+use crate::account::profile::Account;
+use crate::account::session::{LoggedIn, Login, Me};
+use crate::account::{keys, session};
+use crate::admin::tables::{AdminQuery, ChangedAccount, EngineToken, MadeAccount, NewAccount, NewEngineToken, ShownEngineToken};
+use crate::assistant::lookups::{ModelQuery, NumberQuery, ProviderQuery, VoiceQuery};
+use crate::assistant::tables::{Assistant, NewAssistant, Outbound, Summary, UPDATE};
+use crate::assistant::webhooks::{Disable, Enable};
+use crate::assistant::{ListQuery, lookups, webhooks};
+use crate::call::tables::{Call, CallQuery, NewCall, PlacedCall};
+use crate::campaign::tables::{Campaign, NewCampaign, Switch, SwitchReply};
+use crate::catalogue::{Language, MultimodalModel, Provider, Voice};
+use crate::knowledge::tables::{Base, ChangedDocument, Document, NewBase, NewDocument};
+use crate::lead::tables::{ChangedLead, Lead, LeadQuery, NewLead};
+use crate::number::tables::{Assignable, Available, NewTrunk, Number, OneNumber, Purchased, Rename, SearchQuery, Trunk};
+use crate::record::Record;
+use crate::sms::{Message, NewMessage};
+use crate::tool::{NewTool, Tool};
+use crate::{admin, assistant, call, campaign, knowledge, lead, number, openapi, sms, tool};
+
+/// Every operation.
+pub static ROUTES: &[Route] = &[
+    // Account and keys
+    post(&["/user/login"], "login", "Log in.", session::login).by(Who::Anyone).takes(Login::TABLE).gives(Shape::Bare(LoggedIn::TABLE)).shows_token(),
+    post(&["/user/logout"], "logout", "End the session.", session::logout),
+    get(&["/user/me"], "me", "The caller's account.", session::me).gives(Shape::Bare(Me::TABLE)),
+    post(&["/user/api-keys"], "createApiKey", "Create an API key.", keys::create).takes(NewKey::TABLE).makes(Shape::MessageMember("api_key", ShownKey::TABLE)).shows_token(),
+    get(&["/user/api-keys"], "listApiKeys", "List the API keys.", keys::list).gives(Shape::MemberList("api_keys", ApiKey::TABLE)),
+    delete(&["/user/api-keys/{id}"], "deleteApiKey", "Delete an API key.", keys::delete),
+    // Assistants
+    post(&["/user/assistant"], "createAssistant", "Create an assistant.", assistant::create).takes(NewAssistant::TABLE).makes(Shape::MessageData(Summary::TABLE)).invalid(Invalid::Failed),
+    put(&["/user/assistant/{id}", "/user/assistants/{id}"], "updateAssistant", "Change an assistant.", assistant::update).and_patch().takes(&UPDATE).gives(Shape::MessageData(Summary::TABLE)).invalid(Invalid::Failed),
+    get(&["/user/assistant/{id}", "/user/assistants/{id}"], "getAssistant", "An assistant, by id or uuid.", assistant::read).gives(Shape::Bare(Assistant::TABLE)),
+    delete(&["/user/assistant/{id}", "/user/assistants/{id}"], "deleteAssistant", "Delete an assistant.", assistant::delete),
+    get(&["/user/assistants/get"], "listAssistants", "List the assistants, by pages.", assistant::page).asks(ListQuery::TABLE).gives(Shape::Page(Assistant::TABLE)),
+    get(&["/user/assistants"], "allAssistants", "All assistants.", assistant::all).gives(Shape::BareList(Assistant::TABLE)),
+    get(&["/user/assistants/outbound"], "outboundAssistants", "All outbound assistants, in short.", assistant::outbound).gives(Shape::BareList(Outbound::TABLE)),
+    get(&["/user/assistants/models"], "listModels", "Models to choose from; `code` is in the multimodal listing.", lookups::models).asks(ModelQuery::TABLE).gives(Shape::Models(MultimodalModel::TABLE)),
+    get(&["/user/assistants/voices"], "listVoices", "Voices to choose from.", lookups::voices).asks(VoiceQuery::TABLE).gives(Shape::BareList(Voice::TABLE)),
+    get(&["/user/assistants/languages"], "listLanguages", "Languages to choose from.", lookups::languages).gives(Shape::BareList(Language::TABLE)),
+    get(&["/user/assistants/synthesizer-providers"], "listSynthesizerProviders", "Who turns text into speech.", lookups::synthesizers).asks(ProviderQuery::TABLE).gives(Shape::BareList(Provider::TABLE)),
+    get(&["/user/assistants/transcriber-providers"], "listTranscriberProviders", "Who turns speech into text.", lookups::transcribers).asks(ProviderQuery::TABLE).gives(Shape::BareList(Provider::TABLE)),
+    get(&["/user/assistants/phone-numbers"], "listAssignableNumbers", "Numbers that an assistant may hold.", number::for_assistants).asks(NumberQuery::TABLE).gives(Shape::BareList(Assignable::TABLE)),
+    post(&["/user/assistants/enable-inbound-webhook"], "enableInboundWebhook", "Switch an assistant's inbound webhook on.", webhooks::enable_inbound).takes(Enable::TABLE).gives(Shape::MessageEmpty).invalid(Invalid::GivenData),
+    post(&["/user/assistants/disable-inbound-webhook"], "disableInboundWebhook", "Switch an assistant's inbound webhook off.", webhooks::disable_inbound).takes(Disable::TABLE).gives(Shape::MessageEmpty).invalid(Invalid::GivenData),
+    post(&["/user/assistants/enable-webhook"], "enableWebhook", "Switch an assistant's post-call webhook on.", webhooks::enable).takes(Enable::TABLE).gives(Shape::MessageEmpty).invalid(Invalid::GivenData),
+    post(&["/user/assistants/disable-webhook"], "disableWebhook", "Switch an assistant's post-call webhook off.", webhooks::disable).takes(Disable::TABLE).gives(Shape::MessageEmpty).invalid(Invalid::GivenData),
+    // Mid-call tools
+    get(&["/user/tools"], "listTools", "All mid-call tools.", tool::all).gives(Shape::BareList(Tool::TABLE)),
+    post(&["/user/tools"], "createTool", "Create a mid-call tool.", tool::create).takes(NewTool::TABLE).makes(Shape::MessageData(Tool::TABLE)).invalid(Invalid::Tool),
+    get(&["/user/tools/{id}"], "getTool", "A mid-call tool.", tool::read).gives(Shape::Bare(Tool::TABLE)),
+    put(&["/user/tools/{id}"], "updateTool", "Change a mid-call tool.", tool::update).and_patch().takes(NewTool::TABLE).gives(Shape::MessageData(Tool::TABLE)).invalid(Invalid::Failed),
+    delete(&["/user/tools/{id}"], "deleteTool", "Delete a mid-call tool.", tool::delete),
+    // Phone numbers
+    get(&["/user/phone-numbers/search"], "searchNumbers", "Numbers that can be bought.", number::search).asks(SearchQuery::TABLE).gives(Shape::DataList(Available::TABLE)).error_form().without_etag(),
+    post(&["/user/phone-numbers/purchase"], "purchaseNumber", "Buy a number.", number::purchase).takes(OneNumber::TABLE).makes(Shape::MessageData(Purchased::TABLE)).error_form().invalid(Invalid::Error),
+    get(&["/user/phone-numbers/all"], "allNumbers", "All numbers of the account.", number::all).gives(Shape::DataList(Number::TABLE)).error_form(),
+    get(&["/user/phone-numbers"], "listSmsNumbers", "Numbers that can send messages.", number::sms_capable).gives(Shape::BareList(Number::TABLE)).error_form(),
+    post(&["/user/phone-numbers/caller-ids"], "createCallerId", "Add a caller id.", number::create_caller_id).takes(OneNumber::TABLE).makes(Shape::MessageData(Number::TABLE)).error_form().invalid(Invalid::Error),
+    get(&["/user/phone-numbers/sip-trunks"], "listTrunks", "All SIP trunks.", number::list_trunks).gives(Shape::DataList(Trunk::TABLE)).error_form(),
+    post(&["/user/phone-numbers/sip-trunks"], "createTrunk", "Add a SIP trunk.", number::create_trunk).takes(NewTrunk::TABLE).makes(Shape::MessageData(Trunk::TABLE)).error_form().invalid(Invalid::GivenData),
+    get(&["/user/phone-numbers/sip-trunks/{id}"], "getTrunk", "A SIP trunk.", number::read_trunk).gives(Shape::Data(Trunk::TABLE)).error_form(),
+    put(&["/user/phone-numbers/sip-trunks/{id}"], "updateTrunk", "Change a SIP trunk.", number::update_trunk).takes(NewTrunk::TABLE).gives(Shape::MessageData(Trunk::TABLE)).error_form().invalid(Invalid::GivenData),
+    put(&["/user/phone-numbers/{id}"], "updateNumber", "Rename a number.", number::update).takes(Rename::TABLE).gives(Shape::MessageData(Number::TABLE)).error_form(),
+    delete(&["/user/phone-numbers/{id}"], "releaseNumber", "Give a number back.", number::release).error_form(),
+    // Knowledgebases and documents
+    get(&["/user/knowledgebases"], "listKnowledgebases", "All knowledgebases.", knowledge::all).gives(Shape::DataList(Base::TABLE)).error_form(),
+    post(&["/user/knowledgebases"], "createKnowledgebase", "Create a knowledgebase.", knowledge::create).takes(NewBase::TABLE).makes(Shape::MessageData(Base::TABLE)).error_form(),
+    get(&["/user/knowledgebases/{id}"], "getKnowledgebase", "A knowledgebase.", knowledge::read).gives(Shape::Data(Base::TABLE)).error_form(),
+    put(&["/user/knowledgebases/{id}"], "updateKnowledgebase", "Change a knowledgebase.", knowledge::update).takes(NewBase::TABLE).gives(Shape::MessageData(Base::TABLE)).error_form(),
+    delete(&["/user/knowledgebases/{id}"], "deleteKnowledgebase", "Delete a knowledgebase and its documents.", knowledge::delete).error_form(),
+    get(&["/user/knowledgebases/{id}/documents"], "listDocuments", "All documents of a knowledgebase.", knowledge::all_documents).gives(Shape::DataList(Document::TABLE)).error_form(),
+    post(&["/user/knowledgebases/{id}/documents"], "createDocument", "Add a document: JSON for a website, a form for a file.", knowledge::create_document).takes_document(NewDocument::TABLE).makes(Shape::MessageData(Document::TABLE)).error_form(),
+    get(&["/user/knowledgebases/{id}/documents/{document_id}"], "getDocument", "A document.", knowledge::read_document).gives(Shape::Data(Document::TABLE)).error_form(),
+    put(&["/user/knowledgebases/{id}/documents/{document_id}"], "updateDocument", "Rename a document.", knowledge::update_document).takes(ChangedDocument::TABLE).gives(Shape::MessageData(Document::TABLE)).error_form(),
+    delete(&["/user/knowledgebases/{id}/documents/{document_id}"], "deleteDocument", "Delete a document.", knowledge::delete_document).error_form(),
+    // Calls
+    get(&["/user/calls"], "listCalls", "List the calls, newest first.", call::list).asks(CallQuery::TABLE).gives(Shape::Page(Call::TABLE)),
+    get(&["/user/calls/{id}"], "getCall", "A call.", call::read).gives(Shape::Bare(Call::TABLE)),
+    delete(&["/user/calls/{id}"], "deleteCall", "Delete a call.", call::delete),
+    post(&["/user/make_call"], "makeCall", "Place a call.", call::make_call).takes(NewCall::TABLE).gives(Shape::Bare(PlacedCall::TABLE)),
+    // Campaigns and leads
+    get(&["/user/campaigns"], "listCampaigns", "All campaigns.", campaign::all).gives(Shape::BareList(Campaign::TABLE)),
+    post(&["/user/campaigns", "/user/campaign"], "createCampaign", "Create a campaign.", campaign::create).takes(NewCampaign::TABLE).makes(Shape::MessageData(Campaign::TABLE)).invalid(Invalid::GivenData),
+    get(&["/user/campaigns/{id}", "/user/campaign/{id}"], "getCampaign", "A campaign.", campaign::read).gives(Shape::Bare(Campaign::TABLE)),
+    put(&["/user/campaigns/{id}", "/user/campaign/{id}"], "updateCampaign", "Change a campaign.", campaign::update).takes(NewCampaign::TABLE).gives(Shape::MessageData(Campaign::TABLE)).invalid(Invalid::GivenData),
+    delete(&["/user/campaigns/{id}", "/user/campaign/{id}"], "deleteCampaign", "Delete a campaign and its leads.", campaign::delete),
+    post(&["/user/campaigns/update-status"], "switchCampaign", "Start or stop a campaign.", campaign::switch).takes(Switch::TABLE).gives(Shape::Bare(SwitchReply::TABLE)).invalid(Invalid::GivenData),
+    post(&["/user/lead", "/user/leads"], "createLead", "Create a lead.", lead::create).takes(NewLead::TABLE).gives(Shape::MessageData(Lead::TABLE)).invalid(Invalid::Failed),
+    get(&["/user/leads"], "listLeads", "List the leads, newest first.", lead::list).asks(LeadQuery::TABLE).gives(Shape::Page(Lead::TABLE)),
+    get(&["/user/leads/{id}"], "getLead", "A lead.", lead::read).gives(Shape::Bare(Lead::TABLE)),
+    put(&["/user/leads/{id}", "/leads/{id}"], "updateLead", "Change a lead.", lead::update).takes(ChangedLead::TABLE).invalid(Invalid::Failed),
+    delete(&["/user/leads/{id}"], "deleteLead", "Delete a lead and its secondary contacts.", lead::delete),
+    // Messages
+    post(&["/user/sms"], "sendSms", "Send a text message.", sms::send).takes(NewMessage::TABLE).makes(Shape::MessageData(Message::TABLE)),
+    // Operator
+    post(&["/admin/accounts"], "createAccount", "Create an account.", admin::create).by(Who::Operator).takes(NewAccount::TABLE).makes(Shape::Bare(MadeAccount::TABLE)).shows_token(),
+    get(&["/admin/accounts"], "listAccounts", "List the accounts.", admin::list).by(Who::Operator).asks(AdminQuery::TABLE).gives(Shape::Page(Account::TABLE)),
+    get(&["/admin/accounts/{id}"], "getAccount", "An account.", admin::read).by(Who::Operator).gives(Shape::Bare(Account::TABLE)),
+    put(&["/admin/accounts/{id}"], "updateAccount", "Change an account.", admin::update).by(Who::Operator).takes(ChangedAccount::TABLE).gives(Shape::MessageData(Account::TABLE)),
+    post(&["/admin/accounts/{id}/api-keys"], "createAccountKey", "Create an API key for an account.", admin::create_key).by(Who::Operator).takes(NewKey::TABLE).makes(Shape::MessageMember("api_key", ShownKey::TABLE)).shows_token(),
+    delete(&["/admin/accounts/{id}/api-keys/{key_id}"], "deleteAccountKey", "Delete an API key of an account.", admin::delete_key).by(Who::Operator),
+    get(&["/admin/plans"], "listPlans", "All plans.", admin::plans).by(Who::Operator).gives(Shape::DataList(Plan::TABLE)),
+    post(&["/admin/plans"], "createPlan", "Create a plan.", admin::create_plan).by(Who::Operator).takes(Plan::TABLE).makes(Shape::MessageData(Plan::TABLE)),
+    put(&["/admin/plans/{name}"], "updatePlan", "Change a plan.", admin::update_plan).by(Who::Operator).takes(Plan::TABLE).gives(Shape::MessageData(Plan::TABLE)),
+    get(&["/admin/engine-tokens"], "listEngineTokens", "All engine tokens.", admin::engine_tokens).by(Who::Operator).gives(Shape::DataList(EngineToken::TABLE)),
+    post(&["/admin/engine-tokens"], "createEngineToken", "Create an engine token.", admin::create_engine_token).by(Who::Operator).takes(NewEngineToken::TABLE).makes(Shape::Bare(ShownEngineToken::TABLE)).shows_token(),
+    delete(&["/admin/engine-tokens/{id}"], "deleteEngineToken", "Delete an engine token.", admin::delete_engine_token).by(Who::Operator),
+    get(&["/admin/backup"], "backup", "A consistent snapshot, streamed while serving.", |_| Ok(Reply::host(HostPage::Backup))).by(Who::Operator).gives(Shape::Media("application/octet-stream")).without_etag(),
+    // The service itself
+    get(&["/healthz"], "health", "Whether the process answers.", |_| Ok(Reply::host(HostPage::Health))).by(Who::Anyone).without_etag().gives(Shape::Status),
+    get(&["/readyz"], "ready", "Whether the store answers.", |_| Ok(Reply::host(HostPage::Ready))).by(Who::Anyone).without_etag().gives(Shape::Status),
+    get(&["/metrics"], "metrics", "Metrics in the Prometheus text format.", |_| Ok(Reply::host(HostPage::Metrics))).by(Who::Operator).without_etag().gives(Shape::Media("text/plain")),
+    get(&["/openapi.json"], "openapi", "This document.", |_| Ok(Reply::fixed("application/json", openapi::COMMITTED))).by(Who::Anyone).without_etag().gives(Shape::Media("application/json")),
+    get(&["/docs", "/docs/{file}"], "docs", "The API explorer.", |_| Ok(Reply::host(HostPage::Docs))).by(Who::Anyone).without_etag().gives(Shape::Media("text/html")),
+];

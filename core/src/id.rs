@@ -1,0 +1,43 @@
+//! Ids on the wire: the account's number × 2^32 + a count that starts at 1 (API.md, Ids).
+
+use crate::key::Space;
+
+/// The id of a row.
+pub fn of(space: Space, count: u32) -> u64 {
+    match space {
+        Space::Root => u64::from(count),
+        Space::Account(number) => u64::from(number) << 32 | u64::from(count),
+    }
+}
+
+/// The count of an id, if it belongs to the space.
+pub fn local(space: Space, id: u64) -> Option<u32> {
+    let count = u32::try_from(id & u64::from(u32::MAX)).ok()?;
+    (count > 0 && of(space, count) == id).then_some(count)
+}
+
+/// The count of an id in a path, if it belongs to the space. Only the canonical decimal is an id.
+pub fn parse(space: Space, text: &str) -> Option<u32> {
+    let digits = !text.is_empty() && text.len() <= 16 && !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
+    digits.then(|| text.parse().ok())?.and_then(|id| local(space, id))
+}
+
+/// The `user_id` of an account: its number + 1.
+pub fn user(account: u32) -> u64 {
+    u64::from(account) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_belongs_to_one_account() {
+        let space = Space::Account(3);
+        assert_eq!(of(space, 7), (3 << 32) + 7);
+        assert_eq!(parse(space, "12884901895"), Some(7));
+        for text in ["", "0", "7", "012884901895", "12884901888", "-1", "1e3", "99999999999999999999", "+12884901895"] {
+            assert_eq!(parse(space, text), None, "{text}");
+        }
+    }
+}

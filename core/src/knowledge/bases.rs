@@ -1,0 +1,128 @@
+//! Knowledgebases: created, read, changed, deleted; their state follows from their documents.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::documents;
+use super::tables::{Base, BaseStatus, DocumentStatus, NewBase};
+use crate::account::root;
+use crate::assistant::stored::{change_all, facet_of_knowledgebase};
+use crate::collection::{Facet, count};
+use crate::http::ctx::Ctx;
+use crate::http::refusal::{Halt, Refusal};
+use crate::http::reply::{Reply, data, message, message_data};
+use crate::http::route::Handled;
+use crate::id;
+use crate::json::{self, Members, Object, Value};
+use crate::key::Kind;
+use crate::record::Iso;
+use crate::store::{Row, Scope};
+use crate::time::Timestamp;
+use crate::view::Stop;
+
+const MISSING: &str = "Knowledgebase not found.";
+const DAMAGED: Stop = Stop::Corrupt("a knowledgebase has an unknown form");
+/// More rows than a plan allows.
+const ALL: usize = 10_000;
+
+fn row(new: &NewBase, created_at: Timestamp, updated_at: Timestamp) -> Row {
+    let mut public = Vec::new();
+    let mut object = Object::open(&mut public);
+    object.member("name", &new.name).member("description", &new.description);
+    object.member("created_at", Iso(created_at)).member("updated_at", Iso(updated_at));
+    object.close();
+    Row::open(Vec::new(), public)
+}
+
+fn members(row: &Row) -> Result<Members, Stop> {
+    match json::parse(&row.public) {
+        Ok(Value::Object(members)) => Ok(members),
+        _ => Err(DAMAGED),
+    }
+}
+
+fn time(members: &Members, name: &str) -> Result<Timestamp, Stop> {
+    members.get(name).and_then(Value::as_text).and_then(Timestamp::parse_iso).ok_or(DAMAGED)
+}
+
+fn show(account: Scope<'_>, number: u32, row: &Row) -> Result<Base, Stop> {
+    let members = members(row)?;
+    let text = |name: &str| members.get(name).and_then(Value::as_text).map(ToString::to_string);
+    let status = status(account, number)?;
+    Ok(Base {
+        id: id::of(account.space(), number), name: text("name").ok_or(DAMAGED)?, description: text("description"), status, status_label: status.label().into(),
+        documents_count: count(account, Kind::Document, &documents::facet_of_base(number))?,
+        assistants_count: count(account, Kind::Assistant, &facet_of_knowledgebase(number))?,
+        created_at: Iso(time(&members, "created_at")?), updated_at: Iso(time(&members, "updated_at")?),
+    })
+}
+
+/// Any processing, else any failed, else active; empty without documents (API.md, States).
+fn status(account: Scope<'_>, base: u32) -> Result<BaseStatus, Stop> {
+    let some = |status| Ok(count(account, Kind::Document, &documents::facet_of_status(base, status))? > 0);
+    for (document, shown) in [
+        (DocumentStatus::Processing, BaseStatus::Processing),
+        (DocumentStatus::Failed, BaseStatus::Failed),
+        (DocumentStatus::Active, BaseStatus::Active),
+    ] {
+        if some(document)? {
+            return Ok(shown);
+        }
+    }
+    Ok(BaseStatus::Empty)
+}
+
+/// The knowledgebase that a path names.
+pub(super) fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
+    let number = ctx.param(0).ok_or(Refusal::NotFound(MISSING))?;
+    Ok((number, ctx.account().find(Kind::Knowledgebase, number)?.ok_or(Refusal::NotFound(MISSING))?))
+}
+
+/// `GET /user/knowledgebases`
+pub fn all(ctx: &Ctx<'_>) -> Handled {
+    let account = ctx.account();
+    let rows = account.list(Kind::Knowledgebase, &Facet::ALL, ALL)?;
+    let shown = rows.iter().map(|(number, row)| show(account, *number, row)).collect::<Result<Vec<_>, Stop>>()?;
+    Ok(Reply::ok(&data(&shown)))
+}
+
+/// `POST /user/knowledgebases`
+pub fn create(ctx: &Ctx<'_>) -> Handled {
+    let new: NewBase = ctx.body()?;
+    let account = ctx.account();
+    ctx.plan_room(Kind::Knowledgebase, "knowledgebases", root::plan(account)?.knowledgebases.into(), Refusal::Forbidden)?;
+    let (number, at) = account.allot(Kind::Knowledgebase, ctx.now)?;
+    let row = row(&new, at, at);
+    account.insert(Kind::Knowledgebase, number, at, &row)?;
+    Ok(Reply::created(&message_data("Knowledgebase created successfully.", &show(account, number, &row)?)))
+}
+
+/// `GET /user/knowledgebases/{id}`
+pub fn read(ctx: &Ctx<'_>) -> Handled {
+    let (number, row) = named(ctx)?;
+    Ok(Reply::ok(&data(&show(ctx.account(), number, &row)?)))
+}
+
+/// `PUT /user/knowledgebases/{id}`
+pub fn update(ctx: &Ctx<'_>) -> Handled {
+    let (number, before) = named(ctx)?;
+    let account = ctx.account();
+    let old = members(&before)?;
+    let (created_at, updated_at) = (time(&old, "created_at")?, time(&old, "updated_at")?);
+    let new: NewBase = ctx.update(old)?;
+    ctx.if_match(&data(&show(account, number, &before)?))?;
+    let after = row(&new, created_at, ctx.now.max(updated_at));
+    account.replace(Kind::Knowledgebase, number, &before, &after)?;
+    Ok(Reply::ok(&message_data("Knowledgebase updated successfully.", &show(account, number, &after)?)))
+}
+
+/// `DELETE /user/knowledgebases/{id}`: its documents go, assistants lose the reference.
+pub fn delete(ctx: &Ctx<'_>) -> Handled {
+    let (number, row) = named(ctx)?;
+    let account = ctx.account();
+    ctx.if_match(&data(&show(account, number, &row)?))?;
+    documents::remove_all(account, number, ctx.now)?;
+    change_all(account, &facet_of_knowledgebase(number), ctx.now, |members| members.set("knowledgebase_id", Value::Null))?;
+    account.remove(Kind::Knowledgebase, number, &row)?;
+    Ok(Reply::ok(&message("Knowledgebase deleted successfully.")))
+}

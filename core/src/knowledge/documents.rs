@@ -1,0 +1,153 @@
+//! Documents: uploaded or named by URL, stored whole, and read later.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::bases;
+use super::multipart::{self, Upload};
+use super::tables::{ChangedDocument, Document, DocumentStatus, DocumentType, NewDocument};
+use crate::collection::{Facet, count};
+use crate::http::ctx::Ctx;
+use crate::http::refusal::{Halt, Refusal};
+use crate::http::reply::{Reply, data, message, message_data};
+use crate::http::route::Handled;
+use crate::job::{self, Task};
+use crate::json::{self, Members, Raw, ToJson, Value};
+use crate::key::{self, Kind};
+use crate::limits::{FILE_BYTES_MAX, PART_BYTES, UNPAGED_ROWS_MAX, UPLOAD_BODY_BYTES_MAX};
+use crate::record::{Cell, Iso, Record, Source, check};
+use crate::store::{Row, Scope};
+use crate::time::Timestamp;
+use crate::view::Stop;
+
+const MISSING: &str = "Document not found.";
+const NO_FILE: &str = "A file is required for this document type.";
+const DAMAGED: Stop = Stop::Corrupt("a document has an unknown form");
+
+/// Documents of a knowledgebase.
+pub fn facet_of_base(base: u32) -> Facet {
+    Facet::id(1, base)
+}
+
+/// Documents of a knowledgebase in a state.
+pub fn facet_of_status(base: u32, status: DocumentStatus) -> Facet {
+    Facet::new(2, &[&base.to_be_bytes()[..], status.word().as_bytes()].concat())
+}
+
+/// `GET /user/knowledgebases/{kb}/documents`
+pub fn all(ctx: &Ctx<'_>) -> Handled {
+    let (base, _) = bases::named(ctx)?;
+    let limit = usize::try_from(UNPAGED_ROWS_MAX).unwrap_or(usize::MAX);
+    let rows = ctx.account().list(Kind::Document, &facet_of_base(base), limit)?;
+    let shown: Vec<Raw<'_>> = rows.iter().map(|(_, row)| Raw(&row.public)).collect();
+    Ok(Reply::ok(&data(&shown)))
+}
+
+/// `POST /user/knowledgebases/{kb}/documents`
+pub fn create(ctx: &Ctx<'_>) -> Handled {
+    let (base, _) = bases::named(ctx)?;
+    let Upload { members, file } = upload(ctx)?;
+    let mut checked = check(NewDocument::TABLE, members, Source::Body);
+    let is_file = matches!(checked.get("type"), Cell::Text(kind) if kind != DocumentType::Website.word());
+    match &file {
+        None if is_file => checked.errors.add("file", NO_FILE),
+        Some(file) if is_file && file.is_empty() => checked.errors.add("file", NO_FILE),
+        Some(file) if file.len() > FILE_BYTES_MAX => checked.errors.say("file", "field must not be larger than 20 MB."),
+        _ => {}
+    }
+    let new: NewDocument = ctx.finish(checked)?;
+    let account = ctx.account();
+    if count(account, Kind::Document, &facet_of_base(base))? >= UNPAGED_ROWS_MAX {
+        return Err(Refusal::Forbidden(alloc::format!("A knowledgebase has at most {UNPAGED_ROWS_MAX} documents.")).into());
+    }
+    let (number, at) = account.allot(Kind::Document, ctx.now)?;
+    for (at, part) in (0..).zip(file.filter(|_| is_file).unwrap_or_default().chunks(PART_BYTES)) {
+        account.put(key::part(account.space(), Kind::Document, number, at), part.to_vec())?;
+    }
+    let shown = Document {
+        id: ctx.id(number), name: new.name.clone(), description: new.description.clone(), r#type: new.r#type, type_label: new.r#type.label().into(),
+        status: DocumentStatus::Processing, status_label: DocumentStatus::Processing.label().into(), failure_reason: None, created_at: Iso(at), updated_at: Iso(at),
+    };
+    let facets = [facet_of_base(base), facet_of_status(base, DocumentStatus::Processing)].into();
+    account.insert(Kind::Document, number, at, &Row { facets, public: shown.to_json(), private: source(&new) })?;
+    Ok(Reply::created(&message_data("Document created successfully. Processing will begin shortly.", &shown)))
+}
+
+/// Where the pages of a website are: kept for whoever reads them.
+fn source(new: &NewDocument) -> Vec<u8> {
+    if new.r#type == DocumentType::Website { new.to_json() } else { Vec::new() }
+}
+
+fn upload(ctx: &Ctx<'_>) -> Result<Upload, Halt> {
+    if ctx.media_type().as_deref() != Some("multipart/form-data") {
+        return Ok(Upload { members: ctx.members()?, file: None });
+    }
+    let bytes = ctx.bytes(UPLOAD_BODY_BYTES_MAX)?;
+    let content_type = ctx.request.header("content-type").unwrap_or_default();
+    Ok(multipart::read(content_type, bytes).map_err(Refusal::BadRequest)?)
+}
+
+fn named(ctx: &Ctx<'_>) -> Result<(u32, Row, u32), Halt> {
+    let (base, _) = bases::named(ctx)?;
+    let text = ctx.params.get(1).copied().unwrap_or_default();
+    let account = ctx.account();
+    let number = crate::id::parse(account.space(), text).ok_or(Refusal::NotFound(MISSING))?;
+    let row = account.find(Kind::Document, number)?.filter(|row| row.facets.contains(&facet_of_base(base)));
+    Ok((number, row.ok_or(Refusal::NotFound(MISSING))?, base))
+}
+
+/// `GET /user/knowledgebases/{kb}/documents/{id}`
+pub fn read(ctx: &Ctx<'_>) -> Handled {
+    let (_, row, _) = named(ctx)?;
+    Ok(Reply::ok(&data(&Raw(&row.public))))
+}
+
+/// `PUT /user/knowledgebases/{kb}/documents/{id}`
+pub fn update(ctx: &Ctx<'_>) -> Handled {
+    let (number, row, _) = named(ctx)?;
+    let before = members(&row)?;
+    let changed: ChangedDocument = ctx.update(before.clone())?;
+    ctx.if_match(&data(&Raw(&row.public)))?;
+    let mut after = before;
+    after.set("name", Value::Text(changed.name));
+    after.set("description", changed.description.map_or(Value::Null, Value::Text));
+    let updated_at = after.get("updated_at").and_then(Value::as_text).and_then(Timestamp::parse_iso).ok_or(DAMAGED)?;
+    after.set("updated_at", Value::Text(ctx.now.max(updated_at).iso()));
+    let stored = Row { public: after.to_json(), ..row.clone() };
+    ctx.account().replace(Kind::Document, number, &row, &stored)?;
+    Ok(Reply::ok(&message_data("Document updated successfully.", &Raw(&stored.public))))
+}
+
+fn members(row: &Row) -> Result<Members, Stop> {
+    match json::parse(&row.public) {
+        Ok(Value::Object(members)) => Ok(members),
+        _ => Err(DAMAGED),
+    }
+}
+
+/// `DELETE /user/knowledgebases/{kb}/documents/{id}`
+pub fn delete(ctx: &Ctx<'_>) -> Handled {
+    let (number, row, _) = named(ctx)?;
+    ctx.if_match(&data(&Raw(&row.public)))?;
+    remove(ctx.account(), number, &row, ctx.now)?;
+    Ok(Reply::ok(&message("Document deleted successfully.")))
+}
+
+fn remove(account: Scope<'_>, number: u32, row: &Row, now: Timestamp) -> Result<(), Stop> {
+    account.remove(Kind::Document, number, row)?;
+    let kind = members(row)?.get("type").and_then(Value::as_text).map(ToString::to_string);
+    // What is large goes in slices, so that a neighbour waits milliseconds.
+    if kind.as_deref() != Some(DocumentType::Website.word()) {
+        job::add(account, now, Task::DropParts(Kind::Document, number))?;
+    }
+    Ok(())
+}
+
+/// Removes every document of a knowledgebase.
+pub fn remove_all(account: Scope<'_>, base: u32, now: Timestamp) -> Result<(), Stop> {
+    let limit = usize::try_from(UNPAGED_ROWS_MAX).unwrap_or(usize::MAX);
+    for (number, row) in account.list(Kind::Document, &facet_of_base(base), limit)? {
+        remove(account, number, &row, now)?;
+    }
+    Ok(())
+}

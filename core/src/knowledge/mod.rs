@@ -1,0 +1,9 @@
+//! Knowledgebases and their documents (SPEC.md, Knowledgebases; API.md, Knowledgebases and documents).
+
+mod bases;
+mod documents;
+mod multipart;
+pub mod tables;
+
+pub use bases::{all, create, delete, read, update};
+pub use documents::{all as all_documents, create as create_document, delete as delete_document, read as read_document, update as update_document};

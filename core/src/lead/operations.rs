@@ -1,0 +1,183 @@
+//! Creating, listing, changing and deleting leads, in the order of API.md.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::stored::{self, Stored, facet_of_campaign, facet_of_status};
+use super::tables::{ChangedLead, LeadQuery, LeadStatus, NewLead};
+use super::phones;
+use crate::collection::Query;
+use crate::http::ctx::Ctx;
+use crate::http::page::{self, Paging};
+use crate::http::refs;
+use crate::http::refusal::{Halt, Refusal};
+use crate::http::reply::{Reply, message, message_data};
+use crate::http::route::Handled;
+use crate::json::{Members, Raw, Value};
+use crate::key::Kind;
+use crate::record::{Cell, Checked, Errors, Record, Source, check};
+use crate::store::Row;
+use crate::time::Day;
+use crate::view::{Order, Stop};
+
+const MISSING: &str = "Lead not found";
+const AUTOMATIC: &str = "This status is assigned automatically and cannot be set manually";
+const DUPLICATE: &str = "field is already used by a lead of this campaign.";
+
+/// `POST /user/lead`
+pub fn create(ctx: &Ctx<'_>) -> Handled {
+    let mut checked = check(NewLead::TABLE, ctx.members()?, Source::Body);
+    judge_people(&mut checked);
+    refs::judge(ctx, &mut checked, None)?;
+    let new: NewLead = ctx.finish(checked)?;
+    let account = ctx.account();
+    let campaign = ctx.own(new.campaign_id).ok_or(Refusal::NotFound(MISSING))?;
+    if !new.allow_dupplicate {
+        judge_duplicates(ctx, &new, campaign)?;
+    }
+    let (count, at) = account.allot(Kind::Lead, ctx.now)?;
+    let lead = |phone_number: String, variables: Members, contacts: Vec<u32>, parent| Stored {
+        campaign, phone_number, variables, status: LeadStatus::Created, created_at: at, updated_at: at, contacts, parent,
+    };
+    let mut contacts = Vec::new();
+    for contact in new.secondary_contacts {
+        let (number, _) = account.allot(Kind::Lead, ctx.now)?;
+        stored::insert(account, number, &lead(contact.phone_number, contact.variables.0, Vec::new(), Some(count)))?;
+        contacts.push(number);
+    }
+    let main = lead(new.phone_number, new.variables.0, contacts, None);
+    stored::insert(account, count, &main)?;
+    Ok(Reply::ok(&message_data("Lead created successfully", &stored::show(account, count, &main)?)))
+}
+
+/// `customer_name` and `email` are strings (SPEC.md, Create lead).
+fn judge_people(checked: &mut Checked) {
+    let mut wrong = Vec::new();
+    let mut judge = |path: &str, cell: &Cell| {
+        let Cell::Object(members) = cell else { return };
+        for name in ["customer_name", "email"] {
+            if members.get(name).is_some_and(|value| value.as_text().is_none()) {
+                wrong.push(format!("{path}.{name}"));
+            }
+        }
+    };
+    judge("variables", checked.get("variables"));
+    if let Cell::List(contacts) = checked.get("secondary_contacts") {
+        for (at, contact) in contacts.iter().enumerate() {
+            if let Cell::Record(cells) = contact {
+                cells.iter().for_each(|cell| judge(&format!("secondary_contacts.{at}.variables"), cell));
+            }
+        }
+    }
+    wrong.iter().filter(|field| !checked.errors.has(field)).cloned().collect::<Vec<_>>().iter().for_each(|field| checked.errors.say(field, "field must be a string."));
+}
+
+fn judge_duplicates(ctx: &Ctx<'_>, new: &NewLead, campaign: u32) -> Result<(), Halt> {
+    let mut errors = Errors::default();
+    let mut seen = BTreeSet::new();
+    let contacts = new.secondary_contacts.iter().enumerate().map(|(at, contact)| (format!("secondary_contacts.{at}.phone_number"), &contact.phone_number));
+    for (field, phone) in core::iter::once((String::from("phone_number"), &new.phone_number)).chain(contacts) {
+        if !seen.insert(phone) || stored::has_phone(ctx.account(), campaign, phone, None)? {
+            errors.say(&field, DUPLICATE);
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(Refusal::Invalid(errors).into()) }
+}
+
+/// `GET /user/leads`
+pub fn list(ctx: &Ctx<'_>) -> Handled {
+    let query: LeadQuery = ctx.asks()?;
+    let account = ctx.account();
+    let mut facets = Vec::new();
+    facets.extend(query.status.map(facet_of_status));
+    facets.extend(query.campaign_id.map(|id| facet_of_campaign(ctx.own(id).unwrap_or(0))));
+    let from = query.date_from.as_deref().and_then(Day::parse).map(Day::number);
+    let to = query.date_to.as_deref().and_then(Day::parse).map(|day| day.next().number());
+    let range = if from.is_some() || to.is_some() { account.days(Kind::Lead, from, to)? } else { 0..u32::MAX };
+    let paging = Paging { per_page: query.per_page, page: query.page };
+    let show = |count: u32, row: &[u8], out: &mut Vec<u8>| -> Result<(), Stop> {
+        out.extend_from_slice(&stored::json(account, count, &Stored::of(Row::public_of(row)?)?)?);
+        Ok(())
+    };
+    let part: Option<String> = query.phone_number.map(|text| text.trim().trim_start_matches('+').into());
+    match part.filter(|part| !part.is_empty()) {
+        None => page::list(ctx, account, Kind::Lead, facets, range, Order::Descending, paging, show),
+        Some(part) => {
+            let query = Query { facets, range, order: Order::Descending, offset: paging.offset(), limit: query.per_page as usize };
+            let page = phones::page(account, &query, &part)?;
+            Ok(page::of(ctx, account, Kind::Lead, &page, paging, show)?)
+        }
+    }
+}
+
+fn named(ctx: &Ctx<'_>) -> Result<(u32, Row, Stored), Halt> {
+    let count = ctx.param(0).ok_or(Refusal::NotFound(MISSING))?;
+    let (row, stored) = stored::find(ctx.account(), count)?.ok_or(Refusal::NotFound(MISSING))?;
+    Ok((count, row, stored))
+}
+
+/// `GET /user/leads/{id}`
+pub fn read(ctx: &Ctx<'_>) -> Handled {
+    let (count, _, lead) = named(ctx)?;
+    Ok(Reply::ok(&stored::show(ctx.account(), count, &lead)?))
+}
+
+/// `PUT /user/leads/{id}`
+pub fn update(ctx: &Ctx<'_>) -> Handled {
+    let (count, row, before) = named(ctx)?;
+    let mut checked = check(ChangedLead::TABLE, ctx.members()?, Source::Body);
+    judge_people(&mut checked);
+    if let Cell::Text(word) = checked.get("status")
+        && !["created", "completed", "reached-max-retries"].contains(&word.as_str())
+    {
+        checked.errors.add("status", AUTOMATIC);
+    }
+    refs::judge(ctx, &mut checked, None)?;
+    let change: ChangedLead = ctx.finish(checked)?;
+    let account = ctx.account();
+    let campaign = change.campaign_id.and_then(|id| ctx.own(id)).unwrap_or(before.campaign);
+    let mut after = before.clone();
+    after.campaign = campaign;
+    after.phone_number = change.phone_number.unwrap_or(after.phone_number);
+    after.status = change.status.unwrap_or(after.status);
+    change.variables.0.0.into_iter().for_each(|(name, value): (String, Value)| after.variables.set(&name, value));
+    judge_change(ctx, count, &before, &after)?;
+    ctx.if_match(&Raw(&stored::json(account, count, &before)?))?;
+    after.updated_at = ctx.now.max(before.updated_at);
+    stored::replace(account, count, &row, &before, &after)?;
+    // Secondary contacts go where their lead goes.
+    for (contact, bytes) in after.contacts.iter().zip(account.rows(Kind::Lead, &after.contacts)?) {
+        let row = Row::from_bytes(&bytes)?;
+        let own = Stored::of(&row.public)?;
+        stored::replace(account, *contact, &row, &own, &Stored { campaign, ..own.clone() })?;
+    }
+    Ok(Reply::ok(&message("Lead updated successfully")))
+}
+
+/// A lead may not take a number that its campaign has already; a secondary contact stays with its lead.
+fn judge_change(ctx: &Ctx<'_>, count: u32, before: &Stored, after: &Stored) -> Result<(), Halt> {
+    let mut errors = Errors::default();
+    if after.parent.is_some() && before.campaign != after.campaign {
+        errors.say("campaign_id", "field of a secondary contact is that of its lead.");
+    }
+    let moved = (before.campaign, &before.phone_number) != (after.campaign, &after.phone_number);
+    if moved && stored::has_phone(ctx.account(), after.campaign, &after.phone_number, Some(count))? {
+        errors.say("phone_number", DUPLICATE);
+    }
+    let too_many = after.variables.0.len() > crate::limits::VARIABLES_MAX;
+    if too_many {
+        errors.say("variables", &format!("field must not have more than {} items.", crate::limits::VARIABLES_MAX));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(Refusal::Invalid(errors).into()) }
+}
+
+/// `DELETE /user/leads/{id}`
+pub fn delete(ctx: &Ctx<'_>) -> Handled {
+    let (count, row, lead) = named(ctx)?;
+    let account = ctx.account();
+    ctx.if_match(&Raw(&stored::json(account, count, &lead)?))?;
+    stored::remove(account, count, &row, &lead)?;
+    Ok(Reply::ok(&message("Lead deleted successfully")))
+}

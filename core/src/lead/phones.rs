@@ -1,0 +1,75 @@
+//! A packed column of lead numbers: the one filter of a list that is no set, a part of a number.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use crate::collection::{Ids, Page, Query};
+use crate::key::{self, Kind};
+use crate::store::Scope;
+use crate::view::Stop;
+
+/// Leads of one row of the column.
+const BLOCK: u32 = 1_024;
+const WIDTH: usize = 8;
+
+/// A number as 8 bytes: how many digits, then the digits as a number. E.164 has at most 15.
+fn pack(phone: &str) -> [u8; WIDTH] {
+    let digits = phone.trim_start_matches('+');
+    let value: u64 = digits.parse().unwrap_or(0);
+    ((digits.len() as u64) << 56 | value).to_le_bytes()
+}
+
+fn unpack(bytes: [u8; WIDTH]) -> String {
+    let packed = u64::from_le_bytes(bytes);
+    let (length, value) = (packed >> 56, packed & ((1 << 56) - 1));
+    if length == 0 { String::new() } else { value.to_string() }
+}
+
+/// Enters, or with `None` strikes out, the number of a lead.
+pub fn set(account: Scope<'_>, count: u32, phone: Option<&str>) -> Result<(), Stop> {
+    let key = key::phones(account.space(), Kind::Lead, count / BLOCK);
+    let mut column = account.get(key.clone())?.unwrap_or_default();
+    let at = (count % BLOCK) as usize * WIDTH;
+    if column.len() < at + WIDTH {
+        column.resize(at + WIDTH, 0);
+    }
+    column[at..at + WIDTH].copy_from_slice(&phone.map_or([0; WIDTH], pack));
+    account.put(key, column)
+}
+
+/// A page of the leads of a query whose number contains `part`.
+pub fn page(account: Scope<'_>, query: &Query, part: &str) -> Result<Page, Stop> {
+    let mut page = Page { ids: Vec::new(), total: 0 };
+    let mut ids = Ids::of(account, Kind::Lead, query)?;
+    let mut block: (u32, Vec<u8>) = (u32::MAX, Vec::new());
+    while let Some(some) = ids.next()? {
+        for count in some {
+            if block.0 != count / BLOCK {
+                block = (count / BLOCK, account.get(key::phones(account.space(), Kind::Lead, count / BLOCK))?.unwrap_or_default());
+            }
+            let at = (count % BLOCK) as usize * WIDTH;
+            let packed = block.1.get(at..at + WIDTH).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; WIDTH]);
+            if !unpack(packed).contains(part) {
+                continue;
+            }
+            if page.total >= query.offset && page.ids.len() < query.limit {
+                page.ids.push(count);
+            }
+            page.total += 1;
+        }
+    }
+    Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_any_length_pack() {
+        for phone in ["+12", "+40700000001", "+999999999999999"] {
+            assert_eq!(unpack(pack(phone)), phone[1..]);
+        }
+        assert_eq!(unpack([0; WIDTH]), "");
+    }
+}

@@ -1,0 +1,189 @@
+//! How leads are kept: a lead of its own is filed in lists; a secondary contact is a row that its lead names.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::phones;
+use super::tables::{Contact, Lead, LeadCampaign, LeadStatus};
+use crate::campaign;
+use crate::collection::{Facet, subtract};
+use crate::id;
+use crate::job::{self, Progress, Task};
+use crate::json::{self, Members, Object, ToJson, Value};
+use crate::key::{self, Kind};
+use crate::limits::SLICE_ROWS;
+use crate::record::{Choice, Sql, Variables};
+use crate::store::{Row, Scope};
+use crate::time::Timestamp;
+use crate::view::{Order, Stop};
+
+const DAMAGED: Stop = Stop::Corrupt("a lead has an unknown form");
+
+/// Leads in a state.
+pub fn facet_of_status(status: LeadStatus) -> Facet {
+    Facet::new(1, status.word().as_bytes())
+}
+
+/// Leads of a campaign.
+pub fn facet_of_campaign(count: u32) -> Facet {
+    Facet::id(2, count)
+}
+
+/// A lead as it is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// Its campaign's count.
+    pub campaign: u32,
+    /// E.164.
+    pub phone_number: String,
+    /// Its variables.
+    pub variables: Members,
+    /// Where it stands.
+    pub status: LeadStatus,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Its secondary contacts, by count.
+    pub contacts: Vec<u32>,
+    /// Of a secondary contact: its lead.
+    pub parent: Option<u32>,
+}
+
+impl Stored {
+    /// Its row.
+    pub fn row(&self) -> Row {
+        let mut public = Vec::new();
+        let mut object = Object::open(&mut public);
+        object.member("campaign", self.campaign).member("phone_number", &self.phone_number).member("variables", &self.variables);
+        object.member("status", self.status).member("created_at", self.created_at.iso()).member("updated_at", self.updated_at.iso());
+        object.member("contacts", &self.contacts).member("parent", self.parent);
+        object.close();
+        let facets = if self.parent.is_none() { [facet_of_status(self.status), facet_of_campaign(self.campaign)].into() } else { Vec::new() };
+        Row::open(facets, public)
+    }
+
+    /// Reads it back.
+    pub fn of(public: &[u8]) -> Result<Self, Stop> {
+        let value = json::parse(public).map_err(|_| DAMAGED)?;
+        let text = |name: &str| value.member(name).and_then(Value::as_text).ok_or(DAMAGED);
+        let count = |value: &Value| value.as_u64().and_then(|n| u32::try_from(n).ok());
+        let time = |name: &str| Timestamp::parse_iso(text(name)?).ok_or(DAMAGED);
+        let status = text("status")?;
+        let at = LeadStatus::WORDS.iter().position(|word| *word == status).ok_or(DAMAGED)?;
+        Ok(Self {
+            campaign: value.member("campaign").and_then(count).ok_or(DAMAGED)?, phone_number: text("phone_number")?.to_string(),
+            variables: value.member("variables").and_then(Value::as_object).cloned().ok_or(DAMAGED)?, status: LeadStatus::ALL[at],
+            created_at: time("created_at")?, updated_at: time("updated_at")?,
+            contacts: value.member("contacts").and_then(Value::as_list).unwrap_or_default().iter().filter_map(count).collect(),
+            parent: value.member("parent").and_then(count),
+        })
+    }
+
+    fn contact(&self, id: u64) -> Contact {
+        Contact {
+            id, phone_number: self.phone_number.clone(), variables: Variables(self.variables.clone()), status: self.status,
+            created_at: Sql(self.created_at), updated_at: Sql(self.updated_at),
+        }
+    }
+}
+
+/// A lead as it is shown, with its campaign and its secondary contacts.
+pub fn show(account: Scope<'_>, count: u32, lead: &Stored) -> Result<Lead, Stop> {
+    let space = account.space();
+    let name = campaign::name_of(account, lead.campaign)?.ok_or(Stop::Corrupt("a lead's campaign is not there"))?;
+    let rows = account.rows(Kind::Lead, &lead.contacts)?;
+    let contacts = lead.contacts.iter().zip(&rows).map(|(count, row)| Ok(Stored::of(Row::public_of(row)?)?.contact(id::of(space, *count))));
+    Ok(Lead {
+        id: id::of(space, count), campaign_id: id::of(space, lead.campaign), phone_number: lead.phone_number.clone(),
+        variables: Variables(lead.variables.clone()), status: lead.status, created_at: Sql(lead.created_at), updated_at: Sql(lead.updated_at),
+        campaign: LeadCampaign { id: id::of(space, lead.campaign), name }, secondary_contacts: contacts.collect::<Result<_, Stop>>()?,
+    })
+}
+
+/// A lead that is there: one of a deleted campaign waits to be cleaned up and is there no longer.
+pub fn find(account: Scope<'_>, count: u32) -> Result<Option<(Row, Stored)>, Stop> {
+    let Some(row) = account.find(Kind::Lead, count)? else { return Ok(None) };
+    let stored = Stored::of(&row.public)?;
+    let there = account.find(Kind::Campaign, stored.campaign)?.is_some();
+    Ok(there.then_some((row, stored)))
+}
+
+/// Stores a new lead; only one of its own stands in lists.
+pub fn insert(account: Scope<'_>, count: u32, lead: &Stored) -> Result<(), Stop> {
+    account.put(key::lead_phone(account.space(), lead.campaign, &lead.phone_number, count), Vec::new())?;
+    if lead.parent.is_some() {
+        return account.put(key::row(account.space(), Kind::Lead, count), lead.row().to_bytes());
+    }
+    phones::set(account, count, Some(&lead.phone_number))?;
+    account.insert(Kind::Lead, count, lead.created_at, &lead.row())
+}
+
+/// Stores a changed lead.
+pub fn replace(account: Scope<'_>, count: u32, row: &Row, before: &Stored, after: &Stored) -> Result<(), Stop> {
+    if (before.campaign, &before.phone_number) != (after.campaign, &after.phone_number) {
+        account.delete(key::lead_phone(account.space(), before.campaign, &before.phone_number, count))?;
+        account.put(key::lead_phone(account.space(), after.campaign, &after.phone_number, count), Vec::new())?;
+        if after.parent.is_none() {
+            phones::set(account, count, Some(&after.phone_number))?;
+        }
+    }
+    account.replace(Kind::Lead, count, row, &after.row())
+}
+
+/// Removes a lead and its secondary contacts.
+pub fn remove(account: Scope<'_>, count: u32, row: &Row, lead: &Stored) -> Result<(), Stop> {
+    for (contact, row) in lead.contacts.iter().zip(account.rows(Kind::Lead, &lead.contacts)?) {
+        let stored = Stored::of(Row::public_of(&row)?)?;
+        account.delete(key::lead_phone(account.space(), stored.campaign, &stored.phone_number, *contact))?;
+        account.delete(key::row(account.space(), Kind::Lead, *contact))?;
+    }
+    account.delete(key::lead_phone(account.space(), lead.campaign, &lead.phone_number, count))?;
+    match lead.parent {
+        Some(parent) => {
+            account.delete(key::row(account.space(), Kind::Lead, count))?;
+            forget_contact(account, parent, count)
+        }
+        None => {
+            phones::set(account, count, None)?;
+            account.remove(Kind::Lead, count, row)
+        }
+    }
+}
+
+fn forget_contact(account: Scope<'_>, parent: u32, count: u32) -> Result<(), Stop> {
+    let Some(row) = account.find(Kind::Lead, parent)? else { return Ok(()) };
+    let mut lead = Stored::of(&row.public)?;
+    lead.contacts.retain(|contact| *contact != count);
+    account.replace(Kind::Lead, parent, &row, &lead.row())
+}
+
+/// Whether a campaign has a number already, in another lead than this one.
+pub fn has_phone(account: Scope<'_>, campaign: u32, phone: &str, but: Option<u32>) -> Result<bool, Stop> {
+    let found = account.scan(key::lead_phones(account.space(), campaign, phone), Order::Ascending, 2)?;
+    Ok(found.iter().any(|(key, _)| key::read_lead_phone(key) != but))
+}
+
+/// The leads of a deleted campaign leave every list at once; their rows go in slices.
+pub fn drop_campaign(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<(), Stop> {
+    let sets: Vec<Facet> = core::iter::once(Facet::ALL).chain(LeadStatus::ALL.iter().map(|status| facet_of_status(*status))).collect();
+    subtract(account, Kind::Lead, &facet_of_campaign(campaign), &sets)?;
+    job::add(account, now, Task::DropLeads(campaign))
+}
+
+/// One slice of that.
+pub fn drop_slice(account: Scope<'_>, campaign: u32) -> Result<Progress, Stop> {
+    let slice = account.scan(key::lead_phones_of(account.space(), campaign), Order::Ascending, SLICE_ROWS)?;
+    let done = slice.len() < SLICE_ROWS;
+    for (key, _) in slice {
+        let count = key::read_lead_phone(&key).ok_or(DAMAGED)?;
+        account.delete(key::row(account.space(), Kind::Lead, count))?;
+        account.delete(key)?;
+    }
+    Ok(if done { Progress::Done } else { Progress::More })
+}
+
+/// A lead's JSON, for `If-Match` and lists.
+pub fn json(account: Scope<'_>, count: u32, lead: &Stored) -> Result<Vec<u8>, Stop> {
+    Ok(show(account, count, lead)?.to_json())
+}

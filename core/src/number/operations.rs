@@ -1,0 +1,93 @@
+//! Searching, listing and renaming numbers.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::tables::{Assignable, Available, Number, NumberType, Rename, SearchQuery};
+use super::{ALL, MISSING, Stored, shown, tag};
+use crate::assistant::lookups::NumberQuery;
+use crate::assistant::stored::{facet_of_number, facet_of_type};
+use crate::assistant::tables::Direction;
+use crate::carrier::{Ask, Told};
+use crate::collection::{Facet, Query, page};
+use crate::http::ctx::Ctx;
+use crate::http::refusal::{Halt, Refusal};
+use crate::http::reply::{Reply, data, message_data};
+use crate::http::route::Handled;
+use crate::json::{Members, Raw};
+use crate::key::Kind;
+use crate::store::Row;
+use crate::view::{Order, Stop};
+
+/// `GET /user/phone-numbers/search`
+pub fn search(ctx: &Ctx<'_>) -> Handled {
+    let query: SearchQuery = ctx.asks()?;
+    let digits = query.contains.unwrap_or_default();
+    match ctx.carrier(&Ask::Search { country: query.country_code.word(), digits: &digits })? {
+        Told::Offers(offers) => Ok(Reply::ok(&data(&offers.iter().map(Available::of).collect::<Vec<_>>()))),
+        _ => Err(Refusal::BadGateway("The carrier did not answer the search.".into()).into()),
+    }
+}
+
+fn numbers(ctx: &Ctx<'_>, facet: &Facet) -> Result<Vec<Number>, Stop> {
+    let rows = ctx.account().list(Kind::Number, facet, ALL)?;
+    rows.into_iter().map(|(count, row)| Ok(Number::of(ctx.id(count), &Stored::of(&row.public)?))).collect()
+}
+
+/// `GET /user/phone-numbers/all`
+pub fn all(ctx: &Ctx<'_>) -> Handled {
+    Ok(Reply::ok(&data(&numbers(ctx, &Facet::ALL)?)))
+}
+
+/// `GET /user/phone-numbers`: those that can send messages.
+pub fn sms_capable(ctx: &Ctx<'_>) -> Handled {
+    Ok(Reply::ok(&numbers(ctx, &Facet::new(tag::SMS, b""))?))
+}
+
+/// `GET /user/assistants/phone-numbers`
+pub fn for_assistants(ctx: &Ctx<'_>) -> Handled {
+    let query: NumberQuery = ctx.asks()?;
+    let inbound = query.r#type == Some(Direction::Inbound);
+    let mut shown = Vec::new();
+    for (count, row) in ctx.account().list(Kind::Number, &Facet::ALL, ALL)? {
+        let stored = Stored::of(&row.public)?;
+        let is_available = !is_held(ctx, count)?;
+        if inbound && (stored.kind == NumberType::CallerId || !is_available) {
+            continue;
+        }
+        shown.push(Assignable {
+            id: ctx.id(count), phone_number: stored.phone_number, country_code: stored.country_code, type_label: String::from(stored.kind.label()), is_available,
+        });
+    }
+    Ok(Reply::ok(&shown))
+}
+
+fn is_held(ctx: &Ctx<'_>, number: u32) -> Result<bool, Stop> {
+    let facets = [facet_of_number(number), facet_of_type(Direction::Inbound)].to_vec();
+    Ok(page(ctx.account(), Kind::Assistant, &Query::of(facets, Order::Ascending, 0, 1))?.total > 0)
+}
+
+/// The number that a path names.
+pub(super) fn named(ctx: &Ctx<'_>, missing: &'static str) -> Result<(u32, Row, Stored), Halt> {
+    let count = ctx.param(0).ok_or(Refusal::NotFound(missing))?;
+    let row = ctx.account().find(Kind::Number, count)?.ok_or(Refusal::NotFound(missing))?;
+    let stored = Stored::of(&row.public)?;
+    Ok((count, row, stored))
+}
+
+/// `PUT /user/phone-numbers/{id}`
+pub fn update(ctx: &Ctx<'_>) -> Handled {
+    let (count, row, mut stored) = named(ctx, MISSING)?;
+    let mut before = Members::default();
+    if let Some(nickname) = &stored.nickname {
+        before.set("nickname", crate::json::Value::Text(nickname.clone()));
+    }
+    let rename: Rename = ctx.update(before)?;
+    ctx.if_match(&Raw(&shown(ctx.id(count), &stored)))?;
+    stored.nickname = rename.nickname;
+    if let Some(crate::json::Value::Object(trunk)) = &mut stored.trunk {
+        trunk.set("nickname", stored.nickname.clone().map_or(crate::json::Value::Null, crate::json::Value::Text));
+    }
+    ctx.account().replace(Kind::Number, count, &row, &stored.row(&row.private))?;
+    Ok(Reply::ok(&message_data("Phone number updated successfully.", &Number::of(ctx.id(count), &stored))))
+}

@@ -1,0 +1,114 @@
+//! Buying a number: reserved in one commit, bought at the carrier, entered in the next.
+//!
+//! Between the two a job stands ready: if the host dies, or the carrier stays silent, it asks the carrier
+//! what came of it, and enters the number or gives the money back.
+
+use alloc::string::ToString;
+
+use super::tables::{NumberType, OneNumber, Purchased};
+use super::{Stored, insert};
+use crate::account::profile::Profile;
+use crate::account::root::{self, Owner};
+use crate::carrier::{Ask, Told, numbering};
+use crate::http::ctx::Ctx;
+use crate::http::refusal::{Form, Halt, Invalid, Refusal};
+use crate::http::reply::{Reply, message_data};
+use crate::http::route::Handled;
+use crate::job::{self, Progress, Task, Work};
+use crate::key::{Kind, Space};
+use crate::store::Scope;
+use crate::time::Timestamp;
+use crate::view::Stop;
+
+const IN_USE: &str = "This phone number is already in use.";
+const NOT_AVAILABLE: &str = "This phone number is not available.";
+const BALANCE: &str = "Insufficient balance.";
+const FAILED: &str = "The carrier could not carry out the purchase.";
+const SILENT: &str = "The carrier did not answer. The purchase is settled as soon as it does.";
+/// When the carrier is asked what came of a purchase, seconds after it.
+const SETTLE_SECONDS: u64 = 60;
+
+/// `POST /user/phone-numbers/purchase`
+pub fn purchase(ctx: &Ctx<'_>) -> Handled {
+    let body: OneNumber = ctx.body()?;
+    let number = body.phone_number;
+    let micros = ctx.service.config.carrier.price_micros(&number);
+    if ctx.answered() == 0 {
+        reserve(ctx, &number, micros)?;
+    }
+    let account = ctx.account();
+    let refuse = |refusal: Refusal| Ok(refusal.reply(Form::Error, Invalid::Error));
+    match ctx.carrier(&Ask::Buy(&number))? {
+        Told::Ours { id, sms_capable } => {
+            let count = enter(account, &number, id, sms_capable, ctx.now)?;
+            let country_code = numbering::country_of(&number).map(ToString::to_string);
+            let bought = Purchased { id: ctx.id(count), phone_number: number, country_code, r#type: NumberType::Normal, sms_capable };
+            Ok(Reply::created(&message_data("Phone number purchased successfully.", &bought)))
+        }
+        // The reservation was committed before the carrier was asked: it is undone, not just dropped.
+        Told::NotAvailable => {
+            undo(account, &number, micros)?;
+            refuse(Refusal::Declined(NOT_AVAILABLE.into()))
+        }
+        Told::Silent => refuse(Refusal::BadGateway(SILENT.into())),
+        _ => {
+            undo(account, &number, micros)?;
+            refuse(Refusal::BadGateway(FAILED.into()))
+        }
+    }
+}
+
+fn reserve(ctx: &Ctx<'_>, number: &str, micros: i64) -> Result<(), Halt> {
+    let account = ctx.account();
+    if root::owner(account, number)?.is_some() {
+        return Err(Refusal::Declined(IN_USE.into()).into());
+    }
+    ctx.plan_room(Kind::Number, "phone numbers", root::plan(account)?.numbers.into(), Refusal::Forbidden)?;
+    let mut profile = Profile::of(account)?;
+    if !profile.pay(micros) {
+        return Err(Refusal::Payment(BALANCE.into()).into());
+    }
+    profile.save(account)?;
+    root::own(account, number, Owner { account: ctx.caller().account, count: 0 })?;
+    job::add(account, ctx.now.plus_seconds(SETTLE_SECONDS), Task::SettlePurchase(number.to_string(), micros))?;
+    Ok(())
+}
+
+fn enter(account: Scope<'_>, number: &str, id: alloc::string::String, sms_capable: bool, now: Timestamp) -> Result<u32, Stop> {
+    let Space::Account(owner) = account.space() else { return Err(Stop::Corrupt("a number belongs to an account")) };
+    let (count, created_at) = account.allot(Kind::Number, now)?;
+    let stored = Stored {
+        phone_number: number.to_string(), kind: NumberType::Normal, nickname: None, country_code: numbering::country_of(number).map(ToString::to_string),
+        sms_capable, verified: true, carrier_id: Some(id), releasing: false, created_at, trunk: None,
+    };
+    insert(account, count, &stored, &[])?;
+    root::own(account, number, Owner { account: owner, count })?;
+    Ok(count)
+}
+
+fn undo(account: Scope<'_>, number: &str, micros: i64) -> Result<(), Stop> {
+    root::disown(account, number)?;
+    let mut profile = Profile::of(account)?;
+    profile.refund(micros);
+    profile.save(account)
+}
+
+/// What came of a purchase whose answer never arrived.
+pub fn settle(work: &Work<'_>, number: &str, micros: i64) -> Result<Progress, Stop> {
+    let open = root::owner(work.account, number)?.is_some_and(|owner| owner.count == 0 && Space::Account(owner.account) == work.account.space());
+    if !open {
+        return Ok(Progress::Done);
+    }
+    match work.service.config.carrier.ask(work.asks, &work.seed, &Ask::Owned(number)) {
+        None => Ok(Progress::Waits),
+        Some(Told::Ours { id, sms_capable }) => {
+            enter(work.account, number, id, sms_capable, work.now)?;
+            Ok(Progress::Done)
+        }
+        Some(Told::NotOurs | Told::NotAvailable) => {
+            undo(work.account, number, micros)?;
+            Ok(Progress::Done)
+        }
+        Some(_) => Ok(Progress::Later),
+    }
+}

@@ -1,0 +1,286 @@
+//! The OpenAPI 3.1 document: made from the route table and the tables of bodies, queries and replies.
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use crate::http::page;
+use crate::http::refusal::{Form, Invalid};
+use crate::http::request::Method;
+use crate::http::route::{BodyKind, Route, Shape, Who};
+use crate::http::routes::ROUTES;
+use crate::json::{Members, Value};
+use crate::record::schema::{self, Purpose, object, string, strings};
+use crate::record::{Column, Need, Table};
+use crate::service::Service;
+
+/// The document as it is served; a test keeps it equal to [`document`].
+pub static COMMITTED: &[u8] = include_bytes!("../../openapi.json");
+
+/// The document, made anew.
+pub fn document() -> Value {
+    let mut paths = Members::default();
+    for route in ROUTES {
+        for path in route.paths.iter().filter(|path| !path.starts_with("/docs/")) {
+            operation(&mut paths, route, path);
+        }
+    }
+    object([
+        ("openapi", string("3.1.0")),
+        ("info", object([
+            ("title", string("Switchboard")),
+            ("version", string(&Service::version())),
+            ("description", string("A self-hosted voice assistant management service. Every operation under `/user` answers under `/api/user` as well.")),
+            ("license", object([("name", string("Apache-2.0")), ("identifier", string("Apache-2.0"))])),
+        ])),
+        ("servers", Value::List([object([("url", string("/"))])].into())),
+        ("paths", Value::Object(paths)),
+        ("components", object([("securitySchemes", object([
+            ("token", object([("type", string("http")), ("scheme", string("bearer")), ("description", string("An API key or a session token."))])),
+            ("operator", object([("type", string("http")), ("scheme", string("bearer")), ("description", string("The operator's token."))])),
+        ]))])),
+    ])
+}
+
+fn operation(paths: &mut Members, route: &Route, path: &str) {
+    if paths.get(path).is_none() {
+        paths.set(path, Value::Object(Members::default()));
+    }
+    let Some((_, Value::Object(item))) = paths.0.iter_mut().find(|(name, _)| name == path) else { return };
+    let alias = route.paths.first() != Some(&path);
+    item.set(&route.method.name().to_lowercase(), describe(route, path, if alias { "Alias" } else { "" }));
+    if route.patch {
+        item.set("patch", describe(route, path, if alias { "PatchAlias" } else { "Patch" }));
+    }
+}
+
+fn describe(route: &Route, path: &str, suffix: &str) -> Value {
+    let mut members = Members::default();
+    members.set("operationId", string(&format!("{}{suffix}", route.id)));
+    members.set("summary", string(route.summary));
+    members.set("tags", strings(&[tag(path)]));
+    let security = match route.who {
+        Who::Anyone => Vec::new(),
+        Who::User => [object([("token", Value::List(Vec::new()))])].into(),
+        Who::Operator => [object([("operator", Value::List(Vec::new()))])].into(),
+    };
+    members.set("security", Value::List(security));
+    let parameters = parameters(route, path);
+    if !parameters.is_empty() {
+        members.set("parameters", Value::List(parameters));
+    }
+    if let Some(body) = body(route) {
+        members.set("requestBody", body);
+    }
+    members.set("responses", responses(route, path));
+    Value::Object(members)
+}
+
+fn tag(path: &str) -> &str {
+    let mut segments = path.split('/').skip(1);
+    match (segments.next(), segments.next()) {
+        (Some("user"), Some("assistant" | "assistants")) => "Assistants",
+        (Some("user"), Some("tools")) => "Mid-call tools",
+        (Some("user"), Some("phone-numbers")) => "Phone numbers",
+        (Some("user"), Some("knowledgebases")) => "Knowledgebases",
+        (Some("user"), Some("calls" | "make_call")) => "Calls",
+        (Some("user"), Some("campaign" | "campaigns")) => "Campaigns",
+        (Some("user"), Some("lead" | "leads")) | (Some("leads"), _) => "Leads",
+        (Some("user"), Some("sms")) => "Messages",
+        (Some("user"), _) => "Account and keys",
+        (Some("admin"), _) => "Operator",
+        _ => "Service",
+    }
+}
+
+fn parameters(route: &Route, path: &str) -> Vec<Value> {
+    let named = path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
+    let mut parameters: Vec<Value> = named.map(|name| parameter(name, "path", true, "", object([("type", string("string"))]))).collect();
+    for column in route.query.map_or(&[][..], |table| table.columns) {
+        parameters.push(query(column));
+    }
+    parameters
+}
+
+fn query(column: &Column) -> Value {
+    let strict = Column { need: match column.need { Need::Optional => Need::Required, need => need }, ..*column };
+    let Value::Object(mut schema) = schema::column(&strict, Purpose::Update) else { return Value::Null };
+    schema.remove("description");
+    parameter(column.name, "query", matches!(column.need, Need::Required), column.doc.trim(), Value::Object(schema))
+}
+
+fn parameter(name: &str, place: &str, required: bool, doc: &str, schema: Value) -> Value {
+    let mut members = Members::default();
+    members.set("name", string(name));
+    members.set("in", string(place));
+    members.set("required", Value::Bool(required));
+    if !doc.is_empty() {
+        members.set("description", string(doc));
+    }
+    members.set("schema", schema);
+    Value::Object(members)
+}
+
+fn body(route: &Route) -> Option<Value> {
+    let (table, purpose, form) = match route.body {
+        BodyKind::None => return None,
+        BodyKind::Json(table, purpose) => (table, purpose, false),
+        BodyKind::Document(table) => (table, Purpose::Create, true),
+    };
+    let mut content = Members::default();
+    content.set("application/json", media(schema::of(table, purpose)));
+    if form {
+        let text = || object([("type", string("string"))]);
+        let kinds = object([("type", string("string")), ("enum", strings(&["pdf", "txt", "docx"]))]);
+        let file = object([("type", string("string")), ("contentMediaType", string("application/octet-stream"))]);
+        let properties = object([("name", text()), ("description", text()), ("type", kinds), ("file", file)]);
+        content.set("multipart/form-data", media(object([("type", string("object")), ("required", strings(&["name", "type", "file"])), ("properties", properties)])));
+    }
+    let required = table.columns.iter().any(|column| matches!(column.need, Need::Required)) && purpose == Purpose::Create;
+    Some(object([("required", Value::Bool(required)), ("content", Value::Object(content))]))
+}
+
+fn media(schema: Value) -> Value {
+    object([("schema", schema)])
+}
+
+fn responses(route: &Route, path: &str) -> Value {
+    let mut responses = Members::default();
+    responses.set(&route.status.to_string(), success(route));
+    let simple = error(route.form);
+    let plain = error(Form::Message);
+    let mut add = |status: &str, doc: &str, schema: &Value| responses.set(status, response(doc, "application/json", schema.clone()));
+    let writes = route.method.is_write();
+    if route.who != Who::Anyone {
+        add("401", "No valid token.", &plain);
+        add("403", "Not with this token, or a limit of the plan.", &plain);
+        add("429", "Too many requests.", &plain);
+    }
+    if route.id == "login" {
+        add("401", "Wrong e-mail or password.", &plain);
+        add("429", "Too many tries.", &plain);
+    }
+    let asks = matches!(route.body, BodyKind::Json(..) | BodyKind::Document(_));
+    if writes || route.query.is_some() {
+        add("400", "The request is malformed, or what it asks for cannot be done now.", &one_of(&[&plain, &simple]));
+    }
+    if path.contains('{') || asks {
+        add("404", "No such resource for this caller.", &one_of(&[&plain, &simple]));
+    }
+    if asks {
+        add("402", "The balance does not cover it.", &one_of(&[&plain, &simple]));
+    }
+    if writes {
+        add("409", "It conflicts with what is there.", &one_of(&[&plain, &simple]));
+        add("413", "The body is too large.", &plain);
+        add("415", "The body has the wrong type.", &plain);
+    }
+    if matches!(route.method, Method::Put | Method::Delete) {
+        add("412", "The resource has changed since it was read.", &plain);
+    }
+    if asks || route.query.is_some() || writes {
+        let invalid = if route.invalid == Invalid::Error { one_of(&[&simple, &plain]) } else { one_of(&[&fields(), &plain]) };
+        add("422", "Some fields are wrong; each is named.", &invalid);
+    }
+    if path.contains("phone-numbers") || path.ends_with("/sms") {
+        add("502", "The carrier failed.", &one_of(&[&plain, &simple]));
+    }
+    add("503", "The store does not answer.", &plain);
+    Value::Object(responses)
+}
+
+fn one_of(schemas: &[&Value]) -> Value {
+    let mut distinct: Vec<Value> = Vec::new();
+    for schema in schemas {
+        if !distinct.contains(schema) {
+            distinct.push((*schema).clone());
+        }
+    }
+    if distinct.len() == 1 { distinct.remove(0) } else { object([("anyOf", Value::List(distinct))]) }
+}
+
+fn response(doc: &str, media_type: &str, schema: Value) -> Value {
+    let mut content = Members::default();
+    content.set(media_type, media(schema));
+    object([("description", string(doc)), ("content", Value::Object(content))])
+}
+
+fn error(form: Form) -> Value {
+    let member = if form == Form::Error { "error" } else { "message" };
+    object([("type", string("object")), ("required", strings(&[member])), ("properties", object([(member, object([("type", string("string"))]))]))])
+}
+
+fn fields() -> Value {
+    let sentences = object([("type", string("array")), ("items", object([("type", string("string"))]))]);
+    let errors = object([("type", string("object")), ("additionalProperties", sentences)]);
+    let properties = object([("message", object([("type", string("string"))])), ("errors", errors)]);
+    object([("type", string("object")), ("required", strings(&["message", "errors"])), ("properties", properties)])
+}
+
+fn success(route: &Route) -> Value {
+    let record = |table: &Table| schema::of(table, Purpose::Reply);
+    let array = |items: Value| object([("type", string("array")), ("items", items)]);
+    let text = || object([("type", string("string"))]);
+    let schema = match route.shape {
+        Shape::Message => members(&[("message", text())]),
+        Shape::Bare(table) => record(table),
+        Shape::BareList(table) => array(record(table)),
+        Shape::Data(table) => members(&[("data", record(table))]),
+        Shape::DataList(table) => members(&[("data", array(record(table)))]),
+        Shape::Page(table) => page::schema(table),
+        Shape::MessageData(table) => members(&[("message", text()), ("data", record(table))]),
+        Shape::MessageEmpty => members(&[("message", text()), ("data", array(Value::Bool(true)))]),
+        Shape::MessageMember(name, table) => members(&[("message", text()), (name, record(table))]),
+        Shape::MemberList(name, table) => members(&[(name, array(record(table)))]),
+        Shape::Models(table) => array(without_code(record(table))),
+        Shape::Status => members(&[("status", text())]),
+        Shape::Media(media_type) => return response("Done.", media_type, Value::Object(Members::default())),
+    };
+    response("Done.", "application/json", schema)
+}
+
+fn without_code(mut schema: Value) -> Value {
+    if let Value::Object(members) = &mut schema {
+        members.set("required", strings(&["id", "name"]));
+    }
+    schema
+}
+
+fn members(properties: &[(&str, Value)]) -> Value {
+    let names: Vec<&str> = properties.iter().map(|(name, _)| *name).collect();
+    let properties = properties.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+    object([("type", string("object")), ("required", strings(&names)), ("properties", Value::Object(Members(properties)))])
+}
+
+/// The document as text, one value a line: what is committed.
+pub fn text() -> String {
+    let mut out = String::new();
+    pretty(&document(), 0, &mut out);
+    out.push('\n');
+    out
+}
+
+fn pretty(value: &Value, depth: usize, out: &mut String) {
+    use crate::json::ToJson;
+    let line = |out: &mut String, depth: usize| {
+        out.push('\n');
+        out.extend(core::iter::repeat_n(' ', depth));
+    };
+    let inline = |value: &Value| String::from_utf8(value.to_json()).unwrap_or_default();
+    match value {
+        Value::Object(members) if depth < 6 && !members.0.is_empty() => {
+            out.push('{');
+            for (at, (name, member)) in members.0.iter().enumerate() {
+                out.push_str(if at > 0 { "," } else { "" });
+                line(out, depth + 1);
+                out.push_str(&inline(&Value::Text(name.clone())));
+                out.push(':');
+                pretty(member, depth + 1, out);
+            }
+            line(out, depth);
+            out.push('}');
+        }
+        value => out.push_str(&inline(value)),
+    }
+}

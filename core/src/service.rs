@@ -1,0 +1,89 @@
+//! [`Service`]: the configuration and the one function.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use ipnet::IpNet;
+
+use crate::account::{caller, first_start};
+use crate::carrier::Carrier;
+use crate::catalogue::Catalogue;
+use crate::http::pipeline;
+use crate::http::route::Router;
+use crate::http::routes::ROUTES;
+use crate::job;
+use crate::output::{Input, Output};
+use crate::store::Tx;
+use crate::view::{Scene, Stop};
+
+/// What the operator decides; it does not change while a service runs.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Languages, voices, models and providers.
+    pub catalogue: Catalogue,
+    /// What absolute URLs start with; else the request's host.
+    pub public_url: Option<String>,
+    /// Proxies whose forwarding headers count.
+    pub trust_proxy: Vec<IpNet>,
+    /// Origins that browsers may call from; `*` is any.
+    pub cors_origins: Vec<String>,
+    /// Whether operator rows answer at their own address only.
+    pub separate_admin: bool,
+    /// How long a session token lives, seconds.
+    pub session_seconds: u64,
+    /// Where numbers and messages come from.
+    pub carrier: Carrier,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            catalogue: Catalogue::shipped(), public_url: None, trust_proxy: Vec::new(), cors_origins: Vec::new(),
+            separate_admin: false, session_seconds: 86_400, carrier: Carrier::Simulated,
+        }
+    }
+}
+
+/// The service: everything it knows is in its arguments.
+pub struct Service {
+    /// The operator's decisions.
+    pub config: Config,
+    pub(crate) router: Router,
+}
+
+impl Service {
+    /// A service with this configuration.
+    pub fn new(config: Config) -> Self {
+        Self { config, router: Router::new(ROUTES) }
+    }
+
+    /// Decides what an input leads to.
+    ///
+    /// Pure: the same arguments give the same result, byte for byte, on every host. A step that stops with
+    /// [`Stop::Missing`] has done nothing and is run again; an input is finished when its output says so.
+    pub fn step(&self, input: &Input<'_>, scene: &Scene<'_>) -> Result<Output, Stop> {
+        match input {
+            Input::Http(request, answers) => pipeline::run(self, request, answers, scene),
+            Input::Tick => job::tick(self, scene),
+            Input::Answered(ticket, answer) => job::answered(self, scene, *ticket, answer),
+            Input::Used(credentials) => {
+                let tx = Tx::new(scene.view);
+                caller::used(&tx, credentials, scene.now)?;
+                Ok(Output { changes: tx.changes(), ..Output::default() })
+            }
+            Input::FirstStart(answers) => first_start::run(scene, answers),
+        }
+    }
+
+    /// Which operation a request is for, by its `operationId`: the label of metrics and logs.
+    pub fn operation(&self, method: crate::http::request::Method, target: &str) -> &'static str {
+        let path = target.split('?').next().unwrap_or_default();
+        let found = self.router.find(path);
+        found.and_then(|found| found.route(method).map(|route| route.id)).unwrap_or("unknown")
+    }
+
+    /// The version of this release.
+    pub fn version() -> String {
+        env!("CARGO_PKG_VERSION").to_string()
+    }
+}

@@ -1,0 +1,145 @@
+//! Text messages (API.md, Messages): charged and noted in one commit, sent, settled in the next.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::account::profile::{Profile, dollars};
+use crate::carrier::{Ask, SEGMENT_MICROS, Told, segments};
+use crate::http::ctx::Ctx;
+use crate::http::refusal::{Form, Halt, Invalid, Refusal};
+use crate::http::reply::{Reply, message_data};
+use crate::http::route::Handled;
+use crate::id;
+use crate::json::ToJson;
+use crate::key::{self, Kind, Unique};
+use crate::number::{self, Sender};
+use crate::record;
+use crate::record::{Iso, format, id, int, iso, number, text};
+use crate::store::Row;
+use crate::time::Timestamp;
+use crate::view::Stop;
+
+record! {
+    /// Body of `POST /user/sms`.
+    pub struct NewMessage {
+        /// The account's number to send from, by id.
+        from: u64 = id().required(),
+        /// Whom to send to, E.164.
+        to: String = text(1, 16).form(&format::E164).required(),
+        /// The text.
+        body: String = text(1, 300).required(),
+    }
+}
+
+record! {
+    /// A text message.
+    pub struct Message {
+        /// Its id.
+        id: u64 = id().required(),
+        /// The number it was sent from.
+        phone_number_id: u64 = id().required(),
+        /// Whom it was sent to.
+        to: String = text(0, 16).required(),
+        /// The text.
+        body: String = text(0, 300).required(),
+        /// The account.
+        user_id: u64 = id().required(),
+        /// Parts it was cut into.
+        segments: u32 = int(1, 10).required(),
+        /// Price of a part, USD.
+        segment_price: f64 = number(0.0, 0.0).required(),
+        /// Price of all, USD.
+        total_cost: f64 = number(0.0, 0.0).required(),
+        /// The carrier's word on it.
+        status: String = text(0, 32).required(),
+        /// The carrier's id of it.
+        sms_sid: Option<String> = text(0, 64),
+        /// When it was made.
+        created_at: Iso = iso().required(),
+        /// When it last changed.
+        updated_at: Iso = iso().required(),
+    }
+}
+
+/// `POST /user/sms`
+pub fn send(ctx: &Ctx<'_>) -> Handled {
+    let new: NewMessage = ctx.body()?;
+    let sender = match ctx.own(new.from) {
+        Some(count) => number::sender(ctx.account(), count)?,
+        None => None,
+    };
+    let sender = sender.ok_or_else(|| declined("From number not found"))?;
+    let Sender { phone_number, sms_capable } = sender;
+    if !sms_capable {
+        return Err(declined("From number is not SMS capable").into());
+    }
+    let cost = i64::from(segments(&new.body)) * SEGMENT_MICROS;
+    let note = ctx.uuid("message");
+    if ctx.answered() == 0 {
+        charge(ctx, &new, &note, cost)?;
+    }
+    let told = ctx.carrier(&Ask::Message { from: &phone_number, to: &new.to, body: &new.body })?;
+    settle(ctx, &new, &note, cost, told)
+}
+
+fn declined(text: &str) -> Refusal {
+    Refusal::Declined(text.into())
+}
+
+fn charge(ctx: &Ctx<'_>, new: &NewMessage, note: &str, cost: i64) -> Result<(), Halt> {
+    let account = ctx.account();
+    let mut profile = Profile::of(account)?;
+    if !profile.pay(cost) {
+        return Err(declined("Insufficient balance").into());
+    }
+    profile.save(account)?;
+    let (count, at) = account.allot(Kind::Message, ctx.now)?;
+    account.put(key::unique(account.space(), Unique::Message, note.as_bytes()), count.to_be_bytes().to_vec())?;
+    let shown = message(ctx, new, count, (at, at), segments(&new.body), "sending".into(), None);
+    Ok(account.insert(Kind::Message, count, at, &Row::open(Vec::new(), shown.to_json()))?)
+}
+
+fn message(ctx: &Ctx<'_>, new: &NewMessage, count: u32, times: (Timestamp, Timestamp), segments: u32, status: String, sid: Option<String>) -> Message {
+    Message {
+        id: ctx.id(count), phone_number_id: new.from, to: new.to.clone(), body: new.body.clone(), user_id: id::user(ctx.caller().account), segments,
+        segment_price: dollars(SEGMENT_MICROS), total_cost: dollars(i64::from(segments) * SEGMENT_MICROS), status, sms_sid: sid,
+        created_at: Iso(times.0), updated_at: Iso(times.1),
+    }
+}
+
+fn settle(ctx: &Ctx<'_>, new: &NewMessage, note: &str, cost: i64, told: Told) -> Handled {
+    let account = ctx.account();
+    let noted = key::unique(account.space(), Unique::Message, note.as_bytes());
+    let count = account.get(noted.clone())?.and_then(|bytes| Some(u32::from_be_bytes(bytes.try_into().ok()?)));
+    let count = count.ok_or(Stop::Corrupt("a message was not noted"))?;
+    let row = account.find(Kind::Message, count)?.ok_or(Stop::Corrupt("a message was not noted"))?;
+    let refuse = |refusal: Refusal| Ok(refusal.reply(Form::Message, Invalid::First));
+    let mut profile = Profile::of(account)?;
+    match told {
+        Told::Sent { sid, status, segments } => {
+            // The carrier's count of parts is the one that is paid.
+            profile.refund(cost);
+            let charged = profile.pay(i64::from(segments) * SEGMENT_MICROS);
+            if !charged {
+                profile.state.balance = Some(0);
+            }
+            let shown = message(ctx, new, count, (ctx.now, ctx.now), segments, status, Some(sid));
+            account.replace(Kind::Message, count, &row, &Row::open(Vec::new(), shown.to_json()))?;
+            account.delete(noted)?;
+            profile.save(account)?;
+            Ok(Reply::created(&message_data("SMS sent successfully", &shown)))
+        }
+        // It may have been sent: it stays charged, and noted.
+        Told::Silent => refuse(Refusal::BadGateway("The carrier did not answer; the message may have been sent.".into())),
+        told => {
+            profile.refund(cost);
+            profile.save(account)?;
+            account.remove(Kind::Message, count, &row)?;
+            account.delete(noted)?;
+            match told {
+                Told::NoSuchNumber => refuse(declined("Invalid to phone number")),
+                _ => refuse(Refusal::BadGateway("The carrier refused the message.".into())),
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Mid-call tools (SPEC.md, Mid-call tool; API.md, Mid-call tools).
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use crate::account::root;
+use crate::assistant::stored::{change_all, facet_of_tool};
+use crate::collection::{Facet, Query, ids, page};
+use crate::http::ctx::Ctx;
+use crate::http::refusal::{Halt, Refusal};
+use crate::http::reply::{Reply, message, message_data};
+use crate::http::route::Handled;
+use crate::json::{self, Array, Members, Raw, ToJson, Value};
+use crate::key::Kind;
+use crate::limits::{ENTRIES_MAX, URL_MAX};
+use crate::record::{Iso, Record, Source, check, check_update, choice, format, id, int, iso, list, text};
+use crate::store::{Row, Scope};
+use crate::time::Timestamp;
+use crate::view::{Order, Stop};
+use crate::{choice, record};
+
+choice! {
+    /// The method of the request to a tool's endpoint.
+    pub enum ToolMethod {
+        /// GET
+        Get = "GET",
+        /// POST
+        Post = "POST",
+        /// PUT
+        Put = "PUT",
+        /// PATCH
+        Patch = "PATCH",
+        /// DELETE
+        Delete = "DELETE",
+    }
+}
+
+choice! {
+    /// The type of a tool's parameter.
+    pub enum ParameterType {
+        /// Text.
+        String = "string",
+        /// A number.
+        Number = "number",
+        /// True or false.
+        Boolean = "boolean",
+    }
+}
+
+record! {
+    /// A header of the request to a tool's endpoint.
+    pub struct ToolHeader {
+        /// Its name.
+        name: String = text(1, 128).form(&format::HEADER_NAME).required(),
+        /// Its value.
+        value: String = text(1, 2_048).form(&format::HEADER_VALUE).required(),
+    }
+}
+
+record! {
+    /// A parameter that the AI extracts from the conversation.
+    pub struct Parameter {
+        /// Its name.
+        name: String = text(2, 32).form(&format::PARAMETER_NAME).required(),
+        /// Its type.
+        r#type: ParameterType = choice::<ParameterType>().required(),
+        /// What it means.
+        description: String = text(3, 255).required(),
+    }
+}
+
+record! {
+    /// Body of `POST /user/tools`.
+    pub struct NewTool {
+        /// Its name.
+        name: String = text(1, 64).form(&format::TOOL_NAME).required(),
+        /// When and how the AI should use it.
+        description: String = text(1, 255).required(),
+        /// The URL to call.
+        endpoint: String = text(1, URL_MAX).form(&format::ENDPOINT).required(),
+        /// The method to call it with.
+        method: ToolMethod = choice::<ToolMethod>().required(),
+        /// Until its answer must be there, seconds.
+        timeout: u32 = int(1, 30).or_int(10),
+        /// Headers to send.
+        headers: Vec<ToolHeader> = list::<ToolHeader>(ENTRIES_MAX),
+        /// Parameters to extract and send.
+        schema: Vec<Parameter> = list::<Parameter>(ENTRIES_MAX).unique("name"),
+    }
+}
+
+record! {
+    /// A mid-call tool.
+    pub struct Tool {
+        /// Its id.
+        id: u64 = id().required(),
+        /// Its name.
+        name: String = text(0, 64).required(),
+        /// When and how the AI should use it.
+        description: String = text(0, 255).required(),
+        /// The URL to call.
+        endpoint: String = text(0, URL_MAX).required(),
+        /// The method to call it with.
+        method: ToolMethod = choice::<ToolMethod>().required(),
+        /// Until its answer must be there, seconds.
+        timeout: u32 = int(1, 30).required(),
+        /// Headers to send; masked for a read-only key.
+        headers: Vec<ToolHeader> = list::<ToolHeader>(ENTRIES_MAX),
+        /// Parameters to extract and send.
+        schema: Vec<Parameter> = list::<Parameter>(ENTRIES_MAX),
+        /// When it was made.
+        created_at: Iso = iso().required(),
+        /// When it last changed.
+        updated_at: Iso = iso().required(),
+    }
+}
+
+const MISSING: &str = "Tool not found";
+const DAMAGED: Stop = Stop::Corrupt("a tool has an unknown form");
+const SAME_NAME: &str = "An assistant has another tool of this name attached.";
+/// More rows than a plan allows.
+const ALL: usize = 10_000;
+
+/// Tools by name: what must differ among the tools of one assistant.
+fn facet_of_name(name: &str) -> Facet {
+    Facet::new(1, name.as_bytes())
+}
+
+/// The name of a stored tool.
+pub fn name_of(row: &[u8]) -> Result<String, Stop> {
+    let value = json::parse(Row::public_of(row)?).map_err(|_| DAMAGED)?;
+    value.member("name").and_then(Value::as_text).map(ToString::to_string).ok_or(DAMAGED)
+}
+
+fn stored(new: NewTool, id: u64, created_at: Timestamp, updated_at: Timestamp) -> Row {
+    let facets = [facet_of_name(&new.name)].into();
+    let tool = Tool {
+        id, name: new.name, description: new.description, endpoint: new.endpoint, method: new.method, timeout: new.timeout,
+        headers: new.headers, schema: new.schema, created_at: Iso(created_at), updated_at: Iso(updated_at),
+    };
+    Row::open(facets, tool.to_json())
+}
+
+/// What a caller sees: a read-only key sees that headers are there, not their values.
+fn shown(ctx: &Ctx<'_>, public: &[u8]) -> Result<Vec<u8>, Stop> {
+    if !ctx.caller().read_only {
+        return Ok(public.to_vec());
+    }
+    let Ok(Value::Object(mut members)) = json::parse(public) else { return Err(DAMAGED) };
+    if let Some((_, Value::List(headers))) = members.0.iter_mut().find(|(name, _)| name == "headers") {
+        for header in headers {
+            if let Value::Object(header) = header {
+                header.set("value", Value::Text("****".into()));
+            }
+        }
+    }
+    Ok(members.to_json())
+}
+
+/// `GET /user/tools`
+pub fn all(ctx: &Ctx<'_>) -> Handled {
+    let account = ctx.account();
+    let mut out = Vec::new();
+    let mut array = Array::open(&mut out);
+    for row in account.rows(Kind::Tool, &ids(account, Kind::Tool, &Facet::ALL, ALL)?)? {
+        array.entry(Raw(&shown(ctx, Row::public_of(&row)?)?));
+    }
+    array.close();
+    Ok(Reply::ok_raw(out))
+}
+
+/// `POST /user/tools`
+pub fn create(ctx: &Ctx<'_>) -> Handled {
+    let new: NewTool = ctx.finish(check(NewTool::TABLE, ctx.members()?, Source::Body))?;
+    let account = ctx.account();
+    ctx.plan_room(Kind::Tool, "mid call tools", root::plan(account)?.tools.into(), Refusal::Unprocessable)?;
+    let (count, at) = account.allot(Kind::Tool, ctx.now)?;
+    let row = stored(new, ctx.id(count), at, at);
+    account.insert(Kind::Tool, count, at, &row)?;
+    Ok(Reply::created(&message_data("Tool created successfully", &Raw(&row.public))))
+}
+
+fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
+    let count = ctx.param(0).ok_or(Refusal::NotFound(MISSING))?;
+    Ok((count, ctx.account().find(Kind::Tool, count)?.ok_or(Refusal::NotFound(MISSING))?))
+}
+
+/// `GET /user/tools/{id}`
+pub fn read(ctx: &Ctx<'_>) -> Handled {
+    let (_, row) = named(ctx)?;
+    Ok(Reply::ok_raw(shown(ctx, &row.public)?))
+}
+
+/// `PUT`, `PATCH /user/tools/{id}`
+pub fn update(ctx: &Ctx<'_>) -> Handled {
+    let (count, row) = named(ctx)?;
+    let Ok(Value::Object(members)) = json::parse(&row.public) else { return Err(DAMAGED.into()) };
+    let (created_at, before) = (time(&members, "created_at")?, time(&members, "updated_at")?);
+    let old_name = members.get("name").cloned();
+    let mut checked = check_update(NewTool::TABLE, members, ctx.members()?);
+    if let crate::record::Cell::Text(name) = checked.get("name")
+        && Some(name.as_str()) != old_name.as_ref().and_then(Value::as_text)
+        && meets(ctx.account(), count, name)?
+    {
+        checked.errors.add("name", SAME_NAME);
+    }
+    let new: NewTool = ctx.finish(checked)?;
+    ctx.if_match(&Raw(&row.public))?;
+    let changed = stored(new, ctx.id(count), created_at, ctx.now.max(before));
+    ctx.account().replace(Kind::Tool, count, &row, &changed)?;
+    Ok(Reply::ok(&message_data("Tool updated successfully", &Raw(&changed.public))))
+}
+
+fn time(members: &Members, name: &str) -> Result<Timestamp, Stop> {
+    members.get(name).and_then(Value::as_text).and_then(Timestamp::parse_iso).ok_or(DAMAGED)
+}
+
+/// Whether some assistant has this tool attached beside another one with the name.
+fn meets(account: Scope<'_>, count: u32, name: &str) -> Result<bool, Stop> {
+    for other in ids(account, Kind::Tool, &facet_of_name(name), ALL)? {
+        let both = [facet_of_tool(count), facet_of_tool(other)].to_vec();
+        if other != count && page(account, Kind::Assistant, &Query::of(both, Order::Ascending, 0, 1))?.total > 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// `DELETE /user/tools/{id}`: detached from every assistant in the same commit.
+pub fn delete(ctx: &Ctx<'_>) -> Handled {
+    let (count, row) = named(ctx)?;
+    ctx.if_match(&Raw(&row.public))?;
+    let account = ctx.account();
+    let id = ctx.id(count);
+    change_all(account, &facet_of_tool(count), ctx.now, |members| {
+        if let Some((_, Value::List(attached))) = members.0.iter_mut().find(|(name, _)| name == "tool_ids") {
+            attached.retain(|value| value.as_u64() != Some(id));
+        }
+    })?;
+    account.remove(Kind::Tool, count, &row)?;
+    Ok(Reply::ok(&message("Tool deleted successfully")))
+}

@@ -1,0 +1,104 @@
+//! Whether a store is sound: every row can be read, and every set is what its rows say.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::collection::{Edit, Facet, update};
+use crate::key::{self, Key, Kind, Space};
+use crate::memory::Memory;
+use crate::store::{Row, Tx};
+use crate::view::{Order, Stop, View};
+
+/// Rows read at once.
+const SLICE: usize = 1_024;
+/// Faults named.
+const FAULTS_MAX: usize = 20;
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Keys read.
+    pub keys: u64,
+    /// Rows of resources read.
+    pub rows: u64,
+    /// What is wrong, the first few.
+    pub faults: Vec<String>,
+}
+
+impl Report {
+    fn fault(&mut self, text: String) {
+        if self.faults.len() < FAULTS_MAX {
+            self.faults.push(text);
+        }
+    }
+}
+
+/// Reads the whole store, rebuilds every set from the rows and compares.
+pub fn verify(view: &dyn View) -> Result<Report, Stop> {
+    let mut report = Report::default();
+    let mut stored: BTreeMap<Key, Vec<u8>> = BTreeMap::new();
+    let mut rebuilt = Memory::default();
+    let mut range = key::everything();
+    loop {
+        let slice = view.scan(range.clone(), Order::Ascending, SLICE)?;
+        let Some((last, _)) = slice.last() else { break };
+        range.start = [last.as_slice(), &[0]].concat();
+        report.keys += slice.len() as u64;
+        let mut edits: BTreeMap<(Space, Kind), Vec<Edit>> = BTreeMap::new();
+        for (at, value) in slice {
+            if key::is_set(&at) {
+                stored.insert(at, value);
+            } else if key::is_row(&at) {
+                judge(&at, &value, &mut edits, &mut report);
+            }
+        }
+        rebuild(&mut rebuilt, &edits)?;
+    }
+    compare(&stored, rebuilt.rows(), &mut report);
+    Ok(report)
+}
+
+fn judge(at: &[u8], value: &[u8], edits: &mut BTreeMap<(Space, Kind), Vec<Edit>>, report: &mut Report) {
+    report.rows += 1;
+    let (Some(space), Some((kind, count))) = (key::space_of(at), key::read_row(at)) else {
+        return report.fault(format!("a row's key cannot be read: {at:02x?}"));
+    };
+    // Jobs are no collection: they are found by the time they are due.
+    if kind == Kind::Job {
+        return;
+    }
+    let Ok(row) = Row::from_bytes(value) else {
+        return report.fault(format!("{kind:?} {count} of {space:?} cannot be read"));
+    };
+    // A secondary contact is a lead that stands in no list: its own lead names it.
+    if kind == Kind::Lead && row.facets.is_empty() {
+        return;
+    }
+    let sets = core::iter::once(Facet::ALL).chain(row.facets);
+    edits.entry((space, kind)).or_default().extend(sets.map(|facet| Edit { facet, id: count, present: true }));
+}
+
+fn rebuild(rebuilt: &mut Memory, edits: &BTreeMap<(Space, Kind), Vec<Edit>>) -> Result<(), Stop> {
+    let tx = Tx::new(rebuilt);
+    for ((space, kind), edits) in edits {
+        update(tx.scope(*space), *kind, edits)?;
+    }
+    let changes = tx.changes();
+    rebuilt.apply(&changes);
+    Ok(())
+}
+
+fn compare(stored: &BTreeMap<Key, Vec<u8>>, rebuilt: &BTreeMap<Key, Vec<u8>>, report: &mut Report) {
+    for (at, value) in stored {
+        match rebuilt.get(at) {
+            Some(want) if want == value => {}
+            Some(_) => report.fault(format!("a set differs from its rows: {at:02x?}")),
+            None => report.fault(format!("a set has no rows: {at:02x?}")),
+        }
+    }
+    for at in rebuilt.keys().filter(|at| !stored.contains_key(*at)) {
+        report.fault(format!("rows are in no set: {at:02x?}"));
+    }
+}

@@ -1,0 +1,126 @@
+//! Snapshots as a file: every row of one consistent picture, with a count and a digest at the end.
+//!
+//! Bytes: `SWBK1\n`, then for each row the lengths of key and value (u32 LE), key and value; then
+//! `0xffff_ffff` twice, the number of rows (u64 LE) and the SHA-256 of all before it.
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+use switchboard_core::key;
+use switchboard_core::store::Change;
+use switchboard_core::view::{Order, View};
+
+use crate::store::{Store, StoreError};
+
+const MAGIC: &[u8; 6] = b"SWBK1\n";
+/// Rows read at once.
+const SLICE: usize = 256;
+/// Changed bytes of one commit of a restore.
+const COMMIT_BYTES: usize = 8 << 20;
+
+/// Writes a snapshot; gives the number of rows.
+pub fn write(store: &Store, out: &mut dyn Write) -> Result<u64, StoreError> {
+    let snapshot = store.snapshot()?;
+    let view = snapshot.plain();
+    let mut digest = Sha256::new();
+    let mut put = |bytes: &[u8]| -> Result<(), StoreError> {
+        digest.update(bytes);
+        out.write_all(bytes).map_err(|error| StoreError::of("the backup cannot be written", &error))
+    };
+    put(MAGIC)?;
+    let (mut range, mut count) = (key::everything(), 0_u64);
+    loop {
+        let slice = view.scan(range.clone(), Order::Ascending, SLICE).map_err(|_| StoreError::of("the backup stopped", &"the store cannot be read"))?;
+        let Some((last, _)) = slice.last() else { break };
+        range.start = [last.as_slice(), &[0]].concat();
+        count += slice.len() as u64;
+        for (key, value) in &slice {
+            put(&length(key))?;
+            put(&length(value))?;
+            put(key)?;
+            put(value)?;
+        }
+    }
+    put(&[0xff; 8])?;
+    put(&count.to_le_bytes())?;
+    let digest = digest.finalize();
+    out.write_all(&digest).map_err(|error| StoreError::of("the backup cannot be written", &error))?;
+    Ok(count)
+}
+
+fn length(bytes: &[u8]) -> [u8; 4] {
+    u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes()
+}
+
+/// Reads a backup into a folder that holds no store; gives the number of rows. A damaged backup is refused
+/// as a whole: the folder keeps no store of it.
+pub fn restore(input: &mut dyn Read, folder: &Path) -> Result<u64, StoreError> {
+    if folder.exists() && std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(StoreError::of("nothing was restored", &"the folder is not empty"));
+    }
+    let done = fill(input, folder);
+    if done.is_err() {
+        // Whatever was written of a damaged backup is not a store.
+        let _ = std::fs::remove_dir_all(folder);
+    }
+    done
+}
+
+fn fill(input: &mut dyn Read, folder: &Path) -> Result<u64, StoreError> {
+    let store = Store::open(folder)?;
+    let mut input = Hashing { input, digest: Sha256::new() };
+    if input.take(MAGIC.len())? != MAGIC {
+        return Err(damaged("it is not a backup"));
+    }
+    let (mut changes, mut bytes, mut count) = (Vec::new(), 0, 0_u64);
+    loop {
+        let (key, value) = (input.number()?, input.number()?);
+        if (key, value) == (u32::MAX, u32::MAX) {
+            break;
+        }
+        let key = input.take(key as usize)?;
+        let value = input.take(value as usize)?;
+        bytes += key.len() + value.len();
+        count += 1;
+        changes.push(Change::Put(key, value));
+        if bytes > COMMIT_BYTES {
+            store.commit(&std::mem::take(&mut changes))?;
+            bytes = 0;
+        }
+    }
+    let told: [u8; 8] = input.take(8)?.try_into().map_err(|_| damaged("it ends early"))?;
+    let digest = input.digest.clone().finalize();
+    if u64::from_le_bytes(told) != count || input.take(32)? != digest.as_slice() {
+        return Err(damaged("its digest does not fit"));
+    }
+    store.commit(&changes)?;
+    Ok(count)
+}
+
+fn damaged(why: &str) -> StoreError {
+    StoreError::of("the backup cannot be read", &why)
+}
+
+struct Hashing<'i> {
+    input: &'i mut dyn Read,
+    digest: Sha256,
+}
+
+impl Hashing<'_> {
+    fn take(&mut self, bytes: usize) -> Result<Vec<u8>, StoreError> {
+        // A damaged length must not become an allocation of its size.
+        let mut taken = Vec::new();
+        let read = self.input.take(bytes as u64).read_to_end(&mut taken).map_err(|error| StoreError::of("the backup cannot be read", &error))?;
+        if read < bytes {
+            return Err(damaged("it ends early"));
+        }
+        self.digest.update(&taken);
+        Ok(taken)
+    }
+
+    fn number(&mut self) -> Result<u32, StoreError> {
+        let bytes: [u8; 4] = self.take(4)?.try_into().map_err(|_| damaged("it ends early"))?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+}

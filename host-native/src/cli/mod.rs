@@ -1,0 +1,161 @@
+//! Commands: `serve` and `dev` run the service; the others speak to one, or work on a closed folder.
+
+mod offline;
+mod remote;
+mod run;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use switchboard::settings::Settings;
+
+#[derive(Parser)]
+#[command(name = "switchboard", version, about = "A self-hosted voice assistant management service")]
+struct Cli {
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the service
+    Serve(Box<Settings>),
+    /// Run the service for development: data in ./switchboard-data, loopback reachable, no rate limit
+    Dev(Box<Settings>),
+    /// Accounts of a running service
+    Account {
+        #[command(subcommand)]
+        command: Account,
+    },
+    /// API keys of a running service
+    Key {
+        #[command(subcommand)]
+        command: Key,
+    },
+    /// Save a consistent snapshot of a running service
+    Backup {
+        /// File to write
+        file: PathBuf,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Check the store of a closed folder
+    Verify {
+        /// Folder of the store
+        folder: PathBuf,
+    },
+    /// Make a folder from a backup
+    Restore {
+        /// File that `backup` wrote
+        file: PathBuf,
+        /// Folder to make
+        folder: PathBuf,
+    },
+    /// Print the OpenAPI document
+    Openapi,
+}
+
+/// Where the operator's API is.
+#[derive(Args)]
+struct At {
+    /// URL of the service
+    #[arg(long, env = "SWITCHBOARD_URL", default_value = "http://127.0.0.1:8080")]
+    url: String,
+    /// The operator's token
+    #[arg(long, env = "SWITCHBOARD_ADMIN_TOKEN", hide_env_values = true)]
+    admin_token: String,
+}
+
+#[derive(Subcommand)]
+enum Account {
+    /// Create an account
+    Create {
+        /// Address that logs in
+        #[arg(long)]
+        email: String,
+        /// Its name
+        #[arg(long)]
+        name: String,
+        /// Its plan
+        #[arg(long)]
+        plan: Option<String>,
+        #[command(flatten)]
+        at: At,
+    },
+    /// List the accounts
+    List {
+        #[command(flatten)]
+        at: At,
+    },
+    /// Put an account on another plan
+    SetPlan {
+        /// The account's id
+        id: u64,
+        /// The plan's name
+        plan: String,
+        #[command(flatten)]
+        at: At,
+    },
+}
+
+#[derive(Subcommand)]
+enum Key {
+    /// Create an API key for an account
+    Create {
+        /// The account's id
+        #[arg(long)]
+        account: u64,
+        /// A label
+        #[arg(long)]
+        name: String,
+        /// It may only read
+        #[arg(long)]
+        read_only: bool,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Delete an API key of an account
+    Revoke {
+        /// The account's id
+        #[arg(long)]
+        account: u64,
+        /// The key's id
+        id: u64,
+        #[command(flatten)]
+        at: At,
+    },
+}
+
+/// A sentence for whoever typed the command.
+type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+/// Runs the command of this process.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let json = cli.json;
+    let done = match cli.command {
+        Command::Serve(settings) => run::serve(*settings, json),
+        Command::Dev(settings) => run::dev(*settings, json),
+        Command::Account { command } => remote::account(command, json),
+        Command::Key { command } => remote::key(command, json),
+        Command::Backup { file, at } => remote::backup(&file, &at, json),
+        Command::Verify { folder } => offline::verify(&folder, json),
+        Command::Restore { file, folder } => offline::restore(&file, &folder, json),
+        Command::Openapi => offline::openapi(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            if json {
+                eprintln!("{}", serde_json::json!({ "error": error.to_string() }));
+            } else {
+                eprintln!("switchboard: {error}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}

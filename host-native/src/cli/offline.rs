@@ -1,0 +1,48 @@
+//! Commands on a closed folder, and the OpenAPI document.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use serde_json::json;
+use switchboard::backup;
+use switchboard::store::Store;
+use switchboard_core::{openapi, verify};
+
+use super::Failed;
+
+/// `verify`: the file's checksums, then every row and every set.
+pub fn verify(folder: &Path, json: bool) -> Result<(), Failed> {
+    let mut store = Store::existing(folder)?;
+    let sound = store.check()?;
+    let snapshot = store.snapshot()?;
+    let mut report = verify::verify(&snapshot.plain()).map_err(|stop| format!("the store cannot be read: {stop:?}"))?;
+    if !sound {
+        report.faults.insert(0, "the file needed repair".into());
+    }
+    if json {
+        println!("{}", json!({ "keys": report.keys, "rows": report.rows, "faults": report.faults }));
+    } else {
+        println!("{} keys, {} rows", report.keys, report.rows);
+        report.faults.iter().for_each(|fault| println!("fault: {fault}"));
+    }
+    if report.faults.is_empty() { Ok(()) } else { Err(format!("{} faults", report.faults.len()).into()) }
+}
+
+/// `restore`
+pub fn restore(file: &Path, folder: &Path, json: bool) -> Result<(), Failed> {
+    let mut input = BufReader::new(File::open(file)?);
+    let rows = backup::restore(&mut input, folder)?;
+    if json {
+        println!("{}", json!({ "folder": folder, "rows": rows }));
+    } else {
+        println!("{} holds {rows} rows", folder.display());
+    }
+    Ok(())
+}
+
+/// `openapi`
+pub fn openapi() -> Result<(), Failed> {
+    print!("{}", openapi::text());
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! Commands that speak to a running service through the operator's API.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Account, At, Failed, Key};
+
+/// `account …`
+pub fn account(command: Account, json: bool) -> Result<(), Failed> {
+    match command {
+        Account::Create { email, name, plan, at } => {
+            let mut body = json!({ "email": email, "name": name });
+            if let Some(plan) = plan {
+                body["plan"] = plan.into();
+            }
+            show(&call(&at, "POST", "/admin/accounts", Some(&body))?, json)
+        }
+        Account::List { at } => list(&at, json),
+        Account::SetPlan { id, plan, at } => show(&call(&at, "PUT", &format!("/admin/accounts/{id}"), Some(&json!({ "plan": plan })))?, json),
+    }
+}
+
+/// `key …`
+pub fn key(command: Key, json: bool) -> Result<(), Failed> {
+    match command {
+        Key::Create { account, name, read_only, at } => {
+            let body = json!({ "name": name, "read_only": read_only });
+            show(&call(&at, "POST", &format!("/admin/accounts/{account}/api-keys"), Some(&body))?, json)
+        }
+        Key::Revoke { account, id, at } => show(&call(&at, "DELETE", &format!("/admin/accounts/{account}/api-keys/{id}"), None)?, json),
+    }
+}
+
+/// `backup`: the file appears once it is complete.
+pub fn backup(file: &Path, at: &At, json: bool) -> Result<(), Failed> {
+    let aside = file.with_extension("partial");
+    let bytes = block(async {
+        let mut reply = client()?.get(format!("{}/admin/backup", base(at))).bearer_auth(&at.admin_token).send().await?;
+        if !reply.status().is_success() {
+            return Err(refused(reply.status().as_u16(), &reply.text().await?));
+        }
+        let mut out = std::fs::File::create(&aside)?;
+        let mut bytes = 0;
+        while let Some(chunk) = reply.chunk().await? {
+            out.write_all(&chunk)?;
+            bytes += chunk.len();
+        }
+        out.sync_all()?;
+        Ok(bytes)
+    })?;
+    std::fs::rename(&aside, file)?;
+    if json {
+        println!("{}", json!({ "file": file, "bytes": bytes }));
+    } else {
+        println!("{} holds {bytes} bytes", file.display());
+    }
+    Ok(())
+}
+
+fn list(at: &At, json: bool) -> Result<(), Failed> {
+    let (mut all, mut page) = (Vec::new(), 1);
+    loop {
+        let mut envelope = call(at, "GET", &format!("/admin/accounts?per_page=100&page={page}"), None)?;
+        let Value::Array(rows) = envelope["data"].take() else { return Err("the answer is not a list".into()) };
+        all.extend(rows);
+        if envelope["next_page_url"].is_null() {
+            break;
+        }
+        page += 1;
+    }
+    if json {
+        println!("{}", Value::Array(all));
+        return Ok(());
+    }
+    for row in all {
+        let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+        println!("{:>6}  {:<32} {:<24} {}", row["id"], text("email"), text("name"), text("plan"));
+    }
+    Ok(())
+}
+
+fn show(value: &Value, json: bool) -> Result<(), Failed> {
+    if json {
+        println!("{value}");
+        return Ok(());
+    }
+    let Value::Object(members) = value else { return Err("the answer is not an object".into()) };
+    for (name, value) in members {
+        println!("{name:<12}{}", value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    }
+    Ok(())
+}
+
+fn base(at: &At) -> &str {
+    at.url.trim_end_matches('/')
+}
+
+fn client() -> Result<reqwest::Client, Failed> {
+    let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.into() };
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?.with_root_certificates(roots).with_no_client_auth();
+    Ok(reqwest::Client::builder().tls_backend_preconfigured(tls).no_proxy().build()?)
+}
+
+fn block<T>(work: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
+}
+
+fn call(at: &At, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Failed> {
+    block(async {
+        let method = reqwest::Method::from_bytes(method.as_bytes())?;
+        let mut request = client()?.request(method, format!("{}{path}", base(at))).bearer_auth(&at.admin_token);
+        if let Some(body) = body {
+            request = request.header("content-type", "application/json").body(body.to_string());
+        }
+        let reply = request.send().await?;
+        let (status, text) = (reply.status(), reply.text().await?);
+        if status.is_success() { Ok(serde_json::from_str(&text)?) } else { Err(refused(status.as_u16(), &text)) }
+    })
+}
+
+fn refused(status: u16, text: &str) -> Failed {
+    let said: Value = serde_json::from_str(text).unwrap_or(Value::Null);
+    let message = said["message"].as_str().or(said["error"].as_str()).unwrap_or("the service refused");
+    format!("{message} ({status})").into()
+}

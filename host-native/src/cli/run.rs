@@ -1,0 +1,125 @@
+//! `serve` and `dev`.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use switchboard::egress::Filter;
+use switchboard::host::Host;
+use switchboard::serve;
+use switchboard::settings::Settings;
+use switchboard::store::Store;
+use switchboard_core::http::reply::{Content, Reply};
+use switchboard_core::http::request::Door;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tracing_subscriber::EnvFilter;
+
+use super::Failed;
+
+const DATA: &str = "./switchboard-data";
+
+/// Runs the service.
+pub fn serve(settings: Settings, json: bool) -> Result<(), Failed> {
+    start(settings.load()?, json)
+}
+
+/// Runs the service for development.
+pub fn dev(settings: Settings, json: bool) -> Result<(), Failed> {
+    start(settings.load()?.for_development(), json)
+}
+
+fn start(settings: Settings, json: bool) -> Result<(), Failed> {
+    log(&settings)?;
+    let config = settings.service()?;
+    let folder = settings.data.clone().unwrap_or_else(|| PathBuf::from(DATA));
+    let store = Store::open(&folder)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let filter = Filter::new(settings.egress_allow.clone());
+    let (host, writer) = Host::start(config, store, settings.rate_limit.unwrap_or(600), filter).map_err(|error| error as Failed)?;
+    runtime.block_on(run(Arc::clone(&host), &settings, &folder, json))?;
+    // The last handle lets the writer finish what is queued.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(5));
+    drop(host);
+    writer.join().map_err(|_| "the writer failed")?;
+    Ok(())
+}
+
+fn log(settings: &Settings) -> Result<(), Failed> {
+    let filter = EnvFilter::try_from_env("SWITCHBOARD_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match settings.log_format.as_deref() {
+        None | Some("text") => builder.init(),
+        Some("json") => builder.json().init(),
+        Some(other) => return Err(format!("there is no log format {other}: text and json are").into()),
+    }
+    Ok(())
+}
+
+async fn run(host: Arc<Host>, settings: &Settings, folder: &Path, json: bool) -> Result<(), Failed> {
+    let listener = serve::bind(settings.listen.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))))?;
+    let address = listener.local_addr()?;
+    let mut listeners = vec![(listener, Door::Main)];
+    if let Some(admin) = settings.admin_listen {
+        listeners.push((serve::bind(admin)?, Door::Admin));
+    }
+    let secrets = host.first_start().await.map_err(|error| error as Failed)?;
+    let (stop, stopping) = watch::channel(false);
+    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let schedule = tokio::spawn(Arc::clone(&host).schedule(stopping.clone()));
+    let serving = tokio::spawn(serve::serve(Arc::clone(&host), listeners, stopping));
+    announce(settings, folder, address, secrets.as_ref(), json)?;
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+    tracing::info!("stopping: running requests finish, nothing new is taken");
+    let _ = stop.send(true);
+    serving.await?;
+    schedule.await?;
+    if let Some(file) = &settings.ready_file {
+        // A script that reads it later must not believe in a server that is gone.
+        let _ = std::fs::remove_file(file);
+    }
+    Ok(())
+}
+
+/// Says where the server is and, once, the owner's secrets.
+fn announce(settings: &Settings, folder: &Path, address: SocketAddr, secrets: Option<&Reply>, json: bool) -> Result<(), Failed> {
+    let url = settings.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
+    let mut ready = serde_json::Map::new();
+    ready.insert("url".into(), url.clone().into());
+    if let Some(Reply { content: Content::Json(body), .. }) = secrets
+        && let serde_json::Value::Object(members) = serde_json::from_slice(body)?
+    {
+        ready.extend(members);
+    }
+    ready.insert("pid".into(), std::process::id().into());
+    if let Some(file) = &settings.ready_file {
+        write_private(file, &serde_json::to_vec(&ready)?)?;
+    }
+    let mut out = std::io::stdout();
+    if json {
+        return Ok(writeln!(out, "{}", serde_json::Value::Object(ready))?);
+    }
+    let text = |name: &str| ready.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
+    if secrets.is_some() {
+        writeln!(out, "A new store was made in {}. These are shown once:\n", folder.display())?;
+        for (label, name) in [("e-mail", "email"), ("password", "password"), ("API key", "api_key"), ("operator token", "admin_token")] {
+            writeln!(out, "  {label:<15}{}", text(name))?;
+        }
+        writeln!(out, "\nTry:\n\n  curl -s -H 'Authorization: Bearer {}' {url}/api/user/me\n", text("api_key"))?;
+    }
+    Ok(writeln!(out, "Switchboard listens on {url} (API explorer: {url}/docs)")?)
+}
+
+/// Writes a file that only its owner can read; it appears complete.
+fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let aside = path.with_extension("new");
+    let _ = std::fs::remove_file(&aside);
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
+    file.write_all(bytes)?;
+    std::fs::rename(aside, path)
+}

@@ -1,0 +1,226 @@
+//! [`Host`]: everything that a running service consists of, and the loop around `step`.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use switchboard_core::http::pipeline;
+use switchboard_core::http::refusal::{Form, Invalid, Refusal};
+use switchboard_core::http::reply::Reply;
+use switchboard_core::http::request::{Body, Request};
+use switchboard_core::output::{Answer, Credential, Input, Outcome, Output, Send, Ticket};
+use switchboard_core::seed::Seed;
+use switchboard_core::service::{Config, Service};
+use switchboard_core::time::Timestamp;
+use switchboard_core::view::Scene;
+use tokio::sync::watch;
+
+use crate::clock::{self, Clock};
+use crate::egress::Filter;
+use crate::limiter::{Limiter, Told};
+use crate::metrics::Metrics;
+use crate::send::Sender;
+use crate::store::{Admission, Store};
+use crate::writer::{Exchange, Failure, Owned, Parts, Writer, guarded};
+
+/// How often the last use of keys is written down.
+const USED_EVERY: Duration = Duration::from_secs(60);
+/// Keys noted in between.
+const USED_MAX: usize = 100_000;
+
+/// A running service without its listeners.
+pub struct Host {
+    /// The core.
+    pub service: Arc<Service>,
+    /// The store.
+    pub store: Arc<Store>,
+    /// The counters.
+    pub metrics: Arc<Metrics>,
+    clock: Arc<Clock>,
+    limiter: Arc<Limiter>,
+    writer: Writer,
+    sender: Sender,
+    used: Mutex<BTreeSet<Credential>>,
+    wake: watch::Receiver<Option<Timestamp>>,
+    plan: watch::Sender<Option<Timestamp>>,
+}
+
+type Fault = Box<dyn std::error::Error + std::marker::Send + Sync>;
+
+impl Host {
+    /// Starts the writer over an open store.
+    pub fn start(config: Config, store: Store, per_minute: u32, filter: Filter) -> Result<(Arc<Self>, std::thread::JoinHandle<()>), Fault> {
+        let metrics = Arc::new(Metrics::default());
+        let (service, store) = (Arc::new(Service::new(config)), Arc::new(store));
+        let (clock, limiter) = (Arc::new(Clock::default()), Arc::new(Limiter::new(per_minute)));
+        let (plan, wake) = watch::channel(None);
+        let parts = Parts {
+            service: Arc::clone(&service), store: Arc::clone(&store), clock: Arc::clone(&clock), limiter: Arc::clone(&limiter),
+            metrics: Arc::clone(&metrics), wake: plan.clone(),
+        };
+        let (writer, thread) = Writer::start(parts)?;
+        let sender = Sender::new(filter, Arc::clone(&metrics))?;
+        let used = Mutex::new(BTreeSet::new());
+        Ok((Arc::new(Self { service, store, metrics, clock, limiter, writer, sender, used, wake, plan }), thread))
+    }
+
+    /// Judges a request by its head on a snapshot: nothing is changed. `Err` is its answer, `Ok` how many
+    /// bytes of body it may have.
+    pub fn judge(&self, request: &Request, told: &Told, seed: Seed) -> Result<usize, Reply> {
+        match self.look(request, &[], told, seed) {
+            Ok(Output { outcome: Outcome::ReadBody(max), .. }) => Ok(max),
+            Ok(output) => Err(self.reply_of(request, output, seed)),
+            Err(failure) => Err(failure_reply(request, &failure, &seed)),
+        }
+    }
+
+    /// Answers a request that changes nothing, from a snapshot.
+    pub async fn read(&self, request: &Request, told: &Told, seed: Seed) -> Reply {
+        let mut answers = Vec::new();
+        loop {
+            match self.look(request, &answers, told, seed) {
+                Ok(Output { outcome: Outcome::Wait, sends, .. }) => self.perform(sends, &mut answers).await,
+                Ok(output) => return self.reply_of(request, output, seed),
+                Err(failure) => return failure_reply(request, &failure, &seed),
+            }
+        }
+    }
+
+    fn look(&self, request: &Request, answers: &[Answer], told: &Told, seed: Seed) -> Result<Output, Failure> {
+        let snapshot = self.store.snapshot().map_err(|error| {
+            tracing::error!(%error, "the store failed");
+            Failure::Unavailable
+        })?;
+        let now = self.clock.now();
+        let limits = Admission { limiter: &self.limiter, told, now };
+        let view = snapshot.view(&limits);
+        let scene = Scene { now, seed, view: &view };
+        guarded(&self.metrics, || self.service.step(&Input::Http(request, answers), &scene))
+    }
+
+    /// Carries out a request that may change something: through the writer, as often as it asks for answers.
+    pub async fn write(&self, request: Request, told: Told, seed: Seed) -> Reply {
+        let Request { method, peer, door, .. } = request;
+        let head = Request { method, target: request.target.clone(), headers: request.headers.clone(), body: Body::None, peer, door };
+        let mut exchange = Exchange { request, answers: Vec::new(), told, seed };
+        loop {
+            let (input, done) = self.writer.submit(Owned::Http(Box::new(exchange)), seed).await;
+            match (input, done) {
+                (Some(Owned::Http(back)), Ok(Output { outcome: Outcome::Wait, sends, .. })) => {
+                    exchange = *back;
+                    self.perform(sends, &mut exchange.answers).await;
+                }
+                (_, Ok(output)) => return self.reply_of(&head, output, seed),
+                (_, Err(failure)) => return failure_reply(&head, &failure, &seed),
+            }
+        }
+    }
+
+    fn reply_of(&self, request: &Request, output: Output, seed: Seed) -> Reply {
+        if let Some(credential) = output.used {
+            self.note(credential);
+        }
+        match output.outcome {
+            Outcome::Reply(reply) => reply,
+            _ => pipeline::failed(request, None, &seed),
+        }
+    }
+
+    fn note(&self, credential: Credential) {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if used.len() < USED_MAX {
+            used.insert(credential);
+        }
+    }
+
+    async fn perform(&self, sends: Vec<Send>, answers: &mut Vec<Answer>) {
+        for send in sends {
+            answers.push(self.sender.perform(send.work).await);
+        }
+    }
+
+    /// Makes the owner of an empty store; gives the JSON that shows their secrets once.
+    pub async fn first_start(&self) -> Result<Option<Reply>, Fault> {
+        let seed = clock::seed()?;
+        let mut answers = Vec::new();
+        loop {
+            let (_, done) = self.writer.submit(Owned::FirstStart(answers.clone()), seed).await;
+            match done.map_err(|failure| format!("the first start failed: {failure:?}"))? {
+                Output { outcome: Outcome::Wait, sends, .. } => self.perform(sends, &mut answers).await,
+                Output { outcome: Outcome::Reply(reply), .. } => return Ok(Some(reply)),
+                _ => return Ok(None),
+            }
+        }
+    }
+
+    /// Comes back for durable work when it is due, until told to stop.
+    pub async fn schedule(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
+        let mut wake = self.wake.clone();
+        let mut used = tokio::time::interval(USED_EVERY);
+        // What was due while nothing ran is due now.
+        self.plan.send_replace(Some(Timestamp::default()));
+        loop {
+            let due = *wake.borrow_and_update();
+            let wait = due.map(|at| Duration::from_micros(at.micros().saturating_sub(self.clock.now().micros())));
+            tokio::select! {
+                _ = stop.changed() => break,
+                _ = wake.changed() => {}
+                _ = used.tick() => self.write_used().await,
+                () = tokio::time::sleep(wait.unwrap_or(Duration::MAX)), if wait.is_some() => self.tick().await,
+            }
+        }
+        self.write_used().await;
+    }
+
+    async fn write_used(&self) {
+        let used: Vec<Credential> = std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect();
+        if !used.is_empty() && let Ok(seed) = clock::seed() {
+            let (_, done) = self.writer.submit(Owned::Used(used), seed).await;
+            if let Err(failure) = done {
+                tracing::warn!(?failure, "the last use of some keys was not noted");
+            }
+        }
+    }
+
+    async fn tick(self: &Arc<Self>) {
+        self.plan.send_replace(None);
+        let Ok(seed) = clock::seed() else { return };
+        let (_, done) = self.writer.submit(Owned::Tick, seed).await;
+        match done {
+            Ok(output) => self.plan_after(output),
+            // A tick that failed is tried again a little later.
+            Err(_) => {
+                self.plan.send_replace(Some(self.clock.now().plus_seconds(1)));
+            }
+        }
+    }
+
+    fn plan_after(self: &Arc<Self>, output: Output) {
+        if let Some(due) = output.wake {
+            self.plan.send_modify(|wake| *wake = Some(wake.map_or(due, |at| at.min(due))));
+        }
+        for send in output.sends {
+            let host = Arc::clone(self);
+            tokio::spawn(async move { host.carry(send).await });
+        }
+    }
+
+    /// Does what a job asked for, and tells the job.
+    async fn carry(self: Arc<Self>, send: Send) {
+        let Ticket::Job { .. } = send.ticket else { return };
+        let answer = self.sender.perform(send.work).await;
+        let Ok(seed) = clock::seed() else { return };
+        let (_, done) = self.writer.submit(Owned::Answered(send.ticket, answer), seed).await;
+        if let Ok(output) = done {
+            self.plan_after(output);
+        }
+    }
+}
+
+fn failure_reply(request: &Request, failure: &Failure, seed: &Seed) -> Reply {
+    match failure {
+        Failure::Stopped(stop) => pipeline::failed(request, Some(stop), seed),
+        Failure::Panicked => pipeline::failed(request, None, seed),
+        Failure::Unavailable => Refusal::Unavailable.reply(Form::Message, Invalid::First).header("x-request-id", pipeline::request_id(request, seed)),
+    }
+}

@@ -1,0 +1,17 @@
+//! Switchboard as a native program: a loop around the core's `step`, over redb, hyper and reqwest.
+//!
+//! A request that changes nothing is answered from a read snapshot on the worker that took it; one that
+//! does goes to the [`writer`], a single thread that commits many of them at once and then lets their
+//! replies go. The core decides everything; this crate reads, commits, sends and listens.
+
+pub mod backup;
+pub mod clock;
+pub mod egress;
+pub mod host;
+pub mod limiter;
+pub mod metrics;
+pub mod send;
+pub mod serve;
+pub mod settings;
+pub mod store;
+pub mod writer;

@@ -1,0 +1,9 @@
+//! The command line of Switchboard.
+
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main()
+}

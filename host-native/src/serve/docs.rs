@@ -1,0 +1,30 @@
+//! `/docs`: Swagger UI from inside the binary. It loads nothing from elsewhere, and its policy says so.
+
+use hyper::Response;
+use hyper::header::HeaderValue;
+use switchboard_core::http::refusal::{Form, Invalid, Refusal};
+use switchboard_core::http::reply::Reply;
+
+use super::exchange::{Out, full, response as plain};
+
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// A file of the explorer.
+pub fn response(reply: Reply, target: &str) -> Response<Out> {
+    let file = target.split('?').next().unwrap_or_default().strip_prefix("/docs").unwrap_or_default().trim_start_matches('/');
+    let (media, body, packed): (_, &'static [u8], _) = match file {
+        "" | "index.html" => ("text/html; charset=utf-8", include_bytes!("../../docs-ui/index.html"), false),
+        "start.js" => ("text/javascript; charset=utf-8", include_bytes!("../../docs-ui/start.js"), false),
+        "swagger-ui.css" => ("text/css; charset=utf-8", include_bytes!("../../docs-ui/swagger-ui.css.gz"), true),
+        "swagger-ui-bundle.js" => ("text/javascript; charset=utf-8", include_bytes!("../../docs-ui/swagger-ui-bundle.js.gz"), true),
+        _ => return plain(Refusal::NoRoute.reply(Form::Message, Invalid::First), None),
+    };
+    let mut response = plain(reply, Some((media, full(body))));
+    let headers = response.headers_mut();
+    headers.insert("content-security-policy", HeaderValue::from_static(POLICY));
+    if packed {
+        // Every browser unpacks it; nothing else reads these files.
+        headers.insert("content-encoding", HeaderValue::from_static("gzip"));
+    }
+    response
+}

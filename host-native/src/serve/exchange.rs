@@ -1,0 +1,156 @@
+//! One request: its head to the core, its body if the core wants it, its answer back.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode, http::request};
+use switchboard_core::http::reply::{Content, Reply};
+use switchboard_core::http::request::{Body, Door, HEADERS, Method, Request};
+
+use super::pages;
+use crate::clock;
+use crate::host::Host;
+use crate::limiter::Told;
+
+/// The body of an answer.
+pub type Out = BoxBody<Bytes, std::io::Error>;
+
+/// Until a small body must be there.
+const BODY: Duration = Duration::from_secs(15);
+/// The slowest a larger one may come, bytes a second.
+const BODY_RATE: u64 = 32 << 10;
+/// How much of a refused body is read so that its sender sees the answer.
+const DRAIN_BYTES: usize = 4 << 20;
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// Answers a request.
+pub async fn answer(host: Arc<Host>, incoming: hyper::Request<Incoming>, peer: IpAddr, door: Door) -> Result<Response<Out>, Infallible> {
+    let began = Instant::now();
+    let (head, body) = incoming.into_parts();
+    let request = request_of(&head, &body, peer, door);
+    let (method, target) = (request.method, request.target.clone());
+    let operation = host.service.operation(method, &target);
+    let reply = match clock::seed() {
+        Ok(seed) if method.is_write() => write(&host, request, body, seed).await,
+        Ok(seed) => host.read(&Request { body: Body::None, ..request }, &Told::default(), seed).await,
+        Err(error) => {
+            tracing::error!(%error, "there is no randomness");
+            switchboard_core::http::refusal::server_error("")
+        }
+    };
+    host.metrics.answered(operation, reply.status, began.elapsed());
+    log(operation, method, &reply, began);
+    Ok(pages::response(&host, reply, &target).await)
+}
+
+fn log(operation: &str, method: Method, reply: &Reply, began: Instant) {
+    let id = reply.headers.iter().find(|(name, _)| *name == "x-request-id").map_or("", |(_, id)| id.as_str());
+    let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+    tracing::info!(target: "switchboard::request", request_id = id, operation, method = method.name(), status = reply.status, micros, "answered");
+}
+
+fn request_of(head: &request::Parts, body: &Incoming, peer: IpAddr, door: Door) -> Request {
+    let target = head.uri.path_and_query().map_or_else(|| head.uri.path(), |target| target.as_str());
+    let mut headers = headers(&head.headers);
+    if let Some(host) = head.uri.host().filter(|_| !head.headers.contains_key("host")) {
+        // HTTP/2 carries the host in its target.
+        let port = head.uri.port().map_or(String::new(), |port| format!(":{port}"));
+        headers.push(("host", format!("{host}{port}").into_bytes()));
+    }
+    let body = if body.is_end_stream() { Body::None } else { Body::Pending };
+    Request { method: Method::parse(head.method.as_str()), target: target.to_owned(), headers, body, peer: Some(peer), door }
+}
+
+fn headers(map: &HeaderMap) -> Vec<(&'static str, Vec<u8>)> {
+    let mut headers = Vec::with_capacity(8);
+    for (name, value) in map {
+        if let Some(known) = HEADERS.iter().find(|known| **known == name.as_str()) {
+            headers.push((*known, value.as_bytes().to_vec()));
+        }
+    }
+    headers
+}
+
+async fn write(host: &Arc<Host>, request: Request, body: Incoming, seed: switchboard_core::seed::Seed) -> Reply {
+    let told = Told::default();
+    let sent = request.body == Body::Pending;
+    let head = Request { body: Body::Pending, ..request };
+    let max = match host.judge(&head, &told, seed) {
+        Ok(max) => max,
+        Err(reply) => {
+            if sent {
+                // A connection that closes on unread bytes may take the answer with it.
+                let _ = tokio::time::timeout(DRAIN, drain(body)).await;
+            }
+            return reply;
+        }
+    };
+    let length = head.content_length().unwrap_or(max).min(max) as u64;
+    let limit = BODY + Duration::from_secs(length / BODY_RATE);
+    let body = match sent {
+        false => Body::None,
+        true => tokio::time::timeout(limit, read(body, max)).await.unwrap_or(Body::Cut),
+    };
+    let host = Arc::clone(host);
+    // The work goes on if the caller goes away: what was begun is finished.
+    let done = tokio::spawn(async move { host.write(Request { body, ..head }, told, seed).await }).await;
+    done.unwrap_or_else(|_| switchboard_core::http::refusal::server_error(""))
+}
+
+async fn read(mut body: Incoming, max: usize) -> Body {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else { return Body::Cut };
+        let Ok(data) = frame.into_data() else { continue };
+        if bytes.len() + data.len() > max {
+            let _ = tokio::time::timeout(DRAIN, drain(body)).await;
+            return Body::TooLarge;
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Body::Full(bytes)
+}
+
+async fn drain(mut body: Incoming) {
+    let mut left = DRAIN_BYTES;
+    while let Some(Ok(frame)) = body.frame().await {
+        left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+        if left == 0 {
+            break;
+        }
+    }
+}
+
+/// The answer for hyper.
+pub fn response(reply: Reply, body: Option<(&'static str, Out)>) -> Response<Out> {
+    let (media, body) = match (reply.content, body) {
+        (_, Some((media, body))) => (Some(media), body),
+        (Content::Json(bytes), None) => (Some("application/json"), full(bytes)),
+        (Content::Static(media, bytes), None) => (Some(media), full(bytes)),
+        (Content::Empty | Content::Host(_), None) => (None, full(Vec::new())),
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    if let Some(media) = media {
+        headers.insert("content-type", HeaderValue::from_static(media));
+    }
+    headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    for (name, value) in reply.headers {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    }
+    response
+}
+
+/// Bytes as a body.
+pub fn full(bytes: impl Into<Bytes>) -> Out {
+    Full::new(bytes.into()).map_err(|never| match never {}).boxed()
+}

@@ -1,0 +1,83 @@
+//! The pages that only a host can make: health, metrics, the API explorer and the backup.
+
+use std::io::Write;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http_body_util::BodyExt;
+use hyper::Response;
+use hyper::body::{Body, Bytes, Frame};
+use switchboard_core::http::reply::{Content, HostPage, Reply};
+use tokio::sync::mpsc;
+
+use super::docs;
+use super::exchange::{Out, full, response as plain};
+use crate::backup;
+use crate::host::Host;
+
+/// Chunks of a backup on their way.
+const CHUNKS: usize = 8;
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// The answer for hyper, with the host's pages filled in.
+pub async fn response(host: &Arc<Host>, reply: Reply, target: &str) -> Response<Out> {
+    let Content::Host(page) = reply.content else { return plain(reply, None) };
+    match page {
+        HostPage::Health => plain(reply, Some(("application/json", full(&br#"{"status":"ok"}"#[..])))),
+        HostPage::Ready => ready(host, reply),
+        HostPage::Metrics => {
+            let text = host.metrics.text(host.store.file_bytes());
+            plain(reply, Some(("application/openmetrics-text; version=1.0.0; charset=utf-8", full(text))))
+        }
+        HostPage::Docs => docs::response(reply, target),
+        HostPage::Backup => plain(reply, Some(("application/octet-stream", stream(Arc::clone(host))))),
+    }
+}
+
+fn ready(host: &Host, mut reply: Reply) -> Response<Out> {
+    if host.store.snapshot().is_ok() {
+        return plain(reply, Some(("application/json", full(&br#"{"status":"ready"}"#[..]))));
+    }
+    reply.status = 503;
+    plain(reply, Some(("application/json", full(&br#"{"message":"The store does not answer."}"#[..]))))
+}
+
+/// Streams a snapshot; a backup that stops half way ends without its digest, and is refused by `restore`.
+fn stream(host: Arc<Host>) -> Out {
+    let (chunks, wait) = mpsc::channel::<Result<Bytes, std::io::Error>>(CHUNKS);
+    tokio::task::spawn_blocking(move || {
+        let mut out = std::io::BufWriter::with_capacity(CHUNK_BYTES, Chunks(&chunks));
+        let written = backup::write(&host.store, &mut out).and_then(|_| out.flush().map_err(|error| crate::store::StoreError::of("the backup stopped", &error)));
+        if let Err(error) = written {
+            tracing::error!(%error, "a backup stopped");
+            let _ = chunks.blocking_send(Err(std::io::Error::other("the backup stopped")));
+        }
+    });
+    Received(wait).boxed()
+}
+
+/// What arrives on a channel as a body.
+struct Received(mpsc::Receiver<Result<Bytes, std::io::Error>>);
+
+impl Body for Received {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        self.0.poll_recv(context).map(|chunk| chunk.map(|chunk| chunk.map(Frame::data)))
+    }
+}
+
+struct Chunks<'c>(&'c mpsc::Sender<Result<Bytes, std::io::Error>>);
+
+impl Write for Chunks<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let sent = self.0.blocking_send(Ok(Bytes::copy_from_slice(bytes)));
+        sent.map(|()| bytes.len()).map_err(|_| std::io::Error::other("the reader went away"))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,141 @@
+//! Settings: flags, then environment, then a TOML file, then what is built in.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+use ipnet::IpNet;
+use serde::Deserialize;
+use switchboard_core::carrier::Carrier;
+use switchboard_core::carrier::twilio::Twilio;
+use switchboard_core::catalogue::Catalogue;
+use switchboard_core::record::Secret;
+use switchboard_core::service::Config;
+
+/// What `serve` and `dev` can be told; a TOML file has the same names.
+#[derive(Args, Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Settings {
+    /// Address to listen on; port 0 takes a free one [default: 127.0.0.1:8080]
+    #[arg(long, env = "SWITCHBOARD_LISTEN", value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+    /// Folder of the store [default: ./switchboard-data]
+    #[arg(long, env = "SWITCHBOARD_DATA", value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// TOML file with the same names
+    #[arg(long, env = "SWITCHBOARD_CONFIG", value_name = "FILE")]
+    #[serde(skip)]
+    pub config: Option<PathBuf>,
+    /// File that tells scripts where the server is, once it answers
+    #[arg(long, env = "SWITCHBOARD_READY_FILE", value_name = "FILE")]
+    pub ready_file: Option<PathBuf>,
+    /// Address range that requests made for users may reach besides the public internet
+    #[arg(long, env = "SWITCHBOARD_EGRESS_ALLOW", value_name = "CIDR", value_delimiter = ',')]
+    pub egress_allow: Vec<IpNet>,
+    /// Requests a minute of one token; 0: no limit [default: 600]
+    #[arg(long, env = "SWITCHBOARD_RATE_LIMIT", value_name = "PER_MINUTE")]
+    pub rate_limit: Option<u32>,
+    /// Languages, voices and models instead of the built-in ones
+    #[arg(long, env = "SWITCHBOARD_CATALOGUE", value_name = "FILE")]
+    pub catalogue: Option<PathBuf>,
+    /// What absolute URLs in answers start with
+    #[arg(long, env = "SWITCHBOARD_PUBLIC_URL", value_name = "URL")]
+    pub public_url: Option<String>,
+    /// Proxy whose forwarding headers count
+    #[arg(long, env = "SWITCHBOARD_TRUST_PROXY", value_name = "CIDR", value_delimiter = ',')]
+    pub trust_proxy: Vec<IpNet>,
+    /// Origin that browsers may call from
+    #[arg(long, env = "SWITCHBOARD_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
+    pub cors_origin: Vec<String>,
+    /// Own address for the operator's API and metrics
+    #[arg(long, env = "SWITCHBOARD_ADMIN_LISTEN", value_name = "ADDR")]
+    pub admin_listen: Option<SocketAddr>,
+    /// How long a session token lives, seconds [default: 86400]
+    #[arg(long, env = "SWITCHBOARD_SESSION_SECONDS", value_name = "SECONDS")]
+    pub session_seconds: Option<u64>,
+    /// Where numbers and messages come from: simulated or twilio [default: simulated]
+    #[arg(long, env = "SWITCHBOARD_CARRIER", value_name = "NAME")]
+    pub carrier: Option<String>,
+    /// Account SID at Twilio
+    #[arg(long, env = "SWITCHBOARD_TWILIO_ACCOUNT_SID", value_name = "SID")]
+    pub twilio_account_sid: Option<String>,
+    /// Token at Twilio; better set in the environment or the file than as a flag
+    #[arg(long, env = "SWITCHBOARD_TWILIO_AUTH_TOKEN", value_name = "TOKEN", hide_env_values = true)]
+    pub twilio_auth_token: Option<String>,
+    /// Where Twilio's API is [default: the public one]
+    #[arg(long, env = "SWITCHBOARD_TWILIO_BASE_URL", value_name = "URL")]
+    pub twilio_base_url: Option<String>,
+    /// Monthly price of a number bought at Twilio, US cents [default: 115]
+    #[arg(long, env = "SWITCHBOARD_TWILIO_NUMBER_CENTS", value_name = "CENTS")]
+    pub twilio_number_cents: Option<u32>,
+    /// Form of the log: text or json [default: text]
+    #[arg(long, env = "SWITCHBOARD_LOG_FORMAT", value_name = "FORM")]
+    pub log_format: Option<String>,
+}
+
+/// A sentence for the operator.
+pub type Refused = String;
+
+impl Settings {
+    /// These settings over those of the file they name.
+    pub fn load(self) -> Result<Self, Refused> {
+        let Some(path) = &self.config else { return Ok(self) };
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let file: Self = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(self.over(file))
+    }
+
+    fn over(self, file: Self) -> Self {
+        let list = |own: Vec<IpNet>, file: Vec<IpNet>| if own.is_empty() { file } else { own };
+        Self {
+            listen: self.listen.or(file.listen), data: self.data.or(file.data), config: self.config, ready_file: self.ready_file.or(file.ready_file),
+            egress_allow: list(self.egress_allow, file.egress_allow), rate_limit: self.rate_limit.or(file.rate_limit),
+            catalogue: self.catalogue.or(file.catalogue), public_url: self.public_url.or(file.public_url),
+            trust_proxy: list(self.trust_proxy, file.trust_proxy),
+            cors_origin: if self.cors_origin.is_empty() { file.cors_origin } else { self.cors_origin },
+            admin_listen: self.admin_listen.or(file.admin_listen), session_seconds: self.session_seconds.or(file.session_seconds),
+            carrier: self.carrier.or(file.carrier), twilio_account_sid: self.twilio_account_sid.or(file.twilio_account_sid),
+            twilio_auth_token: self.twilio_auth_token.or(file.twilio_auth_token), twilio_base_url: self.twilio_base_url.or(file.twilio_base_url),
+            twilio_number_cents: self.twilio_number_cents.or(file.twilio_number_cents), log_format: self.log_format.or(file.log_format),
+        }
+    }
+
+    /// What `dev` adds: loopback may be reached, and nobody is slowed down.
+    #[must_use]
+    pub fn for_development(mut self) -> Self {
+        self.egress_allow.extend(["127.0.0.0/8", "::1/128"].iter().filter_map(|net| net.parse::<IpNet>().ok()));
+        self.rate_limit = self.rate_limit.or(Some(0));
+        self
+    }
+
+    /// The core's configuration.
+    pub fn service(&self) -> Result<Config, Refused> {
+        let catalogue = match &self.catalogue {
+            None => Catalogue::shipped(),
+            Some(path) => {
+                let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+                Catalogue::parse(&bytes).map_err(|error| format!("{}: {error}", path.display()))?
+            }
+        };
+        Ok(Config {
+            catalogue, public_url: self.public_url.clone(), trust_proxy: self.trust_proxy.clone(), cors_origins: self.cors_origin.clone(),
+            separate_admin: self.admin_listen.is_some(), session_seconds: self.session_seconds.unwrap_or(86_400), carrier: self.carrier()?,
+        })
+    }
+
+    fn carrier(&self) -> Result<Carrier, Refused> {
+        match self.carrier.as_deref() {
+            None | Some("simulated") => Ok(Carrier::Simulated),
+            Some("twilio") => {
+                let (Some(sid), Some(token)) = (self.twilio_account_sid.clone(), self.twilio_auth_token.clone()) else {
+                    return Err("the carrier twilio needs twilio-account-sid and twilio-auth-token".into());
+                };
+                Ok(Carrier::Twilio(Twilio {
+                    base_url: self.twilio_base_url.clone().unwrap_or_else(|| Twilio::PUBLIC.into()), account_sid: sid, auth_token: Secret(token),
+                    number_price_cents: self.twilio_number_cents.unwrap_or(115),
+                }))
+            }
+            Some(other) => Err(format!("there is no carrier {other}: simulated and twilio are")),
+        }
+    }
+}

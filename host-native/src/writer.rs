@@ -1,0 +1,245 @@
+//! The writer: one thread that runs queued inputs one after another on one open write, commits once, and
+//! then lets all their outputs go. No conflicts, no locks, one commit for many writes.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::{Duration, Instant};
+
+use redb::Table;
+use switchboard_core::key;
+use switchboard_core::output::{Answer, Credential, Input, Output, Ticket};
+use switchboard_core::http::request::Request;
+use switchboard_core::seed::Seed;
+use switchboard_core::service::Service;
+use switchboard_core::store::Change;
+use switchboard_core::time::Timestamp;
+use switchboard_core::view::{Scene, Stop};
+use tokio::sync::{oneshot, watch};
+
+use crate::clock::Clock;
+use crate::limiter::{Limiter, Told};
+use crate::metrics::Metrics;
+use crate::store::{Admission, RowsView, Store, StoreError, apply, rows};
+
+/// Inputs that may wait; more are refused with 503 instead of piling up.
+const QUEUE_MAX: usize = 4_096;
+/// A group is committed after so much work, whoever still waits.
+const GROUP_TIME: Duration = Duration::from_millis(5);
+/// Or after so many changed bytes.
+const GROUP_BYTES: usize = 32 << 20;
+
+/// An input that owns what it needs.
+pub enum Owned {
+    /// A request with the answers so far.
+    Http(Box<Exchange>),
+    /// A job's answer.
+    Answered(Ticket, Answer),
+    /// Durable work may be due.
+    Tick,
+    /// Credentials that were used.
+    Used(Vec<Credential>),
+    /// An empty store.
+    FirstStart(Vec<Answer>),
+}
+
+/// One request on its way through its steps.
+pub struct Exchange {
+    /// The request.
+    pub request: Request,
+    /// The answers to what it asked for.
+    pub answers: Vec<Answer>,
+    /// What the limiter told it.
+    pub told: Told,
+    /// Its randomness, the same in every step.
+    pub seed: Seed,
+}
+
+/// Why an input came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The step stopped.
+    Stopped(Stop),
+    /// The step panicked: a bug.
+    Panicked,
+    /// The commit failed, or the queue is full.
+    Unavailable,
+}
+
+type Done = Result<Output, Failure>;
+
+struct Queued {
+    input: Owned,
+    seed: Seed,
+    done: oneshot::Sender<(Owned, Done)>,
+}
+
+/// Where inputs are queued.
+#[derive(Clone)]
+pub struct Writer {
+    queue: SyncSender<Queued>,
+}
+
+/// What the writer thread works with.
+pub struct Parts {
+    /// The service.
+    pub service: Arc<Service>,
+    /// The store.
+    pub store: Arc<Store>,
+    /// The clock.
+    pub clock: Arc<Clock>,
+    /// The rate limits.
+    pub limiter: Arc<Limiter>,
+    /// The counters.
+    pub metrics: Arc<Metrics>,
+    /// When the next job is due, told to the scheduler.
+    pub wake: watch::Sender<Option<Timestamp>>,
+}
+
+impl Writer {
+    /// Starts the thread; it ends when every handle is gone.
+    pub fn start(parts: Parts) -> std::io::Result<(Self, std::thread::JoinHandle<()>)> {
+        let (queue, inputs) = sync_channel(QUEUE_MAX);
+        let thread = std::thread::Builder::new().name("writer".into()).spawn(move || run(&parts, &inputs))?;
+        Ok((Self { queue }, thread))
+    }
+
+    /// Runs an input and gives it back with what it came to, once that is committed.
+    pub async fn submit(&self, input: Owned, seed: Seed) -> (Option<Owned>, Done) {
+        let (done, wait) = oneshot::channel();
+        match self.queue.try_send(Queued { input, seed, done }) {
+            Ok(()) => {}
+            Err(TrySendError::Full(queued) | TrySendError::Disconnected(queued)) => return (Some(queued.input), Err(Failure::Unavailable)),
+        }
+        match wait.await {
+            Ok((input, done)) => (Some(input), done),
+            Err(_) => (None, Err(Failure::Unavailable)),
+        }
+    }
+}
+
+fn run(parts: &Parts, inputs: &Receiver<Queued>) {
+    while let Ok(first) = inputs.recv() {
+        let mut group = Group { finished: Vec::new(), changed_bytes: 0, changed: false, wake: None };
+        let result = group.run(parts, inputs, first);
+        parts.metrics.group(group.finished.len());
+        if let Err(error) = result {
+            tracing::error!(%error, "a commit failed; nothing of it was acknowledged");
+            group.fail();
+        }
+        if let Some(due) = group.wake {
+            parts.wake.send_if_modified(|wake| {
+                let sooner = wake.is_none_or(|at| due < at);
+                if sooner {
+                    *wake = Some(due);
+                }
+                sooner
+            });
+        }
+        for (input, done, to) in group.finished {
+            // A caller that went away does not need its answer; what it asked for is done.
+            let _ = to.send((input, done));
+        }
+    }
+}
+
+struct Group {
+    finished: Vec<(Owned, Done, oneshot::Sender<(Owned, Done)>)>,
+    changed_bytes: usize,
+    changed: bool,
+    wake: Option<Timestamp>,
+}
+
+impl Group {
+    fn run(&mut self, parts: &Parts, inputs: &Receiver<Queued>, first: Queued) -> Result<(), StoreError> {
+        let began = Instant::now();
+        let mut next = Some(first);
+        let transaction = match parts.store.begin() {
+            Ok(transaction) => transaction,
+            Err(error) => {
+                if let Some(Queued { input, done, .. }) = next.take() {
+                    self.finished.push((input, Err(Failure::Unavailable), done));
+                }
+                return Err(error);
+            }
+        };
+        {
+            let mut table = rows(&transaction)?;
+            while let Some(queued) = next.take() {
+                self.step(parts, &mut table, queued)?;
+                if began.elapsed() < GROUP_TIME && self.changed_bytes < GROUP_BYTES {
+                    next = inputs.try_recv().ok();
+                }
+            }
+        }
+        if self.changed {
+            transaction.commit().map_err(|error| StoreError::of("a commit failed", &error))
+        } else {
+            transaction.abort().map_err(|error| StoreError::of("an empty write could not be dropped", &error))
+        }
+    }
+
+    fn step(&mut self, parts: &Parts, table: &mut Table<'_, &'static [u8], &'static [u8]>, queued: Queued) -> Result<(), StoreError> {
+        let Queued { input, seed, done } = queued;
+        let result = decide(parts, table, &input, seed);
+        if let Ok(output) = &result {
+            self.changed |= !output.changes.is_empty();
+            self.wake = earlier(self.wake, output.wake);
+            for change in &output.changes {
+                if let Change::Put(at, value) = change {
+                    self.changed_bytes += at.len() + value.len();
+                    self.wake = earlier(self.wake, key::due_of(at));
+                }
+            }
+        }
+        let applied = result.as_ref().map_or(Ok(()), |output| apply(table, &output.changes));
+        self.finished.push((input, result, done));
+        applied
+    }
+
+    /// Nothing of the group was committed, so none of it is acknowledged.
+    fn fail(&mut self) {
+        for (_, done, _) in &mut self.finished {
+            *done = Err(Failure::Unavailable);
+        }
+    }
+}
+
+fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+fn decide(parts: &Parts, table: &Table<'_, &'static [u8], &'static [u8]>, input: &Owned, seed: Seed) -> Done {
+    let now = parts.clock.now();
+    let fresh = Told::default();
+    let told = if let Owned::Http(exchange) = input { &exchange.told } else { &fresh };
+    let limits = Admission { limiter: &parts.limiter, told, now };
+    let view = RowsView { rows: table, limits: Some(&limits) };
+    let scene = Scene { now, seed, view: &view };
+    let borrowed = match input {
+        Owned::Http(exchange) => Input::Http(&exchange.request, &exchange.answers),
+        Owned::Answered(ticket, answer) => Input::Answered(*ticket, answer.clone()),
+        Owned::Tick => Input::Tick,
+        Owned::Used(credentials) => Input::Used(credentials),
+        Owned::FirstStart(answers) => Input::FirstStart(answers),
+    };
+    guarded(&parts.metrics, || parts.service.step(&borrowed, &scene))
+}
+
+/// Runs a step; a panic is caught, counted and drops the step's changes.
+pub fn guarded(metrics: &Metrics, step: impl FnOnce() -> Result<Output, Stop>) -> Done {
+    match catch_unwind(AssertUnwindSafe(step)) {
+        Ok(Ok(output)) => Ok(output),
+        Ok(Err(stop)) => {
+            tracing::error!(?stop, "a step stopped");
+            Err(Failure::Stopped(stop))
+        }
+        Err(_) => {
+            metrics.panicked();
+            Err(Failure::Panicked)
+        }
+    }
+}
