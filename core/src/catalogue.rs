@@ -256,7 +256,12 @@ mod tests {
         let broken = |text: &str| Catalogue::parse(text.as_bytes()).expect_err(text);
         assert!(broken("{").contains("line 1"));
         assert_eq!(broken("{}"), "languages must be an array");
-        assert!(broken(r#"{"languages":[{"id":1,"name":"E","iso_2":"eng"}]}"#).starts_with("languages.0: The iso 2 field"));
-        assert!(broken(r#"{"languages":[{"id":2,"name":"E","iso_2":"en"},{"id":2,"name":"F","iso_2":"fr"}]}"#).contains("ids must rise"));
+        assert!(
+            broken(r#"{"languages":[{"id":1,"name":"E","iso_2":"eng"}]}"#).starts_with("languages.0: The iso 2 field")
+        );
+        assert!(
+            broken(r#"{"languages":[{"id":2,"name":"E","iso_2":"en"},{"id":2,"name":"F","iso_2":"fr"}]}"#)
+                .contains("ids must rise")
+        );
     }
 }

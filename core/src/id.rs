@@ -18,7 +18,8 @@ pub fn local(space: Space, id: u64) -> Option<u32> {
 
 /// The count of an id in a path, if it belongs to the space. Only the canonical decimal is an id.
 pub fn parse(space: Space, text: &str) -> Option<u32> {
-    let digits = !text.is_empty() && text.len() <= 16 && !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
+    let digits =
+        !text.is_empty() && text.len() <= 16 && !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
     digits.then(|| text.parse().ok())?.and_then(|id| local(space, id))
 }
 

@@ -71,11 +71,11 @@ pub struct Work<'a> {
     pub asks: &'a Asks<'a>,
 }
 
-/// Plans a task of an account.
-pub fn add(account: Scope<'_>, at: Timestamp, task: Task) -> Result<(), Stop> {
+/// Plans a task of an account for `at`, which may be `now`.
+pub fn add(account: Scope<'_>, now: Timestamp, at: Timestamp, task: Task) -> Result<(), Stop> {
     let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a job belongs to an account")) };
     let root = account.other(Space::Root);
-    let (count, _) = root.allot(Kind::Job, at)?;
+    let (count, _) = root.allot(Kind::Job, now)?;
     save(root, count, &Job { account: number, due: at, attempt: 0, task })
 }
 
@@ -131,7 +131,14 @@ fn finish(tx: &Tx<'_>, sends: Vec<Send>) -> Result<Output, Stop> {
     Ok(Output { changes: tx.changes(), sends, wake, ..Output::default() })
 }
 
-fn run(service: &Service, scene: &Scene<'_>, tx: &Tx<'_>, count: u32, job: Job, answers: &[Answer]) -> Result<Vec<Send>, Stop> {
+fn run(
+    service: &Service,
+    scene: &Scene<'_>,
+    tx: &Tx<'_>,
+    count: u32,
+    job: Job,
+    answers: &[Answer],
+) -> Result<Vec<Send>, Stop> {
     let root = tx.scope(Space::Root);
     let asks = Asks::of(answers);
     let seed = scene.seed.child(&alloc::format!("job-{count}"));
@@ -224,7 +231,13 @@ mod tests {
 
     #[test]
     fn jobs_read_back() {
-        let tasks = [Task::SettlePurchase("+1".into(), -5), Task::Release(7), Task::DropParts(Kind::Document, 9), Task::DropLeads(1), Task::SweepIdempotency];
+        let tasks = [
+            Task::SettlePurchase("+1".into(), -5),
+            Task::Release(7),
+            Task::DropParts(Kind::Document, 9),
+            Task::DropLeads(1),
+            Task::SweepIdempotency,
+        ];
         for task in tasks {
             let job = Job { account: 3, due: Timestamp::from_seconds(9), attempt: 2, task };
             assert_eq!(Job::from_bytes(&job.to_bytes()), Some(job));

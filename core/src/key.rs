@@ -64,8 +64,27 @@ pub const KINDS: usize = 16;
 impl Kind {
     /// The kind with this stored number.
     pub fn from_u8(number: u8) -> Option<Self> {
-        use Kind::{Account, ApiKey, Assistant, Call, Campaign, Document, EngineToken, Job, Knowledgebase, Lead, Message, Number, Plan, Session, Tool};
-        let all = [Account, Plan, EngineToken, ApiKey, Session, Assistant, Tool, Number, Knowledgebase, Document, Call, Campaign, Lead, Message, Job];
+        use Kind::{
+            Account, ApiKey, Assistant, Call, Campaign, Document, EngineToken, Job, Knowledgebase, Lead, Message,
+            Number, Plan, Session, Tool,
+        };
+        let all = [
+            Account,
+            Plan,
+            EngineToken,
+            ApiKey,
+            Session,
+            Assistant,
+            Tool,
+            Number,
+            Knowledgebase,
+            Document,
+            Call,
+            Campaign,
+            Lead,
+            Message,
+            Job,
+        ];
         all.into_iter().find(|kind| *kind as u8 == number)
     }
 }
@@ -268,7 +287,8 @@ pub fn idempotency_expiry(space: Space, at: Timestamp, digest: &[u8; 32]) -> Key
 
 /// The idempotency keys that are forgotten by `now`.
 pub fn idempotency_expired(space: Space, now: Timestamp) -> Range<Key> {
-    key(space, Table::IdempotencyExpiry, 0)..with(key(space, Table::IdempotencyExpiry, 8), &[&now.micros().to_be_bytes()])
+    key(space, Table::IdempotencyExpiry, 0)
+        ..with(key(space, Table::IdempotencyExpiry, 8), &[&now.micros().to_be_bytes()])
 }
 
 /// The digest at the end of an [`idempotency_expiry`] key.

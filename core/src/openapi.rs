@@ -28,18 +28,46 @@ pub fn document() -> Value {
     }
     object([
         ("openapi", string("3.1.0")),
-        ("info", object([
-            ("title", string("Switchboard")),
-            ("version", string(&Service::version())),
-            ("description", string("A self-hosted voice assistant management service. Every operation under `/user` answers under `/api/user` as well.")),
-            ("license", object([("name", string("Apache-2.0")), ("identifier", string("Apache-2.0"))])),
-        ])),
+        (
+            "info",
+            object([
+                ("title", string("Switchboard")),
+                ("version", string(&Service::version())),
+                (
+                    "description",
+                    string(
+                        "A self-hosted voice assistant management service. Every operation under `/user` answers under `/api/user` as well.",
+                    ),
+                ),
+                ("license", object([("name", string("Apache-2.0")), ("identifier", string("Apache-2.0"))])),
+            ]),
+        ),
         ("servers", Value::List([object([("url", string("/"))])].into())),
         ("paths", Value::Object(paths)),
-        ("components", object([("securitySchemes", object([
-            ("token", object([("type", string("http")), ("scheme", string("bearer")), ("description", string("An API key or a session token."))])),
-            ("operator", object([("type", string("http")), ("scheme", string("bearer")), ("description", string("The operator's token."))])),
-        ]))])),
+        (
+            "components",
+            object([(
+                "securitySchemes",
+                object([
+                    (
+                        "token",
+                        object([
+                            ("type", string("http")),
+                            ("scheme", string("bearer")),
+                            ("description", string("An API key or a session token.")),
+                        ]),
+                    ),
+                    (
+                        "operator",
+                        object([
+                            ("type", string("http")),
+                            ("scheme", string("bearer")),
+                            ("description", string("The operator's token.")),
+                        ]),
+                    ),
+                ]),
+            )]),
+        ),
     ])
 }
 
@@ -96,7 +124,8 @@ fn tag(path: &str) -> &str {
 
 fn parameters(route: &Route, path: &str) -> Vec<Value> {
     let named = path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
-    let mut parameters: Vec<Value> = named.map(|name| parameter(name, "path", true, "", object([("type", string("string"))]))).collect();
+    let mut parameters: Vec<Value> =
+        named.map(|name| parameter(name, "path", true, "", object([("type", string("string"))]))).collect();
     for column in route.query.map_or(&[][..], |table| table.columns) {
         parameters.push(query(column));
     }
@@ -104,7 +133,13 @@ fn parameters(route: &Route, path: &str) -> Vec<Value> {
 }
 
 fn query(column: &Column) -> Value {
-    let strict = Column { need: match column.need { Need::Optional => Need::Required, need => need }, ..*column };
+    let strict = Column {
+        need: match column.need {
+            Need::Optional => Need::Required,
+            need => need,
+        },
+        ..*column
+    };
     let Value::Object(mut schema) = schema::column(&strict, Purpose::Update) else { return Value::Null };
     schema.remove("description");
     parameter(column.name, "query", matches!(column.need, Need::Required), column.doc.trim(), Value::Object(schema))
@@ -135,9 +170,17 @@ fn body(route: &Route) -> Option<Value> {
         let kinds = object([("type", string("string")), ("enum", strings(&["pdf", "txt", "docx"]))]);
         let file = object([("type", string("string")), ("contentMediaType", string("application/octet-stream"))]);
         let properties = object([("name", text()), ("description", text()), ("type", kinds), ("file", file)]);
-        content.set("multipart/form-data", media(object([("type", string("object")), ("required", strings(&["name", "type", "file"])), ("properties", properties)])));
+        content.set(
+            "multipart/form-data",
+            media(object([
+                ("type", string("object")),
+                ("required", strings(&["name", "type", "file"])),
+                ("properties", properties),
+            ])),
+        );
     }
-    let required = table.columns.iter().any(|column| matches!(column.need, Need::Required)) && purpose == Purpose::Create;
+    let required =
+        table.columns.iter().any(|column| matches!(column.need, Need::Required)) && purpose == Purpose::Create;
     Some(object([("required", Value::Bool(required)), ("content", Value::Object(content))]))
 }
 
@@ -150,7 +193,9 @@ fn responses(route: &Route, path: &str) -> Value {
     responses.set(&route.status.to_string(), success(route));
     let simple = error(route.form);
     let plain = error(Form::Message);
-    let mut add = |status: &str, doc: &str, schema: &Value| responses.set(status, response(doc, "application/json", schema.clone()));
+    let mut add = |status: &str, doc: &str, schema: &Value| {
+        responses.set(status, response(doc, "application/json", schema.clone()))
+    };
     let writes = route.method.is_write();
     if route.who != Who::Anyone {
         add("401", "No valid token.", &plain);
@@ -180,7 +225,8 @@ fn responses(route: &Route, path: &str) -> Value {
         add("412", "The resource has changed since it was read.", &plain);
     }
     if asks || route.query.is_some() || writes {
-        let invalid = if route.invalid == Invalid::Error { one_of(&[&simple, &plain]) } else { one_of(&[&fields(), &plain]) };
+        let invalid =
+            if route.invalid == Invalid::Error { one_of(&[&simple, &plain]) } else { one_of(&[&fields(), &plain]) };
         add("422", "Some fields are wrong; each is named.", &invalid);
     }
     if path.contains("phone-numbers") || path.ends_with("/sms") {
@@ -208,7 +254,11 @@ fn response(doc: &str, media_type: &str, schema: Value) -> Value {
 
 fn error(form: Form) -> Value {
     let member = if form == Form::Error { "error" } else { "message" };
-    object([("type", string("object")), ("required", strings(&[member])), ("properties", object([(member, object([("type", string("string"))]))]))])
+    object([
+        ("type", string("object")),
+        ("required", strings(&[member])),
+        ("properties", object([(member, object([("type", string("string"))]))])),
+    ])
 }
 
 fn fields() -> Value {
@@ -250,7 +300,11 @@ fn without_code(mut schema: Value) -> Value {
 fn members(properties: &[(&str, Value)]) -> Value {
     let names: Vec<&str> = properties.iter().map(|(name, _)| *name).collect();
     let properties = properties.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
-    object([("type", string("object")), ("required", strings(&names)), ("properties", Value::Object(Members(properties)))])
+    object([
+        ("type", string("object")),
+        ("required", strings(&names)),
+        ("properties", Value::Object(Members(properties))),
+    ])
 }
 
 /// The document as text, one value a line: what is committed.

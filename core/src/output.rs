@@ -145,7 +145,10 @@ pub struct HttpOut {
 impl fmt::Debug for HttpOut {
     /// Where to, and nothing that may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpOut").field("method", &self.method).field("body_bytes", &self.body.len()).finish_non_exhaustive()
+        f.debug_struct("HttpOut")
+            .field("method", &self.method)
+            .field("body_bytes", &self.body.len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -38,8 +38,13 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            catalogue: Catalogue::shipped(), public_url: None, trust_proxy: Vec::new(), cors_origins: Vec::new(),
-            separate_admin: false, session_seconds: 86_400, carrier: Carrier::Simulated,
+            catalogue: Catalogue::shipped(),
+            public_url: None,
+            trust_proxy: Vec::new(),
+            cors_origins: Vec::new(),
+            separate_admin: false,
+            session_seconds: 86_400,
+            carrier: Carrier::Simulated,
         }
     }
 }

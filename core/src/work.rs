@@ -50,9 +50,20 @@ mod tests {
     #[test]
     fn only_the_password_fits() {
         let secret = |text: &str| Secret(text.into());
-        let Some(Answer::Hashed(stored)) = perform(&Work::HashPassword { password: secret("right"), salt: [3; 16] }) else { panic!("no digest") };
-        for (password, stored, fits) in [("right", stored.clone(), true), ("wrong", stored.clone(), false), ("right", nobody(), false), ("right", stored[..20].to_vec(), false)] {
-            assert_eq!(perform(&Work::VerifyPassword { password: secret(password), stored }), Some(Answer::Verified(fits)));
+        let Some(Answer::Hashed(stored)) = perform(&Work::HashPassword { password: secret("right"), salt: [3; 16] })
+        else {
+            panic!("no digest")
+        };
+        for (password, stored, fits) in [
+            ("right", stored.clone(), true),
+            ("wrong", stored.clone(), false),
+            ("right", nobody(), false),
+            ("right", stored[..20].to_vec(), false),
+        ] {
+            assert_eq!(
+                perform(&Work::VerifyPassword { password: secret(password), stored }),
+                Some(Answer::Verified(fits))
+            );
         }
     }
 }

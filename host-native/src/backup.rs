@@ -31,7 +31,9 @@ pub fn write(store: &Store, out: &mut dyn Write) -> Result<u64, StoreError> {
     put(MAGIC)?;
     let (mut range, mut count) = (key::everything(), 0_u64);
     loop {
-        let slice = view.scan(range.clone(), Order::Ascending, SLICE).map_err(|_| StoreError::of("the backup stopped", &"the store cannot be read"))?;
+        let slice = view
+            .scan(range.clone(), Order::Ascending, SLICE)
+            .map_err(|_| StoreError::of("the backup stopped", &"the store cannot be read"))?;
         let Some((last, _)) = slice.last() else { break };
         range.start = [last.as_slice(), &[0]].concat();
         count += slice.len() as u64;
@@ -111,7 +113,11 @@ impl Hashing<'_> {
     fn take(&mut self, bytes: usize) -> Result<Vec<u8>, StoreError> {
         // A damaged length must not become an allocation of its size.
         let mut taken = Vec::new();
-        let read = self.input.take(bytes as u64).read_to_end(&mut taken).map_err(|error| StoreError::of("the backup cannot be read", &error))?;
+        let read = self
+            .input
+            .take(bytes as u64)
+            .read_to_end(&mut taken)
+            .map_err(|error| StoreError::of("the backup cannot be read", &error))?;
         if read < bytes {
             return Err(damaged("it ends early"));
         }

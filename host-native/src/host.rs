@@ -49,14 +49,23 @@ type Fault = Box<dyn std::error::Error + std::marker::Send + Sync>;
 
 impl Host {
     /// Starts the writer over an open store.
-    pub fn start(config: Config, store: Store, per_minute: u32, filter: Filter) -> Result<(Arc<Self>, std::thread::JoinHandle<()>), Fault> {
+    pub fn start(
+        config: Config,
+        store: Store,
+        per_minute: u32,
+        filter: Filter,
+    ) -> Result<(Arc<Self>, std::thread::JoinHandle<()>), Fault> {
         let metrics = Arc::new(Metrics::default());
         let (service, store) = (Arc::new(Service::new(config)), Arc::new(store));
         let (clock, limiter) = (Arc::new(Clock::default()), Arc::new(Limiter::new(per_minute)));
         let (plan, wake) = watch::channel(None);
         let parts = Parts {
-            service: Arc::clone(&service), store: Arc::clone(&store), clock: Arc::clone(&clock), limiter: Arc::clone(&limiter),
-            metrics: Arc::clone(&metrics), wake: plan.clone(),
+            service: Arc::clone(&service),
+            store: Arc::clone(&store),
+            clock: Arc::clone(&clock),
+            limiter: Arc::clone(&limiter),
+            metrics: Arc::clone(&metrics),
+            wake: plan.clone(),
         };
         let (writer, thread) = Writer::start(parts)?;
         let sender = Sender::new(filter, Arc::clone(&metrics))?;
@@ -101,7 +110,14 @@ impl Host {
     /// Carries out a request that may change something: through the writer, as often as it asks for answers.
     pub async fn write(&self, request: Request, told: Told, seed: Seed) -> Reply {
         let Request { method, peer, door, .. } = request;
-        let head = Request { method, target: request.target.clone(), headers: request.headers.clone(), body: Body::None, peer, door };
+        let head = Request {
+            method,
+            target: request.target.clone(),
+            headers: request.headers.clone(),
+            body: Body::None,
+            peer,
+            door,
+        };
         let mut exchange = Exchange { request, answers: Vec::new(), told, seed };
         loop {
             let (input, done) = self.writer.submit(Owned::Http(Box::new(exchange)), seed).await;
@@ -173,8 +189,11 @@ impl Host {
     }
 
     async fn write_used(&self) {
-        let used: Vec<Credential> = std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect();
-        if !used.is_empty() && let Ok(seed) = clock::seed() {
+        let used: Vec<Credential> =
+            std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect();
+        if !used.is_empty()
+            && let Ok(seed) = clock::seed()
+        {
             let (_, done) = self.writer.submit(Owned::Used(used), seed).await;
             if let Err(failure) = done {
                 tracing::warn!(?failure, "the last use of some keys was not noted");
@@ -221,6 +240,8 @@ fn failure_reply(request: &Request, failure: &Failure, seed: &Seed) -> Reply {
     match failure {
         Failure::Stopped(stop) => pipeline::failed(request, Some(stop), seed),
         Failure::Panicked => pipeline::failed(request, None, seed),
-        Failure::Unavailable => Refusal::Unavailable.reply(Form::Message, Invalid::First).header("x-request-id", pipeline::request_id(request, seed)),
+        Failure::Unavailable => Refusal::Unavailable
+            .reply(Form::Message, Invalid::First)
+            .header("x-request-id", pipeline::request_id(request, seed)),
     }
 }

@@ -75,7 +75,11 @@ mod tests {
         assert!(first.is_some_and(|rate| rate.admitted));
         let again = limiter.admit(caller, now, &Told::default());
         assert!(again.is_some_and(|rate| !rate.admitted && rate.retry_after == 10));
-        let admitted = (2..40).filter(|token| limiter.admit(Caller::Token { account: 1, token: *token }, now, &Told::default()).is_some_and(|rate| rate.admitted));
+        let admitted = (2..40).filter(|token| {
+            limiter
+                .admit(Caller::Token { account: 1, token: *token }, now, &Told::default())
+                .is_some_and(|rate| rate.admitted)
+        });
         assert_eq!(admitted.count(), 9, "the account's bucket holds ten");
         assert_eq!(Limiter::new(0).admit(caller, now, &Told::default()), None);
     }

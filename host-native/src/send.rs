@@ -50,10 +50,23 @@ impl Sender {
     pub fn new(filter: Filter, metrics: Arc<Metrics>) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
         // No proxy from the environment: it would resolve names out of the filter's sight.
         let tls = tls()?;
-        let builder = || Client::builder().tls_backend_preconfigured(tls.clone()).redirect(Policy::none()).no_proxy().pool_max_idle_per_host(8);
+        let builder = || {
+            Client::builder()
+                .tls_backend_preconfigured(tls.clone())
+                .redirect(Policy::none())
+                .no_proxy()
+                .pool_max_idle_per_host(8)
+        };
         let users = builder().dns_resolver(Arc::new(Guard(filter.clone()))).build()?;
         let operator = builder().build()?;
-        Ok(Self { users, operator, filter, sends: Semaphore::new(SENDS_MAX), hashes: Semaphore::new(HASHES_MAX), metrics })
+        Ok(Self {
+            users,
+            operator,
+            filter,
+            sends: Semaphore::new(SENDS_MAX),
+            hashes: Semaphore::new(HASHES_MAX),
+            metrics,
+        })
     }
 
     /// Does one thing and says what came of it.
@@ -108,7 +121,8 @@ impl Sender {
     fn judge(&self, url: &Url) -> Result<(), SendError> {
         let host = url.host_str().ok_or(SendError::Refused)?;
         let literal = host.trim_matches(['[', ']']).parse().ok();
-        let open = ["http", "https"].contains(&url.scheme()) && literal.is_none_or(|address| self.filter.allows(address));
+        let open =
+            ["http", "https"].contains(&url.scheme()) && literal.is_none_or(|address| self.filter.allows(address));
         if open { Ok(()) } else { Err(SendError::Refused) }
     }
 }

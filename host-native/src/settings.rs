@@ -88,15 +88,24 @@ impl Settings {
     fn over(self, file: Self) -> Self {
         let list = |own: Vec<IpNet>, file: Vec<IpNet>| if own.is_empty() { file } else { own };
         Self {
-            listen: self.listen.or(file.listen), data: self.data.or(file.data), config: self.config, ready_file: self.ready_file.or(file.ready_file),
-            egress_allow: list(self.egress_allow, file.egress_allow), rate_limit: self.rate_limit.or(file.rate_limit),
-            catalogue: self.catalogue.or(file.catalogue), public_url: self.public_url.or(file.public_url),
+            listen: self.listen.or(file.listen),
+            data: self.data.or(file.data),
+            config: self.config,
+            ready_file: self.ready_file.or(file.ready_file),
+            egress_allow: list(self.egress_allow, file.egress_allow),
+            rate_limit: self.rate_limit.or(file.rate_limit),
+            catalogue: self.catalogue.or(file.catalogue),
+            public_url: self.public_url.or(file.public_url),
             trust_proxy: list(self.trust_proxy, file.trust_proxy),
             cors_origin: if self.cors_origin.is_empty() { file.cors_origin } else { self.cors_origin },
-            admin_listen: self.admin_listen.or(file.admin_listen), session_seconds: self.session_seconds.or(file.session_seconds),
-            carrier: self.carrier.or(file.carrier), twilio_account_sid: self.twilio_account_sid.or(file.twilio_account_sid),
-            twilio_auth_token: self.twilio_auth_token.or(file.twilio_auth_token), twilio_base_url: self.twilio_base_url.or(file.twilio_base_url),
-            twilio_number_cents: self.twilio_number_cents.or(file.twilio_number_cents), log_format: self.log_format.or(file.log_format),
+            admin_listen: self.admin_listen.or(file.admin_listen),
+            session_seconds: self.session_seconds.or(file.session_seconds),
+            carrier: self.carrier.or(file.carrier),
+            twilio_account_sid: self.twilio_account_sid.or(file.twilio_account_sid),
+            twilio_auth_token: self.twilio_auth_token.or(file.twilio_auth_token),
+            twilio_base_url: self.twilio_base_url.or(file.twilio_base_url),
+            twilio_number_cents: self.twilio_number_cents.or(file.twilio_number_cents),
+            log_format: self.log_format.or(file.log_format),
         }
     }
 
@@ -118,8 +127,13 @@ impl Settings {
             }
         };
         Ok(Config {
-            catalogue, public_url: self.public_url.clone(), trust_proxy: self.trust_proxy.clone(), cors_origins: self.cors_origin.clone(),
-            separate_admin: self.admin_listen.is_some(), session_seconds: self.session_seconds.unwrap_or(86_400), carrier: self.carrier()?,
+            catalogue,
+            public_url: self.public_url.clone(),
+            trust_proxy: self.trust_proxy.clone(),
+            cors_origins: self.cors_origin.clone(),
+            separate_admin: self.admin_listen.is_some(),
+            session_seconds: self.session_seconds.unwrap_or(86_400),
+            carrier: self.carrier()?,
         })
     }
 
@@ -131,7 +145,9 @@ impl Settings {
                     return Err("the carrier twilio needs twilio-account-sid and twilio-auth-token".into());
                 };
                 Ok(Carrier::Twilio(Twilio {
-                    base_url: self.twilio_base_url.clone().unwrap_or_else(|| Twilio::PUBLIC.into()), account_sid: sid, auth_token: Secret(token),
+                    base_url: self.twilio_base_url.clone().unwrap_or_else(|| Twilio::PUBLIC.into()),
+                    account_sid: sid,
+                    auth_token: Secret(token),
                     number_price_cents: self.twilio_number_cents.unwrap_or(115),
                 }))
             }

@@ -4,7 +4,9 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use redb::{Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTable, Table, TableDefinition, WriteTransaction};
+use redb::{
+    Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTable, Table, TableDefinition, WriteTransaction,
+};
 use switchboard_core::key::Key;
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::store::Change;
@@ -55,7 +57,10 @@ impl Store {
         if !path.exists() {
             create(folder, &path)?;
         }
-        let database = Database::builder().set_cache_size(CACHE_BYTES).open(&path).map_err(failed("the store cannot be opened"))?;
+        let database = Database::builder()
+            .set_cache_size(CACHE_BYTES)
+            .open(&path)
+            .map_err(failed("the store cannot be opened"))?;
         Ok(Self { database, path })
     }
 
@@ -132,7 +137,8 @@ pub fn apply(rows: &mut Table<'_, &'static [u8], &'static [u8]>, changes: &[Chan
         match change {
             Change::Put(key, value) => rows.insert(key.as_slice(), value.as_slice()).map(drop),
             Change::Delete(key) => rows.remove(key.as_slice()).map(drop),
-        }.map_err(failed("a change failed"))?;
+        }
+        .map_err(failed("a change failed"))?;
     }
     Ok(())
 }
@@ -178,10 +184,12 @@ pub struct RowsView<'v, T> {
 
 impl<T: ReadableTable<&'static [u8], &'static [u8]>> View for RowsView<'_, T> {
     fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
-        keys.iter().map(|key| {
-            let found = self.rows.get(key.as_slice()).map_err(|error| log(&error))?;
-            Ok(found.map(|value| value.value().to_vec()))
-        }).collect()
+        keys.iter()
+            .map(|key| {
+                let found = self.rows.get(key.as_slice()).map_err(|error| log(&error))?;
+                Ok(found.map(|value| value.value().to_vec()))
+            })
+            .collect()
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {

@@ -7,9 +7,9 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
 use redb::Table;
+use switchboard_core::http::request::Request;
 use switchboard_core::key;
 use switchboard_core::output::{Answer, Credential, Input, Output, Ticket};
-use switchboard_core::http::request::Request;
 use switchboard_core::seed::Seed;
 use switchboard_core::service::Service;
 use switchboard_core::store::Change;
@@ -109,7 +109,9 @@ impl Writer {
         let (done, wait) = oneshot::channel();
         match self.queue.try_send(Queued { input, seed, done }) {
             Ok(()) => {}
-            Err(TrySendError::Full(queued) | TrySendError::Disconnected(queued)) => return (Some(queued.input), Err(Failure::Unavailable)),
+            Err(TrySendError::Full(queued) | TrySendError::Disconnected(queued)) => {
+                return (Some(queued.input), Err(Failure::Unavailable));
+            }
         }
         match wait.await {
             Ok((input, done)) => (Some(input), done),
@@ -179,7 +181,12 @@ impl Group {
         }
     }
 
-    fn step(&mut self, parts: &Parts, table: &mut Table<'_, &'static [u8], &'static [u8]>, queued: Queued) -> Result<(), StoreError> {
+    fn step(
+        &mut self,
+        parts: &Parts,
+        table: &mut Table<'_, &'static [u8], &'static [u8]>,
+        queued: Queued,
+    ) -> Result<(), StoreError> {
         let Queued { input, seed, done } = queued;
         let result = decide(parts, table, &input, seed);
         if let Ok(output) = &result {

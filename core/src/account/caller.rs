@@ -81,8 +81,10 @@ impl Kept {
         let (epoch, rest) = rest.split_at_checked(4)?;
         let expires = u64::from_le_bytes(expires.try_into().ok()?);
         Some(Self {
-            digest: digest.try_into().ok()?, expires: (expires > 0).then(|| Timestamp::from_micros(expires)),
-            epoch: u32::from_le_bytes(epoch.try_into().ok()?), read_only: *rest.first()? != 0,
+            digest: digest.try_into().ok()?,
+            expires: (expires > 0).then(|| Timestamp::from_micros(expires)),
+            epoch: u32::from_le_bytes(epoch.try_into().ok()?),
+            read_only: *rest.first()? != 0,
         })
     }
 }
@@ -119,8 +121,12 @@ pub fn session(tx: &Tx<'_>, request: &Request, now: Timestamp) -> Result<Session
         return Err(Refusal::Unauthenticated.into());
     }
     Ok(Session {
-        account: token.account, count: token.count, session: kind == Kind::Session, read_only: kept.read_only,
-        expires: kept.expires, suspended: state.suspended,
+        account: token.account,
+        count: token.count,
+        session: kind == Kind::Session,
+        read_only: kept.read_only,
+        expires: kept.expires,
+        suspended: state.suspended,
     })
 }
 

@@ -43,10 +43,18 @@ pub fn account(root: Scope<'_>, new: New, now: Timestamp, seed: &Seed) -> Result
     root.put(key::email(&email), number.to_be_bytes().to_vec())?;
     root.insert(Kind::Account, count, created_at, &Row::open(Vec::new(), b"{}".to_vec()))?;
     let profile = Profile {
-        number, name: new.name, email, timezone: new.timezone, plan: new.plan, created_at, state: State::default(), password: Hidden(new.password),
+        number,
+        name: new.name,
+        email,
+        timezone: new.timezone,
+        plan: new.plan,
+        created_at,
+        state: State::default(),
+        password: Hidden(new.password),
     };
     let scope = root::space_of(root, number);
     profile.save(scope)?;
-    let (token, _) = keys::make(scope, &NewKey { name: "First key".into(), expires_at: None, read_only: false }, None, now, seed)?;
+    let (token, _) =
+        keys::make(scope, &NewKey { name: "First key".into(), expires_at: None, read_only: false }, None, now, seed)?;
     Ok(Made { profile, token })
 }

@@ -32,12 +32,21 @@ pub fn run(scene: &Scene<'_>, answers: &[Answer]) -> Result<Output, Stop> {
     };
     let Answer::Hashed(digest) = answer else { return Err(Stop::Failed) };
     plan::save(root, &standard(), scene.now)?;
-    let new = New { email: OWNER_EMAIL.into(), name: "Owner".into(), timezone: "Etc/UTC".into(), plan: plan::STANDARD.into(), password: digest };
+    let new = New {
+        email: OWNER_EMAIL.into(),
+        name: "Owner".into(),
+        timezone: "Etc/UTC".into(),
+        plan: plan::STANDARD.into(),
+        password: digest,
+    };
     let made = create::account(root, new, scene.now, &scene.seed)?;
     let operator = Token::new(TokenKind::Operator, 0, 0, &scene.seed.derive("operator"));
     root.put(key::operator(), Vec::from(operator.digest()))?;
     let reply = Reply::ok(&Shape(|o: &mut Object<'_>| {
-        o.member("email", OWNER_EMAIL).member("password", &password.0).member("api_key", made.token.text()).member("admin_token", operator.text());
+        o.member("email", OWNER_EMAIL)
+            .member("password", &password.0)
+            .member("api_key", made.token.text())
+            .member("admin_token", operator.text());
     }));
     Ok(Output { outcome: Outcome::Reply(reply), changes: tx.changes(), ..Output::default() })
 }
@@ -45,5 +54,13 @@ pub fn run(scene: &Scene<'_>, answers: &[Answer]) -> Result<Output, Stop> {
 /// The built-in plan (API.md, Egress and operator).
 fn standard() -> Plan {
     let (most, calls) = (1_000, 100);
-    Plan { name: plan::STANDARD.into(), assistants: most, tools: most, knowledgebases: most, campaigns: most, numbers: most, parallel_calls: calls }
+    Plan {
+        name: plan::STANDARD.into(),
+        assistants: most,
+        tools: most,
+        knowledgebases: most,
+        campaigns: most,
+        numbers: most,
+        parallel_calls: calls,
+    }
 }

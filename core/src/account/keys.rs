@@ -98,7 +98,13 @@ pub fn created(key: &ShownKey) -> Reply {
 }
 
 /// Makes a key; one made with an expiring key ends no later than that one.
-pub fn make(scope: Scope<'_>, new: &NewKey, ends: Option<Timestamp>, now: Timestamp, seed: &Seed) -> Result<(Token, ShownKey), Stop> {
+pub fn make(
+    scope: Scope<'_>,
+    new: &NewKey,
+    ends: Option<Timestamp>,
+    now: Timestamp,
+    seed: &Seed,
+) -> Result<(Token, ShownKey), Stop> {
     let Space::Account(number) = scope.space() else { return Err(Stop::Corrupt("a key belongs to an account")) };
     let (count, created_at) = scope.allot(Kind::ApiKey, now)?;
     let token = Token::new(TokenKind::ApiKey, number, count, &seed.derive("api-key"));
@@ -108,8 +114,12 @@ pub fn make(scope: Scope<'_>, new: &NewKey, ends: Option<Timestamp>, now: Timest
         (asked, ends) => asked.or(ends),
     };
     let shown = ShownKey {
-        id: id::of(scope.space(), count), name: new.name.clone(), token: Secret(token.text().into()), created_at: Iso(created_at),
-        expires_at: expires.map(Iso), read_only: new.read_only,
+        id: id::of(scope.space(), count),
+        name: new.name.clone(),
+        token: Secret(token.text().into()),
+        created_at: Iso(created_at),
+        expires_at: expires.map(Iso),
+        read_only: new.read_only,
     };
     let kept = Kept { digest: token.digest(), expires, epoch: 0, read_only: new.read_only };
     let mut public = Vec::new();
@@ -124,7 +134,11 @@ pub fn make(scope: Scope<'_>, new: &NewKey, ends: Option<Timestamp>, now: Timest
 pub fn list(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
     let limit = usize::try_from(UNPAGED_ROWS_MAX).unwrap_or(usize::MAX);
-    let keys: Vec<ApiKey> = account.list(Kind::ApiKey, &Facet::ALL, limit)?.into_iter().map(|(count, row)| show(account, count, &row)).collect::<Result<_, Stop>>()?;
+    let keys: Vec<ApiKey> = account
+        .list(Kind::ApiKey, &Facet::ALL, limit)?
+        .into_iter()
+        .map(|(count, row)| show(account, count, &row))
+        .collect::<Result<_, Stop>>()?;
     Ok(Reply::ok(&Shape(|o: &mut Object<'_>| {
         o.member("api_keys", &keys);
     })))
@@ -137,8 +151,12 @@ fn show(scope: Scope<'_>, count: u32, row: &Row) -> Result<ApiKey, Stop> {
     let kept = Kept::from_bytes(&row.private).ok_or(DAMAGED)?;
     let created_at = Timestamp::parse_iso(text("created_at")?).ok_or(DAMAGED)?;
     Ok(ApiKey {
-        id: id::of(scope.space(), count), name: text("name")?.into(), last_used_at: caller::last_used(scope, Kind::ApiKey, count)?.map(Iso),
-        created_at: Iso(created_at), expires_at: kept.expires.map(Iso), read_only: kept.read_only,
+        id: id::of(scope.space(), count),
+        name: text("name")?.into(),
+        last_used_at: caller::last_used(scope, Kind::ApiKey, count)?.map(Iso),
+        created_at: Iso(created_at),
+        expires_at: kept.expires.map(Iso),
+        read_only: kept.read_only,
     })
 }
 

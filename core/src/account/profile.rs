@@ -112,7 +112,16 @@ impl Profile {
         let created_at = Timestamp::parse_iso(&text("created_at")?).ok_or(DAMAGED)?;
         let state = State::from_bytes(&row.private).ok_or(DAMAGED)?;
         let password = Hidden(row.private[STATE_BYTES..].to_vec());
-        Ok(Some(Self { number, name: text("name")?, email: text("email")?, timezone: text("timezone")?, plan: text("plan")?, created_at, state, password }))
+        Ok(Some(Self {
+            number,
+            name: text("name")?,
+            email: text("email")?,
+            timezone: text("timezone")?,
+            plan: text("plan")?,
+            created_at,
+            state,
+            password,
+        }))
     }
 
     /// The profile of a caller: there is one.
@@ -134,8 +143,14 @@ impl Profile {
     /// What the operator sees.
     pub fn shown(&self) -> Account {
         Account {
-            id: id::user(self.number), name: self.name.clone(), email: self.email.clone(), timezone: self.timezone.clone(),
-            plan: self.plan.clone(), balance: self.state.balance.map(dollars), suspended: self.state.suspended, created_at: Iso(self.created_at),
+            id: id::user(self.number),
+            name: self.name.clone(),
+            email: self.email.clone(),
+            timezone: self.timezone.clone(),
+            plan: self.plan.clone(),
+            balance: self.state.balance.map(dollars),
+            suspended: self.state.suspended,
+            created_at: Iso(self.created_at),
         }
     }
 

@@ -108,7 +108,11 @@ pub fn login(ctx: &Ctx<'_>) -> Handled {
     let (token, expires) = begin(ctx, scope, &profile, login.token_name.as_deref())?;
     let user = User { id: id::user(profile.number), name: profile.name, email: profile.email };
     Ok(Reply::ok(&LoggedIn {
-        message: "Login successful.".into(), token: Secret(token.text().into()), token_type: "Bearer".into(), expires_at: Iso(expires), user,
+        message: "Login successful.".into(),
+        token: Secret(token.text().into()),
+        token_type: "Bearer".into(),
+        expires_at: Iso(expires),
+        user,
     }))
 }
 
@@ -117,7 +121,9 @@ fn admit(ctx: &Ctx<'_>, login: &Login) -> Result<(), Halt> {
     let address = base::client(&ctx.service.config, ctx.request).map_or_else(String::new, |ip| alloc::format!("{ip}"));
     let pair = alloc::format!("{} {address}", login.email.to_lowercase());
     for caller in [Caller::LoginAddress(short(&address)), Caller::LoginPair(short(&pair))] {
-        if let Some(rate) = ctx.view_admit(caller)? && !rate.admitted {
+        if let Some(rate) = ctx.view_admit(caller)?
+            && !rate.admitted
+        {
             return Err(Refusal::TooMany(rate.retry_after).into());
         }
     }
@@ -167,7 +173,11 @@ pub fn logout(ctx: &Ctx<'_>) -> Handled {
 pub fn me(ctx: &Ctx<'_>) -> Handled {
     let profile = Profile::of(ctx.account())?;
     Ok(Reply::ok(&Me {
-        id: id::user(profile.number), name: profile.name, email: profile.email, timezone: profile.timezone, plan: profile.plan,
+        id: id::user(profile.number),
+        name: profile.name,
+        email: profile.email,
+        timezone: profile.timezone,
+        plan: profile.plan,
         total_balance: profile.state.balance.map_or(0.0, dollars),
     }))
 }

@@ -40,10 +40,19 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     let password = new.password.unwrap_or_else(|| Secret(ctx.seed.word("password", 20)));
     let digest = hash(ctx, &password)?;
     let name = new.name.unwrap_or_else(|| new.email.clone());
-    let made = create::account(root, New { email: new.email, name, timezone: new.timezone, plan: new.plan, password: digest }, ctx.now, &ctx.seed)?;
+    let made = create::account(
+        root,
+        New { email: new.email, name, timezone: new.timezone, plan: new.plan, password: digest },
+        ctx.now,
+        &ctx.seed,
+    )?;
     let profile = made.profile;
     Ok(Reply::created(&MadeAccount {
-        id: id::user(profile.number), email: profile.email, name: profile.name, plan: profile.plan, api_key: Secret(made.token.text().into()),
+        id: id::user(profile.number),
+        email: profile.email,
+        name: profile.name,
+        plan: profile.plan,
+        api_key: Secret(made.token.text().into()),
         password: made_here.then_some(password),
     }))
 }
@@ -67,7 +76,8 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
 }
 
 fn named(ctx: &Ctx<'_>) -> Result<Profile, Halt> {
-    let count = id::parse(Space::Root, ctx.params.first().copied().unwrap_or_default()).ok_or(Refusal::NotFound(MISSING))?;
+    let count =
+        id::parse(Space::Root, ctx.params.first().copied().unwrap_or_default()).ok_or(Refusal::NotFound(MISSING))?;
     Ok(Profile::load(root::space_of(ctx.root(), count - 1))?.ok_or(Refusal::NotFound(MISSING))?)
 }
 

@@ -40,9 +40,24 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     }
     let (count, at) = root.allot(Kind::EngineToken, ctx.now)?;
     let token = Token::new(TokenKind::Engine, 0, count, &ctx.seed.derive("engine-token"));
-    let kept = EngineToken { id: id::of(Space::Root, count), name: new.name, account_ids: new.account_ids, created_at: Iso(at) };
-    root.insert(Kind::EngineToken, count, at, &Row { facets: Vec::new(), public: kept.to_json(), private: token.digest().to_vec() })?;
-    Ok(Reply::created(&ShownEngineToken { id: kept.id, name: kept.name, token: Secret(token.text().into()), created_at: Iso(at) }))
+    let kept = EngineToken {
+        id: id::of(Space::Root, count),
+        name: new.name,
+        account_ids: new.account_ids,
+        created_at: Iso(at),
+    };
+    root.insert(
+        Kind::EngineToken,
+        count,
+        at,
+        &Row { facets: Vec::new(), public: kept.to_json(), private: token.digest().to_vec() },
+    )?;
+    Ok(Reply::created(&ShownEngineToken {
+        id: kept.id,
+        name: kept.name,
+        token: Secret(token.text().into()),
+        created_at: Iso(at),
+    }))
 }
 
 /// The places of ids that name no account.
@@ -66,7 +81,8 @@ fn strangers(ctx: &Ctx<'_>, ids: &Cell) -> Result<Vec<usize>, Stop> {
 /// `DELETE /admin/engine-tokens/{id}`
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let root = ctx.root();
-    let count = id::parse(Space::Root, ctx.params.first().copied().unwrap_or_default()).ok_or(Refusal::NotFound(MISSING))?;
+    let count =
+        id::parse(Space::Root, ctx.params.first().copied().unwrap_or_default()).ok_or(Refusal::NotFound(MISSING))?;
     let row = root.find(Kind::EngineToken, count)?.ok_or(Refusal::NotFound(MISSING))?;
     ctx.if_match(&Raw(&row.public))?;
     root.remove(Kind::EngineToken, count, &row)?;

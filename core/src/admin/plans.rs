@@ -46,7 +46,9 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let root = ctx.root();
     let name = ctx.params.first().copied().unwrap_or_default();
     let before = plan::load(root, name)?.ok_or(Refusal::NotFound(MISSING))?;
-    let Ok(Value::Object(members)) = parse(&before.to_json()) else { return Err(Stop::Corrupt("a plan has an unknown form").into()) };
+    let Ok(Value::Object(members)) = parse(&before.to_json()) else {
+        return Err(Stop::Corrupt("a plan has an unknown form").into());
+    };
     let mut supplied = ctx.members()?;
     // A plan keeps its name: accounts name it.
     supplied.remove("name");

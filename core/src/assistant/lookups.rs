@@ -112,6 +112,7 @@ pub fn transcribers(ctx: &Ctx<'_>) -> Handled {
 fn providers(ctx: &Ctx<'_>, all: &[ListedProvider]) -> Handled {
     let query: ProviderQuery = ctx.asks()?;
     let fits = all.iter().filter(|provider| query.language_id.is_none_or(|id| provider.language_ids.contains(&id)));
-    let shown = fits.map(|provider| Provider { id: provider.id, name: provider.name.clone(), code: provider.code.clone() });
+    let shown =
+        fits.map(|provider| Provider { id: provider.id, name: provider.name.clone(), code: provider.code.clone() });
     list(&shown.collect::<Vec<_>>())
 }

@@ -27,12 +27,15 @@ const NAMES: [&str; 2] = ["calendar_api_key", "calcom_api_key"];
 
 /// Puts stored keys where an update sends masked ones; gives the places whose mask fits no stored key.
 pub fn restore(supplied: &mut Members, stored: &Members) -> Vec<usize> {
-    let known: Vec<&str> = stored.get("tools").and_then(Value::as_list).unwrap_or_default().iter().filter_map(key_of).collect();
+    let known: Vec<&str> =
+        stored.get("tools").and_then(Value::as_list).unwrap_or_default().iter().filter_map(key_of).collect();
     let mut unknown = Vec::new();
     let Some((_, Value::List(tools))) = supplied.0.iter_mut().find(|(name, _)| name == "tools") else { return unknown };
     for (at, tool) in tools.iter_mut().enumerate() {
         let Value::Object(members) = tool else { continue };
-        let Some((_, Value::Text(sent))) = members.0.iter_mut().find(|(name, _)| NAMES.contains(&name.as_str())) else { continue };
+        let Some((_, Value::Text(sent))) = members.0.iter_mut().find(|(name, _)| NAMES.contains(&name.as_str())) else {
+            continue;
+        };
         if !sent.starts_with("****") {
             continue;
         }

@@ -38,8 +38,17 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     ctx.plan_room(Kind::Assistant, "assistants", plan.assistants.into(), Refusal::Forbidden)?;
     let (count, at) = account.allot(Kind::Assistant, ctx.now)?;
     let uuid = ctx.uuid("assistant");
-    let meta = Meta { id: ctx.id(count), user_id: id::user(ctx.caller().account), uuid, status: Status::Inactive, inbound_webhook_url: None, created_at: at, updated_at: at };
-    account.put(key::unique(account.space(), Unique::AssistantUuid, meta.uuid.as_bytes()), count.to_be_bytes().to_vec())?;
+    let meta = Meta {
+        id: ctx.id(count),
+        user_id: id::user(ctx.caller().account),
+        uuid,
+        status: Status::Inactive,
+        inbound_webhook_url: None,
+        created_at: at,
+        updated_at: at,
+    };
+    account
+        .put(key::unique(account.space(), Unique::AssistantUuid, meta.uuid.as_bytes()), count.to_be_bytes().to_vec())?;
     let summary = summary(&new, &meta);
     account.insert(Kind::Assistant, count, at, &stored::row(ctx, &new, meta))?;
     Ok(Reply::created(&message_data("Assistant created successfully", &summary)))
@@ -101,7 +110,8 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let (count, row) = named(ctx)?;
     ctx.if_match(&Raw(&row.public))?;
     let account = ctx.account();
-    let deleted = stored::changed(&row, ctx.now, |members| members.set("deleted_at", crate::json::Value::Text(ctx.now.iso())))?;
+    let deleted =
+        stored::changed(&row, ctx.now, |members| members.set("deleted_at", crate::json::Value::Text(ctx.now.iso())))?;
     account.remove(Kind::Assistant, count, &row)?;
     let uuid = Meta::of(&stored::members(&row)?)?.uuid;
     account.delete(key::unique(account.space(), Unique::AssistantUuid, uuid.as_bytes()))?;

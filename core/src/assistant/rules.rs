@@ -57,7 +57,9 @@ fn voice(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&Before>) {
 }
 
 fn number(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&Before>) -> Result<(), Stop> {
-    let (Cell::Int(id), Cell::Text(direction)) = (checked.get("phone_number_id"), checked.get("type")) else { return Ok(()) };
+    let (Cell::Int(id), Cell::Text(direction)) = (checked.get("phone_number_id"), checked.get("type")) else {
+        return Ok(());
+    };
     if checked.errors.has("phone_number_id") || direction != Direction::Inbound.word() {
         return Ok(());
     }
@@ -78,10 +80,13 @@ fn holder(ctx: &Ctx<'_>, number: u32) -> Result<Vec<u32>, Stop> {
 
 fn tools(ctx: &Ctx<'_>, checked: &mut Checked) -> Result<(), Stop> {
     let Cell::List(cells) = checked.get("tool_ids") else { return Ok(()) };
-    let counts: Vec<Option<u32>> = cells.iter().map(|cell| match cell {
-        Cell::Int(id) => ctx.own(id.unsigned_abs()),
-        _ => None,
-    }).collect();
+    let counts: Vec<Option<u32>> = cells
+        .iter()
+        .map(|cell| match cell {
+            Cell::Int(id) => ctx.own(id.unsigned_abs()),
+            _ => None,
+        })
+        .collect();
     let space = ctx.account().space();
     let keys: Vec<_> = counts.iter().map(|count| key::row(space, Kind::Tool, count.unwrap_or(0))).collect();
     let mut seen = BTreeSet::new();
@@ -97,7 +102,9 @@ fn tools(ctx: &Ctx<'_>, checked: &mut Checked) -> Result<(), Stop> {
 /// Drops from what is stored what the new mode does not know, and what takes its defaults (API.md, Update
 /// rules). Tells whether the mode changes.
 pub fn change_mode(stored: &mut Members, supplied: &Members) -> bool {
-    let Some(new) = supplied.get("mode").and_then(Value::as_text).filter(|new| Mode::WORDS.contains(new)) else { return false };
+    let Some(new) = supplied.get("mode").and_then(Value::as_text).filter(|new| Mode::WORDS.contains(new)) else {
+        return false;
+    };
     let old = stored.get("mode").and_then(Value::as_text).unwrap_or_default();
     if old == new {
         return false;

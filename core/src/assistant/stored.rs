@@ -72,9 +72,13 @@ impl Meta {
         let number = |name: &str| members.get(name).and_then(Value::as_u64).ok_or(DAMAGED);
         let status = if text("status")? == Status::Active.word() { Status::Active } else { Status::Inactive };
         Ok(Self {
-            id: number("id")?, user_id: number("user_id")?, uuid: text("uuid")?.to_string(), status,
+            id: number("id")?,
+            user_id: number("user_id")?,
+            uuid: text("uuid")?.to_string(),
+            status,
             inbound_webhook_url: members.get("inbound_webhook_url").and_then(Value::as_text).map(ToString::to_string),
-            created_at: time("created_at")?, updated_at: time("updated_at")?,
+            created_at: time("created_at")?,
+            updated_at: time("updated_at")?,
         })
     }
 }
@@ -110,7 +114,9 @@ fn facets(members: &Members) -> Result<Vec<Facet>, Stop> {
     let count = |value: &Value| value.as_u64().map(|id| (id & u64::from(u32::MAX)) as u32).ok_or(DAMAGED);
     let kind = members.get("type").and_then(Value::as_text).ok_or(DAMAGED)?;
     let mut facets = Vec::from([Facet::new(tag::TYPE, kind.as_bytes())]);
-    for (name, facet) in [("phone_number_id", facet_of_number as fn(u32) -> Facet), ("knowledgebase_id", facet_of_knowledgebase)] {
+    for (name, facet) in
+        [("phone_number_id", facet_of_number as fn(u32) -> Facet), ("knowledgebase_id", facet_of_knowledgebase)]
+    {
         if let Some(value) = members.get(name).filter(|value| **value != Value::Null) {
             facets.push(facet(count(value)?));
         }
@@ -137,28 +143,77 @@ pub fn row(ctx: &Ctx<'_>, new: &NewAssistant, meta: Meta) -> Row {
 fn form(new: &NewAssistant, meta: Meta, language: Option<String>) -> Assistant {
     let new = new.clone();
     Assistant {
-        id: meta.id, user_id: meta.user_id, phone_number_id: new.phone_number_id, engine_id: None, synthesizer_id: None, transcriber_id: None,
-        voice_id: new.voice_id, instance_id: 1, language_id: new.language_id, flows_platform_id: None, name: new.name,
-        system_prompt: new.system_prompt, initial_message: new.initial_message, timezone: new.timezone, uuid: meta.uuid, language,
-        r#type: new.r#type, status: meta.status, mode: new.mode, variables: new.variables, post_call_evaluation: new.post_call_evaluation,
-        is_webhook_active: new.is_webhook_active, record: new.record, allow_interruptions: new.allow_interruptions,
-        enable_noise_cancellation: new.enable_noise_cancellation, wait_for_customer: new.wait_for_customer,
-        send_webhook_only_on_completed: new.send_webhook_only_on_completed, include_recording_in_webhook: new.include_recording_in_webhook,
-        fillers: Flag(new.fillers), end_call_on_voicemail: Flag(new.end_call_on_voicemail), llm_temperature: DecimalText(new.llm_temperature),
-        voice_stability: DecimalText(new.voice_stability), voice_similarity: DecimalText(new.voice_similarity),
-        speech_speed: DecimalText(new.speech_speed), ambient_sound_volume: DecimalText(new.ambient_sound_volume),
-        endpoint_sensitivity: new.endpoint_sensitivity, interrupt_sensitivity: new.interrupt_sensitivity, max_duration: new.max_duration,
-        max_silence_duration: new.max_silence_duration, reengagement_interval: new.reengagement_interval,
-        min_interrupt_words: new.min_interrupt_words, endpoint_type: new.endpoint_type, ambient_sound: new.ambient_sound,
-        transcriber_provider_id: new.transcriber_provider_id, synthesizer_provider_id: new.synthesizer_provider_id,
-        llm_model_id: new.llm_model_id, multimodal_model_id: new.multimodal_model_id, knowledgebase_id: new.knowledgebase_id,
-        knowledgebase_mode: new.knowledgebase_mode, webhook_url: new.webhook_url, inbound_webhook_url: meta.inbound_webhook_url,
-        post_call_schema: new.post_call_schema, tools: mask::tools(new.tools),
-        filler_config: FillerConfig { neutral: Vec::new(), negative: Vec::new(), positive: Vec::new(), question: Vec::new() },
-        widget_settings: Variables::default(), created_at: Iso(meta.created_at), updated_at: Iso(meta.updated_at), deleted_at: None,
-        tool_ids: new.tool_ids, secondary_language_ids: new.secondary_language_ids, chat_llm_fallback_id: new.chat_llm_fallback_id,
-        turn_detection_threshold: new.turn_detection_threshold, tts_emotion_enabled: new.tts_emotion_enabled,
-        max_initial_silence_duration: new.max_initial_silence_duration, ringing_time: new.ringing_time,
-        reengagement_prompt: new.reengagement_prompt, voice_mail_message: new.voice_mail_message,
+        id: meta.id,
+        user_id: meta.user_id,
+        phone_number_id: new.phone_number_id,
+        engine_id: None,
+        synthesizer_id: None,
+        transcriber_id: None,
+        voice_id: new.voice_id,
+        instance_id: 1,
+        language_id: new.language_id,
+        flows_platform_id: None,
+        name: new.name,
+        system_prompt: new.system_prompt,
+        initial_message: new.initial_message,
+        timezone: new.timezone,
+        uuid: meta.uuid,
+        language,
+        r#type: new.r#type,
+        status: meta.status,
+        mode: new.mode,
+        variables: new.variables,
+        post_call_evaluation: new.post_call_evaluation,
+        is_webhook_active: new.is_webhook_active,
+        record: new.record,
+        allow_interruptions: new.allow_interruptions,
+        enable_noise_cancellation: new.enable_noise_cancellation,
+        wait_for_customer: new.wait_for_customer,
+        send_webhook_only_on_completed: new.send_webhook_only_on_completed,
+        include_recording_in_webhook: new.include_recording_in_webhook,
+        fillers: Flag(new.fillers),
+        end_call_on_voicemail: Flag(new.end_call_on_voicemail),
+        llm_temperature: DecimalText(new.llm_temperature),
+        voice_stability: DecimalText(new.voice_stability),
+        voice_similarity: DecimalText(new.voice_similarity),
+        speech_speed: DecimalText(new.speech_speed),
+        ambient_sound_volume: DecimalText(new.ambient_sound_volume),
+        endpoint_sensitivity: new.endpoint_sensitivity,
+        interrupt_sensitivity: new.interrupt_sensitivity,
+        max_duration: new.max_duration,
+        max_silence_duration: new.max_silence_duration,
+        reengagement_interval: new.reengagement_interval,
+        min_interrupt_words: new.min_interrupt_words,
+        endpoint_type: new.endpoint_type,
+        ambient_sound: new.ambient_sound,
+        transcriber_provider_id: new.transcriber_provider_id,
+        synthesizer_provider_id: new.synthesizer_provider_id,
+        llm_model_id: new.llm_model_id,
+        multimodal_model_id: new.multimodal_model_id,
+        knowledgebase_id: new.knowledgebase_id,
+        knowledgebase_mode: new.knowledgebase_mode,
+        webhook_url: new.webhook_url,
+        inbound_webhook_url: meta.inbound_webhook_url,
+        post_call_schema: new.post_call_schema,
+        tools: mask::tools(new.tools),
+        filler_config: FillerConfig {
+            neutral: Vec::new(),
+            negative: Vec::new(),
+            positive: Vec::new(),
+            question: Vec::new(),
+        },
+        widget_settings: Variables::default(),
+        created_at: Iso(meta.created_at),
+        updated_at: Iso(meta.updated_at),
+        deleted_at: None,
+        tool_ids: new.tool_ids,
+        secondary_language_ids: new.secondary_language_ids,
+        chat_llm_fallback_id: new.chat_llm_fallback_id,
+        turn_detection_threshold: new.turn_detection_threshold,
+        tts_emotion_enabled: new.tts_emotion_enabled,
+        max_initial_silence_duration: new.max_initial_silence_duration,
+        ringing_time: new.ringing_time,
+        reengagement_prompt: new.reengagement_prompt,
+        voice_mail_message: new.voice_mail_message,
     }
 }

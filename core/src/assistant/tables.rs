@@ -7,8 +7,8 @@ use crate::catalogue::Mode;
 use crate::key::Kind;
 use crate::limits::{ENTRIES_MAX, URL_MAX};
 use crate::record::{
-    Column, DecimalText, Flag, Hundredths, Iso, Json, Literal, Record, Ref, Table, Variables, boolean, choice, decimal, fixed, flag, format, hundredths, id,
-    ids, int, iso, list, number, require, require_unless, tagged, text, variables,
+    Column, DecimalText, Flag, Hundredths, Iso, Json, Literal, Record, Ref, Table, Variables, boolean, choice, decimal,
+    fixed, flag, format, hundredths, id, ids, int, iso, list, number, require, require_unless, tagged, text, variables,
 };
 use crate::{choice, record, tagged};
 
@@ -497,5 +497,9 @@ const fn with_status() -> [Column; 52] {
 static UPDATE_COLUMNS: [Column; 52] = with_status();
 
 /// Body of `PUT /user/assistant/{id}`: the columns of a creation, and `status` behind them.
-pub static UPDATE: Table =
-    Table { name: "UpdateAssistant", doc: " Body of an update: any subset.", columns: &UPDATE_COLUMNS, rules: NewAssistant::TABLE.rules };
+pub static UPDATE: Table = Table {
+    name: "UpdateAssistant",
+    doc: " Body of an update: any subset.",
+    columns: &UPDATE_COLUMNS,
+    rules: NewAssistant::TABLE.rules,
+};

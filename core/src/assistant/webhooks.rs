@@ -43,7 +43,9 @@ pub fn enable_inbound(ctx: &Ctx<'_>) -> Handled {
 /// `POST /user/assistants/disable-inbound-webhook`
 pub fn disable_inbound(ctx: &Ctx<'_>) -> Handled {
     let body: Disable = ctx.body()?;
-    switch(ctx, body.assistant_id, "Inbound webhook disabled successfully", |members| members.set("inbound_webhook_url", Value::Null))
+    switch(ctx, body.assistant_id, "Inbound webhook disabled successfully", |members| {
+        members.set("inbound_webhook_url", Value::Null)
+    })
 }
 
 /// `POST /user/assistants/enable-webhook`

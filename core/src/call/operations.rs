@@ -81,7 +81,10 @@ pub fn read(ctx: &Ctx<'_>) -> Handled {
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let (count, row) = named(ctx)?;
     ctx.if_match(&Raw(&row.public))?;
-    let running = CallStatus::ALL.iter().filter(|status| status.is_running()).any(|status| row.facets.contains(&Facet::new(tag::STATUS, status.word().as_bytes())));
+    let running = CallStatus::ALL
+        .iter()
+        .filter(|status| status.is_running())
+        .any(|status| row.facets.contains(&Facet::new(tag::STATUS, status.word().as_bytes())));
     if running {
         return Err(Refusal::Conflict("The call is still running.".into()).into());
     }
@@ -105,14 +108,36 @@ pub fn make_call(ctx: &Ctx<'_>) -> Handled {
     let (count, at) = account.allot(Kind::Call, ctx.now)?;
     let id = ctx.id(count);
     let call = Call {
-        id, assistant_name: name, campaign_name: None, r#type: CallType::Outbound, duration: 0, assistant_phone_number: phone,
-        client_phone_number: Some(new.phone_number), status: CallStatus::Initiated, transcript: String::new(), variables: new.variables, evaluation: None,
-        webhook_response: None, carrier_cost: 0.0, total_cost: 0.0, answered_by: AnsweredBy::Unknown, recording_url: None, created_at: Sql(at),
-        updated_at: Sql(at), assistant_id: new.assistant_id, campaign_id: None, lead_id: None,
+        id,
+        assistant_name: name,
+        campaign_name: None,
+        r#type: CallType::Outbound,
+        duration: 0,
+        assistant_phone_number: phone,
+        client_phone_number: Some(new.phone_number),
+        status: CallStatus::Initiated,
+        transcript: String::new(),
+        variables: new.variables,
+        evaluation: None,
+        webhook_response: None,
+        carrier_cost: 0.0,
+        total_cost: 0.0,
+        answered_by: AnsweredBy::Unknown,
+        recording_url: None,
+        created_at: Sql(at),
+        updated_at: Sql(at),
+        assistant_id: new.assistant_id,
+        campaign_id: None,
+        lead_id: None,
     };
     account.insert(Kind::Call, count, at, &Row::open(facets(&call), call.to_json()))?;
     let status = CallStatus::Initiated;
-    Ok(Reply::ok(&PlacedCall { message: "Call initiated successfully".into(), call_id: id, status, data: Placed { id, status } }))
+    Ok(Reply::ok(&PlacedCall {
+        message: "Call initiated successfully".into(),
+        call_id: id,
+        status,
+        data: Placed { id, status },
+    }))
 }
 
 /// Name and number of the assistant, as they are now.

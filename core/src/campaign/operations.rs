@@ -45,7 +45,8 @@ fn members(row: &Row) -> Result<Members, Stop> {
 }
 
 fn facets(members: &Members) -> Result<Vec<Facet>, Stop> {
-    let count = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id & u64::from(u32::MAX)).ok()).ok_or(DAMAGED);
+    let count =
+        |value: &Value| value.as_u64().and_then(|id| u32::try_from(id & u64::from(u32::MAX)).ok()).ok_or(DAMAGED);
     let mut facets = Vec::from([facet_of_assistant(count(members.get("assistant_id").ok_or(DAMAGED)?)?)]);
     for number in members.get("phone_number_ids").and_then(Value::as_list).unwrap_or_default() {
         let facet = facet_of_number(count(number)?);
@@ -74,7 +75,9 @@ pub fn name_of(account: Scope<'_>, count: u32) -> Result<Option<String>, Stop> {
 pub fn stop_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Result<(), Stop> {
     for (count, row) in account.list(Kind::Campaign, &facet_of_assistant(assistant), ALL)? {
         if members(&row)?.get("status").and_then(Value::as_text) == Some(CampaignStatus::InProgress.word()) {
-            let stopped = changed(&row, now, |members| members.set("status", Value::Text(CampaignStatus::Stopped.word().into())))?;
+            let stopped = changed(&row, now, |members| {
+                members.set("status", Value::Text(CampaignStatus::Stopped.word().into()))
+            })?;
             account.replace(Kind::Campaign, count, &row, &stopped)?;
         }
     }
@@ -124,7 +127,11 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
 
 /// The end of the hours is after their start, whichever of the two forms each has.
 fn judge_hours(checked: &mut Checked) {
-    let (Cell::Text(start), Cell::Text(end)) = (checked.get("allowed_hours_start_time"), checked.get("allowed_hours_end_time")) else { return };
+    let (Cell::Text(start), Cell::Text(end)) =
+        (checked.get("allowed_hours_start_time"), checked.get("allowed_hours_end_time"))
+    else {
+        return;
+    };
     if with_seconds(start) >= with_seconds(end) {
         checked.errors.say("allowed_hours_end_time", "field must be after the allowed hours start time field.");
     }
@@ -145,17 +152,37 @@ fn judge_assistant(ctx: &Ctx<'_>, id: u64) -> Result<(), Halt> {
     }
 }
 
-fn row(ctx: &Ctx<'_>, new: NewCampaign, id: u64, status: CampaignStatus, created_at: Timestamp, updated_at: Timestamp) -> Result<Row, Stop> {
+fn row(
+    ctx: &Ctx<'_>,
+    new: NewCampaign,
+    id: u64,
+    status: CampaignStatus,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+) -> Result<Row, Stop> {
     let timezone = match new.timezone {
         Some(zone) => zone,
         None => Profile::of(ctx.account())?.timezone,
     };
     let campaign = Campaign {
-        id, name: new.name, status, assistant_id: new.assistant_id, timezone, max_calls_in_parallel: new.max_calls_in_parallel,
-        allowed_hours_start_time: with_seconds(&new.allowed_hours_start_time), allowed_hours_end_time: with_seconds(&new.allowed_hours_end_time),
-        allowed_days: new.allowed_days, max_retries: new.max_retries, retry_interval: new.retry_interval, retry_on_voicemail: new.retry_on_voicemail,
-        retry_on_goal_incomplete: new.retry_on_goal_incomplete, goal_completion_variable: new.goal_completion_variable,
-        mark_complete_when_no_leads: new.mark_complete_when_no_leads, phone_number_ids: new.phone_number_ids, created_at: Iso(created_at), updated_at: Iso(updated_at),
+        id,
+        name: new.name,
+        status,
+        assistant_id: new.assistant_id,
+        timezone,
+        max_calls_in_parallel: new.max_calls_in_parallel,
+        allowed_hours_start_time: with_seconds(&new.allowed_hours_start_time),
+        allowed_hours_end_time: with_seconds(&new.allowed_hours_end_time),
+        allowed_days: new.allowed_days,
+        max_retries: new.max_retries,
+        retry_interval: new.retry_interval,
+        retry_on_voicemail: new.retry_on_voicemail,
+        retry_on_goal_incomplete: new.retry_on_goal_incomplete,
+        goal_completion_variable: new.goal_completion_variable,
+        mark_complete_when_no_leads: new.mark_complete_when_no_leads,
+        phone_number_ids: new.phone_number_ids,
+        created_at: Iso(created_at),
+        updated_at: Iso(updated_at),
     };
     let Ok(Value::Object(members)) = json::parse(&campaign.to_json()) else { return Err(DAMAGED) };
     Ok(Row::open(facets(&members)?, campaign.to_json()))

@@ -25,7 +25,7 @@ struct Row {
     iso: &'static str,
     code: &'static str,
     own: &'static str,
-    away: &'static str, // what others use within its own
+    away: &'static str,                              // what others use within its own
     styles: &'static [(&'static str, &'static str)], // layouts in turn; `x` a digit, `*` the rest
     kinds: &'static [Kind],
 }

@@ -42,10 +42,18 @@ impl Twilio {
                 self.http("GET", &format!("AvailablePhoneNumbers/{country}/Local.json?{query}"), String::new())
             }
             Ask::Buy(number) => self.http("POST", "IncomingPhoneNumbers.json", form(&[("PhoneNumber", number)])),
-            Ask::Owned(number) => self.http("GET", &format!("IncomingPhoneNumbers.json?{}", form(&[("PhoneNumber", number)])), String::new()),
+            Ask::Owned(number) => self.http(
+                "GET",
+                &format!("IncomingPhoneNumbers.json?{}", form(&[("PhoneNumber", number)])),
+                String::new(),
+            ),
             Ask::Release(sid) => self.http("DELETE", &format!("IncomingPhoneNumbers/{sid}.json"), String::new()),
-            Ask::Verified(number) => self.http("GET", &format!("OutgoingCallerIds.json?{}", form(&[("PhoneNumber", number)])), String::new()),
-            Ask::Message { from, to, body } => self.http("POST", "Messages.json", form(&[("From", from), ("To", to), ("Body", body)])),
+            Ask::Verified(number) => {
+                self.http("GET", &format!("OutgoingCallerIds.json?{}", form(&[("PhoneNumber", number)])), String::new())
+            }
+            Ask::Message { from, to, body } => {
+                self.http("POST", "Messages.json", form(&[("From", from), ("To", to), ("Body", body)]))
+            }
         }
     }
 
@@ -56,8 +64,13 @@ impl Twilio {
             headers.push(("content-type".to_string(), Secret("application/x-www-form-urlencoded".into())));
         }
         HttpOut {
-            method, url: format!("{}/2010-04-01/Accounts/{}/{path}", self.base_url.trim_end_matches('/'), self.account_sid), headers,
-            body: body.into_bytes(), timeout_ms: CARRIER_TIMEOUT_MS, reply_bytes_max: CARRIER_REPLY_BYTES_MAX, egress: Egress::Operator,
+            method,
+            url: format!("{}/2010-04-01/Accounts/{}/{path}", self.base_url.trim_end_matches('/'), self.account_sid),
+            headers,
+            body: body.into_bytes(),
+            timeout_ms: CARRIER_TIMEOUT_MS,
+            reply_bytes_max: CARRIER_REPLY_BYTES_MAX,
+            egress: Egress::Operator,
         }
     }
 
@@ -86,7 +99,9 @@ impl Twilio {
             (Ask::Release(_), 204 | 404) => Told::Released,
             (Ask::Verified(_), 200) => Told::Verified(first(&body, "outgoing_caller_ids").is_some()),
             (Ask::Message { .. }, 201) => sent(&body),
-            (Ask::Message { .. }, 400) if matches!(code, Some(21_211 | 21_614 | 21_265 | 21_408 | 21_610)) => Told::NoSuchNumber,
+            (Ask::Message { .. }, 400) if matches!(code, Some(21_211 | 21_614 | 21_265 | 21_408 | 21_610)) => {
+                Told::NoSuchNumber
+            }
             _ => Told::Failed,
         }
     }
@@ -101,7 +116,13 @@ impl Twilio {
                 Some("foreign") => "foreign",
                 _ => "none",
             };
-            Some(Offer { number, country: known?, price_cents: self.number_price_cents, address_requirements: required, sms_capable: sms(entry) })
+            Some(Offer {
+                number,
+                country: known?,
+                price_cents: self.number_price_cents,
+                address_requirements: required,
+                sms_capable: sms(entry),
+            })
         });
         Told::Offers(offers.collect())
     }

@@ -46,7 +46,9 @@ impl Chunk {
             return self.words.iter().flat_map(|word| word.to_le_bytes()).collect();
         }
         let mut bytes = Vec::with_capacity(self.count() as usize * 2);
-        self.each(|offset| bytes.extend_from_slice(&u16::try_from(offset).expect("a chunk covers less than 2^16 ids").to_le_bytes()));
+        self.each(|offset| {
+            bytes.extend_from_slice(&u16::try_from(offset).expect("a chunk covers less than 2^16 ids").to_le_bytes())
+        });
         bytes
     }
 
@@ -135,7 +137,9 @@ mod tests {
     #[test]
     fn a_range_cuts_inside_words() {
         let mut chunk = Chunk::empty(128);
-        (0..128).for_each(|n| { chunk.set(n, true); });
+        (0..128).for_each(|n| {
+            chunk.set(n, true);
+        });
         chunk.keep(63, 65);
         assert_eq!(chunk.offsets(), [63, 64]);
     }

@@ -36,7 +36,9 @@ impl Head {
             numbers.push(varint(&mut rest)?);
         }
         match form {
-            0 => Ok(Self::Few(ascending(numbers.into_iter().map(|gap| (gap, ())))?.into_iter().map(|(id, ())| id).collect())),
+            0 => Ok(Self::Few(
+                ascending(numbers.into_iter().map(|gap| (gap, ())))?.into_iter().map(|(id, ())| id).collect(),
+            )),
             1 => {
                 let (pairs, []) = numbers.as_chunks::<2>() else { return Err(DAMAGED) };
                 Ok(Self::Many(ascending(pairs.iter().map(|[gap, count]| (*gap, *count)))?))
@@ -77,7 +79,8 @@ fn ascending<T>(gaps: impl Iterator<Item = (u32, T)>) -> Result<Vec<(u32, T)>, S
         let at = next.and_then(|n| n.checked_add(gap)).ok_or(DAMAGED)?;
         next = at.checked_add(1);
         Ok((at, with))
-    }).collect()
+    })
+    .collect()
 }
 
 fn push_varint(out: &mut Vec<u8>, mut n: u32) {
@@ -107,7 +110,11 @@ mod tests {
 
     #[test]
     fn heads_read_back() {
-        for head in [Head::EMPTY, Head::Few([1, 2, 500, u32::MAX].into()), Head::Many([(0, 65), (3, 1), (524_287, 8_192)].into())] {
+        for head in [
+            Head::EMPTY,
+            Head::Few([1, 2, 500, u32::MAX].into()),
+            Head::Many([(0, 65), (3, 1), (524_287, 8_192)].into()),
+        ] {
             let bytes = head.to_bytes();
             assert_eq!(Head::from_bytes(Some(&bytes)), Ok(head));
         }
@@ -116,7 +123,14 @@ mod tests {
 
     #[test]
     fn damaged_heads_are_refused() {
-        for bytes in [&[][..], &[2], &[0, 0x80], &[1, 1], &[0, 0xff, 0xff, 0xff, 0xff, 0x7f], &[0, 0xff, 0xff, 0xff, 0xff, 0x0f, 0]] {
+        for bytes in [
+            &[][..],
+            &[2],
+            &[0, 0x80],
+            &[1, 1],
+            &[0, 0xff, 0xff, 0xff, 0xff, 0x7f],
+            &[0, 0xff, 0xff, 0xff, 0xff, 0x0f, 0],
+        ] {
             assert!(Head::from_bytes(Some(bytes)).is_err(), "{bytes:?}");
         }
     }

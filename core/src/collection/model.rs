@@ -38,7 +38,10 @@ fn run(memory: &mut Memory, layout: Layout, action: &Action) {
     let scope = tx.scope(SPACE);
     match action {
         Action::Edit(edits) => {
-            let edits: Vec<Edit> = edits.iter().map(|(tag, id, present)| Edit { facet: facet(*tag), id: *id, present: *present }).collect();
+            let edits: Vec<Edit> = edits
+                .iter()
+                .map(|(tag, id, present)| Edit { facet: facet(*tag), id: *id, present: *present })
+                .collect();
             update_in(layout, scope, Kind::Call, &edits).expect("sets are sound");
         }
         Action::Subtract(tag) => {
@@ -56,7 +59,11 @@ fn model(model: &mut BTreeMap<u8, BTreeSet<u32>>, action: &Action) {
             // The last edit of an id counts, as in one batch of the real thing.
             for (tag, id, present) in edits {
                 let set = model.entry(*tag).or_default();
-                if *present { set.insert(*id); } else { set.remove(id); }
+                if *present {
+                    set.insert(*id);
+                } else {
+                    set.remove(id);
+                }
             }
         }
         Action::Subtract(tag) => {
@@ -66,18 +73,33 @@ fn model(model: &mut BTreeMap<u8, BTreeSet<u32>>, action: &Action) {
     }
 }
 
-fn pages(memory: &Memory, layout: Layout, sets: &BTreeMap<u8, BTreeSet<u32>>, tags: &[u8], range: core::ops::Range<u32>, order: Order, offset: usize, limit: usize) -> Result<(), TestCaseError> {
+fn pages(
+    memory: &Memory,
+    layout: Layout,
+    sets: &BTreeMap<u8, BTreeSet<u32>>,
+    tags: &[u8],
+    range: core::ops::Range<u32>,
+    order: Order,
+    offset: usize,
+    limit: usize,
+) -> Result<(), TestCaseError> {
     let none = BTreeSet::new();
     let first = tags.first().copied().unwrap_or(0);
-    let mut want: Vec<u32> = sets.get(&first).unwrap_or(&none).iter().copied()
-        .filter(|id| range.contains(id) && tags.iter().all(|tag| sets.get(tag).unwrap_or(&none).contains(id))).collect();
+    let mut want: Vec<u32> = sets
+        .get(&first)
+        .unwrap_or(&none)
+        .iter()
+        .copied()
+        .filter(|id| range.contains(id) && tags.iter().all(|tag| sets.get(tag).unwrap_or(&none).contains(id)))
+        .collect();
     let total = want.len() as u64;
     if order == Order::Descending {
         want.reverse();
     }
     let want: Vec<u32> = want.into_iter().skip(offset).take(limit).collect();
     let tx = Tx::new(memory);
-    let query = Query { facets: tags.iter().map(|tag| facet(*tag)).collect(), range, order, offset: offset as u64, limit };
+    let query =
+        Query { facets: tags.iter().map(|tag| facet(*tag)).collect(), range, order, offset: offset as u64, limit };
     let page = page_in(layout, tx.scope(SPACE), Kind::Call, &query).expect("sets are sound");
     prop_assert_eq!((page.ids, page.total), (want, total), "{:?}", query);
     Ok(())

@@ -164,14 +164,19 @@ impl<'s> Sets<'s> {
     /// Each stretch with its number of ids, and its chunk where that had to be read for the number.
     fn counted(&self, stretches: &[u32]) -> Result<Vec<(u32, u32, Option<Chunk>)>, Stop> {
         if let [(_, Head::Many(counts))] = self.sets.as_slice() {
-            return stretches.iter().map(|at| {
-                if self.is_inside(*at) {
-                    let place = counts.binary_search_by_key(at, |(c, _)| *c).map_err(|_| Stop::Corrupt("a stretch without a count"))?;
-                    return Ok((*at, counts[place].1, None));
-                }
-                let chunk = self.intersection(*at)?;
-                Ok((*at, chunk.count(), Some(chunk)))
-            }).collect();
+            return stretches
+                .iter()
+                .map(|at| {
+                    if self.is_inside(*at) {
+                        let place = counts
+                            .binary_search_by_key(at, |(c, _)| *c)
+                            .map_err(|_| Stop::Corrupt("a stretch without a count"))?;
+                        return Ok((*at, counts[place].1, None));
+                    }
+                    let chunk = self.intersection(*at)?;
+                    Ok((*at, chunk.count(), Some(chunk)))
+                })
+                .collect();
         }
         let loaded = self.load_all(stretches)?;
         Ok(stretches.iter().zip(loaded).map(|(at, chunk)| (*at, chunk.count(), Some(chunk))).collect())
@@ -190,31 +195,41 @@ impl<'s> Sets<'s> {
 
     /// [`Self::intersection`] of many stretches, with one read for all sets.
     fn load_all(&self, stretches: &[u32]) -> Result<Vec<Chunk>, Stop> {
-        let many: Vec<&Facet> = self.sets.iter().filter(|(_, head)| matches!(head, Head::Many(_))).map(|(facet, _)| facet).collect();
-        let keys: Vec<_> = stretches.iter().flat_map(|at| many.iter().map(|facet| key::chunk(self.scope.space(), self.kind, facet, *at))).collect();
+        let many: Vec<&Facet> =
+            self.sets.iter().filter(|(_, head)| matches!(head, Head::Many(_))).map(|(facet, _)| facet).collect();
+        let keys: Vec<_> = stretches
+            .iter()
+            .flat_map(|at| many.iter().map(|facet| key::chunk(self.scope.space(), self.kind, facet, *at)))
+            .collect();
         let mut rows = self.scope.get_many(&keys)?.into_iter();
-        stretches.iter().map(|at| {
-            let mut common: Option<Chunk> = None;
-            for (_, head) in &self.sets {
-                let own = match head {
-                    Head::Few(ids) => self.few(ids, *at),
-                    Head::Many(_) => {
-                        let bytes = rows.next().flatten().ok_or(Stop::Corrupt("a set lacks a chunk that its head names"))?;
-                        Chunk::from_bytes(&bytes, self.layout.chunk)?
+        stretches
+            .iter()
+            .map(|at| {
+                let mut common: Option<Chunk> = None;
+                for (_, head) in &self.sets {
+                    let own = match head {
+                        Head::Few(ids) => self.few(ids, *at),
+                        Head::Many(_) => {
+                            let bytes = rows
+                                .next()
+                                .flatten()
+                                .ok_or(Stop::Corrupt("a set lacks a chunk that its head names"))?;
+                            Chunk::from_bytes(&bytes, self.layout.chunk)?
+                        }
+                    };
+                    match &mut common {
+                        None => common = Some(own),
+                        Some(common) => common.and(&own),
                     }
-                };
-                match &mut common {
-                    None => common = Some(own),
-                    Some(common) => common.and(&own),
                 }
-            }
-            let mut common = common.expect("a query has at least one set");
-            if !self.is_inside(*at) {
-                let first = at * self.layout.chunk;
-                common.keep(self.range.start.saturating_sub(first), self.range.end.saturating_sub(first));
-            }
-            Ok(common)
-        }).collect()
+                let mut common = common.expect("a query has at least one set");
+                if !self.is_inside(*at) {
+                    let first = at * self.layout.chunk;
+                    common.keep(self.range.start.saturating_sub(first), self.range.end.saturating_sub(first));
+                }
+                Ok(common)
+            })
+            .collect()
     }
 
     fn few(&self, ids: &[u32], at: u32) -> Chunk {

@@ -49,7 +49,13 @@ pub(super) fn update_in(layout: Layout, scope: Scope<'_>, kind: Kind, edits: &[E
     Ok(())
 }
 
-pub(super) fn subtract_in(layout: Layout, scope: Scope<'_>, kind: Kind, gone: &Facet, from: &[Facet]) -> Result<(), Stop> {
+pub(super) fn subtract_in(
+    layout: Layout,
+    scope: Scope<'_>,
+    kind: Kind,
+    gone: &Facet,
+    from: &[Facet],
+) -> Result<(), Stop> {
     let facets: Vec<&Facet> = core::iter::once(gone).chain(from).collect();
     let mut sets = load_heads(layout, scope, kind, &facets)?;
     let touched: BTreeSet<u32> = sets[0].touched(layout).collect();
@@ -76,12 +82,21 @@ struct Set<'s, 'f> {
     changed: bool,
 }
 
-fn load_heads<'s, 'f>(layout: Layout, scope: Scope<'s>, kind: Kind, facets: &[&'f Facet]) -> Result<Vec<Set<'s, 'f>>, Stop> {
+fn load_heads<'s, 'f>(
+    layout: Layout,
+    scope: Scope<'s>,
+    kind: Kind,
+    facets: &[&'f Facet],
+) -> Result<Vec<Set<'s, 'f>>, Stop> {
     let keys: Vec<_> = facets.iter().map(|facet| key::head(scope.space(), kind, facet)).collect();
-    facets.iter().zip(scope.get_many(&keys)?).map(|(facet, bytes)| {
-        let head = Head::from_bytes(bytes.as_deref())?;
-        Ok(Set { layout, scope, kind, facet, head, chunks: BTreeMap::new(), changed: false })
-    }).collect()
+    facets
+        .iter()
+        .zip(scope.get_many(&keys)?)
+        .map(|(facet, bytes)| {
+            let head = Head::from_bytes(bytes.as_deref())?;
+            Ok(Set { layout, scope, kind, facet, head, chunks: BTreeMap::new(), changed: false })
+        })
+        .collect()
 }
 
 /// Reads, in one call for all sets, the chunks that `wanted` names and the set has.
@@ -182,7 +197,8 @@ impl Set<'_, '_> {
         }
         let left: Vec<u32> = counts.iter().map(|(at, _)| *at).collect();
         let missing: Vec<u32> = left.iter().copied().filter(|at| !self.chunks.contains_key(at)).collect();
-        let keys: Vec<_> = missing.iter().map(|at| key::chunk(self.scope.space(), self.kind, self.facet, *at)).collect();
+        let keys: Vec<_> =
+            missing.iter().map(|at| key::chunk(self.scope.space(), self.kind, self.facet, *at)).collect();
         for (at, bytes) in missing.into_iter().zip(self.scope.get_many(&keys)?) {
             let bytes = bytes.ok_or(Stop::Corrupt("a set lacks a chunk that its head names"))?;
             self.chunks.insert(at, (Chunk::from_bytes(&bytes, self.layout.chunk)?, false));
@@ -203,7 +219,11 @@ impl Set<'_, '_> {
         }
         self.shrink()?;
         let head = key::head(self.scope.space(), self.kind, self.facet);
-        if self.head.total() == 0 { self.scope.delete(head)? } else { self.scope.put(head, self.head.to_bytes())? }
+        if self.head.total() == 0 {
+            self.scope.delete(head)?
+        } else {
+            self.scope.put(head, self.head.to_bytes())?
+        }
         for (at, (chunk, changed)) in &self.chunks {
             let key = key::chunk(self.scope.space(), self.kind, self.facet, *at);
             match (changed, chunk.count()) {

@@ -175,7 +175,11 @@ impl<'a> Ctx<'a> {
         if used < allowed {
             return Ok(());
         }
-        Err(refuse(alloc::format!("You have reached your plan limit of {allowed} {what}. Please upgrade your plan to create more {}.", last_word(what))).into())
+        Err(refuse(alloc::format!(
+            "You have reached your plan limit of {allowed} {what}. Please upgrade your plan to create more {}.",
+            last_word(what)
+        ))
+        .into())
     }
 
     /// Where what was sent is kept until its answer: the ticket of a running exchange.

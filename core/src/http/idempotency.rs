@@ -18,7 +18,8 @@ use crate::view::{Order, Stop};
 
 const REUSED: &str = "This idempotency key was used with another request.";
 const RUNNING: &str = "A request with this idempotency key is still running.";
-const TOKEN: &str = "The first request with this idempotency key was carried out; its answer showed a token and is not kept.";
+const TOKEN: &str =
+    "The first request with this idempotency key was carried out; its answer showed a token and is not kept.";
 /// Expired keys that each new one removes: more than it adds, so that they never pile up.
 const SWEPT: usize = 8;
 
@@ -57,7 +58,9 @@ impl Claim {
         let key = request.header("idempotency-key").unwrap_or_default();
         let good = (1..=255).contains(&key.len()) && key.bytes().all(|b| (b' '..=b'~').contains(&b));
         if !good || request.count("idempotency-key") > 1 {
-            return Err(Refusal::Unprocessable("The Idempotency-Key header must be 1 to 255 printable ASCII characters.".into()));
+            return Err(Refusal::Unprocessable(
+                "The Idempotency-Key header must be 1 to 255 printable ASCII characters.".into(),
+            ));
         }
         let body: &[u8] = if let Body::Full(bytes) = &request.body { bytes } else { &[] };
         let mut print = Sha256::new();
@@ -82,7 +85,9 @@ impl Claim {
             match kept.state {
                 State::Running => Err(Refusal::Conflict(RUNNING.into())),
                 State::Secret => Err(Refusal::Conflict(TOKEN.into())),
-                State::Answered => Ok(Reply::with_status(kept.status, kept.body).header("idempotency-replayed", "true")),
+                State::Answered => {
+                    Ok(Reply::with_status(kept.status, kept.body).header("idempotency-replayed", "true"))
+                }
             }
         }))
     }
@@ -90,26 +95,41 @@ impl Claim {
     /// Notes that the request runs.
     pub fn run(&self, scope: Scope<'_>, now: Timestamp) -> Result<(), Stop> {
         let until = now.plus_seconds(IDEMPOTENCY_RUNNING_SECONDS);
-        self.keep(scope, State::Running, until, 0, Vec::new())
+        self.keep(scope, now, State::Running, until, 0, Vec::new())
     }
 
     /// Keeps a successful answer; any other leaves the key free.
-    pub fn settle(&self, scope: Scope<'_>, now: Timestamp, route: &Route, reply: &Reply, ran: bool) -> Result<(), Stop> {
+    pub fn settle(
+        &self,
+        scope: Scope<'_>,
+        now: Timestamp,
+        route: &Route,
+        reply: &Reply,
+        ran: bool,
+    ) -> Result<(), Stop> {
         if !reply.is_success() {
             return if ran { scope.delete(key::idempotency(scope.space(), &self.digest)) } else { Ok(()) };
         }
         let until = now.plus_seconds(IDEMPOTENCY_SECONDS);
         match (&reply.content, route.secret) {
-            (Content::Json(body), false) => self.keep(scope, State::Answered, until, reply.status, body.clone()),
-            _ => self.keep(scope, State::Secret, until, reply.status, Vec::new()),
+            (Content::Json(body), false) => self.keep(scope, now, State::Answered, until, reply.status, body.clone()),
+            _ => self.keep(scope, now, State::Secret, until, reply.status, Vec::new()),
         }
     }
 
-    fn keep(&self, scope: Scope<'_>, state: State, until: Timestamp, status: u16, body: Vec<u8>) -> Result<(), Stop> {
+    fn keep(
+        &self,
+        scope: Scope<'_>,
+        now: Timestamp,
+        state: State,
+        until: Timestamp,
+        status: u16,
+        body: Vec<u8>,
+    ) -> Result<(), Stop> {
         // The first key of an account's queue plans the sweep; the sweep plans itself again while keys are left.
         let all = key::idempotency_expired(scope.space(), Timestamp::MAX);
         if scope.space() != Space::Root && scope.scan(all, Order::Ascending, 1)?.is_empty() {
-            job::add(scope, until, Task::SweepIdempotency)?;
+            job::add(scope, now, until, Task::SweepIdempotency)?;
         }
         let kept = Kept { state, until, fingerprint: self.fingerprint, status, body };
         scope.put(key::idempotency_expiry(scope.space(), until, &self.digest), Vec::new())?;

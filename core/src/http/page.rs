@@ -41,7 +41,13 @@ pub fn public(_: u32, row: &[u8], out: &mut Vec<u8>) -> Result<(), Stop> {
 
 /// One page of a collection as a reply; `write` turns a stored row into its public JSON.
 pub fn list(
-    ctx: &Ctx<'_>, scope: Scope<'_>, kind: Kind, facets: Vec<Facet>, range: Range<u32>, order: Order, paging: Paging,
+    ctx: &Ctx<'_>,
+    scope: Scope<'_>,
+    kind: Kind,
+    facets: Vec<Facet>,
+    range: Range<u32>,
+    order: Order,
+    paging: Paging,
     write: impl FnMut(u32, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
 ) -> Result<Reply, Halt> {
     let query = Query { facets, range, order, offset: paging.offset(), limit: paging.per_page as usize };
@@ -51,7 +57,11 @@ pub fn list(
 
 /// A page whose ids are known already.
 pub fn of(
-    ctx: &Ctx<'_>, scope: Scope<'_>, kind: Kind, page: &Page, paging: Paging,
+    ctx: &Ctx<'_>,
+    scope: Scope<'_>,
+    kind: Kind,
+    page: &Page,
+    paging: Paging,
     mut write: impl FnMut(u32, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
 ) -> Result<Reply, Stop> {
     let rows: Vec<Bytes> = scope.rows(kind, &page.ids)?;
@@ -149,18 +159,48 @@ pub fn schema(table: &crate::record::Table) -> crate::json::Value {
     let link = object([
         ("type", string("object")),
         ("required", strings(&["url", "label", "active"])),
-        ("properties", object([("url", nullable("string")), ("label", text()), ("active", object([("type", string("boolean"))]))])),
+        (
+            "properties",
+            object([("url", nullable("string")), ("label", text()), ("active", object([("type", string("boolean"))]))]),
+        ),
     ]);
     let array = |items| object([("type", string("array")), ("items", items)]);
-    let names = ["current_page", "data", "first_page_url", "from", "last_page", "last_page_url", "links", "next_page_url", "path", "per_page", "prev_page_url", "to", "total"];
+    let names = [
+        "current_page",
+        "data",
+        "first_page_url",
+        "from",
+        "last_page",
+        "last_page_url",
+        "links",
+        "next_page_url",
+        "path",
+        "per_page",
+        "prev_page_url",
+        "to",
+        "total",
+    ];
     object([
         ("type", string("object")),
         ("required", strings(&names)),
-        ("properties", object([
-            ("current_page", integer()), ("data", array(schema::of(table, Purpose::Reply))), ("first_page_url", text()), ("from", nullable("integer")),
-            ("last_page", integer()), ("last_page_url", text()), ("links", array(link)), ("next_page_url", nullable("string")), ("path", text()),
-            ("per_page", integer()), ("prev_page_url", nullable("string")), ("to", nullable("integer")), ("total", integer()),
-        ])),
+        (
+            "properties",
+            object([
+                ("current_page", integer()),
+                ("data", array(schema::of(table, Purpose::Reply))),
+                ("first_page_url", text()),
+                ("from", nullable("integer")),
+                ("last_page", integer()),
+                ("last_page_url", text()),
+                ("links", array(link)),
+                ("next_page_url", nullable("string")),
+                ("path", text()),
+                ("per_page", integer()),
+                ("prev_page_url", nullable("string")),
+                ("to", nullable("integer")),
+                ("total", integer()),
+            ]),
+        ),
     ])
 }
 

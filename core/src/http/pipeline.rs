@@ -25,7 +25,8 @@ use crate::view::{Scene, Stop};
 /// Carries out one request, as far as it goes.
 pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Scene<'_>) -> Result<Output, Stop> {
     let tx = Tx::new(scene.view);
-    let exchange = Exchange { service, request, answers, scene, tx: &tx, rate: Cell::new(None), caller: Cell::new(None) };
+    let exchange =
+        Exchange { service, request, answers, scene, tx: &tx, rate: Cell::new(None), caller: Cell::new(None) };
     let (outcome, sends) = exchange.outcome()?;
     let changes = tx.changes();
     let used = exchange.caller.get().map(|session| session.credential());
@@ -59,7 +60,9 @@ impl<'a> Exchange<'a> {
         let (path, query) = self.request.target.split_once('?').unwrap_or((&self.request.target, ""));
         let found = match self.find(path) {
             Ok(found) => found,
-            Err(refusal) => return Ok((Outcome::Reply(self.dress(refusal.reply(Form::Message, Invalid::First))), Vec::new())),
+            Err(refusal) => {
+                return Ok((Outcome::Reply(self.dress(refusal.reply(Form::Message, Invalid::First))), Vec::new()));
+            }
         };
         if self.request.method == Method::Options {
             return Ok((Outcome::Reply(self.dress(self.options(&found))), Vec::new()));
@@ -90,14 +93,21 @@ impl<'a> Exchange<'a> {
         let found = self.service.router.find(path).ok_or(Refusal::NoRoute)?;
         let operator = found.routes.iter().any(|route| route.who == Who::Operator);
         // With a door of their own, operator rows are unknown at the public one, and users' rows at theirs.
-        let closed = self.service.config.separate_admin && match self.request.door {
-            Door::Main => operator,
-            Door::Admin => found.routes.iter().any(|route| route.who == Who::User),
-        };
+        let closed = self.service.config.separate_admin
+            && match self.request.door {
+                Door::Main => operator,
+                Door::Admin => found.routes.iter().any(|route| route.who == Who::User),
+            };
         if closed { Err(Refusal::NoRoute) } else { Ok(found) }
     }
 
-    fn operate(&self, route: &'static Route, path: &str, query: &str, found: &Found<'_>) -> Result<(Handled, Sends), Stop> {
+    fn operate(
+        &self,
+        route: &'static Route,
+        path: &str,
+        query: &str,
+        found: &Found<'_>,
+    ) -> Result<(Handled, Sends), Stop> {
         if let Err(halt) = self.admit(route) {
             return Ok((Err(halt), Vec::new()));
         }
@@ -105,15 +115,26 @@ impl<'a> Exchange<'a> {
             return Ok((refused, Vec::new()));
         }
         let ctx = Ctx {
-            service: self.service, request: self.request, route, path, query, params: &found.params, caller: self.caller.get(), now: self.scene.now,
-            seed: self.scene.seed, tx: self.tx, asks: Asks::of(self.answers),
+            service: self.service,
+            request: self.request,
+            route,
+            path,
+            query,
+            params: &found.params,
+            caller: self.caller.get(),
+            now: self.scene.now,
+            seed: self.scene.seed,
+            tx: self.tx,
+            asks: Asks::of(self.answers),
         };
         if let Err(halt) = judge_head(&ctx) {
             return Ok((Err(halt), Vec::new()));
         }
         let handled = (route.handler)(&ctx);
         let sends = ctx.asks.sends();
-        if matches!(handled, Err(Halt::Wait)) && let Some(claim) = self.claim(route, query, &found.params).ok().flatten() {
+        if matches!(handled, Err(Halt::Wait))
+            && let Some(claim) = self.claim(route, query, &found.params).ok().flatten()
+        {
             claim.run(self.tx.scope(self.space()), self.scene.now)?;
         }
         Ok((handled, sends))
@@ -176,7 +197,10 @@ impl<'a> Exchange<'a> {
 
     /// Entity tags, and no body for `HEAD`.
     fn finish(&self, route: &Route, mut reply: Reply) -> Reply {
-        if route.etag && reply.status == 200 && let Content::Json(body) = &reply.content {
+        if route.etag
+            && reply.status == 200
+            && let Content::Json(body) = &reply.content
+        {
             let tag = etag::of(body);
             if self.request.header("if-none-match").is_some_and(|field| etag::none_match(field, &tag)) {
                 return Reply::not_modified().header("etag", tag);
@@ -194,8 +218,12 @@ impl<'a> Exchange<'a> {
         if self.origin().is_none() || self.request.header("access-control-request-method").is_none() {
             return reply;
         }
-        reply.header("access-control-allow-methods", found.allow())
-            .header("access-control-allow-headers", "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id")
+        reply
+            .header("access-control-allow-methods", found.allow())
+            .header(
+                "access-control-allow-headers",
+                "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id",
+            )
             .header("access-control-max-age", "600")
     }
 
@@ -209,7 +237,8 @@ impl<'a> Exchange<'a> {
     fn dress(&self, mut reply: Reply) -> Reply {
         reply = reply.header("x-request-id", request_id(self.request, &self.scene.seed));
         if let Some(rate) = self.rate.get() {
-            reply = reply.header("x-ratelimit-limit", rate.limit.to_string())
+            reply = reply
+                .header("x-ratelimit-limit", rate.limit.to_string())
                 .header("x-ratelimit-remaining", rate.remaining.to_string())
                 .header("x-ratelimit-reset", rate.reset.to_string());
         }
@@ -220,7 +249,9 @@ impl<'a> Exchange<'a> {
             const SHOWN: &str = "ETag, Idempotency-Replayed, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
             reply = reply.header("access-control-allow-origin", origin).header("access-control-expose-headers", SHOWN);
         }
-        if self.request.method == Method::Head && let Content::Json(body) = &reply.content {
+        if self.request.method == Method::Head
+            && let Content::Json(body) = &reply.content
+        {
             let length = body.len().to_string();
             reply.content = Content::Empty;
             reply = reply.header("content-type", "application/json").header("content-length", length);
@@ -245,7 +276,9 @@ fn judge_head(ctx: &Ctx<'_>) -> Result<(), Halt> {
     }
     if matches!(ctx.route.body, BodyKind::None) && ctx.request.method.is_write() && ctx.answered() == 0 {
         let sent = ctx.bytes(limit)?;
-        if !sent.is_empty() && let Some(taken) = wrong_media(ctx) {
+        if !sent.is_empty()
+            && let Some(taken) = wrong_media(ctx)
+        {
             return Err(Refusal::MediaType(taken).into());
         }
     }
@@ -255,8 +288,12 @@ fn judge_head(ctx: &Ctx<'_>) -> Result<(), Halt> {
 fn wrong_media(ctx: &Ctx<'_>) -> Option<&'static str> {
     let media = ctx.media_type()?;
     let (taken, good) = match ctx.route.body {
-        BodyKind::Document(_) => ("application/json or multipart/form-data", media == "application/json" || media == "multipart/form-data"),
-        BodyKind::Json(_, Purpose::Create | Purpose::Update | Purpose::Reply) | BodyKind::None => ("application/json", media == "application/json"),
+        BodyKind::Document(_) => {
+            ("application/json or multipart/form-data", media == "application/json" || media == "multipart/form-data")
+        }
+        BodyKind::Json(_, Purpose::Create | Purpose::Update | Purpose::Reply) | BodyKind::None => {
+            ("application/json", media == "application/json")
+        }
     };
     (!good).then_some(taken)
 }
@@ -264,7 +301,8 @@ fn wrong_media(ctx: &Ctx<'_>) -> Option<&'static str> {
 /// The request's own id where it is well formed, else one of ours (API.md, Request id).
 pub fn request_id(request: &Request, seed: &crate::seed::Seed) -> String {
     let sent = request.header("x-request-id").unwrap_or_default();
-    let good = (1..=128).contains(&sent.len()) && sent.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    let good =
+        (1..=128).contains(&sent.len()) && sent.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
     if good {
         return sent.to_string();
     }

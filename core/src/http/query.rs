@@ -15,7 +15,9 @@ pub fn parse(query: &str) -> Result<Members, Refusal> {
     let mut members = Members::default();
     for (at, pair) in pairs(query).enumerate() {
         if at == QUERY_PARAMETERS_MAX {
-            return Err(Refusal::BadRequest(alloc::format!("The query has more than {QUERY_PARAMETERS_MAX} parameters.")));
+            return Err(Refusal::BadRequest(alloc::format!(
+                "The query has more than {QUERY_PARAMETERS_MAX} parameters."
+            )));
         }
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         members.set(&decode(name)?, Value::Text(decode(value)?));

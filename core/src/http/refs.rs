@@ -44,10 +44,13 @@ pub fn judge(ctx: &Ctx<'_>, checked: &mut Checked, supplied: Option<&Members>) -
 
 /// Which of the ids name rows of the caller's account.
 fn rows(ctx: &Ctx<'_>, asked: &[(Ref, alloc::string::String, u64)]) -> Result<BTreeSet<(Kind, u64)>, Stop> {
-    let own: Vec<(Kind, u64, u32)> = asked.iter().filter_map(|(what, _, id)| match what {
-        Ref::Row(kind) => Some((*kind, *id, ctx.own(*id)?)),
-        _ => None,
-    }).collect();
+    let own: Vec<(Kind, u64, u32)> = asked
+        .iter()
+        .filter_map(|(what, _, id)| match what {
+            Ref::Row(kind) => Some((*kind, *id, ctx.own(*id)?)),
+            _ => None,
+        })
+        .collect();
     if own.is_empty() {
         return Ok(BTreeSet::new());
     }

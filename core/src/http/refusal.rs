@@ -108,12 +108,18 @@ impl Refusal {
     pub fn reply(self, form: Form, invalid: Invalid) -> Reply {
         match self {
             Self::Invalid(errors) => return fields(&errors, invalid),
-            Self::Method(allow) => return plain(405, Form::Message, "This method is not allowed here.").header("allow", allow),
-            Self::Unauthenticated => return plain(401, Form::Message, "Unauthenticated.").header("www-authenticate", "Bearer"),
+            Self::Method(allow) => {
+                return plain(405, Form::Message, "This method is not allowed here.").header("allow", allow);
+            }
+            Self::Unauthenticated => {
+                return plain(401, Form::Message, "Unauthenticated.").header("www-authenticate", "Bearer");
+            }
             Self::Unsuccessful(text) => return unsuccessful(400, &text),
             Self::NotFoundUnsuccessful(text) => return unsuccessful(404, text),
             Self::TooMany(seconds) => return too_many(seconds),
-            Self::Unavailable => return plain(503, Form::Message, "The service is not available right now.").header("retry-after", "1"),
+            Self::Unavailable => {
+                return plain(503, Form::Message, "The service is not available right now.").header("retry-after", "1");
+            }
             _ => {}
         }
         let (status, form, text) = self.sentence(form);
@@ -131,7 +137,9 @@ impl Refusal {
             Self::NotFound(text) => (404, form, text.into()),
             Self::Conflict(text) => (409, form, text),
             Self::Stale => (412, Form::Message, "The resource has changed since it was read.".into()),
-            Self::TooLarge(limit) => (413, Form::Message, format!("The request body must not be larger than {limit} bytes.")),
+            Self::TooLarge(limit) => {
+                (413, Form::Message, format!("The request body must not be larger than {limit} bytes."))
+            }
             Self::TargetTooLong => (414, Form::Message, "The request target is too long.".into()),
             Self::MediaType(taken) => (415, Form::Message, format!("The content type must be {taken}.")),
             Self::Unprocessable(text) => (422, Form::Message, text),
@@ -153,7 +161,9 @@ fn fields(errors: &Errors, invalid: Invalid) -> Reply {
     let message = match invalid {
         Invalid::Failed => "Validation failed",
         Invalid::GivenData => "The given data was invalid.",
-        Invalid::Tool if errors.first() == TOOL_NAME => "The name field must contain only lowercase letters and underscores, and start with a letter.",
+        Invalid::Tool if errors.first() == TOOL_NAME => {
+            "The name field must contain only lowercase letters and underscores, and start with a letter."
+        }
         Invalid::First | Invalid::Tool => errors.first(),
         Invalid::Error => return plain(422, Form::Error, errors.first()),
     };

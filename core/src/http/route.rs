@@ -104,30 +104,70 @@ pub struct Route {
     pub handler: fn(&Ctx<'_>) -> Handled,
 }
 
-const fn row(method: Method, paths: &'static [&'static str], id: &'static str, summary: &'static str, handler: fn(&Ctx<'_>) -> Handled) -> Route {
+const fn row(
+    method: Method,
+    paths: &'static [&'static str],
+    id: &'static str,
+    summary: &'static str,
+    handler: fn(&Ctx<'_>) -> Handled,
+) -> Route {
     Route {
-        method, patch: false, paths, id, summary, who: Who::User, body: BodyKind::None, query: None, status: 200, shape: Shape::Message,
-        form: Form::Message, invalid: Invalid::First, etag: matches!(method, Method::Get), secret: false, read_only: matches!(method, Method::Get), handler,
+        method,
+        patch: false,
+        paths,
+        id,
+        summary,
+        who: Who::User,
+        body: BodyKind::None,
+        query: None,
+        status: 200,
+        shape: Shape::Message,
+        form: Form::Message,
+        invalid: Invalid::First,
+        etag: matches!(method, Method::Get),
+        secret: false,
+        read_only: matches!(method, Method::Get),
+        handler,
     }
 }
 
 /// A `GET` row.
-pub const fn get(paths: &'static [&'static str], id: &'static str, summary: &'static str, handler: fn(&Ctx<'_>) -> Handled) -> Route {
+pub const fn get(
+    paths: &'static [&'static str],
+    id: &'static str,
+    summary: &'static str,
+    handler: fn(&Ctx<'_>) -> Handled,
+) -> Route {
     row(Method::Get, paths, id, summary, handler)
 }
 
 /// A `POST` row.
-pub const fn post(paths: &'static [&'static str], id: &'static str, summary: &'static str, handler: fn(&Ctx<'_>) -> Handled) -> Route {
+pub const fn post(
+    paths: &'static [&'static str],
+    id: &'static str,
+    summary: &'static str,
+    handler: fn(&Ctx<'_>) -> Handled,
+) -> Route {
     row(Method::Post, paths, id, summary, handler)
 }
 
 /// A `PUT` row.
-pub const fn put(paths: &'static [&'static str], id: &'static str, summary: &'static str, handler: fn(&Ctx<'_>) -> Handled) -> Route {
+pub const fn put(
+    paths: &'static [&'static str],
+    id: &'static str,
+    summary: &'static str,
+    handler: fn(&Ctx<'_>) -> Handled,
+) -> Route {
     row(Method::Put, paths, id, summary, handler)
 }
 
 /// A `DELETE` row.
-pub const fn delete(paths: &'static [&'static str], id: &'static str, summary: &'static str, handler: fn(&Ctx<'_>) -> Handled) -> Route {
+pub const fn delete(
+    paths: &'static [&'static str],
+    id: &'static str,
+    summary: &'static str,
+    handler: fn(&Ctx<'_>) -> Handled,
+) -> Route {
     row(Method::Delete, paths, id, summary, handler)
 }
 
@@ -259,7 +299,10 @@ impl Router {
 
     /// The rows of a path, `/api/user/…` being the same as `/user/…`.
     pub fn find<'p>(&self, path: &'p str) -> Option<Found<'p>> {
-        let path = path.strip_prefix("/api").filter(|rest| rest.starts_with("/user/") || rest.starts_with("/leads/")).unwrap_or(path);
+        let path = path
+            .strip_prefix("/api")
+            .filter(|rest| rest.starts_with("/user/") || rest.starts_with("/leads/"))
+            .unwrap_or(path);
         let mut node = &self.root;
         let mut params = Vec::new();
         for segment in path.strip_prefix('/')?.split('/') {

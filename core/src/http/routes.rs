@@ -11,7 +11,9 @@ use crate::account::plan::Plan;
 use crate::account::profile::Account;
 use crate::account::session::{LoggedIn, Login, Me};
 use crate::account::{keys, session};
-use crate::admin::tables::{AdminQuery, ChangedAccount, EngineToken, MadeAccount, NewAccount, NewEngineToken, ShownEngineToken};
+use crate::admin::tables::{
+    AdminQuery, ChangedAccount, EngineToken, MadeAccount, NewAccount, NewEngineToken, ShownEngineToken,
+};
 use crate::assistant::lookups::{ModelQuery, NumberQuery, ProviderQuery, VoiceQuery};
 use crate::assistant::tables::{Assistant, NewAssistant, Outbound, Summary, UPDATE};
 use crate::assistant::webhooks::{Disable, Enable};
@@ -21,13 +23,16 @@ use crate::campaign::tables::{Campaign, NewCampaign, Switch, SwitchReply};
 use crate::catalogue::{Language, MultimodalModel, Provider, Voice};
 use crate::knowledge::tables::{Base, ChangedDocument, Document, NewBase, NewDocument};
 use crate::lead::tables::{ChangedLead, Lead, LeadQuery, NewLead};
-use crate::number::tables::{Assignable, Available, NewTrunk, Number, OneNumber, Purchased, Rename, SearchQuery, Trunk};
+use crate::number::tables::{
+    Assignable, Available, NewTrunk, Number, OneNumber, Purchased, Rename, SearchQuery, Trunk,
+};
 use crate::record::Record;
 use crate::sms::{Message, NewMessage};
 use crate::tool::{NewTool, Tool};
 use crate::{admin, assistant, call, campaign, knowledge, lead, number, openapi, sms, tool};
 
-/// Every operation.
+/// Every operation, one row each.
+#[rustfmt::skip]
 pub static ROUTES: &[Route] = &[
     // Account and keys
     post(&["/user/login"], "login", "Log in.", session::login).by(Who::Anyone).takes(Login::TABLE).gives(Shape::Bare(LoggedIn::TABLE)).shows_token(),

@@ -35,7 +35,11 @@ impl Number {
     }
 
     /// The whole number that this is, if it is one that a double holds exactly or a 64-bit integer.
-    #[expect(clippy::cast_possible_truncation, clippy::float_cmp, reason = "guarded by the range, compared after the cast on purpose")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::float_cmp,
+        reason = "guarded by the range, compared after the cast on purpose"
+    )]
     pub fn as_whole(self) -> Option<i64> {
         match self {
             Self::Unsigned(n) => i64::try_from(n).ok(),

@@ -291,7 +291,8 @@ mod tests {
         leaf.prop_recursive(4, 40, 6, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..6).prop_map(Value::List),
-                prop::collection::btree_map(any::<String>(), inner, 0..6).prop_map(|m| Value::Object(Members(m.into_iter().collect()))),
+                prop::collection::btree_map(any::<String>(), inner, 0..6)
+                    .prop_map(|m| Value::Object(Members(m.into_iter().collect()))),
             ]
         })
     }

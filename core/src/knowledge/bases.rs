@@ -50,10 +50,15 @@ fn show(account: Scope<'_>, number: u32, row: &Row) -> Result<Base, Stop> {
     let text = |name: &str| members.get(name).and_then(Value::as_text).map(ToString::to_string);
     let status = status(account, number)?;
     Ok(Base {
-        id: id::of(account.space(), number), name: text("name").ok_or(DAMAGED)?, description: text("description"), status, status_label: status.label().into(),
+        id: id::of(account.space(), number),
+        name: text("name").ok_or(DAMAGED)?,
+        description: text("description"),
+        status,
+        status_label: status.label().into(),
         documents_count: count(account, Kind::Document, &documents::facet_of_base(number))?,
         assistants_count: count(account, Kind::Assistant, &facet_of_knowledgebase(number))?,
-        created_at: Iso(time(&members, "created_at")?), updated_at: Iso(time(&members, "updated_at")?),
+        created_at: Iso(time(&members, "created_at")?),
+        updated_at: Iso(time(&members, "updated_at")?),
     })
 }
 
@@ -90,7 +95,12 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
 pub fn create(ctx: &Ctx<'_>) -> Handled {
     let new: NewBase = ctx.body()?;
     let account = ctx.account();
-    ctx.plan_room(Kind::Knowledgebase, "knowledgebases", root::plan(account)?.knowledgebases.into(), Refusal::Forbidden)?;
+    ctx.plan_room(
+        Kind::Knowledgebase,
+        "knowledgebases",
+        root::plan(account)?.knowledgebases.into(),
+        Refusal::Forbidden,
+    )?;
     let (number, at) = account.allot(Kind::Knowledgebase, ctx.now)?;
     let row = row(&new, at, at);
     account.insert(Kind::Knowledgebase, number, at, &row)?;
@@ -122,7 +132,9 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
     ctx.if_match(&data(&show(account, number, &row)?))?;
     documents::remove_all(account, number, ctx.now)?;
-    change_all(account, &facet_of_knowledgebase(number), ctx.now, |members| members.set("knowledgebase_id", Value::Null))?;
+    change_all(account, &facet_of_knowledgebase(number), ctx.now, |members| {
+        members.set("knowledgebase_id", Value::Null)
+    })?;
     account.remove(Kind::Knowledgebase, number, &row)?;
     Ok(Reply::ok(&message("Knowledgebase deleted successfully.")))
 }

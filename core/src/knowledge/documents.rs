@@ -58,15 +58,25 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     let new: NewDocument = ctx.finish(checked)?;
     let account = ctx.account();
     if count(account, Kind::Document, &facet_of_base(base))? >= UNPAGED_ROWS_MAX {
-        return Err(Refusal::Forbidden(alloc::format!("A knowledgebase has at most {UNPAGED_ROWS_MAX} documents.")).into());
+        return Err(
+            Refusal::Forbidden(alloc::format!("A knowledgebase has at most {UNPAGED_ROWS_MAX} documents.")).into()
+        );
     }
     let (number, at) = account.allot(Kind::Document, ctx.now)?;
     for (at, part) in (0..).zip(file.filter(|_| is_file).unwrap_or_default().chunks(PART_BYTES)) {
         account.put(key::part(account.space(), Kind::Document, number, at), part.to_vec())?;
     }
     let shown = Document {
-        id: ctx.id(number), name: new.name.clone(), description: new.description.clone(), r#type: new.r#type, type_label: new.r#type.label().into(),
-        status: DocumentStatus::Processing, status_label: DocumentStatus::Processing.label().into(), failure_reason: None, created_at: Iso(at), updated_at: Iso(at),
+        id: ctx.id(number),
+        name: new.name.clone(),
+        description: new.description.clone(),
+        r#type: new.r#type,
+        type_label: new.r#type.label().into(),
+        status: DocumentStatus::Processing,
+        status_label: DocumentStatus::Processing.label().into(),
+        failure_reason: None,
+        created_at: Iso(at),
+        updated_at: Iso(at),
     };
     let facets = [facet_of_base(base), facet_of_status(base, DocumentStatus::Processing)].into();
     account.insert(Kind::Document, number, at, &Row { facets, public: shown.to_json(), private: source(&new) })?;
@@ -138,7 +148,7 @@ fn remove(account: Scope<'_>, number: u32, row: &Row, now: Timestamp) -> Result<
     let kind = members(row)?.get("type").and_then(Value::as_text).map(ToString::to_string);
     // What is large goes in slices, so that a neighbour waits milliseconds.
     if kind.as_deref() != Some(DocumentType::Website.word()) {
-        job::add(account, now, Task::DropParts(Kind::Document, number))?;
+        job::add(account, now, now, Task::DropParts(Kind::Document, number))?;
     }
     Ok(())
 }

@@ -6,4 +6,7 @@ mod multipart;
 pub mod tables;
 
 pub use bases::{all, create, delete, read, update};
-pub use documents::{all as all_documents, create as create_document, delete as delete_document, read as read_document, update as update_document};
+pub use documents::{
+    all as all_documents, create as create_document, delete as delete_document, read as read_document,
+    update as update_document,
+};

@@ -26,7 +26,8 @@ pub struct Upload {
 /// Reads a form; the sentence says what is wrong with it.
 pub fn read(content_type: &str, body: &[u8]) -> Result<Upload, String> {
     let malformed = |_: nostd_multipart::Error| MALFORMED.to_string();
-    let mut parser: Parser<'_, LINE, HEADERS> = Parser::from_content_type(content_type.as_bytes()).map_err(malformed)?;
+    let mut parser: Parser<'_, LINE, HEADERS> =
+        Parser::from_content_type(content_type.as_bytes()).map_err(malformed)?;
     let mut upload = Upload { members: Members::default(), file: None };
     let (mut at, mut name, mut bytes) = (0, String::new(), Vec::new());
     loop {
@@ -85,7 +86,13 @@ mod tests {
 
     #[test]
     fn broken_forms_are_refused() {
-        for body in [&b""[..], b"--xx", b"--xx\r\n\r\n\r\n", b"--xx\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nx", b"--yy--\r\n"] {
+        for body in [
+            &b""[..],
+            b"--xx",
+            b"--xx\r\n\r\n\r\n",
+            b"--xx\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nx",
+            b"--yy--\r\n",
+        ] {
             assert!(read(TYPE, body).is_err(), "{body:?}");
         }
         assert!(read("multipart/form-data", b"").is_err());

@@ -5,9 +5,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::phones;
 use super::stored::{self, Stored, facet_of_campaign, facet_of_status};
 use super::tables::{ChangedLead, LeadQuery, LeadStatus, NewLead};
-use super::phones;
 use crate::collection::Query;
 use crate::http::ctx::Ctx;
 use crate::http::page::{self, Paging};
@@ -39,7 +39,14 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     }
     let (count, at) = account.allot(Kind::Lead, ctx.now)?;
     let lead = |phone_number: String, variables: Members, contacts: Vec<u32>, parent| Stored {
-        campaign, phone_number, variables, status: LeadStatus::Created, created_at: at, updated_at: at, contacts, parent,
+        campaign,
+        phone_number,
+        variables,
+        status: LeadStatus::Created,
+        created_at: at,
+        updated_at: at,
+        contacts,
+        parent,
     };
     let mut contacts = Vec::new();
     for contact in new.secondary_contacts {
@@ -71,13 +78,23 @@ fn judge_people(checked: &mut Checked) {
             }
         }
     }
-    wrong.iter().filter(|field| !checked.errors.has(field)).cloned().collect::<Vec<_>>().iter().for_each(|field| checked.errors.say(field, "field must be a string."));
+    wrong
+        .iter()
+        .filter(|field| !checked.errors.has(field))
+        .cloned()
+        .collect::<Vec<_>>()
+        .iter()
+        .for_each(|field| checked.errors.say(field, "field must be a string."));
 }
 
 fn judge_duplicates(ctx: &Ctx<'_>, new: &NewLead, campaign: u32) -> Result<(), Halt> {
     let mut errors = Errors::default();
     let mut seen = BTreeSet::new();
-    let contacts = new.secondary_contacts.iter().enumerate().map(|(at, contact)| (format!("secondary_contacts.{at}.phone_number"), &contact.phone_number));
+    let contacts = new
+        .secondary_contacts
+        .iter()
+        .enumerate()
+        .map(|(at, contact)| (format!("secondary_contacts.{at}.phone_number"), &contact.phone_number));
     for (field, phone) in core::iter::once((String::from("phone_number"), &new.phone_number)).chain(contacts) {
         if !seen.insert(phone) || stored::has_phone(ctx.account(), campaign, phone, None)? {
             errors.say(&field, DUPLICATE);
@@ -105,7 +122,13 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     match part.filter(|part| !part.is_empty()) {
         None => page::list(ctx, account, Kind::Lead, facets, range, Order::Descending, paging, show),
         Some(part) => {
-            let query = Query { facets, range, order: Order::Descending, offset: paging.offset(), limit: query.per_page as usize };
+            let query = Query {
+                facets,
+                range,
+                order: Order::Descending,
+                offset: paging.offset(),
+                limit: query.per_page as usize,
+            };
             let page = phones::page(account, &query, &part)?;
             Ok(page::of(ctx, account, Kind::Lead, &page, paging, show)?)
         }

@@ -45,7 +45,10 @@ pub fn page(account: Scope<'_>, query: &Query, part: &str) -> Result<Page, Stop>
     while let Some(some) = ids.next()? {
         for count in some {
             if block.0 != count / BLOCK {
-                block = (count / BLOCK, account.get(key::phones(account.space(), Kind::Lead, count / BLOCK))?.unwrap_or_default());
+                block = (
+                    count / BLOCK,
+                    account.get(key::phones(account.space(), Kind::Lead, count / BLOCK))?.unwrap_or_default(),
+                );
             }
             let at = (count % BLOCK) as usize * WIDTH;
             let packed = block.1.get(at..at + WIDTH).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; WIDTH]);

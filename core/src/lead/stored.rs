@@ -55,11 +55,21 @@ impl Stored {
     pub fn row(&self) -> Row {
         let mut public = Vec::new();
         let mut object = Object::open(&mut public);
-        object.member("campaign", self.campaign).member("phone_number", &self.phone_number).member("variables", &self.variables);
-        object.member("status", self.status).member("created_at", self.created_at.iso()).member("updated_at", self.updated_at.iso());
+        object
+            .member("campaign", self.campaign)
+            .member("phone_number", &self.phone_number)
+            .member("variables", &self.variables);
+        object
+            .member("status", self.status)
+            .member("created_at", self.created_at.iso())
+            .member("updated_at", self.updated_at.iso());
         object.member("contacts", &self.contacts).member("parent", self.parent);
         object.close();
-        let facets = if self.parent.is_none() { [facet_of_status(self.status), facet_of_campaign(self.campaign)].into() } else { Vec::new() };
+        let facets = if self.parent.is_none() {
+            [facet_of_status(self.status), facet_of_campaign(self.campaign)].into()
+        } else {
+            Vec::new()
+        };
         Row::open(facets, public)
     }
 
@@ -72,18 +82,31 @@ impl Stored {
         let status = text("status")?;
         let at = LeadStatus::WORDS.iter().position(|word| *word == status).ok_or(DAMAGED)?;
         Ok(Self {
-            campaign: value.member("campaign").and_then(count).ok_or(DAMAGED)?, phone_number: text("phone_number")?.to_string(),
-            variables: value.member("variables").and_then(Value::as_object).cloned().ok_or(DAMAGED)?, status: LeadStatus::ALL[at],
-            created_at: time("created_at")?, updated_at: time("updated_at")?,
-            contacts: value.member("contacts").and_then(Value::as_list).unwrap_or_default().iter().filter_map(count).collect(),
+            campaign: value.member("campaign").and_then(count).ok_or(DAMAGED)?,
+            phone_number: text("phone_number")?.to_string(),
+            variables: value.member("variables").and_then(Value::as_object).cloned().ok_or(DAMAGED)?,
+            status: LeadStatus::ALL[at],
+            created_at: time("created_at")?,
+            updated_at: time("updated_at")?,
+            contacts: value
+                .member("contacts")
+                .and_then(Value::as_list)
+                .unwrap_or_default()
+                .iter()
+                .filter_map(count)
+                .collect(),
             parent: value.member("parent").and_then(count),
         })
     }
 
     fn contact(&self, id: u64) -> Contact {
         Contact {
-            id, phone_number: self.phone_number.clone(), variables: Variables(self.variables.clone()), status: self.status,
-            created_at: Sql(self.created_at), updated_at: Sql(self.updated_at),
+            id,
+            phone_number: self.phone_number.clone(),
+            variables: Variables(self.variables.clone()),
+            status: self.status,
+            created_at: Sql(self.created_at),
+            updated_at: Sql(self.updated_at),
         }
     }
 }
@@ -93,11 +116,21 @@ pub fn show(account: Scope<'_>, count: u32, lead: &Stored) -> Result<Lead, Stop>
     let space = account.space();
     let name = campaign::name_of(account, lead.campaign)?.ok_or(Stop::Corrupt("a lead's campaign is not there"))?;
     let rows = account.rows(Kind::Lead, &lead.contacts)?;
-    let contacts = lead.contacts.iter().zip(&rows).map(|(count, row)| Ok(Stored::of(Row::public_of(row)?)?.contact(id::of(space, *count))));
+    let contacts = lead
+        .contacts
+        .iter()
+        .zip(&rows)
+        .map(|(count, row)| Ok(Stored::of(Row::public_of(row)?)?.contact(id::of(space, *count))));
     Ok(Lead {
-        id: id::of(space, count), campaign_id: id::of(space, lead.campaign), phone_number: lead.phone_number.clone(),
-        variables: Variables(lead.variables.clone()), status: lead.status, created_at: Sql(lead.created_at), updated_at: Sql(lead.updated_at),
-        campaign: LeadCampaign { id: id::of(space, lead.campaign), name }, secondary_contacts: contacts.collect::<Result<_, Stop>>()?,
+        id: id::of(space, count),
+        campaign_id: id::of(space, lead.campaign),
+        phone_number: lead.phone_number.clone(),
+        variables: Variables(lead.variables.clone()),
+        status: lead.status,
+        created_at: Sql(lead.created_at),
+        updated_at: Sql(lead.updated_at),
+        campaign: LeadCampaign { id: id::of(space, lead.campaign), name },
+        secondary_contacts: contacts.collect::<Result<_, Stop>>()?,
     })
 }
 
@@ -166,9 +199,10 @@ pub fn has_phone(account: Scope<'_>, campaign: u32, phone: &str, but: Option<u32
 
 /// The leads of a deleted campaign leave every list at once; their rows go in slices.
 pub fn drop_campaign(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<(), Stop> {
-    let sets: Vec<Facet> = core::iter::once(Facet::ALL).chain(LeadStatus::ALL.iter().map(|status| facet_of_status(*status))).collect();
+    let sets: Vec<Facet> =
+        core::iter::once(Facet::ALL).chain(LeadStatus::ALL.iter().map(|status| facet_of_status(*status))).collect();
     subtract(account, Kind::Lead, &facet_of_campaign(campaign), &sets)?;
-    job::add(account, now, Task::DropLeads(campaign))
+    job::add(account, now, now, Task::DropLeads(campaign))
 }
 
 /// One slice of that.

@@ -5,7 +5,9 @@ use alloc::vec::Vec;
 
 use crate::key::Kind;
 use crate::limits::SECONDARY_CONTACTS_MAX;
-use crate::record::{Ref, Sql, Strictness, Variables, boolean, choice, format, id, int, list, ordered, sql, text, variables};
+use crate::record::{
+    Ref, Sql, Strictness, Variables, boolean, choice, format, id, int, list, ordered, sql, text, variables,
+};
 use crate::{choice, record};
 
 choice! {

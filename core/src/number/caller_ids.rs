@@ -24,8 +24,16 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     let verified = ctx.carrier(&Ask::Verified(&number))? == Told::Verified(true);
     let (count, created_at) = account.allot(Kind::Number, ctx.now)?;
     let stored = Stored {
-        country_code: numbering::country_of(&number).map(ToString::to_string), phone_number: number, kind: NumberType::CallerId, nickname: None,
-        sms_capable: false, verified, carrier_id: None, releasing: false, created_at, trunk: None,
+        country_code: numbering::country_of(&number).map(ToString::to_string),
+        phone_number: number,
+        kind: NumberType::CallerId,
+        nickname: None,
+        sms_capable: false,
+        verified,
+        carrier_id: None,
+        releasing: false,
+        created_at,
+        trunk: None,
     };
     insert(account, count, &stored, &[])?;
     Ok(Reply::created(&message_data("Caller id created successfully.", &Number::of(ctx.id(count), &stored))))

@@ -4,8 +4,8 @@ mod caller_ids;
 mod operations;
 mod purchase;
 mod release;
-mod trunks;
 pub mod tables;
+mod trunks;
 
 pub use caller_ids::create as create_caller_id;
 pub use operations::{all, for_assistants, search, sms_capable, update};
@@ -70,8 +70,14 @@ impl Stored {
         let mut public = Vec::new();
         let mut object = Object::open(&mut public);
         object.member("phone_number", &self.phone_number).member("type", self.kind).member("nickname", &self.nickname);
-        object.member("country_code", &self.country_code).member("sms_capable", self.sms_capable).member("verified", self.verified);
-        object.member("carrier_id", &self.carrier_id).member("releasing", self.releasing).member("created_at", self.created_at.iso());
+        object
+            .member("country_code", &self.country_code)
+            .member("sms_capable", self.sms_capable)
+            .member("verified", self.verified);
+        object
+            .member("carrier_id", &self.carrier_id)
+            .member("releasing", self.releasing)
+            .member("created_at", self.created_at.iso());
         object.given("trunk", &self.trunk);
         object.close();
         Row { facets, public, private: password.to_vec() }
@@ -89,9 +95,16 @@ impl Stored {
             _ => return Err(DAMAGED),
         };
         Ok(Self {
-            phone_number: text("phone_number").ok_or(DAMAGED)?, kind, nickname: text("nickname"), country_code: text("country_code"),
-            sms_capable: flag("sms_capable"), verified: flag("verified"), carrier_id: text("carrier_id"), releasing: flag("releasing"),
-            created_at: text("created_at").as_deref().and_then(Timestamp::parse_iso).ok_or(DAMAGED)?, trunk: value.member("trunk").cloned(),
+            phone_number: text("phone_number").ok_or(DAMAGED)?,
+            kind,
+            nickname: text("nickname"),
+            country_code: text("country_code"),
+            sms_capable: flag("sms_capable"),
+            verified: flag("verified"),
+            carrier_id: text("carrier_id"),
+            releasing: flag("releasing"),
+            created_at: text("created_at").as_deref().and_then(Timestamp::parse_iso).ok_or(DAMAGED)?,
+            trunk: value.member("trunk").cloned(),
         })
     }
 }

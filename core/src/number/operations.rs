@@ -56,7 +56,11 @@ pub fn for_assistants(ctx: &Ctx<'_>) -> Handled {
             continue;
         }
         shown.push(Assignable {
-            id: ctx.id(count), phone_number: stored.phone_number, country_code: stored.country_code, type_label: String::from(stored.kind.label()), is_available,
+            id: ctx.id(count),
+            phone_number: stored.phone_number,
+            country_code: stored.country_code,
+            type_label: String::from(stored.kind.label()),
+            is_available,
         });
     }
     Ok(Reply::ok(&shown))

@@ -42,7 +42,13 @@ pub fn purchase(ctx: &Ctx<'_>) -> Handled {
         Told::Ours { id, sms_capable } => {
             let count = enter(account, &number, id, sms_capable, ctx.now)?;
             let country_code = numbering::country_of(&number).map(ToString::to_string);
-            let bought = Purchased { id: ctx.id(count), phone_number: number, country_code, r#type: NumberType::Normal, sms_capable };
+            let bought = Purchased {
+                id: ctx.id(count),
+                phone_number: number,
+                country_code,
+                r#type: NumberType::Normal,
+                sms_capable,
+            };
             Ok(Reply::created(&message_data("Phone number purchased successfully.", &bought)))
         }
         // The reservation was committed before the carrier was asked: it is undone, not just dropped.
@@ -70,16 +76,30 @@ fn reserve(ctx: &Ctx<'_>, number: &str, micros: i64) -> Result<(), Halt> {
     }
     profile.save(account)?;
     root::own(account, number, Owner { account: ctx.caller().account, count: 0 })?;
-    job::add(account, ctx.now.plus_seconds(SETTLE_SECONDS), Task::SettlePurchase(number.to_string(), micros))?;
+    job::add(account, ctx.now, ctx.now.plus_seconds(SETTLE_SECONDS), Task::SettlePurchase(number.to_string(), micros))?;
     Ok(())
 }
 
-fn enter(account: Scope<'_>, number: &str, id: alloc::string::String, sms_capable: bool, now: Timestamp) -> Result<u32, Stop> {
+fn enter(
+    account: Scope<'_>,
+    number: &str,
+    id: alloc::string::String,
+    sms_capable: bool,
+    now: Timestamp,
+) -> Result<u32, Stop> {
     let Space::Account(owner) = account.space() else { return Err(Stop::Corrupt("a number belongs to an account")) };
     let (count, created_at) = account.allot(Kind::Number, now)?;
     let stored = Stored {
-        phone_number: number.to_string(), kind: NumberType::Normal, nickname: None, country_code: numbering::country_of(number).map(ToString::to_string),
-        sms_capable, verified: true, carrier_id: Some(id), releasing: false, created_at, trunk: None,
+        phone_number: number.to_string(),
+        kind: NumberType::Normal,
+        nickname: None,
+        country_code: numbering::country_of(number).map(ToString::to_string),
+        sms_capable,
+        verified: true,
+        carrier_id: Some(id),
+        releasing: false,
+        created_at,
+        trunk: None,
     };
     insert(account, count, &stored, &[])?;
     root::own(account, number, Owner { account: owner, count })?;
@@ -95,7 +115,8 @@ fn undo(account: Scope<'_>, number: &str, micros: i64) -> Result<(), Stop> {
 
 /// What came of a purchase whose answer never arrived.
 pub fn settle(work: &Work<'_>, number: &str, micros: i64) -> Result<Progress, Stop> {
-    let open = root::owner(work.account, number)?.is_some_and(|owner| owner.count == 0 && Space::Account(owner.account) == work.account.space());
+    let open = root::owner(work.account, number)?
+        .is_some_and(|owner| owner.count == 0 && Space::Account(owner.account) == work.account.space());
     if !open {
         return Ok(Progress::Done);
     }

@@ -92,9 +92,13 @@ impl Available {
     /// A carrier's offer as it is shown.
     pub fn of(offer: &Offer) -> Self {
         Self {
-            phone_number: offer.number.clone(), phone_number_formatted: numbering::display(&offer.number), country_code: offer.country.into(),
-            price: f64::from(offer.price_cents) / 100.0, billing_price_id: alloc::format!("price_{}_{}", offer.country.to_lowercase(), offer.price_cents),
-            address_requirements: offer.address_requirements.into(), sms_capable: offer.sms_capable,
+            phone_number: offer.number.clone(),
+            phone_number_formatted: numbering::display(&offer.number),
+            country_code: offer.country.into(),
+            price: f64::from(offer.price_cents) / 100.0,
+            billing_price_id: alloc::format!("price_{}_{}", offer.country.to_lowercase(), offer.price_cents),
+            address_requirements: offer.address_requirements.into(),
+            sms_capable: offer.sms_capable,
         }
     }
 }
@@ -155,9 +159,16 @@ impl Number {
     /// A stored number as it is shown.
     pub fn of(id: u64, stored: &Stored) -> Self {
         Self {
-            id, phone_number: stored.phone_number.clone(), nickname: stored.nickname.clone(), country_code: stored.country_code.clone(),
-            r#type: stored.kind, type_label: stored.kind.label().into(), sms_capable: stored.sms_capable, region: None,
-            has_active_subscription: stored.kind == NumberType::Normal && !stored.releasing, created_at: Iso(stored.created_at),
+            id,
+            phone_number: stored.phone_number.clone(),
+            nickname: stored.nickname.clone(),
+            country_code: stored.country_code.clone(),
+            r#type: stored.kind,
+            type_label: stored.kind.label().into(),
+            sms_capable: stored.sms_capable,
+            region: None,
+            has_active_subscription: stored.kind == NumberType::Normal && !stored.releasing,
+            created_at: Iso(stored.created_at),
             verified: stored.verified,
         }
     }

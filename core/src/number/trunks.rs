@@ -15,8 +15,8 @@ use crate::http::reply::{Reply, data, message_data};
 use crate::http::route::Handled;
 use crate::json::{Members, ToJson, Value, parse};
 use crate::key::{self, Kind, Unique};
-use crate::record::{Iso, Secret, Source, check};
 use crate::record::Record;
+use crate::record::{Iso, Secret, Source, check};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -40,27 +40,50 @@ fn shown(id: u64, stored: &Stored) -> Result<Trunk, Stop> {
     members.set("sip_password", Value::Text("***".into()));
     let trunk: NewTrunk = check(NewTrunk::TABLE, members, Source::Body).finish().map_err(|_| DAMAGED)?;
     Ok(Trunk {
-        id, phone_number: trunk.phone_number, nickname: trunk.nickname, sip_username: trunk.sip_username, sip_address: trunk.sip_address,
-        sip_calling_format: trunk.sip_calling_format, inbound_authorization_type: trunk.inbound_authorization_type,
-        allowed_inbound_ips: trunk.allowed_inbound_ips, country_code: trunk.country_code, outbound_proxy: trunk.outbound_proxy, created_at: Iso(stored.created_at),
+        id,
+        phone_number: trunk.phone_number,
+        nickname: trunk.nickname,
+        sip_username: trunk.sip_username,
+        sip_address: trunk.sip_address,
+        sip_calling_format: trunk.sip_calling_format,
+        inbound_authorization_type: trunk.inbound_authorization_type,
+        allowed_inbound_ips: trunk.allowed_inbound_ips,
+        country_code: trunk.country_code,
+        outbound_proxy: trunk.outbound_proxy,
+        created_at: Iso(stored.created_at),
     })
 }
 
 fn stored(new: &NewTrunk, created_at: Timestamp) -> Result<(Stored, Vec<u8>), Stop> {
     let Ok(Value::Object(mut settings)) = parse(&new.to_json()) else { return Err(DAMAGED) };
     settings.remove("sip_password");
-    let country = new.country_code.clone().or_else(|| numbering::country_of(&new.phone_number).map(ToString::to_string));
+    let country =
+        new.country_code.clone().or_else(|| numbering::country_of(&new.phone_number).map(ToString::to_string));
     let password = new.sip_password.as_ref().map_or_else(Vec::new, |Secret(text)| text.as_bytes().to_vec());
-    Ok((Stored {
-        phone_number: new.phone_number.clone(), kind: NumberType::Sip, nickname: new.nickname.clone(), country_code: country, sms_capable: false,
-        verified: true, carrier_id: None, releasing: false, created_at, trunk: Some(Value::Object(settings)),
-    }, password))
+    Ok((
+        Stored {
+            phone_number: new.phone_number.clone(),
+            kind: NumberType::Sip,
+            nickname: new.nickname.clone(),
+            country_code: country,
+            sms_capable: false,
+            verified: true,
+            carrier_id: None,
+            releasing: false,
+            created_at,
+            trunk: Some(Value::Object(settings)),
+        },
+        password,
+    ))
 }
 
 /// `GET /user/phone-numbers/sip-trunks`
 pub fn list(ctx: &Ctx<'_>) -> Handled {
     let rows = ctx.account().list(Kind::Number, &Facet::new(tag::TYPE, NumberType::Sip.word().as_bytes()), ALL)?;
-    let trunks = rows.into_iter().map(|(count, row)| shown(ctx.id(count), &Stored::of(&row.public)?)).collect::<Result<Vec<_>, Stop>>()?;
+    let trunks = rows
+        .into_iter()
+        .map(|(count, row)| shown(ctx.id(count), &Stored::of(&row.public)?))
+        .collect::<Result<Vec<_>, Stop>>()?;
     Ok(Reply::ok(&data(&trunks)))
 }
 

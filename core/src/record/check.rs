@@ -70,7 +70,9 @@ impl Errors {
 
     /// Whether a field, or anything inside it, is wrong.
     pub fn has(&self, field: &str) -> bool {
-        self.0.iter().any(|(name, _)| name.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+        self.0
+            .iter()
+            .any(|(name, _)| name.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
     }
 
     /// Whether nothing is wrong.
@@ -153,7 +155,9 @@ pub fn check(table: &'static Table, members: Members, source: Source) -> Checked
 pub fn check_update(table: &'static Table, mut stored: Members, supplied: Members) -> Checked {
     let mut nulls = Errors::default();
     for (name, value) in supplied.0 {
-        let Some(column) = table.columns.iter().find(|c| c.name == name || c.aliases.contains(&name.as_str())) else { continue };
+        let Some(column) = table.columns.iter().find(|c| c.name == name || c.aliases.contains(&name.as_str())) else {
+            continue;
+        };
         if !is_empty(&value, &column.kind) {
             stored.set(column.name, value);
         } else if column.clears {
@@ -193,7 +197,8 @@ fn record(table: &'static Table, members: Members, source: Source, path: &str, e
     }
     let mut cells = Vec::with_capacity(table.columns.len());
     for (column, value) in table.columns.iter().zip(given) {
-        let value = value.filter(|value| !(is_empty(value, &column.kind) || source == Source::Query && value.as_text() == Some("")));
+        let value = value
+            .filter(|value| !(is_empty(value, &column.kind) || source == Source::Query && value.as_text() == Some("")));
         let field = if path.is_empty() { column.name.to_owned() } else { format!("{path}.{}", column.name) };
         cells.push(match value {
             Some(value) => one(&column.kind, value, source, &field, errors),
@@ -218,7 +223,9 @@ fn absent(column: &Column, field: &str, errors: &mut Errors) -> Cell {
         Need::Default(Literal::Number(value)) => Cell::Number(value),
         Need::Default(Literal::Text(value)) => Cell::Text(value.to_owned()),
         Need::Default(Literal::AllWords) => match column.kind {
-            Kind::List { of: Kind::Choice(words), .. } => Cell::List(words.iter().map(|word| Cell::Text((*word).to_owned())).collect()),
+            Kind::List { of: Kind::Choice(words), .. } => {
+                Cell::List(words.iter().map(|word| Cell::Text((*word).to_owned())).collect())
+            }
             _ => Cell::None,
         },
     }
@@ -257,7 +264,9 @@ fn text(min: usize, max: usize, format: Option<&Format>, value: Value, field: &s
     if length < min {
         errors.say(field, &format!("field must be at least {min} characters."));
     }
-    if let Some(format) = format && !(format.accepts)(&text) {
+    if let Some(format) = format
+        && !(format.accepts)(&text)
+    {
         match format.says.strip_prefix('=') {
             Some(sentence) => errors.add(field, sentence),
             None => errors.say(field, &format!("field {}", format.says)),
@@ -351,7 +360,15 @@ fn word(words: &[&str], value: &Value, field: &str, errors: &mut Errors) -> Cell
     }
 }
 
-fn list(of: &'static Kind, max: usize, unique: Option<&str>, value: Value, source: Source, field: &str, errors: &mut Errors) -> Cell {
+fn list(
+    of: &'static Kind,
+    max: usize,
+    unique: Option<&str>,
+    value: Value,
+    source: Source,
+    field: &str,
+    errors: &mut Errors,
+) -> Cell {
     let Value::List(entries) = value else { return wrong(field, "field must be an array.", errors) };
     if entries.len() > max {
         return wrong(field, &format!("field must not have more than {max} items."), errors);
@@ -361,7 +378,9 @@ fn list(of: &'static Kind, max: usize, unique: Option<&str>, value: Value, sourc
     for (at, entry) in entries.into_iter().enumerate() {
         let path = format!("{field}.{at}");
         let key = unique.and_then(|member| entry.member(member)?.as_text().map(ToString::to_string));
-        if let Some(member) = unique && key.is_some_and(|key| !seen.insert(key)) {
+        if let Some(member) = unique
+            && key.is_some_and(|key| !seen.insert(key))
+        {
             errors.say(&format!("{path}.{member}"), "field has a duplicate value.");
         }
         cells.push(one(of, entry, source, &path, errors));
@@ -369,7 +388,13 @@ fn list(of: &'static Kind, max: usize, unique: Option<&str>, value: Value, sourc
     Cell::List(cells)
 }
 
-fn tagged(variants: &[(&'static str, &'static Table)], value: Value, source: Source, field: &str, errors: &mut Errors) -> Cell {
+fn tagged(
+    variants: &[(&'static str, &'static Table)],
+    value: Value,
+    source: Source,
+    field: &str,
+    errors: &mut Errors,
+) -> Cell {
     let Value::Object(members) = value else { return wrong(field, "field must be an object.", errors) };
     let tag = format!("{field}.type");
     match members.get("type") {

@@ -231,7 +231,9 @@ impl<T> Typed<Option<T>> {
     #[must_use]
     pub const fn form(self, format: &'static Format) -> Self {
         match self.column.kind {
-            Kind::Text { min, max, .. } => Self::of(Column { kind: Kind::Text { min, max, format: Some(format) }, ..self.column }),
+            Kind::Text { min, max, .. } => {
+                Self::of(Column { kind: Kind::Text { min, max, format: Some(format) }, ..self.column })
+            }
             _ => panic!("only text has a form"),
         }
     }
@@ -242,7 +244,9 @@ impl<T> Typed<Vec<T>> {
     #[must_use]
     pub const fn unique(self, member: &'static str) -> Self {
         match self.column.kind {
-            Kind::List { of, max, .. } => Self::of(Column { kind: Kind::List { of, max, unique: Some(member) }, ..self.column }),
+            Kind::List { of, max, .. } => {
+                Self::of(Column { kind: Kind::List { of, max, unique: Some(member) }, ..self.column })
+            }
             _ => panic!("only a list has entries"),
         }
     }
@@ -255,7 +259,10 @@ impl<T> Typed<Vec<T>> {
 }
 
 /// Text of `min` to `max` characters.
-pub const fn text<T>(min: usize, max: usize) -> Typed<Option<T>> where T: From<String> {
+pub const fn text<T>(min: usize, max: usize) -> Typed<Option<T>>
+where
+    T: From<String>,
+{
     Typed::new(Kind::Text { min, max, format: None })
 }
 

@@ -232,7 +232,13 @@ mod tests {
 
     #[test]
     fn hundredths_in_both_forms() {
-        for (number, plain, fixed) in [(0.1, "0.1", "\"0.10\""), (1.0, "1", "\"1.00\""), (0.375, "0.38", "\"0.38\""), (12.34, "12.34", "\"12.34\""), (-0.05, "-0.05", "\"-0.05\"")] {
+        for (number, plain, fixed) in [
+            (0.1, "0.1", "\"0.10\""),
+            (1.0, "1", "\"1.00\""),
+            (0.375, "0.38", "\"0.38\""),
+            (12.34, "12.34", "\"12.34\""),
+            (-0.05, "-0.05", "\"-0.05\""),
+        ] {
             let hundredths = Hundredths::from_f64(number);
             assert_eq!(hundredths.to_json(), plain.as_bytes());
             assert_eq!(DecimalText(hundredths).to_json(), fixed.as_bytes());

@@ -57,7 +57,10 @@ pub static EMAIL: Format = Format {
     says: "must be a valid email address.",
     accepts: |text| {
         let clean = !text.chars().any(|c| c.is_whitespace() || c.is_control());
-        clean && text.split_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'))
+        clean
+            && text
+                .split_once('@')
+                .is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'))
     },
 };
 
@@ -98,7 +101,9 @@ pub static TOOL_NAME: Format = Format {
     name: "tool_name",
     pattern: "^[a-z][a-z_]*$",
     says: "=Tool name must contain only lowercase letters and underscores, and start with a letter.",
-    accepts: |text| begins(text, |c| c.is_ascii_lowercase()) && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'),
+    accepts: |text| {
+        begins(text, |c| c.is_ascii_lowercase()) && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+    },
 };
 
 /// The name of a tool's parameter (SPEC.md, Mid-call tool).
@@ -106,7 +111,9 @@ pub static PARAMETER_NAME: Format = Format {
     name: "parameter_name",
     pattern: "^[A-Za-z][A-Za-z_]*$",
     says: "must contain only letters and underscores and start with a letter.",
-    accepts: |text| begins(text, |c| c.is_ascii_alphabetic()) && text.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_'),
+    accepts: |text| {
+        begins(text, |c| c.is_ascii_alphabetic()) && text.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_')
+    },
 };
 
 /// The name of a field to extract after a call (SPEC.md, post_call_schema).
@@ -165,7 +172,8 @@ fn is_url(text: &str) -> bool {
     // The parser drops tabs and newlines and reads `\` as `/`: such text never gets that far.
     let clean = !text.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\');
     let scheme = text.split_once("://").is_some_and(|(scheme, rest)| {
-        (scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")) && !rest.starts_with(['/', '?', '#'])
+        (scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"))
+            && !rest.starts_with(['/', '?', '#'])
     });
     clean && scheme && Url::parse(text).is_ok_and(|url| url.host().is_some())
 }
@@ -177,11 +185,13 @@ fn is_clock(text: &str) -> bool {
         let digits = part.len() == 2 && part.bytes().all(|b| b.is_ascii_digit());
         digits.then(|| part.parse::<u8>().ok())?.filter(|n| *n < limit)
     };
-    part(24).is_some() && part(60).is_some() && match text.len() {
-        5 => true,
-        8 => part(60).is_some(),
-        _ => false,
-    }
+    part(24).is_some()
+        && part(60).is_some()
+        && match text.len() {
+            5 => true,
+            8 => part(60).is_some(),
+            _ => false,
+        }
 }
 
 fn is_header_name(text: &str) -> bool {
@@ -207,12 +217,32 @@ mod tests {
     #[test]
     fn forms() {
         check(&ENDPOINT, &["https://a/{id}?x={{customer_phone}}"], &["https://{host}/", "https://{u}@a/"]);
-        check(&URL, &["http://a", "https://example.com/x?y=1#z", "HTTPS://EXAMPLE.COM", "http://127.0.0.1:99/"], &["", "example.com", "ftp://a", "http:///x", "http://", "https:a.b", "http://a b", "http://a\n", "http:\\\\a", "http://[::1", "http://a:99999"]);
+        check(
+            &URL,
+            &["http://a", "https://example.com/x?y=1#z", "HTTPS://EXAMPLE.COM", "http://127.0.0.1:99/"],
+            &[
+                "",
+                "example.com",
+                "ftp://a",
+                "http:///x",
+                "http://",
+                "https:a.b",
+                "http://a b",
+                "http://a\n",
+                "http:\\\\a",
+                "http://[::1",
+                "http://a:99999",
+            ],
+        );
         check(&EMAIL, &["a@b", "Owner.One+x@example.com"], &["", "a", "@b", "a@", "a@b@c", "a b@c"]);
         check(&CLOCK, &["00:00", "23:59", "09:30:15"], &["24:00", "9:30", "09:60", "09:30:60", "09:30:", "0930"]);
         check(&TOOL_NAME, &["a", "get_weather"], &["", "_a", "Get", "a1", "a-b"]);
         check(&PARAMETER_NAME, &["ab", "City_Name"], &["_a", "a1", "1a"]);
-        check(&HEADER_NAME, &["X-Key", "Authorization", "webhook"], &["", "Host", "hOST", "Content-Length", "connection", "Webhook-Id", "a b", "a:"]);
+        check(
+            &HEADER_NAME,
+            &["X-Key", "Authorization", "webhook"],
+            &["", "Host", "hOST", "Content-Length", "connection", "Webhook-Id", "a b", "a:"],
+        );
         check(&HEADER_VALUE, &["", "plain", "ünïcode"], &["a\r\nb", "a\0", "\u{7f}"]);
         check(&ADDRESS, &["1.2.3.4", "10.0.0.0/8", "::1", "fd00::/8"], &["1.2.3", "10.0.0.0/33", "host"]);
         check(&E164, &["+12", "+123456789012345"], &["12", "+0123", "+1", "+1234567890123456", "+1a"]);

@@ -49,7 +49,13 @@ pub const fn require_unless(field: &'static str, unless: &'static str, is: &'sta
 }
 
 /// The member has this value when another has one of these.
-pub const fn fixed(field: &'static str, value: Literal, says: &'static str, when: &'static str, is: &'static [&'static str]) -> Rule {
+pub const fn fixed(
+    field: &'static str,
+    value: Literal,
+    says: &'static str,
+    when: &'static str,
+    is: &'static [&'static str],
+) -> Rule {
     Rule::Fixed(field, value, says, When { field: when, is, unless: false })
 }
 

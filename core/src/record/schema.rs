@@ -48,7 +48,8 @@ pub fn of(table: &Table, purpose: Purpose) -> Value {
     if let Value::Object(base) = object([("type", string("object")), ("description", string(table.doc.trim()))]) {
         members = base;
     }
-    let required: Vec<&str> = table.columns.iter().filter(|column| is_required(column, purpose)).map(|c| c.name).collect();
+    let required: Vec<&str> =
+        table.columns.iter().filter(|column| is_required(column, purpose)).map(|c| c.name).collect();
     if !required.is_empty() {
         members.set("required", strings(&required));
     }
@@ -74,7 +75,10 @@ pub fn column(column: &Column, purpose: Purpose) -> Value {
     let nullable = match purpose {
         Purpose::Create => !matches!(column.need, Need::Required),
         Purpose::Update => column.clears,
-        Purpose::Reply => matches!(column.need, Need::Optional) && !matches!(column.kind, Kind::List { .. } | Kind::Variables | Kind::Any),
+        Purpose::Reply => {
+            matches!(column.need, Need::Optional)
+                && !matches!(column.kind, Kind::List { .. } | Kind::Variables | Kind::Any)
+        }
     };
     let mut schema = kind(&column.kind, purpose, nullable);
     schema.set("description", string(column.doc.trim()));
@@ -191,7 +195,12 @@ fn text(min: usize, max: usize, pattern: Option<&str>, purpose: Purpose, nullabl
             if let Some(pattern) = pattern {
                 form.set("pattern", string(pattern));
             }
-            schema.set("anyOf", Value::List([object([("enum", Value::List([string(""), Value::Null].into()))]), Value::Object(form)].into()));
+            schema.set(
+                "anyOf",
+                Value::List(
+                    [object([("enum", Value::List([string(""), Value::Null].into()))]), Value::Object(form)].into(),
+                ),
+            );
         }
         _ => {}
     }
@@ -232,7 +241,9 @@ fn tagged(variants: &[(&str, &Table)], purpose: Purpose) -> Members {
 fn rule(rule: &Rule) -> Option<Value> {
     let (when, then) = match rule {
         Rule::Require(field, when) => (when, given(field)),
-        Rule::OneOf(fields, when) => (when, object([("anyOf", Value::List(fields.iter().map(|f| given(f)).collect()))])),
+        Rule::OneOf(fields, when) => {
+            (when, object([("anyOf", Value::List(fields.iter().map(|f| given(f)).collect()))]))
+        }
         Rule::Fixed(field, value, _, when) => {
             let value = match literal(*value, &Kind::Bool) {
                 Value::Null => return None,
@@ -251,7 +262,8 @@ fn rule(rule: &Rule) -> Option<Value> {
 }
 
 fn given(field: &str) -> Value {
-    let some = object([("not", object([("enum", Value::List([Value::Null, string(""), Value::List(Vec::new())].into()))]))]);
+    let some =
+        object([("not", object([("enum", Value::List([Value::Null, string(""), Value::List(Vec::new())].into()))]))]);
     object([("required", strings(&[field])), ("properties", object([(field, some)]))])
 }
 

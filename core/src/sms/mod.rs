@@ -99,11 +99,28 @@ fn charge(ctx: &Ctx<'_>, new: &NewMessage, note: &str, cost: i64) -> Result<(), 
     Ok(account.insert(Kind::Message, count, at, &Row::open(Vec::new(), shown.to_json()))?)
 }
 
-fn message(ctx: &Ctx<'_>, new: &NewMessage, count: u32, times: (Timestamp, Timestamp), segments: u32, status: String, sid: Option<String>) -> Message {
+fn message(
+    ctx: &Ctx<'_>,
+    new: &NewMessage,
+    count: u32,
+    times: (Timestamp, Timestamp),
+    segments: u32,
+    status: String,
+    sid: Option<String>,
+) -> Message {
     Message {
-        id: ctx.id(count), phone_number_id: new.from, to: new.to.clone(), body: new.body.clone(), user_id: id::user(ctx.caller().account), segments,
-        segment_price: dollars(SEGMENT_MICROS), total_cost: dollars(i64::from(segments) * SEGMENT_MICROS), status, sms_sid: sid,
-        created_at: Iso(times.0), updated_at: Iso(times.1),
+        id: ctx.id(count),
+        phone_number_id: new.from,
+        to: new.to.clone(),
+        body: new.body.clone(),
+        user_id: id::user(ctx.caller().account),
+        segments,
+        segment_price: dollars(SEGMENT_MICROS),
+        total_cost: dollars(i64::from(segments) * SEGMENT_MICROS),
+        status,
+        sms_sid: sid,
+        created_at: Iso(times.0),
+        updated_at: Iso(times.1),
     }
 }
 
@@ -130,7 +147,9 @@ fn settle(ctx: &Ctx<'_>, new: &NewMessage, note: &str, cost: i64, told: Told) ->
             Ok(Reply::created(&message_data("SMS sent successfully", &shown)))
         }
         // It may have been sent: it stays charged, and noted.
-        Told::Silent => refuse(Refusal::BadGateway("The carrier did not answer; the message may have been sent.".into())),
+        Told::Silent => {
+            refuse(Refusal::BadGateway("The carrier did not answer; the message may have been sent.".into()))
+        }
         told => {
             profile.refund(cost);
             profile.save(account)?;

@@ -46,7 +46,8 @@ impl Ledger {
 
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (last, rest) = bytes.split_at_checked(8)?;
-        let mut ledger = Self { last: Timestamp::from_micros(u64::from_le_bytes(last.try_into().ok()?)), counts: [0; KINDS] };
+        let mut ledger =
+            Self { last: Timestamp::from_micros(u64::from_le_bytes(last.try_into().ok()?)), counts: [0; KINDS] };
         // A kind that came later counts from nothing: the row may be shorter, never longer.
         let (counts, []) = rest.as_chunks::<4>() else { return None };
         for (slot, count) in ledger.counts.iter_mut().zip(counts) {

@@ -56,7 +56,10 @@ impl Row {
 
     /// The private part of stored bytes, without reading the rest.
     pub fn private_of(bytes: &[u8]) -> Result<&[u8], Stop> {
-        skip_facets(bytes).and_then(public).map(|(_, private)| private).ok_or(Stop::Corrupt("a row has an unknown form"))
+        skip_facets(bytes)
+            .and_then(public)
+            .map(|(_, private)| private)
+            .ok_or(Stop::Corrupt("a row has an unknown form"))
     }
 }
 
@@ -104,7 +107,11 @@ mod tests {
 
     #[test]
     fn a_row_reads_back() {
-        let row = Row { facets: [Facet::new(1, b"x"), Facet::new(9, b"")].into(), public: b"{}".to_vec(), private: b"secret".to_vec() };
+        let row = Row {
+            facets: [Facet::new(1, b"x"), Facet::new(9, b"")].into(),
+            public: b"{}".to_vec(),
+            private: b"secret".to_vec(),
+        };
         let bytes = row.to_bytes();
         assert_eq!(Row::from_bytes(&bytes), Ok(row));
         assert_eq!(Row::public_of(&bytes), Ok(&b"{}"[..]));

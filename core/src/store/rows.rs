@@ -78,7 +78,8 @@ impl Scope<'_> {
     fn file(self, kind: Kind, count: u32, old: &[Facet], new: &[Facet]) -> Result<(), Stop> {
         let left = old.iter().filter(|facet| !new.contains(facet)).map(|facet| (facet, false));
         let entered = new.iter().filter(|facet| !old.contains(facet)).map(|facet| (facet, true));
-        let edits: Vec<Edit> = left.chain(entered).map(|(facet, present)| Edit { facet: facet.clone(), id: count, present }).collect();
+        let edits: Vec<Edit> =
+            left.chain(entered).map(|(facet, present)| Edit { facet: facet.clone(), id: count, present }).collect();
         update(self, kind, &edits)
     }
 }

@@ -44,10 +44,13 @@ impl<'a> Tx<'a> {
     /// The changes, in key order.
     pub fn changes(&self) -> Vec<Change> {
         let changed = self.changed.borrow();
-        changed.iter().map(|(key, value)| match value {
-            Some(value) => Change::Put(key.clone(), value.clone()),
-            None => Change::Delete(key.clone()),
-        }).collect()
+        changed
+            .iter()
+            .map(|(key, value)| match value {
+                Some(value) => Change::Put(key.clone(), value.clone()),
+                None => Change::Delete(key.clone()),
+            })
+            .collect()
     }
 
     /// Forgets every change.
@@ -74,10 +77,13 @@ impl<'a> Tx<'a> {
         }
         let asked: Vec<Key> = keys.iter().filter(|key| !changed.contains_key(*key)).cloned().collect();
         let mut stored = if asked.is_empty() { Vec::new() } else { self.view.get(&asked)? }.into_iter();
-        Ok(keys.iter().map(|key| match changed.get(key) {
-            Some(value) => value.clone(),
-            None => stored.next().flatten(),
-        }).collect())
+        Ok(keys
+            .iter()
+            .map(|key| match changed.get(key) {
+                Some(value) => value.clone(),
+                None => stored.next().flatten(),
+            })
+            .collect())
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {

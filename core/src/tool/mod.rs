@@ -135,8 +135,16 @@ pub fn name_of(row: &[u8]) -> Result<String, Stop> {
 fn stored(new: NewTool, id: u64, created_at: Timestamp, updated_at: Timestamp) -> Row {
     let facets = [facet_of_name(&new.name)].into();
     let tool = Tool {
-        id, name: new.name, description: new.description, endpoint: new.endpoint, method: new.method, timeout: new.timeout,
-        headers: new.headers, schema: new.schema, created_at: Iso(created_at), updated_at: Iso(updated_at),
+        id,
+        name: new.name,
+        description: new.description,
+        endpoint: new.endpoint,
+        method: new.method,
+        timeout: new.timeout,
+        headers: new.headers,
+        schema: new.schema,
+        created_at: Iso(created_at),
+        updated_at: Iso(updated_at),
     };
     Row::open(facets, tool.to_json())
 }

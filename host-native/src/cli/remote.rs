@@ -19,7 +19,9 @@ pub fn account(command: Account, json: bool) -> Result<(), Failed> {
             show(&call(&at, "POST", "/admin/accounts", Some(&body))?, json)
         }
         Account::List { at } => list(&at, json),
-        Account::SetPlan { id, plan, at } => show(&call(&at, "PUT", &format!("/admin/accounts/{id}"), Some(&json!({ "plan": plan })))?, json),
+        Account::SetPlan { id, plan, at } => {
+            show(&call(&at, "PUT", &format!("/admin/accounts/{id}"), Some(&json!({ "plan": plan })))?, json)
+        }
     }
 }
 
@@ -30,7 +32,9 @@ pub fn key(command: Key, json: bool) -> Result<(), Failed> {
             let body = json!({ "name": name, "read_only": read_only });
             show(&call(&at, "POST", &format!("/admin/accounts/{account}/api-keys"), Some(&body))?, json)
         }
-        Key::Revoke { account, id, at } => show(&call(&at, "DELETE", &format!("/admin/accounts/{account}/api-keys/{id}"), None)?, json),
+        Key::Revoke { account, id, at } => {
+            show(&call(&at, "DELETE", &format!("/admin/accounts/{account}/api-keys/{id}"), None)?, json)
+        }
     }
 }
 
@@ -101,7 +105,10 @@ fn base(at: &At) -> &str {
 fn client() -> Result<reqwest::Client, Failed> {
     let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.into() };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?.with_root_certificates(roots).with_no_client_auth();
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
     Ok(reqwest::Client::builder().tls_backend_preconfigured(tls).no_proxy().build()?)
 }
 

@@ -37,7 +37,8 @@ fn start(settings: Settings, json: bool) -> Result<(), Failed> {
     let store = Store::open(&folder)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let filter = Filter::new(settings.egress_allow.clone());
-    let (host, writer) = Host::start(config, store, settings.rate_limit.unwrap_or(600), filter).map_err(|error| error as Failed)?;
+    let (host, writer) =
+        Host::start(config, store, settings.rate_limit.unwrap_or(600), filter).map_err(|error| error as Failed)?;
     runtime.block_on(run(Arc::clone(&host), &settings, &folder, json))?;
     // The last handle lets the writer finish what is queued.
     runtime.shutdown_timeout(std::time::Duration::from_secs(5));
@@ -86,7 +87,13 @@ async fn run(host: Arc<Host>, settings: &Settings, folder: &Path, json: bool) ->
 }
 
 /// Says where the server is and, once, the owner's secrets.
-fn announce(settings: &Settings, folder: &Path, address: SocketAddr, secrets: Option<&Reply>, json: bool) -> Result<(), Failed> {
+fn announce(
+    settings: &Settings,
+    folder: &Path,
+    address: SocketAddr,
+    secrets: Option<&Reply>,
+    json: bool,
+) -> Result<(), Failed> {
     let url = settings.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
     let mut ready = serde_json::Map::new();
     ready.insert("url".into(), url.clone().into());
@@ -106,7 +113,9 @@ fn announce(settings: &Settings, folder: &Path, address: SocketAddr, secrets: Op
     let text = |name: &str| ready.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
     if secrets.is_some() {
         writeln!(out, "A new store was made in {}. These are shown once:\n", folder.display())?;
-        for (label, name) in [("e-mail", "email"), ("password", "password"), ("API key", "api_key"), ("operator token", "admin_token")] {
+        for (label, name) in
+            [("e-mail", "email"), ("password", "password"), ("API key", "api_key"), ("operator token", "admin_token")]
+        {
             writeln!(out, "  {label:<15}{}", text(name))?;
         }
         writeln!(out, "\nTry:\n\n  curl -s -H 'Authorization: Bearer {}' {url}/api/user/me\n", text("api_key"))?;

@@ -31,7 +31,12 @@ pub async fn run(host: &Arc<Host>, stream: TcpStream, peer: SocketAddr, door: Do
     let io = TokioIo::new(stream);
     let ended = if second {
         let mut builder = http2::Builder::new(TokioExecutor::new());
-        builder.timer(TokioTimer::new()).max_concurrent_streams(STREAMS_MAX).max_header_list_size(32 << 10).keep_alive_interval(HEAD).keep_alive_timeout(HEAD);
+        builder
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(STREAMS_MAX)
+            .max_header_list_size(32 << 10)
+            .keep_alive_interval(HEAD)
+            .keep_alive_timeout(HEAD);
         watcher.watch(builder.serve_connection(io, service)).await
     } else {
         let mut builder = http1::Builder::new();

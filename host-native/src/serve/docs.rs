@@ -11,12 +11,15 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
 
 /// A file of the explorer.
 pub fn response(reply: Reply, target: &str) -> Response<Out> {
-    let file = target.split('?').next().unwrap_or_default().strip_prefix("/docs").unwrap_or_default().trim_start_matches('/');
+    let file =
+        target.split('?').next().unwrap_or_default().strip_prefix("/docs").unwrap_or_default().trim_start_matches('/');
     let (media, body, packed): (_, &'static [u8], _) = match file {
         "" | "index.html" => ("text/html; charset=utf-8", include_bytes!("../../docs-ui/index.html"), false),
         "start.js" => ("text/javascript; charset=utf-8", include_bytes!("../../docs-ui/start.js"), false),
         "swagger-ui.css" => ("text/css; charset=utf-8", include_bytes!("../../docs-ui/swagger-ui.css.gz"), true),
-        "swagger-ui-bundle.js" => ("text/javascript; charset=utf-8", include_bytes!("../../docs-ui/swagger-ui-bundle.js.gz"), true),
+        "swagger-ui-bundle.js" => {
+            ("text/javascript; charset=utf-8", include_bytes!("../../docs-ui/swagger-ui-bundle.js.gz"), true)
+        }
         _ => return plain(Refusal::NoRoute.reply(Form::Message, Invalid::First), None),
     };
     let mut response = plain(reply, Some((media, full(body))));

@@ -30,7 +30,12 @@ const DRAIN_BYTES: usize = 4 << 20;
 const DRAIN: Duration = Duration::from_secs(2);
 
 /// Answers a request.
-pub async fn answer(host: Arc<Host>, incoming: hyper::Request<Incoming>, peer: IpAddr, door: Door) -> Result<Response<Out>, Infallible> {
+pub async fn answer(
+    host: Arc<Host>,
+    incoming: hyper::Request<Incoming>,
+    peer: IpAddr,
+    door: Door,
+) -> Result<Response<Out>, Infallible> {
     let began = Instant::now();
     let (head, body) = incoming.into_parts();
     let request = request_of(&head, &body, peer, door);
@@ -64,7 +69,14 @@ fn request_of(head: &request::Parts, body: &Incoming, peer: IpAddr, door: Door) 
         headers.push(("host", format!("{host}{port}").into_bytes()));
     }
     let body = if body.is_end_stream() { Body::None } else { Body::Pending };
-    Request { method: Method::parse(head.method.as_str()), target: target.to_owned(), headers, body, peer: Some(peer), door }
+    Request {
+        method: Method::parse(head.method.as_str()),
+        target: target.to_owned(),
+        headers,
+        body,
+        peer: Some(peer),
+        door,
+    }
 }
 
 fn headers(map: &HeaderMap) -> Vec<(&'static str, Vec<u8>)> {

@@ -34,7 +34,9 @@ pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 /// Serves until told to stop, then lets running requests finish.
 pub async fn serve(host: Arc<Host>, listeners: Vec<(TcpListener, Door)>, stop: watch::Receiver<bool>) {
     let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    let loops = listeners.into_iter().map(|(listener, door)| tokio::spawn(accept(Arc::clone(&host), listener, door, Arc::clone(&slots), stop.clone())));
+    let loops = listeners.into_iter().map(|(listener, door)| {
+        tokio::spawn(accept(Arc::clone(&host), listener, door, Arc::clone(&slots), stop.clone()))
+    });
     for listening in loops.collect::<Vec<_>>() {
         if let Err(error) = listening.await {
             tracing::error!(%error, "a listener failed");
@@ -42,7 +44,13 @@ pub async fn serve(host: Arc<Host>, listeners: Vec<(TcpListener, Door)>, stop: w
     }
 }
 
-async fn accept(host: Arc<Host>, listener: TcpListener, door: Door, slots: Arc<Semaphore>, mut stop: watch::Receiver<bool>) {
+async fn accept(
+    host: Arc<Host>,
+    listener: TcpListener,
+    door: Door,
+    slots: Arc<Semaphore>,
+    mut stop: watch::Receiver<bool>,
+) {
     let graceful = GracefulShutdown::new();
     loop {
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { break };

@@ -48,7 +48,8 @@ fn stream(host: Arc<Host>) -> Out {
     let (chunks, wait) = mpsc::channel::<Result<Bytes, std::io::Error>>(CHUNKS);
     tokio::task::spawn_blocking(move || {
         let mut out = std::io::BufWriter::with_capacity(CHUNK_BYTES, Chunks(&chunks));
-        let written = backup::write(&host.store, &mut out).and_then(|_| out.flush().map_err(|error| crate::store::StoreError::of("the backup stopped", &error)));
+        let written = backup::write(&host.store, &mut out)
+            .and_then(|_| out.flush().map_err(|error| crate::store::StoreError::of("the backup stopped", &error)));
         if let Err(error) = written {
             tracing::error!(%error, "a backup stopped");
             let _ = chunks.blocking_send(Err(std::io::Error::other("the backup stopped")));
@@ -64,7 +65,10 @@ impl Body for Received {
     type Data = Bytes;
     type Error = std::io::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
         self.0.poll_recv(context).map(|chunk| chunk.map(|chunk| chunk.map(Frame::data)))
     }
 }

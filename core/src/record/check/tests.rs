@@ -103,7 +103,10 @@ fn all_errors_at_once_in_table_order() {
     let fields: Vec<&str> = errors.0.iter().map(|(field, _)| field.as_str()).collect();
     assert_eq!(fields, ["name", "colour", "count", "parts.0.name", "date_to"]);
     assert_eq!(errors.first(), "The name field is required.");
-    let both = ["The parts.0.name field must be at least 2 characters.", "The parts.0.name field must contain only lowercase letters, digits and underscores."];
+    let both = [
+        "The parts.0.name field must be at least 2 characters.",
+        "The parts.0.name field must contain only lowercase letters, digits and underscores.",
+    ];
     assert_eq!(errors.0[3].1, both);
 }
 
@@ -112,21 +115,41 @@ fn every_message() {
     fails(r#""name2":1,"count":10"#, "count", &["The count field must be between 1 and 9."]);
     fails(r#""count":1.5"#, "count", &["The count field must be an integer."]);
     fails(r#""owner_id":0"#, "owner_id", &["The owner id field must be at least 1."]);
-    fails(r#""owner_id":9007199254740992"#, "owner_id", &["The owner id field must not be greater than 9007199254740991."]);
+    fails(
+        r#""owner_id":9007199254740992"#,
+        "owner_id",
+        &["The owner id field must not be greater than 9007199254740991."],
+    );
     fails(r#""share":"a""#, "share", &["The share field must be a number."]);
     fails(r#""speed":1.201"#, "speed", &["The speed field must be between 0.7 and 1.2."]);
     fails(r#""on":"yes""#, "on", &["The on field must be true or false."]);
     fails(r#""on":true"#, "on", &["Red is off."]);
     fails(r#""parts":{}"#, "parts", &["The parts field must be an array."]);
     fails(r#""parts":[1]"#, "parts.0", &["The parts.0 field must be an object."]);
-    fails(r#""parts":[{"name":"ab"},{"name":"ab"}]"#, "parts.1.name", &["The parts.1.name field has a duplicate value."]);
+    fails(
+        r#""parts":[{"name":"ab"},{"name":"ab"}]"#,
+        "parts.1.name",
+        &["The parts.1.name field has a duplicate value."],
+    );
     fails(r#""parts":[{},{},{}]"#, "parts", &["The parts field must not have more than 2 items."]);
     fails(r#""shapes":[{}]"#, "shapes.0.type", &["The shapes.0.type field is required."]);
     fails(r#""shapes":[{"type":"x"}]"#, "shapes.0.type", &["The selected shapes.0.type is invalid."]);
     fails(r#""variables":[1]"#, "variables", &["The variables field must be an object."]);
-    fails(r#""variables":{"a":null}"#, "variables.a", &["The variables.a field must be a string, a number or a boolean."]);
-    fails(r#""date_from":"2026-02-30""#, "date_from", &["The date from field must be a valid date in the form YYYY-MM-DD."]);
-    fails(r#""date_from":"2026-02-02","date_to":"2026-02-01""#, "date_to", &["The date to field must not be before the date from field."]);
+    fails(
+        r#""variables":{"a":null}"#,
+        "variables.a",
+        &["The variables.a field must be a string, a number or a boolean."],
+    );
+    fails(
+        r#""date_from":"2026-02-30""#,
+        "date_from",
+        &["The date from field must be a valid date in the form YYYY-MM-DD."],
+    );
+    fails(
+        r#""date_from":"2026-02-02","date_to":"2026-02-01""#,
+        "date_to",
+        &["The date to field must not be before the date from field."],
+    );
 }
 
 #[test]
@@ -139,10 +162,13 @@ fn lenient_spellings() {
     holds(r#""on":"0""#, "\"on\":false");
     holds(r#""date_from":"""#, "\"date_from\":null");
     holds(r#""variables":[]"#, "\"variables\":{}");
-    holds(r#""shapes":[{"type":"bare"},{"type":"part","name":"ab","x":1}]"#, r#"[{"type":"bare"},{"type":"part","name":"ab"}]"#);
+    holds(
+        r#""shapes":[{"type":"bare"},{"type":"part","name":"ab","x":1}]"#,
+        r#"[{"type":"bare"},{"type":"part","name":"ab"}]"#,
+    );
     for text in ["+7", " 7", "07", "7.", ".7", "1e", "0x7", "", "-", "7 "] {
         let body = format!("{{\"name\":\"n\",\"colour\":\"red\",\"share\":\"{text}\"}}");
-        assert!(sample(&body).is_err() , "{text}");
+        assert!(sample(&body).is_err(), "{text}");
     }
 }
 

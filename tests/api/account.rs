@@ -1,0 +1,97 @@
+//! Account and keys.
+
+use serde_json::json;
+use switchboard_core::http::request::Method;
+use switchboard_tests::house::House;
+
+#[test]
+fn a_session_works_until_it_is_logged_out() {
+    let mut house = House::default();
+    let body = json!({ "email": "Owner@LOCALHOST", "password": house.password });
+    let got = house.post("/user/login", &body).without("authorization").send().expect(200);
+    let token = got.json["token"].as_str().expect("a token").to_owned();
+    assert_eq!(got.json["message"], "Login successful.");
+    assert_eq!(got.json["token_type"], "Bearer");
+    assert_eq!(got.json["user"], json!({ "id": 1, "name": "Owner", "email": "owner@localhost" }));
+    assert_eq!(got.header("cache-control"), Some("no-store"));
+    house.call(Method::Get, "/user/me").token(&token).send().expect(200);
+    house.call(Method::Post, "/user/logout").token(&token).send().expect(200);
+    house.call(Method::Get, "/user/me").token(&token).send().expect(401);
+}
+
+#[test]
+fn a_wrong_pair_is_refused_whether_or_not_the_account_exists() {
+    let mut house = House::default();
+    for email in ["owner@localhost", "nobody@localhost"] {
+        let got = house
+            .post("/user/login", &json!({ "email": email, "password": "wrong" }))
+            .without("authorization")
+            .send()
+            .expect(401);
+        assert_eq!(got.json, json!({ "message": "These credentials do not match our records." }));
+    }
+}
+
+#[test]
+fn a_session_ends_by_itself_and_with_the_password() {
+    let mut house = House::default();
+    let login = |house: &mut House, password: &str| {
+        let body = json!({ "email": "owner@localhost", "password": password });
+        house.post("/user/login", &body).without("authorization").send().expect(200).json["token"]
+            .as_str()
+            .expect("a token")
+            .to_owned()
+    };
+    let password = house.password.clone();
+    let token = login(&mut house, &password);
+    house.now = house.now.plus_seconds(86_399);
+    house.call(Method::Get, "/user/me").token(&token).send().expect(200);
+    house.now = house.now.plus_seconds(1);
+    house.call(Method::Get, "/user/me").token(&token).send().expect(401);
+    let token = login(&mut house, &password);
+    let operator = house.operator.clone();
+    house.put("/admin/accounts/1", &json!({ "password": "another one" })).token(&operator).send().expect(200);
+    house.call(Method::Get, "/user/me").token(&token).send().expect(401);
+    login(&mut house, "another one");
+}
+
+#[test]
+fn a_key_is_shown_once_and_fails_once_deleted() {
+    let mut house = House::default();
+    let made = house.post("/user/api-keys", &json!({ "name": "CI" })).send().expect(201);
+    let token = made.json["api_key"]["token"].as_str().expect("a token").to_owned();
+    assert_eq!(made.header("cache-control"), Some("no-store"));
+    let listed = house.get("/user/api-keys").expect(200);
+    assert_eq!(listed.json["api_keys"][1]["name"], "CI");
+    assert!(!String::from_utf8_lossy(&listed.bytes).contains(&token));
+    let kept = house.store.rows().values().any(|row| String::from_utf8_lossy(row).contains(&token));
+    assert!(!kept, "the store holds only a digest");
+    house.delete(&format!("/user/api-keys/{}", made.id())).expect(200);
+    house.call(Method::Get, "/user/me").token(&token).send().expect(401);
+    assert_eq!(
+        house.delete(&format!("/user/api-keys/{}", made.id())).expect(404).json,
+        json!({ "message": "API key not found." })
+    );
+}
+
+#[test]
+fn an_expiring_key_begets_no_longer_one() {
+    let mut house = House::default();
+    let soon = house.now.plus_seconds(100).iso();
+    let made = house.post("/user/api-keys", &json!({ "name": "short", "expires_at": soon })).send().expect(201);
+    let token = made.json["api_key"]["token"].as_str().expect("a token").to_owned();
+    let child = house.post("/user/api-keys", &json!({ "name": "child" })).token(&token).send().expect(201);
+    assert_eq!(child.json["api_key"]["expires_at"], json!(soon));
+    house.now = house.now.plus_seconds(100);
+    house.call(Method::Get, "/user/me").token(&token).send().expect(401);
+}
+
+#[test]
+fn a_read_only_key_reads() {
+    let mut house = House::default();
+    let made = house.post("/user/api-keys", &json!({ "name": "eyes", "read_only": true })).send().expect(201);
+    let token = made.json["api_key"]["token"].as_str().expect("a token").to_owned();
+    house.call(Method::Get, "/user/me").token(&token).send().expect(200);
+    house.call(Method::Head, "/user/me").token(&token).send().expect(200);
+    house.post("/user/tools", &json!({})).token(&token).send().expect(403);
+}

@@ -1,0 +1,118 @@
+//! Every table of a body: what is drawn from it is accepted, what is broken in one field names that field,
+//! and the published schema agrees.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Map, Value};
+use switchboard_core::http::route::BodyKind;
+use switchboard_core::http::routes::ROUTES;
+use switchboard_core::json::{self, ToJson};
+use switchboard_core::record::schema::{self, Purpose};
+use switchboard_core::record::{Errors, Source, Table, check};
+use switchboard_tests::strategy::{anything, body, broken};
+
+/// Bodies drawn over all tables.
+const BODIES: usize = 2_000;
+
+fn tables() -> BTreeMap<&'static str, &'static Table> {
+    ROUTES
+        .iter()
+        .filter_map(|route| match route.body {
+            BodyKind::Json(table, _) | BodyKind::Document(table) => Some((table.name, table)),
+            BodyKind::None => None,
+        })
+        .collect()
+}
+
+fn errors(table: &'static Table, body: &Map<String, Value>) -> Errors {
+    let bytes = Value::Object(body.clone()).to_string();
+    let Ok(json::Value::Object(members)) = json::parse(bytes.as_bytes()) else { panic!("not an object: {bytes}") };
+    check(table, members, Source::Body).errors
+}
+
+fn runner(share: usize) -> TestRunner {
+    let cases = u32::try_from(BODIES.div_ceil(share)).expect("few cases");
+    TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
+}
+
+#[test]
+fn any_body_drawn_from_a_table_is_accepted() {
+    let tables = tables();
+    for table in tables.values() {
+        runner(tables.len())
+            .run(&body(table, &anything), |body| {
+                let errors = errors(table, &body);
+                prop_assert!(errors.is_empty(), "{}: {:?} in {:?}", table.name, errors, body);
+                Ok(())
+            })
+            .unwrap_or_else(|error| panic!("{}: {error}", table.name));
+    }
+}
+
+#[test]
+fn a_body_broken_in_one_field_names_that_field() {
+    let tables = tables();
+    for table in tables.values() {
+        let drawn = (body(table, &anything), any::<Index>(), any::<Index>());
+        runner(tables.len())
+            .run(&drawn, |(mut body, column, value)| {
+                let column = column.get(table.columns);
+                let values = broken(column);
+                body.insert(column.name.to_owned(), value.get(&values).clone());
+                let errors = errors(table, &body);
+                prop_assert!(!errors.is_empty(), "{}: accepted {:?}", table.name, body);
+                for (field, _) in &errors.0 {
+                    prop_assert_eq!(
+                        field.split('.').next(),
+                        Some(column.name),
+                        "{}: {:?} in {:?}",
+                        table.name,
+                        errors,
+                        body
+                    );
+                }
+                Ok(())
+            })
+            .unwrap_or_else(|error| panic!("{}: {error}", table.name));
+    }
+}
+
+#[test]
+fn the_published_schema_agrees_with_the_checks() {
+    let tables = tables();
+    for table in tables.values() {
+        let published: Value =
+            serde_json::from_slice(&schema::of(table, Purpose::Create).to_json()).expect("a schema is JSON");
+        let judge = jsonschema::draft202012::options()
+            .build(&published)
+            .unwrap_or_else(|error| panic!("{}: {error}", table.name));
+        let drawn = (body(table, &anything), any::<Index>(), any::<Index>(), any::<bool>());
+        runner(tables.len())
+            .run(&drawn, |(mut body, column, value, spoil)| {
+                if spoil {
+                    let column = column.get(table.columns);
+                    let values = strict(&broken(column));
+                    body.insert(column.name.to_owned(), value.get(&values).clone());
+                }
+                let ours = errors(table, &body);
+                let theirs = judge.is_valid(&Value::Object(body.clone()));
+                prop_assert_eq!(ours.is_empty(), theirs, "{}: {:?} in {:?}", table.name, ours, body);
+                Ok(())
+            })
+            .unwrap_or_else(|error| panic!("{}: {error}", table.name));
+    }
+}
+
+/// Spellings that only the checks take are not the schema's to judge.
+fn strict(values: &[Value]) -> Vec<Value> {
+    values.to_vec()
+}
+
+#[test]
+fn the_committed_openapi_document_is_the_one_that_the_tables_make() {
+    let committed = String::from_utf8_lossy(switchboard_core::openapi::COMMITTED);
+    assert!(committed == switchboard_core::openapi::text(), "run `cargo xtask openapi` and commit openapi.json");
+}

@@ -1,0 +1,314 @@
+//! [`House`]: the whole service over a store in memory, with a clock and a carrier that the test moves.
+
+use serde_json::{Value, json};
+use switchboard_core::http::reply::{Content, Reply};
+use switchboard_core::http::request::{Body, HEADERS, Method, Request};
+use switchboard_core::memory::Memory;
+use switchboard_core::output::{Answer, HttpIn, HttpOut, Input, Outcome, Output, SendError, Ticket, Work};
+use switchboard_core::seed::Seed;
+use switchboard_core::service::{Config, Service};
+use switchboard_core::time::Timestamp;
+use switchboard_core::view::Scene;
+use switchboard_core::work;
+
+/// Answers what the service asks of the outside.
+type Outside = Box<dyn FnMut(&HttpOut) -> Result<HttpIn, SendError>>;
+
+/// A service in memory.
+pub struct House {
+    /// The service.
+    pub service: Service,
+    /// Its store.
+    pub store: Memory,
+    /// The time of the next step.
+    pub now: Timestamp,
+    /// The owner's API key.
+    pub key: String,
+    /// The operator's token.
+    pub operator: String,
+    /// The owner's password.
+    pub password: String,
+    outside: Outside,
+    steps: u64,
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub struct Got {
+    /// Its status.
+    pub status: u16,
+    /// Its body; null when there is none.
+    pub json: Value,
+    /// Its body as sent.
+    pub bytes: Vec<u8>,
+    /// Its headers.
+    pub headers: Vec<(&'static str, String)>,
+}
+
+impl Got {
+    /// A header's value.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(n, _)| *n == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The id of what was made.
+    pub fn id(&self) -> u64 {
+        let id = self.json["data"]["id"].as_u64().or(self.json["id"].as_u64()).or(self.json["api_key"]["id"].as_u64());
+        id.unwrap_or_else(|| panic!("no id in {}", self.json))
+    }
+
+    /// Fails unless the status is this one.
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}", self.json);
+        self
+    }
+
+    /// Fails unless the fields that are wrong are these, in this order.
+    #[track_caller]
+    pub fn wrong(&self, fields: &[&str]) {
+        let named: Vec<&str> = self.json["errors"]
+            .as_object()
+            .map(|errors| errors.keys().map(String::as_str).collect())
+            .unwrap_or_default();
+        let mut sorted = fields.to_vec();
+        sorted.sort_unstable();
+        assert_eq!((self.status, named), (422, sorted), "{}", self.json);
+    }
+}
+
+/// One request being put together.
+pub struct Call<'h> {
+    house: &'h mut House,
+    request: Request,
+}
+
+impl Default for House {
+    fn default() -> Self {
+        Self::with(Config::default())
+    }
+}
+
+impl House {
+    /// A service with this configuration, after its first start.
+    pub fn with(config: Config) -> Self {
+        let mut house = Self {
+            service: Service::new(config),
+            store: Memory::default(),
+            now: Timestamp::from_seconds(1_790_000_000),
+            key: String::new(),
+            operator: String::new(),
+            password: String::new(),
+            outside: Box::new(|_| Err(SendError::Unreachable)),
+            steps: 0,
+        };
+        let Outcome::Reply(Reply { content: Content::Json(body), .. }) =
+            house.settle(|answers| Owned::FirstStart(answers.to_vec()))
+        else {
+            panic!("no owner was made")
+        };
+        let secrets: Value = serde_json::from_slice(&body).expect("the secrets are JSON");
+        let text = |name: &str| secrets[name].as_str().unwrap_or_default().to_owned();
+        (house.key, house.operator, house.password) = (text("api_key"), text("admin_token"), text("password"));
+        house
+    }
+
+    /// Who answers the service's requests from here on.
+    pub fn outside(&mut self, answer: impl FnMut(&HttpOut) -> Result<HttpIn, SendError> + 'static) {
+        self.outside = Box::new(answer);
+    }
+
+    /// Another account; gives its key.
+    pub fn account(&mut self, email: &str) -> String {
+        let operator = self.operator.clone();
+        let made = self.post("/admin/accounts", &json!({ "email": email })).token(&operator).send().expect(201);
+        made.json["api_key"].as_str().expect("a key").to_owned()
+    }
+
+    /// A GET by the owner.
+    pub fn get(&mut self, target: &str) -> Got {
+        self.call(Method::Get, target).send()
+    }
+
+    /// A DELETE by the owner.
+    pub fn delete(&mut self, target: &str) -> Got {
+        self.call(Method::Delete, target).send()
+    }
+
+    /// A POST by the owner.
+    pub fn post(&mut self, target: &str, body: &Value) -> Call<'_> {
+        self.call(Method::Post, target).json(body)
+    }
+
+    /// A PUT by the owner.
+    pub fn put(&mut self, target: &str, body: &Value) -> Call<'_> {
+        self.call(Method::Put, target).json(body)
+    }
+
+    /// A request by the owner.
+    pub fn call(&mut self, method: Method, target: &str) -> Call<'_> {
+        let bearer = format!("Bearer {}", self.key).into_bytes();
+        let headers = vec![("authorization", bearer), ("host", b"test".to_vec())];
+        let request = Request {
+            method,
+            target: target.to_owned(),
+            headers,
+            body: Body::None,
+            peer: None,
+            door: switchboard_core::http::request::Door::Main,
+        };
+        Call { house: self, request }
+    }
+
+    /// Runs one step and applies what it decides.
+    pub fn step(&mut self, input: &Input<'_>, seed: Seed) -> Output {
+        let scene = Scene { now: self.now, seed, view: &self.store };
+        let output = self.service.step(input, &scene).expect("a store in memory never stops a step");
+        self.store.apply(&output.changes);
+        output
+    }
+
+    /// A seed of its own for each input, the same in every run of a test.
+    pub fn seed(&mut self) -> Seed {
+        self.steps += 1;
+        let mut bytes = [0x5a; 32];
+        bytes[..8].copy_from_slice(&self.steps.to_le_bytes());
+        Seed::new(bytes)
+    }
+
+    /// Does whatever is due now, and what follows from it; gives the time of the next job.
+    pub fn tick(&mut self) -> Option<Timestamp> {
+        loop {
+            let seed = self.seed();
+            let output = self.step(&Input::Tick, seed);
+            for send in output.sends {
+                let answer = self.perform(&send.work);
+                let seed = self.seed();
+                if let Ticket::Job { .. } = send.ticket {
+                    self.step(&Input::Answered(send.ticket, answer), seed);
+                }
+            }
+            if output.wake.is_none_or(|at| at > self.now) {
+                return output.wake;
+            }
+        }
+    }
+
+    fn settle(&mut self, input: impl Fn(&[Answer]) -> Owned) -> Outcome {
+        let seed = self.seed();
+        let mut answers = Vec::new();
+        loop {
+            let owned = input(&answers);
+            let output = match &owned {
+                Owned::Http(request) => self.step(&Input::Http(request, &answers), seed),
+                Owned::FirstStart(answers) => self.step(&Input::FirstStart(answers), seed),
+            };
+            if !matches!(output.outcome, Outcome::Wait) {
+                return output.outcome;
+            }
+            for send in output.sends {
+                answers.push(self.perform(&send.work));
+            }
+        }
+    }
+
+    fn perform(&mut self, work: &Work) -> Answer {
+        match work {
+            Work::Http(request) => (self.outside)(request).map_or_else(Answer::Failed, Answer::Http),
+            work => work::perform(work).expect("only HTTP needs the outside"),
+        }
+    }
+}
+
+enum Owned {
+    Http(Request),
+    FirstStart(Vec<Answer>),
+}
+
+impl Call<'_> {
+    /// With another token.
+    #[must_use]
+    pub fn token(self, token: &str) -> Self {
+        self.without("authorization").header("authorization", &format!("Bearer {token}"))
+    }
+
+    /// With a JSON body.
+    #[must_use]
+    pub fn json(self, body: &Value) -> Self {
+        self.header("content-type", "application/json").body(body.to_string().into_bytes())
+    }
+
+    /// With these bytes as its body.
+    #[must_use]
+    pub fn body(mut self, bytes: Vec<u8>) -> Self {
+        self.request.body = Body::Full(bytes);
+        self
+    }
+
+    /// With a body in this state.
+    #[must_use]
+    pub fn raw(mut self, body: Body) -> Self {
+        self.request.body = body;
+        self
+    }
+
+    /// With one more header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        let known =
+            HEADERS.iter().find(|known| **known == name).unwrap_or_else(|| panic!("the core does not look at {name}"));
+        self.request.headers.push((known, value.as_bytes().to_vec()));
+        self
+    }
+
+    /// Without a header.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.request.headers.retain(|(known, _)| *known != name);
+        self
+    }
+
+    /// From this address.
+    #[must_use]
+    pub fn from(mut self, peer: &str) -> Self {
+        self.request.peer = Some(peer.parse().expect("an address"));
+        self
+    }
+
+    /// Sends it.
+    pub fn send(self) -> Got {
+        let Self { house, request } = self;
+        match house.settle(|_| Owned::Http(request.clone())) {
+            Outcome::Reply(reply) => {
+                let bytes = match reply.content {
+                    Content::Json(bytes) => bytes,
+                    Content::Static(_, bytes) => bytes.to_vec(),
+                    Content::Empty | Content::Host(_) => Vec::new(),
+                };
+                let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+                Got { status: reply.status, json, bytes, headers: reply.headers }
+            }
+            other => panic!("no answer but {other:?}"),
+        }
+    }
+}
+
+/// A body that makes an assistant.
+pub fn assistant() -> Value {
+    json!({
+        "name": "Anna", "voice_id": 1, "language_id": 1, "type": "outbound", "mode": "pipeline", "timezone": "Europe/Bucharest",
+        "initial_message": "Hello", "system_prompt": "You are kind.", "llm_model_id": 1,
+    })
+}
+
+/// A body with some members changed or, by null, taken away.
+pub fn with(mut body: Value, changes: &Value) -> Value {
+    for (name, value) in changes.as_object().expect("an object") {
+        if value.is_null() {
+            body.as_object_mut().expect("an object").remove(name);
+        } else {
+            body[name] = value.clone();
+        }
+    }
+    body
+}

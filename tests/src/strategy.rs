@@ -1,0 +1,229 @@
+//! Bodies drawn from a table: every value that its columns take, its rules kept.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Map, Value, json};
+use switchboard_core::record::{Column, Kind, Literal, Need, Ref, Rule, Table, When};
+
+/// The ids that a reference may name.
+pub type Known<'k> = &'k dyn Fn(Ref) -> Vec<u64>;
+
+/// No reference names anything in particular: for checks of a table alone.
+pub fn anything(_: Ref) -> Vec<u64> {
+    (1..50).collect()
+}
+
+/// A body that the table accepts.
+pub fn body(table: &'static Table, known: Known<'_>) -> BoxedStrategy<Map<String, Value>> {
+    let drawn: Vec<BoxedStrategy<(bool, Value)>> = table
+        .columns
+        .iter()
+        .map(|column| {
+            let given = if matches!(column.need, Need::Required) { 1.0 } else { 0.6 };
+            (prop::bool::weighted(given), value(column, known)).boxed()
+        })
+        .collect();
+    drawn.prop_map(move |cells| assemble(table, &cells)).boxed()
+}
+
+fn assemble(table: &Table, cells: &[(bool, Value)]) -> Map<String, Value> {
+    let place = |name: &str| table.columns.iter().position(|column| column.name == name).expect("a rule names columns");
+    let mut body: Map<String, Value> = table
+        .columns
+        .iter()
+        .zip(cells)
+        .filter(|(_, (given, _))| *given)
+        .map(|(column, (_, value))| (column.name.to_owned(), value.clone()))
+        .collect();
+    for rule in table.rules {
+        match rule {
+            Rule::Require(field, when) if holds(table, &body, when) => {
+                body.insert((*field).to_owned(), filled(&cells[place(field)].1));
+            }
+            Rule::OneOf(fields, when) if holds(table, &body, when) => {
+                body.insert(fields[0].to_owned(), filled(&cells[place(fields[0])].1));
+            }
+            Rule::Fixed(field, literal, _, when) if holds(table, &body, when) => {
+                body.insert((*field).to_owned(), literal_json(*literal));
+            }
+            Rule::Ordered(low, high, ..) => {
+                let (one, other) = (body.get(*low).cloned(), body.get(*high).cloned());
+                if let (Some(one), Some(other)) = (one, other)
+                    && one.as_str() > other.as_str()
+                {
+                    body.insert((*low).to_owned(), other);
+                    body.insert((*high).to_owned(), one);
+                }
+            }
+            _ => {}
+        }
+    }
+    body
+}
+
+/// An empty list does not count as given.
+fn filled(value: &Value) -> Value {
+    if value == &json!([]) { json!(["127.0.0.1"]) } else { value.clone() }
+}
+
+fn literal_json(literal: Literal) -> Value {
+    match literal {
+        Literal::Bool(value) => json!(value),
+        Literal::Int(value) => json!(value),
+        Literal::Number(value) => json!(value),
+        Literal::Text(value) => json!(value),
+        Literal::AllWords => Value::Null,
+    }
+}
+
+fn holds(table: &Table, body: &Map<String, Value>, when: &When) -> bool {
+    let default = table.columns.iter().find(|column| column.name == when.field).and_then(|column| match column.need {
+        Need::Default(literal) => Some(literal_json(literal)),
+        _ => None,
+    });
+    let value = body.get(when.field).cloned().or(default);
+    let named = match value {
+        Some(Value::String(word)) => when.is.contains(&word.as_str()),
+        Some(Value::Bool(truth)) => when.is.contains(&if truth { "true" } else { "false" }),
+        _ => false,
+    };
+    named != when.unless
+}
+
+/// A value that the column takes.
+pub fn value(column: &'static Column, known: Known<'_>) -> BoxedStrategy<Value> {
+    match (column.exists, &column.kind) {
+        (Some(what), Kind::List { max, .. }) => {
+            let ids = known(what);
+            let most = (*max).min(4).min(ids.len());
+            prop::sample::subsequence(ids, 0..=most).prop_map(|ids| json!(ids)).boxed()
+        }
+        (Some(what), _) => select(known(what)).prop_map(|id| json!(id)).boxed(),
+        (None, kind) => kind_value(kind, known),
+    }
+}
+
+fn kind_value(kind: &'static Kind, known: Known<'_>) -> BoxedStrategy<Value> {
+    match kind {
+        Kind::Text { min, max, format } => match format {
+            Some(format) => formed(format.name, *min, *max),
+            None => letters((*min).max(1), (*max).min(40)).prop_map(Value::String).boxed(),
+        },
+        Kind::Int { min, max } => (*min..=*max).prop_map(|n| json!(n)).boxed(),
+        Kind::Number { min, max } => {
+            prop_oneof![3 => (*min..=*max).prop_map(|n| json!(n)), 1 => select(vec![*min, *max]).prop_map(|n| json!(n))]
+                .boxed()
+        }
+        Kind::Bool => any::<bool>().prop_map(|value| json!(value)).boxed(),
+        Kind::Choice(words) => select(*words).prop_map(|word| json!(word)).boxed(),
+        Kind::List { of, max, unique } => {
+            let unique = *unique;
+            prop::collection::vec(kind_value(of, known), 0..=(*max).min(3))
+                .prop_map(move |entries| json!(distinct(entries, unique)))
+                .boxed()
+        }
+        Kind::Record(table) => body(table, known).prop_map(Value::Object).boxed(),
+        Kind::Tagged(variants) => {
+            let drawn: Vec<BoxedStrategy<Value>> = variants
+                .iter()
+                .map(|(word, table)| {
+                    body(table, known)
+                        .prop_map(move |mut body| {
+                            body.insert("type".to_owned(), json!(word));
+                            Value::Object(body)
+                        })
+                        .boxed()
+                })
+                .collect();
+            proptest::strategy::Union::new(drawn).boxed()
+        }
+        Kind::Variables => variables(),
+        Kind::Iso | Kind::Sql | Kind::Decimal | Kind::Flag | Kind::Object | Kind::Any => Just(Value::Null).boxed(),
+    }
+}
+
+fn distinct(entries: Vec<Value>, unique: Option<&str>) -> Vec<Value> {
+    let Some(member) = unique else { return entries };
+    let mut seen = BTreeSet::new();
+    entries.into_iter().filter(|entry| seen.insert(entry[member].to_string())).collect()
+}
+
+fn variables() -> BoxedStrategy<Value> {
+    let value = prop_oneof![
+        any::<String>().prop_map(Value::String),
+        any::<bool>().prop_map(Value::Bool),
+        any::<i64>().prop_map(|n| json!(n)),
+        any::<f64>().prop_filter("finite", |n| n.is_finite()).prop_map(|n| json!(n)),
+    ];
+    prop::collection::btree_map(letters(1, 12), value, 0..4).prop_map(|map| json!(map)).boxed()
+}
+
+/// Text of any script, its length counted in Unicode scalar values.
+fn letters(min: usize, max: usize) -> BoxedStrategy<String> {
+    prop::collection::vec(any::<char>(), min..=max.max(min)).prop_map(|letters| letters.into_iter().collect()).boxed()
+}
+
+fn pattern(regex: &str) -> BoxedStrategy<Value> {
+    proptest::string::string_regex(regex).expect("a pattern").prop_map(Value::String).boxed()
+}
+
+/// Text of a form, by its name.
+fn formed(name: &str, min: usize, max: usize) -> BoxedStrategy<Value> {
+    match name {
+        "url" => pattern("https?://[a-z]{1,10}\\.example(/[a-z0-9]{0,8}){0,3}(\\?[a-z]=[0-9]{1,3})?"),
+        "e164" => pattern("\\+[1-9][0-9]{6,12}"),
+        "zone" => select(vec!["Europe/Bucharest", "America/New_York", "Etc/UTC", "Asia/Kolkata"])
+            .prop_map(|zone| json!(zone))
+            .boxed(),
+        "email" => pattern("[a-z]{1,8}@[a-z]{1,8}\\.example"),
+        "digits" => pattern("[0-9]{1,9}"),
+        "date" => pattern("20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"),
+        "instant" => pattern("20[3-9][0-9]-0[1-9]-1[0-9]T1[0-9]:[0-5][0-9]:[0-5][0-9]Z"),
+        "clock" => pattern("([01][0-9]|2[0-3]):[0-5][0-9]"),
+        "tool_name" => pattern("[a-z][a-z_]{0,20}"),
+        "parameter_name" => pattern("[A-Za-z][A-Za-z_]{1,20}"),
+        "extract_name" => pattern(&format!("[a-z0-9_]{{{min},{max}}}")),
+        "header_name" => pattern("X-[A-Za-z]{1,10}"),
+        "header_value" => pattern("[ -~]{1,30}"),
+        "address" => select(vec!["10.0.0.1", "192.0.2.0/24", "2001:db8::1"]).prop_map(|address| json!(address)).boxed(),
+        "sip_host" => pattern("sip\\.[a-z]{1,8}\\.example(:[1-9][0-9]{2})?"),
+        "plan_name" => pattern("[a-z][a-z0-9_-]{0,10}"),
+        other => panic!("no generator for the form {other}"),
+    }
+}
+
+/// Values that a column does not take, each with what is wrong about it.
+pub fn broken(column: &Column) -> Vec<Value> {
+    let mut values = match &column.kind {
+        Kind::Text { min, max, format } => {
+            let mut values = vec![json!(5), json!(true), json!(["x"]), json!("x".repeat(max + 1))];
+            values.extend((*min > 1).then(|| json!("x".repeat(min - 1))));
+            values.extend(format.filter(|format| format.name != "header_value").map(|_| json!("\u{1F600} \n")));
+            values
+        }
+        Kind::Int { min, max } => {
+            vec![json!(min - 1), json!(max + 1), json!(1.5), json!("x"), json!(" 3"), json!(true), json!([])]
+        }
+        Kind::Number { min, max } => {
+            vec![json!(min - 0.001), json!(max + 0.001), json!("x"), json!("+1"), json!(false)]
+        }
+        Kind::Bool => vec![json!("yes"), json!(2), json!([])],
+        Kind::Choice(_) => vec![json!("nope"), json!(1), json!([])],
+        Kind::List { max, of, .. } => {
+            let mut values = vec![json!("x"), json!({"a": 1}), json!(vec![1; max + 1])];
+            values.extend(matches!(of, Kind::Record(_) | Kind::Tagged(_)).then(|| json!([5])));
+            values.extend(matches!(of, Kind::Tagged(_)).then(|| json!([{"type": "nope"}])));
+            values.extend(matches!(of, Kind::Int { .. }).then(|| json!([0])));
+            values
+        }
+        Kind::Record(_) | Kind::Tagged(_) => vec![json!("x")],
+        Kind::Variables => vec![json!("x"), json!([1]), json!({"a": null}), json!({"a": {}})],
+        Kind::Iso | Kind::Sql | Kind::Decimal | Kind::Flag | Kind::Object | Kind::Any => Vec::new(),
+    };
+    if matches!(column.need, Need::Required) {
+        values.push(Value::Null);
+    }
+    values
+}

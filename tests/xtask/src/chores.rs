@@ -1,0 +1,181 @@
+//! The chores: each step is a command that anyone can run by hand.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+const WASM: &str = "wasm32-unknown-unknown";
+/// What the core must never depend on: whatever reads a clock, draws randomness, or talks to the system.
+const IMPURE: [&str; 8] = ["tokio", "getrandom", "mio", "socket2", "rustix", "web-sys", "js-sys", "wasm-bindgen"];
+/// Licences that the project takes.
+const LICENCES: [&str; 16] = [
+    "MIT",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "ISC",
+    "Unlicense",
+    "Zlib",
+    "0BSD",
+    "CC0-1.0",
+    "Unicode-3.0",
+    "CDLA-Permissive-2.0",
+    "BSL-1.0",
+    "MIT-0",
+    "Apache-2.0 WITH LLVM-exception",
+    "OpenSSL",
+    "MPL-2.0",
+];
+
+type Done = Result<(), String>;
+
+/// Everything that must hold before a commit.
+pub fn test() -> Done {
+    wasm_target()?;
+    step("format", "cargo", &["fmt", "--all", "--check"])?;
+    step("lints", "cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
+    step("tests", "cargo", &["test", "--workspace", "--exclude", "switchboard-pure", "--quiet"])?;
+    documents()?;
+    purity()?;
+    licences()
+}
+
+/// Writes the OpenAPI document anew.
+pub fn openapi() -> Done {
+    let output = Command::new("cargo")
+        .args(["run", "--quiet", "-p", "switchboard", "--", "openapi"])
+        .current_dir(root())
+        .output();
+    let output = output.map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    std::fs::write(root().join("openapi.json"), output.stdout).map_err(|error| error.to_string())
+}
+
+/// Measures; the figures are printed.
+pub fn bench(rest: &[&str]) -> Done {
+    let mut arguments = vec!["run", "--release", "--quiet", "-p", "switchboard-bench", "--"];
+    arguments.extend(rest);
+    step("bench", "cargo", &arguments)
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn step(name: &str, program: &str, arguments: &[&str]) -> Done {
+    let began = Instant::now();
+    println!("== {name}: {program} {}", arguments.join(" "));
+    let status = Command::new(program)
+        .args(arguments)
+        .current_dir(root())
+        .status()
+        .map_err(|error| format!("{program}: {error}"))?;
+    println!(
+        "== {name}: {} in {:.0} s",
+        if status.success() { "passed" } else { "failed" },
+        began.elapsed().as_secs_f64()
+    );
+    if status.success() { Ok(()) } else { Err(format!("{name} failed")) }
+}
+
+/// The target that the core is built for besides this machine's.
+fn wasm_target() -> Done {
+    let output = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", WASM])
+        .output()
+        .map_err(|error| error.to_string())?;
+    if output.status.success() && Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir() {
+        return Ok(());
+    }
+    step("wasm target", "rustup", &["target", "add", WASM]).map_err(|_| {
+        format!(
+            "the Rust target {WASM} is missing and `rustup target add {WASM}` failed: install it and run this again"
+        )
+    })
+}
+
+fn documents() -> Done {
+    let began = Instant::now();
+    println!("== documents: cargo doc");
+    let status = Command::new("cargo")
+        .args(["doc", "--workspace", "--no-deps", "--quiet", "--exclude", "xtask"])
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .current_dir(root())
+        .status();
+    let passed = status.map_err(|error| error.to_string())?.success();
+    println!("== documents: {} in {:.0} s", if passed { "passed" } else { "failed" }, began.elapsed().as_secs_f64());
+    if passed { Ok(()) } else { Err("documents failed".into()) }
+}
+
+/// The core depends on nothing impure, and builds where there is no system at all.
+fn purity() -> Done {
+    let arguments = [
+        "tree",
+        "-p",
+        "switchboard-core",
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+        "--target",
+        WASM,
+        "--format",
+        "{p}",
+    ];
+    let output =
+        Command::new("cargo").args(arguments).current_dir(root()).output().map_err(|error| error.to_string())?;
+    let tree = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() || tree.is_empty() {
+        return Err(format!("cargo tree failed: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    let found = tree.lines().filter_map(|line| line.split(' ').next()).find(|name| IMPURE.contains(name));
+    if let Some(name) = found {
+        return Err(format!("the core depends on {name}"));
+    }
+    step(
+        "core for WebAssembly",
+        "cargo",
+        &["build", "--quiet", "-p", "switchboard-core", "--target", WASM, "--release"],
+    )?;
+    let component = [
+        "rustc",
+        "--quiet",
+        "-p",
+        "switchboard-pure",
+        "--target",
+        WASM,
+        "--release",
+        "--",
+        "-Clinker=wasm-component-ld",
+    ];
+    step("pure component", "cargo", &component)
+}
+
+/// Every dependency's licence is one that the project takes.
+fn licences() -> Done {
+    let output = Command::new("cargo")
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .current_dir(root())
+        .output()
+        .map_err(|error| error.to_string())?;
+    let metadata: serde_json::Value =
+        serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))?;
+    let packages = metadata["packages"].as_array().ok_or("cargo metadata names no packages")?;
+    let refused: Vec<String> = packages
+        .iter()
+        .filter_map(|package| {
+            let licence = package["license"].as_str().unwrap_or("none");
+            (!taken(licence)).then(|| format!("{}: {licence}", package["name"]))
+        })
+        .collect();
+    println!("== licences: {} packages", packages.len());
+    if refused.is_empty() { Ok(()) } else { Err(format!("licences not taken: {}", refused.join(", "))) }
+}
+
+/// Whether an SPDX expression can be met: every `AND` part has an `OR` choice that is taken.
+fn taken(expression: &str) -> bool {
+    let plain = expression.replace(['(', ')'], "").replace('/', " OR ");
+    plain.split(" AND ").all(|part| part.split(" OR ").any(|choice| LICENCES.contains(&choice.trim())))
+}

@@ -1,0 +1,23 @@
+//! `cargo xtask test | openapi | bench`: each is what its name says.
+
+mod chores;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["test"] => chores::test(),
+        ["openapi"] => chores::openapi(),
+        ["bench", rest @ ..] => chores::bench(rest),
+        _ => Err("usage: cargo xtask test | openapi | bench".into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
