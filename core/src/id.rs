@@ -10,9 +10,15 @@ pub fn of(space: Space, count: u32) -> u64 {
     }
 }
 
+/// The count of an id, whichever space it belongs to.
+pub fn count(id: u64) -> u32 {
+    let [a, b, c, d, ..] = id.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}
+
 /// The count of an id, if it belongs to the space.
 pub fn local(space: Space, id: u64) -> Option<u32> {
-    let count = u32::try_from(id & u64::from(u32::MAX)).ok()?;
+    let count = count(id);
     (count > 0 && of(space, count) == id).then_some(count)
 }
 

@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document: made from the route table and the tables of bodies, queries and replies.
+//! The `OpenAPI` 3.1 document: made from the route table and the tables of bodies, queries and replies.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -194,7 +194,7 @@ fn responses(route: &Route, path: &str) -> Value {
     let simple = error(route.form);
     let plain = error(Form::Message);
     let mut add = |status: &str, doc: &str, schema: &Value| {
-        responses.set(status, response(doc, "application/json", schema.clone()))
+        responses.set(status, response(doc, "application/json", schema.clone()));
     };
     let writes = route.method.is_write();
     if route.who != Who::Anyone {

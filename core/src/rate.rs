@@ -42,7 +42,6 @@ impl Limit {
     }
 
     /// The limit of all tokens of one account together.
-    #[must_use]
     pub fn account(self) -> Self {
         Self { per_minute: self.per_minute.saturating_mul(10), burst: self.burst.saturating_mul(10) }
     }

@@ -26,7 +26,6 @@ impl Seed {
     }
 
     /// A seed of its own for a part of the work.
-    #[must_use]
     pub fn child(&self, label: &str) -> Self {
         Self(self.derive(label))
     }

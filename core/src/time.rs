@@ -39,7 +39,6 @@ impl Timestamp {
     }
 
     /// This instant, `seconds` later.
-    #[must_use]
     pub const fn plus_seconds(self, seconds: u64) -> Self {
         Self::from_micros(self.0.saturating_add(seconds.saturating_mul(MICROS)))
     }
@@ -124,7 +123,6 @@ impl Day {
     }
 
     /// The day after.
-    #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
     }

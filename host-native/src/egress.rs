@@ -1,6 +1,6 @@
 //! Which addresses requests made for users may reach (API.md, Egress and operator).
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
 
@@ -63,7 +63,7 @@ fn inner(address: IpAddr) -> IpAddr {
         // RFC 6052 well-known prefix, RFC 8215 local-use prefix.
         (_, 0x64, 0xff9b) => low(g, h),
         (_, 0x2002, _) => low(b, v6.segments()[2]),
-        _ => IpAddr::V6(Ipv6Addr::from(v6)),
+        _ => IpAddr::V6(v6),
     }
 }
 

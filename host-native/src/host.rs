@@ -24,7 +24,7 @@ use crate::store::{Admission, Store};
 use crate::writer::{Exchange, Failure, Owned, Parts, Writer, guarded};
 
 /// How often the last use of keys is written down.
-const USED_EVERY: Duration = Duration::from_secs(60);
+const USED_EVERY: Duration = Duration::from_mins(1);
 /// Keys noted in between.
 const USED_MAX: usize = 100_000;
 

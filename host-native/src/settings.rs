@@ -110,7 +110,6 @@ impl Settings {
     }
 
     /// What `dev` adds: loopback may be reached, and nobody is slowed down.
-    #[must_use]
     pub fn for_development(mut self) -> Self {
         self.egress_allow.extend(["127.0.0.0/8", "::1/128"].iter().filter_map(|net| net.parse::<IpNet>().ok()));
         self.rate_limit = self.rate_limit.or(Some(0));

@@ -164,6 +164,8 @@ impl Snapshot {
     }
 }
 
+type Pair<'r> = (redb::AccessGuard<'r, &'static [u8]>, redb::AccessGuard<'r, &'static [u8]>);
+
 /// The rate limits as one exchange sees them.
 pub struct Admission<'l> {
     /// The buckets.
@@ -194,7 +196,7 @@ impl<T: ReadableTable<&'static [u8], &'static [u8]>> View for RowsView<'_, T> {
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
         let found = self.rows.range(range.start.as_slice()..range.end.as_slice()).map_err(|error| log(&error))?;
-        let pair = |row: Result<(redb::AccessGuard<'_, &[u8]>, redb::AccessGuard<'_, &[u8]>), redb::StorageError>| {
+        let pair = |row: Result<Pair<'_>, redb::StorageError>| {
             let (key, value) = row.map_err(|error| log(&error))?;
             Ok((key.value().to_vec(), value.value().to_vec()))
         };

@@ -67,11 +67,12 @@ pub enum Failure {
 }
 
 type Done = Result<Output, Failure>;
+type Waiting = oneshot::Sender<(Owned, Done)>;
 
 struct Queued {
     input: Owned,
     seed: Seed,
-    done: oneshot::Sender<(Owned, Done)>,
+    done: Waiting,
 }
 
 /// Where inputs are queued.
@@ -146,7 +147,7 @@ fn run(parts: &Parts, inputs: &Receiver<Queued>) {
 }
 
 struct Group {
-    finished: Vec<(Owned, Done, oneshot::Sender<(Owned, Done)>)>,
+    finished: Vec<(Owned, Done, Waiting)>,
     changed_bytes: usize,
     changed: bool,
     wake: Option<Timestamp>,

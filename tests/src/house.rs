@@ -227,33 +227,28 @@ enum Owned {
 
 impl Call<'_> {
     /// With another token.
-    #[must_use]
     pub fn token(self, token: &str) -> Self {
         self.without("authorization").header("authorization", &format!("Bearer {token}"))
     }
 
     /// With a JSON body.
-    #[must_use]
     pub fn json(self, body: &Value) -> Self {
         self.header("content-type", "application/json").body(body.to_string().into_bytes())
     }
 
     /// With these bytes as its body.
-    #[must_use]
     pub fn body(mut self, bytes: Vec<u8>) -> Self {
         self.request.body = Body::Full(bytes);
         self
     }
 
     /// With a body in this state.
-    #[must_use]
     pub fn raw(mut self, body: Body) -> Self {
         self.request.body = body;
         self
     }
 
     /// With one more header.
-    #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         let known =
             HEADERS.iter().find(|known| **known == name).unwrap_or_else(|| panic!("the core does not look at {name}"));
@@ -262,14 +257,12 @@ impl Call<'_> {
     }
 
     /// Without a header.
-    #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.request.headers.retain(|(known, _)| *known != name);
         self
     }
 
     /// From this address.
-    #[must_use]
     pub fn from(mut self, peer: &str) -> Self {
         self.request.peer = Some(peer.parse().expect("an address"));
         self

@@ -6,8 +6,9 @@ use crate::account::keys::{self, NewKey};
 use crate::account::plan;
 use crate::account::profile::{Hidden, Profile, micros};
 use crate::account::root;
+use crate::collection::Query;
 use crate::http::ctx::Ctx;
-use crate::http::page::{self, Paging};
+use crate::http::page;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message_data};
 use crate::http::route::Handled;
@@ -68,8 +69,8 @@ fn hash(ctx: &Ctx<'_>, password: &Secret) -> Result<alloc::vec::Vec<u8>, Halt> {
 pub fn list(ctx: &Ctx<'_>) -> Handled {
     let query: AdminQuery = ctx.asks()?;
     let root = ctx.root();
-    let paging = Paging { per_page: query.per_page, page: query.page };
-    page::list(ctx, root, Kind::Account, [].into(), 0..u32::MAX, Order::Ascending, paging, |count, _, out| {
+    let query = Query::page([].into(), 0..u32::MAX, Order::Ascending, query.per_page, query.page);
+    page::list(ctx, root, Kind::Account, &query, |count, _, out| {
         Profile::of(root::space_of(root, count - 1))?.shown().write(out);
         Ok(())
     })

@@ -7,9 +7,9 @@ use super::stored::{self, Meta, facet_of_type};
 use super::tables::{Direction, NewAssistant, Outbound, Status, Summary, UPDATE};
 use super::{mask, rules};
 use crate::account::root;
-use crate::collection::Facet;
+use crate::collection::{Facet, Query};
 use crate::http::ctx::Ctx;
-use crate::http::page::{self, Paging};
+use crate::http::page;
 use crate::http::refs;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message, message_data};
@@ -136,8 +136,8 @@ record! {
 pub fn page(ctx: &Ctx<'_>) -> Handled {
     let query: ListQuery = ctx.asks()?;
     let facets: Vec<Facet> = query.r#type.map(facet_of_type).into_iter().collect();
-    let paging = Paging { per_page: query.per_page, page: query.page };
-    page::list(ctx, ctx.account(), Kind::Assistant, facets, 0..u32::MAX, Order::Ascending, paging, page::public)
+    let query = Query::page(facets, 0..u32::MAX, Order::Ascending, query.per_page, query.page);
+    page::list(ctx, ctx.account(), Kind::Assistant, &query, page::public)
 }
 
 /// `GET /user/assistants`

@@ -111,7 +111,7 @@ pub fn change_all(scope: Scope<'_>, facet: &Facet, now: Timestamp, change: impl 
 
 /// The filters under which stored members are filed.
 fn facets(members: &Members) -> Result<Vec<Facet>, Stop> {
-    let count = |value: &Value| value.as_u64().map(|id| (id & u64::from(u32::MAX)) as u32).ok_or(DAMAGED);
+    let count = |value: &Value| value.as_u64().map(id::count).ok_or(DAMAGED);
     let kind = members.get("type").and_then(Value::as_text).ok_or(DAMAGED)?;
     let mut facets = Vec::from([Facet::new(tag::TYPE, kind.as_bytes())]);
     for (name, facet) in

@@ -85,7 +85,7 @@ choice! {
 }
 
 record! {
-    /// A field to extract after a call (SPEC.md, post_call_schema).
+    /// A field to extract after a call (SPEC.md, `post_call_schema`).
     pub struct Extract {
         /// Its name.
         name: String = text(3, 16).form(&format::EXTRACT_NAME).required(),

@@ -44,7 +44,7 @@ pub fn enable_inbound(ctx: &Ctx<'_>) -> Handled {
 pub fn disable_inbound(ctx: &Ctx<'_>) -> Handled {
     let body: Disable = ctx.body()?;
     switch(ctx, body.assistant_id, "Inbound webhook disabled successfully", |members| {
-        members.set("inbound_webhook_url", Value::Null)
+        members.set("inbound_webhook_url", Value::Null);
     })
 }
 

@@ -5,12 +5,13 @@ use alloc::vec::Vec;
 
 use super::tables::{AnsweredBy, Call, CallQuery, CallStatus, CallType, NewCall, Placed, PlacedCall};
 use crate::account::profile::Profile;
-use crate::collection::Facet;
+use crate::collection::{Facet, Query};
 use crate::http::ctx::Ctx;
-use crate::http::page::{self, Paging};
+use crate::http::page;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message};
 use crate::http::route::Handled;
+use crate::id;
 use crate::json::{self, Raw, ToJson, Value};
 use crate::key::Kind;
 use crate::record::{Choice, Sql};
@@ -32,14 +33,13 @@ mod tag {
 
 /// The facets of a call.
 pub fn facets(call: &Call) -> Vec<Facet> {
-    let count = |id: u64| u32::try_from(id & u64::from(u32::MAX)).unwrap_or(0);
     let mut facets = Vec::from([
         Facet::new(tag::STATUS, call.status.word().as_bytes()),
         Facet::new(tag::TYPE, call.r#type.word().as_bytes()),
-        Facet::id(tag::ASSISTANT, count(call.assistant_id)),
+        Facet::id(tag::ASSISTANT, id::count(call.assistant_id)),
     ]);
     facets.extend(call.client_phone_number.as_deref().map(|phone| Facet::new(tag::PHONE, phone.as_bytes())));
-    facets.extend(call.campaign_id.map(|id| Facet::id(tag::CAMPAIGN, count(id))));
+    facets.extend(call.campaign_id.map(|id| Facet::id(tag::CAMPAIGN, id::count(id))));
     facets
 }
 
@@ -57,8 +57,8 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     let from = query.date_from.as_deref().and_then(Day::parse).map(Day::number);
     let to = query.date_to.as_deref().and_then(Day::parse).map(|day| day.next().number());
     let range = if from.is_some() || to.is_some() { account.days(Kind::Call, from, to)? } else { 0..u32::MAX };
-    let paging = Paging { per_page: query.per_page, page: query.page };
-    page::list(ctx, account, Kind::Call, facets, range, Order::Descending, paging, page::public)
+    let query = Query::page(facets, range, Order::Descending, query.per_page, query.page);
+    page::list(ctx, account, Kind::Call, &query, page::public)
 }
 
 /// A number in a query may lack its `+`, or carry the space that a `+` became on its way.

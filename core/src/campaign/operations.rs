@@ -45,8 +45,7 @@ fn members(row: &Row) -> Result<Members, Stop> {
 }
 
 fn facets(members: &Members) -> Result<Vec<Facet>, Stop> {
-    let count =
-        |value: &Value| value.as_u64().and_then(|id| u32::try_from(id & u64::from(u32::MAX)).ok()).ok_or(DAMAGED);
+    let count = |value: &Value| value.as_u64().map(crate::id::count).ok_or(DAMAGED);
     let mut facets = Vec::from([facet_of_assistant(count(members.get("assistant_id").ok_or(DAMAGED)?)?)]);
     for number in members.get("phone_number_ids").and_then(Value::as_list).unwrap_or_default() {
         let facet = facet_of_number(count(number)?);
@@ -76,7 +75,7 @@ pub fn stop_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Resu
     for (count, row) in account.list(Kind::Campaign, &facet_of_assistant(assistant), ALL)? {
         if members(&row)?.get("status").and_then(Value::as_text) == Some(CampaignStatus::InProgress.word()) {
             let stopped = changed(&row, now, |members| {
-                members.set("status", Value::Text(CampaignStatus::Stopped.word().into()))
+                members.set("status", Value::Text(CampaignStatus::Stopped.word().into()));
             })?;
             account.replace(Kind::Campaign, count, &row, &stopped)?;
         }

@@ -98,7 +98,6 @@ pub struct Offer {
 }
 
 /// True for `+` and 2 to 15 digits, the first not 0 (ITU-T E.164).
-#[must_use]
 pub fn is_e164(text: &str) -> bool {
     let digits = text.strip_prefix('+').unwrap_or_default().as_bytes();
     let sized = (2..=15).contains(&digits.len()) && !digits.starts_with(b"0");
@@ -106,19 +105,16 @@ pub fn is_e164(text: &str) -> bool {
 }
 
 /// ISO code of the country of an E.164 number, if one of the ten; others on its code are not it.
-#[must_use]
 pub fn country_of(e164: &str) -> Option<&'static str> {
     locate(e164).map(|(row, _)| row.iso)
 }
 
 /// The number as people of its country write it, or the text itself outside the ten countries.
-#[must_use]
 pub fn display(e164: &str) -> String {
     national(e164).unwrap_or_else(|| e164.to_owned())
 }
 
 /// The first `limit` offers whose E.164 digits contain `digits`, by index; the same on every host.
-#[must_use]
 pub fn inventory(country: &str, digits: &str, limit: usize) -> Vec<Offer> {
     let Some(row) = TABLE.iter().find(|row| row.iso == country) else {
         return Vec::new();
@@ -144,7 +140,6 @@ pub fn inventory(country: &str, digits: &str, limit: usize) -> Vec<Offer> {
 }
 
 /// The offer of exactly this number if it is in the inventory of any country, else `None`.
-#[must_use]
 pub fn offer(e164: &str) -> Option<Offer> {
     let near = inventory(country_of(e164)?, e164.get(1..)?, SIZE);
     near.into_iter().find(|offer| offer.number == e164)

@@ -20,12 +20,8 @@ pub fn answer(ask: &Ask<'_>, seed: &Seed) -> Told {
         Ask::Release(_) => Told::Released,
         Ask::Verified(_) => Told::Verified(true),
         Ask::Message { body, .. } => {
-            let sid = format!("SM{}", base16(&seed.uuid("message")));
+            let sid = format!("SM{}", uuid::Uuid::from_bytes(seed.uuid("message")).simple());
             Told::Sent { sid, status: "queued".into(), segments: segments(body) }
         }
     }
-}
-
-fn base16(bytes: &[u8]) -> alloc::string::String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

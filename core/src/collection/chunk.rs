@@ -47,7 +47,7 @@ impl Chunk {
         }
         let mut bytes = Vec::with_capacity(self.count() as usize * 2);
         self.each(|offset| {
-            bytes.extend_from_slice(&u16::try_from(offset).expect("a chunk covers less than 2^16 ids").to_le_bytes())
+            bytes.extend_from_slice(&u16::try_from(offset).expect("a chunk covers less than 2^16 ids").to_le_bytes());
         });
         bytes
     }

@@ -85,10 +85,10 @@ fn ascending<T>(gaps: impl Iterator<Item = (u32, T)>) -> Result<Vec<(u32, T)>, S
 
 fn push_varint(out: &mut Vec<u8>, mut n: u32) {
     while n >= 0x80 {
-        out.push((n & 0x7f) as u8 | 0x80);
+        out.push(n.to_le_bytes()[0] | 0x80);
         n >>= 7;
     }
-    out.push(n as u8);
+    out.push(n.to_le_bytes()[0]);
 }
 
 fn varint(bytes: &mut &[u8]) -> Result<u32, Stop> {

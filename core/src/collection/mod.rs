@@ -44,7 +44,7 @@ impl Facet {
 
     /// The value of a filter; `tag` tells the filters of a kind apart and is part of stored keys.
     pub fn new(tag: u8, value: &[u8]) -> Self {
-        assert!(value.len() <= usize::from(u8::MAX), "facet values are short");
+        assert!(u8::try_from(value.len()).is_ok(), "facet values are short");
         Self { tag, value: value.to_vec() }
     }
 

@@ -73,6 +73,7 @@ fn model(model: &mut BTreeMap<u8, BTreeSet<u32>>, action: &Action) {
     }
 }
 
+#[expect(clippy::too_many_arguments, reason = "a case of the model is that many numbers")]
 fn pages(
     memory: &Memory,
     layout: Layout,

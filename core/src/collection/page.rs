@@ -26,6 +26,12 @@ pub struct Query {
 }
 
 impl Query {
+    /// One numbered page, from 1.
+    pub fn page(facets: Vec<Facet>, range: Range<u32>, order: Order, per_page: u32, page: u32) -> Self {
+        let offset = u64::from(page - 1) * u64::from(per_page);
+        Self { facets, range, order, offset, limit: per_page as usize }
+    }
+
     /// Every id of a kind that has all these facets.
     pub fn of(facets: Vec<Facet>, order: Order, offset: u64, limit: usize) -> Self {
         Self { facets, range: 0..u32::MAX, order, offset, limit }
@@ -77,7 +83,7 @@ impl<'s> Ids<'s> {
     }
 
     /// The next ids, never none; `None` at the end.
-    pub fn next(&mut self) -> Result<Option<Vec<u32>>, Stop> {
+    pub fn more(&mut self) -> Result<Option<Vec<u32>>, Stop> {
         for at in self.stretches.by_ref() {
             let mut ids = self.sets.ids_in(&self.sets.intersection(at)?, at);
             if self.order == Order::Descending {
@@ -130,7 +136,7 @@ struct Sets<'s> {
     scope: Scope<'s>,
     kind: Kind,
     range: Range<u32>,
-    sets: Vec<(Facet, Head)>,
+    named: Vec<(Facet, Head)>,
 }
 
 impl<'s> Sets<'s> {
@@ -139,14 +145,14 @@ impl<'s> Sets<'s> {
         let keys: Vec<_> = facets.iter().map(|facet| key::head(scope.space(), kind, facet)).collect();
         let heads = scope.get_many(&keys)?;
         let sets = facets.into_iter().zip(heads).map(|(facet, bytes)| Ok((facet, Head::from_bytes(bytes.as_deref())?)));
-        Ok(Self { layout, scope, kind, range: query.range.clone(), sets: sets.collect::<Result<_, Stop>>()? })
+        Ok(Self { layout, scope, kind, range: query.range.clone(), named: sets.collect::<Result<_, Stop>>()? })
     }
 
     /// The stretches in which every set has ids and the range reaches, ascending.
     fn shared(&self) -> Vec<u32> {
         let size = self.layout.chunk;
         let mut shared: Option<Vec<u32>> = None;
-        for (_, head) in &self.sets {
+        for (_, head) in &self.named {
             let mut own: Vec<u32> = match head {
                 Head::Few(ids) => ids.iter().map(|id| id / size).collect(),
                 Head::Many(counts) => counts.iter().map(|(at, _)| *at).collect(),
@@ -163,7 +169,7 @@ impl<'s> Sets<'s> {
 
     /// Each stretch with its number of ids, and its chunk where that had to be read for the number.
     fn counted(&self, stretches: &[u32]) -> Result<Vec<(u32, u32, Option<Chunk>)>, Stop> {
-        if let [(_, Head::Many(counts))] = self.sets.as_slice() {
+        if let [(_, Head::Many(counts))] = self.named.as_slice() {
             return stretches
                 .iter()
                 .map(|at| {
@@ -196,7 +202,7 @@ impl<'s> Sets<'s> {
     /// [`Self::intersection`] of many stretches, with one read for all sets.
     fn load_all(&self, stretches: &[u32]) -> Result<Vec<Chunk>, Stop> {
         let many: Vec<&Facet> =
-            self.sets.iter().filter(|(_, head)| matches!(head, Head::Many(_))).map(|(facet, _)| facet).collect();
+            self.named.iter().filter(|(_, head)| matches!(head, Head::Many(_))).map(|(facet, _)| facet).collect();
         let keys: Vec<_> = stretches
             .iter()
             .flat_map(|at| many.iter().map(|facet| key::chunk(self.scope.space(), self.kind, facet, *at)))
@@ -206,7 +212,7 @@ impl<'s> Sets<'s> {
             .iter()
             .map(|at| {
                 let mut common: Option<Chunk> = None;
-                for (_, head) in &self.sets {
+                for (_, head) in &self.named {
                     let own = match head {
                         Head::Few(ids) => self.few(ids, *at),
                         Head::Many(_) => {

@@ -220,9 +220,9 @@ impl Set<'_, '_> {
         self.shrink()?;
         let head = key::head(self.scope.space(), self.kind, self.facet);
         if self.head.total() == 0 {
-            self.scope.delete(head)?
+            self.scope.delete(head)?;
         } else {
-            self.scope.put(head, self.head.to_bytes())?
+            self.scope.put(head, self.head.to_bytes())?;
         }
         for (at, (chunk, changed)) in &self.chunks {
             let key = key::chunk(self.scope.space(), self.kind, self.facet, *at);

@@ -85,7 +85,7 @@ impl<'a> Ctx<'a> {
     /// The members of the JSON body.
     pub fn members(&self) -> Result<Members, Halt> {
         let bytes = self.bytes(JSON_BODY_BYTES_MAX)?;
-        if !bytes.is_empty() && !self.media_type().is_none_or(|media| media == "application/json") {
+        if !bytes.is_empty() && self.media_type().is_some_and(|media| media != "application/json") {
             return Err(Refusal::MediaType("application/json").into());
         }
         if bytes.is_empty() {

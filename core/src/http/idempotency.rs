@@ -79,9 +79,7 @@ impl Claim {
         if kept.until <= now {
             return Ok(None);
         }
-        Ok(Some(if kept.fingerprint != self.fingerprint {
-            Err(Refusal::Unprocessable(String::from(REUSED)))
-        } else {
+        Ok(Some(if kept.fingerprint == self.fingerprint {
             match kept.state {
                 State::Running => Err(Refusal::Conflict(RUNNING.into())),
                 State::Secret => Err(Refusal::Conflict(TOKEN.into())),
@@ -89,6 +87,8 @@ impl Claim {
                     Ok(Reply::with_status(kept.status, kept.body).header("idempotency-replayed", "true"))
                 }
             }
+        } else {
+            Err(Refusal::Unprocessable(String::from(REUSED)))
         }))
     }
 

@@ -4,34 +4,17 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use super::ctx::Ctx;
-use super::query;
+use super::query as query_string;
 use super::refusal::Halt;
 use super::reply::Reply;
-use crate::collection::{self, Facet, Page, Query};
+use crate::collection::{self, Page, Query};
 use crate::json::{Array, Object};
 use crate::key::Kind;
 use crate::record::schema::{self, Purpose, object, string, strings};
 use crate::store::{Row, Scope};
-use crate::view::{Bytes, Order, Stop};
-
-/// Which page of a list is asked for.
-#[derive(Clone, Copy, Debug)]
-pub struct Paging {
-    /// Rows a page.
-    pub per_page: u32,
-    /// Its number, from 1.
-    pub page: u32,
-}
-
-impl Paging {
-    /// How many rows come before the page.
-    pub fn offset(self) -> u64 {
-        u64::from(self.page - 1) * u64::from(self.per_page)
-    }
-}
+use crate::view::{Bytes, Stop};
 
 /// Writes a row whose public part is what the API shows.
 pub fn public(_: u32, row: &[u8], out: &mut Vec<u8>) -> Result<(), Stop> {
@@ -44,37 +27,31 @@ pub fn list(
     ctx: &Ctx<'_>,
     scope: Scope<'_>,
     kind: Kind,
-    facets: Vec<Facet>,
-    range: Range<u32>,
-    order: Order,
-    paging: Paging,
+    query: &Query,
     write: impl FnMut(u32, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
 ) -> Result<Reply, Halt> {
-    let query = Query { facets, range, order, offset: paging.offset(), limit: paging.per_page as usize };
-    let page = collection::page(scope, kind, &query)?;
-    Ok(of(ctx, scope, kind, &page, paging, write)?)
+    let page = collection::page(scope, kind, query)?;
+    Ok(of(ctx, &scope.rows(kind, &page.ids)?, query, &page, write)?)
 }
 
-/// A page whose ids are known already.
+/// A page whose ids and rows are known already.
 pub fn of(
     ctx: &Ctx<'_>,
-    scope: Scope<'_>,
-    kind: Kind,
+    rows: &[Bytes],
+    query: &Query,
     page: &Page,
-    paging: Paging,
     mut write: impl FnMut(u32, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
 ) -> Result<Reply, Stop> {
-    let rows: Vec<Bytes> = scope.rows(kind, &page.ids)?;
     let mut out = Vec::with_capacity(rows.iter().map(Vec::len).sum::<usize>() + 4_096);
-    let links = Links::of(ctx, page, paging);
+    let links = Links::of(ctx, page, query);
     let mut envelope = Object::open(&mut out);
-    envelope.member("current_page", paging.page);
+    envelope.member("current_page", links.current);
     let mut array = Array::open(envelope.name("data"));
-    for (count, row) in page.ids.iter().zip(&rows) {
-        write(*count, row, array.next())?;
+    for (count, row) in page.ids.iter().zip(rows) {
+        write(*count, row, array.slot())?;
     }
     array.close();
-    links.write(&mut envelope, page, paging);
+    links.write(&mut envelope, page, query);
     envelope.close();
     Ok(Reply::ok_raw(out))
 }
@@ -87,13 +64,18 @@ struct Links {
 }
 
 impl Links {
-    fn of(ctx: &Ctx<'_>, page: &Page, paging: Paging) -> Self {
-        let last = page.total.div_ceil(u64::from(paging.per_page)).max(1);
-        let mut keep = query::without(ctx.query, "page").join("&");
+    fn of(ctx: &Ctx<'_>, page: &Page, query: &Query) -> Self {
+        let last = page.total.div_ceil(query.limit as u64).max(1);
+        let mut keep = query_string::without(ctx.query, "page").join("&");
         if !keep.is_empty() {
             keep.push('&');
         }
-        Self { path: format!("{}{}", ctx.base().0, ctx.path), keep, last, current: u64::from(paging.page) }
+        Self {
+            path: format!("{}{}", ctx.base().0, ctx.path),
+            keep,
+            last,
+            current: query.offset / query.limit as u64 + 1,
+        }
     }
 
     fn url(&self, page: u64) -> String {
@@ -108,28 +90,28 @@ impl Links {
         (self.current < self.last).then(|| self.url(self.current + 1))
     }
 
-    fn write(&self, envelope: &mut Object<'_>, page: &Page, paging: Paging) {
-        let from = (!page.ids.is_empty()).then(|| paging.offset() + 1);
+    fn write(&self, envelope: &mut Object<'_>, page: &Page, query: &Query) {
+        let from = (!page.ids.is_empty()).then(|| query.offset + 1);
         envelope.member("first_page_url", self.url(1)).member("from", from);
         envelope.member("last_page", self.last).member("last_page_url", self.url(self.last));
         self.write_links(envelope.name("links"));
         envelope.member("next_page_url", self.next()).member("path", &self.path);
-        envelope.member("per_page", paging.per_page).member("prev_page_url", self.previous());
+        envelope.member("per_page", query.limit as u64).member("prev_page_url", self.previous());
         envelope.member("to", from.map(|from| from - 1 + page.ids.len() as u64)).member("total", page.total);
     }
 
     fn write_links(&self, out: &mut Vec<u8>) {
         let mut array = Array::open(out);
-        link(array.next(), self.previous().as_deref(), "&laquo; Previous", false);
+        link(array.slot(), self.previous().as_deref(), "&laquo; Previous", false);
         let mut before = 0;
         for number in shown(self.current, self.last) {
             if number > before + 1 {
-                link(array.next(), None, "...", false);
+                link(array.slot(), None, "...", false);
             }
-            link(array.next(), Some(&self.url(number)), &number.to_string(), number == self.current);
+            link(array.slot(), Some(&self.url(number)), &number.to_string(), number == self.current);
             before = number;
         }
-        link(array.next(), self.next().as_deref(), "Next &raquo;", false);
+        link(array.slot(), self.next().as_deref(), "Next &raquo;", false);
         array.close();
     }
 }
@@ -151,7 +133,7 @@ fn shown(current: u64, last: u64) -> BTreeSet<u64> {
     around.chain(ends).filter(|number| (1..=last).contains(number)).collect()
 }
 
-/// The envelope around `items`, for the OpenAPI document.
+/// The envelope around `items`, for the `OpenAPI` document.
 pub fn schema(table: &crate::record::Table) -> crate::json::Value {
     let integer = || object([("type", string("integer"))]);
     let text = || object([("type", string("string"))]);

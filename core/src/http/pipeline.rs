@@ -29,7 +29,7 @@ pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Sce
         Exchange { service, request, answers, scene, tx: &tx, rate: Cell::new(None), caller: Cell::new(None) };
     let (outcome, sends) = exchange.outcome()?;
     let changes = tx.changes();
-    let used = exchange.caller.get().map(|session| session.credential());
+    let used = exchange.caller.get().map(super::super::account::caller::Session::credential);
     Ok(Output { outcome, changes, sends, wake: None, used })
 }
 

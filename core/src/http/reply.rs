@@ -90,7 +90,6 @@ impl Reply {
     }
 
     /// Adds a header.
-    #[must_use]
     pub fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
@@ -128,7 +127,7 @@ pub fn message_data<'a>(text: &'a str, data: &'a (impl ToJson + ?Sized)) -> impl
 }
 
 /// `{data}`
-pub fn data<'a>(data: &'a (impl ToJson + ?Sized)) -> impl ToJson + 'a {
+pub fn data(data: &(impl ToJson + ?Sized)) -> impl ToJson + '_ {
     Shape(move |o: &mut Object<'_>| {
         o.member("data", data);
     })

@@ -36,7 +36,7 @@ pub enum BodyKind {
     Document(&'static Table),
 }
 
-/// The form of a successful answer, for the OpenAPI document.
+/// The form of a successful answer, for the `OpenAPI` document.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
     /// `{message}`
@@ -69,6 +69,7 @@ pub enum Shape {
 
 /// One operation.
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "columns of a table, not states")]
 pub struct Route {
     /// Its method; `PUT` rows may take `PATCH` as well.
     pub method: Method,
@@ -76,7 +77,7 @@ pub struct Route {
     pub patch: bool,
     /// Its paths, relative to the root; under `/user` also below `/api`.
     pub paths: &'static [&'static str],
-    /// `operationId` in the OpenAPI document and the label of its metrics.
+    /// `operationId` in the `OpenAPI` document and the label of its metrics.
     pub id: &'static str,
     /// One line on what it does.
     pub summary: &'static str,
@@ -173,68 +174,57 @@ pub const fn delete(
 
 impl Route {
     /// `PATCH` does the same.
-    #[must_use]
     pub const fn and_patch(self) -> Self {
         Self { patch: true, ..self }
     }
 
     /// It reads a body of this table.
-    #[must_use]
     pub const fn takes(self, table: &'static Table) -> Self {
         let purpose = if matches!(self.method, Method::Put) { Purpose::Update } else { Purpose::Create };
         Self { body: BodyKind::Json(table, purpose), ..self }
     }
 
     /// It reads a document upload, or JSON of this table.
-    #[must_use]
     pub const fn takes_document(self, table: &'static Table) -> Self {
         Self { body: BodyKind::Document(table), ..self }
     }
 
     /// It reads these query parameters.
-    #[must_use]
     pub const fn asks(self, table: &'static Table) -> Self {
         Self { query: Some(table), ..self }
     }
 
     /// It answers 200 in this form.
-    #[must_use]
     pub const fn gives(self, shape: Shape) -> Self {
         Self { shape, ..self }
     }
 
     /// It answers 201 in this form.
-    #[must_use]
     pub const fn makes(self, shape: Shape) -> Self {
         Self { status: 201, shape, ..self }
     }
 
     /// Its errors are `{error}`.
-    #[must_use]
     pub const fn error_form(self) -> Self {
         Self { form: Form::Error, ..self }
     }
 
     /// What its validation errors say.
-    #[must_use]
     pub const fn invalid(self, invalid: Invalid) -> Self {
         Self { invalid, ..self }
     }
 
     /// Who may call it.
-    #[must_use]
     pub const fn by(self, who: Who) -> Self {
         Self { who, ..self }
     }
 
     /// Its answer carries no `ETag`.
-    #[must_use]
     pub const fn without_etag(self) -> Self {
         Self { etag: false, ..self }
     }
 
     /// Its answer shows a token.
-    #[must_use]
     pub const fn shows_token(self) -> Self {
         Self { secret: true, ..self }
     }
@@ -306,12 +296,11 @@ impl Router {
         let mut node = &self.root;
         let mut params = Vec::new();
         for segment in path.strip_prefix('/')?.split('/') {
-            node = match node.literals.iter().find(|(name, _)| *name == segment) {
-                Some((_, next)) => next,
-                None => {
-                    params.push(segment);
-                    node.param.as_deref().filter(|_| !segment.is_empty())?
-                }
+            node = if let Some((_, next)) = node.literals.iter().find(|(name, _)| *name == segment) {
+                next
+            } else {
+                params.push(segment);
+                node.param.as_deref().filter(|_| !segment.is_empty())?
             };
         }
         (!node.routes.is_empty()).then(|| Found { routes: node.routes.clone(), params })

@@ -1,6 +1,6 @@
 //! The route table: every operation of the service, in the order of API.md.
 //!
-//! Routing, 404, 405 with `Allow`, `HEAD`, `OPTIONS`, the OpenAPI document, the labels of metrics and the
+//! Routing, 404, 405 with `Allow`, `HEAD`, `OPTIONS`, the `OpenAPI` document, the labels of metrics and the
 //! tests that walk all routes come from these rows.
 
 use super::refusal::Invalid;

@@ -37,6 +37,7 @@ impl Number {
     /// The whole number that this is, if it is one that a double holds exactly or a 64-bit integer.
     #[expect(
         clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
         clippy::float_cmp,
         reason = "guarded by the range, compared after the cast on purpose"
     )]

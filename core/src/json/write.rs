@@ -255,11 +255,11 @@ impl<'o> Array<'o> {
 
     /// Writes one entry.
     pub fn entry(&mut self, value: impl ToJson) {
-        value.write(self.next());
+        value.write(self.slot());
     }
 
     /// Starts an entry and leaves its value to the caller.
-    pub fn next(&mut self) -> &mut Vec<u8> {
+    pub fn slot(&mut self) -> &mut Vec<u8> {
         if !self.empty {
             self.out.push(b',');
         }

@@ -133,7 +133,7 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     ctx.if_match(&data(&show(account, number, &row)?))?;
     documents::remove_all(account, number, ctx.now)?;
     change_all(account, &facet_of_knowledgebase(number), ctx.now, |members| {
-        members.set("knowledgebase_id", Value::Null)
+        members.set("knowledgebase_id", Value::Null);
     })?;
     account.remove(Kind::Knowledgebase, number, &row)?;
     Ok(Reply::ok(&message("Knowledgebase deleted successfully.")))

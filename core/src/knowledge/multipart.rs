@@ -39,7 +39,7 @@ pub fn read(content_type: &str, body: &[u8]) -> Result<Upload, String> {
                 name = field_name(&disposition).ok_or("The multipart body has a part without a name.")?;
             }
             Some(Event::Data(data)) => bytes.extend_from_slice(data),
-            Some(Event::PartEnd) => keep(&mut upload, core::mem::take(&mut name), core::mem::take(&mut bytes))?,
+            Some(Event::PartEnd) => keep(&mut upload, &core::mem::take(&mut name), core::mem::take(&mut bytes))?,
             Some(Event::Finished) => return Ok(upload),
             None if consumed == 0 => return Err(MALFORMED.to_string()),
             _ => {}
@@ -54,19 +54,19 @@ fn field_name(disposition: &nostd_multipart::ContentDisposition<'_>) -> Option<S
     core::str::from_utf8(decoded).ok().map(ToString::to_string)
 }
 
-fn keep(upload: &mut Upload, name: String, bytes: Vec<u8>) -> Result<(), String> {
+fn keep(upload: &mut Upload, name: &str, bytes: Vec<u8>) -> Result<(), String> {
     if name == "file" {
         upload.file = Some(bytes);
         return Ok(());
     }
-    if upload.members.get(&name).is_some() {
+    if upload.members.get(name).is_some() {
         return Err(alloc::format!("The multipart body names the field {name} twice."));
     }
     if upload.members.0.len() == FIELDS_MAX {
         return Err(alloc::format!("The multipart body has more than {FIELDS_MAX} fields."));
     }
     let text = String::from_utf8(bytes).map_err(|_| "The multipart body is not valid UTF-8.".to_string())?;
-    upload.members.set(&name, Value::Text(text));
+    upload.members.set(name, Value::Text(text));
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use super::stored::{self, Stored, facet_of_campaign, facet_of_status};
 use super::tables::{ChangedLead, LeadQuery, LeadStatus, NewLead};
 use crate::collection::Query;
 use crate::http::ctx::Ctx;
-use crate::http::page::{self, Paging};
+use crate::http::page;
 use crate::http::refs;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message, message_data};
@@ -113,24 +113,17 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     let from = query.date_from.as_deref().and_then(Day::parse).map(Day::number);
     let to = query.date_to.as_deref().and_then(Day::parse).map(|day| day.next().number());
     let range = if from.is_some() || to.is_some() { account.days(Kind::Lead, from, to)? } else { 0..u32::MAX };
-    let paging = Paging { per_page: query.per_page, page: query.page };
     let show = |count: u32, row: &[u8], out: &mut Vec<u8>| -> Result<(), Stop> {
         out.extend_from_slice(&stored::json(account, count, &Stored::of(Row::public_of(row)?)?)?);
         Ok(())
     };
     let part: Option<String> = query.phone_number.map(|text| text.trim().trim_start_matches('+').into());
+    let query = Query::page(facets, range, Order::Descending, query.per_page, query.page);
     match part.filter(|part| !part.is_empty()) {
-        None => page::list(ctx, account, Kind::Lead, facets, range, Order::Descending, paging, show),
+        None => page::list(ctx, account, Kind::Lead, &query, show),
         Some(part) => {
-            let query = Query {
-                facets,
-                range,
-                order: Order::Descending,
-                offset: paging.offset(),
-                limit: query.per_page as usize,
-            };
             let page = phones::page(account, &query, &part)?;
-            Ok(page::of(ctx, account, Kind::Lead, &page, paging, show)?)
+            Ok(page::of(ctx, &account.rows(Kind::Lead, &page.ids)?, &query, &page, show)?)
         }
     }
 }

@@ -42,7 +42,7 @@ pub fn page(account: Scope<'_>, query: &Query, part: &str) -> Result<Page, Stop>
     let mut page = Page { ids: Vec::new(), total: 0 };
     let mut ids = Ids::of(account, Kind::Lead, query)?;
     let mut block: (u32, Vec<u8>) = (u32::MAX, Vec::new());
-    while let Some(some) = ids.next()? {
+    while let Some(some) = ids.more()? {
         for count in some {
             if block.0 != count / BLOCK {
                 block = (

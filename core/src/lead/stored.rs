@@ -172,15 +172,12 @@ pub fn remove(account: Scope<'_>, count: u32, row: &Row, lead: &Stored) -> Resul
         account.delete(key::row(account.space(), Kind::Lead, *contact))?;
     }
     account.delete(key::lead_phone(account.space(), lead.campaign, &lead.phone_number, count))?;
-    match lead.parent {
-        Some(parent) => {
-            account.delete(key::row(account.space(), Kind::Lead, count))?;
-            forget_contact(account, parent, count)
-        }
-        None => {
-            phones::set(account, count, None)?;
-            account.remove(Kind::Lead, count, row)
-        }
+    if let Some(parent) = lead.parent {
+        account.delete(key::row(account.space(), Kind::Lead, count))?;
+        forget_contact(account, parent, count)
+    } else {
+        phones::set(account, count, None)?;
+        account.remove(Kind::Lead, count, row)
     }
 }
 

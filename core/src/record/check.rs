@@ -399,13 +399,14 @@ fn tagged(
     let tag = format!("{field}.type");
     match members.get("type") {
         None | Some(Value::Null) => wrong(&tag, "field is required.", errors),
-        Some(Value::Text(word)) => match variants.iter().find(|(name, _)| name == word) {
-            Some((name, table)) => Cell::Tagged(name, record(table, members, source, field, errors)),
-            None => {
+        Some(Value::Text(word)) => {
+            if let Some((name, table)) = variants.iter().find(|(name, _)| name == word) {
+                Cell::Tagged(name, record(table, members, source, field, errors))
+            } else {
                 errors.invalid(&tag);
                 Cell::None
             }
-        },
+        }
         Some(_) => wrong(&tag, "field must be a string.", errors),
     }
 }

@@ -14,9 +14,9 @@ pub const ID_MAX: i64 = (1 << 53) - 1;
 /// One body, query or reply.
 #[derive(Debug)]
 pub struct Table {
-    /// Its name in the OpenAPI document.
+    /// Its name in the `OpenAPI` document.
     pub name: &'static str,
-    /// What it is, for the OpenAPI document.
+    /// What it is, for the `OpenAPI` document.
     pub doc: &'static str,
     /// Its members, in the order in which errors are reported.
     pub columns: &'static [Column],
@@ -176,19 +176,16 @@ impl<T> Typed<T> {
     }
 
     /// `null` in an update clears it.
-    #[must_use]
     pub const fn clears(self) -> Self {
         Self::of(Column { clears: true, ..self.column })
     }
 
     /// The id (or each id) names one of these.
-    #[must_use]
     pub const fn exists(self, what: Ref) -> Self {
         Self::of(Column { exists: Some(what), ..self.column })
     }
 
     /// Another spelling taken on input.
-    #[must_use]
     pub const fn alias(self, aliases: &'static [&'static str]) -> Self {
         Self::of(Column { aliases, ..self.column })
     }
@@ -228,7 +225,6 @@ impl<T> Typed<Option<T>> {
 
 impl<T> Typed<Option<T>> {
     /// The text has this form as well.
-    #[must_use]
     pub const fn form(self, format: &'static Format) -> Self {
         match self.column.kind {
             Kind::Text { min, max, .. } => {
@@ -241,7 +237,6 @@ impl<T> Typed<Option<T>> {
 
 impl<T> Typed<Vec<T>> {
     /// No two entries share this member.
-    #[must_use]
     pub const fn unique(self, member: &'static str) -> Self {
         match self.column.kind {
             Kind::List { of, max, .. } => {
@@ -252,7 +247,6 @@ impl<T> Typed<Vec<T>> {
     }
 
     /// When not given: every word of the choice.
-    #[must_use]
     pub const fn or_all(self) -> Self {
         Self::of(Column { need: Need::Default(Literal::AllWords), ..self.column })
     }

@@ -101,9 +101,7 @@ pub static TOOL_NAME: Format = Format {
     name: "tool_name",
     pattern: "^[a-z][a-z_]*$",
     says: "=Tool name must contain only lowercase letters and underscores, and start with a letter.",
-    accepts: |text| {
-        begins(text, |c| c.is_ascii_lowercase()) && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
-    },
+    accepts: |text| begins(text, char::is_ascii_lowercase) && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'),
 };
 
 /// The name of a tool's parameter (SPEC.md, Mid-call tool).
@@ -112,11 +110,11 @@ pub static PARAMETER_NAME: Format = Format {
     pattern: "^[A-Za-z][A-Za-z_]*$",
     says: "must contain only letters and underscores and start with a letter.",
     accepts: |text| {
-        begins(text, |c| c.is_ascii_alphabetic()) && text.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_')
+        begins(text, char::is_ascii_alphabetic) && text.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_')
     },
 };
 
-/// The name of a field to extract after a call (SPEC.md, post_call_schema).
+/// The name of a field to extract after a call (SPEC.md, `post_call_schema`).
 pub static EXTRACT_NAME: Format = Format {
     name: "extract_name",
     pattern: "^[a-z0-9_]*$",

@@ -1,4 +1,4 @@
-//! Tables as JSON Schema, draft 2020-12: the dialect of OpenAPI 3.1.
+//! Tables as JSON Schema, draft 2020-12: the dialect of `OpenAPI` 3.1.
 //!
 //! The schema of a body is strict: it shows the types that API.md names, not the lenient spellings.
 

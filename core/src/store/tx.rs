@@ -199,10 +199,7 @@ mod tests {
             let tx = Tx::new(&memory);
             let scope = tx.scope(Space::Root);
             for (n, change) in &changes {
-                match change {
-                    Some(v) => { scope.put(key(*n), Vec::from([*v])).expect("within budget"); model.insert(*n, *v); }
-                    None => { scope.delete(key(*n)).expect("within budget"); model.remove(n); }
-                }
+                if let Some(v) = change { scope.put(key(*n), Vec::from([*v])).expect("within budget"); model.insert(*n, *v); } else { scope.delete(key(*n)).expect("within budget"); model.remove(n); }
             }
             let order = if down { Order::Descending } else { Order::Ascending };
             let mut want: Vec<(Key, Bytes)> = model.iter().filter(|(n, _)| (from..to).contains(n)).map(|(n, v)| (key(*n), Vec::from([*v]))).collect();

@@ -55,7 +55,7 @@ enum Command {
         /// Folder to make
         folder: PathBuf,
     },
-    /// Print the OpenAPI document
+    /// Print the `OpenAPI` document
     Openapi,
 }
 

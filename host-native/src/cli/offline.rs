@@ -1,4 +1,4 @@
-//! Commands on a closed folder, and the OpenAPI document.
+//! Commands on a closed folder, and the `OpenAPI` document.
 
 use std::fs::File;
 use std::io::BufReader;

@@ -22,16 +22,16 @@ const DATA: &str = "./switchboard-data";
 
 /// Runs the service.
 pub fn serve(settings: Settings, json: bool) -> Result<(), Failed> {
-    start(settings.load()?, json)
+    start(&settings.load()?, json)
 }
 
 /// Runs the service for development.
 pub fn dev(settings: Settings, json: bool) -> Result<(), Failed> {
-    start(settings.load()?.for_development(), json)
+    start(&settings.load()?.for_development(), json)
 }
 
-fn start(settings: Settings, json: bool) -> Result<(), Failed> {
-    log(&settings)?;
+fn start(settings: &Settings, json: bool) -> Result<(), Failed> {
+    log(settings)?;
     let config = settings.service()?;
     let folder = settings.data.clone().unwrap_or_else(|| PathBuf::from(DATA));
     let store = Store::open(&folder)?;
@@ -39,7 +39,7 @@ fn start(settings: Settings, json: bool) -> Result<(), Failed> {
     let filter = Filter::new(settings.egress_allow.clone());
     let (host, writer) =
         Host::start(config, store, settings.rate_limit.unwrap_or(600), filter).map_err(|error| error as Failed)?;
-    runtime.block_on(run(Arc::clone(&host), &settings, &folder, json))?;
+    runtime.block_on(run(Arc::clone(&host), settings, &folder, json))?;
     // The last handle lets the writer finish what is queued.
     runtime.shutdown_timeout(std::time::Duration::from_secs(5));
     drop(host);

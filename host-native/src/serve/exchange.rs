@@ -51,7 +51,7 @@ pub async fn answer(
     };
     host.metrics.answered(operation, reply.status, began.elapsed());
     log(operation, method, &reply, began);
-    Ok(pages::response(&host, reply, &target).await)
+    Ok(pages::response(&host, reply, &target))
 }
 
 fn log(operation: &str, method: Method, reply: &Reply, began: Instant) {
@@ -105,10 +105,7 @@ async fn write(host: &Arc<Host>, request: Request, body: Incoming, seed: switchb
     };
     let length = head.content_length().unwrap_or(max).min(max) as u64;
     let limit = BODY + Duration::from_secs(length / BODY_RATE);
-    let body = match sent {
-        false => Body::None,
-        true => tokio::time::timeout(limit, read(body, max)).await.unwrap_or(Body::Cut),
-    };
+    let body = if sent { tokio::time::timeout(limit, read(body, max)).await.unwrap_or(Body::Cut) } else { Body::None };
     let host = Arc::clone(host);
     // The work goes on if the caller goes away: what was begun is finished.
     let done = tokio::spawn(async move { host.write(Request { body, ..head }, told, seed).await }).await;

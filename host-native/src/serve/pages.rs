@@ -21,7 +21,7 @@ const CHUNKS: usize = 8;
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// The answer for hyper, with the host's pages filled in.
-pub async fn response(host: &Arc<Host>, reply: Reply, target: &str) -> Response<Out> {
+pub fn response(host: &Arc<Host>, reply: Reply, target: &str) -> Response<Out> {
     let Content::Host(page) = reply.content else { return plain(reply, None) };
     match page {
         HostPage::Health => plain(reply, Some(("application/json", full(&br#"{"status":"ok"}"#[..])))),

@@ -3,7 +3,6 @@
 use switchboard_core::service::Service;
 
 mod bindings {
-    #![expect(missing_docs, reason = "generated from wit/pure.wit, where the documentation stands")]
     #![allow(unsafe_code, clippy::pedantic)]
     wit_bindgen::generate!({ world: "pure", path: "../../wit" });
 }

@@ -40,7 +40,7 @@ pub fn test() -> Done {
     licences()
 }
 
-/// Writes the OpenAPI document anew.
+/// Writes the `OpenAPI` document anew.
 pub fn openapi() -> Done {
     let output = Command::new("cargo")
         .args(["run", "--quiet", "-p", "switchboard", "--", "openapi"])
