@@ -22,8 +22,15 @@ const WAITS: [u64; 5] = [60, 300, 1_800, 7_200, 21_600];
 /// What there is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// Find out what an unanswered purchase came to: number, and what was taken off the balance.
-    SettlePurchase(alloc::string::String, i64),
+    /// Find out what an unanswered purchase came to.
+    SettlePurchase {
+        /// The number.
+        number: alloc::string::String,
+        /// What was taken off the balance, millionths of a dollar.
+        micros: i64,
+        /// Which purchase.
+        claim: u32,
+    },
     /// Give a number back, by its count.
     Release(u32),
     /// Delete the parts of something large, by kind and count.
@@ -160,7 +167,7 @@ fn run(
 
 fn perform(work: &Work<'_>, task: &Task) -> Result<Progress, Stop> {
     match task {
-        Task::SettlePurchase(number, micros) => number::settle_purchase(work, number, *micros),
+        Task::SettlePurchase { number, micros, claim } => number::settle_purchase(work, number, *micros, *claim),
         Task::Release(count) => number::settle_release(work, *count),
         Task::DropParts(kind, count) => drop_parts(work.account, *kind, *count),
         Task::DropLeads(campaign) => crate::lead::drop_slice(work.account, *campaign),
@@ -185,9 +192,10 @@ impl Job {
         bytes.extend_from_slice(&self.due.micros().to_le_bytes());
         bytes.extend_from_slice(&self.attempt.to_le_bytes());
         match &self.task {
-            Task::SettlePurchase(number, micros) => {
+            Task::SettlePurchase { number, micros, claim } => {
                 bytes.push(1);
                 bytes.extend_from_slice(&micros.to_le_bytes());
+                bytes.extend_from_slice(&claim.to_le_bytes());
                 bytes.extend_from_slice(number.as_bytes());
             }
             Task::Release(count) => {
@@ -213,7 +221,8 @@ impl Job {
         let task = match bytes.get(16)? {
             1 => {
                 let micros = i64::from_le_bytes(bytes.get(17..25)?.try_into().ok()?);
-                Task::SettlePurchase(core::str::from_utf8(bytes.get(25..)?).ok()?.into(), micros)
+                let phone = core::str::from_utf8(bytes.get(29..)?).ok()?.into();
+                Task::SettlePurchase { number: phone, micros, claim: number(25)? }
             }
             2 => Task::Release(number(17)?),
             3 => Task::DropParts(Kind::from_u8(*bytes.get(17)?)?, number(18)?),
@@ -232,7 +241,7 @@ mod tests {
     #[test]
     fn jobs_read_back() {
         let tasks = [
-            Task::SettlePurchase("+1".into(), -5),
+            Task::SettlePurchase { number: "+1".into(), micros: -5, claim: 8 },
             Task::Release(7),
             Task::DropParts(Kind::Document, 9),
             Task::DropLeads(1),

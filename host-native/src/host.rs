@@ -45,6 +45,16 @@ pub struct Host {
     plan: watch::Sender<Option<Timestamp>>,
 }
 
+/// What becomes of a write after a first look.
+pub enum Verdict {
+    /// Its body is wanted, at most so many bytes.
+    Read(usize),
+    /// It has no body and is for the writer.
+    Write,
+    /// This is its answer.
+    Refused(Reply),
+}
+
 type Fault = Box<dyn std::error::Error + std::marker::Send + Sync>;
 
 impl Host {
@@ -73,13 +83,15 @@ impl Host {
         Ok((Arc::new(Self { service, store, metrics, clock, limiter, writer, sender, used, wake, plan }), thread))
     }
 
-    /// Judges a request by its head on a snapshot: nothing is changed. `Err` is its answer, `Ok` how many
-    /// bytes of body it may have.
-    pub fn judge(&self, request: &Request, told: &Told, seed: Seed) -> Result<usize, Reply> {
+    /// Looks at a write on a snapshot, before its body is read: what is refused never waits for the writer.
+    pub fn judge(&self, request: &Request, told: &Told, seed: Seed) -> Verdict {
         match self.look(request, &[], told, seed) {
-            Ok(Output { outcome: Outcome::ReadBody(max), .. }) => Ok(max),
-            Ok(output) => Err(self.reply_of(request, output, seed)),
-            Err(failure) => Err(failure_reply(request, &failure, &seed)),
+            Ok(Output { outcome: Outcome::ReadBody(max), .. }) => Verdict::Read(max),
+            Ok(output) if output.changes.is_empty() && output.sends.is_empty() => {
+                Verdict::Refused(self.reply_of(request, output, seed))
+            }
+            Ok(_) => Verdict::Write,
+            Err(failure) => Verdict::Refused(failure_reply(request, &failure, &seed)),
         }
     }
 

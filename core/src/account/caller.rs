@@ -67,10 +67,13 @@ pub struct Kept {
     pub read_only: bool,
 }
 
+/// Stored where a credential has no end.
+const NEVER: u64 = u64::MAX;
+
 impl Kept {
     /// The stored bytes.
     pub fn to_bytes(self) -> Vec<u8> {
-        let expires = self.expires.map_or(0, Timestamp::micros);
+        let expires = self.expires.map_or(NEVER, Timestamp::micros);
         [&self.digest[..], &expires.to_le_bytes(), &self.epoch.to_le_bytes(), &[u8::from(self.read_only)]].concat()
     }
 
@@ -82,7 +85,7 @@ impl Kept {
         let expires = u64::from_le_bytes(expires.try_into().ok()?);
         Some(Self {
             digest: digest.try_into().ok()?,
-            expires: (expires > 0).then(|| Timestamp::from_micros(expires)),
+            expires: (expires != NEVER).then(|| Timestamp::from_micros(expires)),
             epoch: u32::from_le_bytes(epoch.try_into().ok()?),
             read_only: *rest.first()? != 0,
         })

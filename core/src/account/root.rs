@@ -33,21 +33,27 @@ pub struct Owner {
     pub account: u32,
     /// The row's count.
     pub count: u32,
+    /// Which purchase reserved it.
+    pub claim: u32,
 }
 
 /// The owner of a number in the whole installation.
 pub fn owner(account: Scope<'_>, e164: &str) -> Result<Option<Owner>, Stop> {
     let Some(bytes) = account.other(Space::Root).get(key::owner(e164))? else { return Ok(None) };
     let (halves, []) = bytes.as_chunks::<4>() else { return Err(DAMAGED) };
-    let [account, count] = halves else { return Err(DAMAGED) };
-    Ok(Some(Owner { account: u32::from_be_bytes(*account), count: u32::from_be_bytes(*count) }))
+    let [account, count, claim] = halves else { return Err(DAMAGED) };
+    Ok(Some(Owner {
+        account: u32::from_be_bytes(*account),
+        count: u32::from_be_bytes(*count),
+        claim: u32::from_be_bytes(*claim),
+    }))
 }
 
 const DAMAGED: Stop = Stop::Corrupt("an ownership row has an unknown form");
 
 /// Enters, or changes, the owner of a number.
 pub fn own(account: Scope<'_>, e164: &str, owner: Owner) -> Result<(), Stop> {
-    let bytes: Vec<u8> = [owner.account.to_be_bytes(), owner.count.to_be_bytes()].concat();
+    let bytes: Vec<u8> = [owner.account.to_be_bytes(), owner.count.to_be_bytes(), owner.claim.to_be_bytes()].concat();
     account.other(Space::Root).put(key::owner(e164), bytes)
 }
 

@@ -15,6 +15,7 @@ use crate::http::route::Handled;
 use crate::id;
 use crate::json::{Members, Number, ToJson, Value};
 use crate::key::{Kind, Space};
+use crate::number;
 use crate::output::{Answer, Work};
 use crate::record::{Cell, Record, Secret, Source, check, check_update};
 use crate::view::{Order, Stop};
@@ -139,4 +140,13 @@ pub fn create_key(ctx: &Ctx<'_>) -> Handled {
 pub fn delete_key(ctx: &Ctx<'_>) -> Handled {
     let profile = named(ctx)?;
     keys::remove(ctx, root::space_of(ctx.root(), profile.number), ctx.params.get(1).copied().unwrap_or_default())
+}
+
+/// `PUT /admin/accounts/{id}/caller-ids/{number_id}`: the operator's word on whether a caller id may be shown.
+pub fn verify_caller_id(ctx: &Ctx<'_>) -> Handled {
+    let profile = named(ctx)?;
+    let scope = root::space_of(ctx.root(), profile.number);
+    let count = id::parse(scope.space(), ctx.params.get(1).copied().unwrap_or_default());
+    let count = count.ok_or(Refusal::NotFound("Caller id not found."))?;
+    number::set_verified(ctx, scope, count)
 }

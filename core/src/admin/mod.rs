@@ -5,6 +5,6 @@ mod engine_tokens;
 mod plans;
 pub mod tables;
 
-pub use accounts::{create, create_key, delete_key, list, read, update};
+pub use accounts::{create, create_key, delete_key, list, read, update, verify_caller_id};
 pub use engine_tokens::{all as engine_tokens, create as create_engine_token, delete as delete_engine_token};
 pub use plans::{all as plans, create as create_plan, update as update_plan};

@@ -53,6 +53,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     // A plan keeps its name: accounts name it.
     supplied.remove("name");
     let after: Plan = ctx.finish(crate::record::check_update(Plan::TABLE, members, supplied))?;
+    ctx.if_match(&before)?;
     plan::save(root, &after, ctx.now)?;
     Ok(Reply::ok(&message_data("Plan updated successfully.", &after)))
 }

@@ -26,25 +26,43 @@ pub fn tools(mut tools: Vec<BuiltInTool>) -> Vec<BuiltInTool> {
 const NAMES: [&str; 2] = ["calendar_api_key", "calcom_api_key"];
 
 /// Puts stored keys where an update sends masked ones; gives the places whose mask fits no stored key.
+///
+/// Two keys may look alike: the one at the same place comes first, and each is given out once.
 pub fn restore(supplied: &mut Members, stored: &Members) -> Vec<usize> {
-    let known: Vec<&str> =
-        stored.get("tools").and_then(Value::as_list).unwrap_or_default().iter().filter_map(key_of).collect();
-    let mut unknown = Vec::new();
-    let Some((_, Value::List(tools))) = supplied.0.iter_mut().find(|(name, _)| name == "tools") else { return unknown };
-    for (at, tool) in tools.iter_mut().enumerate() {
-        let Value::Object(members) = tool else { continue };
-        let Some((_, Value::Text(sent))) = members.0.iter_mut().find(|(name, _)| NAMES.contains(&name.as_str())) else {
-            continue;
-        };
-        if !sent.starts_with("****") {
-            continue;
+    let known = stored.get("tools").and_then(Value::as_list).unwrap_or_default();
+    let mut known: Vec<Option<&str>> = known.iter().map(key_of).collect();
+    let Some((_, Value::List(tools))) = supplied.0.iter_mut().find(|(name, _)| name == "tools") else {
+        return Vec::new();
+    };
+    let mut masked: Vec<(usize, &mut String)> = tools
+        .iter_mut()
+        .enumerate()
+        .filter_map(|(at, tool)| Some((at, sent_key(tool)?)))
+        .filter(|(_, sent)| sent.starts_with("****"))
+        .collect();
+    masked.retain_mut(|(at, sent)| match known.get_mut(*at).and_then(|key| key.take_if(|key| secret(key) == **sent)) {
+        Some(key) => {
+            **sent = key.to_string();
+            false
         }
-        match known.iter().find(|key| secret(key) == *sent) {
-            Some(key) => *sent = (*key).to_string(),
-            None => unknown.push(at),
+        None => true,
+    });
+    masked.retain_mut(|(_, sent)| match known.iter_mut().find_map(|key| key.take_if(|key| secret(key) == **sent)) {
+        Some(key) => {
+            **sent = key.to_string();
+            false
         }
+        None => true,
+    });
+    masked.into_iter().map(|(at, _)| at).collect()
+}
+
+fn sent_key(tool: &mut Value) -> Option<&mut String> {
+    let Value::Object(members) = tool else { return None };
+    match members.0.iter_mut().find(|(name, _)| NAMES.contains(&name.as_str())) {
+        Some((_, Value::Text(sent))) => Some(sent),
+        _ => None,
     }
-    unknown
 }
 
 fn key_of(tool: &Value) -> Option<&str> {

@@ -14,11 +14,10 @@ use crate::http::refs;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
-use crate::id;
 use crate::json::{Array, Raw};
 use crate::key::{self, Kind, Unique};
 use crate::record;
-use crate::record::{Cell, Record, Source, check, check_update, choice, int};
+use crate::record::{Cell, Record, Source, check, check_update, choice, id, int};
 use crate::store::{Row, Scope};
 use crate::view::{Order, Stop};
 
@@ -40,7 +39,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     let uuid = ctx.uuid("assistant");
     let meta = Meta {
         id: ctx.id(count),
-        user_id: id::user(ctx.caller().account),
+        user_id: crate::id::user(ctx.caller().account),
         uuid,
         status: Status::Inactive,
         inbound_webhook_url: None,
@@ -126,7 +125,7 @@ record! {
         /// Rows a page.
         per_page: u32 = int(1, 100).or_int(10),
         /// The page, from 1.
-        page: u32 = int(1, 1_000_000_000).or_int(1),
+        page: u64 = id().or_int(1),
         /// Only those of this type.
         r#type: Option<Direction> = choice::<Direction>(),
     }

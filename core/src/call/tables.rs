@@ -84,7 +84,7 @@ record! {
         /// Rows a page.
         per_page: u32 = int(1, 100).or_int(15),
         /// The page, from 1.
-        page: u32 = int(1, 1_000_000_000).or_int(1),
+        page: u64 = id().or_int(1),
     } rules {
         ordered("date_from", "date_to", Strictness::OrEqual, "field must not be before the date from field."),
     }

@@ -27,8 +27,8 @@ pub struct Query {
 
 impl Query {
     /// One numbered page, from 1.
-    pub fn page(facets: Vec<Facet>, range: Range<u32>, order: Order, per_page: u32, page: u32) -> Self {
-        let offset = u64::from(page - 1) * u64::from(per_page);
+    pub fn page(facets: Vec<Facet>, range: Range<u32>, order: Order, per_page: u32, page: u64) -> Self {
+        let offset = page.saturating_sub(1).saturating_mul(u64::from(per_page));
         Self { facets, range, order, offset, limit: per_page as usize }
     }
 

@@ -33,7 +33,7 @@ pub fn client(config: &Config, request: &Request) -> Option<IpAddr> {
         return request.peer;
     }
     let trusted = |ip: &IpAddr| config.trust_proxy.iter().any(|net| net.contains(ip));
-    let listed = request.header("x-forwarded-for").unwrap_or_default();
+    let listed = request.list("x-forwarded-for").unwrap_or_default();
     // The rightmost address that is no proxy of ours: what stands left of it, anyone may have written.
     let named = listed.rsplit(',').map_while(|text| text.trim().parse::<IpAddr>().ok()).find(|ip| !trusted(ip));
     named.or_else(|| Forwarded::of(request).address).or(request.peer)

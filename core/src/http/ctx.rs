@@ -84,10 +84,7 @@ impl<'a> Ctx<'a> {
 
     /// The members of the JSON body.
     pub fn members(&self) -> Result<Members, Halt> {
-        let bytes = self.bytes(JSON_BODY_BYTES_MAX)?;
-        if !bytes.is_empty() && self.media_type().is_some_and(|media| media != "application/json") {
-            return Err(Refusal::MediaType("application/json").into());
-        }
+        let bytes = self.bytes(JSON_BODY_BYTES_MAX, &["application/json"])?;
         if bytes.is_empty() {
             return Ok(Members::default());
         }
@@ -97,15 +94,25 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// The body's bytes, if there are at most `limit`.
-    pub fn bytes(&self, limit: usize) -> Result<&'a [u8], Halt> {
-        match &self.request.body {
-            Body::Full(bytes) if bytes.len() > limit => Err(Refusal::TooLarge(limit).into()),
-            Body::Full(bytes) => Ok(bytes),
-            Body::None | Body::Pending => Ok(&[]),
-            Body::TooLarge => Err(Refusal::TooLarge(limit).into()),
-            Body::Cut => Err(Refusal::BadRequest("The request body broke off.".into()).into()),
+    /// The body's bytes, if there are at most `limit` and their type is one of `media`.
+    ///
+    /// A host may run a step on the head alone: then this is where it learns that the body is wanted, or
+    /// that nobody needs to read it.
+    pub fn bytes(&self, limit: usize, media: &[&'static str]) -> Result<&'a [u8], Halt> {
+        let (bytes, length): (&[u8], _) = match &self.request.body {
+            Body::None => return Ok(&[]),
+            Body::Full(bytes) => (bytes, bytes.len()),
+            Body::Pending => (&[], self.request.content_length().unwrap_or(1)),
+            Body::TooLarge => return Err(Refusal::TooLarge(limit).into()),
+            Body::Cut => return Err(Refusal::BadRequest("The request body broke off.".into()).into()),
+        };
+        if length > 0 && self.media_type().is_some_and(|sent| !media.contains(&sent.as_str())) {
+            return Err(Refusal::MediaType(media.join(" or ")).into());
         }
+        if length > limit {
+            return Err(Refusal::TooLarge(limit).into());
+        }
+        if matches!(self.request.body, Body::Pending) { Err(Halt::Wait) } else { Ok(bytes) }
     }
 
     /// The content type without parameters, in lower case.
@@ -141,8 +148,8 @@ impl<'a> Ctx<'a> {
 
     /// `If-Match` against what a read of the resource shows (API.md, Conditional reads).
     pub fn if_match(&self, shown: &(impl ToJson + ?Sized)) -> Result<(), Halt> {
-        match self.request.header("if-match") {
-            Some(field) if !etag::matches(field, &etag::of(&shown.to_json())) => Err(Refusal::Stale.into()),
+        match self.request.list("if-match") {
+            Some(field) if !etag::matches(&field, &etag::of(&shown.to_json())) => Err(Refusal::Stale.into()),
             _ => Ok(()),
         }
     }

@@ -17,7 +17,6 @@ use crate::key::Space;
 use crate::limits::TARGET_BYTES_MAX;
 use crate::output::{Answer, Asks, Outcome, Output};
 use crate::rate::Rate;
-use crate::record::schema::Purpose;
 use crate::service::Service;
 use crate::store::Tx;
 use crate::view::{Scene, Stop};
@@ -25,8 +24,16 @@ use crate::view::{Scene, Stop};
 /// Carries out one request, as far as it goes.
 pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Scene<'_>) -> Result<Output, Stop> {
     let tx = Tx::new(scene.view);
-    let exchange =
-        Exchange { service, request, answers, scene, tx: &tx, rate: Cell::new(None), caller: Cell::new(None) };
+    let exchange = Exchange {
+        service,
+        request,
+        answers,
+        scene,
+        tx: &tx,
+        rate: Cell::new(None),
+        caller: Cell::new(None),
+        admitted: Cell::new(false),
+    };
     let (outcome, sends) = exchange.outcome()?;
     let changes = tx.changes();
     let used = exchange.caller.get().map(super::super::account::caller::Session::credential);
@@ -51,6 +58,7 @@ struct Exchange<'a> {
     tx: &'a Tx<'a>,
     rate: Cell<Option<Rate>>,
     caller: Cell<Option<Session>>,
+    admitted: Cell<bool>,
 }
 
 type Sends = Vec<crate::output::Send>;
@@ -74,7 +82,10 @@ impl<'a> Exchange<'a> {
         let (handled, sends) = self.operate(route, path, query, &found)?;
         let reply = match handled {
             Err(Halt::Stop(stop)) => return Err(stop),
-            Err(Halt::Wait) if sends.is_empty() => return Ok((Outcome::ReadBody(body_bytes_max(route)), sends)),
+            Err(Halt::Wait) if sends.is_empty() => {
+                self.tx.forget();
+                return Ok((Outcome::ReadBody(body_bytes_max(route)), sends));
+            }
             Err(Halt::Wait) => return Ok((Outcome::Wait, sends)),
             Err(Halt::Refuse(refusal)) => {
                 self.tx.forget();
@@ -111,6 +122,7 @@ impl<'a> Exchange<'a> {
         if let Err(halt) = self.admit(route) {
             return Ok((Err(halt), Vec::new()));
         }
+        self.admitted.set(true);
         if let Some(refused) = self.replay(route, query, &found.params)? {
             return Ok((refused, Vec::new()));
         }
@@ -127,10 +139,7 @@ impl<'a> Exchange<'a> {
             tx: self.tx,
             asks: Asks::of(self.answers),
         };
-        if let Err(halt) = judge_head(&ctx) {
-            return Ok((Err(halt), Vec::new()));
-        }
-        let handled = (route.handler)(&ctx);
+        let handled = (route.handler)(&ctx).and_then(|reply| judge_unread(&ctx).map(|()| reply));
         let sends = ctx.asks.sends();
         if matches!(handled, Err(Halt::Wait))
             && let Some(claim) = self.claim(route, query, &found.params).ok().flatten()
@@ -183,8 +192,7 @@ impl<'a> Exchange<'a> {
     fn settle(&self, route: &Route, query: &str, params: &[&str], reply: &Reply) -> Result<(), Stop> {
         let replayed = reply.headers.iter().any(|(name, _)| *name == "idempotency-replayed");
         let Ok(Some(claim)) = self.claim(route, query, params) else { return Ok(()) };
-        let known = self.caller.get().is_some() || route.who == Who::Operator && reply.is_success();
-        if replayed || !known {
+        if replayed || !self.admitted.get() {
             return Ok(());
         }
         let scope = self.tx.scope(self.space());
@@ -202,7 +210,7 @@ impl<'a> Exchange<'a> {
             && let Content::Json(body) = &reply.content
         {
             let tag = etag::of(body);
-            if self.request.header("if-none-match").is_some_and(|field| etag::none_match(field, &tag)) {
+            if self.request.list("if-none-match").is_some_and(|field| etag::none_match(&field, &tag)) {
                 return Reply::not_modified().header("etag", tag);
             }
             reply = reply.header("etag", tag);
@@ -260,42 +268,12 @@ impl<'a> Exchange<'a> {
     }
 }
 
-/// What the head alone tells: 413 and 415 before anyone reads a long body, and for rows that read none.
-fn judge_head(ctx: &Ctx<'_>) -> Result<(), Halt> {
-    let limit = body_bytes_max(ctx.route);
-    let pending = matches!(ctx.request.body, Body::Pending);
-    let follows = pending && ctx.request.content_length() != Some(0);
-    if pending && ctx.request.content_length().is_some_and(|length| length > limit) {
-        return Err(Refusal::TooLarge(limit).into());
+/// A row that reads no body still refuses a wrong or broken one, once its resource is found.
+fn judge_unread(ctx: &Ctx<'_>) -> Result<(), Halt> {
+    if !matches!(ctx.route.body, BodyKind::None) || !ctx.request.method.is_write() || ctx.answered() > 0 {
+        return Ok(());
     }
-    if follows && let Some(taken) = wrong_media(ctx) {
-        return Err(Refusal::MediaType(taken).into());
-    }
-    if pending {
-        return Err(Halt::Wait);
-    }
-    if matches!(ctx.route.body, BodyKind::None) && ctx.request.method.is_write() && ctx.answered() == 0 {
-        let sent = ctx.bytes(limit)?;
-        if !sent.is_empty()
-            && let Some(taken) = wrong_media(ctx)
-        {
-            return Err(Refusal::MediaType(taken).into());
-        }
-    }
-    Ok(())
-}
-
-fn wrong_media(ctx: &Ctx<'_>) -> Option<&'static str> {
-    let media = ctx.media_type()?;
-    let (taken, good) = match ctx.route.body {
-        BodyKind::Document(_) => {
-            ("application/json or multipart/form-data", media == "application/json" || media == "multipart/form-data")
-        }
-        BodyKind::Json(_, Purpose::Create | Purpose::Update | Purpose::Reply) | BodyKind::None => {
-            ("application/json", media == "application/json")
-        }
-    };
-    (!good).then_some(taken)
+    ctx.bytes(body_bytes_max(ctx.route), &["application/json"]).map(drop)
 }
 
 /// The request's own id where it is well formed, else one of ours (API.md, Request id).

@@ -67,7 +67,7 @@ pub enum Refusal {
     /// 414
     TargetTooLong,
     /// 415: what is taken.
-    MediaType(&'static str),
+    MediaType(String),
     /// 422 with fields.
     Invalid(Errors),
     /// 422 with a sentence only.

@@ -128,6 +128,13 @@ impl Request {
         core::str::from_utf8(value).ok().filter(|text| text.is_ascii())
     }
 
+    /// All values of a header that is a list (RFC 9110 section 5.3), as one.
+    pub fn list(&self, name: &str) -> Option<String> {
+        let values: Vec<&str> =
+            self.headers.iter().filter(|(n, _)| *n == name).filter_map(|(_, v)| core::str::from_utf8(v).ok()).collect();
+        (!values.is_empty()).then(|| values.join(","))
+    }
+
     /// How often a header was sent.
     pub fn count(&self, name: &str) -> usize {
         self.headers.iter().filter(|(n, _)| *n == name).count()

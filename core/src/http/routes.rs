@@ -24,7 +24,7 @@ use crate::catalogue::{Language, MultimodalModel, Provider, Voice};
 use crate::knowledge::tables::{Base, ChangedDocument, Document, NewBase, NewDocument};
 use crate::lead::tables::{ChangedLead, Lead, LeadQuery, NewLead};
 use crate::number::tables::{
-    Assignable, Available, NewTrunk, Number, OneNumber, Purchased, Rename, SearchQuery, Trunk,
+    Assignable, Available, NewTrunk, Number, OneNumber, Purchased, Rename, SearchQuery, Trunk, Verification,
 };
 use crate::record::Record;
 use crate::sms::{Message, NewMessage};
@@ -114,6 +114,7 @@ pub static ROUTES: &[Route] = &[
     put(&["/admin/accounts/{id}"], "updateAccount", "Change an account.", admin::update).by(Who::Operator).takes(ChangedAccount::TABLE).gives(Shape::MessageData(Account::TABLE)),
     post(&["/admin/accounts/{id}/api-keys"], "createAccountKey", "Create an API key for an account.", admin::create_key).by(Who::Operator).takes(NewKey::TABLE).makes(Shape::MessageMember("api_key", ShownKey::TABLE)).shows_token(),
     delete(&["/admin/accounts/{id}/api-keys/{key_id}"], "deleteAccountKey", "Delete an API key of an account.", admin::delete_key).by(Who::Operator),
+    put(&["/admin/accounts/{id}/caller-ids/{number_id}"], "verifyCallerId", "Say whether a caller id may be shown on calls.", admin::verify_caller_id).by(Who::Operator).takes(Verification::TABLE).gives(Shape::MessageData(Number::TABLE)),
     get(&["/admin/plans"], "listPlans", "All plans.", admin::plans).by(Who::Operator).gives(Shape::DataList(Plan::TABLE)),
     post(&["/admin/plans"], "createPlan", "Create a plan.", admin::create_plan).by(Who::Operator).takes(Plan::TABLE).makes(Shape::MessageData(Plan::TABLE)),
     put(&["/admin/plans/{name}"], "updatePlan", "Change a plan.", admin::update_plan).by(Who::Operator).takes(Plan::TABLE).gives(Shape::MessageData(Plan::TABLE)),
@@ -124,7 +125,7 @@ pub static ROUTES: &[Route] = &[
     // The service itself
     get(&["/healthz"], "health", "Whether the process answers.", |_| Ok(Reply::host(HostPage::Health))).by(Who::Anyone).without_etag().gives(Shape::Status),
     get(&["/readyz"], "ready", "Whether the store answers.", |_| Ok(Reply::host(HostPage::Ready))).by(Who::Anyone).without_etag().gives(Shape::Status),
-    get(&["/metrics"], "metrics", "Metrics in the Prometheus text format.", |_| Ok(Reply::host(HostPage::Metrics))).by(Who::Operator).without_etag().gives(Shape::Media("text/plain")),
+    get(&["/metrics"], "metrics", "Metrics in the Prometheus text format.", |_| Ok(Reply::host(HostPage::Metrics))).by(Who::Operator).without_etag().gives(Shape::Media("application/openmetrics-text; version=1.0.0; charset=utf-8")),
     get(&["/openapi.json"], "openapi", "This document.", |_| Ok(Reply::fixed("application/json", openapi::COMMITTED))).by(Who::Anyone).without_etag().gives(Shape::Media("application/json")),
     get(&["/docs", "/docs/{file}"], "docs", "The API explorer.", |_| Ok(Reply::host(HostPage::Docs))).by(Who::Anyone).without_etag().gives(Shape::Media("text/html")),
 ];

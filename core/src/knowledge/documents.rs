@@ -89,10 +89,10 @@ fn source(new: &NewDocument) -> Vec<u8> {
 }
 
 fn upload(ctx: &Ctx<'_>) -> Result<Upload, Halt> {
+    let bytes = ctx.bytes(UPLOAD_BODY_BYTES_MAX, &["application/json", "multipart/form-data"])?;
     if ctx.media_type().as_deref() != Some("multipart/form-data") {
         return Ok(Upload { members: ctx.members()?, file: None });
     }
-    let bytes = ctx.bytes(UPLOAD_BODY_BYTES_MAX)?;
     let content_type = ctx.request.header("content-type").unwrap_or_default();
     Ok(multipart::read(content_type, bytes).map_err(Refusal::BadRequest)?)
 }

@@ -182,6 +182,14 @@ fn judge_change(ctx: &Ctx<'_>, count: u32, before: &Stored, after: &Stored) -> R
     if moved && stored::has_phone(ctx.account(), after.campaign, &after.phone_number, Some(count))? {
         errors.say("phone_number", DUPLICATE);
     }
+    if before.campaign != after.campaign {
+        for row in ctx.account().rows(Kind::Lead, &after.contacts)? {
+            let phone = Stored::of(Row::public_of(&row)?)?.phone_number;
+            if stored::has_phone(ctx.account(), after.campaign, &phone, None)? {
+                errors.add("campaign_id", "The campaign already has a secondary contact of this lead.");
+            }
+        }
+    }
     let too_many = after.variables.0.len() > crate::limits::VARIABLES_MAX;
     if too_many {
         errors.say("variables", &format!("field must not have more than {} items.", crate::limits::VARIABLES_MAX));

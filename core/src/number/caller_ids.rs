@@ -2,22 +2,24 @@
 
 use alloc::string::ToString;
 
-use super::tables::{Number, NumberType, OneNumber};
-use super::{Stored, insert, row_of};
+use super::tables::{Number, NumberType, OneNumber, Verification};
+use super::{DAMAGED, Stored, insert, row_of};
 use crate::account::root;
 use crate::carrier::{Ask, Told, numbering};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, message_data};
 use crate::http::route::Handled;
+use crate::id;
 use crate::key::Kind;
+use crate::store::Scope;
 
 /// `POST /user/phone-numbers/caller-ids`
 pub fn create(ctx: &Ctx<'_>) -> Handled {
     let number = ctx.body::<OneNumber>()?.phone_number;
     let account = ctx.account();
-    if row_of(account, &number, true)?.is_some() {
-        return Err(Refusal::Declined("This caller id is already there.".into()).into());
+    if let Some(count) = row_of(account, &number, true)? {
+        return again(ctx, count);
     }
     ctx.plan_room(Kind::Number, "phone numbers", root::plan(account)?.numbers.into(), Refusal::Forbidden)?;
     // A carrier that does not answer has not confirmed: the caller id stays unverified.
@@ -37,4 +39,33 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     };
     insert(account, count, &stored, &[])?;
     Ok(Reply::created(&message_data("Caller id created successfully.", &Number::of(ctx.id(count), &stored))))
+}
+
+/// A caller id that is there already: one that is not yet confirmed is asked about again.
+fn again(ctx: &Ctx<'_>, count: u32) -> Handled {
+    let account = ctx.account();
+    let row = account.find(Kind::Number, count)?.ok_or(DAMAGED)?;
+    let mut stored = Stored::of(&row.public)?;
+    if stored.verified {
+        return Err(Refusal::Declined("This caller id is already there.".into()).into());
+    }
+    stored.verified = ctx.carrier(&Ask::Verified(&stored.phone_number))? == Told::Verified(true);
+    account.replace(Kind::Number, count, &row, &stored.row(&row.private))?;
+    Ok(Reply::created(&message_data("Caller id updated successfully.", &Number::of(ctx.id(count), &stored))))
+}
+
+/// Sets whether a caller id may be shown on calls.
+pub fn set_verified(ctx: &Ctx<'_>, account: Scope<'_>, count: u32) -> Handled {
+    const MISSING: Refusal = Refusal::NotFound("Caller id not found.");
+    let row = account.find(Kind::Number, count)?.ok_or(MISSING)?;
+    let mut stored = Stored::of(&row.public)?;
+    if stored.kind != NumberType::CallerId {
+        return Err(MISSING.into());
+    }
+    let shown = |stored: &Stored| Number::of(id::of(account.space(), count), stored);
+    let word: Verification = ctx.body()?;
+    ctx.if_match(&shown(&stored))?;
+    stored.verified = word.verified;
+    account.replace(Kind::Number, count, &row, &stored.row(&row.private))?;
+    Ok(Reply::ok(&message_data("Caller id updated successfully.", &shown(&stored))))
 }

@@ -7,7 +7,7 @@ mod release;
 pub mod tables;
 mod trunks;
 
-pub use caller_ids::create as create_caller_id;
+pub use caller_ids::{create as create_caller_id, set_verified};
 pub use operations::{all, for_assistants, search, sms_capable, update};
 pub use purchase::{purchase, settle as settle_purchase};
 pub use release::{release, settle as settle_release};

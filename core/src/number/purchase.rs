@@ -33,12 +33,19 @@ pub fn purchase(ctx: &Ctx<'_>) -> Handled {
     let body: OneNumber = ctx.body()?;
     let number = body.phone_number;
     let micros = ctx.service.config.carrier.price_micros(&number);
+    // The same in every run of this purchase, and no other's: what a late answer or job acts on is its own.
+    let [a, b, c, d, ..] = ctx.seed.uuid("purchase");
+    let claim = u32::from_be_bytes([a, b, c, d]);
     if ctx.answered() == 0 {
-        reserve(ctx, &number, micros)?;
+        reserve(ctx, &number, micros, claim)?;
     }
     let account = ctx.account();
     let refuse = |refusal: Refusal| Ok(refusal.reply(Form::Error, Invalid::Error));
-    match ctx.carrier(&Ask::Buy(&number))? {
+    let told = ctx.carrier(&Ask::Buy(&number))?;
+    if !is_held(account, &number, claim)? {
+        return refuse(Refusal::BadGateway(SILENT.into()));
+    }
+    match told {
         Told::Ours { id, sms_capable } => {
             let count = enter(account, &number, id, sms_capable, ctx.now)?;
             let country_code = numbering::country_of(&number).map(ToString::to_string);
@@ -64,7 +71,7 @@ pub fn purchase(ctx: &Ctx<'_>) -> Handled {
     }
 }
 
-fn reserve(ctx: &Ctx<'_>, number: &str, micros: i64) -> Result<(), Halt> {
+fn reserve(ctx: &Ctx<'_>, number: &str, micros: i64, claim: u32) -> Result<(), Halt> {
     let account = ctx.account();
     if root::owner(account, number)?.is_some() {
         return Err(Refusal::Declined(IN_USE.into()).into());
@@ -75,9 +82,22 @@ fn reserve(ctx: &Ctx<'_>, number: &str, micros: i64) -> Result<(), Halt> {
         return Err(Refusal::Payment(BALANCE.into()).into());
     }
     profile.save(account)?;
-    root::own(account, number, Owner { account: ctx.caller().account, count: 0 })?;
-    job::add(account, ctx.now, ctx.now.plus_seconds(SETTLE_SECONDS), Task::SettlePurchase(number.to_string(), micros))?;
+    root::own(account, number, Owner { account: ctx.caller().account, count: 0, claim })?;
+    job::add(
+        account,
+        ctx.now,
+        ctx.now.plus_seconds(SETTLE_SECONDS),
+        Task::SettlePurchase { number: number.to_string(), micros, claim },
+    )?;
     Ok(())
+}
+
+/// Whether the reservation of this very purchase still stands.
+fn is_held(account: Scope<'_>, number: &str, claim: u32) -> Result<bool, Stop> {
+    let owner = root::owner(account, number)?;
+    Ok(owner.is_some_and(|owner| {
+        owner.count == 0 && owner.claim == claim && Space::Account(owner.account) == account.space()
+    }))
 }
 
 fn enter(
@@ -102,7 +122,7 @@ fn enter(
         trunk: None,
     };
     insert(account, count, &stored, &[])?;
-    root::own(account, number, Owner { account: owner, count })?;
+    root::own(account, number, Owner { account: owner, count, claim: 0 })?;
     Ok(count)
 }
 
@@ -114,10 +134,8 @@ fn undo(account: Scope<'_>, number: &str, micros: i64) -> Result<(), Stop> {
 }
 
 /// What came of a purchase whose answer never arrived.
-pub fn settle(work: &Work<'_>, number: &str, micros: i64) -> Result<Progress, Stop> {
-    let open = root::owner(work.account, number)?
-        .is_some_and(|owner| owner.count == 0 && Space::Account(owner.account) == work.account.space());
-    if !open {
+pub fn settle(work: &Work<'_>, number: &str, micros: i64, claim: u32) -> Result<Progress, Stop> {
+    if !is_held(work.account, number, claim)? {
         return Ok(Progress::Done);
     }
     match work.service.config.carrier.ask(work.asks, &work.seed, &Ask::Owned(number)) {

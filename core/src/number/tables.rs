@@ -112,6 +112,14 @@ record! {
 }
 
 record! {
+    /// The operator's word on a caller id.
+    pub struct Verification {
+        /// Whether it may be shown on calls.
+        verified: bool = boolean().required(),
+    }
+}
+
+record! {
     /// A bought number.
     pub struct Purchased {
         /// Its id.

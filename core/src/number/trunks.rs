@@ -98,7 +98,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     let (count, created_at) = account.allot(Kind::Number, ctx.now)?;
     let (stored, password) = stored(&new, created_at)?;
     insert(account, count, &stored, &password)?;
-    root::own(account, &new.phone_number, Owner { account: ctx.caller().account, count })?;
+    root::own(account, &new.phone_number, Owner { account: ctx.caller().account, count, claim: 0 })?;
     Ok(Reply::created(&message_data("SIP trunk created successfully.", &shown(ctx.id(count), &stored)?)))
 }
 
@@ -132,7 +132,7 @@ fn rename(account: Scope<'_>, owner: u32, count: u32, old: &str, new: &str) -> R
         return Err(Refusal::Conflict(TAKEN.into()).into());
     }
     root::disown(account, old)?;
-    root::own(account, new, Owner { account: owner, count })?;
+    root::own(account, new, Owner { account: owner, count, claim: 0 })?;
     let unique = |number: &str| key::unique(account.space(), Unique::Number, &[b"n", number.as_bytes()].concat());
     account.delete(unique(old))?;
     Ok(account.put(unique(new), count.to_be_bytes().to_vec())?)

@@ -179,7 +179,7 @@ pub fn check_update(table: &'static Table, mut stored: Members, supplied: Member
 fn is_empty(value: &Value, kind: &Kind) -> bool {
     match (value, kind) {
         (Value::Null, _) => true,
-        (Value::Text(text), Kind::Text { .. }) => text.is_empty(),
+        (Value::Text(text), Kind::Text { .. } | Kind::Choice(_)) => text.is_empty(),
         _ => false,
     }
 }

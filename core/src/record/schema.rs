@@ -128,8 +128,10 @@ fn kind(of: &Kind, purpose: Purpose, nullable: bool) -> Members {
         Kind::Bool => typed("boolean", nullable),
         Kind::Choice(words) => {
             let mut schema = typed("string", nullable);
+            // "" means "not given" as null does.
+            let empty = (nullable && purpose == Purpose::Create).then(|| string(""));
             let null = nullable.then_some(Value::Null);
-            schema.set("enum", Value::List(words.iter().map(|word| string(word)).chain(null).collect()));
+            schema.set("enum", Value::List(words.iter().map(|word| string(word)).chain(empty).chain(null).collect()));
             schema
         }
         Kind::List { of, max, .. } => {

@@ -9,7 +9,7 @@ use switchboard::backup;
 use switchboard::store::Store;
 use switchboard_core::{openapi, verify};
 
-use super::Failed;
+use super::{Failed, say};
 
 /// `verify`: the file's checksums, then every row and every set.
 pub fn verify(folder: &Path, json: bool) -> Result<(), Failed> {
@@ -21,9 +21,9 @@ pub fn verify(folder: &Path, json: bool) -> Result<(), Failed> {
         report.faults.insert(0, "the file needed repair".into());
     }
     if json {
-        println!("{}", json!({ "keys": report.keys, "rows": report.rows, "faults": report.faults }));
+        say(&format!("{}", json!({ "keys": report.keys, "rows": report.rows, "faults": report.faults })))?;
     } else {
-        println!("{} keys, {} rows", report.keys, report.rows);
+        say(&format!("{} keys, {} rows", report.keys, report.rows))?;
         report.faults.iter().for_each(|fault| println!("fault: {fault}"));
     }
     if report.faults.is_empty() { Ok(()) } else { Err(format!("{} faults", report.faults.len()).into()) }
@@ -34,15 +34,14 @@ pub fn restore(file: &Path, folder: &Path, json: bool) -> Result<(), Failed> {
     let mut input = BufReader::new(File::open(file)?);
     let rows = backup::restore(&mut input, folder)?;
     if json {
-        println!("{}", json!({ "folder": folder, "rows": rows }));
+        say(&format!("{}", json!({ "folder": folder, "rows": rows })))?;
     } else {
-        println!("{} holds {rows} rows", folder.display());
+        say(&format!("{} holds {rows} rows", folder.display()))?;
     }
     Ok(())
 }
 
 /// `openapi`
 pub fn openapi() -> Result<(), Failed> {
-    print!("{}", openapi::text());
-    Ok(())
+    say(openapi::text().trim_end())
 }

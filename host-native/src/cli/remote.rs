@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Account, At, Failed, Key};
+use super::{Account, At, Failed, Key, say};
 
 /// `account …`
 pub fn account(command: Account, json: bool) -> Result<(), Failed> {
@@ -57,9 +57,9 @@ pub fn backup(file: &Path, at: &At, json: bool) -> Result<(), Failed> {
     })?;
     std::fs::rename(&aside, file)?;
     if json {
-        println!("{}", json!({ "file": file, "bytes": bytes }));
+        say(&format!("{}", json!({ "file": file, "bytes": bytes })))?;
     } else {
-        println!("{} holds {bytes} bytes", file.display());
+        say(&format!("{} holds {bytes} bytes", file.display()))?;
     }
     Ok(())
 }
@@ -76,24 +76,24 @@ fn list(at: &At, json: bool) -> Result<(), Failed> {
         page += 1;
     }
     if json {
-        println!("{}", Value::Array(all));
+        say(&format!("{}", Value::Array(all)))?;
         return Ok(());
     }
     for row in all {
         let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
-        println!("{:>6}  {:<32} {:<24} {}", row["id"], text("email"), text("name"), text("plan"));
+        say(&format!("{:>6}  {:<32} {:<24} {}", row["id"], text("email"), text("name"), text("plan")))?;
     }
     Ok(())
 }
 
 fn show(value: &Value, json: bool) -> Result<(), Failed> {
     if json {
-        println!("{value}");
+        say(&value.to_string())?;
         return Ok(());
     }
     let Value::Object(members) = value else { return Err("the answer is not an object".into()) };
     for (name, value) in members {
-        println!("{name:<12}{}", value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        say(&format!("{name:<12}{}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)))?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::Watcher;
 use switchboard_core::http::request::Door;
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 
 use super::exchange;
 use crate::host::Host;
@@ -23,10 +24,22 @@ const STREAMS_MAX: u32 = 100;
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Serves a connection until it ends.
-pub async fn run(host: &Arc<Host>, stream: TcpStream, peer: SocketAddr, door: Door, watcher: Watcher) {
+pub async fn run(
+    host: &Arc<Host>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    door: Door,
+    watcher: Watcher,
+    mut stop: watch::Receiver<bool>,
+) {
     // Small answers leave at once.
     let _ = stream.set_nodelay(true);
-    let Ok(Ok(second)) = tokio::time::timeout(HEAD, is_http2(&stream)).await else { return };
+    let second = tokio::select! {
+        // A connection that never said anything holds up no drain.
+        _ = stop.changed() => return,
+        second = tokio::time::timeout(HEAD, is_http2(&stream)) => second,
+    };
+    let Ok(Ok(second)) = second else { return };
     let service = service_fn(|request| exchange::answer(Arc::clone(host), request, peer.ip(), door));
     let io = TokioIo::new(stream);
     let ended = if second {

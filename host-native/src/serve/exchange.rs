@@ -15,7 +15,7 @@ use switchboard_core::http::request::{Body, Door, HEADERS, Method, Request};
 
 use super::pages;
 use crate::clock;
-use crate::host::Host;
+use crate::host::{Host, Verdict};
 use crate::limiter::Told;
 
 /// The body of an answer.
@@ -26,8 +26,8 @@ const BODY: Duration = Duration::from_secs(15);
 /// The slowest a larger one may come, bytes a second.
 const BODY_RATE: u64 = 32 << 10;
 /// How much of a refused body is read so that its sender sees the answer.
-const DRAIN_BYTES: usize = 4 << 20;
-const DRAIN: Duration = Duration::from_secs(2);
+const DRAIN_BYTES: usize = 64 << 20;
+const DRAIN: Duration = Duration::from_secs(10);
 
 /// Answers a request.
 pub async fn answer(
@@ -92,23 +92,24 @@ fn headers(map: &HeaderMap) -> Vec<(&'static str, Vec<u8>)> {
 async fn write(host: &Arc<Host>, request: Request, body: Incoming, seed: switchboard_core::seed::Seed) -> Reply {
     let told = Told::default();
     let sent = request.body == Body::Pending;
-    let head = Request { body: Body::Pending, ..request };
-    let max = match host.judge(&head, &told, seed) {
-        Ok(max) => max,
-        Err(reply) => {
+    let body = match host.judge(&request, &told, seed) {
+        Verdict::Refused(reply) => {
             if sent {
                 // A connection that closes on unread bytes may take the answer with it.
                 let _ = tokio::time::timeout(DRAIN, drain(body)).await;
             }
             return reply;
         }
+        Verdict::Read(max) if sent => {
+            let length = request.content_length().unwrap_or(max).min(max) as u64;
+            let limit = BODY + Duration::from_secs(length / BODY_RATE);
+            tokio::time::timeout(limit, read(body, max)).await.unwrap_or(Body::Cut)
+        }
+        Verdict::Read(_) | Verdict::Write => Body::None,
     };
-    let length = head.content_length().unwrap_or(max).min(max) as u64;
-    let limit = BODY + Duration::from_secs(length / BODY_RATE);
-    let body = if sent { tokio::time::timeout(limit, read(body, max)).await.unwrap_or(Body::Cut) } else { Body::None };
     let host = Arc::clone(host);
     // The work goes on if the caller goes away: what was begun is finished.
-    let done = tokio::spawn(async move { host.write(Request { body, ..head }, told, seed).await }).await;
+    let done = tokio::spawn(async move { host.write(Request { body, ..request }, told, seed).await }).await;
     done.unwrap_or_else(|_| switchboard_core::http::refusal::server_error(""))
 }
 

@@ -67,10 +67,10 @@ async fn accept(
                 continue;
             }
         };
-        let (host, watcher) = (Arc::clone(&host), graceful.watcher());
+        let (host, watcher, stop) = (Arc::clone(&host), graceful.watcher(), stop.clone());
         tokio::spawn(async move {
             host.metrics.opened();
-            connection::run(&host, stream, peer, door, watcher).await;
+            connection::run(&host, stream, peer, door, watcher, stop).await;
             host.metrics.closed();
             drop(slot);
         });
