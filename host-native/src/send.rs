@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Method, Url};
+use reqwest::{Client, ClientBuilder, Method, Url};
 use switchboard_core::output::{Answer, Egress, HttpIn, HttpOut, SendError, Work};
 use switchboard_core::work;
 use tokio::sync::Semaphore;
@@ -48,17 +48,8 @@ impl Resolve for Guard {
 impl Sender {
     /// A sender whose requests for users stay within the filter.
     pub fn new(filter: Filter, metrics: Arc<Metrics>) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
-        // No proxy from the environment: it would resolve names out of the filter's sight.
-        let tls = tls()?;
-        let builder = || {
-            Client::builder()
-                .tls_backend_preconfigured(tls.clone())
-                .redirect(Policy::none())
-                .no_proxy()
-                .pool_max_idle_per_host(8)
-        };
-        let users = builder().dns_resolver(Arc::new(Guard(filter.clone()))).build()?;
-        let operator = builder().build()?;
+        let users = client()?.dns_resolver(Arc::new(Guard(filter.clone()))).build()?;
+        let operator = client()?.build()?;
         Ok(Self {
             users,
             operator,
@@ -132,9 +123,12 @@ fn reason(error: &reqwest::Error) -> SendError {
     if error.is_timeout() { SendError::TimedOut } else { SendError::Unreachable }
 }
 
-fn tls() -> Result<rustls::ClientConfig, rustls::Error> {
+/// A client with this program's TLS: public roots, no redirects, and no proxy from the environment, which
+/// would resolve names out of the filter's sight.
+pub fn client() -> Result<ClientBuilder, rustls::Error> {
     let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.into() };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let versions = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(versions.with_root_certificates(roots).with_no_client_auth())
+    let tls = versions.with_root_certificates(roots).with_no_client_auth();
+    Ok(Client::builder().tls_backend_preconfigured(tls).redirect(Policy::none()).no_proxy().pool_max_idle_per_host(8))
 }

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -103,13 +102,7 @@ fn base(at: &At) -> &str {
 }
 
 fn client() -> Result<reqwest::Client, Failed> {
-    let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.into() };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(reqwest::Client::builder().tls_backend_preconfigured(tls).no_proxy().build()?)
+    Ok(switchboard::send::client()?.build()?)
 }
 
 fn block<T>(work: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {

@@ -1,0 +1,95 @@
+//! The command line, as scripts rely on it.
+
+use serde_json::{Value, json};
+use switchboard_tests::house::assistant;
+
+use crate::server::{Folder, Server, call, run};
+
+fn json_of(output: &std::process::Output) -> Value {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn accounts_and_keys() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.path("data"), &[]);
+    let (url, token) = (server.text("url"), server.text("admin_token"));
+    let at = ["--url", url, "--admin-token", token, "--json"];
+    let with = |words: &[&str]| run(&[words, &at[..]].concat());
+    let made = json_of(&with(&["account", "create", "--email", "a@b.example", "--name", "A"]));
+    assert_eq!((&made["email"], &made["plan"]), (&json!("a@b.example"), &json!("standard")));
+    let key = made["api_key"].as_str().expect("a key");
+    assert_eq!(call("GET", &format!("{url}/user/me"), key, None).0, 200);
+    assert_eq!(json_of(&with(&["account", "list"])).as_array().map(Vec::len), Some(2));
+    let plan = json!({ "name": "small", "tools": 1 });
+    assert_eq!(call("POST", &format!("{url}/admin/plans"), token, Some(&plan)).0, 201);
+    assert_eq!(json_of(&with(&["account", "set-plan", "2", "small"]))["data"]["plan"], "small");
+    let second = json_of(&with(&["key", "create", "--account", "2", "--name", "CI"]));
+    let (id, key) = (second["api_key"]["id"].to_string(), second["api_key"]["token"].as_str().expect("a token"));
+    assert_eq!(call("GET", &format!("{url}/user/me"), key, None).0, 200);
+    json_of(&with(&["key", "revoke", "--account", "2", &id]));
+    assert_eq!(call("GET", &format!("{url}/user/me"), key, None).0, 401);
+    let refused = with(&["account", "create", "--email", "a@b.example", "--name", "A"]);
+    assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("already been taken"));
+}
+
+#[test]
+fn a_backup_restores_to_the_same_store() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.path("data"), &[]);
+    let (url, key, token) =
+        (server.text("url").to_owned(), server.text("api_key").to_owned(), server.text("admin_token"));
+    assert_eq!(call("POST", &format!("{url}/user/assistant"), &key, Some(&assistant())).0, 201);
+    let (file, copy) = (folder.path("backup"), folder.path("copy"));
+    let (file, copy_text) = (file.to_str().expect("a path"), copy.to_str().expect("a path"));
+    json_of(&run(&["backup", file, "--url", &url, "--admin-token", token, "--json"]));
+    assert_eq!(server.stop(), Some(0));
+    json_of(&run(&["restore", file, copy_text, "--json"]));
+    assert_eq!(json_of(&run(&["verify", copy_text, "--json"]))["faults"], json!([]));
+    let server = Server::start(&copy, &[]);
+    assert!(server.ready.get("api_key").is_none(), "secrets are shown once, not on a later start");
+    assert_eq!(call("GET", &format!("{}/user/assistant/1", server.text("url")), &key, None).0, 200);
+    drop(server);
+    assert!(!run(&["restore", file, copy_text]).status.success(), "a folder in use is not overwritten");
+    let mut bytes = std::fs::read(file).expect("the backup");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(file, bytes).expect("the backup");
+    let third = folder.path("third");
+    assert!(!run(&["restore", file, third.to_str().expect("a path")]).status.success(), "a damaged backup is refused");
+    assert!(!third.exists());
+}
+
+#[test]
+fn bad_settings_get_a_sentence() {
+    let folder = Folder::new();
+    let config = folder.path("bad.toml");
+    std::fs::write(&config, "listen = \"127.0.0.1:0\"\nlisten-to = 1\n").expect("a file");
+    let catalogue = folder.path("catalogue.json");
+    std::fs::write(&catalogue, "{\"languages\":[]}").expect("a file");
+    for (arguments, says) in [
+        (vec!["serve", "--config", config.to_str().expect("a path")], "listen-to"),
+        (vec!["serve", "--catalogue", catalogue.to_str().expect("a path")], "voices must be an array"),
+        (vec!["serve", "--carrier", "pigeon"], "there is no carrier pigeon"),
+        (vec!["serve", "--carrier", "twilio"], "twilio-account-sid"),
+        (vec!["verify", folder.0.to_str().expect("a path")], "holds no store"),
+    ] {
+        let output = run(&arguments);
+        assert!(!output.status.success(), "{arguments:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains(says), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_flag_wins_over_the_file() {
+    let folder = Folder::new();
+    let config = folder.path("settings.toml");
+    std::fs::write(&config, "rate-limit = 60\npublic-url = \"https://voice.example\"\n").expect("a file");
+    let server = Server::start(&folder.path("data"), &["--config", config.to_str().expect("a path")]);
+    assert_eq!(server.text("url"), "https://voice.example");
+    drop(server);
+    let flags = ["--config", config.to_str().expect("a path"), "--public-url", "https://other.example"];
+    assert_eq!(Server::start(&folder.path("data"), &flags).text("url"), "https://other.example");
+}

@@ -1,0 +1,85 @@
+//! Bodies that are too large, broken off or slow, and heads that never end.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::server::{Folder, Server};
+
+fn talk(address: &str, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    stream.set_read_timeout(Some(Duration::from_secs(40))).expect("a timeout");
+    // A server that has heard enough may close: what it said before is what counts.
+    let _ = stream.write_all(bytes);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[test]
+fn bodies_are_bounded_and_nobody_without_a_token_is_read() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.path("data"), &[]);
+    let address = server.text("url").trim_start_matches("http://").to_owned();
+    let key = server.text("api_key");
+    let head = |token: &str, length: usize| {
+        format!(
+            "POST /user/tools HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+        )
+    };
+    let large = [head(key, 3 << 20).into_bytes(), vec![b' '; 3 << 20]].concat();
+    assert!(talk(&address, &large).starts_with("HTTP/1.1 413"), "a body over the limit");
+    let nobody = [head("nobody", 3 << 20).into_bytes(), vec![b' '; 3 << 20]].concat();
+    assert!(talk(&address, &nobody).starts_with("HTTP/1.1 401"), "a stranger's body");
+    let chunked = format!(
+        "POST /user/tools HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {key}\r\nTransfer-Encoding: chunked\r\n\r\n200000\r\n"
+    );
+    let chunked = [chunked.into_bytes(), vec![b' '; 0x0020_0000], b"\r\n0\r\n\r\n".to_vec()].concat();
+    assert!(talk(&address, &chunked).starts_with("HTTP/1.1 413"), "a body that does not tell its length");
+    let mut stream = TcpStream::connect(&address).expect("a connection");
+    stream.write_all(head(key, 100).as_bytes()).expect("a head");
+    stream.write_all(b"{\"name\":").expect("half a body");
+    stream.shutdown(std::net::Shutdown::Write).expect("the other half never comes");
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 400"), "{answer}");
+    let listed = talk(
+        &address,
+        format!("GET /user/tools HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {key}\r\n\r\n")
+            .as_bytes(),
+    );
+    assert!(listed.ends_with("[]"), "nothing was stored: {listed}");
+}
+
+#[test]
+fn a_head_that_never_ends_is_cut_off_while_others_are_served() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.path("data"), &[]);
+    let address = server.text("url").trim_start_matches("http://").to_owned();
+    let slow: Vec<TcpStream> = (0..50)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&address).expect("a connection");
+            stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ").expect("half a head");
+            stream
+        })
+        .collect();
+    let healthy = talk(&address, b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert!(healthy.starts_with("HTTP/1.1 200"), "{healthy}");
+    for mut stream in slow {
+        stream.set_read_timeout(Some(Duration::from_secs(40))).expect("a timeout");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("the server closes it");
+    }
+}
+
+#[test]
+fn an_endless_head_is_refused() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.path("data"), &[]);
+    let address = server.text("url").trim_start_matches("http://").to_owned();
+    let head = format!("GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: {}\r\n\r\n", "x".repeat(64 << 10));
+    let answer = talk(&address, head.as_bytes());
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431"), "{answer}");
+    let target = format!("GET /user/calls?a={} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "x".repeat(9 << 10));
+    assert!(talk(&address, target.as_bytes()).starts_with("HTTP/1.1 414"));
+}

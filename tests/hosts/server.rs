@@ -1,0 +1,126 @@
+//! A server of one's own: the built binary on a free port, with a store in a folder that goes with it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// A folder that is removed at the end.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    /// An empty folder.
+    pub fn new() -> Self {
+        let name = format!("switchboard-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).expect("a temporary folder");
+        Self(path)
+    }
+
+    /// A path in it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The binary under test, built beside this one.
+pub fn binary() -> PathBuf {
+    let own = std::env::current_exe().expect("this test's path");
+    let folder = own.parent().and_then(Path::parent).expect("target/debug");
+    let binary = folder.join("switchboard");
+    assert!(binary.is_file(), "build the binary first: cargo build -p switchboard");
+    binary
+}
+
+/// Runs a command of the binary.
+pub fn run(arguments: &[&str]) -> Output {
+    Command::new(binary()).args(arguments).stdin(Stdio::null()).output().expect("the binary runs")
+}
+
+/// A running server.
+pub struct Server {
+    child: Child,
+    /// What its ready file says.
+    pub ready: Value,
+}
+
+impl Server {
+    /// Starts one on a store.
+    pub fn start(data: &Path, arguments: &[&str]) -> Self {
+        let ready_file = data.with_extension("ready.json");
+        let _ = std::fs::remove_file(&ready_file);
+        let child = Command::new(binary())
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .arg("--data")
+            .arg(data)
+            .arg("--ready-file")
+            .arg(&ready_file)
+            .args(arguments)
+            .env("SWITCHBOARD_LOG", "warn")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the server starts");
+        let mut server = Self { child, ready: Value::Null };
+        let patience = Instant::now() + Duration::from_secs(60);
+        while !ready_file.is_file() {
+            assert!(server.child.try_wait().expect("a child").is_none(), "the server ended before it answered");
+            assert!(Instant::now() < patience, "the server does not answer");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        server.ready = serde_json::from_slice(&std::fs::read(&ready_file).expect("the ready file")).expect("JSON");
+        server
+    }
+
+    /// A member of its ready file.
+    pub fn text(&self, name: &str) -> &str {
+        self.ready[name].as_str().unwrap_or_else(|| panic!("no {name} in the ready file"))
+    }
+
+    /// Kills it, as a power cut of the process.
+    pub fn kill(mut self) {
+        self.child.kill().expect("a running child");
+        self.child.wait().expect("a child");
+    }
+
+    /// Asks it to stop, and gives its exit code.
+    pub fn stop(mut self) -> Option<i32> {
+        let asked = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status().expect("kill runs");
+        assert!(asked.success());
+        self.child.wait().expect("a child").code()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A request over a real socket, by curl's peer: one connection, one answer.
+pub fn call(method: &str, url: &str, token: &str, body: Option<&Value>) -> (u16, Value) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let client = switchboard::send::client().expect("TLS").build().expect("a client");
+        let method = reqwest::Method::from_bytes(method.as_bytes()).expect("a method");
+        let mut request = client.request(method, url).bearer_auth(token);
+        if let Some(body) = body {
+            request = request.header("content-type", "application/json").body(body.to_string());
+        }
+        let reply = request.send().await.expect("an answer");
+        let status = reply.status().as_u16();
+        let bytes = reply.bytes().await.expect("a body");
+        (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+    })
+}

@@ -1,0 +1,39 @@
+//! Every line of the README's tour, in order, against a fresh server.
+
+use std::process::Command;
+
+use crate::server::{Folder, Server};
+
+const README: &str = include_str!("../../README.md");
+
+/// The blocks of the tour.
+fn blocks() -> Vec<&'static str> {
+    README.split("```sh tour\n").skip(1).filter_map(|rest| rest.split("```").next()).collect()
+}
+
+#[test]
+fn the_readme_tour_works() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.path("data"), &[]);
+    let script = blocks()
+        .concat()
+        .replace("http://127.0.0.1:8080", server.text("url"))
+        .replace("sbk_...", server.text("api_key"));
+    assert!(script.matches("curl ").count() > 10, "the tour is there");
+    let output = Command::new("bash")
+        .args(["-euo", "pipefail", "-c", &script])
+        .current_dir(&folder.0)
+        .output()
+        .expect("bash runs");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{out}\n{err}");
+    for shown in [
+        "\"email\":\"owner@localhost\"",
+        "Rachel",
+        "Assistant created successfully",
+        "Phone number purchased successfully.",
+        "\"status\":\"initiated\"",
+    ] {
+        assert!(out.contains(shown), "{shown} is not in {out}");
+    }
+}
