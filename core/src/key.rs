@@ -285,10 +285,10 @@ pub fn idempotency_expiry(space: Space, at: Timestamp, digest: &[u8; 32]) -> Key
     with(key(space, Table::IdempotencyExpiry, 40), &[&at.micros().to_be_bytes(), digest])
 }
 
-/// The idempotency keys that are forgotten by `now`.
+/// The idempotency keys that are forgotten by `now`, this very microsecond included.
 pub fn idempotency_expired(space: Space, now: Timestamp) -> Range<Key> {
     key(space, Table::IdempotencyExpiry, 0)
-        ..with(key(space, Table::IdempotencyExpiry, 8), &[&now.micros().to_be_bytes()])
+        ..with(key(space, Table::IdempotencyExpiry, 8), &[&(now.micros() + 1).to_be_bytes()])
 }
 
 /// The digest at the end of an [`idempotency_expiry`] key.

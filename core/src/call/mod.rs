@@ -3,4 +3,4 @@
 mod operations;
 pub mod tables;
 
-pub use operations::{delete, list, make_call, read};
+pub use operations::{delete, facets, list, make_call, read};

@@ -91,13 +91,17 @@ impl Twilio {
             (Ask::Search { .. }, 404) => Told::Offers(Vec::new()),
             (Ask::Buy(_), 201) => ours(&body).unwrap_or(Told::Silent),
             (Ask::Buy(_), 400 | 404) if matches!(code, Some(21_421 | 21_422 | 21_404 | 20_404)) => Told::NotAvailable,
-            (Ask::Owned(_), 200) => match first(&body, "incoming_phone_numbers") {
-                Some(number) => ours(number).unwrap_or(Told::Failed),
-                None => Told::NotOurs,
+            (Ask::Owned(_), 200) => match list(&body, "incoming_phone_numbers") {
+                Some([]) => Told::NotOurs,
+                Some([number, ..]) => ours(number).unwrap_or(Told::Failed),
+                None => Told::Failed,
             },
             // 404: it is gone already, which is what was asked for.
             (Ask::Release(_), 204 | 404) => Told::Released,
-            (Ask::Verified(_), 200) => Told::Verified(first(&body, "outgoing_caller_ids").is_some()),
+            (Ask::Verified(_), 200) => match list(&body, "outgoing_caller_ids") {
+                Some(listed) => Told::Verified(!listed.is_empty()),
+                None => Told::Failed,
+            },
             (Ask::Message { .. }, 201) => sent(&body),
             (Ask::Message { .. }, 400) if matches!(code, Some(21_211 | 21_614 | 21_265 | 21_408 | 21_610)) => {
                 Told::NoSuchNumber
@@ -107,7 +111,7 @@ impl Twilio {
     }
 
     fn offers(&self, country: &str, body: &Value) -> Told {
-        let Some(list) = body.member("available_phone_numbers").and_then(Value::as_list) else { return Told::Failed };
+        let Some(list) = list(body, "available_phone_numbers") else { return Told::Failed };
         let known = super::numbering::COUNTRIES.iter().find(|known| **known == country);
         let offers = list.iter().filter_map(|entry| {
             let number = text(entry, "phone_number").filter(|number| super::numbering::is_e164(number))?;
@@ -150,8 +154,8 @@ fn text(value: &Value, name: &str) -> Option<String> {
     value.member(name).and_then(Value::as_text).map(ToString::to_string)
 }
 
-fn first<'v>(body: &'v Value, list: &str) -> Option<&'v Value> {
-    body.member(list).and_then(Value::as_list)?.first()
+fn list<'v>(body: &'v Value, name: &str) -> Option<&'v [Value]> {
+    body.member(name).and_then(Value::as_list)
 }
 
 fn form(pairs: &[(&str, &str)]) -> String {

@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::view::Stop;
+use crate::view::{Order, Stop};
 
 const DAMAGED: Stop = Stop::Corrupt("a chunk of a set has an unknown form");
 
@@ -100,6 +100,34 @@ impl Chunk {
                 rest &= rest - 1;
             }
         }
+    }
+
+    /// At most `limit` ids after the first `skip`, in this order: whole words are passed over by their count.
+    pub fn select(&self, skip: usize, limit: usize, order: Order) -> Vec<u32> {
+        let mut picked = Vec::with_capacity(limit.min(self.count() as usize));
+        let mut before = skip;
+        for step in 0..self.words.len() {
+            let at = if order == Order::Ascending { step } else { self.words.len() - 1 - step };
+            let mut rest = self.words[at];
+            let ids = rest.count_ones() as usize;
+            if before >= ids {
+                before -= ids;
+                continue;
+            }
+            while rest != 0 && picked.len() < limit {
+                let bit = if order == Order::Ascending { rest.trailing_zeros() } else { 63 - rest.leading_zeros() };
+                rest &= !(1 << bit);
+                if before > 0 {
+                    before -= 1;
+                } else {
+                    picked.push(u32::try_from(at * 64).unwrap_or(u32::MAX) + bit);
+                }
+            }
+            if picked.len() == limit {
+                break;
+            }
+        }
+        picked
     }
 
     /// The ids, ascending.

@@ -119,12 +119,10 @@ pub(super) fn page_in(layout: Layout, scope: Scope<'_>, kind: Kind, query: &Quer
             Some(chunk) => chunk,
             None => sets.intersection(at)?,
         };
-        let mut ids = sets.ids_in(&chunk, at);
-        if query.order == Order::Descending {
-            ids.reverse();
-        }
         let skip = usize::try_from(before).unwrap_or(usize::MAX);
-        page.ids.extend(ids.into_iter().skip(skip).take(query.limit - page.ids.len()));
+        let first = at * layout.chunk;
+        let picked = chunk.select(skip, query.limit - page.ids.len(), query.order);
+        page.ids.extend(picked.into_iter().map(|offset| first + offset));
         before = 0;
     }
     Ok(page)

@@ -34,6 +34,8 @@ pub fn test() -> Done {
     wasm_target()?;
     step("format", "cargo", &["fmt", "--all", "--check"])?;
     step("lints", "cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
+    // The tests of the hosts start the binary.
+    step("binary", "cargo", &["build", "--quiet", "-p", "switchboard"])?;
     step("tests", "cargo", &["test", "--workspace", "--exclude", "switchboard-pure", "--quiet"])?;
     documents()?;
     purity()?;
@@ -55,6 +57,7 @@ pub fn openapi() -> Done {
 
 /// Measures; the figures are printed.
 pub fn bench(rest: &[&str]) -> Done {
+    step("build", "cargo", &["build", "--release", "--quiet", "-p", "switchboard"])?;
     let mut arguments = vec!["run", "--release", "--quiet", "-p", "switchboard-bench", "--"];
     arguments.extend(rest);
     step("bench", "cargo", &arguments)

@@ -1,0 +1,70 @@
+//! The baselines: hyper that answers fixed bytes, redb that commits fixed bytes.
+
+use std::convert::Infallible;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use http_body_util::Full;
+use hyper::Response;
+use hyper::body::Bytes;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use redb::{Database, TableDefinition};
+
+use crate::Failed;
+
+const ROWS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("rows");
+
+/// Answers every request with so many bytes; prints its address first.
+pub fn serve(bytes: usize) -> Result<(), Failed> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        println!("{}", listener.local_addr()?);
+        let body = Bytes::from(vec![b'x'; bytes]);
+        loop {
+            let (stream, _) = listener.accept().await?;
+            stream.set_nodelay(true)?;
+            let body = body.clone();
+            tokio::spawn(async move {
+                let service = service_fn(move |_| {
+                    let body = body.clone();
+                    async move {
+                        let mut response = Response::new(Full::new(body));
+                        response
+                            .headers_mut()
+                            .insert("content-type", hyper::header::HeaderValue::from_static("application/json"));
+                        Ok::<_, Infallible>(response)
+                    }
+                });
+                let mut builder = hyper::server::conn::http1::Builder::new();
+                let _ = builder.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service).await;
+            });
+        }
+    })
+}
+
+/// Rows a second that redb takes when each commit holds `group` creations of these sizes.
+pub fn puts(folder: &Path, rows: &[(Vec<u8>, Vec<u8>)], group: usize) -> Result<f64, Failed> {
+    let database = Database::create(folder.join(format!("bare-{group}.redb")))?;
+    let (began, mut done) = (Instant::now(), 0_u32);
+    while began.elapsed() < Duration::from_secs(3) {
+        let mut transaction = database.begin_write()?;
+        transaction.set_quick_repair(true);
+        {
+            let mut table = transaction.open_table(ROWS)?;
+            for _ in 0..group {
+                for (key, value) in rows {
+                    // Rows that are new in each creation get a new key; the others are written over.
+                    let mut key = key.clone();
+                    if value.len() > 1_000 {
+                        key.extend_from_slice(&done.to_be_bytes());
+                    }
+                    table.insert(key.as_slice(), value.as_slice())?;
+                }
+                done += 1;
+            }
+        }
+        transaction.commit()?;
+    }
+    Ok(f64::from(done) / began.elapsed().as_secs_f64())
+}
