@@ -1,4 +1,18 @@
 //! The wire contract, in the order of API.md: one file a section.
 
+#![recursion_limit = "256"]
+
 mod account;
+mod assistants;
+mod campaigns;
+mod carrier;
+mod conventions;
+mod headers;
+mod histories;
+mod idempotency;
+mod leads;
+mod lookups;
+mod routes;
+mod spec;
 mod tables;
+mod tools;

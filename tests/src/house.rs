@@ -64,7 +64,19 @@ impl Got {
         self
     }
 
-    /// Fails unless the fields that are wrong are these, in this order.
+    /// Fails unless the answer is this sentence alone, as `{message}`.
+    #[track_caller]
+    pub fn message(&self, status: u16, text: &str) {
+        assert_eq!((self.status, &self.json), (status, &json!({ "message": text })));
+    }
+
+    /// Fails unless the answer is this sentence alone, as `{error}`.
+    #[track_caller]
+    pub fn error(&self, status: u16, text: &str) {
+        assert_eq!((self.status, &self.json), (status, &json!({ "error": text })));
+    }
+
+    /// Fails unless the fields that are wrong are these.
     #[track_caller]
     pub fn wrong(&self, fields: &[&str]) {
         let named: Vec<&str> = self.json["errors"]
@@ -143,6 +155,21 @@ impl House {
     /// A PUT by the owner.
     pub fn put(&mut self, target: &str, body: &Value) -> Call<'_> {
         self.call(Method::Put, target).json(body)
+    }
+
+    /// The id of what a POST by the owner makes.
+    #[track_caller]
+    pub fn make(&mut self, target: &str, body: &Value) -> u64 {
+        let got = self.post(target, body).send();
+        assert!(matches!(got.status, 200 | 201), "{} {}", got.status, got.json);
+        got.id()
+    }
+
+    /// A call that the owner's assistant places; gives its id.
+    #[track_caller]
+    pub fn make_call(&mut self, assistant_id: u64) -> u64 {
+        let body = json!({ "phone_number": "+40700000001", "assistant_id": assistant_id });
+        self.post("/user/make_call", &body).send().expect(200).json["call_id"].as_u64().expect("an id")
     }
 
     /// A request by the owner.
@@ -268,6 +295,11 @@ impl Call<'_> {
         self
     }
 
+    /// The request itself, for a test that runs its steps one by one.
+    pub fn request(self) -> Request {
+        self.request
+    }
+
     /// Sends it.
     pub fn send(self) -> Got {
         let Self { house, request } = self;
@@ -291,6 +323,28 @@ pub fn assistant() -> Value {
     json!({
         "name": "Anna", "voice_id": 1, "language_id": 1, "type": "outbound", "mode": "pipeline", "timezone": "Europe/Bucharest",
         "initial_message": "Hello", "system_prompt": "You are kind.", "llm_model_id": 1,
+    })
+}
+
+/// A body that makes a mid-call tool.
+pub fn tool(name: &str) -> Value {
+    json!({ "name": name, "description": "Looks it up", "endpoint": "https://tools.example/look", "method": "GET" })
+}
+
+/// A body that makes a campaign.
+pub fn campaign(assistant_id: u64) -> Value {
+    json!({ "name": "Spring", "assistant_id": assistant_id })
+}
+
+/// A body that makes a lead.
+pub fn lead(campaign_id: u64, phone_number: &str) -> Value {
+    json!({ "campaign_id": campaign_id, "phone_number": phone_number })
+}
+
+/// A body that makes a SIP trunk.
+pub fn trunk(phone_number: &str) -> Value {
+    json!({
+        "phone_number": phone_number, "sip_address": "sip.example:5060", "sip_username": "anna", "sip_password": "secret",
     })
 }
 

@@ -85,7 +85,7 @@ impl Meta {
 
 /// The members of a stored row, secrets in clear: the creation table reads them back.
 pub fn members(row: &Row) -> Result<Members, Stop> {
-    let Ok(Value::Object(mut members)) = json::parse(&row.public) else { return Err(DAMAGED) };
+    let mut members = row.members(DAMAGED)?;
     if !row.private.is_empty() {
         members.set("tools", json::parse(&row.private).map_err(|_| DAMAGED)?);
     }
@@ -94,7 +94,7 @@ pub fn members(row: &Row) -> Result<Members, Stop> {
 
 /// A stored row with some members changed and a new `updated_at`.
 pub fn changed(row: &Row, now: Timestamp, change: impl FnOnce(&mut Members)) -> Result<Row, Stop> {
-    let Ok(Value::Object(mut members)) = json::parse(&row.public) else { return Err(DAMAGED) };
+    let mut members = row.members(DAMAGED)?;
     change(&mut members);
     let updated_at = Meta::of(&members)?.updated_at.max(now);
     members.set("updated_at", Value::Text(updated_at.iso()));

@@ -8,7 +8,7 @@ use crate::account::profile::Profile;
 use crate::collection::{Facet, Query};
 use crate::http::ctx::Ctx;
 use crate::http::page;
-use crate::http::refusal::{Halt, Refusal};
+use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, message};
 use crate::http::route::Handled;
 use crate::id;
@@ -66,20 +66,15 @@ fn plus(text: &str) -> String {
     alloc::format!("+{}", text.trim().trim_start_matches('+'))
 }
 
-fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
-    let count = ctx.param(0).ok_or(Refusal::NotFound(MISSING))?;
-    Ok((count, ctx.account().find(Kind::Call, count)?.ok_or(Refusal::NotFound(MISSING))?))
-}
-
 /// `GET /user/calls/{id}`
 pub fn read(ctx: &Ctx<'_>) -> Handled {
-    let (_, row) = named(ctx)?;
+    let (_, row) = ctx.named(Kind::Call, MISSING)?;
     Ok(Reply::ok_raw(row.public))
 }
 
 /// `DELETE /user/calls/{id}`
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
-    let (count, row) = named(ctx)?;
+    let (count, row) = ctx.named(Kind::Call, MISSING)?;
     ctx.if_match(&Raw(&row.public))?;
     let running = CallStatus::ALL
         .iter()

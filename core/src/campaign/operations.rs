@@ -37,13 +37,6 @@ fn facet_of_number(count: u32) -> Facet {
     Facet::id(2, count)
 }
 
-fn members(row: &Row) -> Result<Members, Stop> {
-    match json::parse(&row.public) {
-        Ok(Value::Object(members)) => Ok(members),
-        _ => Err(DAMAGED),
-    }
-}
-
 fn facets(members: &Members) -> Result<Vec<Facet>, Stop> {
     let count = |value: &Value| value.as_u64().map(crate::id::count).ok_or(DAMAGED);
     let mut facets = Vec::from([facet_of_assistant(count(members.get("assistant_id").ok_or(DAMAGED)?)?)]);
@@ -57,7 +50,7 @@ fn facets(members: &Members) -> Result<Vec<Facet>, Stop> {
 }
 
 fn changed(row: &Row, now: Timestamp, change: impl FnOnce(&mut Members)) -> Result<Row, Stop> {
-    let mut members = members(row)?;
+    let mut members = row.members(DAMAGED)?;
     change(&mut members);
     let before = members.get("updated_at").and_then(Value::as_text).and_then(Timestamp::parse_iso).ok_or(DAMAGED)?;
     members.set("updated_at", Value::Text(now.max(before).iso()));
@@ -67,13 +60,13 @@ fn changed(row: &Row, now: Timestamp, change: impl FnOnce(&mut Members)) -> Resu
 /// The campaign's name, if it is there.
 pub fn name_of(account: Scope<'_>, count: u32) -> Result<Option<String>, Stop> {
     let Some(row) = account.find(Kind::Campaign, count)? else { return Ok(None) };
-    Ok(members(&row)?.get("name").and_then(Value::as_text).map(ToString::to_string))
+    Ok(row.members(DAMAGED)?.get("name").and_then(Value::as_text).map(ToString::to_string))
 }
 
 /// An assistant that goes stops the campaigns that run with it.
 pub fn stop_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Result<(), Stop> {
     for (count, row) in account.list(Kind::Campaign, &facet_of_assistant(assistant), ALL)? {
-        if members(&row)?.get("status").and_then(Value::as_text) == Some(CampaignStatus::InProgress.word()) {
+        if row.members(DAMAGED)?.get("status").and_then(Value::as_text) == Some(CampaignStatus::InProgress.word()) {
             let stopped = changed(&row, now, |members| {
                 members.set("status", Value::Text(CampaignStatus::Stopped.word().into()));
             })?;
@@ -187,14 +180,9 @@ fn row(
     Ok(Row::open(facets(&members)?, campaign.to_json()))
 }
 
-fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
-    let count = ctx.param(0).ok_or(Refusal::NotFound(MISSING))?;
-    Ok((count, ctx.account().find(Kind::Campaign, count)?.ok_or(Refusal::NotFound(MISSING))?))
-}
-
 /// `GET /user/campaigns/{id}`
 pub fn read(ctx: &Ctx<'_>) -> Handled {
-    let (_, row) = named(ctx)?;
+    let (_, row) = ctx.named(Kind::Campaign, MISSING)?;
     Ok(Reply::ok_raw(row.public))
 }
 
@@ -209,9 +197,9 @@ fn status(members: &Members) -> CampaignStatus {
 
 /// `PUT /user/campaigns/{id}`
 pub fn update(ctx: &Ctx<'_>) -> Handled {
-    let (count, before) = named(ctx)?;
+    let (count, before) = ctx.named(Kind::Campaign, MISSING)?;
     let supplied = ctx.members()?;
-    let old = members(&before)?;
+    let old = before.members(DAMAGED)?;
     let time = |name: &str| old.get(name).and_then(Value::as_text).and_then(Timestamp::parse_iso).ok_or(DAMAGED);
     let (created_at, updated_at, status) = (time("created_at")?, time("updated_at")?, status(&old));
     let mut checked = check_update(NewCampaign::TABLE, old, supplied.clone());
@@ -229,7 +217,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
 
 /// `DELETE /user/campaigns/{id}`: its leads go, its calls stay.
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
-    let (count, row) = named(ctx)?;
+    let (count, row) = ctx.named(Kind::Campaign, MISSING)?;
     ctx.if_match(&Raw(&row.public))?;
     let account = ctx.account();
     crate::lead::drop_campaign(account, count, ctx.now)?;
@@ -243,7 +231,7 @@ pub fn switch(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
     let count = ctx.own(body.campaign_id).ok_or(Refusal::NotFoundUnsuccessful(MISSING))?;
     let row = account.find(Kind::Campaign, count)?.ok_or(Refusal::NotFoundUnsuccessful(MISSING))?;
-    match (body.action, status(&members(&row)?)) {
+    match (body.action, status(&row.members(DAMAGED)?)) {
         (Action::Start, _) => Err(Refusal::Unsuccessful(NO_DIALER.into()).into()),
         (Action::Stop, CampaignStatus::InProgress) => {
             let status = CampaignStatus::Stopped;

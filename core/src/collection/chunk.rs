@@ -115,7 +115,7 @@ impl Chunk {
                 continue;
             }
             while rest != 0 && picked.len() < limit {
-                let bit = if order == Order::Ascending { rest.trailing_zeros() } else { 63 - rest.leading_zeros() };
+                let bit = if order == Order::Ascending { rest.trailing_zeros() } else { rest.ilog2() };
                 rest &= !(1 << bit);
                 if before > 0 {
                     before -= 1;

@@ -197,43 +197,33 @@ impl<'s> Sets<'s> {
         Ok(self.load_all(&[at])?.remove(0))
     }
 
-    /// [`Self::intersection`] of many stretches, with one read for all sets.
+    /// [`Self::intersection`] of many stretches, with one read a set.
     fn load_all(&self, stretches: &[u32]) -> Result<Vec<Chunk>, Stop> {
-        let many: Vec<&Facet> =
-            self.named.iter().filter(|(_, head)| matches!(head, Head::Many(_))).map(|(facet, _)| facet).collect();
-        let keys: Vec<_> = stretches
-            .iter()
-            .flat_map(|at| many.iter().map(|facet| key::chunk(self.scope.space(), self.kind, facet, *at)))
-            .collect();
-        let mut rows = self.scope.get_many(&keys)?.into_iter();
-        stretches
-            .iter()
-            .map(|at| {
-                let mut common: Option<Chunk> = None;
-                for (_, head) in &self.named {
-                    let own = match head {
-                        Head::Few(ids) => self.few(ids, *at),
-                        Head::Many(_) => {
-                            let bytes = rows
-                                .next()
-                                .flatten()
-                                .ok_or(Stop::Corrupt("a set lacks a chunk that its head names"))?;
-                            Chunk::from_bytes(&bytes, self.layout.chunk)?
-                        }
-                    };
-                    match &mut common {
-                        None => common = Some(own),
-                        Some(common) => common.and(&own),
-                    }
-                }
-                let mut common = common.expect("a query has at least one set");
-                if !self.is_inside(*at) {
-                    let first = at * self.layout.chunk;
-                    common.keep(self.range.start.saturating_sub(first), self.range.end.saturating_sub(first));
-                }
-                Ok(common)
-            })
-            .collect()
+        let mut common: Option<Vec<Chunk>> = None;
+        for (facet, head) in &self.named {
+            let own = self.chunks_of(facet, head, stretches)?;
+            match &mut common {
+                None => common = Some(own),
+                Some(common) => common.iter_mut().zip(&own).for_each(|(common, own)| common.and(own)),
+            }
+        }
+        let mut common = common.unwrap_or_default();
+        for (at, chunk) in stretches.iter().zip(&mut common).filter(|(at, _)| !self.is_inside(**at)) {
+            let first = at * self.layout.chunk;
+            chunk.keep(self.range.start.saturating_sub(first), self.range.end.saturating_sub(first));
+        }
+        Ok(common)
+    }
+
+    fn chunks_of(&self, facet: &Facet, head: &Head, stretches: &[u32]) -> Result<Vec<Chunk>, Stop> {
+        if let Head::Few(ids) = head {
+            return Ok(stretches.iter().map(|at| self.few(ids, *at)).collect());
+        }
+        let keys: Vec<_> = stretches.iter().map(|at| key::chunk(self.scope.space(), self.kind, facet, *at)).collect();
+        let span = stretches.iter().max().zip(stretches.iter().min()).map_or(0, |(most, least)| most - least + 1);
+        let lost = Stop::Corrupt("a set lacks a chunk that its head names");
+        let rows = self.scope.get_near(&keys, span as usize)?;
+        rows.into_iter().map(|row| Chunk::from_bytes(&row.ok_or_else(|| lost.clone())?, self.layout.chunk)).collect()
     }
 
     fn few(&self, ids: &[u32], at: u32) -> Chunk {

@@ -18,7 +18,7 @@ use crate::rate::{Caller, Rate};
 use crate::record::{Checked, Record, Source, check, check_update};
 use crate::seed::Seed;
 use crate::service::Service;
-use crate::store::{Scope, Tx};
+use crate::store::{Row, Scope, Tx};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
@@ -75,6 +75,12 @@ impl<'a> Ctx<'a> {
     /// The count that an id in a body or query names, if it is one of the caller's account.
     pub fn own(&self, id: u64) -> Option<u32> {
         id::local(self.account().space(), id)
+    }
+
+    /// The row of the caller's account that the path names, or 404.
+    pub fn named(&self, kind: Kind, missing: &'static str) -> Result<(u32, Row), Halt> {
+        let count = self.param(0).ok_or(Refusal::NotFound(missing))?;
+        Ok((count, self.account().find(kind, count)?.ok_or(Refusal::NotFound(missing))?))
     }
 
     /// The prefix of absolute URLs.

@@ -13,7 +13,7 @@ use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, data, message, message_data};
 use crate::http::route::Handled;
 use crate::id;
-use crate::json::{self, Members, Object, Value};
+use crate::json::{Members, Object, Value};
 use crate::key::Kind;
 use crate::record::Iso;
 use crate::store::{Row, Scope};
@@ -34,19 +34,12 @@ fn row(new: &NewBase, created_at: Timestamp, updated_at: Timestamp) -> Row {
     Row::open(Vec::new(), public)
 }
 
-fn members(row: &Row) -> Result<Members, Stop> {
-    match json::parse(&row.public) {
-        Ok(Value::Object(members)) => Ok(members),
-        _ => Err(DAMAGED),
-    }
-}
-
 fn time(members: &Members, name: &str) -> Result<Timestamp, Stop> {
     members.get(name).and_then(Value::as_text).and_then(Timestamp::parse_iso).ok_or(DAMAGED)
 }
 
 fn show(account: Scope<'_>, number: u32, row: &Row) -> Result<Base, Stop> {
-    let members = members(row)?;
+    let members = row.members(DAMAGED)?;
     let text = |name: &str| members.get(name).and_then(Value::as_text).map(ToString::to_string);
     let status = status(account, number)?;
     Ok(Base {
@@ -79,8 +72,7 @@ fn status(account: Scope<'_>, base: u32) -> Result<BaseStatus, Stop> {
 
 /// The knowledgebase that a path names.
 pub(super) fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
-    let number = ctx.param(0).ok_or(Refusal::NotFound(MISSING))?;
-    Ok((number, ctx.account().find(Kind::Knowledgebase, number)?.ok_or(Refusal::NotFound(MISSING))?))
+    ctx.named(Kind::Knowledgebase, MISSING)
 }
 
 /// `GET /user/knowledgebases`
@@ -117,7 +109,7 @@ pub fn read(ctx: &Ctx<'_>) -> Handled {
 pub fn update(ctx: &Ctx<'_>) -> Handled {
     let (number, before) = named(ctx)?;
     let account = ctx.account();
-    let old = members(&before)?;
+    let old = before.members(DAMAGED)?;
     let (created_at, updated_at) = (time(&old, "created_at")?, time(&old, "updated_at")?);
     let new: NewBase = ctx.update(old)?;
     ctx.if_match(&data(&show(account, number, &before)?))?;

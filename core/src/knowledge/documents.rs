@@ -12,7 +12,7 @@ use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, data, message, message_data};
 use crate::http::route::Handled;
 use crate::job::{self, Task};
-use crate::json::{self, Members, Raw, ToJson, Value};
+use crate::json::{Raw, ToJson, Value};
 use crate::key::{self, Kind};
 use crate::limits::{FILE_BYTES_MAX, PART_BYTES, UNPAGED_ROWS_MAX, UPLOAD_BODY_BYTES_MAX};
 use crate::record::{Cell, Iso, Record, Source, check};
@@ -115,7 +115,7 @@ pub fn read(ctx: &Ctx<'_>) -> Handled {
 /// `PUT /user/knowledgebases/{kb}/documents/{id}`
 pub fn update(ctx: &Ctx<'_>) -> Handled {
     let (number, row, _) = named(ctx)?;
-    let before = members(&row)?;
+    let before = row.members(DAMAGED)?;
     let changed: ChangedDocument = ctx.update(before.clone())?;
     ctx.if_match(&data(&Raw(&row.public)))?;
     let mut after = before;
@@ -128,13 +128,6 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&message_data("Document updated successfully.", &Raw(&stored.public))))
 }
 
-fn members(row: &Row) -> Result<Members, Stop> {
-    match json::parse(&row.public) {
-        Ok(Value::Object(members)) => Ok(members),
-        _ => Err(DAMAGED),
-    }
-}
-
 /// `DELETE /user/knowledgebases/{kb}/documents/{id}`
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let (number, row, _) = named(ctx)?;
@@ -145,7 +138,7 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
 
 fn remove(account: Scope<'_>, number: u32, row: &Row, now: Timestamp) -> Result<(), Stop> {
     account.remove(Kind::Document, number, row)?;
-    let kind = members(row)?.get("type").and_then(Value::as_text).map(ToString::to_string);
+    let kind = row.members(DAMAGED)?.get("type").and_then(Value::as_text).map(ToString::to_string);
     // What is large goes in slices, so that a neighbour waits milliseconds.
     if kind.as_deref() != Some(DocumentType::Website.word()) {
         job::add(account, now, now, Task::DropParts(Kind::Document, number))?;

@@ -49,25 +49,11 @@ impl Scope<'_> {
         self.get(key::row(self.space(), kind, count))?.map(|bytes| Row::from_bytes(&bytes)).transpose()
     }
 
-    /// The stored bytes of rows that a set named, in the order of their counts: neighbours with one scan,
-    /// scattered ones each by itself.
+    /// The stored bytes of rows that a set named.
     pub fn rows(self, kind: Kind, counts: &[u32]) -> Result<Vec<Bytes>, Stop> {
-        /// A scan may pass over so many rows for each that is wanted.
-        const PASSED: usize = 4;
-        let (Some(least), Some(most)) = (counts.iter().min(), counts.iter().max()) else { return Ok(Vec::new()) };
-        let span = (most - least) as usize + 1;
-        if counts.len() < 3 || span > counts.len() * PASSED {
-            let keys: Vec<_> = counts.iter().map(|count| key::row(self.space(), kind, *count)).collect();
-            return self.get_many(&keys)?.into_iter().map(|row| row.ok_or(LOST)).collect();
-        }
-        let range = key::row(self.space(), kind, *least)..key::row(self.space(), kind, most.saturating_add(1));
-        let mut found = self.scan(range, Order::Ascending, span)?;
-        let place = |count: &u32| {
-            let wanted = key::row(self.space(), kind, *count);
-            found.binary_search_by(|(at, _)| at.cmp(&wanted)).map_err(|_| LOST)
-        };
-        let places: Vec<usize> = counts.iter().map(place).collect::<Result<_, Stop>>()?;
-        Ok(places.into_iter().map(|at| core::mem::take(&mut found[at].1)).collect())
+        let keys: Vec<_> = counts.iter().map(|count| key::row(self.space(), kind, *count)).collect();
+        let span = counts.iter().max().zip(counts.iter().min()).map_or(0, |(most, least)| most - least + 1);
+        self.get_near(&keys, span as usize)?.into_iter().map(|row| row.ok_or(LOST)).collect()
     }
 
     /// The rows of a set, oldest first, at most `limit`.

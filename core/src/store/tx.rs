@@ -143,6 +143,22 @@ impl<'t> Scope<'t> {
         self.tx.get(keys)
     }
 
+    /// The values of different keys of which at most `span` lie between the first and the last: neighbours
+    /// are read with one scan, scattered ones each by itself.
+    pub fn get_near(self, keys: &[Key], span: usize) -> Result<Vec<Option<Bytes>>, Stop> {
+        /// A scan may pass over so many values for each that is wanted.
+        const PASSED: usize = 4;
+        let (Some(first), Some(last)) = (keys.iter().min(), keys.iter().max()) else { return Ok(Vec::new()) };
+        if keys.len() < 3 || span > keys.len() * PASSED {
+            return self.get_many(keys);
+        }
+        let end = [last.as_slice(), &[0]].concat();
+        let mut found = self.scan(first.clone()..end, Order::Ascending, span)?;
+        let place = |key: &Key| found.binary_search_by(|(at, _)| at.cmp(key)).ok();
+        let places: Vec<Option<usize>> = keys.iter().map(place).collect();
+        Ok(places.into_iter().map(|at| Some(core::mem::take(&mut found[at?].1))).collect())
+    }
+
     /// The value of a key.
     pub fn get(self, key: Key) -> Result<Option<Bytes>, Stop> {
         Ok(self.get_many(&[key])?.into_iter().next().flatten())

@@ -7,7 +7,7 @@ use crate::account::root;
 use crate::assistant::stored::{change_all, facet_of_tool};
 use crate::collection::{Facet, Query, ids, page};
 use crate::http::ctx::Ctx;
-use crate::http::refusal::{Halt, Refusal};
+use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
 use crate::json::{self, Array, Members, Raw, ToJson, Value};
@@ -188,21 +188,16 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::created(&message_data("Tool created successfully", &Raw(&row.public))))
 }
 
-fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
-    let count = ctx.param(0).ok_or(Refusal::NotFound(MISSING))?;
-    Ok((count, ctx.account().find(Kind::Tool, count)?.ok_or(Refusal::NotFound(MISSING))?))
-}
-
 /// `GET /user/tools/{id}`
 pub fn read(ctx: &Ctx<'_>) -> Handled {
-    let (_, row) = named(ctx)?;
+    let (_, row) = ctx.named(Kind::Tool, MISSING)?;
     Ok(Reply::ok_raw(shown(ctx, &row.public)?))
 }
 
 /// `PUT`, `PATCH /user/tools/{id}`
 pub fn update(ctx: &Ctx<'_>) -> Handled {
-    let (count, row) = named(ctx)?;
-    let Ok(Value::Object(members)) = json::parse(&row.public) else { return Err(DAMAGED.into()) };
+    let (count, row) = ctx.named(Kind::Tool, MISSING)?;
+    let members = row.members(DAMAGED)?;
     let (created_at, before) = (time(&members, "created_at")?, time(&members, "updated_at")?);
     let old_name = members.get("name").cloned();
     let mut checked = check_update(NewTool::TABLE, members, ctx.members()?);
@@ -236,7 +231,7 @@ fn meets(account: Scope<'_>, count: u32, name: &str) -> Result<bool, Stop> {
 
 /// `DELETE /user/tools/{id}`: detached from every assistant in the same commit.
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
-    let (count, row) = named(ctx)?;
+    let (count, row) = ctx.named(Kind::Tool, MISSING)?;
     ctx.if_match(&Raw(&row.public))?;
     let account = ctx.account();
     let id = ctx.id(count);

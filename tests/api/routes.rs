@@ -1,0 +1,289 @@
+//! A walk over the route table: what holds for every operation.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use switchboard_core::http::request::{Body, Method};
+use switchboard_core::http::route::{Route, Shape, Who};
+use switchboard_core::http::routes::ROUTES;
+use switchboard_tests::house::{House, assistant, campaign, lead, tool, trunk};
+
+/// The operations that ask for no token; this list may only shrink.
+const ANONYMOUS: [&str; 5] = ["login", "health", "ready", "openapi", "docs"];
+
+/// What stands for the `{…}` of a path: where paths begin, the placeholder, its value.
+struct Places(Vec<(&'static str, &'static str, String)>);
+
+impl Places {
+    /// One resource of each kind, made by the holder of a token.
+    fn of(house: &mut House, token: &str) -> Self {
+        let mut make = |path: &str, body: &Value| {
+            let got = house.post(path, body).token(token).send();
+            assert!(matches!(got.status, 200 | 201), "{path}: {}", got.json);
+            got.json["call_id"].as_u64().unwrap_or_else(|| got.id())
+        };
+        let key = make("/user/api-keys", &json!({ "name": "Walk" }));
+        let assistant = make("/user/assistant", &assistant());
+        let tool = make("/user/tools", &tool("look"));
+        let number = make("/user/phone-numbers/caller-ids", &json!({ "phone_number": "+40700000001" }));
+        let trunk_number = format!("+4070000{:04}", assistant >> 32);
+        let trunk = make("/user/phone-numbers/sip-trunks", &trunk(&trunk_number));
+        let base = make("/user/knowledgebases", &json!({ "name": "Hours" }));
+        let site = json!({ "name": "Site", "type": "website", "url": "https://a.example" });
+        let document = make(&format!("/user/knowledgebases/{base}/documents"), &site);
+        let call = make("/user/make_call", &json!({ "phone_number": "+40700000002", "assistant_id": assistant }));
+        let campaign = make("/user/campaigns", &campaign(assistant));
+        let lead = make("/user/leads", &lead(campaign, "+40700000003"));
+        let operator = house.operator.clone();
+        let engine = house.post("/admin/engine-tokens", &json!({ "name": "E" })).token(&operator).send().id();
+        let ids = [
+            ("/user/api-keys", "{id}", key),
+            ("/user/assistant", "{id}", assistant),
+            ("/user/tools", "{id}", tool),
+            ("/user/phone-numbers/sip-trunks", "{id}", trunk),
+            ("/user/phone-numbers", "{id}", number),
+            ("/user/knowledgebases", "{id}", base),
+            ("/user/knowledgebases", "{document_id}", document),
+            ("/user/calls", "{id}", call),
+            ("/user/campaign", "{id}", campaign),
+            ("/user/leads", "{id}", lead),
+            ("/leads", "{id}", lead),
+            ("/admin/accounts", "{id}", (key >> 32) + 1),
+            ("/admin/accounts", "{key_id}", key),
+            ("/admin/accounts", "{number_id}", number),
+            ("/admin/engine-tokens", "{id}", engine),
+        ];
+        let mut places: Vec<_> = ids.map(|(start, name, id)| (start, name, id.to_string())).into();
+        places.push(("/admin/plans", "{name}", "standard".into()));
+        places.push(("/docs", "{file}", "index.html".into()));
+        Self(places)
+    }
+
+    /// The same text everywhere.
+    fn all(text: &str) -> Self {
+        let names = ["{id}", "{document_id}"];
+        Self(names.map(|name| ("/", name, text.to_owned())).into())
+    }
+
+    fn path(&self, pattern: &str) -> String {
+        let fits = self.0.iter().filter(|(start, ..)| pattern.starts_with(start));
+        let path = fits.fold(pattern.to_owned(), |path, (_, name, value)| path.replace(name, value));
+        assert!(!path.contains('{'), "nothing stands for a part of {path}");
+        path
+    }
+
+    fn id(&self, start: &str) -> u64 {
+        let (.., id) = self.0.iter().find(|place| place.0 == start).expect("a place");
+        id.parse().expect("an id")
+    }
+}
+
+fn methods(route: &Route) -> Vec<Method> {
+    let mut methods = vec![route.method];
+    methods.extend((route.method == Method::Get).then_some(Method::Head));
+    methods.extend(route.patch.then_some(Method::Patch));
+    methods
+}
+
+/// Every operation with each of its methods and patterns, below `/api` as well.
+fn walk() -> Vec<(&'static Route, Method, String)> {
+    let mut all = Vec::new();
+    for route in ROUTES {
+        for (method, pattern) in methods(route).into_iter().flat_map(|m| route.paths.iter().map(move |p| (m, *p))) {
+            all.push((route, method, pattern.to_owned()));
+            if route.who == Who::User || route.id == "login" {
+                all.push((route, method, format!("/api{pattern}")));
+            }
+        }
+    }
+    all
+}
+
+fn target(places: &Places, pattern: &str) -> String {
+    match pattern.strip_prefix("/api") {
+        Some(pattern) => format!("/api{}", places.path(pattern)),
+        None => places.path(pattern),
+    }
+}
+
+fn token(house: &House, route: &Route) -> String {
+    if route.who == Who::Operator { house.operator.clone() } else { house.key.clone() }
+}
+
+fn filled() -> (House, Places) {
+    let mut house = House::default();
+    let key = house.key.clone();
+    let places = Places::of(&mut house, &key);
+    (house, places)
+}
+
+#[test]
+fn every_operation_but_a_few_asks_for_a_token() {
+    let (mut house, places) = filled();
+    let before = house.store.rows().clone();
+    for (route, method, pattern) in walk() {
+        let got = house.call(method, &target(&places, &pattern)).without("authorization").send();
+        if ANONYMOUS.contains(&route.id) {
+            assert_ne!(got.status, 401, "{}", route.id);
+            continue;
+        }
+        assert_eq!((got.status, got.header("www-authenticate")), (401, Some("Bearer")), "{method:?} {pattern}");
+        if method != Method::Head {
+            assert_eq!(got.json, json!({ "message": "Unauthenticated." }));
+        }
+    }
+    assert!(*house.store.rows() == before, "a refusal stores nothing");
+}
+
+#[test]
+fn the_operators_token_is_nothing_to_users_and_the_other_way_round() {
+    let (mut house, places) = filled();
+    for (route, method, pattern) in walk().into_iter().filter(|(route, ..)| route.who != Who::Anyone) {
+        let wrong = if route.who == Who::User { house.operator.clone() } else { house.key.clone() };
+        let got = house.call(method, &target(&places, &pattern)).token(&wrong).send();
+        assert_eq!(got.status, 401, "{method:?} {pattern}");
+    }
+}
+
+#[test]
+fn a_strangers_id_is_answered_like_one_that_never_was() {
+    let (mut house, places) = filled();
+    let stranger = house.account("stranger@example.com");
+    let theirs = Places::of(&mut house, &stranger);
+    let before = house.store.rows().clone();
+    for (route, method, pattern) in walk() {
+        if route.who != Who::User || !pattern.contains('{') {
+            continue;
+        }
+        let mut reply = |target: &str| {
+            let got = house.call(method, target).header("x-request-id", "walk").send();
+            (got.status, got.bytes, got.headers)
+        };
+        let nowhere = reply(&target(&Places::all("4000000"), &pattern));
+        assert_eq!(nowhere.0, 404, "{method:?} {pattern}");
+        for places in [&theirs, &Places::all("x"), &Places::all("0"), &Places::all("18446744073709551616")] {
+            assert_eq!(reply(&target(places, &pattern)), nowhere, "{method:?} {pattern}");
+        }
+        if pattern.contains("{document_id}") {
+            let base = places.id("/user/knowledgebases");
+            let within = |id: &str| pattern.replace("{id}", &base.to_string()).replace("{document_id}", id);
+            let theirs = theirs.0.iter().find(|place| place.1 == "{document_id}").expect("a document");
+            assert_eq!(reply(&within(&theirs.2)), reply(&within("4000000")), "{method:?} {pattern}");
+        }
+    }
+    assert!(*house.store.rows() == before, "a refusal stores nothing");
+}
+
+#[test]
+fn a_strangers_id_in_a_body_is_answered_like_one_that_never_was() {
+    let (mut house, places) = filled();
+    let stranger = house.account("stranger@example.com");
+    let theirs = Places::of(&mut house, &stranger);
+    let (assistant_id, number) = ("/user/assistant", "/user/phone-numbers");
+    let url = json!({ "webhook_url": "https://a.example" });
+    let body = |extra: Value, name: &str, id: Value| switchboard_tests::house::with(extra, &json!({ name: id }));
+    let own = places.id("/user/assistant");
+    let cases = [
+        ("/user/assistants/enable-inbound-webhook", url.clone(), "assistant_id", assistant_id, 404),
+        ("/user/assistants/disable-inbound-webhook", json!({}), "assistant_id", assistant_id, 404),
+        ("/user/assistants/enable-webhook", url, "assistant_id", assistant_id, 404),
+        ("/user/assistants/disable-webhook", json!({}), "assistant_id", assistant_id, 404),
+        ("/user/make_call", json!({ "phone_number": "+40700000009" }), "assistant_id", assistant_id, 404),
+        ("/user/campaigns", json!({ "name": "C" }), "assistant_id", assistant_id, 404),
+        ("/user/campaigns/update-status", json!({ "action": "stop" }), "campaign_id", "/user/campaign", 404),
+        ("/user/leads", json!({ "phone_number": "+40700000009" }), "campaign_id", "/user/campaign", 422),
+        ("/user/sms", json!({ "to": "+40700000009", "body": "Hi" }), "from", number, 400),
+        ("/user/assistant", assistant(), "knowledgebase_id", "/user/knowledgebases", 422),
+        ("/user/assistant", assistant(), "phone_number_id", number, 422),
+    ];
+    for (path, extra, name, start, status) in cases {
+        let theirs = house.post(path, &body(extra.clone(), name, json!(theirs.id(start)))).send();
+        let nowhere = house.post(path, &body(extra, name, json!(4_000_000))).send();
+        assert_eq!((theirs.status, &theirs.json), (nowhere.status, &nowhere.json), "{path} {name}");
+        assert_eq!(theirs.status, status, "{path} {name}: {}", theirs.json);
+    }
+    for (path, extra, name, start) in [
+        ("/user/assistant", assistant(), "tool_ids", "/user/tools"),
+        ("/user/campaigns", campaign(own), "phone_number_ids", number),
+    ] {
+        let got = house.post(path, &body(extra, name, json!([theirs.id(start)]))).send();
+        got.wrong(&[&format!("{name}.0")]);
+    }
+}
+
+#[test]
+fn a_wrong_method_is_told_the_right_ones() {
+    let (mut house, places) = filled();
+    let mut allowed: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for (_, method, pattern) in walk() {
+        allowed.entry(target(&places, &pattern)).or_insert_with(|| ["OPTIONS"].into()).insert(method.name());
+    }
+    let all = [Method::Get, Method::Head, Method::Post, Method::Put, Method::Patch, Method::Delete, Method::Other];
+    for (target, names) in &allowed {
+        for method in all.into_iter().filter(|method| !names.contains(method.name())) {
+            let got = house.call(method, target).without("authorization").send();
+            assert_eq!(got.status, 405, "{method:?} {target}");
+            assert_eq!(&got.header("allow").expect("Allow").split(", ").collect::<BTreeSet<_>>(), names, "{target}");
+        }
+        let got = house.call(Method::Options, target).without("authorization").send();
+        assert_eq!((got.status, got.bytes.len()), (204, 0), "{target}");
+        assert_eq!(&got.header("allow").expect("Allow").split(", ").collect::<BTreeSet<_>>(), names, "{target}");
+    }
+}
+
+#[test]
+fn a_body_over_the_limit_and_one_of_another_type_change_nothing() {
+    let (mut house, places) = filled();
+    let login = json!({ "email": "owner@localhost", "password": house.password });
+    let session = house.post("/user/login", &login).without("authorization").send().expect(200);
+    // An API key may not log out: a session may do everything.
+    session.json["token"].as_str().expect("a token").clone_into(&mut house.key);
+    let before = house.store.rows().clone();
+    for (route, method, pattern) in walk().into_iter().filter(|(_, method, _)| method.is_write()) {
+        // The call runs, and a body that a deletion does not read is no reason to say so later.
+        if route.id == "deleteCall" {
+            continue;
+        }
+        let (token, target) = (token(&house, route), target(&places, &pattern));
+        let mut status = |body: Body, media: &str| {
+            house.call(method, &target).token(&token).header("content-type", media).raw(body).send().status
+        };
+        assert_eq!(status(Body::TooLarge, "application/json"), 413, "{method:?} {pattern}");
+        assert_eq!(
+            status(Body::Full(b"x=1".to_vec()), "application/x-www-form-urlencoded"),
+            415,
+            "{method:?} {pattern}"
+        );
+        assert_eq!(status(Body::Cut, "application/json"), 400, "{method:?} {pattern}");
+    }
+    assert!(*house.store.rows() == before, "a refusal stores nothing");
+}
+
+#[test]
+fn a_head_request_gets_the_headers_of_a_get() {
+    let (mut house, places) = filled();
+    for (route, method, pattern) in walk() {
+        if method != Method::Get || matches!(route.shape, Shape::Media(_) | Shape::Status) {
+            continue;
+        }
+        let (token, target) = (token(&house, route), target(&places, &pattern));
+        let mut ask = |method| house.call(method, &target).token(&token).header("x-request-id", "walk").send();
+        let (get, mut head) = (ask(Method::Get).expect(200), ask(Method::Head).expect(200));
+        assert!(head.bytes.is_empty() && !get.bytes.is_empty(), "{pattern}");
+        assert_eq!(head.header("content-length"), Some(get.bytes.len().to_string().as_str()), "{pattern}");
+        head.headers.retain(|(name, _)| !["content-length", "content-type"].contains(name));
+        assert_eq!(head.headers, get.headers, "{pattern}");
+        assert_eq!(get.header("etag").is_some(), route.etag, "{pattern}");
+    }
+}
+
+#[test]
+fn an_unknown_path_is_not_found_with_or_without_a_token() {
+    let mut house = House::default();
+    for path in
+        ["/", "/user", "/user/", "/user/nope", "/user/tools/", "/user//tools", "/api/admin/plans", "/api/healthz"]
+    {
+        house.get(path).message(404, "Not found.");
+        house.call(Method::Get, path).without("authorization").send().message(404, "Not found.");
+    }
+}
