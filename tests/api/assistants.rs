@@ -263,14 +263,19 @@ fn an_update_changes_what_it_supplies() {
     let id = create(&mut house, &json!({ "record": true, "variables": { "a": 1 } })).id();
     let before = read(&mut house, id);
     house.now = house.now.plus_seconds(5);
-    let got = update(&mut house, id, &json!({ "name": "Bea", "status": "active", "variables": { "b": 2 } })).expect(200);
+    let got =
+        update(&mut house, id, &json!({ "name": "Bea", "status": "active", "variables": { "b": 2 } })).expect(200);
     let data = json!({ "id": id, "name": "Bea", "status": "active", "type": "outbound", "mode": "pipeline" });
     assert_eq!(got.json, json!({ "message": "Assistant updated successfully", "data": data }));
     let changes = json!({ "name": "Bea", "status": "active", "variables": { "b": 2 }, "updated_at": house.now.iso() });
     let mut want = before;
     want.as_object_mut().expect("an object").extend(changes.as_object().expect("an object").clone());
     assert_eq!(read(&mut house, id), want, "nothing else changed");
-    house.call(Method::Patch, &format!("/user/assistants/{id}")).json(&json!({ "status": "inactive" })).send().expect(200);
+    house
+        .call(Method::Patch, &format!("/user/assistants/{id}"))
+        .json(&json!({ "status": "inactive" }))
+        .send()
+        .expect(200);
     assert_eq!(read(&mut house, id)["status"], "inactive");
     update(&mut house, id, &json!({})).expect(200);
     update(&mut house, id, &json!({ "status": "deleted" })).wrong(&["status"]);
@@ -305,7 +310,18 @@ fn null_clears_some_members_and_is_wrong_for_the_others() {
         assert_eq!(got[name], Value::Null, "{name}");
     }
     let before = read(&mut house, id);
-    for name in ["name", "voice_id", "type", "status", "tools", "tool_ids", "variables", "record", "max_duration", "llm_model_id"] {
+    for name in [
+        "name",
+        "voice_id",
+        "type",
+        "status",
+        "tools",
+        "tool_ids",
+        "variables",
+        "record",
+        "max_duration",
+        "llm_model_id",
+    ] {
         update(&mut house, id, &json!({ name: null })).wrong(&[name]);
     }
     for name in ["name", "system_prompt", "timezone"] {

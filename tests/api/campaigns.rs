@@ -61,7 +61,10 @@ fn what_a_creation_must_keep_to() {
         (json!({ "allowed_hours_start_time": "24:00" }), "allowed_hours_start_time"),
         (json!({ "allowed_hours_start_time": "9:00" }), "allowed_hours_start_time"),
         (json!({ "allowed_hours_start_time": "18:00", "allowed_hours_end_time": "09:00" }), "allowed_hours_end_time"),
-        (json!({ "allowed_hours_start_time": "09:00", "allowed_hours_end_time": "09:00:00" }), "allowed_hours_end_time"),
+        (
+            json!({ "allowed_hours_start_time": "09:00", "allowed_hours_end_time": "09:00:00" }),
+            "allowed_hours_end_time",
+        ),
         (json!({ "allowed_days": ["funday"] }), "allowed_days.0"),
         (json!({ "phone_number_ids": [99] }), "phone_number_ids.0"),
     ];
@@ -78,7 +81,10 @@ fn what_a_creation_must_keep_to() {
         "allowed_hours_end_time": "09:00:01", "allowed_days": ["sunday"], "goal_completion_variable": "goal",
     });
     let got = create(&mut house, &with(campaign(assistant_id), &edge)).expect(201).json["data"].clone();
-    assert_eq!((&got["allowed_hours_start_time"], &got["allowed_hours_end_time"]), (&json!("09:00:00"), &json!("09:00:01")));
+    assert_eq!(
+        (&got["allowed_hours_start_time"], &got["allowed_hours_end_time"]),
+        (&json!("09:00:00"), &json!("09:00:01"))
+    );
     assert_eq!((&got["allowed_days"], &got["goal_completion_variable"]), (&json!(["sunday"]), &json!("goal")));
 }
 
@@ -130,7 +136,8 @@ fn a_deleted_one_takes_its_leads_and_leaves_its_calls() {
 fn starting_and_stopping_is_refused_where_the_states_do_not_allow_it() {
     let (mut house, assistant_id) = house();
     let id = house.make("/user/campaigns", &campaign(assistant_id));
-    for (action, campaign_id, status) in [("start", id, 400), ("stop", id, 400), ("start", 99, 404), ("stop", 99, 404)] {
+    for (action, campaign_id, status) in [("start", id, 400), ("stop", id, 400), ("start", 99, 404), ("stop", 99, 404)]
+    {
         let body = json!({ "campaign_id": campaign_id, "action": action });
         let got = house.post("/user/campaigns/update-status", &body).send().expect(status);
         assert_eq!((&got.json["success"], got.json["message"].is_string()), (&json!(false), true), "{action}");

@@ -143,7 +143,9 @@ impl Account<'_> {
                     self.make(Kind::Campaign, "/user/campaigns", &campaign(id));
                 }
             }
-            Action::Lead { campaign, phone, contacts, duplicate } => self.lead(*campaign, *phone, *contacts, *duplicate),
+            Action::Lead { campaign, phone, contacts, duplicate } => {
+                self.lead(*campaign, *phone, *contacts, *duplicate)
+            }
             Action::Call { assistant, phone } => self.call(*assistant, *phone),
             Action::Rename(Kind::Lead, at) => {
                 if let Some(id) = self.model.pick(Kind::Lead, *at) {

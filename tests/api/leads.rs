@@ -27,7 +27,8 @@ fn update(house: &mut House, id: u64, body: &Value) -> Got {
 
 fn found(house: &mut House, query: &str) -> Vec<u64> {
     let page = house.get(&format!("/user/leads?{query}")).expect(200).json;
-    let ids: Vec<u64> = page["data"].as_array().expect("rows").iter().map(|row| row["id"].as_u64().expect("an id")).collect();
+    let ids: Vec<u64> =
+        page["data"].as_array().expect("rows").iter().map(|row| row["id"].as_u64().expect("an id")).collect();
     assert_eq!(page["total"], ids.len(), "{query}");
     ids
 }
@@ -60,7 +61,8 @@ fn one_is_created_with_its_secondary_contacts() {
 #[test]
 fn what_a_creation_must_keep_to() {
     let (mut house, campaign_id) = house();
-    let contacts = |n: usize| json!((0..n).map(|n| json!({ "phone_number": format!("+4071000{n:04}") })).collect::<Vec<_>>());
+    let contacts =
+        |n: usize| json!((0..n).map(|n| json!({ "phone_number": format!("+4071000{n:04}") })).collect::<Vec<_>>());
     let cases = [
         (json!({ "phone_number": null }), "phone_number"),
         (json!({ "phone_number": "0700000001" }), "phone_number"),

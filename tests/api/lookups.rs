@@ -29,8 +29,22 @@ fn lists_are_oldest_first_and_filtered_by_type() {
     assert_eq!(ids(&outbound), [2, 3, 5, 6, 8, 9, 11, 12]);
     let names: Vec<_> = outbound[0].as_object().expect("an object").keys().map(String::as_str).collect();
     let mut want = [
-        "id", "user_id", "name", "type", "mode", "status", "voice_id", "language_id", "timezone", "initial_message",
-        "system_prompt", "variables", "webhook_url", "is_webhook_active", "created_at", "updated_at",
+        "id",
+        "user_id",
+        "name",
+        "type",
+        "mode",
+        "status",
+        "voice_id",
+        "language_id",
+        "timezone",
+        "initial_message",
+        "system_prompt",
+        "variables",
+        "webhook_url",
+        "is_webhook_active",
+        "created_at",
+        "updated_at",
     ];
     want.sort_unstable();
     assert_eq!(names, want);
@@ -55,7 +69,8 @@ fn models_come_by_type_and_fit_their_members() {
 fn voices_are_filtered_and_fit_their_modes() {
     let mut house = House::default();
     let all = list(&mut house, "/user/assistants/voices");
-    let members = ["accent", "age", "gender", "id", "language_id", "modes", "name", "preview_url", "synthesizer_provider_id"];
+    let members =
+        ["accent", "age", "gender", "id", "language_id", "modes", "name", "preview_url", "synthesizer_provider_id"];
     assert!(all.iter().all(|voice| voice.as_object().is_some_and(|voice| voice.keys().eq(members))));
     let has = |voice: &Value, mode: &str| voice["modes"].as_array().is_some_and(|modes| modes.contains(&json!(mode)));
     for mode in ["pipeline", "multimodal", "dualplex"] {

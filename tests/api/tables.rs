@@ -11,7 +11,7 @@ use switchboard_core::http::route::BodyKind;
 use switchboard_core::http::routes::ROUTES;
 use switchboard_core::json::{self, ToJson};
 use switchboard_core::record::schema::{self, Purpose};
-use switchboard_core::record::{Errors, Source, Table, check};
+use switchboard_core::record::{Cell, Checked, Errors, Kind, Source, Table, check};
 use switchboard_tests::strategy::{anything, body, broken};
 
 /// Bodies drawn over all tables.
@@ -28,9 +28,13 @@ fn tables() -> BTreeMap<&'static str, &'static Table> {
 }
 
 fn errors(table: &'static Table, body: &Map<String, Value>) -> Errors {
+    checked(table, body).errors
+}
+
+fn checked(table: &'static Table, body: &Map<String, Value>) -> Checked {
     let bytes = Value::Object(body.clone()).to_string();
     let Ok(json::Value::Object(members)) = json::parse(bytes.as_bytes()) else { panic!("not an object: {bytes}") };
-    check(table, members, Source::Body).errors
+    check(table, members, Source::Body)
 }
 
 fn runner(share: usize) -> TestRunner {
@@ -94,7 +98,7 @@ fn the_published_schema_agrees_with_the_checks() {
             .run(&drawn, |(mut body, column, value, spoil)| {
                 if spoil {
                     let column = column.get(table.columns);
-                    let values = strict(&broken(column));
+                    let values = broken(column);
                     body.insert(column.name.to_owned(), value.get(&values).clone());
                 }
                 let ours = errors(table, &body);
@@ -106,9 +110,34 @@ fn the_published_schema_agrees_with_the_checks() {
     }
 }
 
-/// Spellings that only the checks take are not the schema's to judge.
-fn strict(values: &[Value]) -> Vec<Value> {
-    values.to_vec()
+#[test]
+fn lenient_spellings_mean_the_same() {
+    let tables = tables();
+    for table in tables.values() {
+        runner(tables.len())
+            .run(&(body(table, &anything), any::<bool>()), |(strict, quoted)| {
+                let respelled: Map<String, Value> =
+                    strict.iter().map(|(name, value)| (name.clone(), respell(table, name, value, quoted))).collect();
+                let cells = |body: &Map<String, Value>| -> Vec<Cell> {
+                    checked(table, body).columns().map(|(_, cell)| cell.clone()).collect()
+                };
+                prop_assert!(errors(table, &respelled).is_empty(), "{}: {:?}", table.name, respelled);
+                prop_assert_eq!(cells(&respelled), cells(&strict), "{}: {:?}", table.name, respelled);
+                Ok(())
+            })
+            .unwrap_or_else(|error| panic!("{}: {error}", table.name));
+    }
+}
+
+/// Another spelling of a value that API.md takes: numbers and ids as strings, booleans as 1 and 0.
+fn respell(table: &Table, name: &str, value: &Value, quoted: bool) -> Value {
+    let column = table.columns.iter().find(|column| column.name == name).expect("a column of the table");
+    match (&column.kind, value) {
+        (Kind::Int { .. } | Kind::Number { .. }, Value::Number(number)) => Value::String(number.to_string()),
+        (Kind::Bool, Value::Bool(truth)) if quoted => Value::String(u8::from(*truth).to_string()),
+        (Kind::Bool, Value::Bool(truth)) => Value::from(u8::from(*truth)),
+        (_, value) => value.clone(),
+    }
 }
 
 #[test]
