@@ -227,19 +227,6 @@ fn a_number_serves_one_inbound_assistant_and_never_as_a_caller_id() {
 }
 
 #[test]
-fn attached_tools_have_names_of_their_own() {
-    let mut house = House::default();
-    let [one, same, other] = ["look", "look", "ask"].map(|name| house.make("/user/tools", &tool(name)));
-    create(&mut house, &json!({ "tool_ids": [one, same] })).wrong(&["tool_ids.1"]);
-    create(&mut house, &json!({ "tool_ids": [one, one] })).wrong(&["tool_ids.1"]);
-    let id = create(&mut house, &json!({ "tool_ids": [one, other] })).expect(201).id();
-    house.put(&format!("/user/tools/{other}"), &json!({ "name": "look" })).send().wrong(&["name"]);
-    house.put(&format!("/user/tools/{same}"), &json!({ "name": "ask" })).send().expect(200);
-    update(&mut house, id, &json!({ "tool_ids": [] })).expect(200);
-    house.put(&format!("/user/tools/{other}"), &json!({ "name": "look" })).send().expect(200);
-}
-
-#[test]
 fn a_calendar_key_is_shown_masked_and_kept() {
     let mut house = House::default();
     let calendar =

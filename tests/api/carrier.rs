@@ -44,7 +44,7 @@ fn owned() -> Value {
     })
 }
 
-fn page(list: &str, entries: Value) -> Value {
+fn page(list: &str, entries: &Value) -> Value {
     json!({ list: entries, "page": 0, "page_size": 50, "next_page_uri": null })
 }
 
@@ -115,7 +115,7 @@ fn a_search_asks_for_local_numbers_and_shows_them() {
         { "phone_number": "+14155550198", "address_requirements": "any", "capabilities": { "SMS": false } },
         { "phone_number": "not a number", "address_requirements": "none" },
     ]);
-    let log = noted(&mut house, json_reply(200, &page("available_phone_numbers", found)));
+    let log = noted(&mut house, json_reply(200, &page("available_phone_numbers", &found)));
     let got = house.get("/user/phone-numbers/search?contains=4155").expect(200);
     let (method, url, body) = log.borrow()[0].clone();
     assert_eq!((method.as_str(), body.as_str()), ("GET", ""));
@@ -142,7 +142,7 @@ fn a_search_that_the_carrier_does_not_answer_is_502() {
         (json_reply(200, &json!({ "numbers": [] })), 502),
         (Ok(HttpIn { status: 200, body: b"<html>".to_vec(), retry_after: None }), 502),
         (refusal(404, 20_404), 200),
-        (json_reply(200, &page("available_phone_numbers", json!([]))), 200),
+        (json_reply(200, &page("available_phone_numbers", &json!([]))), 200),
     ];
     for (answer, status) in cases {
         let mut house = twilio();
@@ -224,7 +224,7 @@ fn an_unanswered_purchase_is_held_until_it_is_settled() {
         let theirs = house.post("/user/phone-numbers/purchase", &json!({ "phone_number": NUMBER })).token(&stranger);
         theirs.send().error(400, "This phone number is already in use.");
         house.now = house.now.plus_seconds(59);
-        let log = noted(&mut house, json_reply(200, &page("incoming_phone_numbers", json!([owned()]))));
+        let log = noted(&mut house, json_reply(200, &page("incoming_phone_numbers", &json!([owned()]))));
         house.tick();
         assert!(log.borrow().is_empty(), "too early");
         settle(&mut house, 2);
@@ -243,7 +243,7 @@ fn an_unanswered_purchase_that_never_was_is_refunded() {
     set_balance(&mut house, 2.0);
     answers(&mut house, NO_ANSWER);
     buy(&mut house).expect(502);
-    answers(&mut house, json_reply(200, &page("incoming_phone_numbers", json!([]))));
+    answers(&mut house, json_reply(200, &page("incoming_phone_numbers", &json!([]))));
     settle(&mut house, 61);
     assert_balance(&mut house, 2.0);
     answers(&mut house, json_reply(201, &owned()));
@@ -262,7 +262,7 @@ fn a_purchase_is_settled_however_long_the_carrier_is_away() {
         assert!(numbers(&mut house).is_empty());
         buy(&mut house).error(400, "This phone number is already in use.");
     }
-    answers(&mut house, json_reply(200, &page("incoming_phone_numbers", json!([owned()]))));
+    answers(&mut house, json_reply(200, &page("incoming_phone_numbers", &json!([owned()]))));
     settle(&mut house, 21_601);
     assert_eq!(numbers(&mut house).len(), 1);
 }
@@ -276,7 +276,7 @@ fn a_host_that_dies_between_question_and_answer_loses_nothing() {
     let output = house.step(&Input::Http(&request, &[]), seed);
     assert!(matches!(output.outcome, Outcome::Wait) && output.sends.len() == 1);
     assert_balance(&mut house, 0.85);
-    answers(&mut house, json_reply(200, &page("incoming_phone_numbers", json!([owned()]))));
+    answers(&mut house, json_reply(200, &page("incoming_phone_numbers", &json!([owned()]))));
     settle(&mut house, 61);
     assert_eq!(numbers(&mut house).len(), 1);
     assert_balance(&mut house, 0.85);
@@ -322,8 +322,8 @@ fn a_release_that_is_not_confirmed_is_asked_for_again() {
 fn a_caller_id_is_verified_where_the_carrier_lists_it() {
     let listed = json!([{ "sid": "PN2", "friendly_name": "Office", "phone_number": "+40700000001" }]);
     let cases = [
-        (json_reply(200, &page("outgoing_caller_ids", listed)), true),
-        (json_reply(200, &page("outgoing_caller_ids", json!([]))), false),
+        (json_reply(200, &page("outgoing_caller_ids", &listed)), true),
+        (json_reply(200, &page("outgoing_caller_ids", &json!([]))), false),
         (NO_ANSWER, false),
         (refusal(429, 20_429), false),
     ];

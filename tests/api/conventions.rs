@@ -99,7 +99,7 @@ fn a_body_is_json_by_its_type_or_without_one() {
         let call = if let Some(media) = media { call.header("content-type", media) } else { call };
         let got = call.send();
         assert_eq!(got.status, status, "{media:?}");
-        assert_eq!(got.json["message"].is_string(), true, "{media:?}");
+        assert!(got.json["message"].is_string(), "{media:?}");
     }
     // Without a body its type does not matter.
     house.call(Method::Delete, "/user/tools/5").header("content-type", "text/plain").send().expect(404);

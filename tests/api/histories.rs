@@ -144,7 +144,7 @@ impl Account<'_> {
                 }
             }
             Action::Lead { campaign, phone, contacts, duplicate } => {
-                self.lead(*campaign, *phone, *contacts, *duplicate)
+                self.lead(*campaign, *phone, *contacts, *duplicate);
             }
             Action::Call { assistant, phone } => self.call(*assistant, *phone),
             Action::Rename(Kind::Lead, at) => {
@@ -198,8 +198,9 @@ impl Account<'_> {
         let number = format!("+407000000{phone:02}");
         let others: Vec<Value> =
             (0..contacts).map(|n| json!({ "phone_number": format!("+4071000{phone:02}{n:02}") })).collect();
-        let taken = others.iter().map(|one| one["phone_number"].as_str().expect("a number")).chain([number.as_str()]);
-        let taken = taken.fold(false, |taken, one| self.model.has(campaign, one, 0) || taken);
+        let mut taken =
+            others.iter().map(|one| one["phone_number"].as_str().expect("a number")).chain([number.as_str()]);
+        let taken = taken.any(|one| self.model.has(campaign, one, 0));
         let extra = json!({ "secondary_contacts": others, "allow_dupplicate": duplicate });
         let body = with(lead(campaign, &number), &extra);
         if taken && !duplicate {

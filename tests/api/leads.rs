@@ -150,6 +150,7 @@ fn an_update_changes_what_it_supplies_and_merges_variables() {
     assert_eq!(got["variables"], json!({ "a": 1, "b": 3, "c": "x" }));
     assert_eq!((&got["phone_number"], &got["status"]), (&change["phone_number"], &change["status"]));
     assert_eq!((&got["campaign_id"], &got["campaign"]["id"]), (&json!(other), &json!(other)));
+    assert_eq!(found(&mut house, &format!("campaign_id={other}&phone_number=0009")), [id]);
     let contact = got["secondary_contacts"][0]["id"].as_u64().expect("an id");
     assert_eq!(read(&mut house, contact)["campaign_id"], other, "contacts go where their lead goes");
     house.put(&format!("/leads/{id}"), &json!({ "status": "created" })).send().expect(200);

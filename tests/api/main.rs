@@ -4,14 +4,19 @@
 
 mod account;
 mod assistants;
+mod calls;
 mod campaigns;
 mod carrier;
 mod conventions;
 mod headers;
 mod histories;
 mod idempotency;
+mod knowledge;
 mod leads;
 mod lookups;
+mod messages;
+mod numbers;
+mod operator;
 mod routes;
 mod spec;
 mod tables;

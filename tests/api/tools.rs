@@ -109,6 +109,22 @@ fn an_update_changes_what_it_supplies_and_replaces_lists() {
 }
 
 #[test]
+fn attached_tools_have_names_of_their_own() {
+    let mut house = House::default();
+    let attach = |house: &mut House, ids: &[u64]| {
+        house.post("/user/assistant", &with(assistant(), &json!({ "tool_ids": ids }))).send()
+    };
+    let [one, same, other] = ["look", "look", "ask"].map(|name| house.make("/user/tools", &tool(name)));
+    attach(&mut house, &[one, same]).wrong(&["tool_ids.1"]);
+    attach(&mut house, &[one, one]).wrong(&["tool_ids.1"]);
+    let id = attach(&mut house, &[one, other]).expect(201).id();
+    house.put(&format!("/user/tools/{other}"), &json!({ "name": "look" })).send().wrong(&["name"]);
+    house.put(&format!("/user/tools/{same}"), &json!({ "name": "ask" })).send().expect(200);
+    house.put(&format!("/user/assistant/{id}"), &json!({ "tool_ids": [] })).send().expect(200);
+    house.put(&format!("/user/tools/{other}"), &json!({ "name": "look" })).send().expect(200);
+}
+
+#[test]
 fn a_deleted_one_is_detached_from_every_assistant() {
     let mut house = House::default();
     let [one, other] = ["look", "ask"].map(|name| house.make("/user/tools", &tool(name)));

@@ -72,7 +72,7 @@ impl Server {
             .spawn()
             .expect("the server starts");
         let mut server = Self { child, ready: Value::Null };
-        let patience = Instant::now() + Duration::from_secs(60);
+        let patience = Instant::now() + Duration::from_mins(1);
         while !ready_file.is_file() {
             assert!(server.child.try_wait().expect("a child").is_none(), "the server ended before it answered");
             assert!(Instant::now() < patience, "the server does not answer");

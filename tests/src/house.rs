@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use switchboard_core::http::reply::{Content, Reply};
-use switchboard_core::http::request::{Body, HEADERS, Method, Request};
+use switchboard_core::http::request::{Body, Door, HEADERS, Method, Request};
 use switchboard_core::memory::Memory;
 use switchboard_core::output::{Answer, HttpIn, HttpOut, Input, Outcome, Output, SendError, Ticket, Work};
 use switchboard_core::seed::Seed;
@@ -176,14 +176,8 @@ impl House {
     pub fn call(&mut self, method: Method, target: &str) -> Call<'_> {
         let bearer = format!("Bearer {}", self.key).into_bytes();
         let headers = vec![("authorization", bearer), ("host", b"test".to_vec())];
-        let request = Request {
-            method,
-            target: target.to_owned(),
-            headers,
-            body: Body::None,
-            peer: None,
-            door: switchboard_core::http::request::Door::Main,
-        };
+        let request =
+            Request { method, target: target.to_owned(), headers, body: Body::None, peer: None, door: Door::Main };
         Call { house: self, request }
     }
 
@@ -286,6 +280,13 @@ impl Call<'_> {
     /// Without a header.
     pub fn without(mut self, name: &str) -> Self {
         self.request.headers.retain(|(known, _)| *known != name);
+        self
+    }
+
+    /// At this door.
+    #[must_use]
+    pub fn door(mut self, door: Door) -> Self {
+        self.request.door = door;
         self
     }
 
