@@ -202,15 +202,16 @@ impl House {
         loop {
             let seed = self.seed();
             let output = self.step(&Input::Tick, seed);
+            let mut wake = output.wake;
             for send in output.sends {
                 let answer = self.perform(&send.work);
                 let seed = self.seed();
                 if let Ticket::Job { .. } = send.ticket {
-                    self.step(&Input::Answered(send.ticket, answer), seed);
+                    wake = self.step(&Input::Answered(send.ticket, answer), seed).wake;
                 }
             }
-            if output.wake.is_none_or(|at| at > self.now) {
-                return output.wake;
+            if wake.is_none_or(|at| at > self.now) {
+                return wake;
             }
         }
     }

@@ -169,6 +169,7 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
 pub fn remove(ctx: &Ctx<'_>, account: Scope<'_>, id: &str) -> Handled {
     let count = id::parse(account.space(), id).ok_or(Refusal::NotFound(MISSING))?;
     let row = account.find(Kind::ApiKey, count)?.ok_or(Refusal::NotFound(MISSING))?;
+    ctx.unread()?;
     ctx.if_match(&show(account, count, &row)?)?;
     account.remove(Kind::ApiKey, count, &row)?;
     account.delete(key::used(account.space(), Kind::ApiKey, count))?;

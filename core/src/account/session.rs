@@ -159,6 +159,7 @@ fn sweep(scope: Scope<'_>, now: Timestamp) -> Result<(), Stop> {
 
 /// `POST /user/logout`
 pub fn logout(ctx: &Ctx<'_>) -> Handled {
+    ctx.unread()?;
     let caller = ctx.caller();
     if !caller.session {
         return Err(Refusal::Forbidden("An API key cannot log out; delete it instead.".into()).into());

@@ -84,6 +84,7 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let count =
         id::parse(Space::Root, ctx.params.first().copied().unwrap_or_default()).ok_or(Refusal::NotFound(MISSING))?;
     let row = root.find(Kind::EngineToken, count)?.ok_or(Refusal::NotFound(MISSING))?;
+    ctx.unread()?;
     ctx.if_match(&Raw(&row.public))?;
     root.remove(Kind::EngineToken, count, &row)?;
     Ok(Reply::ok(&message("Engine token deleted successfully.")))

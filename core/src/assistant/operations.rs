@@ -70,7 +70,9 @@ fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
         None => None,
     };
     let count = count.ok_or(Refusal::NotFound(MISSING))?;
-    Ok((count, account.find(Kind::Assistant, count)?.ok_or(Refusal::NotFound(MISSING))?))
+    let row = account.find(Kind::Assistant, count)?.ok_or(Refusal::NotFound(MISSING))?;
+    ctx.unread()?;
+    Ok((count, row))
 }
 
 /// `PUT`, `PATCH /user/assistant/{id}`

@@ -80,7 +80,9 @@ impl<'a> Ctx<'a> {
     /// The row of the caller's account that the path names, or 404.
     pub fn named(&self, kind: Kind, missing: &'static str) -> Result<(u32, Row), Halt> {
         let count = self.param(0).ok_or(Refusal::NotFound(missing))?;
-        Ok((count, self.account().find(kind, count)?.ok_or(Refusal::NotFound(missing))?))
+        let row = self.account().find(kind, count)?.ok_or(Refusal::NotFound(missing))?;
+        self.unread()?;
+        Ok((count, row))
     }
 
     /// The prefix of absolute URLs.
@@ -119,6 +121,15 @@ impl<'a> Ctx<'a> {
             return Err(Refusal::TooLarge(limit).into());
         }
         if matches!(self.request.body, Body::Pending) { Err(Halt::Wait) } else { Ok(bytes) }
+    }
+
+    /// A row that reads no body still refuses a wrong or broken one, once its resource is found and before
+    /// anything else is judged.
+    pub fn unread(&self) -> Result<(), Halt> {
+        if !matches!(self.route.body, BodyKind::None) || !self.request.method.is_write() || self.answered() > 0 {
+            return Ok(());
+        }
+        self.bytes(body_bytes_max(self.route), &["application/json"]).map(drop)
     }
 
     /// The content type without parameters, in lower case.

@@ -10,7 +10,7 @@ use super::idempotency::{self, Claim};
 use super::refusal::{Form, Halt, Invalid, Refusal, server_error};
 use super::reply::{Content, Reply};
 use super::request::{Body, Door, Method, Request};
-use super::route::{BodyKind, Found, Route, Who};
+use super::route::{Found, Route, Who};
 use super::{etag, route::Handled};
 use crate::account::caller::{self, Session};
 use crate::key::Space;
@@ -139,7 +139,7 @@ impl<'a> Exchange<'a> {
             tx: self.tx,
             asks: Asks::of(self.answers),
         };
-        let handled = (route.handler)(&ctx).and_then(|reply| judge_unread(&ctx).map(|()| reply));
+        let handled = (route.handler)(&ctx).and_then(|reply| ctx.unread().map(|()| reply));
         let sends = ctx.asks.sends();
         if matches!(handled, Err(Halt::Wait))
             && let Some(claim) = self.claim(route, query, &found.params).ok().flatten()
@@ -266,14 +266,6 @@ impl<'a> Exchange<'a> {
         }
         reply
     }
-}
-
-/// A row that reads no body still refuses a wrong or broken one, once its resource is found.
-fn judge_unread(ctx: &Ctx<'_>) -> Result<(), Halt> {
-    if !matches!(ctx.route.body, BodyKind::None) || !ctx.request.method.is_write() || ctx.answered() > 0 {
-        return Ok(());
-    }
-    ctx.bytes(body_bytes_max(ctx.route), &["application/json"]).map(drop)
 }
 
 /// The request's own id where it is well formed, else one of ours (API.md, Request id).

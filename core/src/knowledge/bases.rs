@@ -70,9 +70,15 @@ fn status(account: Scope<'_>, base: u32) -> Result<BaseStatus, Stop> {
     Ok(BaseStatus::Empty)
 }
 
-/// The knowledgebase that a path names.
-pub(super) fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
+fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
     ctx.named(Kind::Knowledgebase, MISSING)
+}
+
+/// The knowledgebase above the document that a path names.
+pub(super) fn above(ctx: &Ctx<'_>) -> Result<u32, Halt> {
+    let number = ctx.param(0).ok_or(Refusal::NotFound(MISSING))?;
+    ctx.account().find(Kind::Knowledgebase, number)?.ok_or(Refusal::NotFound(MISSING))?;
+    Ok(number)
 }
 
 /// `GET /user/knowledgebases`

@@ -36,7 +36,7 @@ pub fn facet_of_status(base: u32, status: DocumentStatus) -> Facet {
 
 /// `GET /user/knowledgebases/{kb}/documents`
 pub fn all(ctx: &Ctx<'_>) -> Handled {
-    let (base, _) = bases::named(ctx)?;
+    let base = bases::above(ctx)?;
     let limit = usize::try_from(UNPAGED_ROWS_MAX).unwrap_or(usize::MAX);
     let rows = ctx.account().list(Kind::Document, &facet_of_base(base), limit)?;
     let shown: Vec<Raw<'_>> = rows.iter().map(|(_, row)| Raw(&row.public)).collect();
@@ -45,7 +45,7 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
 
 /// `POST /user/knowledgebases/{kb}/documents`
 pub fn create(ctx: &Ctx<'_>) -> Handled {
-    let (base, _) = bases::named(ctx)?;
+    let base = bases::above(ctx)?;
     let Upload { members, file } = upload(ctx)?;
     let mut checked = check(NewDocument::TABLE, members, Source::Body);
     let is_file = matches!(checked.get("type"), Cell::Text(kind) if kind != DocumentType::Website.word());
@@ -97,24 +97,26 @@ fn upload(ctx: &Ctx<'_>) -> Result<Upload, Halt> {
     Ok(multipart::read(content_type, bytes).map_err(Refusal::BadRequest)?)
 }
 
-fn named(ctx: &Ctx<'_>) -> Result<(u32, Row, u32), Halt> {
-    let (base, _) = bases::named(ctx)?;
+fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
+    let base = bases::above(ctx)?;
     let text = ctx.params.get(1).copied().unwrap_or_default();
     let account = ctx.account();
     let number = crate::id::parse(account.space(), text).ok_or(Refusal::NotFound(MISSING))?;
     let row = account.find(Kind::Document, number)?.filter(|row| row.facets.contains(&facet_of_base(base)));
-    Ok((number, row.ok_or(Refusal::NotFound(MISSING))?, base))
+    let row = row.ok_or(Refusal::NotFound(MISSING))?;
+    ctx.unread()?;
+    Ok((number, row))
 }
 
 /// `GET /user/knowledgebases/{kb}/documents/{id}`
 pub fn read(ctx: &Ctx<'_>) -> Handled {
-    let (_, row, _) = named(ctx)?;
+    let (_, row) = named(ctx)?;
     Ok(Reply::ok(&data(&Raw(&row.public))))
 }
 
 /// `PUT /user/knowledgebases/{kb}/documents/{id}`
 pub fn update(ctx: &Ctx<'_>) -> Handled {
-    let (number, row, _) = named(ctx)?;
+    let (number, row) = named(ctx)?;
     let before = row.members(DAMAGED)?;
     let changed: ChangedDocument = ctx.update(before.clone())?;
     ctx.if_match(&data(&Raw(&row.public)))?;
@@ -130,7 +132,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
 
 /// `DELETE /user/knowledgebases/{kb}/documents/{id}`
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
-    let (number, row, _) = named(ctx)?;
+    let (number, row) = named(ctx)?;
     ctx.if_match(&data(&Raw(&row.public)))?;
     remove(ctx.account(), number, &row, ctx.now)?;
     Ok(Reply::ok(&message("Document deleted successfully.")))

@@ -131,6 +131,7 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
 fn named(ctx: &Ctx<'_>) -> Result<(u32, Row, Stored), Halt> {
     let count = ctx.param(0).ok_or(Refusal::NotFound(MISSING))?;
     let (row, stored) = stored::find(ctx.account(), count)?.ok_or(Refusal::NotFound(MISSING))?;
+    ctx.unread()?;
     Ok((count, row, stored))
 }
 

@@ -76,6 +76,7 @@ pub(super) fn named(ctx: &Ctx<'_>, missing: &'static str) -> Result<(u32, Row, S
     let count = ctx.param(0).ok_or(Refusal::NotFound(missing))?;
     let row = ctx.account().find(Kind::Number, count)?.ok_or(Refusal::NotFound(missing))?;
     let stored = Stored::of(&row.public)?;
+    ctx.unread()?;
     Ok((count, row, stored))
 }
 
