@@ -4,6 +4,7 @@
 
 mod account;
 mod assistants;
+mod budgets;
 mod calls;
 mod campaigns;
 mod carrier;

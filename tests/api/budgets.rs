@@ -1,0 +1,129 @@
+//! The heaviest operations stay below the budgets of a step, at the largest size that a plan allows.
+
+use std::cell::Cell;
+use std::ops::Range;
+
+use serde_json::json;
+use switchboard_core::http::request::Method;
+use switchboard_core::key::Key;
+use switchboard_core::limits::step::{CHANGES_MAX, READS_MAX};
+use switchboard_core::memory::Memory;
+use switchboard_core::output::{Input, Outcome};
+use switchboard_core::rate::{Caller, Rate};
+use switchboard_core::view::{Bytes, Order, Scene, Stop, View};
+use switchboard_tests::house::{House, assistant, tool, with};
+
+/// Rows of a kind that the largest plan allows (API.md, plans).
+const PLAN_MAX: usize = 10_000;
+/// Documents of a knowledgebase.
+const DOCUMENTS_MAX: usize = 1_000;
+
+/// A store that counts what is read of it, as a step's budget does.
+struct Counted<'m> {
+    store: &'m Memory,
+    reads: Cell<usize>,
+}
+
+impl View for Counted<'_> {
+    fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
+        self.reads.set(self.reads.get() + keys.len());
+        self.store.get(keys)
+    }
+
+    fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
+        let rows = self.store.scan(range, order, limit)?;
+        self.reads.set(self.reads.get() + 1 + rows.len());
+        Ok(rows)
+    }
+
+    fn admit(&self, _: Caller) -> Result<Option<Rate>, Stop> {
+        Ok(None)
+    }
+}
+
+/// Reads and changes of one request that succeeds; the store stays as it is.
+fn cost(house: &mut House, method: Method, target: &str) -> (usize, usize) {
+    let request = house.call(method, target).request();
+    let seed = house.seed();
+    let view = Counted { store: &house.store, reads: Cell::new(0) };
+    let scene = Scene { now: house.now, seed, view: &view };
+    let output = house.service.step(&Input::Http(&request, &[]), &scene).expect("within budget");
+    assert!(matches!(&output.outcome, Outcome::Reply(reply) if reply.status == 200), "{target}: {:?}", output.outcome);
+    (view.reads.get(), output.changes.len())
+}
+
+/// Fails unless a cost that grew from `small` to `large` rows stays within its budget at `most` rows.
+#[track_caller]
+fn within(what: &str, (small, low): (usize, usize), (large, high): (usize, usize), most: usize, budget: usize) {
+    let slope = (high.saturating_sub(low)).div_ceil(large - small);
+    let reached = high + slope * (most - large);
+    assert!(reached < budget, "{what}: {reached} at {most} rows, the budget is {budget}");
+}
+
+#[test]
+fn what_touches_every_assistant_stays_within_a_step() {
+    const SIZES: [usize; 2] = [80, 240];
+    let mut house = House::default();
+    let tool = house.make("/user/tools", &tool("lookup"));
+    let base = house.make("/user/knowledgebases", &json!({ "name": "Hours" }));
+    let body = with(assistant(), &json!({ "tool_ids": [tool], "knowledgebase_id": base }));
+    let rows = [
+        (Method::Delete, format!("/user/tools/{tool}")),
+        (Method::Delete, format!("/user/knowledgebases/{base}")),
+        (Method::Get, "/user/assistants".to_owned()),
+        (Method::Get, "/user/assistants/outbound".to_owned()),
+    ];
+    let mut costs = Vec::new();
+    let mut made = 0;
+    for size in SIZES {
+        while made < size {
+            house.make("/user/assistant", &body);
+            made += 1;
+        }
+        costs.push(rows.clone().map(|(method, target)| cost(&mut house, method, &target)));
+    }
+    for (at, (_, target)) in rows.iter().enumerate() {
+        let ((reads, changes), (more_reads, more_changes)) = (costs[0][at], costs[1][at]);
+        within(&format!("reads of {target}"), (SIZES[0], reads), (SIZES[1], more_reads), PLAN_MAX, READS_MAX);
+        within(&format!("changes of {target}"), (SIZES[0], changes), (SIZES[1], more_changes), PLAN_MAX, CHANGES_MAX);
+    }
+}
+
+#[test]
+fn a_full_knowledgebase_goes_in_one_step() {
+    const SIZES: [usize; 2] = [20, 60];
+    let mut house = House::default();
+    let base = house.make("/user/knowledgebases", &json!({ "name": "Sites" }));
+    let page = json!({ "name": "Home", "type": "website", "url": "https://example.com" });
+    let mut costs = Vec::new();
+    let mut made = 0;
+    for size in SIZES {
+        while made < size {
+            house.make(&format!("/user/knowledgebases/{base}/documents"), &page);
+            made += 1;
+        }
+        costs.push(cost(&mut house, Method::Delete, &format!("/user/knowledgebases/{base}")));
+    }
+    within("reads", (SIZES[0], costs[0].0), (SIZES[1], costs[1].0), DOCUMENTS_MAX, READS_MAX);
+    within("changes", (SIZES[0], costs[0].1), (SIZES[1], costs[1].1), DOCUMENTS_MAX, CHANGES_MAX);
+}
+
+#[test]
+fn lists_that_look_at_other_rows_stay_within_a_step() {
+    const SIZES: [usize; 2] = [30, 90];
+    let mut house = House::default();
+    let rows = ["/user/knowledgebases", "/user/assistants/phone-numbers", "/user/phone-numbers/all"];
+    let mut costs = Vec::new();
+    let mut made = 0;
+    for size in SIZES {
+        while made < size {
+            house.make("/user/knowledgebases", &json!({ "name": "Hours" }));
+            house.make("/user/phone-numbers/caller-ids", &json!({ "phone_number": format!("+4070000{made:04}") }));
+            made += 1;
+        }
+        costs.push(rows.map(|target| cost(&mut house, Method::Get, target).0));
+    }
+    for (at, target) in rows.iter().enumerate() {
+        within(&format!("reads of {target}"), (SIZES[0], costs[0][at]), (SIZES[1], costs[1][at]), PLAN_MAX, READS_MAX);
+    }
+}
