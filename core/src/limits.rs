@@ -6,8 +6,6 @@ pub const JSON_BODY_BYTES_MAX: usize = 1 << 20;
 pub const FILE_BYTES_MAX: usize = 20_000_000;
 /// Body of a document upload, bytes: the file and what multipart adds.
 pub const UPLOAD_BODY_BYTES_MAX: usize = FILE_BYTES_MAX + (1 << 20);
-/// A body up to this size is read before the first step; a larger one only after its head was judged.
-pub const HEAD_FIRST_BYTES: usize = 64 << 10;
 /// Nesting of a JSON body.
 pub const JSON_DEPTH_MAX: usize = 32;
 /// Request target (path and query), bytes.
@@ -24,6 +22,8 @@ pub const VARIABLES_MAX: usize = 100;
 pub const UNPAGED_ROWS_MAX: u64 = 1_000;
 /// A row that holds part of something large, bytes.
 pub const PART_BYTES: usize = 1 << 20;
+/// Rows of a kind that the largest plan allows: an account's whole list of such a kind is never longer.
+pub const PLAN_ROWS_MAX: usize = 10_000;
 /// How long an idempotency key is remembered, seconds.
 pub const IDEMPOTENCY_SECONDS: u64 = 86_400;
 /// How long a first request with an idempotency key may stay unfinished, seconds.

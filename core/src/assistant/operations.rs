@@ -16,6 +16,7 @@ use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
 use crate::json::{Array, Raw};
 use crate::key::{self, Kind, Unique};
+use crate::limits::PLAN_ROWS_MAX;
 use crate::record;
 use crate::record::{Cell, Record, Source, check, check_update, choice, id, int};
 use crate::store::{Row, Scope};
@@ -23,8 +24,6 @@ use crate::view::{Order, Stop};
 
 /// What a stranger and an unknown id get.
 pub const MISSING: &str = "Assistant not found";
-/// More rows than a plan allows.
-pub const ALL: usize = 10_000;
 
 /// `POST /user/assistant`
 pub fn create(ctx: &Ctx<'_>) -> Handled {
@@ -158,7 +157,7 @@ pub fn outbound(ctx: &Ctx<'_>) -> Handled {
 
 /// The rows of a set as one JSON array.
 fn array(scope: Scope<'_>, facet: &Facet, show: impl Fn(&[u8]) -> Result<Vec<u8>, Stop>) -> Result<Vec<u8>, Stop> {
-    let counts = crate::collection::ids(scope, Kind::Assistant, facet, ALL)?;
+    let counts = crate::collection::ids(scope, Kind::Assistant, facet, PLAN_ROWS_MAX)?;
     let mut out = Vec::new();
     let mut array = Array::open(&mut out);
     for row in scope.rows(Kind::Assistant, &counts)? {

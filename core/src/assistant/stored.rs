@@ -10,6 +10,7 @@ use crate::http::ctx::Ctx;
 use crate::id;
 use crate::json::{self, Members, ToJson, Value};
 use crate::key::Kind;
+use crate::limits::PLAN_ROWS_MAX;
 use crate::record::{DecimalText, Flag, Iso, Variables};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
@@ -68,7 +69,7 @@ impl Meta {
     /// Reads it from the stored members.
     pub fn of(members: &Members) -> Result<Self, Stop> {
         let text = |name: &str| members.get(name).and_then(Value::as_text).ok_or(DAMAGED);
-        let time = |name: &str| Timestamp::parse_iso(text(name)?).ok_or(DAMAGED);
+        let time = |name: &str| members.time(name).ok_or(DAMAGED);
         let number = |name: &str| members.get(name).and_then(Value::as_u64).ok_or(DAMAGED);
         let status = if text("status")? == Status::Active.word() { Status::Active } else { Status::Inactive };
         Ok(Self {
@@ -103,7 +104,7 @@ pub fn changed(row: &Row, now: Timestamp, change: impl FnOnce(&mut Members)) -> 
 
 /// Changes every assistant of a set: for what is taken away from all of them in one commit.
 pub fn change_all(scope: Scope<'_>, facet: &Facet, now: Timestamp, change: impl Fn(&mut Members)) -> Result<(), Stop> {
-    for (count, row) in scope.list(Kind::Assistant, facet, super::operations::ALL)? {
+    for (count, row) in scope.list(Kind::Assistant, facet, PLAN_ROWS_MAX)? {
         scope.replace(Kind::Assistant, count, &row, &changed(&row, now, &change)?)?;
     }
     Ok(())

@@ -16,7 +16,6 @@ use crate::json::{self, Raw, ToJson, Value};
 use crate::key::Kind;
 use crate::record::{Choice, Sql};
 use crate::store::Row;
-use crate::time::Day;
 use crate::view::{Order, Stop};
 use crate::{assistant, number};
 
@@ -54,9 +53,7 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     // An id of nobody's is in no set: the page is empty.
     facets.extend(query.assistant_id.map(|id| Facet::id(tag::ASSISTANT, ctx.own(id).unwrap_or(0))));
     facets.extend(query.campaign_id.map(|id| Facet::id(tag::CAMPAIGN, ctx.own(id).unwrap_or(0))));
-    let from = query.date_from.as_deref().and_then(Day::parse).map(Day::number);
-    let to = query.date_to.as_deref().and_then(Day::parse).map(|day| day.next().number());
-    let range = if from.is_some() || to.is_some() { account.days(Kind::Call, from, to)? } else { 0..u32::MAX };
+    let range = account.dates(Kind::Call, query.date_from.as_deref(), query.date_to.as_deref())?;
     let query = Query::page(facets, range, Order::Descending, query.per_page, query.page);
     page::list(ctx, account, Kind::Call, &query, page::public)
 }

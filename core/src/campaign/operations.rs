@@ -16,6 +16,7 @@ use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
 use crate::json::{self, Array, Members, Raw, ToJson, Value};
 use crate::key::Kind;
+use crate::limits::PLAN_ROWS_MAX;
 use crate::record::{Cell, Checked, Iso, Record, Source, check, check_update};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
@@ -26,8 +27,6 @@ const NO_ASSISTANT: &str = "Assistant not found or not an outbound assistant.";
 const NO_DIALER: &str = "Campaigns cannot be started: this installation has no dialer.";
 const NOT_RUNNING: &str = "The campaign is not running.";
 const DAMAGED: Stop = Stop::Corrupt("a campaign has an unknown form");
-/// More rows than a plan allows.
-const ALL: usize = 10_000;
 
 fn facet_of_assistant(count: u32) -> Facet {
     Facet::id(1, count)
@@ -52,7 +51,7 @@ fn facets(members: &Members) -> Result<Vec<Facet>, Stop> {
 fn changed(row: &Row, now: Timestamp, change: impl FnOnce(&mut Members)) -> Result<Row, Stop> {
     let mut members = row.members(DAMAGED)?;
     change(&mut members);
-    let before = members.get("updated_at").and_then(Value::as_text).and_then(Timestamp::parse_iso).ok_or(DAMAGED)?;
+    let before = members.time("updated_at").ok_or(DAMAGED)?;
     members.set("updated_at", Value::Text(now.max(before).iso()));
     Ok(Row::open(facets(&members)?, members.to_json()))
 }
@@ -65,7 +64,7 @@ pub fn name_of(account: Scope<'_>, count: u32) -> Result<Option<String>, Stop> {
 
 /// An assistant that goes stops the campaigns that run with it.
 pub fn stop_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Result<(), Stop> {
-    for (count, row) in account.list(Kind::Campaign, &facet_of_assistant(assistant), ALL)? {
+    for (count, row) in account.list(Kind::Campaign, &facet_of_assistant(assistant), PLAN_ROWS_MAX)? {
         if row.members(DAMAGED)?.get("status").and_then(Value::as_text) == Some(CampaignStatus::InProgress.word()) {
             let stopped = changed(&row, now, |members| {
                 members.set("status", Value::Text(CampaignStatus::Stopped.word().into()));
@@ -79,7 +78,7 @@ pub fn stop_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Resu
 /// A number that goes is called from no longer.
 pub fn lose_number(account: Scope<'_>, id: u64, now: Timestamp) -> Result<(), Stop> {
     let number = crate::id::local(account.space(), id).unwrap_or(0);
-    for (count, row) in account.list(Kind::Campaign, &facet_of_number(number), ALL)? {
+    for (count, row) in account.list(Kind::Campaign, &facet_of_number(number), PLAN_ROWS_MAX)? {
         let without = changed(&row, now, |members| {
             if let Some((_, Value::List(numbers))) = members.0.iter_mut().find(|(name, _)| name == "phone_number_ids") {
                 numbers.retain(|number| number.as_u64() != Some(id));
@@ -95,7 +94,7 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
     let mut out = Vec::new();
     let mut array = Array::open(&mut out);
-    for row in account.rows(Kind::Campaign, &ids(account, Kind::Campaign, &Facet::ALL, ALL)?)? {
+    for row in account.rows(Kind::Campaign, &ids(account, Kind::Campaign, &Facet::ALL, PLAN_ROWS_MAX)?)? {
         array.entry(Raw(Row::public_of(&row)?));
     }
     array.close();
@@ -200,7 +199,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let (count, before) = ctx.named(Kind::Campaign, MISSING)?;
     let supplied = ctx.members()?;
     let old = before.members(DAMAGED)?;
-    let time = |name: &str| old.get(name).and_then(Value::as_text).and_then(Timestamp::parse_iso).ok_or(DAMAGED);
+    let time = |name: &str| old.time(name).ok_or(DAMAGED);
     let (created_at, updated_at, status) = (time("created_at")?, time("updated_at")?, status(&old));
     let mut checked = check_update(NewCampaign::TABLE, old, supplied.clone());
     refs::judge(ctx, &mut checked, Some(&supplied))?;

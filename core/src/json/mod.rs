@@ -12,6 +12,8 @@ use alloc::vec::Vec;
 pub use parse::{Malformed, parse};
 pub use write::{Array, Object, Raw, ToJson, text};
 
+use crate::time::Timestamp;
+
 /// A number as it came: whole numbers keep all 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
@@ -76,6 +78,11 @@ impl Members {
     /// The member of this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, v)| v)
+    }
+
+    /// The time that a member holds in the ISO form.
+    pub fn time(&self, name: &str) -> Option<Timestamp> {
+        self.get(name).and_then(Value::as_text).and_then(Timestamp::parse_iso)
     }
 
     /// Sets or replaces a member.

@@ -13,8 +13,9 @@ use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, data, message, message_data};
 use crate::http::route::Handled;
 use crate::id;
-use crate::json::{Members, Object, Value};
+use crate::json::{Object, Value};
 use crate::key::Kind;
+use crate::limits::PLAN_ROWS_MAX;
 use crate::record::Iso;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
@@ -22,8 +23,6 @@ use crate::view::Stop;
 
 const MISSING: &str = "Knowledgebase not found.";
 const DAMAGED: Stop = Stop::Corrupt("a knowledgebase has an unknown form");
-/// More rows than a plan allows.
-const ALL: usize = 10_000;
 
 fn row(new: &NewBase, created_at: Timestamp, updated_at: Timestamp) -> Row {
     let mut public = Vec::new();
@@ -32,10 +31,6 @@ fn row(new: &NewBase, created_at: Timestamp, updated_at: Timestamp) -> Row {
     object.member("created_at", Iso(created_at)).member("updated_at", Iso(updated_at));
     object.close();
     Row::open(Vec::new(), public)
-}
-
-fn time(members: &Members, name: &str) -> Result<Timestamp, Stop> {
-    members.get(name).and_then(Value::as_text).and_then(Timestamp::parse_iso).ok_or(DAMAGED)
 }
 
 fn show(account: Scope<'_>, number: u32, row: &Row) -> Result<Base, Stop> {
@@ -50,8 +45,8 @@ fn show(account: Scope<'_>, number: u32, row: &Row) -> Result<Base, Stop> {
         status_label: status.label().into(),
         documents_count: count(account, Kind::Document, &documents::facet_of_base(number))?,
         assistants_count: count(account, Kind::Assistant, &facet_of_knowledgebase(number))?,
-        created_at: Iso(time(&members, "created_at")?),
-        updated_at: Iso(time(&members, "updated_at")?),
+        created_at: Iso(members.time("created_at").ok_or(DAMAGED)?),
+        updated_at: Iso(members.time("updated_at").ok_or(DAMAGED)?),
     })
 }
 
@@ -70,10 +65,6 @@ fn status(account: Scope<'_>, base: u32) -> Result<BaseStatus, Stop> {
     Ok(BaseStatus::Empty)
 }
 
-fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
-    ctx.named(Kind::Knowledgebase, MISSING)
-}
-
 /// The knowledgebase above the document that a path names.
 pub(super) fn above(ctx: &Ctx<'_>) -> Result<u32, Halt> {
     let number = ctx.param(0).ok_or(Refusal::NotFound(MISSING))?;
@@ -84,7 +75,7 @@ pub(super) fn above(ctx: &Ctx<'_>) -> Result<u32, Halt> {
 /// `GET /user/knowledgebases`
 pub fn all(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
-    let rows = account.list(Kind::Knowledgebase, &Facet::ALL, ALL)?;
+    let rows = account.list(Kind::Knowledgebase, &Facet::ALL, PLAN_ROWS_MAX)?;
     let shown = rows.iter().map(|(number, row)| show(account, *number, row)).collect::<Result<Vec<_>, Stop>>()?;
     Ok(Reply::ok(&data(&shown)))
 }
@@ -107,16 +98,16 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
 
 /// `GET /user/knowledgebases/{id}`
 pub fn read(ctx: &Ctx<'_>) -> Handled {
-    let (number, row) = named(ctx)?;
+    let (number, row) = ctx.named(Kind::Knowledgebase, MISSING)?;
     Ok(Reply::ok(&data(&show(ctx.account(), number, &row)?)))
 }
 
 /// `PUT /user/knowledgebases/{id}`
 pub fn update(ctx: &Ctx<'_>) -> Handled {
-    let (number, before) = named(ctx)?;
+    let (number, before) = ctx.named(Kind::Knowledgebase, MISSING)?;
     let account = ctx.account();
     let old = before.members(DAMAGED)?;
-    let (created_at, updated_at) = (time(&old, "created_at")?, time(&old, "updated_at")?);
+    let (created_at, updated_at) = (old.time("created_at").ok_or(DAMAGED)?, old.time("updated_at").ok_or(DAMAGED)?);
     let new: NewBase = ctx.update(old)?;
     ctx.if_match(&data(&show(account, number, &before)?))?;
     let after = row(&new, created_at, ctx.now.max(updated_at));
@@ -126,7 +117,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
 
 /// `DELETE /user/knowledgebases/{id}`: its documents go, assistants lose the reference.
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
-    let (number, row) = named(ctx)?;
+    let (number, row) = ctx.named(Kind::Knowledgebase, MISSING)?;
     let account = ctx.account();
     ctx.if_match(&data(&show(account, number, &row)?))?;
     documents::remove_all(account, number, ctx.now)?;

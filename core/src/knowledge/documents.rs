@@ -123,7 +123,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let mut after = before;
     after.set("name", Value::Text(changed.name));
     after.set("description", changed.description.map_or(Value::Null, Value::Text));
-    let updated_at = after.get("updated_at").and_then(Value::as_text).and_then(Timestamp::parse_iso).ok_or(DAMAGED)?;
+    let updated_at = after.time("updated_at").ok_or(DAMAGED)?;
     after.set("updated_at", Value::Text(ctx.now.max(updated_at).iso()));
     let stored = Row { public: after.to_json(), ..row.clone() };
     ctx.account().replace(Kind::Document, number, &row, &stored)?;

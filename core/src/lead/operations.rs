@@ -19,7 +19,6 @@ use crate::json::{Members, Raw, Value};
 use crate::key::Kind;
 use crate::record::{Cell, Checked, Errors, Record, Source, check};
 use crate::store::Row;
-use crate::time::Day;
 use crate::view::{Order, Stop};
 
 const MISSING: &str = "Lead not found";
@@ -110,9 +109,7 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     let mut facets = Vec::new();
     facets.extend(query.status.map(facet_of_status));
     facets.extend(query.campaign_id.map(|id| facet_of_campaign(ctx.own(id).unwrap_or(0))));
-    let from = query.date_from.as_deref().and_then(Day::parse).map(Day::number);
-    let to = query.date_to.as_deref().and_then(Day::parse).map(|day| day.next().number());
-    let range = if from.is_some() || to.is_some() { account.days(Kind::Lead, from, to)? } else { 0..u32::MAX };
+    let range = account.dates(Kind::Lead, query.date_from.as_deref(), query.date_to.as_deref())?;
     let show = |count: u32, row: &[u8], out: &mut Vec<u8>| -> Result<(), Stop> {
         out.extend_from_slice(&stored::json(account, count, &Stored::of(Row::public_of(row)?)?)?);
         Ok(())

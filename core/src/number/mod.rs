@@ -26,8 +26,6 @@ use tables::NumberType;
 
 const DAMAGED: Stop = Stop::Corrupt("a phone number has an unknown form");
 const MISSING: &str = "Phone number not found.";
-/// More rows than a plan allows.
-const ALL: usize = 10_000;
 
 /// The filters of numbers.
 mod tag {

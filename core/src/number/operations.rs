@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::tables::{Assignable, Available, Number, NumberType, Rename, SearchQuery};
-use super::{ALL, MISSING, Stored, shown, tag};
+use super::{MISSING, Stored, shown, tag};
 use crate::assistant::lookups::NumberQuery;
 use crate::assistant::stored::{facet_of_number, facet_of_type};
 use crate::assistant::tables::Direction;
@@ -16,6 +16,7 @@ use crate::http::reply::{Reply, data, message_data};
 use crate::http::route::Handled;
 use crate::json::{Members, Raw};
 use crate::key::Kind;
+use crate::limits::PLAN_ROWS_MAX;
 use crate::store::Row;
 use crate::view::{Order, Stop};
 
@@ -30,7 +31,7 @@ pub fn search(ctx: &Ctx<'_>) -> Handled {
 }
 
 fn numbers(ctx: &Ctx<'_>, facet: &Facet) -> Result<Vec<Number>, Stop> {
-    let rows = ctx.account().list(Kind::Number, facet, ALL)?;
+    let rows = ctx.account().list(Kind::Number, facet, PLAN_ROWS_MAX)?;
     rows.into_iter().map(|(count, row)| Ok(Number::of(ctx.id(count), &Stored::of(&row.public)?))).collect()
 }
 
@@ -49,7 +50,7 @@ pub fn for_assistants(ctx: &Ctx<'_>) -> Handled {
     let query: NumberQuery = ctx.asks()?;
     let inbound = query.r#type == Some(Direction::Inbound);
     let mut shown = Vec::new();
-    for (count, row) in ctx.account().list(Kind::Number, &Facet::ALL, ALL)? {
+    for (count, row) in ctx.account().list(Kind::Number, &Facet::ALL, PLAN_ROWS_MAX)? {
         let stored = Stored::of(&row.public)?;
         let is_available = !is_held(ctx, count)?;
         if inbound && (stored.kind == NumberType::CallerId || !is_available) {

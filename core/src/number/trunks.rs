@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::operations::named;
 use super::tables::{NewTrunk, NumberType, Trunk};
-use super::{ALL, Stored, insert, tag};
+use super::{Stored, insert, tag};
 use crate::account::root::{self, Owner};
 use crate::carrier::numbering;
 use crate::collection::Facet;
@@ -15,6 +15,7 @@ use crate::http::reply::{Reply, data, message_data};
 use crate::http::route::Handled;
 use crate::json::{Members, ToJson, Value, parse};
 use crate::key::{self, Kind, Unique};
+use crate::limits::PLAN_ROWS_MAX;
 use crate::record::Record;
 use crate::record::{Iso, Secret, Source, check};
 use crate::store::{Row, Scope};
@@ -79,7 +80,8 @@ fn stored(new: &NewTrunk, created_at: Timestamp) -> Result<(Stored, Vec<u8>), St
 
 /// `GET /user/phone-numbers/sip-trunks`
 pub fn list(ctx: &Ctx<'_>) -> Handled {
-    let rows = ctx.account().list(Kind::Number, &Facet::new(tag::TYPE, NumberType::Sip.word().as_bytes()), ALL)?;
+    let rows =
+        ctx.account().list(Kind::Number, &Facet::new(tag::TYPE, NumberType::Sip.word().as_bytes()), PLAN_ROWS_MAX)?;
     let trunks = rows
         .into_iter()
         .map(|(count, row)| shown(ctx.id(count), &Stored::of(&row.public)?))

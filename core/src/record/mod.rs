@@ -17,7 +17,7 @@ pub use column::{
     hundredths, id, ids, int, iso, list, number, object, sql, tagged, text, texts, variables,
 };
 pub use field::{Cells, Choice, DecimalText, Field, Flag, Hundredths, Iso, Json, Secret, Sql, Tagged, Variables};
-pub use rule::{ALWAYS, Rule, Strictness, When, fixed, one_of, ordered, require, require_unless};
+pub use rule::{Rule, Strictness, When, fixed, one_of, ordered, require, require_unless};
 
 use crate::json::ToJson;
 

@@ -35,9 +35,6 @@ pub enum Strictness {
     Strict,
 }
 
-/// Holds always, for rules without a condition.
-pub const ALWAYS: When = When { field: "", is: &[], unless: true };
-
 /// The member must be given when another has one of these values.
 pub const fn require(field: &'static str, when: &'static str, is: &'static [&'static str]) -> Rule {
     Rule::Require(field, When { field: when, is, unless: false })

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::{Ledger, Row, Scope};
 use crate::collection::{Edit, Facet, ids, update};
 use crate::key::{self, Kind};
-use crate::time::Timestamp;
+use crate::time::{Day, Timestamp};
 use crate::view::{Bytes, Order, Stop};
 
 const LOST: Stop = Stop::Corrupt("a set names a row that is not there");
@@ -64,7 +64,7 @@ impl Scope<'_> {
     }
 
     /// The counts whose rows were made from `from` (included) to `to` (excluded), by UTC day.
-    pub fn days(self, kind: Kind, from: Option<u64>, to: Option<u64>) -> Result<core::ops::Range<u32>, Stop> {
+    fn days(self, kind: Kind, from: Option<u64>, to: Option<u64>) -> Result<core::ops::Range<u32>, Stop> {
         let first = |day: u64, none: u32| -> Result<u32, Stop> {
             let found = self.scan(key::days_from(self.space(), kind, day), Order::Ascending, 1)?;
             let Some((_, bytes)) = found.first() else { return Ok(none) };
@@ -74,6 +74,14 @@ impl Scope<'_> {
         let start = from.map_or(Ok(0), |day| first(day, u32::MAX))?;
         let end = to.map_or(Ok(u32::MAX), |day| first(day, u32::MAX))?;
         Ok(start..end)
+    }
+
+    /// The counts whose rows were made between two dates of a query, both days included; without either, every
+    /// count.
+    pub fn dates(self, kind: Kind, from: Option<&str>, to: Option<&str>) -> Result<core::ops::Range<u32>, Stop> {
+        let from = from.and_then(Day::parse).map(Day::number);
+        let to = to.and_then(Day::parse).map(|day| day.next().number());
+        self.days(kind, from, to)
     }
 
     fn file(self, kind: Kind, count: u32, old: &[Facet], new: &[Facet]) -> Result<(), Stop> {

@@ -10,9 +10,9 @@ use crate::http::ctx::Ctx;
 use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
-use crate::json::{self, Array, Members, Raw, ToJson, Value};
+use crate::json::{self, Array, Raw, ToJson, Value};
 use crate::key::Kind;
-use crate::limits::{ENTRIES_MAX, URL_MAX};
+use crate::limits::{ENTRIES_MAX, PLAN_ROWS_MAX, URL_MAX};
 use crate::record::{Iso, Record, Source, check, check_update, choice, format, id, int, iso, list, text};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
@@ -118,8 +118,6 @@ record! {
 const MISSING: &str = "Tool not found";
 const DAMAGED: Stop = Stop::Corrupt("a tool has an unknown form");
 const SAME_NAME: &str = "An assistant has another tool of this name attached.";
-/// More rows than a plan allows.
-const ALL: usize = 10_000;
 
 /// Tools by name: what must differ among the tools of one assistant.
 fn facet_of_name(name: &str) -> Facet {
@@ -170,7 +168,7 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
     let mut out = Vec::new();
     let mut array = Array::open(&mut out);
-    for row in account.rows(Kind::Tool, &ids(account, Kind::Tool, &Facet::ALL, ALL)?)? {
+    for row in account.rows(Kind::Tool, &ids(account, Kind::Tool, &Facet::ALL, PLAN_ROWS_MAX)?)? {
         array.entry(Raw(&shown(ctx, Row::public_of(&row)?)?));
     }
     array.close();
@@ -198,7 +196,7 @@ pub fn read(ctx: &Ctx<'_>) -> Handled {
 pub fn update(ctx: &Ctx<'_>) -> Handled {
     let (count, row) = ctx.named(Kind::Tool, MISSING)?;
     let members = row.members(DAMAGED)?;
-    let (created_at, before) = (time(&members, "created_at")?, time(&members, "updated_at")?);
+    let (created_at, before) = (members.time("created_at").ok_or(DAMAGED)?, members.time("updated_at").ok_or(DAMAGED)?);
     let old_name = members.get("name").cloned();
     let mut checked = check_update(NewTool::TABLE, members, ctx.members()?);
     if let crate::record::Cell::Text(name) = checked.get("name")
@@ -214,13 +212,9 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&message_data("Tool updated successfully", &Raw(&changed.public))))
 }
 
-fn time(members: &Members, name: &str) -> Result<Timestamp, Stop> {
-    members.get(name).and_then(Value::as_text).and_then(Timestamp::parse_iso).ok_or(DAMAGED)
-}
-
 /// Whether some assistant has this tool attached beside another one with the name.
 fn meets(account: Scope<'_>, count: u32, name: &str) -> Result<bool, Stop> {
-    for other in ids(account, Kind::Tool, &facet_of_name(name), ALL)? {
+    for other in ids(account, Kind::Tool, &facet_of_name(name), PLAN_ROWS_MAX)? {
         let both = [facet_of_tool(count), facet_of_tool(other)].to_vec();
         if other != count && page(account, Kind::Assistant, &Query::of(both, Order::Ascending, 0, 1))?.total > 0 {
             return Ok(true);
