@@ -24,9 +24,20 @@ pub fn local(space: Space, id: u64) -> Option<u32> {
 
 /// The count of an id in a path, if it belongs to the space. Only the canonical decimal is an id.
 pub fn parse(space: Space, text: &str) -> Option<u32> {
+    parse_any(text).and_then(|id| local(space, id))
+}
+
+/// The account's number and the count of an id, whichever account it belongs to.
+pub fn split(id: u64) -> (u32, u32) {
+    let [a, b, c, d, e, f, g, h] = id.to_be_bytes();
+    (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]))
+}
+
+/// The id in a path, of whichever account. Only the canonical decimal is an id.
+pub fn parse_any(text: &str) -> Option<u64> {
     let digits =
         !text.is_empty() && text.len() <= 16 && !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
-    digits.then(|| text.parse().ok())?.and_then(|id| local(space, id))
+    digits.then(|| text.parse().ok())?.filter(|id| count(*id) > 0)
 }
 
 /// The `user_id` of an account: its number + 1.

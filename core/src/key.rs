@@ -54,19 +54,27 @@ pub enum Kind {
     Lead = 13,
     /// A text message.
     Message = 14,
-    /// A durable job (root space).
-    Job = 15,
+    /// A webhook delivery.
+    Delivery = 15,
+    /// An event of the account's feed.
+    Event = 16,
+    /// A number that is not to be called.
+    DoNotCall = 17,
+    /// An import of leads or of numbers not to be called.
+    Import = 18,
+    /// A secret that signs webhooks.
+    Secret = 19,
 }
 
 /// One past the largest [`Kind`].
-pub const KINDS: usize = 16;
+pub const KINDS: usize = 20;
 
 impl Kind {
     /// The kind with this stored number.
     pub fn from_u8(number: u8) -> Option<Self> {
         use Kind::{
-            Account, ApiKey, Assistant, Call, Campaign, Document, EngineToken, Job, Knowledgebase, Lead, Message,
-            Number, Plan, Session, Tool,
+            Account, ApiKey, Assistant, Call, Campaign, Delivery, DoNotCall, Document, EngineToken, Event, Import,
+            Knowledgebase, Lead, Message, Number, Plan, Secret, Session, Tool,
         };
         let all = [
             Account,
@@ -83,7 +91,11 @@ impl Kind {
             Campaign,
             Lead,
             Message,
-            Job,
+            Delivery,
+            Event,
+            DoNotCall,
+            Import,
+            Secret,
         ];
         all.into_iter().find(|kind| *kind as u8 == number)
     }
@@ -103,10 +115,22 @@ enum Table {
     IdempotencyExpiry = 9,
     Phones = 10,
     Profile = 11,
+    CallEvent = 15,
+    Due = 16,
+    Job = 17,
+    DueHead = 18,
+    Event = 19,
+    Address = 20,
+    Retry = 21,
+    Dialer = 22,
+    Secrets = 23,
     Email = 32,
     Owner = 33,
-    Due = 34,
+    DueAccount = 34,
     Operator = 35,
+    Waiting = 36,
+    Cursor = 37,
+    Attached = 38,
 }
 
 fn key(space: Space, table: Table, room: usize) -> Key {
@@ -231,6 +255,10 @@ pub enum Unique {
     PlanName = 4,
     /// A message being sent, by the identity of its request.
     Message = 5,
+    /// A number that is not to be called.
+    DoNotCall = 6,
+    /// A call that an engine brings, by the identity of its request.
+    Arrival = 7,
 }
 
 /// The row of a unique value.
@@ -321,26 +349,175 @@ pub fn owner(e164: &str) -> Key {
     with(key(Space::Root, Table::Owner, e164.len()), &[e164.as_bytes()])
 }
 
-/// A job, ordered by the time it is due.
-pub fn due(at: Timestamp, job: u32) -> Key {
-    with(key(Space::Root, Table::Due, 12), &[&at.micros().to_be_bytes(), &job.to_be_bytes()])
+/// A planned task of a lane, ordered by the time it is due.
+pub fn due(space: Space, lane: u8, at: Timestamp, task: &[u8]) -> Key {
+    with(key(space, Table::Due, 9 + task.len()), &[&[lane], &at.micros().to_be_bytes(), task])
 }
 
-/// All jobs, the one due first first.
-pub fn jobs() -> Range<Key> {
-    below(key(Space::Root, Table::Due, 0))
+/// The planned tasks of a lane, the one due first first.
+pub fn dues(space: Space, lane: u8) -> Range<Key> {
+    below(with(key(space, Table::Due, 1), &[&[lane]]))
 }
 
-/// Time and number of a [`due`] key.
-pub fn read_due(key: &[u8]) -> Option<(Timestamp, u32)> {
+/// Time and task of a [`due`] key.
+pub fn read_due(key: &[u8]) -> Option<(Timestamp, &[u8])> {
+    let at = u64::from_be_bytes(key.get(7..15)?.try_into().ok()?);
+    Some((Timestamp::from_micros(at), key.get(15..)?))
+}
+
+/// A planned task, by what it is.
+pub fn job(space: Space, task: &[u8]) -> Key {
+    with(key(space, Table::Job, task.len()), &[task])
+}
+
+/// When each lane of an account is next due, as the root knows it.
+pub fn due_head(space: Space) -> Key {
+    key(space, Table::DueHead, 0)
+}
+
+/// A lane of an account that has something to do, ordered by the time that is due.
+pub fn due_account(at: Timestamp, account: u32, lane: u8) -> Key {
+    with(key(Space::Root, Table::DueAccount, 13), &[&at.micros().to_be_bytes(), &account.to_be_bytes(), &[lane]])
+}
+
+/// All lanes with something to do, the one due first first.
+pub fn due_accounts() -> Range<Key> {
+    below(key(Space::Root, Table::DueAccount, 0))
+}
+
+/// Time, account and lane of a [`due_account`] key.
+pub fn read_due_account(key: &[u8]) -> Option<(Timestamp, u32, u8)> {
     let at = u64::from_be_bytes(key.get(6..14)?.try_into().ok()?);
-    Some((Timestamp::from_micros(at), u32::from_be_bytes(key.get(14..)?.try_into().ok()?)))
+    Some((Timestamp::from_micros(at), u32::from_be_bytes(key.get(14..18)?.try_into().ok()?), *key.get(18)?))
 }
 
-/// When the job of a changed key is due: tells a host to come back by then.
+/// When the work of a changed key is due: tells a host to come back by then.
 pub fn due_of(key: &[u8]) -> Option<Timestamp> {
-    let is_due = key.starts_with(&[0; 5]) && key.get(5) == Some(&(Table::Due as u8));
-    is_due.then(|| read_due(key)).flatten().map(|(at, _)| at)
+    let is_due = key.starts_with(&[0; 5]) && key.get(5) == Some(&(Table::DueAccount as u8));
+    is_due.then(|| read_due_account(key)).flatten().map(|(at, ..)| at)
+}
+
+/// A call that waits for an engine, ordered by account, mode and call.
+pub fn waiting(account: u32, mode: u8, call: u32) -> Key {
+    with(key(Space::Root, Table::Waiting, 9), &[&account.to_be_bytes(), &[mode], &call.to_be_bytes()])
+}
+
+/// The calls of an account that wait in a mode.
+pub fn waiting_in(account: u32, mode: u8) -> Range<Key> {
+    below(with(key(Space::Root, Table::Waiting, 5), &[&account.to_be_bytes(), &[mode]]))
+}
+
+/// The calls that wait, from an account on.
+pub fn waiting_from(account: u32) -> Range<Key> {
+    let start = with(key(Space::Root, Table::Waiting, 4), &[&account.to_be_bytes()]);
+    start..after(&key(Space::Root, Table::Waiting, 0))
+}
+
+/// Account, mode and call of a [`waiting`] key.
+pub fn read_waiting(key: &[u8]) -> Option<(u32, u8, u32)> {
+    let account = u32::from_be_bytes(key.get(6..10)?.try_into().ok()?);
+    Some((account, *key.get(10)?, u32::from_be_bytes(key.get(11..)?.try_into().ok()?)))
+}
+
+/// After which account the next claim looks first.
+pub fn cursor() -> Key {
+    key(Space::Root, Table::Cursor, 0)
+}
+
+/// When an engine last asked for calls, by its token.
+pub fn attached(token: u32) -> Key {
+    with(key(Space::Root, Table::Attached, 4), &[&token.to_be_bytes()])
+}
+
+/// All engines that ever asked.
+pub fn all_attached() -> Range<Key> {
+    below(key(Space::Root, Table::Attached, 0))
+}
+
+/// An event of a call, in order.
+pub fn call_event(space: Space, call: u32, seq: u32) -> Key {
+    with(key(space, Table::CallEvent, 8), &[&call.to_be_bytes(), &seq.to_be_bytes()])
+}
+
+/// The events of a call after one of them.
+pub fn call_events(space: Space, call: u32, after_seq: u32) -> Range<Key> {
+    let end = after(&with(key(space, Table::CallEvent, 4), &[&call.to_be_bytes()]));
+    call_event(space, call, after_seq.saturating_add(1))..end
+}
+
+/// Call and sequence number of a [`call_event`] key.
+pub fn read_call_event(key: &[u8]) -> Option<(u32, u32)> {
+    let call = u32::from_be_bytes(key.get(6..10)?.try_into().ok()?);
+    Some((call, u32::from_be_bytes(key.get(10..)?.try_into().ok()?)))
+}
+
+/// An event of the account's feed, in order.
+pub fn event(space: Space, seq: u32) -> Key {
+    with(key(space, Table::Event, 4), &[&seq.to_be_bytes()])
+}
+
+/// The events of the feed after one of them.
+pub fn events(space: Space, after_seq: u32) -> Range<Key> {
+    event(space, after_seq.saturating_add(1))..after(&key(space, Table::Event, 0))
+}
+
+/// The sequence number of an [`event`] key.
+pub fn read_event(key: &[u8]) -> Option<u32> {
+    Some(u32::from_be_bytes(key.get(6..)?.try_into().ok()?))
+}
+
+/// What is known of a webhook address of an assistant, by which webhook it is.
+pub fn address(space: Space, assistant: u32, webhook: u8) -> Key {
+    with(key(space, Table::Address, 5), &[&assistant.to_be_bytes(), &[webhook]])
+}
+
+/// A lead that is tried again, ordered by campaign and time.
+pub fn retry(space: Space, campaign: u32, at: Timestamp, lead: u32) -> Key {
+    with(key(space, Table::Retry, 16), &[&campaign.to_be_bytes(), &at.micros().to_be_bytes(), &lead.to_be_bytes()])
+}
+
+/// The leads of a campaign that are tried again.
+pub fn retries(space: Space, campaign: u32) -> Range<Key> {
+    below(with(key(space, Table::Retry, 4), &[&campaign.to_be_bytes()]))
+}
+
+/// Time and lead of a [`retry`] key.
+pub fn read_retry(key: &[u8]) -> Option<(Timestamp, u32)> {
+    let at = u64::from_be_bytes(key.get(10..18)?.try_into().ok()?);
+    Some((Timestamp::from_micros(at), u32::from_be_bytes(key.get(18..)?.try_into().ok()?)))
+}
+
+/// What a campaign's dialer remembers.
+pub fn dialer(space: Space, campaign: u32) -> Key {
+    with(key(space, Table::Dialer, 4), &[&campaign.to_be_bytes()])
+}
+
+/// The secrets that sign an account's webhooks.
+pub fn secrets(space: Space) -> Key {
+    key(space, Table::Secrets, 0)
+}
+
+/// What somebody may wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Topic {
+    /// A call to claim.
+    Waiting,
+    /// An event in an account's feed.
+    Feed(u32),
+    /// An event of a call: account and call.
+    Call(u32, u32),
+}
+
+/// What a changed key is news of.
+pub fn topic_of(at: &[u8]) -> Option<Topic> {
+    match (space_of(at)?, *at.get(5)?) {
+        (Space::Root, table) if table == Table::Waiting as u8 => Some(Topic::Waiting),
+        (Space::Account(account), table) if table == Table::Event as u8 => Some(Topic::Feed(account)),
+        (Space::Account(account), table) if table == Table::CallEvent as u8 => {
+            Some(Topic::Call(account, read_call_event(at)?.0))
+        }
+        _ => None,
+    }
 }
 
 /// The digest of the operator's token.
@@ -378,7 +555,14 @@ mod tests {
         assert_eq!(space_of(&key), Some(Space::Account(9)));
         assert_eq!(read_row(&key), Some((Kind::Lead, 77)));
         let at = Timestamp::from_seconds(5);
-        assert_eq!(read_due(&due(at, 3)), Some((at, 3)));
+        assert_eq!(read_due(&due(Space::Account(9), 1, at, &[3, 4])), Some((at, &[3, 4][..])));
+        assert_eq!(due_of(&due_account(at, 9, 1)), Some(at));
+        assert_eq!(due_of(&due(Space::Account(9), 1, at, &[3])), None);
+        assert_eq!(read_retry(&retry(Space::Account(9), 1, at, 7)), Some((at, 7)));
+        assert_eq!(topic_of(&waiting(1, 2, 3)), Some(Topic::Waiting));
+        assert_eq!(topic_of(&event(Space::Account(4), 1)), Some(Topic::Feed(4)));
+        assert_eq!(topic_of(&call_event(Space::Account(4), 5, 1)), Some(Topic::Call(4, 5)));
+        assert_eq!(topic_of(&event(Space::Root, 1)), None);
         assert_eq!(read_lead_phone(&lead_phone(Space::Root, 1, "+1", 42)), Some(42));
     }
 }

@@ -30,8 +30,50 @@ pub const IDEMPOTENCY_SECONDS: u64 = 86_400;
 pub const IDEMPOTENCY_RUNNING_SECONDS: u64 = 60;
 /// Secondary contacts of a lead.
 pub const SECONDARY_CONTACTS_MAX: usize = 10;
-/// Due jobs that one tick takes.
-pub const JOBS_PER_TICK: usize = 32;
+/// Lanes of accounts that one tick looks after.
+pub const ACCOUNTS_PER_TICK: usize = 8;
+/// Due tasks of a lane that one tick takes.
+pub const JOBS_PER_TURN: usize = 8;
+/// Questions that an account's tasks may have under way at once.
+pub const ASKING_MAX: usize = 32;
+/// How long an engine keeps a call without a word, seconds (API.md, The engine side).
+pub const LEASE_SECONDS: u64 = 30;
+/// How long a call may wait to be dialed, seconds (API.md, States).
+pub const UNCLAIMED_SECONDS: u64 = 600;
+/// Longest wait of a claim, seconds.
+pub const CLAIM_WAIT_SECONDS: u32 = 30;
+/// Calls that one claim may ask for.
+pub const CAPACITY_MAX: u32 = 1_000;
+/// Calls that one claim gives.
+pub const CLAIMED_MAX: usize = 32;
+/// Accounts that one claim looks at.
+pub const CLAIM_ACCOUNTS_MAX: usize = 256;
+/// Events of one request of an engine.
+pub const ENGINE_EVENTS_MAX: usize = 100;
+/// Text of a call's transcript that is kept, bytes.
+pub const TRANSCRIPT_BYTES_MAX: usize = 256 << 10;
+/// Events of a call that are kept; later ones are acknowledged and only move the call's state.
+pub const CALL_EVENTS_MAX: u32 = 10_000;
+/// How long after a call its recording and cost are taken, seconds.
+pub const AFTERMATH_SECONDS: u64 = 86_400;
+/// Events of one answer.
+pub const EVENTS_PAGE_MAX: usize = 1_000;
+/// Bytes of events of one answer, once there is one.
+pub const EVENTS_BYTES_MAX: usize = 4 << 20;
+/// How long events and deliveries are kept, seconds.
+pub const EVENTS_SECONDS: u64 = 30 * 86_400;
+/// How long a receiver of a webhook may take, milliseconds (API.md, Events out).
+pub const WEBHOOK_TIMEOUT_MS: u64 = 15_000;
+/// How long a receiver of the incoming-call webhook may take, milliseconds.
+pub const INCOMING_TIMEOUT_MS: u64 = 2_000;
+/// Answer of a webhook that is kept, bytes.
+pub const WEBHOOK_REPLY_BYTES_MAX: usize = 16 << 10;
+/// How long an address may fail before it is switched off, seconds.
+pub const ADDRESS_FAILS_SECONDS: u64 = 5 * 86_400;
+/// Answer of a tool that is read, bytes.
+pub const TOOL_REPLY_BYTES_MAX: usize = 1 << 20;
+/// Leads that one run of a dialer looks at.
+pub const DIALED_PER_RUN: usize = 64;
 /// Rows that one slice of a clean-up job deletes.
 pub const SLICE_ROWS: usize = 256;
 /// Largest answer read from a carrier, bytes.

@@ -65,6 +65,14 @@ pub fn document() -> Value {
                             ("description", string("The operator's token.")),
                         ]),
                     ),
+                    (
+                        "engine",
+                        object([
+                            ("type", string("http")),
+                            ("scheme", string("bearer")),
+                            ("description", string("A token of a voice engine.")),
+                        ]),
+                    ),
                 ]),
             )]),
         ),
@@ -92,6 +100,7 @@ fn describe(route: &Route, path: &str, suffix: &str) -> Value {
         Who::Anyone => Vec::new(),
         Who::User => [object([("token", Value::List(Vec::new()))])].into(),
         Who::Operator => [object([("operator", Value::List(Vec::new()))])].into(),
+        Who::Engine => [object([("engine", Value::List(Vec::new()))])].into(),
     };
     members.set("security", Value::List(security));
     let parameters = parameters(route, path);
@@ -114,8 +123,10 @@ fn tag(path: &str) -> &str {
         (Some("user"), Some("knowledgebases")) => "Knowledgebases",
         (Some("user"), Some("calls" | "make_call")) => "Calls",
         (Some("user"), Some("campaign" | "campaigns")) => "Campaigns",
-        (Some("user"), Some("lead" | "leads")) | (Some("leads"), _) => "Leads",
+        (Some("user"), Some("lead" | "leads" | "do-not-call")) | (Some("leads"), _) => "Leads",
+        (Some("user"), Some("events" | "webhook-deliveries" | "webhook-secrets")) => "Events and webhooks",
         (Some("user"), Some("sms")) => "Messages",
+        (Some("engine"), _) => "Engine",
         (Some("user"), _) => "Account and keys",
         (Some("admin"), _) => "Operator",
         _ => "Service",
@@ -232,8 +243,23 @@ fn responses(route: &Route, path: &str) -> Value {
     if path.contains("phone-numbers") || path.ends_with("/sms") {
         add("502", "The carrier failed.", &one_of(&[&plain, &simple]));
     }
+    if path.contains("/tools/") && route.method == Method::Post {
+        add("502", "The tool's endpoint could not be reached.", &plain);
+        add("504", "The tool's endpoint did not answer in time.", &plain);
+    }
+    if path.ends_with("/events") && writes {
+        add("409", "An event is missing, or the call's state does not allow one.", &sequence());
+    }
+    if path == "/user/events" {
+        add("410", "Events before the oldest one that is kept.", &plain);
+    }
     add("503", "The store does not answer.", &plain);
     Value::Object(responses)
+}
+
+/// `{message, next_seq}`
+fn sequence() -> Value {
+    members(&[("message", object([("type", string("string"))])), ("next_seq", integer())])
 }
 
 fn one_of(schemas: &[&Value]) -> Value {
@@ -284,10 +310,34 @@ fn success(route: &Route) -> Value {
         Shape::MessageMember(name, table) => members(&[("message", text()), (name, record(table))]),
         Shape::MemberList(name, table) => members(&[(name, array(record(table)))]),
         Shape::Models(table) => array(without_code(record(table))),
+        Shape::Secrets(table) if writes(route) => members(&[("message", text()), ("secrets", array(record(table)))]),
+        Shape::Secrets(table) => members(&[("secrets", array(record(table)))]),
+        Shape::Feed(table) => {
+            return streamed(members(&[("data", array(record(table))), ("last_seq", integer())]));
+        }
+        Shape::CallEvents => {
+            let event = members(&[("seq", integer()), ("at", text()), ("type", text())]);
+            return streamed(members(&[("data", array(event))]));
+        }
         Shape::Status => members(&[("status", text())]),
         Shape::Media(media_type) => return response("Done.", media_type, Value::Object(Members::default())),
     };
     response("Done.", "application/json", schema)
+}
+
+fn writes(route: &Route) -> bool {
+    route.method.is_write()
+}
+
+fn integer() -> Value {
+    object([("type", string("integer"))])
+}
+
+/// A list that `Accept: text/event-stream` turns into a live stream.
+fn streamed(schema: Value) -> Value {
+    let stream = media(object([("type", string("string"))]));
+    let content = object([("application/json", media(schema)), ("text/event-stream", stream)]);
+    object([("description", string("Done.")), ("content", content)])
 }
 
 fn without_code(mut schema: Value) -> Value {

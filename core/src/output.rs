@@ -7,6 +7,8 @@ use core::fmt;
 
 use crate::http::reply::Reply;
 use crate::http::request::Request;
+use crate::job::Task;
+use crate::key::Topic;
 use crate::record::Secret;
 use crate::store::Change;
 use crate::time::Timestamp;
@@ -64,19 +66,23 @@ pub enum Outcome {
     ReadBody(usize),
     /// Run the step again when every send with [`Ticket::Exchange`] is answered.
     Wait,
+    /// Run the step again when there is news of a topic, and at this time if there is none.
+    Park(Topic, Timestamp),
 }
 
 /// Whom an answer is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ticket {
     /// The HTTP request that asked.
     Exchange,
-    /// A job.
+    /// A task of an account.
     Job {
-        /// Its number.
-        job: u32,
-        /// Which try of it, so that a late answer of an earlier one is told apart.
-        attempt: u32,
+        /// The account's number.
+        account: u32,
+        /// The task.
+        task: Task,
+        /// Which question of it, so that a late answer to an earlier one is told apart.
+        lease: u32,
     },
 }
 
@@ -121,6 +127,8 @@ pub enum Answer {
     Hashed(Vec<u8>),
     /// Whether the password fits.
     Verified(bool),
+    /// What a request waited for did not come in time.
+    Elapsed,
 }
 
 /// An HTTP request to the outside.
@@ -140,6 +148,8 @@ pub struct HttpOut {
     pub reply_bytes_max: usize,
     /// Which addresses it may reach.
     pub egress: Egress,
+    /// Which redirects are followed.
+    pub redirects: Redirects,
 }
 
 impl fmt::Debug for HttpOut {
@@ -161,15 +171,44 @@ pub enum Egress {
     Operator,
 }
 
+/// Which redirects a request follows, at most three of them (API.md, Egress and operator).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redirects {
+    /// None: a redirect is the answer.
+    None,
+    /// Within the same scheme, host and port: what is sent is meant for one receiver.
+    SameOrigin,
+    /// Any that the address filter lets through.
+    Any,
+}
+
 /// An HTTP answer from the outside.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HttpIn {
     /// Its status.
     pub status: u16,
+    /// Names in lower case and values, as far as they are text.
+    pub headers: Vec<(String, String)>,
     /// Its body, cut at the request's bound.
     pub body: Vec<u8>,
-    /// `Retry-After` in seconds, where it was given so.
-    pub retry_after: Option<u64>,
+    /// Whether the body was longer than that.
+    pub cut: bool,
+    /// Where it came from in the end, after redirects.
+    pub url: String,
+    /// From the request to the end of the answer, milliseconds.
+    pub duration_ms: u64,
+}
+
+impl HttpIn {
+    /// A header's value.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// `Retry-After` in seconds (RFC 9110 section 10.2.3); a date is not read.
+    pub fn retry_after(&self) -> Option<u64> {
+        self.header("retry-after")?.trim().parse().ok()
+    }
 }
 
 /// Why there is no answer.
@@ -181,8 +220,6 @@ pub enum SendError {
     Unreachable,
     /// Not complete in time.
     TimedOut,
-    /// Longer than its bound.
-    TooLarge,
 }
 
 /// What a handler asks for, and the answers that came so far, in the order of asking.
@@ -209,6 +246,11 @@ impl<'a> Asks<'a> {
             self.sends.borrow_mut().push(Send { ticket: Ticket::Exchange, work: work() });
         }
         answer
+    }
+
+    /// Whether an answer is among those that came.
+    pub fn has(&self, answer: &Answer) -> bool {
+        self.answers.contains(answer)
     }
 
     /// How many answers there are.

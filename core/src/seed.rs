@@ -37,6 +37,14 @@ impl Seed {
         uuid::Builder::from_random_bytes(random).into_uuid().into_bytes()
     }
 
+    /// A number of a range; the bias of the remainder is far below what anyone could measure.
+    pub fn number(&self, label: &str, range: core::ops::RangeInclusive<u32>) -> u32 {
+        let [a, b, c, d, e, f, g, h, ..] = self.derive(label);
+        let span = u64::from(*range.end() - *range.start()) + 1;
+        let drawn = u64::from_be_bytes([a, b, c, d, e, f, g, h]) % span;
+        *range.start() + u32::try_from(drawn).unwrap_or(0)
+    }
+
     /// A word of `length` characters (at most 32) that people can type: no look-alikes.
     pub fn word(&self, label: &str, length: usize) -> String {
         const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";

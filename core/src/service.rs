@@ -8,10 +8,12 @@ use ipnet::IpNet;
 use crate::account::{caller, first_start};
 use crate::carrier::Carrier;
 use crate::catalogue::Catalogue;
+use crate::engine::BuiltIn;
 use crate::http::pipeline;
 use crate::http::route::Router;
 use crate::http::routes::ROUTES;
 use crate::job;
+use crate::llm::Llm;
 use crate::output::{Input, Output};
 use crate::store::Tx;
 use crate::view::{Scene, Stop};
@@ -33,6 +35,12 @@ pub struct Config {
     pub session_seconds: u64,
     /// Where numbers and messages come from.
     pub carrier: Carrier,
+    /// The engine inside the program, where it runs.
+    pub engine: Option<BuiltIn>,
+    /// Whether a call is refused while no engine is attached, rather than left waiting.
+    pub refuse_without_engine: bool,
+    /// The model that works on calls after they ended.
+    pub llm: Option<Llm>,
 }
 
 impl Default for Config {
@@ -45,6 +53,9 @@ impl Default for Config {
             separate_admin: false,
             session_seconds: 86_400,
             carrier: Carrier::Simulated,
+            engine: None,
+            refuse_without_engine: false,
+            llm: None,
         }
     }
 }
@@ -70,7 +81,7 @@ impl Service {
         match input {
             Input::Http(request, answers) => pipeline::run(self, request, answers, scene),
             Input::Tick => job::tick(self, scene),
-            Input::Answered(ticket, answer) => job::answered(self, scene, *ticket, answer),
+            Input::Answered(ticket, answer) => job::answered(self, scene, ticket, answer),
             Input::Used(credentials) => {
                 let tx = Tx::new(scene.view);
                 caller::used(&tx, credentials, scene.now)?;

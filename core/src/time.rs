@@ -43,6 +43,11 @@ impl Timestamp {
         Self::from_micros(self.0.saturating_add(seconds.saturating_mul(MICROS)))
     }
 
+    /// Seconds from an earlier instant to this one; 0 when it is not earlier.
+    pub const fn seconds_since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0) / MICROS
+    }
+
     /// The UTC day of this instant.
     pub const fn day(self) -> Day {
         Day(self.seconds() / DAY)
@@ -62,6 +67,12 @@ impl Timestamp {
         let (y, mo, d) = (t.year(), t.month(), t.month_day());
         let (h, mi, s) = (t.hour(), t.minute(), t.second());
         format!("{y:04}-{mo:02}-{d:02} {h:02}:{mi:02}:{s:02}")
+    }
+
+    /// Reads the form that [`Timestamp::sql`] writes.
+    pub fn parse_sql(text: &str) -> Option<Self> {
+        let (date, clock) = text.split_once(' ')?;
+        Self::parse_iso(&format!("{date}T{clock}Z"))
     }
 
     /// Reads the form that [`Timestamp::iso`] writes; the fraction and its digits may be absent.
@@ -146,6 +157,9 @@ mod tests {
         let t = Timestamp::from_micros(1_769_868_309_000_042);
         assert_eq!(t.iso(), "2026-01-31T14:05:09.000042Z");
         assert_eq!(t.sql(), "2026-01-31 14:05:09");
+        assert_eq!(Timestamp::parse_sql(&t.sql()), Some(Timestamp::from_seconds(t.seconds())));
+        assert_eq!(t.plus_seconds(90).seconds_since(t), 90);
+        assert_eq!(t.seconds_since(t.plus_seconds(90)), 0);
         assert_eq!(Timestamp::parse_iso(&t.iso()), Some(t));
         assert_eq!(Timestamp::parse_iso("2026-01-31T14:05:09Z"), Some(Timestamp::from_seconds(t.seconds())));
         assert_eq!(Timestamp::parse_iso("2026-01-31T14:05:09.5Z").map(Timestamp::micros), Some(1_769_868_309_500_000));

@@ -65,10 +65,6 @@ fn judge(at: &[u8], value: &[u8], edits: &mut BTreeMap<(Space, Kind), Vec<Edit>>
     let (Some(space), Some((kind, count))) = (key::space_of(at), key::read_row(at)) else {
         return report.fault(format!("a row's key cannot be read: {at:02x?}"));
     };
-    // Jobs are no collection: they are found by the time they are due.
-    if kind == Kind::Job {
-        return;
-    }
     let Ok(row) = Row::from_bytes(value) else {
         return report.fault(format!("{kind:?} {count} of {space:?} cannot be read"));
     };

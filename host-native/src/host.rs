@@ -8,17 +8,19 @@ use switchboard_core::http::pipeline;
 use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::Reply;
 use switchboard_core::http::request::{Body, Request};
+use switchboard_core::key::Topic;
 use switchboard_core::output::{Answer, Credential, Input, Outcome, Output, Send, Ticket};
 use switchboard_core::seed::Seed;
 use switchboard_core::service::{Config, Service};
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::Scene;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use crate::clock::{self, Clock};
 use crate::egress::Filter;
 use crate::limiter::{Limiter, Told};
 use crate::metrics::Metrics;
+use crate::news::{News, Waiting};
 use crate::send::Sender;
 use crate::store::{Admission, Store};
 use crate::writer::{Exchange, Failure, Owned, Parts, Writer, guarded};
@@ -41,6 +43,7 @@ pub struct Host {
     writer: Writer,
     sender: Sender,
     used: Mutex<BTreeSet<Credential>>,
+    news: Arc<News>,
     wake: watch::Receiver<Option<Timestamp>>,
     plan: watch::Sender<Option<Timestamp>>,
 }
@@ -69,6 +72,7 @@ impl Host {
         let (service, store) = (Arc::new(Service::new(config)), Arc::new(store));
         let (clock, limiter) = (Arc::new(Clock::default()), Arc::new(Limiter::new(per_minute)));
         let (plan, wake) = watch::channel(None);
+        let news = Arc::new(News::default());
         let parts = Parts {
             service: Arc::clone(&service),
             store: Arc::clone(&store),
@@ -76,11 +80,12 @@ impl Host {
             limiter: Arc::clone(&limiter),
             metrics: Arc::clone(&metrics),
             wake: plan.clone(),
+            news: Arc::clone(&news),
         };
         let (writer, thread) = Writer::start(parts)?;
         let sender = Sender::new(filter, Arc::clone(&metrics))?;
         let used = Mutex::new(BTreeSet::new());
-        Ok((Arc::new(Self { service, store, metrics, clock, limiter, writer, sender, used, wake, plan }), thread))
+        Ok((Arc::new(Self { service, store, metrics, clock, limiter, writer, sender, used, news, wake, plan }), thread))
     }
 
     /// Looks at a write on a snapshot, before its body is read: what is refused never waits for the writer.
@@ -120,7 +125,10 @@ impl Host {
     }
 
     /// Carries out a request that may change something: through the writer, as often as it asks for answers.
-    pub async fn write(&self, request: Request, told: Told, seed: Seed) -> Reply {
+    ///
+    /// One that waits for news is woken by it; when `gone` says that nobody wants its answer, it is dropped
+    /// there, before it takes what nobody gets.
+    pub async fn write(&self, request: Request, told: Told, seed: Seed, mut gone: oneshot::Receiver<()>) -> Reply {
         let Request { method, peer, door, .. } = request;
         let head = Request {
             method,
@@ -131,6 +139,7 @@ impl Host {
             door,
         };
         let mut exchange = Exchange { request, answers: Vec::new(), told, seed };
+        let mut deadline = None;
         loop {
             let (input, done) = self.writer.submit(Owned::Http(Box::new(exchange)), seed).await;
             match (input, done) {
@@ -138,10 +147,51 @@ impl Host {
                     exchange = *back;
                     self.perform(sends, &mut exchange.answers).await;
                 }
+                (Some(Owned::Http(back)), Ok(Output { outcome: Outcome::Park(topic, until), .. })) => {
+                    exchange = *back;
+                    let until = *deadline.get_or_insert(until);
+                    tokio::select! {
+                        () = self.park(&mut exchange, topic, until) => {}
+                        _ = &mut gone => return pipeline::failed(&head, None, &seed),
+                    }
+                }
                 (_, Ok(output)) => return self.reply_of(&head, output, seed),
                 (_, Err(failure)) => return failure_reply(&head, &failure, &seed),
             }
         }
+    }
+
+    /// Waits until a step of the exchange comes to something else than waiting, or its time is over. Whoever
+    /// waits looks at snapshots and never meets the writer.
+    async fn park(&self, exchange: &mut Exchange, topic: Topic, until: Timestamp) {
+        let mut waiting = self.news.subscribe(topic);
+        let left = Duration::from_micros(until.micros().saturating_sub(self.clock.now().micros()));
+        let sleep = tokio::time::sleep(left);
+        tokio::pin!(sleep);
+        loop {
+            let looked = self.look(&exchange.request, &exchange.answers, &exchange.told, exchange.seed);
+            if !matches!(looked, Ok(Output { outcome: Outcome::Park(..), .. })) {
+                return;
+            }
+            let news = tokio::select! {
+                news = waiting.news() => news,
+                () = &mut sleep => false,
+            };
+            if !news {
+                exchange.answers.push(Answer::Elapsed);
+                return;
+            }
+        }
+    }
+
+    /// Waits for a topic from here on.
+    pub fn subscribe(&self, topic: Topic) -> Waiting {
+        self.news.subscribe(topic)
+    }
+
+    /// Nobody waits any longer: the service stops.
+    pub fn close(&self) {
+        self.news.close();
     }
 
     fn reply_of(&self, request: &Request, output: Output, seed: Seed) -> Reply {
@@ -238,7 +288,9 @@ impl Host {
 
     /// Does what a job asked for, and tells the job.
     async fn carry(self: Arc<Self>, send: Send) {
-        let Ticket::Job { .. } = send.ticket else { return };
+        if send.ticket == Ticket::Exchange {
+            return;
+        }
         let answer = self.sender.perform(send.work).await;
         let Ok(seed) = clock::seed() else { return };
         let (_, done) = self.writer.submit(Owned::Answered(send.ticket, answer), seed).await;

@@ -10,6 +10,7 @@ pub mod egress;
 pub mod host;
 pub mod limiter;
 pub mod metrics;
+pub mod news;
 pub mod send;
 pub mod serve;
 pub mod settings;

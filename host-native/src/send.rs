@@ -2,12 +2,13 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
-use reqwest::{Client, ClientBuilder, Method, Url};
-use switchboard_core::output::{Answer, Egress, HttpIn, HttpOut, SendError, Work};
+use reqwest::{Client, ClientBuilder, Method, Response, StatusCode, Url};
+use switchboard_core::output::{Answer, Egress, HttpIn, HttpOut, Redirects, SendError, Work};
 use switchboard_core::work;
 use tokio::sync::Semaphore;
 
@@ -16,6 +17,8 @@ use crate::metrics::Metrics;
 
 /// Requests under way at once.
 const SENDS_MAX: usize = 256;
+/// Redirects that one request follows.
+const REDIRECTS_MAX: usize = 3;
 /// Password hashes under way at once: each takes 19 MiB.
 const HASHES_MAX: usize = 4;
 
@@ -82,7 +85,35 @@ impl Sender {
     }
 
     async fn exchange(&self, request: HttpOut) -> Result<Answer, SendError> {
-        let url = Url::parse(&request.url).map_err(|_| SendError::Refused)?;
+        let began = Instant::now();
+        let mut url = Url::parse(&request.url).map_err(|_| SendError::Refused)?;
+        let mut method = Method::from_bytes(request.method.as_bytes()).map_err(|_| SendError::Refused)?;
+        let mut body = request.body.clone();
+        let mut hops = 0;
+        let mut reply = loop {
+            let reply = self.one(&request, method.clone(), url.clone(), body.clone()).await?;
+            let Some(next) = followed(&request, &url, &reply).filter(|_| hops < REDIRECTS_MAX) else { break reply };
+            if reply.status() == StatusCode::SEE_OTHER && method != Method::HEAD {
+                (method, body) = (Method::GET, Vec::new());
+            }
+            (url, hops) = (next, hops + 1);
+        };
+        let status = reply.status().as_u16();
+        let headers = headers(reply.headers());
+        let (mut body, mut cut) = (Vec::new(), false);
+        while let Some(chunk) = reply.chunk().await.map_err(|error| reason(&error))? {
+            let room = request.reply_bytes_max - body.len();
+            body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+            if chunk.len() > room {
+                cut = true;
+                break;
+            }
+        }
+        let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(Answer::Http(HttpIn { status, headers, body, cut, url: url.into(), duration_ms }))
+    }
+
+    async fn one(&self, request: &HttpOut, method: Method, url: Url, body: Vec<u8>) -> Result<Response, SendError> {
         let client = match request.egress {
             Egress::Operator => &self.operator,
             Egress::User => {
@@ -90,22 +121,11 @@ impl Sender {
                 &self.users
             }
         };
-        let method = Method::from_bytes(request.method.as_bytes()).map_err(|_| SendError::Refused)?;
-        let mut sent = client.request(method, url).body(request.body);
+        let mut sent = client.request(method, url).body(body);
         for (name, value) in &request.headers {
             sent = sent.header(name, &value.0);
         }
-        let mut reply = sent.send().await.map_err(|error| reason(&error))?;
-        let status = reply.status().as_u16();
-        let retry_after = reply.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
-        let mut body = Vec::new();
-        while let Some(chunk) = reply.chunk().await.map_err(|error| reason(&error))? {
-            if body.len() + chunk.len() > request.reply_bytes_max {
-                return Err(SendError::TooLarge);
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(Answer::Http(HttpIn { status, body, retry_after }))
+        sent.send().await.map_err(|error| reason(&error))
     }
 
     /// A literal address never meets the resolver: it is judged here.
@@ -116,6 +136,35 @@ impl Sender {
             ["http", "https"].contains(&url.scheme()) && literal.is_none_or(|address| self.filter.allows(address));
         if open { Ok(()) } else { Err(SendError::Refused) }
     }
+}
+
+/// Where a redirect leads, if the request follows it (API.md, Egress and operator).
+fn followed(request: &HttpOut, from: &Url, reply: &Response) -> Option<Url> {
+    if !reply.status().is_redirection() {
+        return None;
+    }
+    let to = from.join(reply.headers().get("location")?.to_str().ok()?).ok()?;
+    match request.redirects {
+        Redirects::None => None,
+        Redirects::SameOrigin => (to.origin() == from.origin()).then_some(to),
+        Redirects::Any => ["http", "https"].contains(&to.scheme()).then_some(to),
+    }
+}
+
+/// Names and values that are text; one that came several times is a list.
+fn headers(map: &HeaderMap) -> Vec<(String, String)> {
+    let mut headers: Vec<(String, String)> = Vec::with_capacity(map.len());
+    for (name, value) in map {
+        let Ok(value) = value.to_str() else { continue };
+        match headers.iter_mut().find(|(known, _)| known == name.as_str()) {
+            Some((_, list)) => {
+                list.push_str(", ");
+                list.push_str(value);
+            }
+            None => headers.push((name.as_str().to_owned(), value.to_owned())),
+        }
+    }
+    headers
 }
 
 fn reason(error: &reqwest::Error) -> SendError {

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use switchboard_core::carrier::Carrier;
 use switchboard_core::carrier::twilio::Twilio;
 use switchboard_core::catalogue::Catalogue;
+use switchboard_core::llm::Llm;
 use switchboard_core::record::Secret;
 use switchboard_core::service::Config;
 
@@ -71,7 +72,32 @@ pub struct Settings {
     /// Form of the log: text or json [default: text]
     #[arg(long, env = "SWITCHBOARD_LOG_FORMAT", value_name = "FORM")]
     pub log_format: Option<String>,
+    /// Whether the simulated engine carries calls: simulated or none [default: simulated, until an engine token is made]
+    #[arg(long, env = "SWITCHBOARD_ENGINE", value_name = "NAME")]
+    pub engine: Option<String>,
+    /// How much faster than real time the simulated engine talks [default: 50]
+    #[arg(long, env = "SWITCHBOARD_ENGINE_SPEED", value_name = "FACTOR")]
+    pub engine_speed: Option<f64>,
+    /// What the simulated engine's conversations are drawn from [default: 0]
+    #[arg(long, env = "SWITCHBOARD_ENGINE_SEED", value_name = "NUMBER")]
+    pub engine_seed: Option<u64>,
+    /// What becomes of a call while no engine is attached: queue or refuse [default: queue]
+    #[arg(long, env = "SWITCHBOARD_WITHOUT_ENGINE", value_name = "WHAT")]
+    pub without_engine: Option<String>,
+    /// OpenAI-compatible endpoint that evaluates calls, the URL before /chat/completions
+    #[arg(long, env = "SWITCHBOARD_LLM_URL", value_name = "URL")]
+    pub llm_url: Option<String>,
+    /// Its key
+    #[arg(long, env = "SWITCHBOARD_LLM_KEY", value_name = "KEY", hide_env_values = true)]
+    pub llm_key: Option<String>,
+    /// Its model
+    #[arg(long, env = "SWITCHBOARD_LLM_MODEL", value_name = "NAME")]
+    pub llm_model: Option<String>,
 }
+
+/// Whether the simulated engine gives way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Yields(pub bool);
 
 /// A sentence for the operator.
 pub type Refused = String;
@@ -106,6 +132,13 @@ impl Settings {
             twilio_base_url: self.twilio_base_url.or(file.twilio_base_url),
             twilio_number_cents: self.twilio_number_cents.or(file.twilio_number_cents),
             log_format: self.log_format.or(file.log_format),
+            engine: self.engine.or(file.engine),
+            engine_speed: self.engine_speed.or(file.engine_speed),
+            engine_seed: self.engine_seed.or(file.engine_seed),
+            without_engine: self.without_engine.or(file.without_engine),
+            llm_url: self.llm_url.or(file.llm_url),
+            llm_key: self.llm_key.or(file.llm_key),
+            llm_model: self.llm_model.or(file.llm_model),
         }
     }
 
@@ -133,7 +166,37 @@ impl Settings {
             separate_admin: self.admin_listen.is_some(),
             session_seconds: self.session_seconds.unwrap_or(86_400),
             carrier: self.carrier()?,
+            engine: None,
+            refuse_without_engine: self.refuse_without_engine()?,
+            llm: self.llm()?,
         })
+    }
+
+    /// Whether the simulated engine runs, and whether it gives way once another engine has a token.
+    pub fn simulated_engine(&self) -> Result<Option<Yields>, Refused> {
+        match self.engine.as_deref() {
+            None => Ok(Some(Yields(true))),
+            Some("simulated") => Ok(Some(Yields(false))),
+            Some("none") => Ok(None),
+            Some(other) => Err(format!("there is no engine {other}: simulated and none are")),
+        }
+    }
+
+    fn refuse_without_engine(&self) -> Result<bool, Refused> {
+        match self.without_engine.as_deref() {
+            None | Some("queue") => Ok(false),
+            Some("refuse") => Ok(true),
+            Some(other) => Err(format!("without an engine, calls can queue or be refused, not {other}")),
+        }
+    }
+
+    fn llm(&self) -> Result<Option<Llm>, Refused> {
+        let Some(url) = self.llm_url.clone() else {
+            let half = self.llm_model.is_some() || self.llm_key.is_some();
+            return if half { Err("llm-model and llm-key need llm-url".into()) } else { Ok(None) };
+        };
+        let Some(model) = self.llm_model.clone() else { return Err("llm-url needs llm-model".into()) };
+        Ok(Some(Llm { url, key: self.llm_key.clone().map(Secret), model }))
     }
 
     fn carrier(&self) -> Result<Carrier, Refused> {

@@ -1,6 +1,7 @@
 //! The writer: one thread that runs queued inputs one after another on one open write, commits once, and
 //! then lets all their outputs go. No conflicts, no locks, one commit for many writes.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use redb::Table;
 use switchboard_core::http::request::Request;
-use switchboard_core::key;
+use switchboard_core::key::{self, Topic};
 use switchboard_core::output::{Answer, Credential, Input, Output, Ticket};
 use switchboard_core::seed::Seed;
 use switchboard_core::service::Service;
@@ -20,6 +21,7 @@ use tokio::sync::{oneshot, watch};
 use crate::clock::Clock;
 use crate::limiter::{Limiter, Told};
 use crate::metrics::Metrics;
+use crate::news::News;
 use crate::store::{Admission, RowsView, Store, StoreError, apply, rows};
 
 /// Inputs that may wait; more are refused with 503 instead of piling up.
@@ -95,6 +97,8 @@ pub struct Parts {
     pub metrics: Arc<Metrics>,
     /// When the next job is due, told to the scheduler.
     pub wake: watch::Sender<Option<Timestamp>>,
+    /// Who waits for what.
+    pub news: Arc<News>,
 }
 
 impl Writer {
@@ -123,12 +127,14 @@ impl Writer {
 
 fn run(parts: &Parts, inputs: &Receiver<Queued>) {
     while let Ok(first) = inputs.recv() {
-        let mut group = Group { finished: Vec::new(), changed_bytes: 0, changed: false, wake: None };
+        let mut group = Group::default();
         let result = group.run(parts, inputs, first);
         parts.metrics.group(group.finished.len());
         if let Err(error) = result {
             tracing::error!(%error, "a commit failed; nothing of it was acknowledged");
             group.fail();
+        } else {
+            group.topics.iter().for_each(|topic| parts.news.publish(*topic));
         }
         if let Some(due) = group.wake {
             parts.wake.send_if_modified(|wake| {
@@ -146,11 +152,13 @@ fn run(parts: &Parts, inputs: &Receiver<Queued>) {
     }
 }
 
+#[derive(Default)]
 struct Group {
     finished: Vec<(Owned, Done, Waiting)>,
     changed_bytes: usize,
     changed: bool,
     wake: Option<Timestamp>,
+    topics: BTreeSet<Topic>,
 }
 
 impl Group {
@@ -197,6 +205,7 @@ impl Group {
                 if let Change::Put(at, value) = change {
                     self.changed_bytes += at.len() + value.len();
                     self.wake = earlier(self.wake, key::due_of(at));
+                    self.topics.extend(key::topic_of(at));
                 }
             }
         }
@@ -229,7 +238,7 @@ fn decide(parts: &Parts, table: &Table<'_, &'static [u8], &'static [u8]>, input:
     let scene = Scene { now, seed, view: &view };
     let borrowed = match input {
         Owned::Http(exchange) => Input::Http(&exchange.request, &exchange.answers),
-        Owned::Answered(ticket, answer) => Input::Answered(*ticket, answer.clone()),
+        Owned::Answered(ticket, answer) => Input::Answered(ticket.clone(), answer.clone()),
         Owned::Tick => Input::Tick,
         Owned::Used(credentials) => Input::Used(credentials),
         Owned::FirstStart(answers) => Input::FirstStart(answers),

@@ -8,6 +8,7 @@ use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
+use switchboard_core::time::Timestamp;
 use switchboard_core::verify::verify;
 use switchboard_tests::house::{House, assistant, campaign, lead, tool, with};
 
@@ -277,9 +278,11 @@ impl Account<'_> {
         for kind in ["inbound", "outbound"] {
             self.pages("/user/assistants/get", &format!("type={kind}"), &assistants, |row| row["type"] == kind);
         }
+        self.give_up_calls();
         let calls: Vec<Value> = self.model.calls.values().rev().cloned().collect();
-        self.pages("/user/calls", "status=initiated", &calls, |_| true);
-        self.pages("/user/calls", "status=completed", &calls, |_| false);
+        for status in ["initiated", "failed", "completed"] {
+            self.pages("/user/calls", &format!("status={status}"), &calls, |row| row["status"] == status);
+        }
         for phone in ["+40799999900", "+40799999903"] {
             let query = format!("phone_number={}&type=outbound", phone.replace('+', "%2B"));
             self.pages("/user/calls", &query, &calls, |row| row["client_phone_number"] == phone);
@@ -301,6 +304,23 @@ impl Account<'_> {
         if let Some(last) = leads.last().map(day) {
             let query = format!("date_from={last}&date_to={last}");
             self.pages("/user/leads", &query, &leads, |row| day(row) == last);
+        }
+    }
+
+    /// A call that no engine has claimed for ten minutes has failed.
+    fn give_up_calls(&mut self) {
+        let deadline = Timestamp::from_seconds(self.house.now.seconds() - 600).sql();
+        let old: Vec<u64> = self
+            .model
+            .calls
+            .iter()
+            .filter(|(_, row)| row["created_at"].as_str() <= Some(&*deadline))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in old {
+            let updated_at = self.get(&format!("/user/calls/{id}"))["updated_at"].clone();
+            let row = self.model.calls.get_mut(&id).expect("a call");
+            (row["status"], row["updated_at"]) = (json!("failed"), updated_at);
         }
     }
 

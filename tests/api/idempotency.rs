@@ -172,10 +172,11 @@ fn a_carriers_refusal_leaves_the_key_free_and_its_answer_is_kept() {
     buy(&mut house).expect(502);
     buy(&mut house).expect(400);
     house.now = house.now.plus_seconds(61);
-    house
-        .outside(|_| Ok(HttpIn { status: 200, body: br#"{"incoming_phone_numbers":[]}"#.to_vec(), retry_after: None }));
+    house.outside(|_| {
+        Ok(HttpIn { status: 200, body: br#"{"incoming_phone_numbers":[]}"#.to_vec(), ..HttpIn::default() })
+    });
     house.tick();
-    house.outside(|_| Ok(HttpIn { status: 201, body: br#"{"sid":"PN1"}"#.to_vec(), retry_after: None }));
+    house.outside(|_| Ok(HttpIn { status: 201, body: br#"{"sid":"PN1"}"#.to_vec(), ..HttpIn::default() }));
     let first = buy(&mut house).expect(201);
     assert_eq!(buy(&mut house).expect(201).bytes, first.bytes);
 }

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use switchboard_core::http::request::{Body, Method};
 use switchboard_core::http::route::{Route, Shape, Who};
 use switchboard_core::http::routes::ROUTES;
-use switchboard_tests::house::{House, assistant, campaign, lead, tool, trunk};
+use switchboard_tests::house::{House, assistant, campaign, lead, tool, trunk, with};
 
 /// The operations that ask for no token; this list may only shrink.
 const ANONYMOUS: [&str; 5] = ["login", "health", "ready", "openapi", "docs"];
 
-/// What stands for the `{…}` of a path: where paths begin, the placeholder, its value.
-struct Places(Vec<(&'static str, &'static str, String)>);
+/// What stands for the `{…}` of a path: where paths begin, the placeholder, its value; and an engine's token.
+struct Places(Vec<(&'static str, &'static str, String)>, String);
 
 impl Places {
     /// One resource of each kind, made by the holder of a token.
@@ -23,8 +23,12 @@ impl Places {
             got.json["call_id"].as_u64().unwrap_or_else(|| got.id())
         };
         let key = make("/user/api-keys", &json!({ "name": "Walk" }));
-        let assistant = make("/user/assistant", &assistant());
         let tool = make("/user/tools", &tool("look"));
+        let told = json!({
+            "is_webhook_active": true, "webhook_url": "https://a.example", "send_webhook_only_on_completed": false,
+            "tool_ids": [tool],
+        });
+        let assistant = make("/user/assistant", &with(assistant(), &told));
         let number = make("/user/phone-numbers/caller-ids", &json!({ "phone_number": "+40700000001" }));
         let trunk_number = format!("+4070000{:04}", assistant >> 32);
         let trunk = make("/user/phone-numbers/sip-trunks", &trunk(&trunk_number));
@@ -34,8 +38,18 @@ impl Places {
         let call = make("/user/make_call", &json!({ "phone_number": "+40700000002", "assistant_id": assistant }));
         let campaign = make("/user/campaigns", &campaign(assistant));
         let lead = make("/user/leads", &lead(campaign, "+40700000003"));
+        let suppressed = make("/user/do-not-call", &json!({ "phone_number": "+40700000004" }));
+        let over = make("/user/make_call", &json!({ "phone_number": "+40700000005", "assistant_id": assistant }));
+        house.post(&format!("/user/calls/{over}/hangup"), &json!({})).token(token).send().expect(200);
+        let deliveries = house.call(Method::Get, "/user/webhook-deliveries").token(token).send().expect(200);
+        let delivery = deliveries.json["data"][0]["id"].as_u64().expect("a delivery");
         let operator = house.operator.clone();
-        let engine = house.post("/admin/engine-tokens", &json!({ "name": "E" })).token(&operator).send().id();
+        let account = json!({ "name": "E", "account_ids": [(assistant >> 32) + 1] });
+        let made = house.post("/admin/engine-tokens", &account).token(&operator).send().expect(201);
+        let engine_token = made.json["token"].as_str().expect("a token").to_owned();
+        let engine = made.id();
+        let claimed = house.post("/engine/claim", &json!({ "engine": "E" })).token(&engine_token).send().expect(200);
+        assert_eq!(claimed.json["calls"][0]["call"]["id"], call, "{}", claimed.json);
         let ids = [
             ("/user/api-keys", "{id}", key),
             ("/user/assistant", "{id}", assistant),
@@ -45,6 +59,9 @@ impl Places {
             ("/user/knowledgebases", "{id}", base),
             ("/user/knowledgebases", "{document_id}", document),
             ("/user/calls", "{id}", call),
+            ("/engine/calls", "{id}", call),
+            ("/user/do-not-call", "{id}", suppressed),
+            ("/user/webhook-deliveries", "{id}", delivery),
             ("/user/campaign", "{id}", campaign),
             ("/user/leads", "{id}", lead),
             ("/leads", "{id}", lead),
@@ -56,13 +73,14 @@ impl Places {
         let mut places: Vec<_> = ids.map(|(start, name, id)| (start, name, id.to_string())).into();
         places.push(("/admin/plans", "{name}", "standard".into()));
         places.push(("/docs", "{file}", "index.html".into()));
-        Self(places)
+        places.push(("/engine/calls", "{name}", "look".into()));
+        Self(places, engine_token)
     }
 
     /// The same text everywhere.
     fn all(text: &str) -> Self {
         let names = ["{id}", "{document_id}"];
-        Self(names.map(|name| ("/", name, text.to_owned())).into())
+        Self(names.map(|name| ("/", name, text.to_owned())).into(), String::new())
     }
 
     fn path(&self, pattern: &str) -> String {
@@ -106,8 +124,12 @@ fn target(places: &Places, pattern: &str) -> String {
     }
 }
 
-fn token(house: &House, route: &Route) -> String {
-    if route.who == Who::Operator { house.operator.clone() } else { house.key.clone() }
+fn token(house: &House, places: &Places, route: &Route) -> String {
+    match route.who {
+        Who::Operator => house.operator.clone(),
+        Who::Engine => places.1.clone(),
+        Who::User | Who::Anyone => house.key.clone(),
+    }
 }
 
 fn filled() -> (House, Places) {
@@ -240,7 +262,7 @@ fn a_body_over_the_limit_and_one_of_another_type_change_nothing() {
     session.json["token"].as_str().expect("a token").clone_into(&mut house.key);
     let before = house.store.rows().clone();
     for (route, method, pattern) in walk().into_iter().filter(|(_, method, _)| method.is_write()) {
-        let (token, target) = (token(&house, route), target(&places, &pattern));
+        let (token, target) = (token(&house, &places, route), target(&places, &pattern));
         let mut status = |body: Body, media: &str| {
             house.call(method, &target).token(&token).header("content-type", media).raw(body).send().status
         };
@@ -262,7 +284,7 @@ fn a_head_request_gets_the_headers_of_a_get() {
         if method != Method::Get || matches!(route.shape, Shape::Media(_) | Shape::Status) {
             continue;
         }
-        let (token, target) = (token(&house, route), target(&places, &pattern));
+        let (token, target) = (token(&house, &places, route), target(&places, &pattern));
         let mut ask = |method| house.call(method, &target).token(&token).header("x-request-id", "walk").send();
         let (get, mut head) = (ask(Method::Get).expect(200), ask(Method::Head).expect(200));
         assert!(head.bytes.is_empty() && !get.bytes.is_empty(), "{pattern}");

@@ -206,7 +206,7 @@ impl House {
             for send in output.sends {
                 let answer = self.perform(&send.work);
                 let seed = self.seed();
-                if let Ticket::Job { .. } = send.ticket {
+                if send.ticket != Ticket::Exchange {
                     wake = self.step(&Input::Answered(send.ticket, answer), seed).wake;
                 }
             }
@@ -225,8 +225,11 @@ impl House {
                 Owned::Http(request) => self.step(&Input::Http(request, &answers), seed),
                 Owned::FirstStart(answers) => self.step(&Input::FirstStart(answers), seed),
             };
-            if !matches!(output.outcome, Outcome::Wait) {
-                return output.outcome;
+            match output.outcome {
+                Outcome::Wait => {}
+                // Nothing else happens in this house while a request waits: its time is over at once.
+                Outcome::Park(..) => answers.push(Answer::Elapsed),
+                outcome => return outcome,
             }
             for send in output.sends {
                 answers.push(self.perform(&send.work));
@@ -310,6 +313,7 @@ impl Call<'_> {
                 let bytes = match reply.content {
                     Content::Json(bytes) => bytes,
                     Content::Static(_, bytes) => bytes.to_vec(),
+                    Content::Stream(stream) => stream.bytes,
                     Content::Empty | Content::Host(_) => Vec::new(),
                 };
                 let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);

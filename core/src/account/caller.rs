@@ -93,7 +93,7 @@ impl Kept {
 }
 
 /// The token of a request: every other header than one well-formed `Bearer` token is 401, two are 400.
-fn bearer(request: &Request) -> Result<Token, Halt> {
+pub fn bearer(request: &Request) -> Result<Token, Halt> {
     if request.count("authorization") > 1 {
         return Err(Refusal::BadRequest("The request has more than one Authorization header.".into()).into());
     }

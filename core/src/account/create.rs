@@ -12,6 +12,7 @@ use crate::seed::Seed;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
+use crate::webhook;
 
 /// What an account is made from.
 pub struct New {
@@ -56,5 +57,6 @@ pub fn account(root: Scope<'_>, new: New, now: Timestamp, seed: &Seed) -> Result
     profile.save(scope)?;
     let (token, _) =
         keys::make(scope, &NewKey { name: "First key".into(), expires_at: None, read_only: false }, None, now, seed)?;
+    webhook::secrets::make(scope, now, seed)?;
     Ok(Made { profile, token })
 }

@@ -1,13 +1,16 @@
 //! The few places where an account's operation looks beyond its own space: its plan, the e-mail of a login,
-//! and who owns a phone number in the whole installation.
+//! who owns a phone number in the whole installation, the calls that wait for an engine, and when the
+//! account's work is due.
 
 use alloc::vec::Vec;
 
 use super::plan::{self, Plan};
 use super::profile::Profile;
+use crate::catalogue::Mode;
 use crate::key::{self, Space};
 use crate::store::Scope;
-use crate::view::Stop;
+use crate::time::Timestamp;
+use crate::view::{Order, Stop};
 
 /// The plan of an account.
 pub fn plan(account: Scope<'_>) -> Result<Plan, Stop> {
@@ -60,4 +63,42 @@ pub fn own(account: Scope<'_>, e164: &str, owner: Owner) -> Result<(), Stop> {
 /// Strikes out the owner of a number.
 pub fn disown(account: Scope<'_>, e164: &str) -> Result<(), Stop> {
     account.other(Space::Root).delete(key::owner(e164))
+}
+
+/// Enters when a lane of an account is next due, in the place of when it was.
+pub fn replan(
+    account: Scope<'_>,
+    number: u32,
+    lane: u8,
+    before: Option<Timestamp>,
+    next: Option<Timestamp>,
+) -> Result<(), Stop> {
+    let root = account.other(Space::Root);
+    if let Some(at) = before {
+        root.delete(key::due_account(at, number, lane))?;
+    }
+    next.map_or(Ok(()), |at| root.put(key::due_account(at, number, lane), Vec::new()))
+}
+
+/// Enters a call of the account among those that wait for an engine; its key is news to who waits for one.
+pub fn enqueue(account: Scope<'_>, mode: Mode, call: u32) -> Result<(), Stop> {
+    let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a call belongs to an account")) };
+    account.other(Space::Root).put(key::waiting(number, mode as u8, call), Vec::new())
+}
+
+/// Takes it out.
+pub fn dequeue(account: Scope<'_>, mode: Mode, call: u32) -> Result<(), Stop> {
+    let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a call belongs to an account")) };
+    account.other(Space::Root).delete(key::waiting(number, mode as u8, call))
+}
+
+/// A line of the account is free: its first waiting call is news once more.
+pub fn ring(account: Scope<'_>) -> Result<(), Stop> {
+    let Space::Account(number) = account.space() else { return Ok(()) };
+    let root = account.other(Space::Root);
+    let first = root.scan(key::waiting_from(number), Order::Ascending, 1)?;
+    match first.into_iter().next() {
+        Some((at, value)) if key::read_waiting(&at).is_some_and(|(owner, ..)| owner == number) => root.put(at, value),
+        _ => Ok(()),
+    }
 }

@@ -23,6 +23,13 @@ pub fn tools(mut tools: Vec<BuiltInTool>) -> Vec<BuiltInTool> {
     tools
 }
 
+/// Masks the keys in stored members.
+pub fn in_members(members: &mut Members) {
+    if let Some((_, Value::List(tools))) = members.0.iter_mut().find(|(name, _)| name == "tools") {
+        tools.iter_mut().filter_map(sent_key).for_each(|key| *key = secret(key));
+    }
+}
+
 const NAMES: [&str; 2] = ["calendar_api_key", "calcom_api_key"];
 
 /// Puts stored keys where an update sends masked ones; gives the places whose mask fits no stored key.

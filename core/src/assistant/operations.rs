@@ -96,6 +96,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let meta = Meta { status, updated_at: ctx.now.max(meta.updated_at), ..meta };
     let summary = summary(&new, &meta);
     ctx.account().replace(Kind::Assistant, count, &row, &stored::row(ctx, &new, meta))?;
+    crate::campaign::wake_those_of(ctx.account(), count, ctx.now)?;
     Ok(Reply::ok(&message_data("Assistant updated successfully", &summary)))
 }
 
@@ -116,7 +117,7 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let uuid = Meta::of(&stored::members(&row)?)?.uuid;
     account.delete(key::unique(account.space(), Unique::AssistantUuid, uuid.as_bytes()))?;
     account.put(key::part(account.space(), Kind::Assistant, count, 0), deleted.to_bytes())?;
-    crate::campaign::stop_those_of(account, count, ctx.now)?;
+    crate::campaign::stop_those_of(ctx.service, account, count, ctx.now)?;
     Ok(Reply::ok(&message("Assistant deleted successfully")))
 }
 

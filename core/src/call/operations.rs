@@ -1,46 +1,32 @@
-//! Listing, reading, deleting and placing calls, in the order of API.md.
+//! Listing, reading, deleting, placing and hanging up calls, in the order of API.md.
 
-use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::tables::{AnsweredBy, Call, CallQuery, CallStatus, CallType, NewCall, Placed, PlacedCall};
+use super::ending::{by_service, over};
+use super::place::{Caller, New, place};
+use super::states::CallEvent;
+use super::stored::{Stored, tag};
+use super::tables::{CallQuery, CallStatus, CallType, NewCall, Placed, PlacedCall};
 use crate::account::profile::Profile;
 use crate::collection::{Facet, Query};
 use crate::http::ctx::Ctx;
 use crate::http::page;
 use crate::http::refusal::Refusal;
-use crate::http::reply::{Reply, message};
+use crate::http::reply::{Reply, data, message};
 use crate::http::route::Handled;
-use crate::id;
-use crate::json::{self, Raw, ToJson, Value};
-use crate::key::Kind;
-use crate::record::{Choice, Sql};
-use crate::store::Row;
-use crate::view::{Order, Stop};
-use crate::{assistant, number};
+use crate::http::stream::{self, Frame};
+use crate::job::{self, Task};
+use crate::json::{Members, Raw};
+use crate::key::{self, Kind, Topic};
+use crate::limits::{EVENTS_PAGE_MAX, LEASE_SECONDS};
+use crate::record;
+use crate::record::{Choice, Errors, int};
+use crate::suppression::{self, plus};
+use crate::view::Order;
+use crate::{assistant, engine, webhook};
 
 const MISSING: &str = "Call not found";
-
-/// The filters of calls.
-mod tag {
-    pub const STATUS: u8 = 1;
-    pub const TYPE: u8 = 2;
-    pub const PHONE: u8 = 3;
-    pub const ASSISTANT: u8 = 4;
-    pub const CAMPAIGN: u8 = 5;
-}
-
-/// The facets of a call.
-pub fn facets(call: &Call) -> Vec<Facet> {
-    let mut facets = Vec::from([
-        Facet::new(tag::STATUS, call.status.word().as_bytes()),
-        Facet::new(tag::TYPE, call.r#type.word().as_bytes()),
-        Facet::id(tag::ASSISTANT, id::count(call.assistant_id)),
-    ]);
-    facets.extend(call.client_phone_number.as_deref().map(|phone| Facet::new(tag::PHONE, phone.as_bytes())));
-    facets.extend(call.campaign_id.map(|id| Facet::id(tag::CAMPAIGN, id::count(id))));
-    facets
-}
+const SUPPRESSED: &str = "The phone number is on the account's list of numbers not to be called.";
 
 /// `GET /user/calls`
 pub fn list(ctx: &Ctx<'_>) -> Handled {
@@ -56,11 +42,6 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     let range = account.dates(Kind::Call, query.date_from.as_deref(), query.date_to.as_deref())?;
     let query = Query::page(facets, range, Order::Descending, query.per_page, query.page);
     page::list(ctx, account, Kind::Call, &query, page::public)
-}
-
-/// A number in a query may lack its `+`, or carry the space that a `+` became on its way.
-fn plus(text: &str) -> String {
-    alloc::format!("+{}", text.trim().trim_start_matches('+'))
 }
 
 /// `GET /user/calls/{id}`
@@ -80,7 +61,10 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     if running {
         return Err(Refusal::Conflict("The call is still running.".into()).into());
     }
-    ctx.account().remove(Kind::Call, count, &row)?;
+    let account = ctx.account();
+    account.remove(Kind::Call, count, &row)?;
+    // Its events may be many: they go in slices.
+    job::add(account, ctx.now, Task::DropParts(Kind::Call, count))?;
     Ok(Reply::ok(&message("Call deleted successfully")))
 }
 
@@ -88,42 +72,32 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
 pub fn make_call(ctx: &Ctx<'_>) -> Handled {
     let new: NewCall = ctx.body()?;
     let account = ctx.account();
-    let assistant = match ctx.own(new.assistant_id) {
-        Some(count) => account.find(Kind::Assistant, count)?,
-        None => None,
-    };
-    let assistant = assistant.ok_or(Refusal::NotFound(assistant::MISSING))?;
+    let count = ctx.own(new.assistant_id).ok_or(Refusal::NotFound(assistant::MISSING))?;
+    let assistant = account.find(Kind::Assistant, count)?.ok_or(Refusal::NotFound(assistant::MISSING))?;
+    if suppression::has(account, &new.phone_number)? {
+        let mut errors = Errors::default();
+        errors.add("phone_number", SUPPRESSED);
+        return Err(Refusal::Invalid(errors).into());
+    }
     if Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
         return Err(Refusal::Payment("Insufficient balance.".into()).into());
     }
-    let (name, phone) = caller(ctx, &assistant)?;
-    let (count, at) = account.allot(Kind::Call, ctx.now)?;
-    let id = ctx.id(count);
-    let call = Call {
-        id,
-        assistant_name: name,
-        campaign_name: None,
-        r#type: CallType::Outbound,
-        duration: 0,
-        assistant_phone_number: phone,
-        client_phone_number: Some(new.phone_number),
-        status: CallStatus::Initiated,
-        transcript: String::new(),
-        variables: new.variables,
-        evaluation: None,
-        webhook_response: None,
-        carrier_cost: 0.0,
-        total_cost: 0.0,
-        answered_by: AnsweredBy::Unknown,
-        recording_url: None,
-        created_at: Sql(at),
-        updated_at: Sql(at),
-        assistant_id: new.assistant_id,
-        campaign_id: None,
-        lead_id: None,
-    };
-    account.insert(Kind::Call, count, at, &Row::open(facets(&call), call.to_json()))?;
-    let status = CallStatus::Initiated;
+    if ctx.service.config.refuse_without_engine && !engine::is_attached(ctx.root(), ctx.now)? {
+        return Err(Refusal::NoEngine.into());
+    }
+    let call = place(
+        account,
+        New {
+            kind: CallType::Outbound,
+            caller: Caller::of(account, count, &assistant)?,
+            client_phone_number: Some(new.phone_number),
+            variables: new.variables.0,
+            campaign: None,
+            lead: None,
+        },
+        ctx.now,
+    )?;
+    let (id, status) = (ctx.id(call.count), CallStatus::Initiated);
     Ok(Reply::ok(&PlacedCall {
         message: "Call initiated successfully".into(),
         call_id: id,
@@ -132,14 +106,50 @@ pub fn make_call(ctx: &Ctx<'_>) -> Handled {
     }))
 }
 
-/// Name and number of the assistant, as they are now.
-fn caller(ctx: &Ctx<'_>, assistant: &Row) -> Result<(String, Option<String>), Stop> {
-    const DAMAGED: Stop = Stop::Corrupt("an assistant has an unknown form");
-    let value = json::parse(&assistant.public).map_err(|_| DAMAGED)?;
-    let name = value.member("name").and_then(Value::as_text).ok_or(DAMAGED)?.to_string();
-    let phone = match value.member("phone_number_id").and_then(Value::as_u64).and_then(|id| ctx.own(id)) {
-        Some(count) => number::e164_of(ctx.account(), count)?,
-        None => None,
-    };
-    Ok((name, phone))
+/// `POST /user/calls/{id}/hangup`
+pub fn hangup(ctx: &Ctx<'_>) -> Handled {
+    let (count, _) = ctx.named(Kind::Call, MISSING)?;
+    let account = ctx.account();
+    let mut call = Stored::find(account, count)?.ok_or(Refusal::NotFound(MISSING))?;
+    if !call.status()?.is_running() {
+        return Err(Refusal::Conflict("The call is already over.".into()).into());
+    }
+    if call.live.engine.is_none() {
+        over(ctx.service, account, &mut call, CallEvent::Fail, &by_service("hangup"), ctx.now)?;
+        return Ok(Reply::ok(&message("The call was called off.")));
+    }
+    if call.live.hangup_at.is_none() {
+        call.live.hangup_at = Some(ctx.now);
+        call.note(account, ctx.now.max(call.live.last_at), "hangup", &Members::default())?;
+        call.save(account, ctx.now)?;
+        job::add(account, ctx.now.plus_seconds(LEASE_SECONDS), Task::Watch(count))?;
+    }
+    Ok(Reply::ok(&message("The engine is told to hang up.")))
+}
+
+record! {
+    /// Query of `GET /user/calls/{id}/events`.
+    pub struct EventsQuery {
+        /// Events after the one with this sequence number.
+        after: Option<u32> = int(0, 4_294_967_295),
+    }
+}
+
+/// `GET /user/calls/{id}/events`
+pub fn events(ctx: &Ctx<'_>) -> Handled {
+    let (count, _) = ctx.named(Kind::Call, MISSING)?;
+    let query: EventsQuery = ctx.asks()?;
+    let account = ctx.account();
+    let after = stream::after(ctx)?.or(query.after).unwrap_or(0);
+    let range = key::call_events(account.space(), count, after);
+    let rows = webhook::within(account.scan(range, Order::Ascending, EVENTS_PAGE_MAX)?);
+    if stream::wanted(ctx) {
+        let frames = rows
+            .iter()
+            .filter_map(|(at, bytes)| Some(Frame { seq: key::read_call_event(at)?.1, name: None, data: bytes }));
+        let topic = Topic::Call(ctx.caller().account, count);
+        return Ok(stream::reply(topic, after, &frames.collect::<Vec<_>>()));
+    }
+    let shown: Vec<Raw<'_>> = rows.iter().map(|(_, bytes)| Raw(bytes)).collect();
+    Ok(Reply::ok(&data(&shown)))
 }

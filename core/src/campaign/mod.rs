@@ -1,6 +1,19 @@
 //! Campaigns (API.md, Campaigns and leads).
 
+mod dialer;
+pub mod explain;
+pub mod hours;
 mod operations;
+mod outcome;
+pub mod running;
+pub mod states;
 pub mod tables;
 
-pub use operations::{all, create, delete, lose_number, name_of, read, stop_those_of, switch, update};
+use crate::view::Stop;
+
+pub use dialer::{dial, may_dial, wake};
+pub use explain::explain_lead as explain;
+pub use operations::{all, create, delete, lose_number, name_of, read, stop_those_of, switch, update, wake_those_of};
+pub use outcome::settle;
+
+const DAMAGED: Stop = Stop::Corrupt("a campaign has an unknown form");

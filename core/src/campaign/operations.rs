@@ -3,11 +3,16 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::DAMAGED;
+use super::states::{CampaignEvent, MOVES};
 use super::tables::{Action, Campaign, CampaignStatus, NewCampaign, Switch, SwitchReply, Switched};
 use crate::account::profile::Profile;
 use crate::account::root;
 use crate::assistant::stored::facet_of_type;
-use crate::assistant::tables::Direction;
+use crate::assistant::tables::{Direction, Status};
+use crate::call;
+use crate::call::ending::by_service;
+use crate::call::states::CallEvent;
 use crate::collection::{Facet, ids};
 use crate::http::ctx::Ctx;
 use crate::http::refs;
@@ -15,18 +20,22 @@ use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
 use crate::json::{self, Array, Members, Raw, ToJson, Value};
-use crate::key::Kind;
+use crate::key::{self, Kind};
 use crate::limits::PLAN_ROWS_MAX;
 use crate::record::{Cell, Checked, Iso, Record, Source, check, check_update};
+use crate::service::Service;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
 const MISSING: &str = "Campaign not found";
 const NO_ASSISTANT: &str = "Assistant not found or not an outbound assistant.";
-const NO_DIALER: &str = "Campaigns cannot be started: this installation has no dialer.";
+const RUNNING: &str = "The campaign is already running.";
 const NOT_RUNNING: &str = "The campaign is not running.";
-const DAMAGED: Stop = Stop::Corrupt("a campaign has an unknown form");
+const INACTIVE: &str = "The campaign's assistant is not active.";
+const BALANCE: &str = "Insufficient balance.";
+/// Calls of a campaign that may wait for an engine.
+const LINES_MAX: usize = 10;
 
 fn facet_of_assistant(count: u32) -> Facet {
     Facet::id(1, count)
@@ -62,15 +71,45 @@ pub fn name_of(account: Scope<'_>, count: u32) -> Result<Option<String>, Stop> {
     Ok(row.members(DAMAGED)?.get("name").and_then(Value::as_text).map(ToString::to_string))
 }
 
+/// Moves a campaign, if its state allows that; gives where it stands then.
+pub fn shift(
+    account: Scope<'_>,
+    count: u32,
+    event: CampaignEvent,
+    now: Timestamp,
+) -> Result<Option<CampaignStatus>, Stop> {
+    let Some(row) = account.find(Kind::Campaign, count)? else { return Ok(None) };
+    let Some(next) = MOVES.next(status(&row.members(DAMAGED)?), event) else { return Ok(None) };
+    let moved = changed(&row, now, |members| members.set("status", Value::Text(next.word().into())))?;
+    account.replace(Kind::Campaign, count, &row, &moved)?;
+    Ok(Some(next))
+}
+
 /// An assistant that goes stops the campaigns that run with it.
-pub fn stop_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Result<(), Stop> {
-    for (count, row) in account.list(Kind::Campaign, &facet_of_assistant(assistant), PLAN_ROWS_MAX)? {
-        if row.members(DAMAGED)?.get("status").and_then(Value::as_text) == Some(CampaignStatus::InProgress.word()) {
-            let stopped = changed(&row, now, |members| {
-                members.set("status", Value::Text(CampaignStatus::Stopped.word().into()));
-            })?;
-            account.replace(Kind::Campaign, count, &row, &stopped)?;
+pub fn stop_those_of(service: &Service, account: Scope<'_>, assistant: u32, now: Timestamp) -> Result<(), Stop> {
+    for count in ids(account, Kind::Campaign, &facet_of_assistant(assistant), PLAN_ROWS_MAX)? {
+        if shift(account, count, CampaignEvent::Stop, now)?.is_some() {
+            call_off(service, account, count, now)?;
         }
+    }
+    Ok(())
+}
+
+/// An assistant that changed may let its campaigns call.
+pub fn wake_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Result<(), Stop> {
+    for count in ids(account, Kind::Campaign, &facet_of_assistant(assistant), PLAN_ROWS_MAX)? {
+        super::wake(account, count, now)?;
+    }
+    Ok(())
+}
+
+/// Calls off the calls of a campaign that no engine has: those that run end by themselves.
+fn call_off(service: &Service, account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<(), Stop> {
+    for count in ids(account, Kind::Call, &call::facet_of_line(campaign), LINES_MAX)? {
+        let Some(mut call) = call::Stored::find(account, count)?.filter(|call| call.live.engine.is_none()) else {
+            continue;
+        };
+        call::ending::over(service, account, &mut call, CallEvent::Fail, &by_service("campaign-stopped"), now)?;
     }
     Ok(())
 }
@@ -185,7 +224,8 @@ pub fn read(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok_raw(row.public))
 }
 
-fn status(members: &Members) -> CampaignStatus {
+/// Where stored members say that a campaign stands.
+pub fn status(members: &Members) -> CampaignStatus {
     match members.get("status").and_then(Value::as_text) {
         Some("in-progress") => CampaignStatus::InProgress,
         Some("stopped") => CampaignStatus::Stopped,
@@ -211,6 +251,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     ctx.if_match(&Raw(&before.public))?;
     let after = row(ctx, new, ctx.id(count), status, created_at, ctx.now.max(updated_at))?;
     ctx.account().replace(Kind::Campaign, count, &before, &after)?;
+    super::wake(ctx.account(), count, ctx.now)?;
     Ok(Reply::ok(&message_data("Campaign updated successfully", &Raw(&after.public))))
 }
 
@@ -219,7 +260,10 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let (count, row) = ctx.named(Kind::Campaign, MISSING)?;
     ctx.if_match(&Raw(&row.public))?;
     let account = ctx.account();
+    call_off(ctx.service, account, count, ctx.now)?;
+    crate::job::cancel(account, &crate::job::Task::Dial(count))?;
     crate::lead::drop_campaign(account, count, ctx.now)?;
+    account.delete(key::dialer(account.space(), count))?;
     account.remove(Kind::Campaign, count, &row)?;
     Ok(Reply::ok(&message("Campaign deleted successfully")))
 }
@@ -230,15 +274,34 @@ pub fn switch(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
     let count = ctx.own(body.campaign_id).ok_or(Refusal::NotFoundUnsuccessful(MISSING))?;
     let row = account.find(Kind::Campaign, count)?.ok_or(Refusal::NotFoundUnsuccessful(MISSING))?;
-    match (body.action, status(&row.members(DAMAGED)?)) {
-        (Action::Start, _) => Err(Refusal::Unsuccessful(NO_DIALER.into()).into()),
-        (Action::Stop, CampaignStatus::InProgress) => {
-            let status = CampaignStatus::Stopped;
-            let stopped = changed(&row, ctx.now, |members| members.set("status", Value::Text(status.word().into())))?;
-            account.replace(Kind::Campaign, count, &row, &stopped)?;
-            let data = Switched { campaign_id: body.campaign_id, status };
-            Ok(Reply::ok(&SwitchReply { message: "Campaign stopped successfully.".into(), success: true, data }))
-        }
-        (Action::Stop, _) => Err(Refusal::Unsuccessful(NOT_RUNNING.into()).into()),
+    let (event, says, refused) = match body.action {
+        Action::Start => (CampaignEvent::Start, "Campaign started successfully.", RUNNING),
+        Action::Stop => (CampaignEvent::Stop, "Campaign stopped successfully.", NOT_RUNNING),
+    };
+    if body.action == Action::Start {
+        judge_start(ctx, &row)?;
     }
+    let status = shift(account, count, event, ctx.now)?.ok_or(Refusal::Unsuccessful(refused.into()))?;
+    match body.action {
+        Action::Start => super::wake(account, count, ctx.now)?,
+        Action::Stop => call_off(ctx.service, account, count, ctx.now)?,
+    }
+    let data = Switched { campaign_id: body.campaign_id, status };
+    Ok(Reply::ok(&SwitchReply { message: says.into(), success: true, data }))
+}
+
+/// A campaign starts with an active assistant, and with money left.
+fn judge_start(ctx: &Ctx<'_>, row: &Row) -> Result<(), Halt> {
+    let account = ctx.account();
+    let assistant = row.members(DAMAGED)?.get("assistant_id").and_then(Value::as_u64).and_then(|id| ctx.own(id));
+    let assistant =
+        account.find(Kind::Assistant, assistant.unwrap_or(0))?.map(|row| row.members(DAMAGED)).transpose()?;
+    let status = assistant.as_ref().and_then(|members| members.get("status")).and_then(Value::as_text);
+    if status != Some(Status::Active.word()) {
+        return Err(Refusal::Unsuccessful(INACTIVE.into()).into());
+    }
+    if Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
+        return Err(Refusal::Unsuccessful(BALANCE.into()).into());
+    }
+    Ok(())
 }

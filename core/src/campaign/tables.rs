@@ -69,9 +69,9 @@ record! {
         allowed_hours_end_time: String = text(1, 8).form(&format::CLOCK).or_text("23:59"),
         /// Calls on these days.
         allowed_days: Vec<Weekday> = choices::<Weekday>(7).or_all(),
-        /// Tries a lead.
+        /// Further rounds of calls to a lead that was not reached in the first.
         max_retries: u32 = int(1, 5).or_int(3),
-        /// Between tries, minutes.
+        /// Between rounds, minutes.
         retry_interval: u32 = int(10, 4_320).or_int(60),
         /// Whether voicemail counts as not reached.
         retry_on_voicemail: bool = boolean().or_bool(false),
@@ -107,9 +107,9 @@ record! {
         allowed_hours_end_time: String = text(0, 8).required(),
         /// Calls on these days.
         allowed_days: Vec<Weekday> = choices::<Weekday>(7),
-        /// Tries a lead.
+        /// Further rounds of calls to a lead that was not reached in the first.
         max_retries: u32 = int(1, 5).required(),
-        /// Between tries, minutes.
+        /// Between rounds, minutes.
         retry_interval: u32 = int(10, 4_320).required(),
         /// Whether voicemail counts as not reached.
         retry_on_voicemail: bool = boolean().required(),

@@ -11,7 +11,7 @@ use super::numbering::Offer;
 use super::{Ask, Told};
 use crate::json::{self, Value};
 use crate::limits::{CARRIER_REPLY_BYTES_MAX, CARRIER_TIMEOUT_MS};
-use crate::output::{Answer, Egress, HttpOut};
+use crate::output::{Answer, Egress, HttpOut, Redirects};
 use crate::record::Secret;
 
 /// How to reach an account at Twilio.
@@ -71,6 +71,7 @@ impl Twilio {
             timeout_ms: CARRIER_TIMEOUT_MS,
             reply_bytes_max: CARRIER_REPLY_BYTES_MAX,
             egress: Egress::Operator,
+            redirects: Redirects::None,
         }
     }
 
@@ -80,7 +81,7 @@ impl Twilio {
         if answer.status == 429 {
             return Told::Failed;
         }
-        if answer.status >= 500 {
+        if answer.status >= 500 || answer.cut {
             return Told::Silent;
         }
         let body = json::parse(&answer.body).unwrap_or(Value::Null);

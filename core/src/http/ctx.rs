@@ -5,10 +5,12 @@ use alloc::string::{String, ToString};
 use super::base::Base;
 use super::etag;
 use super::refusal::{Halt, Refusal};
+use super::reply::Reply;
 use super::request::{Body, Request};
 use super::route::{BodyKind, Route};
 use crate::account::caller::Session;
 use crate::carrier::{self, Told};
+use crate::engine::Engine;
 use crate::id;
 use crate::json::{self, Members, ToJson, Value};
 use crate::key::{Kind, Space};
@@ -38,6 +40,8 @@ pub struct Ctx<'a> {
     pub params: &'a [&'a str],
     /// Who calls, where the operation asks for a token of an account.
     pub caller: Option<Session>,
+    /// Which engine calls, where the operation asks for a token of an engine.
+    pub engine: Option<Engine>,
     /// The time of the request.
     pub now: Timestamp,
     /// The randomness of the request.
@@ -50,6 +54,21 @@ impl<'a> Ctx<'a> {
     /// The caller; the pipeline has made sure that there is one.
     pub fn caller(&self) -> Session {
         self.caller.expect("a row for users only runs with a caller")
+    }
+
+    /// The engine; the pipeline has made sure that there is one.
+    pub fn engine(&self) -> &Engine {
+        self.engine.as_ref().expect("a row for engines only runs with one")
+    }
+
+    /// Whether what the request waited for did not come in time.
+    pub fn elapsed(&self) -> bool {
+        self.asks.has(&Answer::Elapsed)
+    }
+
+    /// A refusal in this operation's own form, for a handler that keeps what it changed.
+    pub fn refused(&self, refusal: Refusal) -> Reply {
+        refusal.reply(self.route.form, self.route.invalid)
     }
 
     /// The caller's part of the store.

@@ -95,7 +95,7 @@ impl Claim {
     /// Notes that the request runs.
     pub fn run(&self, scope: Scope<'_>, now: Timestamp) -> Result<(), Stop> {
         let until = now.plus_seconds(IDEMPOTENCY_RUNNING_SECONDS);
-        self.keep(scope, now, State::Running, until, 0, Vec::new())
+        self.keep(scope, State::Running, until, 0, Vec::new())
     }
 
     /// Keeps a successful answer; any other leaves the key free.
@@ -112,24 +112,16 @@ impl Claim {
         }
         let until = now.plus_seconds(IDEMPOTENCY_SECONDS);
         match (&reply.content, route.secret) {
-            (Content::Json(body), false) => self.keep(scope, now, State::Answered, until, reply.status, body.clone()),
-            _ => self.keep(scope, now, State::Secret, until, reply.status, Vec::new()),
+            (Content::Json(body), false) => self.keep(scope, State::Answered, until, reply.status, body.clone()),
+            _ => self.keep(scope, State::Secret, until, reply.status, Vec::new()),
         }
     }
 
-    fn keep(
-        &self,
-        scope: Scope<'_>,
-        now: Timestamp,
-        state: State,
-        until: Timestamp,
-        status: u16,
-        body: Vec<u8>,
-    ) -> Result<(), Stop> {
+    fn keep(&self, scope: Scope<'_>, state: State, until: Timestamp, status: u16, body: Vec<u8>) -> Result<(), Stop> {
         // The first key of an account's queue plans the sweep; the sweep plans itself again while keys are left.
         let all = key::idempotency_expired(scope.space(), Timestamp::MAX);
         if scope.space() != Space::Root && scope.scan(all, Order::Ascending, 1)?.is_empty() {
-            job::add(scope, now, until, Task::SweepIdempotency)?;
+            job::add(scope, until, Task::SweepIdempotency)?;
         }
         let kept = Kept { state, until, fingerprint: self.fingerprint, status, body };
         scope.put(key::idempotency_expiry(scope.space(), until, &self.digest), Vec::new())?;

@@ -13,3 +13,4 @@ pub mod reply;
 pub mod request;
 pub mod route;
 pub mod routes;
+pub mod stream;

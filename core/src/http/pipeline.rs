@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
 
 use super::ctx::{Ctx, body_bytes_max};
 use super::idempotency::{self, Claim};
@@ -13,6 +13,7 @@ use super::request::{Body, Door, Method, Request};
 use super::route::{Found, Route, Who};
 use super::{etag, route::Handled};
 use crate::account::caller::{self, Session};
+use crate::engine::{self, Engine};
 use crate::key::Space;
 use crate::limits::TARGET_BYTES_MAX;
 use crate::output::{Answer, Asks, Outcome, Output};
@@ -32,6 +33,7 @@ pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Sce
         tx: &tx,
         rate: Cell::new(None),
         caller: Cell::new(None),
+        engine: RefCell::new(None),
         admitted: Cell::new(false),
     };
     let (outcome, sends) = exchange.outcome()?;
@@ -58,6 +60,7 @@ struct Exchange<'a> {
     tx: &'a Tx<'a>,
     rate: Cell<Option<Rate>>,
     caller: Cell<Option<Session>>,
+    engine: RefCell<Option<Engine>>,
     admitted: Cell<bool>,
 }
 
@@ -87,6 +90,7 @@ impl<'a> Exchange<'a> {
                 return Ok((Outcome::ReadBody(body_bytes_max(route)), sends));
             }
             Err(Halt::Wait) => return Ok((Outcome::Wait, sends)),
+            Err(Halt::Park(topic, until)) => return Ok((Outcome::Park(topic, until), Vec::new())),
             Err(Halt::Refuse(refusal)) => {
                 self.tx.forget();
                 refusal.reply(route.form, route.invalid)
@@ -107,7 +111,7 @@ impl<'a> Exchange<'a> {
         let closed = self.service.config.separate_admin
             && match self.request.door {
                 Door::Main => operator,
-                Door::Admin => found.routes.iter().any(|route| route.who == Who::User),
+                Door::Admin => found.routes.iter().any(|route| matches!(route.who, Who::User | Who::Engine)),
             };
         if closed { Err(Refusal::NoRoute) } else { Ok(found) }
     }
@@ -134,6 +138,7 @@ impl<'a> Exchange<'a> {
             query,
             params: &found.params,
             caller: self.caller.get(),
+            engine: self.engine.borrow().clone(),
             now: self.scene.now,
             seed: self.scene.seed,
             tx: self.tx,
@@ -154,6 +159,11 @@ impl<'a> Exchange<'a> {
         match route.who {
             Who::Anyone => return Ok(()),
             Who::Operator => return caller::operator(self.tx.scope(Space::Root), self.request),
+            Who::Engine => {
+                let engine = engine::session(self.tx, self.request, &self.service.config)?;
+                *self.engine.borrow_mut() = Some(engine);
+                return Ok(());
+            }
             Who::User => {}
         }
         let session = caller::session(self.tx, self.request, self.scene.now)?;
@@ -172,7 +182,7 @@ impl<'a> Exchange<'a> {
     }
 
     fn claim(&self, route: &Route, query: &str, params: &[&str]) -> Result<Option<Claim>, Refusal> {
-        if route.who == Who::Anyone || matches!(self.request.body, Body::Pending) {
+        if matches!(route.who, Who::Anyone | Who::Engine) || matches!(self.request.body, Body::Pending) {
             return Ok(None);
         }
         Claim::of(self.request, route, params, query)

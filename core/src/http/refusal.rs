@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 
 use super::reply::Reply;
 use crate::json::Object;
+use crate::key::Topic;
 use crate::record::Errors;
+use crate::time::Timestamp;
 use crate::view::Stop;
 
 /// Which of the two error bodies of SPEC.md an operation uses.
@@ -60,6 +62,10 @@ pub enum Refusal {
     Method(String),
     /// 409
     Conflict(String),
+    /// 409 with the sequence number that comes next (engine events).
+    OutOfOrder(String, u32),
+    /// 410: it was there, and is forgotten.
+    Gone(String),
     /// 412: the resource is no longer what the caller saw.
     Stale,
     /// 413: the body may have this many bytes.
@@ -78,6 +84,10 @@ pub enum Refusal {
     BadGateway(String),
     /// 503: the store does not answer.
     Unavailable,
+    /// 503: no engine is attached.
+    NoEngine,
+    /// 504: another service did not answer in time.
+    GatewayTimeout(String),
 }
 
 /// Why a handler did not come to a reply.
@@ -87,6 +97,8 @@ pub enum Halt {
     Refuse(Refusal),
     /// It asked for something and runs again with the answer; its changes are committed first.
     Wait,
+    /// It runs again when there is news of a topic, or at this time; its changes are committed first.
+    Park(Topic, Timestamp),
     /// The step itself stops.
     Stop(Stop),
 }
@@ -117,6 +129,7 @@ impl Refusal {
             Self::Unsuccessful(text) => return unsuccessful(400, &text),
             Self::NotFoundUnsuccessful(text) => return unsuccessful(404, text),
             Self::TooMany(seconds) => return too_many(seconds),
+            Self::OutOfOrder(text, next_seq) => return out_of_order(&text, next_seq),
             Self::Unavailable => {
                 return plain(503, Form::Message, "The service is not available right now.").header("retry-after", "1");
             }
@@ -136,6 +149,7 @@ impl Refusal {
             Self::NoRoute => (404, Form::Message, "Not found.".into()),
             Self::NotFound(text) => (404, form, text.into()),
             Self::Conflict(text) => (409, form, text),
+            Self::Gone(text) => (410, Form::Message, text),
             Self::Stale => (412, Form::Message, "The resource has changed since it was read.".into()),
             Self::TooLarge(limit) => {
                 (413, Form::Message, format!("The request body must not be larger than {limit} bytes."))
@@ -144,6 +158,8 @@ impl Refusal {
             Self::MediaType(taken) => (415, Form::Message, format!("The content type must be {taken}.")),
             Self::Unprocessable(text) => (422, Form::Message, text),
             Self::BadGateway(text) => (502, form, text),
+            Self::NoEngine => (503, Form::Message, "No voice engine is attached to place the call.".into()),
+            Self::GatewayTimeout(text) => (504, form, text),
             other => unreachable!("{other:?} has a body of its own"),
         }
     }
@@ -182,6 +198,14 @@ fn unsuccessful(status: u16, text: &str) -> Reply {
     object.member("message", text).member("success", false);
     object.close();
     Reply::with_status(status, body)
+}
+
+fn out_of_order(text: &str, next_seq: u32) -> Reply {
+    let mut body = Vec::new();
+    let mut object = Object::open(&mut body);
+    object.member("message", text).member("next_seq", next_seq);
+    object.close();
+    Reply::with_status(409, body)
 }
 
 fn too_many(seconds: u64) -> Reply {

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::stream::Stream;
 use crate::json::{Object, ToJson};
 
 /// A page whose body only a host can make.
@@ -31,6 +32,8 @@ pub enum Content {
     Empty,
     /// What the host makes.
     Host(HostPage),
+    /// Server-sent events, for as long as somebody reads them.
+    Stream(Stream),
 }
 
 /// One HTTP reply.
@@ -57,6 +60,16 @@ impl Reply {
     /// 200 with bytes that are JSON already.
     pub fn ok_raw(body: Vec<u8>) -> Self {
         Self::json(200, body)
+    }
+
+    /// 202 with this body: it is done later.
+    pub fn accepted(body: &(impl ToJson + ?Sized)) -> Self {
+        Self::json(202, body.to_json())
+    }
+
+    /// 200 with a stream.
+    pub fn streamed(content: Content) -> Self {
+        Self { status: 200, headers: Vec::new(), content }
     }
 
     /// 201 with this body.

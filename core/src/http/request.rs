@@ -61,7 +61,8 @@ impl Method {
 }
 
 /// The headers that the service looks at; a host passes on no others.
-pub const HEADERS: [&str; 14] = [
+pub const HEADERS: [&str; 16] = [
+    "accept",
     "authorization",
     "content-type",
     "content-length",
@@ -69,6 +70,7 @@ pub const HEADERS: [&str; 14] = [
     "idempotency-key",
     "if-match",
     "if-none-match",
+    "last-event-id",
     "x-request-id",
     "origin",
     "access-control-request-method",

@@ -23,6 +23,8 @@ pub enum Who {
     User,
     /// The operator's token.
     Operator,
+    /// A token of a voice engine.
+    Engine,
 }
 
 /// What body an operation reads.
@@ -61,6 +63,12 @@ pub enum Shape {
     MemberList(&'static str, &'static Table),
     /// An array of models; `code` may be missing.
     Models(&'static Table),
+    /// `{message, secrets: [record]}`, or `{secrets: [record]}` for reading.
+    Secrets(&'static Table),
+    /// `{data: [record], last_seq}`, or a live stream.
+    Feed(&'static Table),
+    /// `{data: [{seq, at, type, …}]}`, or a live stream.
+    CallEvents,
     /// `{status}`
     Status,
     /// Something that is not JSON, by media type.
@@ -202,6 +210,16 @@ impl Route {
     /// It answers 201 in this form.
     pub const fn makes(self, shape: Shape) -> Self {
         Self { status: 201, shape, ..self }
+    }
+
+    /// It answers 202 in this form.
+    pub const fn accepts(self, shape: Shape) -> Self {
+        Self { status: 202, shape, ..self }
+    }
+
+    /// A read-only key may not read it.
+    pub const fn not_for_read_only(self) -> Self {
+        Self { read_only: false, ..self }
     }
 
     /// Its errors are `{error}`.

@@ -18,9 +18,14 @@ use crate::assistant::lookups::{ModelQuery, NumberQuery, ProviderQuery, VoiceQue
 use crate::assistant::tables::{Assistant, NewAssistant, Outbound, Summary, UPDATE};
 use crate::assistant::webhooks::{Disable, Enable};
 use crate::assistant::{ListQuery, lookups, webhooks};
+use crate::call::EventsQuery;
 use crate::call::tables::{Call, CallQuery, NewCall, PlacedCall};
+use crate::campaign::explain::Explanation;
 use crate::campaign::tables::{Campaign, NewCampaign, Switch, SwitchReply};
 use crate::catalogue::{Language, MultimodalModel, Provider, Voice};
+use crate::engine::tables::{
+    Arguments, Claim, Claimed, ClaimedCalls, NewArrival, Report, Reported, ToolReply, ToolTest,
+};
 use crate::knowledge::tables::{Base, ChangedDocument, Document, NewBase, NewDocument};
 use crate::lead::tables::{ChangedLead, Lead, LeadQuery, NewLead};
 use crate::number::tables::{
@@ -28,8 +33,12 @@ use crate::number::tables::{
 };
 use crate::record::Record;
 use crate::sms::{Message, NewMessage};
+use crate::suppression::{NewSuppressed, Suppressed, SuppressedQuery};
 use crate::tool::{NewTool, Tool};
-use crate::{admin, assistant, call, campaign, knowledge, lead, number, openapi, sms, tool};
+use crate::webhook::tables::{Delivery, DeliveryQuery, Event, EventQuery};
+use crate::{
+    admin, assistant, call, campaign, engine, knowledge, lead, number, openapi, sms, suppression, tool, webhook,
+};
 
 /// Every operation, one row each.
 #[rustfmt::skip]
@@ -65,6 +74,7 @@ pub static ROUTES: &[Route] = &[
     get(&["/user/tools/{id}"], "getTool", "A mid-call tool.", tool::read).gives(Shape::Bare(Tool::TABLE)),
     put(&["/user/tools/{id}"], "updateTool", "Change a mid-call tool.", tool::update).and_patch().takes(NewTool::TABLE).gives(Shape::MessageData(Tool::TABLE)).invalid(Invalid::Failed),
     delete(&["/user/tools/{id}"], "deleteTool", "Delete a mid-call tool.", tool::delete),
+    post(&["/user/tools/{id}/test"], "testTool", "Make a tool's request, and show the answer.", tool::test).takes(Arguments::TABLE).gives(Shape::Bare(ToolTest::TABLE)),
     // Phone numbers
     get(&["/user/phone-numbers/search"], "searchNumbers", "Numbers that can be bought.", number::search).asks(SearchQuery::TABLE).gives(Shape::DataList(Available::TABLE)).error_form().without_etag(),
     post(&["/user/phone-numbers/purchase"], "purchaseNumber", "Buy a number.", number::purchase).takes(OneNumber::TABLE).makes(Shape::MessageData(Purchased::TABLE)).error_form().invalid(Invalid::Error),
@@ -93,6 +103,8 @@ pub static ROUTES: &[Route] = &[
     get(&["/user/calls/{id}"], "getCall", "A call.", call::read).gives(Shape::Bare(Call::TABLE)),
     delete(&["/user/calls/{id}"], "deleteCall", "Delete a call.", call::delete),
     post(&["/user/make_call"], "makeCall", "Place a call.", call::make_call).takes(NewCall::TABLE).gives(Shape::Bare(PlacedCall::TABLE)),
+    post(&["/user/calls/{id}/hangup"], "hangUpCall", "End a call.", call::hangup),
+    get(&["/user/calls/{id}/events"], "listCallEvents", "What happened in a call; live as `text/event-stream`.", call::events).asks(EventsQuery::TABLE).gives(Shape::CallEvents).without_etag(),
     // Campaigns and leads
     get(&["/user/campaigns"], "listCampaigns", "All campaigns.", campaign::all).gives(Shape::BareList(Campaign::TABLE)),
     post(&["/user/campaigns", "/user/campaign"], "createCampaign", "Create a campaign.", campaign::create).takes(NewCampaign::TABLE).makes(Shape::MessageData(Campaign::TABLE)).invalid(Invalid::GivenData),
@@ -105,8 +117,23 @@ pub static ROUTES: &[Route] = &[
     get(&["/user/leads/{id}"], "getLead", "A lead.", lead::read).gives(Shape::Bare(Lead::TABLE)),
     put(&["/user/leads/{id}", "/leads/{id}"], "updateLead", "Change a lead.", lead::update).takes(ChangedLead::TABLE).invalid(Invalid::Failed),
     delete(&["/user/leads/{id}"], "deleteLead", "Delete a lead and its secondary contacts.", lead::delete),
+    get(&["/user/leads/{id}/explain"], "explainLead", "Why a lead is, or is not, called now.", campaign::explain).gives(Shape::Data(Explanation::TABLE)).without_etag(),
+    get(&["/user/do-not-call"], "listDoNotCall", "List the numbers that are not to be called.", suppression::list).asks(SuppressedQuery::TABLE).gives(Shape::Page(Suppressed::TABLE)),
+    post(&["/user/do-not-call"], "addDoNotCall", "Add a number that is not to be called.", suppression::create).takes(NewSuppressed::TABLE).makes(Shape::MessageData(Suppressed::TABLE)),
+    delete(&["/user/do-not-call/{id}"], "removeDoNotCall", "Remove a number from that list.", suppression::delete),
+    // Events and webhooks
+    get(&["/user/webhook-deliveries"], "listDeliveries", "List the webhook deliveries, newest first.", webhook::list).asks(DeliveryQuery::TABLE).gives(Shape::Page(Delivery::TABLE)),
+    post(&["/user/webhook-deliveries/{id}/resend"], "resendDelivery", "Send a webhook again.", webhook::resend).accepts(Shape::Message),
+    get(&["/user/webhook-secrets"], "listWebhookSecrets", "The secrets that sign webhooks.", webhook::secrets::list).gives(Shape::Secrets(webhook::tables::Secret::TABLE)).not_for_read_only().shows_token(),
+    post(&["/user/webhook-secrets/rotate"], "rotateWebhookSecret", "Make a new webhook secret beside the newest one.", webhook::secrets::rotate).makes(Shape::Secrets(webhook::tables::Secret::TABLE)).shows_token(),
+    get(&["/user/events"], "listEvents", "The account's events, oldest first; live as `text/event-stream`.", webhook::events).asks(EventQuery::TABLE).gives(Shape::Feed(Event::TABLE)).without_etag(),
     // Messages
     post(&["/user/sms"], "sendSms", "Send a text message.", sms::send).takes(NewMessage::TABLE).makes(Shape::MessageData(Message::TABLE)),
+    // Engine
+    post(&["/engine/claim"], "claimCalls", "Wait for calls, and take them.", engine::claim).by(Who::Engine).takes(Claim::TABLE).gives(Shape::Bare(ClaimedCalls::TABLE)),
+    post(&["/engine/calls"], "bringCall", "Bring an inbound or web call.", engine::create).by(Who::Engine).takes(NewArrival::TABLE).makes(Shape::Bare(Claimed::TABLE)),
+    post(&["/engine/calls/{id}/events"], "reportEvents", "Say what happened in a call.", engine::report).by(Who::Engine).takes(Report::TABLE).gives(Shape::Bare(Reported::TABLE)),
+    post(&["/engine/calls/{id}/tools/{name}"], "runTool", "Have a mid-call tool's request made.", engine::tool).by(Who::Engine).takes(Arguments::TABLE).gives(Shape::Bare(ToolReply::TABLE)),
     // Operator
     post(&["/admin/accounts"], "createAccount", "Create an account.", admin::create).by(Who::Operator).takes(NewAccount::TABLE).makes(Shape::Bare(MadeAccount::TABLE)).shows_token(),
     get(&["/admin/accounts"], "listAccounts", "List the accounts.", admin::list).by(Who::Operator).asks(AdminQuery::TABLE).gives(Shape::Page(Account::TABLE)),

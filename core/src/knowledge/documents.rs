@@ -143,7 +143,7 @@ fn remove(account: Scope<'_>, number: u32, row: &Row, now: Timestamp) -> Result<
     let kind = row.members(DAMAGED)?.get("type").and_then(Value::as_text).map(ToString::to_string);
     // What is large goes in slices, so that a neighbour waits milliseconds.
     if kind.as_deref() != Some(DocumentType::Website.word()) {
-        job::add(account, now, now, Task::DropParts(Kind::Document, number))?;
+        job::add(account, now, Task::DropParts(Kind::Document, number))?;
     }
     Ok(())
 }

@@ -2,8 +2,11 @@
 
 mod operations;
 mod phones;
+pub mod states;
 mod stored;
 pub mod tables;
 
 pub use operations::{create, delete, list, read, update};
-pub use stored::{drop_campaign, drop_slice};
+pub use stored::{
+    Dial, Stored, drop_campaign, drop_slice, facet_of_campaign, facet_of_status, find, replace, webhook_json,
+};

@@ -6,8 +6,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::phones;
-use super::stored::{self, Stored, facet_of_campaign, facet_of_status};
+use super::states::{LeadEvent, MOVES};
+use super::stored::{self, Dial, Stored, facet_of_campaign, facet_of_status};
 use super::tables::{ChangedLead, LeadQuery, LeadStatus, NewLead};
+use crate::campaign;
 use crate::collection::Query;
 use crate::http::ctx::Ctx;
 use crate::http::page;
@@ -46,6 +48,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         updated_at: at,
         contacts,
         parent,
+        dial: Dial::default(),
     };
     let mut contacts = Vec::new();
     for contact in new.secondary_contacts {
@@ -55,6 +58,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     }
     let main = lead(new.phone_number, new.variables.0, contacts, None);
     stored::insert(account, count, &main)?;
+    campaign::wake(account, campaign, ctx.now)?;
     Ok(Reply::ok(&message_data("Lead created successfully", &stored::show(account, count, &main)?)))
 }
 
@@ -155,7 +159,11 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let mut after = before.clone();
     after.campaign = campaign;
     after.phone_number = change.phone_number.unwrap_or(after.phone_number);
-    after.status = change.status.unwrap_or(after.status);
+    if let Some(status) = change.status {
+        after.status = MOVES.next(after.status, LeadEvent::set(status)).unwrap_or(status);
+        // A call that is under way decides no longer about it.
+        after.dial = Dial::default();
+    }
     change.variables.0.0.into_iter().for_each(|(name, value): (String, Value)| after.variables.set(&name, value));
     judge_change(ctx, count, &before, &after)?;
     ctx.if_match(&Raw(&stored::json(account, count, &before)?))?;
@@ -167,6 +175,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
         let own = Stored::of(&row.public)?;
         stored::replace(account, *contact, &row, &own, &Stored { campaign, ..own.clone() })?;
     }
+    campaign::wake(account, after.campaign, ctx.now)?;
     Ok(Reply::ok(&message("Lead updated successfully")))
 }
 

@@ -48,6 +48,21 @@ pub struct Stored {
     pub contacts: Vec<u32>,
     /// Of a secondary contact: its lead.
     pub parent: Option<u32>,
+    /// How far the dialer came with it; of a lead of its own.
+    pub dial: Dial,
+}
+
+/// How far the dialer came with a lead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dial {
+    /// Rounds in which nobody was reached.
+    pub rounds: u32,
+    /// Who is next in this round: 0 is the lead, then its secondary contacts.
+    pub person: u32,
+    /// The call in which it is being called, by count; 0: none.
+    pub call: u32,
+    /// When it is called next, where that is planned.
+    pub due: Option<Timestamp>,
 }
 
 impl Stored {
@@ -64,6 +79,10 @@ impl Stored {
             .member("created_at", self.created_at.iso())
             .member("updated_at", self.updated_at.iso());
         object.member("contacts", &self.contacts).member("parent", self.parent);
+        if self.dial != Dial::default() {
+            object.member("rounds", self.dial.rounds).member("person", self.dial.person).member("call", self.dial.call);
+            object.given("due", self.dial.due.map(Timestamp::iso));
+        }
         object.close();
         let facets = if self.parent.is_none() {
             [facet_of_status(self.status), facet_of_campaign(self.campaign)].into()
@@ -96,6 +115,12 @@ impl Stored {
                 .filter_map(count)
                 .collect(),
             parent: value.member("parent").and_then(count),
+            dial: Dial {
+                rounds: value.member("rounds").and_then(count).unwrap_or(0),
+                person: value.member("person").and_then(count).unwrap_or(0),
+                call: value.member("call").and_then(count).unwrap_or(0),
+                due: value.member("due").and_then(Value::as_text).and_then(Timestamp::parse_iso),
+            },
         })
     }
 
@@ -152,7 +177,7 @@ pub fn insert(account: Scope<'_>, count: u32, lead: &Stored) -> Result<(), Stop>
     account.insert(Kind::Lead, count, lead.created_at, &lead.row())
 }
 
-/// Stores a changed lead.
+/// Stores a changed lead; when it is called next is planned under its campaign.
 pub fn replace(account: Scope<'_>, count: u32, row: &Row, before: &Stored, after: &Stored) -> Result<(), Stop> {
     if (before.campaign, &before.phone_number) != (after.campaign, &after.phone_number) {
         account.delete(key::lead_phone(account.space(), before.campaign, &before.phone_number, count))?;
@@ -161,7 +186,20 @@ pub fn replace(account: Scope<'_>, count: u32, row: &Row, before: &Stored, after
             phones::set(account, count, Some(&after.phone_number))?;
         }
     }
+    if (before.campaign, before.dial.due) != (after.campaign, after.dial.due) {
+        unplan(account, count, before)?;
+        if let Some(at) = after.dial.due {
+            account.put(key::retry(account.space(), after.campaign, at, count), Vec::new())?;
+        }
+    }
     account.replace(Kind::Lead, count, row, &after.row())
+}
+
+fn unplan(account: Scope<'_>, count: u32, lead: &Stored) -> Result<(), Stop> {
+    match lead.dial.due {
+        Some(at) => account.delete(key::retry(account.space(), lead.campaign, at, count)),
+        None => Ok(()),
+    }
 }
 
 /// Removes a lead and its secondary contacts.
@@ -172,6 +210,7 @@ pub fn remove(account: Scope<'_>, count: u32, row: &Row, lead: &Stored) -> Resul
         account.delete(key::row(account.space(), Kind::Lead, *contact))?;
     }
     account.delete(key::lead_phone(account.space(), lead.campaign, &lead.phone_number, count))?;
+    unplan(account, count, lead)?;
     if let Some(parent) = lead.parent {
         account.delete(key::row(account.space(), Kind::Lead, count))?;
         forget_contact(account, parent, count)
@@ -199,19 +238,28 @@ pub fn drop_campaign(account: Scope<'_>, campaign: u32, now: Timestamp) -> Resul
     let sets: Vec<Facet> =
         core::iter::once(Facet::ALL).chain(LeadStatus::ALL.iter().map(|status| facet_of_status(*status))).collect();
     subtract(account, Kind::Lead, &facet_of_campaign(campaign), &sets)?;
-    job::add(account, now, now, Task::DropLeads(campaign))
+    job::add(account, now, Task::DropLeads(campaign))
 }
 
 /// One slice of that.
 pub fn drop_slice(account: Scope<'_>, campaign: u32) -> Result<Progress, Stop> {
     let slice = account.scan(key::lead_phones_of(account.space(), campaign), Order::Ascending, SLICE_ROWS)?;
-    let done = slice.len() < SLICE_ROWS;
+    let planned = account.scan(key::retries(account.space(), campaign), Order::Ascending, SLICE_ROWS)?;
+    let done = slice.len() < SLICE_ROWS && planned.len() < SLICE_ROWS;
+    for (key, _) in planned {
+        account.delete(key)?;
+    }
     for (key, _) in slice {
         let count = key::read_lead_phone(&key).ok_or(DAMAGED)?;
         account.delete(key::row(account.space(), Kind::Lead, count))?;
         account.delete(key)?;
     }
     Ok(if done { Progress::Done } else { Progress::More })
+}
+
+/// The lead of a call as the webhook shows it, if it is still there; a secondary contact shows its lead's campaign.
+pub fn webhook_json(account: Scope<'_>, count: u32) -> Result<Option<Vec<u8>>, Stop> {
+    find(account, count)?.map(|(_, lead)| json(account, count, &lead)).transpose()
 }
 
 /// A lead's JSON, for `If-Match` and lists.

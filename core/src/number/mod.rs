@@ -144,6 +144,14 @@ pub fn e164_of(account: Scope<'_>, count: u32) -> Result<Option<String>, Stop> {
     account.find(Kind::Number, count)?.map(|row| Ok(Stored::of(&row.public)?.phone_number)).transpose()
 }
 
+/// The E.164 of a number that may be shown on calls: a caller id once it is verified.
+pub fn shown_on_calls(account: Scope<'_>, count: u32) -> Result<Option<String>, Stop> {
+    let Some(row) = account.find(Kind::Number, count)? else { return Ok(None) };
+    let stored = Stored::of(&row.public)?;
+    let may = !stored.releasing && (stored.kind != NumberType::CallerId || stored.verified);
+    Ok(may.then_some(stored.phone_number))
+}
+
 /// What a message is sent from.
 pub struct Sender {
     /// E.164.

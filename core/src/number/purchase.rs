@@ -85,7 +85,6 @@ fn reserve(ctx: &Ctx<'_>, number: &str, micros: i64, claim: u32) -> Result<(), H
     root::own(account, number, Owner { account: ctx.caller().account, count: 0, claim })?;
     job::add(
         account,
-        ctx.now,
         ctx.now.plus_seconds(SETTLE_SECONDS),
         Task::SettlePurchase { number: number.to_string(), micros, claim },
     )?;

@@ -40,7 +40,7 @@ pub fn release(ctx: &Ctx<'_>) -> Handled {
     if ctx.answered() == 0 {
         let marked = Stored { releasing: true, ..stored.clone() };
         account.replace(Kind::Number, count, &row, &marked.row(&row.private))?;
-        job::add(account, ctx.now, ctx.now.plus_seconds(AGAIN_SECONDS), Task::Release(count))?;
+        job::add(account, ctx.now.plus_seconds(AGAIN_SECONDS), Task::Release(count))?;
     }
     match ctx.carrier(&Ask::Release(&carrier_id))? {
         Told::Released => {

@@ -1,11 +1,18 @@
 //! Mid-call tools (SPEC.md, Mid-call tool; API.md, Mid-call tools).
 
+mod request;
+
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+pub use request::{Asked, told};
+
+use crate::account::profile::Profile;
 use crate::account::root;
 use crate::assistant::stored::{change_all, facet_of_tool};
 use crate::collection::{Facet, Query, ids, page};
+use crate::engine::tables::{Arguments, ToolTest};
+use crate::engine::{Values, function as schema_of};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, message, message_data};
@@ -13,7 +20,7 @@ use crate::http::route::Handled;
 use crate::json::{self, Array, Raw, ToJson, Value};
 use crate::key::Kind;
 use crate::limits::{ENTRIES_MAX, PLAN_ROWS_MAX, URL_MAX};
-use crate::record::{Iso, Record, Source, check, check_update, choice, format, id, int, iso, list, text};
+use crate::record::{Choice, Iso, Json, Record, Source, check, check_update, choice, format, id, int, iso, list, text};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
@@ -32,6 +39,18 @@ choice! {
         Patch = "PATCH",
         /// DELETE
         Delete = "DELETE",
+    }
+}
+
+impl ToolMethod {
+    /// The method of a word.
+    pub fn of(word: &str) -> Option<Self> {
+        Self::WORDS.iter().position(|known| *known == word).map(|at| Self::ALL[at])
+    }
+
+    /// Whether parameters go into a JSON body; else they go into the query.
+    pub const fn has_body(self) -> bool {
+        matches!(self, Self::Post | Self::Put | Self::Patch)
     }
 }
 
@@ -236,4 +255,40 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     })?;
     account.remove(Kind::Tool, count, &row)?;
     Ok(Reply::ok(&message("Tool deleted successfully")))
+}
+
+/// The name of a tool's row.
+pub fn name(row: &Row) -> Result<String, Stop> {
+    let members = row.members(DAMAGED)?;
+    members.get("name").and_then(Value::as_text).map(ToString::to_string).ok_or(DAMAGED)
+}
+
+/// A tool as a JSON-Schema function.
+pub fn function(row: &Row) -> Result<Value, Stop> {
+    let members = row.members(DAMAGED)?;
+    let text = |value: &Value, name: &str| value.member(name).and_then(Value::as_text).map(ToString::to_string);
+    let schema = members.get("schema").and_then(Value::as_list).unwrap_or_default();
+    let parameters: Option<Vec<[String; 3]>> =
+        schema.iter().map(|p| Some([text(p, "name")?, text(p, "type")?, text(p, "description")?])).collect();
+    let parameters = parameters.ok_or(DAMAGED)?;
+    let parameters: Vec<_> = parameters.iter().map(|[name, kind, about]| (&**name, &**kind, &**about)).collect();
+    let own = |name: &str| members.get(name).and_then(Value::as_text).ok_or(DAMAGED);
+    Ok(schema_of(own("name")?, own("description")?, &parameters))
+}
+
+/// `POST /user/tools/{id}/test`: the real request, with sample arguments where none are given.
+pub fn test(ctx: &Ctx<'_>) -> Handled {
+    let (_, row) = ctx.named(Kind::Tool, MISSING)?;
+    let body: Arguments = ctx.body()?;
+    let zone = Profile::of(ctx.account())?.timezone;
+    let arguments = request::samples(&row, &body.arguments.0)?;
+    let asked = Asked::of(&row, &arguments, &Values::without_call(&zone, ctx.now))?;
+    let answer = told(ctx.ask(|| asked.work())?)?;
+    let headers = answer.headers.into_iter().map(|(name, value)| (name, Value::Text(value))).collect();
+    Ok(Reply::ok(&ToolTest {
+        status: answer.status.into(),
+        duration_ms: answer.duration_ms,
+        headers: Some(Json(Value::Object(crate::json::Members(headers)))),
+        body: String::from_utf8_lossy(&answer.body).into_owned(),
+    }))
 }

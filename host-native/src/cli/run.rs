@@ -76,6 +76,7 @@ async fn run(host: Arc<Host>, settings: &Settings, folder: &Path, json: bool) ->
         _ = int.recv() => {}
     }
     tracing::info!("stopping: running requests finish, nothing new is taken");
+    host.close();
     let _ = stop.send(true);
     serving.await?;
     schedule.await?;

@@ -12,8 +12,9 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode, http::request};
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Door, HEADERS, Method, Request};
+use tokio::sync::oneshot;
 
-use super::pages;
+use super::{pages, stream};
 use crate::clock;
 use crate::host::{Host, Verdict};
 use crate::limiter::Told;
@@ -43,7 +44,15 @@ pub async fn answer(
     let operation = host.service.operation(method, &target);
     let reply = match clock::seed() {
         Ok(seed) if method.is_write() => write(&host, request, body, seed).await,
-        Ok(seed) => host.read(&Request { body: Body::None, ..request }, &Told::default(), seed).await,
+        Ok(seed) => {
+            let request = Request { body: Body::None, ..request };
+            let told = Told::default();
+            let reply = host.read(&request, &told, seed).await;
+            if let Content::Stream(begin) = reply.content {
+                return Ok(stream::response(&host, Reply { content: Content::Empty, ..reply }, begin, request, told));
+            }
+            reply
+        }
         Err(error) => {
             tracing::error!(%error, "there is no randomness");
             switchboard_core::http::refusal::server_error("")
@@ -109,7 +118,9 @@ async fn write(host: &Arc<Host>, request: Request, body: Incoming, seed: switchb
     };
     let host = Arc::clone(host);
     // The work goes on if the caller goes away: what was begun is finished.
-    let done = tokio::spawn(async move { host.write(Request { body, ..request }, told, seed).await }).await;
+    let (wanted, gone) = oneshot::channel();
+    let done = tokio::spawn(async move { host.write(Request { body, ..request }, told, seed, gone).await }).await;
+    drop(wanted);
     done.unwrap_or_else(|_| switchboard_core::http::refusal::server_error(""))
 }
 
@@ -143,7 +154,7 @@ pub fn response(reply: Reply, body: Option<(&'static str, Out)>) -> Response<Out
         (_, Some((media, body))) => (Some(media), body),
         (Content::Json(bytes), None) => (Some("application/json"), full(bytes)),
         (Content::Static(media, bytes), None) => (Some(media), full(bytes)),
-        (Content::Empty | Content::Host(_), None) => (None, full(Vec::new())),
+        (Content::Empty | Content::Host(_) | Content::Stream(_), None) => (None, full(Vec::new())),
     };
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

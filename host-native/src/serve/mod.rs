@@ -4,6 +4,7 @@ mod connection;
 mod docs;
 mod exchange;
 mod pages;
+mod stream;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

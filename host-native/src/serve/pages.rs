@@ -55,10 +55,14 @@ fn stream(host: Arc<Host>) -> Out {
             let _ = chunks.blocking_send(Err(std::io::Error::other("the backup stopped")));
         }
     });
-    Received(wait).boxed()
+    received(wait)
 }
 
 /// What arrives on a channel as a body.
+pub fn received(wait: mpsc::Receiver<Result<Bytes, std::io::Error>>) -> Out {
+    Received(wait).boxed()
+}
+
 struct Received(mpsc::Receiver<Result<Bytes, std::io::Error>>);
 
 impl Body for Received {

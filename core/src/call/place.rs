@@ -1,0 +1,124 @@
+//! Making a call: for `make_call`, for the dialer, and for calls that an engine brings.
+
+use alloc::string::{String, ToString};
+
+use super::stored::{Live, Stored};
+use super::tables::{AnsweredBy, Call, CallStatus, CallType};
+use crate::account::root;
+use crate::catalogue::Mode;
+use crate::id;
+use crate::job::{self, Task};
+use crate::json::{self, Members, ToJson, Value};
+use crate::key::Kind;
+use crate::limits::UNCLAIMED_SECONDS;
+use crate::number;
+use crate::record::{Choice, Sql, Variables};
+use crate::store::{Row, Scope};
+use crate::time::Timestamp;
+use crate::view::Stop;
+
+const DAMAGED: Stop = Stop::Corrupt("an assistant has an unknown form");
+
+/// What a call needs of its assistant, as it is now.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The assistant, by count.
+    pub count: u32,
+    /// Its name.
+    pub name: String,
+    /// Its number, E.164.
+    pub phone_number: Option<String>,
+    /// Its engine mode.
+    pub mode: Mode,
+    /// How long a call of it rings, seconds.
+    ringing_time: u32,
+    /// How long a call of it lasts, seconds.
+    max_duration: u32,
+}
+
+impl Caller {
+    /// Reads it from the assistant's row.
+    pub fn of(account: Scope<'_>, count: u32, assistant: &Row) -> Result<Self, Stop> {
+        let value = assistant.members(DAMAGED)?;
+        let text = |name: &str| value.get(name).and_then(Value::as_text).ok_or(DAMAGED);
+        let seconds =
+            |name: &str| value.get(name).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok()).ok_or(DAMAGED);
+        let number = value.get("phone_number_id").and_then(Value::as_u64);
+        let phone_number = match number.and_then(|id| id::local(account.space(), id)) {
+            Some(number) => number::e164_of(account, number)?,
+            None => None,
+        };
+        let word = text("mode")?;
+        let mode = Mode::WORDS.iter().position(|known| *known == word).ok_or(DAMAGED)?;
+        Ok(Self {
+            count,
+            name: text("name")?.to_string(),
+            phone_number,
+            mode: Mode::ALL[mode],
+            ringing_time: seconds("ringing_time")?,
+            max_duration: seconds("max_duration")?,
+        })
+    }
+}
+
+/// What a call is made from.
+pub struct New {
+    /// How it comes about.
+    pub kind: CallType,
+    /// Who speaks.
+    pub caller: Caller,
+    /// The customer's number, E.164.
+    pub client_phone_number: Option<String>,
+    /// What the call is given.
+    pub variables: Members,
+    /// The campaign, by count and name.
+    pub campaign: Option<(u32, String)>,
+    /// The lead, by count.
+    pub lead: Option<u32>,
+}
+
+/// Makes a call, `initiated`; one that the assistant places waits for an engine, and its clock runs.
+pub fn place(account: Scope<'_>, new: New, now: Timestamp) -> Result<Stored, Stop> {
+    let (count, at) = account.allot(Kind::Call, now)?;
+    let own = |count: u32| id::of(account.space(), count);
+    let (caller, kind) = (new.caller, new.kind);
+    let shown = Call {
+        id: own(count),
+        assistant_name: caller.name,
+        campaign_name: new.campaign.as_ref().map(|(_, name)| name.clone()),
+        r#type: kind,
+        duration: 0,
+        assistant_phone_number: caller.phone_number,
+        client_phone_number: new.client_phone_number,
+        status: CallStatus::Initiated,
+        transcript: String::new(),
+        variables: Variables(new.variables.clone()),
+        evaluation: None,
+        webhook_response: None,
+        carrier_cost: 0.0,
+        total_cost: 0.0,
+        answered_by: AnsweredBy::Unknown,
+        recording_url: None,
+        created_at: Sql(at),
+        updated_at: Sql(at),
+        assistant_id: own(caller.count),
+        campaign_id: new.campaign.as_ref().map(|(count, _)| own(*count)),
+        lead_id: new.lead.map(own),
+    };
+    let Ok(Value::Object(shown)) = json::parse(&shown.to_json()) else { return Err(super::stored::DAMAGED) };
+    let live = Live {
+        last_at: at,
+        ringing_time: caller.ringing_time,
+        max_duration: caller.max_duration,
+        input: new.variables,
+        ..Live::default()
+    };
+    let mut call = Stored::insert(account, count, at, shown, live)?;
+    call.note(account, at, "initiated", &Members::default())?;
+    call.save(account, at)?;
+    if kind == CallType::Outbound {
+        root::enqueue(account, caller.mode, count)?;
+        job::add(account, at.plus_seconds(UNCLAIMED_SECONDS), Task::Watch(count))?;
+    }
+    Ok(call)
+}

@@ -1,0 +1,74 @@
+//! The clocks of a call: how long it may wait, ring, last and go without a word from its engine
+//! (API.md, States; The engine side).
+
+use super::ending::{self, over};
+use super::states::CallEvent;
+use super::stored::Stored;
+use super::tables::CallStatus;
+use crate::job::{Progress, Work};
+use crate::limits::{LEASE_SECONDS, UNCLAIMED_SECONDS};
+use crate::time::Timestamp;
+use crate::view::Stop;
+
+/// What a clock that runs out leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Alarm {
+    /// The call is over.
+    Over(CallEvent, &'static str),
+    /// The engine is told to hang up.
+    HangUp,
+}
+
+/// Looks at a call's clocks, and says when to look again.
+pub fn watch(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
+    let Some(mut call) = Stored::find(work.account, count)? else { return Ok(Progress::Done) };
+    if !call.status()?.is_running() {
+        return Ok(Progress::Done);
+    }
+    let (at, alarm) = next(&call)?;
+    if at > work.now {
+        return Ok(Progress::At(at));
+    }
+    match alarm {
+        Alarm::Over(event, reason) => {
+            over(work.service, work.account, &mut call, event, &ending::by_service(reason), work.now)?;
+            Ok(Progress::Done)
+        }
+        Alarm::HangUp => {
+            call.live.hangup_at = Some(work.now);
+            call.save(work.account, work.now)?;
+            Ok(Progress::At(next(&call)?.0))
+        }
+    }
+}
+
+/// The first clock of a running call to run out.
+fn next(call: &Stored) -> Result<(Timestamp, Alarm), Stop> {
+    let live = &call.live;
+    let status = call.status()?;
+    let own = match status {
+        CallStatus::Ringing => {
+            let since = live.ringing_at.unwrap_or(live.last_at);
+            (since.plus_seconds(live.ringing_time.into()), Alarm::Over(CallEvent::NoAnswer, "no-answer"))
+        }
+        CallStatus::InProgress => {
+            let since = live.answered_at.unwrap_or(live.last_at);
+            (since.plus_seconds(live.max_duration.into()), Alarm::HangUp)
+        }
+        _ => {
+            let reason = if live.engine.is_some() { "not-dialed" } else { "unclaimed" };
+            (call.created_at()?.plus_seconds(UNCLAIMED_SECONDS), Alarm::Over(CallEvent::Fail, reason))
+        }
+    };
+    // An engine that does not obey is not waited for.
+    let told = live.hangup_at.map(|at| {
+        let event = if status == CallStatus::InProgress { CallEvent::End } else { CallEvent::Fail };
+        (at.plus_seconds(LEASE_SECONDS), Alarm::Over(event, "hangup"))
+    });
+    let silent = live.lease.map(|lease| (lease, Alarm::Over(CallEvent::Fail, "lease-expired")));
+    let first = told.into_iter().chain(silent).fold(own, |first, other| {
+        let passed = first.1 == Alarm::HangUp && live.hangup_at.is_some();
+        if passed || other.0 < first.0 { other } else { first }
+    });
+    Ok(first)
+}

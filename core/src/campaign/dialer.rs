@@ -1,0 +1,217 @@
+//! The dialer: which leads are called next, and the calls to them.
+//!
+//! A lead and its call change in one commit, so that no restart and no second node dials it twice.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::outcome::{move_contact, moved};
+use super::running::{Gate, Reason, Running};
+use super::tables::CampaignStatus;
+use super::{operations, states};
+use crate::call::tables::CallType;
+use crate::call::{self, Caller, New};
+use crate::collection::{Query, page};
+use crate::job::{self, Progress, Task, Work};
+use crate::json::Members;
+use crate::key::{self, Kind};
+use crate::lead::states::LeadEvent;
+use crate::lead::tables::LeadStatus;
+use crate::lead::{self, Stored, facet_of_campaign, facet_of_status};
+use crate::limits::DIALED_PER_RUN;
+use crate::number;
+use crate::store::{Row, Scope};
+use crate::suppression;
+use crate::time::Timestamp;
+use crate::view::{Order, Stop};
+
+/// Something changed that may let a campaign call: its dialer looks at `at`.
+pub fn wake(account: Scope<'_>, campaign: u32, at: Timestamp) -> Result<(), Stop> {
+    job::add(account, at, Task::Dial(campaign))
+}
+
+/// Places the next calls of a campaign.
+pub fn dial(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
+    let account = work.account;
+    let Some(campaign) = Running::find(account, count)? else { return Ok(Progress::Done) };
+    let lines = match campaign.gate(account, work.now)? {
+        Gate::Open(lines) => lines,
+        // What frees a line, or changes the rest, wakes the dialer.
+        Gate::Closed(_, None) => return Ok(Progress::Done),
+        Gate::Closed(_, Some(at)) => return Ok(Progress::At(at)),
+    };
+    let mut dialed = 0;
+    for _ in 0..DIALED_PER_RUN {
+        if dialed == lines {
+            line_up(account, &campaign, work.now)?;
+            return Ok(Progress::Done);
+        }
+        let Some(number) = next(account, &campaign, work.now)? else { return finish(account, &campaign, work.now) };
+        if call_lead(account, &campaign, number, work.now)? {
+            dialed += 1;
+        }
+    }
+    Ok(Progress::More)
+}
+
+/// The lead that is called next: one whose time has come, else one that is lined up, else a new one.
+fn next(account: Scope<'_>, campaign: &Running, now: Timestamp) -> Result<Option<u32>, Stop> {
+    let due = account.scan(key::retries(account.space(), campaign.count), Order::Ascending, 1)?;
+    let due = due.first().and_then(|(at, _)| key::read_retry(at)).filter(|(at, _)| *at <= now);
+    if let Some((_, lead)) = due {
+        return Ok(Some(lead));
+    }
+    Ok(match first(account, campaign, LeadStatus::Scheduled)? {
+        Some(lead) => Some(lead),
+        None => first(account, campaign, LeadStatus::Created)?,
+    })
+}
+
+fn first(account: Scope<'_>, campaign: &Running, status: LeadStatus) -> Result<Option<u32>, Stop> {
+    Ok(oldest(account, campaign.count, status, 1)?.0.first().copied())
+}
+
+/// The oldest leads of a campaign in a state, and how many there are.
+fn oldest(account: Scope<'_>, campaign: u32, status: LeadStatus, most: usize) -> Result<(Vec<u32>, u64), Stop> {
+    let facets = Vec::from([facet_of_campaign(campaign), facet_of_status(status)]);
+    let page = page(account, Kind::Lead, &Query::of(facets, Order::Ascending, 0, most))?;
+    Ok((page.ids, page.total))
+}
+
+/// Calls the next person of a lead; false where nobody of it may be called.
+fn call_lead(account: Scope<'_>, campaign: &Running, number: u32, now: Timestamp) -> Result<bool, Stop> {
+    let Some((row, lead)) = lead::find(account, number)? else { return Ok(false) };
+    let mut after = lead.clone();
+    after.updated_at = now.max(lead.updated_at);
+    after.dial.due = None;
+    if suppression::has(account, &lead.phone_number)? {
+        after.status = moved(lead.status, &[LeadEvent::Blacklist]);
+        lead::replace(account, number, &row, &lead, &after)?;
+        return Ok(false);
+    }
+    let Some(person) = person(account, number, &mut after, now)? else {
+        // Every secondary contact that is left was struck off: the round is over as if nobody had answered.
+        return skip(account, campaign, number, &row, (&lead, &after), now).map(|()| false);
+    };
+    after.status = moved(lead.status, &[LeadEvent::Schedule, LeadEvent::Dial]);
+    let call = place(account, campaign, &lead, person, now)?;
+    after.dial.call = call;
+    lead::replace(account, number, &row, &lead, &after)?;
+    Ok(true)
+}
+
+/// Who of a lead is called: the one whose turn it is, or the next that may be.
+fn person(account: Scope<'_>, number: u32, lead: &mut Stored, now: Timestamp) -> Result<Option<u32>, Stop> {
+    while let Some(place) = lead.dial.person.checked_sub(1) {
+        let Some(contact) = lead.contacts.get(place as usize).copied() else { return Ok(None) };
+        let phone = lead::find(account, contact)?.map(|(_, contact)| contact.phone_number);
+        let may = match &phone {
+            Some(phone) => !suppression::has(account, phone)?,
+            None => false,
+        };
+        if may {
+            move_contact(account, contact, &[LeadEvent::Schedule, LeadEvent::Dial], now)?;
+            return Ok(Some(contact));
+        }
+        move_contact(account, contact, &[LeadEvent::Blacklist], now)?;
+        lead.dial.person += 1;
+    }
+    Ok(Some(number))
+}
+
+fn skip(
+    account: Scope<'_>,
+    campaign: &Running,
+    number: u32,
+    row: &Row,
+    (before, after): (&Stored, &Stored),
+    now: Timestamp,
+) -> Result<(), Stop> {
+    let mut after = after.clone();
+    let more = after.dial.rounds < campaign.rules.max_retries;
+    after.dial.rounds += 1;
+    after.dial.person = 0;
+    after.dial.due = more.then(|| now.plus_seconds(campaign.rules.interval_seconds));
+    let events: &[LeadEvent] = if more { &[LeadEvent::Miss] } else { &[LeadEvent::Miss, LeadEvent::GiveUp] };
+    after.status = moved(before.status, events);
+    lead::replace(account, number, row, before, &after)
+}
+
+fn place(account: Scope<'_>, campaign: &Running, lead: &Stored, person: u32, now: Timestamp) -> Result<u32, Stop> {
+    const GONE: Stop = Stop::Corrupt("a dialed lead is not there");
+    let assistant = account.find(Kind::Assistant, campaign.assistant)?.ok_or(GONE)?;
+    let mut caller = Caller::of(account, campaign.assistant, &assistant)?;
+    if let Some(number) = turn(account, campaign)? {
+        caller.phone_number = Some(number);
+    }
+    let (_, called) = lead::find(account, person)?.ok_or(GONE)?;
+    let mut variables: Members = lead.variables.clone();
+    called.variables.0.iter().for_each(|(name, value)| variables.set(name, value.clone()));
+    let new = New {
+        kind: CallType::Outbound,
+        caller,
+        client_phone_number: Some(called.phone_number),
+        variables,
+        campaign: Some((campaign.count, campaign.name.clone())),
+        lead: Some(person),
+    };
+    Ok(call::place(account, new, now)?.count)
+}
+
+/// The number whose turn it is, of those that may be shown.
+fn turn(account: Scope<'_>, campaign: &Running) -> Result<Option<String>, Stop> {
+    if campaign.numbers.is_empty() {
+        return Ok(None);
+    }
+    let at = key::dialer(account.space(), campaign.count);
+    let turn = account.get(at.clone())?.and_then(|bytes| Some(u32::from_le_bytes(bytes.try_into().ok()?))).unwrap_or(0);
+    account.put(at, turn.wrapping_add(1).to_le_bytes().to_vec())?;
+    let start = turn as usize % campaign.numbers.len();
+    for number in campaign.numbers[start..].iter().chain(&campaign.numbers[..start]) {
+        if let Some(e164) = number::shown_on_calls(account, *number)? {
+            return Ok(Some(e164));
+        }
+    }
+    Ok(None)
+}
+
+/// Lines up who is next, as many as there are lines.
+fn line_up(account: Scope<'_>, campaign: &Running, now: Timestamp) -> Result<(), Stop> {
+    let (_, lined_up) = oldest(account, campaign.count, LeadStatus::Scheduled, 1)?;
+    let room = u64::from(campaign.lines).saturating_sub(lined_up);
+    let most = usize::try_from(room).unwrap_or(0);
+    if most == 0 {
+        return Ok(());
+    }
+    for number in oldest(account, campaign.count, LeadStatus::Created, most)?.0 {
+        move_contact(account, number, &[LeadEvent::Schedule], now)?;
+    }
+    Ok(())
+}
+
+/// Nobody is to be called now: the campaign waits for the next round, or is complete.
+fn finish(account: Scope<'_>, campaign: &Running, now: Timestamp) -> Result<Progress, Stop> {
+    let due = account.scan(key::retries(account.space(), campaign.count), Order::Ascending, 1)?;
+    if let Some((at, _)) = due.first().and_then(|(at, _)| key::read_retry(at)) {
+        return Ok(Progress::At(at));
+    }
+    // The end of a call that is under way wakes the dialer again.
+    if oldest(account, campaign.count, LeadStatus::Processing, 1)?.1 > 0 || !campaign.completes {
+        return Ok(Progress::Done);
+    }
+    operations::shift(account, campaign.count, states::CampaignEvent::Complete, now)?;
+    Ok(Progress::Done)
+}
+
+/// Whether a call of a campaign that waited for an engine may still be dialed.
+pub fn may_dial(account: Scope<'_>, call: &call::Stored, now: Timestamp) -> Result<Option<&'static str>, Stop> {
+    let Some(count) = call.campaign() else { return Ok(None) };
+    let Some(campaign) = Running::find(account, count)? else { return Ok(Some("campaign-gone")) };
+    if campaign.status != CampaignStatus::InProgress {
+        return Ok(Some("campaign-stopped"));
+    }
+    Ok(match campaign.gate(account, now)? {
+        Gate::Closed(Reason::OutsideHours | Reason::NoDays, _) => Some("outside-hours"),
+        _ => None,
+    })
+}

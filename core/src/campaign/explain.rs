@@ -1,0 +1,123 @@
+//! Why a lead is, or is not, called now (API.md, Campaigns and leads).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::running::{Gate, Reason, Running};
+use crate::account::root;
+use crate::call::facet_of_engaged;
+use crate::collection::count;
+use crate::engine;
+use crate::http::ctx::Ctx;
+use crate::http::refusal::Refusal;
+use crate::http::reply::{Reply, data};
+use crate::http::route::Handled;
+use crate::key::Kind;
+use crate::lead::tables::LeadStatus;
+use crate::lead::{self, Stored};
+use crate::record;
+use crate::record::{Iso, boolean, choice, iso, list, text};
+use crate::suppression;
+use crate::time::Timestamp;
+use crate::view::Stop;
+
+const MISSING: &str = "Lead not found";
+
+record! {
+    /// A reason.
+    pub struct Because {
+        /// Its name, for programs.
+        code: String = text(0, 64).required(),
+        /// The reason as a sentence.
+        message: String = text(0, 255).required(),
+    }
+}
+
+record! {
+    /// Why a lead is, or is not, called now.
+    pub struct Explanation {
+        /// Where the lead stands.
+        status: LeadStatus = choice::<LeadStatus>().required(),
+        /// Whether the dialer would call it now.
+        callable: bool = boolean().required(),
+        /// Why not; empty when it would.
+        reasons: Vec<Because> = list::<Because>(16),
+        /// When it is looked at next, where that is known.
+        next_at: Option<Iso> = iso(),
+    }
+}
+
+fn because(code: &str, message: &str) -> Because {
+    Because { code: code.into(), message: message.into() }
+}
+
+/// `GET /user/leads/{id}/explain`
+pub fn explain_lead(ctx: &Ctx<'_>) -> Handled {
+    let account = ctx.account();
+    let number = ctx.param(0).ok_or(Refusal::NotFound(MISSING))?;
+    let (_, lead) = lead::find(account, number)?.ok_or(Refusal::NotFound(MISSING))?;
+    let main = match lead.parent {
+        Some(parent) => lead::find(account, parent)?.ok_or(Refusal::NotFound(MISSING))?.1,
+        None => lead.clone(),
+    };
+    let mut reasons = of_lead(&lead, &main, ctx.now);
+    if suppression::has(account, &lead.phone_number)? {
+        reasons.push(because("do_not_call", "The number is on the account's list of numbers not to be called."));
+    }
+    let mut next_at = main.dial.due;
+    let campaign = Running::find(account, lead.campaign)?.ok_or(Refusal::NotFound(MISSING))?;
+    if let Gate::Closed(reason, at) = campaign.gate(account, ctx.now)? {
+        reasons.push(of_campaign(reason));
+        next_at = next_at.into_iter().chain(at).max();
+    }
+    reasons.extend(of_house(ctx)?);
+    let callable = reasons.is_empty();
+    let over = matches!(lead.status, LeadStatus::Completed | LeadStatus::ReachedMaxRetries | LeadStatus::Blacklisted);
+    let next_at = if callable { Some(ctx.now) } else { next_at }.filter(|_| !over);
+    Ok(Reply::ok(&data(&Explanation { status: lead.status, callable, reasons, next_at: next_at.map(Iso) })))
+}
+
+fn of_lead(lead: &Stored, main: &Stored, now: Timestamp) -> Vec<Because> {
+    let mut reasons = Vec::new();
+    match lead.status {
+        LeadStatus::Completed => reasons.push(because("completed", "The lead is done.")),
+        LeadStatus::ReachedMaxRetries => {
+            reasons.push(because("reached_max_retries", "The lead was called as often as its campaign allows."));
+        }
+        LeadStatus::Blacklisted => reasons.push(because("blacklisted", "The lead is not to be called.")),
+        LeadStatus::Created | LeadStatus::Scheduled | LeadStatus::Processing | LeadStatus::Rescheduled => {}
+    }
+    if main.dial.call > 0 {
+        reasons.push(because("in_call", "The lead, or a secondary contact of it, is being called."));
+    }
+    if main.dial.due.is_some_and(|at| at > now) {
+        reasons.push(because("waiting_for_retry", "The time between two tries has not passed."));
+    }
+    if lead.parent.is_some() && main.dial.call == 0 && reasons.is_empty() {
+        reasons
+            .push(because("secondary_contact", "A secondary contact is called when those before it were not reached."));
+    }
+    reasons
+}
+
+fn of_campaign(reason: Reason) -> Because {
+    match reason {
+        Reason::NotRunning => because("campaign_not_running", "The campaign is not in progress."),
+        Reason::AssistantInactive => because("assistant_inactive", "The campaign's assistant is not active."),
+        Reason::NoBalance => because("no_balance", "The account's balance is used up."),
+        Reason::OutsideHours => because("outside_hours", "It is not within the campaign's calling hours."),
+        Reason::NoDays => because("no_days", "The campaign allows no day."),
+        Reason::LinesBusy => because("lines_busy", "Every parallel call of the campaign is in use."),
+    }
+}
+
+/// What keeps every call of the account waiting.
+fn of_house(ctx: &Ctx<'_>) -> Result<Option<Because>, Stop> {
+    if !engine::is_attached(ctx.root(), ctx.now)? {
+        return Ok(Some(because("no_engine", "No voice engine is attached.")));
+    }
+    let account = ctx.account();
+    let allowed = u64::from(root::plan(account)?.parallel_calls);
+    let engaged = count(account, Kind::Call, &facet_of_engaged())?;
+    Ok((engaged >= allowed).then(|| because("plan_limit", "The account has as many calls at once as its plan allows.")))
+}

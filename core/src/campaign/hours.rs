@@ -1,0 +1,137 @@
+//! Calling hours: on which days and between which times of day, in the campaign's zone.
+
+use super::tables::Weekday;
+use crate::record::Choice;
+use crate::time::Timestamp;
+use crate::zone::Zone;
+
+/// When a campaign may call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hours {
+    /// From this second of the local day on.
+    pub start: u32,
+    /// Until this one, excluded. An end of 23:59 is the end of the day.
+    pub end: u32,
+    /// On these days, Monday first.
+    pub days: [bool; 7],
+}
+
+/// Whether it may call now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// It may.
+    Open,
+    /// Not before then.
+    At(Timestamp),
+    /// No day is allowed.
+    Never,
+}
+
+/// Days looked at for the next opening: a week and a day, and two more for clocks that leap.
+const DAYS_AHEAD: u64 = 10;
+const DAY: u32 = 86_400;
+
+impl Hours {
+    /// From the members of a campaign: `HH:MM:SS` twice, and the words of the days.
+    pub fn of(start: &str, end: &str, days: &[Weekday]) -> Self {
+        let end = if end.starts_with("23:59") { DAY } else { seconds(end) };
+        let mut allowed = [false; 7];
+        for (at, day) in Weekday::ALL.iter().enumerate() {
+            allowed[at] = days.contains(day);
+        }
+        Self { start: seconds(start), end, days: allowed }
+    }
+
+    fn hold(&self, weekday: u8, seconds: u32) -> bool {
+        self.days[usize::from(weekday % 7)] && (self.start..self.end).contains(&seconds)
+    }
+
+    /// Whether an instant lies within, and when the next one that does begins.
+    pub fn opening(&self, zone: &Zone, now: Timestamp) -> Opening {
+        let today = zone.local(now);
+        if self.hold(today.weekday, today.seconds) {
+            return Opening::Open;
+        }
+        let openings = (0..DAYS_AHEAD).filter_map(|ahead| {
+            let day = today.plus_days(ahead).filter(|day| self.days[usize::from(day.weekday)])?;
+            let at = zone.instant(day, self.start).filter(|at| *at > now)?;
+            // A clock that leaps over the hours of a day leaves none of them.
+            let local = zone.local(at);
+            self.hold(local.weekday, local.seconds).then_some(at)
+        });
+        openings.min().map_or(Opening::Never, Opening::At)
+    }
+}
+
+fn seconds(clock: &str) -> u32 {
+    let mut parts = clock.split(':').map(|part| part.parse::<u32>().unwrap_or(0));
+    let mut next = || parts.next().unwrap_or(0);
+    next() * 3_600 + next() * 60 + next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const WORK: [Weekday; 5] =
+        [Weekday::Monday, Weekday::Tuesday, Weekday::Wednesday, Weekday::Thursday, Weekday::Friday];
+
+    fn at(text: &str) -> Timestamp {
+        Timestamp::parse_iso(text).expect("a time")
+    }
+
+    #[test]
+    fn hours_are_those_of_the_zone() {
+        let hours = Hours::of("09:00:00", "18:00:00", &WORK);
+        let bucharest = Zone::of("Europe/Bucharest");
+        for (now, want) in [
+            ("2026-11-20T07:00:00Z", Opening::Open),
+            ("2026-11-20T06:59:59Z", Opening::At(at("2026-11-20T07:00:00Z"))),
+            ("2026-11-20T15:59:59Z", Opening::Open),
+            ("2026-11-20T16:00:00Z", Opening::At(at("2026-11-23T07:00:00Z"))),
+            // Summer time ends on the night of 25 October.
+            ("2026-10-23T15:00:00Z", Opening::At(at("2026-10-26T07:00:00Z"))),
+            ("2026-10-22T15:00:00Z", Opening::At(at("2026-10-23T06:00:00Z"))),
+        ] {
+            assert_eq!(hours.opening(&bucharest, at(now)), want, "{now}");
+        }
+        assert_eq!(
+            Hours::of("09:00:00", "18:00:00", &[]).opening(&bucharest, at("2026-11-20T07:00:00Z")),
+            Opening::Never
+        );
+        let all_day = Hours::of("00:00:00", "23:59:00", Weekday::ALL);
+        assert_eq!(all_day.opening(&bucharest, at("2026-11-20T21:59:59Z")), Opening::Open);
+    }
+
+    #[test]
+    fn a_leap_of_the_clock_opens_at_the_leap_or_not_at_all() {
+        let new_york = Zone::of("America/New_York");
+        let before = at("2026-03-08T05:30:00Z");
+        let half_gone = Hours::of("02:30:00", "04:00:00", &[Weekday::Sunday]);
+        assert_eq!(half_gone.opening(&new_york, before), Opening::At(at("2026-03-08T07:00:00Z")));
+        let all_gone = Hours::of("02:10:00", "02:50:00", &[Weekday::Sunday]);
+        assert_eq!(all_gone.opening(&new_york, before), Opening::At(at("2026-03-15T06:10:00Z")));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        /// The next opening is the first open minute that a plain walk finds.
+        #[test]
+        fn the_next_opening_is_the_first_open_minute(
+            zone in prop::sample::select(&["Europe/Bucharest", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Asia/Kolkata"][..]),
+            minute in 29_000_000_u64..30_500_000, start in 0_u32..1_400, length in 1_u32..500, days in prop::array::uniform7(any::<bool>()),
+        ) {
+            let zone = Zone::of(zone);
+            let hours = Hours { start: start * 60, end: ((start + length) * 60).min(DAY), days };
+            let now = Timestamp::from_seconds(minute * 60);
+            let open = |at: Timestamp| { let local = zone.local(at); hours.hold(local.weekday, local.seconds) };
+            let walked = (0..11 * 1_440).map(|ahead| now.plus_seconds(ahead * 60)).find(|at| open(*at));
+            match hours.opening(&zone, now) {
+                Opening::Open => prop_assert_eq!(walked, Some(now)),
+                Opening::At(at) => prop_assert_eq!(walked, Some(at)),
+                Opening::Never => prop_assert!(days.iter().all(|day| !day) || walked.is_none(), "{:?}", walked),
+            }
+        }
+    }
+}

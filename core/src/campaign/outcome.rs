@@ -1,0 +1,207 @@
+//! What follows for a lead from a call to it: the next person, another round later, or the end.
+
+use alloc::string::String;
+
+use super::running::{Rules, Running};
+use crate::call::Stored as Call;
+use crate::call::tables::{AnsweredBy, CallStatus};
+use crate::job::{self, Task};
+use crate::json::Value;
+use crate::lead::states::{LeadEvent, MOVES};
+use crate::lead::tables::LeadStatus;
+use crate::lead::{self, Dial, Stored};
+use crate::store::{Row, Scope};
+use crate::time::Timestamp;
+use crate::view::Stop;
+
+/// How long a lead waits whose call was never dialed, seconds.
+const NOT_DIALED_SECONDS: u64 = 60;
+
+/// How a call to a lead went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Somebody was reached, and what was to be done is done.
+    Reached,
+    /// Nobody was, or not well enough.
+    Missed,
+    /// No engine ever dialed it.
+    NotDialed,
+}
+
+/// What is next for a lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// Nothing: it is done.
+    Done,
+    /// The person of this place is called, as soon as a line is free.
+    Person(u32),
+    /// A further round begins then.
+    Round(Timestamp),
+    /// The same person is called again then; the call does not count.
+    Same(Timestamp),
+    /// Nothing: it was called often enough.
+    GiveUp,
+}
+
+/// The decision: pure, and all of it. `people` counts the lead and its secondary contacts.
+pub fn after(rules: &Rules, dial: &Dial, people: u32, outcome: Outcome, now: Timestamp) -> After {
+    match outcome {
+        Outcome::Reached => After::Done,
+        Outcome::NotDialed => After::Same(now.plus_seconds(NOT_DIALED_SECONDS)),
+        Outcome::Missed if dial.person + 1 < people => After::Person(dial.person + 1),
+        Outcome::Missed if dial.rounds < rules.max_retries => After::Round(now.plus_seconds(rules.interval_seconds)),
+        Outcome::Missed => After::GiveUp,
+    }
+}
+
+/// How a finished call went, by its campaign's rules.
+fn outcome(call: &Call, rules: &Rules) -> Result<Outcome, Stop> {
+    if call.live.engine.is_none() {
+        return Ok(Outcome::NotDialed);
+    }
+    if call.status()? != CallStatus::Completed {
+        return Ok(Outcome::Missed);
+    }
+    let voicemail = call.text("answered_by") == Some(AnsweredBy::Machine.word());
+    let missed_goal = rules.goal.as_ref().is_some_and(|name| !tells_success(call.live.extracted.get(name)));
+    Ok(if rules.voicemail && voicemail || missed_goal { Outcome::Missed } else { Outcome::Reached })
+}
+
+/// Whether the value of a goal's variable says that it was reached.
+fn tells_success(value: Option<&Value>) -> bool {
+    match value {
+        Some(Value::Bool(value)) => *value,
+        Some(Value::Number(number)) => number.as_f64() != 0.0,
+        Some(Value::Text(text)) => {
+            let word: String = text.trim().to_lowercase();
+            !["", "0", "false", "no", "none", "null"].contains(&word.as_str())
+        }
+        _ => false,
+    }
+}
+
+/// Takes a finished call to a lead in; a call that no longer decides about it changes nothing.
+pub fn settle(account: Scope<'_>, call: &Call, now: Timestamp) -> Result<(), Stop> {
+    let (Some(person), Some(campaign)) = (call.lead(), call.campaign()) else { return Ok(()) };
+    let Some((_, called)) = lead::find(account, person)? else { return Ok(()) };
+    let main = called.parent.unwrap_or(person);
+    let Some((row, lead)) = lead::find(account, main)? else { return Ok(()) };
+    let Some(running) = Running::find(account, campaign)?.filter(|_| lead.dial.call == call.count) else {
+        return Ok(());
+    };
+    let people = u32::try_from(lead.contacts.len()).unwrap_or(0) + 1;
+    let outcome = outcome(call, &running.rules)?;
+    let next = after(&running.rules, &lead.dial, people, outcome, now);
+    if main != person {
+        let event = if outcome == Outcome::Reached { LeadEvent::Reach } else { LeadEvent::Miss };
+        move_contact(account, person, &[event], now)?;
+    }
+    let changed = advance(&lead, next, now);
+    lead::replace(account, main, &row, &lead, &changed)?;
+    if next == After::GiveUp {
+        for contact in &lead.contacts {
+            move_contact(account, *contact, &[LeadEvent::GiveUp], now)?;
+        }
+    }
+    job::add(account, changed.dial.due.unwrap_or(now), Task::Dial(campaign))
+}
+
+/// The lead after that.
+fn advance(lead: &Stored, next: After, now: Timestamp) -> Stored {
+    let mut changed = lead.clone();
+    changed.updated_at = now.max(lead.updated_at);
+    changed.dial.call = 0;
+    let events: &[LeadEvent] = match next {
+        After::Done => {
+            changed.dial.due = None;
+            &[LeadEvent::Reach]
+        }
+        After::Person(person) => {
+            (changed.dial.person, changed.dial.due) = (person, Some(now));
+            &[]
+        }
+        After::Round(at) => {
+            changed.dial = Dial { rounds: lead.dial.rounds + 1, person: 0, call: 0, due: Some(at) };
+            &[LeadEvent::Miss]
+        }
+        After::Same(at) => {
+            changed.dial.due = Some(at);
+            &[LeadEvent::Miss]
+        }
+        After::GiveUp => {
+            changed.dial.due = None;
+            &[LeadEvent::Miss, LeadEvent::GiveUp]
+        }
+    };
+    changed.status = moved(changed.status, events);
+    changed
+}
+
+/// Where events lead; one that the state does not allow is left out.
+pub fn moved(status: LeadStatus, events: &[LeadEvent]) -> LeadStatus {
+    events.iter().fold(status, |status, event| MOVES.next(status, *event).unwrap_or(status))
+}
+
+/// Moves a secondary contact.
+pub fn move_contact(account: Scope<'_>, count: u32, events: &[LeadEvent], now: Timestamp) -> Result<(), Stop> {
+    let Some((row, contact)) = lead::find(account, count)? else { return Ok(()) };
+    store(account, count, &row, &contact, moved(contact.status, events), now)
+}
+
+fn store(
+    account: Scope<'_>,
+    count: u32,
+    row: &Row,
+    before: &Stored,
+    status: LeadStatus,
+    now: Timestamp,
+) -> Result<(), Stop> {
+    let after = Stored { status, updated_at: now.max(before.updated_at), ..before.clone() };
+    lead::replace(account, count, row, before, &after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules() -> Rules {
+        Rules { max_retries: 2, interval_seconds: 600, voicemail: false, goal: None }
+    }
+
+    #[test]
+    fn people_are_tried_in_order_then_rounds_then_it_ends() {
+        let now = Timestamp::from_seconds(1_000);
+        let later = now.plus_seconds(600);
+        let dial = |rounds, person| Dial { rounds, person, call: 1, due: None };
+        for (rounds, person, people, outcome, want) in [
+            (0, 0, 1, Outcome::Reached, After::Done),
+            (0, 0, 3, Outcome::Missed, After::Person(1)),
+            (0, 1, 3, Outcome::Missed, After::Person(2)),
+            (0, 2, 3, Outcome::Missed, After::Round(later)),
+            (1, 0, 1, Outcome::Missed, After::Round(later)),
+            (2, 0, 1, Outcome::Missed, After::GiveUp),
+            (2, 0, 2, Outcome::Missed, After::Person(1)),
+            (2, 0, 1, Outcome::NotDialed, After::Same(now.plus_seconds(60))),
+        ] {
+            assert_eq!(
+                after(&rules(), &dial(rounds, person), people, outcome, now),
+                want,
+                "{rounds} {person} {people}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_goal_is_told_by_a_true_value() {
+        for (value, want) in
+            [("true", true), (" Yes ", true), ("no", false), ("", false), ("0", false), ("Tuesday", true)]
+        {
+            assert_eq!(tells_success(Some(&Value::Text(value.into()))), want, "{value}");
+        }
+        assert!(
+            tells_success(Some(&Value::Bool(true)))
+                && !tells_success(Some(&Value::Bool(false)))
+                && !tells_success(None)
+        );
+    }
+}

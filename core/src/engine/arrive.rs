@@ -1,0 +1,113 @@
+//! Calls that an engine brings: from a telephone or a browser (API.md, The engine side).
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::claim::{entry, lend};
+use super::tables::{Arrival, NewArrival};
+use crate::account::profile::Profile;
+use crate::account::root;
+use crate::assistant::stored::{facet_of_number, facet_of_type};
+use crate::assistant::tables::{Direction, Status};
+use crate::call::tables::CallType;
+use crate::call::{Caller, New, Stored, place};
+use crate::collection::{Query, page};
+use crate::http::ctx::Ctx;
+use crate::http::refusal::{Halt, Refusal};
+use crate::http::reply::Reply;
+use crate::http::route::Handled;
+use crate::id;
+use crate::json::{Members, Raw, Value};
+use crate::key::{self, Kind, Unique};
+use crate::store::{Row, Scope};
+use crate::view::{Order, Stop};
+use crate::webhook;
+
+const NOBODY: &str = "No active inbound assistant holds this number.";
+const MISSING: &str = "Assistant not found";
+const LOST: Stop = Stop::Corrupt("an arriving call was not noted");
+
+/// `POST /engine/calls`
+pub fn create(ctx: &Ctx<'_>) -> Handled {
+    let body: NewArrival = ctx.body()?;
+    let (account, assistant, row) = match body.r#type {
+        Arrival::Inbound => called(ctx, body.to.as_deref().unwrap_or_default())?,
+        Arrival::Web => visited(ctx, body.assistant_id.unwrap_or(0))?,
+    };
+    let mut call =
+        if ctx.answered() == 0 { arrive(ctx, account, assistant, &row, body)? } else { noted(ctx, account)? };
+    let url = inbound_url(&row)?.filter(|_| call.kind().is_ok_and(|kind| kind == CallType::Inbound));
+    if let Some(url) = url {
+        let asked = webhook::ask_incoming(ctx, account, &mut call, &url)?;
+        webhook::told_incoming(ctx, account, &mut call, &asked)?;
+    }
+    account.delete(note(ctx, account))?;
+    Ok(Reply::created(&Raw(&entry(ctx, account, &call)?)))
+}
+
+fn note(ctx: &Ctx<'_>, account: Scope<'_>) -> key::Key {
+    key::unique(account.space(), Unique::Arrival, ctx.uuid("arrival").as_bytes())
+}
+
+/// Makes the call, lent to the engine that brings it, and notes it for the run that has the webhook's answer.
+fn arrive(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, row: &Row, body: NewArrival) -> Result<Stored, Halt> {
+    if Profile::of(account)?.state.suspended {
+        return Err(Refusal::NotFound(NOBODY).into());
+    }
+    let mut caller = Caller::of(account, count, row)?;
+    let kind = match body.r#type {
+        Arrival::Inbound => CallType::Inbound,
+        Arrival::Web => CallType::Web,
+    };
+    if kind == CallType::Web {
+        caller.phone_number = None;
+    }
+    let new =
+        New { kind, caller, client_phone_number: body.from, variables: body.variables.0, campaign: None, lead: None };
+    let mut call = place(account, new, ctx.now)?;
+    lend(ctx, ctx.engine(), account, &mut call, &Members::default())?;
+    account.put(note(ctx, account), call.count.to_be_bytes().to_vec())?;
+    Ok(call)
+}
+
+fn noted(ctx: &Ctx<'_>, account: Scope<'_>) -> Result<Stored, Stop> {
+    let count = account.get(note(ctx, account))?.and_then(|bytes| Some(u32::from_be_bytes(bytes.try_into().ok()?)));
+    Stored::find(account, count.ok_or(LOST)?)?.ok_or(LOST)
+}
+
+/// The active inbound assistant that holds a number, in whichever account that is.
+fn called<'c>(ctx: &'c Ctx<'_>, number: &str) -> Result<(Scope<'c>, u32, Row), Halt> {
+    let missing = || Halt::from(Refusal::NotFound(NOBODY));
+    let owner = root::owner(ctx.root(), number)?.filter(|owner| owner.count > 0).ok_or_else(missing)?;
+    if !ctx.engine().serves(owner.account) {
+        return Err(missing());
+    }
+    let account = root::space_of(ctx.root(), owner.account);
+    let facets = Vec::from([facet_of_number(owner.count), facet_of_type(Direction::Inbound)]);
+    let holders = page(account, Kind::Assistant, &Query::of(facets, Order::Ascending, 0, 1))?.ids;
+    let count = *holders.first().ok_or_else(missing)?;
+    let row = account.find(Kind::Assistant, count)?.ok_or_else(missing)?;
+    if member(&row, "status")?.as_deref() == Some(Status::Active.word()) {
+        Ok((account, count, row))
+    } else {
+        Err(missing())
+    }
+}
+
+/// The assistant that a visitor of a web page talks to.
+fn visited<'c>(ctx: &'c Ctx<'_>, assistant: u64) -> Result<(Scope<'c>, u32, Row), Halt> {
+    let missing = || Halt::from(Refusal::NotFound(MISSING));
+    let (number, count) = id::split(assistant);
+    let account = root::space_of(ctx.root(), number);
+    let row = account.find(Kind::Assistant, count)?.filter(|_| ctx.engine().serves(number)).ok_or_else(missing)?;
+    Ok((account, count, row))
+}
+
+fn member(row: &Row, name: &str) -> Result<Option<String>, Stop> {
+    let members = row.members(Stop::Corrupt("an assistant has an unknown form"))?;
+    Ok(members.get(name).and_then(Value::as_text).map(ToString::to_string))
+}
+
+fn inbound_url(row: &Row) -> Result<Option<String>, Stop> {
+    member(row, "inbound_webhook_url")
+}

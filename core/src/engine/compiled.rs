@@ -1,0 +1,234 @@
+//! The assistant as an engine gets it: every stored member, and beside them all that needs looking up.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use crate::assistant::{self, Kept};
+use crate::call::Stored;
+use crate::catalogue::{Catalogue, ListedProvider, Mode};
+use crate::http::ctx::Ctx;
+use crate::id;
+use crate::json::{self, Members, ToJson, Value};
+use crate::key::Kind;
+use crate::store::Scope;
+use crate::template::{Filled, fill};
+use crate::time::Timestamp;
+use crate::tool;
+use crate::view::Stop;
+use crate::zone::Zone;
+
+const DAMAGED: Stop = Stop::Corrupt("an assistant has an unknown form");
+
+/// Compiles the assistant of a call.
+pub fn compile(ctx: &Ctx<'_>, account: Scope<'_>, call: &Stored) -> Result<Members, Stop> {
+    let assistant = assistant::kept(account, call.assistant())?.ok_or(DAMAGED)?;
+    let values = Values::of(&assistant, call, ctx.now);
+    let catalogue = &ctx.service.config.catalogue;
+    let mut out = assistant.shown();
+    let mut unknown: Vec<String> = Vec::new();
+    let mut filled = |name: &str| {
+        let Filled { text, unknown: missing } = values.fill(assistant.text(name)?);
+        missing.into_iter().for_each(|name| {
+            if !unknown.contains(&name) {
+                unknown.push(name);
+            }
+        });
+        Some(text)
+    };
+    let texts = [
+        ("prompt", filled("system_prompt")),
+        ("greeting", filled("initial_message")),
+        ("reengagement", filled("reengagement_prompt")),
+        ("voicemail", filled("voice_mail_message")),
+    ];
+    for (name, text) in texts {
+        out.set(name, text.map_or(Value::Null, Value::Text));
+    }
+    out.set("unknown_variables", Value::List(unknown.into_iter().map(Value::Text).collect()));
+    chosen(&assistant, catalogue, &mut out);
+    out.set("timings", Value::Object(timings(&assistant)));
+    out.set("functions", Value::List(functions(account, &assistant)?));
+    Ok(out)
+}
+
+/// What stands for a name in a prompt, a tool's URL or a header.
+pub struct Values {
+    variables: Members,
+    facts: [(&'static str, String); 6],
+}
+
+impl Values {
+    /// The variables of a call over those of its assistant, then what is known of every call.
+    pub fn of(assistant: &Kept, call: &Stored, now: Timestamp) -> Self {
+        let mut variables = assistant.members.get("variables").and_then(Value::as_object).cloned().unwrap_or_default();
+        if let Some(own) = call.shown.get("variables").and_then(Value::as_object) {
+            own.0.iter().for_each(|(name, value)| variables.set(name, value.clone()));
+        }
+        let text = |name: &str| call.text(name).unwrap_or_default().to_string();
+        let phones = [text("client_phone_number"), text("assistant_phone_number")];
+        Self { variables, facts: facts(assistant, phones, now) }
+    }
+
+    /// Without a call: for the test of a tool.
+    pub fn without_call(zone: &str, now: Timestamp) -> Self {
+        let local = Zone::of(zone).local(now);
+        let mut facts = NAMES.map(|name| (name, String::new()));
+        (facts[4].1, facts[5].1) = (local.date(), local.time());
+        Self { variables: Members::default(), facts }
+    }
+
+    /// Sets a variable.
+    #[cfg(test)]
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.variables.set(name, Value::Text(value.into()));
+    }
+
+    /// The value of a name.
+    pub fn get(&self, name: &str) -> Option<String> {
+        if let Some(value) = self.variables.get(name) {
+            return Some(plain(value));
+        }
+        self.facts.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+    }
+
+    /// A text for people: what is not known stays as it stands.
+    fn fill(&self, text: &str) -> Filled {
+        fill(text, |name| self.get(name), |name| alloc::format!("{{{{{name}}}}}"))
+    }
+}
+
+const NAMES: [&str; 6] =
+    ["customer_phone", "assistant_phone", "assistant_id", "assistant_name", "current_date", "current_time"];
+
+fn facts(assistant: &Kept, phones: [String; 2], now: Timestamp) -> [(&'static str, String); 6] {
+    let local = Zone::of(assistant.text("timezone").unwrap_or_default()).local(now);
+    let id = assistant.number("id").unwrap_or(0).to_string();
+    let name = assistant.text("name").unwrap_or_default().to_string();
+    let [customer, own] = phones;
+    let values = [customer, own, id, name, local.date(), local.time()];
+    let mut at = 0;
+    values.map(|value| {
+        at += 1;
+        (NAMES[at - 1], value)
+    })
+}
+
+/// A variable as text.
+pub fn plain(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.clone(),
+        other => String::from_utf8(other.to_json()).unwrap_or_default(),
+    }
+}
+
+/// Voice, language, models and providers; a provider that was left open is chosen by voice, then language.
+fn chosen(assistant: &Kept, catalogue: &Catalogue, out: &mut Members) {
+    let number = |name: &str| assistant.number(name);
+    let voice = number("voice_id").and_then(|id| catalogue.voice(id));
+    let language = number("language_id").unwrap_or(0);
+    let provider = |all: &[ListedProvider], id: Option<u64>| {
+        let named = id.and_then(|id| all.iter().find(|provider| provider.id == id));
+        let found = named.or_else(|| all.iter().find(|provider| provider.language_ids.contains(&language)));
+        found.map(ToJson::to_json)
+    };
+    let synthesizer =
+        number("synthesizer_provider_id").or_else(|| voice.and_then(|voice| voice.synthesizer_provider_id));
+    let speaks = assistant.mode() != Some(Mode::Multimodal);
+    let hears = assistant.mode() == Some(Mode::Pipeline);
+    let model = number("llm_model_id").and_then(|id| catalogue.llm_models.iter().find(|model| model.id == id));
+    let multimodal =
+        number("multimodal_model_id").and_then(|id| catalogue.multimodal_models.iter().find(|model| model.id == id));
+    let fallback =
+        number("chat_llm_fallback_id").and_then(|id| catalogue.llm_models.iter().find(|model| model.id == id));
+    let more = assistant.members.get("secondary_language_ids").and_then(Value::as_list).unwrap_or_default();
+    let more: Vec<_> = more.iter().filter_map(|id| catalogue.language(id.as_u64()?)).collect();
+    for (name, found) in [
+        ("voice", voice.map(ToJson::to_json)),
+        ("spoken_language", catalogue.language(language).map(ToJson::to_json)),
+        ("secondary_languages", Some(more.to_json())),
+        ("llm_model", model.map(ToJson::to_json)),
+        ("multimodal_model", multimodal.map(ToJson::to_json)),
+        ("chat_llm_fallback", fallback.map(ToJson::to_json)),
+        ("synthesizer_provider", provider(&catalogue.synthesizer_providers, synthesizer).filter(|_| speaks)),
+        (
+            "transcriber_provider",
+            provider(&catalogue.transcriber_providers, number("transcriber_provider_id")).filter(|_| hears),
+        ),
+    ] {
+        let mut value = found.and_then(|json| json::parse(&json).ok()).unwrap_or(Value::Null);
+        if let Value::Object(members) = &mut value {
+            members.remove("language_ids");
+        }
+        out.set(name, value);
+    }
+}
+
+fn timings(assistant: &Kept) -> Members {
+    let names = [
+        "ringing_time",
+        "max_duration",
+        "max_silence_duration",
+        "max_initial_silence_duration",
+        "reengagement_interval",
+    ];
+    let value = |name: &&str| assistant.members.get(name).cloned().unwrap_or(Value::Null);
+    Members(names.iter().map(|name| ((*name).to_string(), value(name))).collect())
+}
+
+/// A JSON-Schema function as models take them.
+pub fn function(name: &str, description: &str, parameters: &[(&str, &str, &str)]) -> Value {
+    let text = |text: &str| Value::Text(text.into());
+    let object = |members: Vec<(&str, Value)>| {
+        Value::Object(Members(members.into_iter().map(|(name, value)| (name.to_string(), value)).collect()))
+    };
+    let properties = parameters
+        .iter()
+        .map(|(name, kind, about)| (*name, object(Vec::from([("type", text(kind)), ("description", text(about))]))));
+    let required = parameters.iter().map(|(name, ..)| text(name)).collect();
+    let schema = object(Vec::from([
+        ("type", text("object")),
+        ("properties", object(properties.collect())),
+        ("required", Value::List(required)),
+    ]));
+    object(Vec::from([("name", text(name)), ("description", text(description)), ("parameters", schema)]))
+}
+
+/// Everything that the model may call: the account's tools, then the built-in ones, then the search.
+fn functions(account: Scope<'_>, assistant: &Kept) -> Result<Vec<Value>, Stop> {
+    let mut functions = Vec::new();
+    for attached in assistant.members.get("tool_ids").and_then(Value::as_list).unwrap_or_default() {
+        let count = attached.as_u64().and_then(|id| id::local(account.space(), id)).unwrap_or(0);
+        if let Some(row) = account.find(Kind::Tool, count)? {
+            functions.push(tool::function(&row)?);
+        }
+    }
+    for built_in in assistant.members.get("tools").and_then(Value::as_list).unwrap_or_default() {
+        functions.extend(built_in_function(built_in));
+    }
+    let searches = assistant.text("knowledgebase_mode") == Some("function_call");
+    if searches && assistant.number("knowledgebase_id").is_some() {
+        let about = "Searches the knowledgebase for what the customer asks about.";
+        functions.push(function("search_knowledgebase", about, &[("query", "string", "What to look for")]));
+    }
+    Ok(functions)
+}
+
+fn built_in_function(tool: &Value) -> Option<Value> {
+    let text = |name: &str| tool.member(name).and_then(Value::as_text);
+    let about =
+        |fallback: &'static str| text("description").filter(|text| !text.is_empty()).unwrap_or(fallback).to_string();
+    match text("type")? {
+        "end_call" => Some(function("end_call", &about("Ends the call."), &[])),
+        "dtmf_input" => {
+            let parameters = [("digits", "string", "The keys to press: 0-9, * and #")];
+            Some(function("dtmf_input", &about("Sends keypad tones, to get through a menu."), &parameters))
+        }
+        "call_transfer" => {
+            let free = tool.member("custom") == Some(&Value::Bool(true));
+            let number = [("phone_number", "string", "Whom to transfer the call to, E.164")];
+            let parameters: &[(&str, &str, &str)] = if free { &number } else { &[] };
+            Some(function("call_transfer", &about("Transfers the call to a person."), parameters))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,216 @@
+//! What an engine says of its call (API.md, The engine side): each event once, in order, or none of them.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::session;
+use super::tables::{Command, EngineEvent, Report, Reported};
+use crate::account::profile::{Profile, micros};
+use crate::call::Stored;
+use crate::call::ending;
+use crate::call::states::CallEvent;
+use crate::call::tables::CallStatus;
+use crate::http::ctx::Ctx;
+use crate::http::refusal::Refusal;
+use crate::http::reply::Reply;
+use crate::http::route::Handled;
+use crate::job::{self, Task};
+use crate::json::{self, Members, Number, ToJson, Value};
+use crate::limits::{AFTERMATH_SECONDS, CALL_EVENTS_MAX, LEASE_SECONDS, TRANSCRIPT_BYTES_MAX};
+use crate::record::Iso;
+use crate::store::Scope;
+use crate::time::Timestamp;
+use crate::view::Stop;
+
+const MISSING: &str = "An event is missing.";
+const NOT_ALLOWED: &str = "The call's state does not allow this event.";
+/// Stands where the rest of a transcript was cut.
+const CUT: &str = "[The transcript was cut here.]";
+
+/// `POST /engine/calls/{id}/events`
+pub fn report(ctx: &Ctx<'_>) -> Handled {
+    let (account, mut call) = session::call(ctx)?;
+    let body: Report = ctx.body()?;
+    let running = call.status()?.is_running();
+    let next_seq = call.live.seq + 1;
+    for event in &body.events {
+        let seq = event.seq();
+        if seq <= call.live.seq {
+            continue;
+        }
+        if seq != call.live.seq + 1 {
+            return Err(Refusal::OutOfOrder(MISSING.into(), next_seq).into());
+        }
+        if !take(ctx, account, &mut call, event)? {
+            return Err(Refusal::OutOfOrder(NOT_ALLOWED.into(), next_seq).into());
+        }
+        call.live.seq = seq;
+    }
+    let status = call.status()?;
+    if status.is_running() {
+        call.live.lease = Some(ctx.now.plus_seconds(LEASE_SECONDS));
+        call.save(account, ctx.now)?;
+    } else if running {
+        ending::settle(ctx.service, account, &mut call, ctx.now)?;
+    } else if !body.events.is_empty() {
+        call.save(account, ctx.now)?;
+    }
+    let now = call.status()?;
+    // An engine that goes on renewing a call that the service has ended is told so.
+    let hangup = if now.is_running() { call.live.hangup_at.is_some() } else { body.events.is_empty() };
+    let commands = if hangup { Vec::from([Command { r#type: "hangup".into() }]) } else { Vec::new() };
+    Ok(Reply::ok(&Reported { call_status: now, lease: call.live.lease.map(Iso), commands }))
+}
+
+/// Takes one event in; false where the call's state does not allow it.
+fn take(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, event: &EngineEvent) -> Result<bool, Stop> {
+    let status = call.status()?;
+    let after = matches!(event, EngineEvent::Recording(_) | EngineEvent::Cost(_));
+    if !status.is_running() {
+        let ended = call.live.ended_at.unwrap_or(ctx.now);
+        if !after || ctx.now.seconds_since(ended) >= AFTERMATH_SECONDS {
+            return Ok(false);
+        }
+    }
+    // An engine's clock may be off: time does not run backwards within a call, nor ahead of ours.
+    let at = event.at().unwrap_or(ctx.now).min(ctx.now).max(call.live.last_at);
+    if !apply(ctx, account, call, event, at)? {
+        return Ok(false);
+    }
+    if status.is_running() && !call.status()?.is_running() {
+        call.live.ended_at = Some(at);
+    }
+    call.live.last_at = at;
+    note(account, call, event, at)?;
+    Ok(true)
+}
+
+fn apply(
+    ctx: &Ctx<'_>,
+    account: Scope<'_>,
+    call: &mut Stored,
+    event: &EngineEvent,
+    at: Timestamp,
+) -> Result<bool, Stop> {
+    let talking = call.status()? == CallStatus::InProgress;
+    match event {
+        EngineEvent::Ringing(_) => {
+            if !call.moved(CallEvent::Ring)? {
+                return Ok(false);
+            }
+            call.live.ringing_at = Some(ctx.now);
+            job::add(account, ctx.now.plus_seconds(call.live.ringing_time.into()), Task::Watch(call.count))?;
+            Ok(true)
+        }
+        EngineEvent::Answered(answered) => {
+            call.live.answered_at = Some(at);
+            call.shown.set("answered_by", Value::Text(answered.answered_by.word().into()));
+            call.moved(CallEvent::Answer)
+        }
+        EngineEvent::Transcript(_) | EngineEvent::Transfer(_) | EngineEvent::Dtmf(_) => Ok(talking),
+        EngineEvent::Variables(collected) => {
+            call.collect(&collected.variables.0);
+            Ok(talking)
+        }
+        EngineEvent::Analysis(analysis) => {
+            let said = Members(Vec::from([
+                ("evaluation".into(), json::parse(&analysis.evaluation.to_json()).unwrap_or(Value::Null)),
+                ("variables".into(), Value::Object(analysis.variables.0.clone())),
+            ]));
+            call.live.analysis = Some(Value::Object(said));
+            Ok(talking)
+        }
+        EngineEvent::Recording(recording) => {
+            call.shown.set("recording_url", Value::Text(recording.url.clone()));
+            Ok(true)
+        }
+        EngineEvent::Cost(cost) => {
+            charge(account, call, cost.total_cost)?;
+            call.shown.set("carrier_cost", Value::Number(Number::Float(cost.carrier_cost)));
+            call.shown.set("total_cost", Value::Number(Number::Float(cost.total_cost)));
+            Ok(true)
+        }
+        EngineEvent::Ended(ended) => call.moved(match ended.by.as_deref() {
+            Some("customer") => CallEvent::CustomerEnds,
+            Some("assistant") => CallEvent::AssistantEnds,
+            _ => CallEvent::End,
+        }),
+        EngineEvent::Failed(failed) => call.moved(match failed.reason.as_deref() {
+            Some("busy") => CallEvent::Busy,
+            Some("no-answer") => CallEvent::NoAnswer,
+            _ => CallEvent::Fail,
+        }),
+    }
+}
+
+/// Takes what a call costs off a metered balance: what was said before is given back first.
+fn charge(account: Scope<'_>, call: &Stored, total: f64) -> Result<(), Stop> {
+    let before = match call.shown.get("total_cost") {
+        Some(Value::Number(number)) => number.as_f64(),
+        _ => 0.0,
+    };
+    let mut profile = Profile::of(account)?;
+    // What was spoken is owed: a balance may fall below nothing.
+    profile.refund(micros(before) - micros(total));
+    profile.save(account)
+}
+
+/// Writes an event down, as far as the bounds of a call allow.
+fn note(account: Scope<'_>, call: &mut Stored, event: &EngineEvent, at: Timestamp) -> Result<(), Stop> {
+    let last = matches!(event, EngineEvent::Ended(_) | EngineEvent::Failed(_));
+    if call.live.events >= CALL_EVENTS_MAX && !last {
+        return Ok(());
+    }
+    let Ok(Value::Object(mut said)) = json::parse(&event.to_json()) else { return Ok(()) };
+    let name = said.remove("type").and_then(|name| name.as_text().map(String::from)).unwrap_or_default();
+    said.remove("seq");
+    said.remove("at");
+    if let EngineEvent::Transcript(transcript) = event {
+        let Some(text) = room(call, &transcript.text) else { return Ok(()) };
+        said.set("text", Value::Text(text));
+    }
+    call.note(account, at, &name, &said)
+}
+
+/// What of a text the transcript still holds; nothing once it was cut.
+fn room(call: &mut Stored, text: &str) -> Option<String> {
+    let left = TRANSCRIPT_BYTES_MAX.saturating_sub(call.live.transcript_bytes);
+    if left == 0 {
+        return None;
+    }
+    call.live.transcript_bytes += text.len().min(left);
+    if text.len() <= left {
+        return Some(text.to_string());
+    }
+    let mut end = left;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    Some(alloc::format!("{}{CUT}", &text[..end]))
+}
+
+impl EngineEvent {
+    fn parts(&self) -> (u32, Option<&str>) {
+        match self {
+            Self::Ringing(event) => (event.seq, event.at.as_deref()),
+            Self::Answered(event) => (event.seq, event.at.as_deref()),
+            Self::Transcript(event) => (event.seq, event.at.as_deref()),
+            Self::Variables(event) => (event.seq, event.at.as_deref()),
+            Self::Recording(event) => (event.seq, event.at.as_deref()),
+            Self::Transfer(event) => (event.seq, event.at.as_deref()),
+            Self::Dtmf(event) => (event.seq, event.at.as_deref()),
+            Self::Ended(event) => (event.seq, event.at.as_deref()),
+            Self::Failed(event) => (event.seq, event.at.as_deref()),
+            Self::Cost(event) => (event.seq, event.at.as_deref()),
+            Self::Analysis(event) => (event.seq, event.at.as_deref()),
+        }
+    }
+
+    fn seq(&self) -> u32 {
+        self.parts().0
+    }
+
+    fn at(&self) -> Option<Timestamp> {
+        self.parts().1.and_then(Timestamp::parse_iso)
+    }
+}

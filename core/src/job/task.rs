@@ -1,0 +1,165 @@
+//! [`Task`]: what there is to do, and the bytes by which it is known.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::key::Kind;
+
+/// What there is to do. Its bytes are its identity within its account: a task that is planned twice is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Find out what an unanswered purchase came to.
+    SettlePurchase {
+        /// What was taken off the balance, millionths of a dollar.
+        micros: i64,
+        /// Which purchase.
+        claim: u32,
+        /// The number.
+        number: String,
+    },
+    /// Give a number back, by its count.
+    Release(u32),
+    /// Delete the parts of something large, by kind and count.
+    DropParts(Kind, u32),
+    /// Delete the leads of a campaign that is gone, by its count.
+    DropLeads(u32),
+    /// Forget idempotency keys.
+    SweepIdempotency,
+    /// Look after a call's lease and time limits, by its count.
+    Watch(u32),
+    /// Evaluate a call and extract its fields, by its count.
+    Conclude(u32),
+    /// Try to deliver a webhook, by the delivery's count.
+    Deliver(u32),
+    /// Forget events and deliveries of the past.
+    SweepEvents,
+    /// Place the next calls of a campaign, by its count.
+    Dial(u32),
+    /// Read a document, by its count.
+    Ingest(u32),
+    /// Take a document that is gone out of its knowledgebase's index, by both counts.
+    DropPassages(u32, u32),
+    /// Read the next lines of an import, by its count.
+    Import(u32),
+}
+
+/// What a task waits in: a slow neighbour holds up its own lane only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Lane {
+    /// Quick, and asks nobody.
+    Quick = 0,
+    /// Asks something outside.
+    Asking = 1,
+    /// Asked, and waits for the answer: due when its lease lapses.
+    Leased = 2,
+    /// One slice of something long.
+    Slice = 3,
+}
+
+impl Lane {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Quick, Self::Asking, Self::Leased, Self::Slice];
+
+    /// The lane of a stored number.
+    pub fn from_u8(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|lane| *lane as u8 == number)
+    }
+}
+
+impl Task {
+    /// Where it waits.
+    pub fn lane(&self) -> Lane {
+        match self {
+            Self::Watch(_) | Self::Dial(_) => Lane::Quick,
+            Self::SettlePurchase { .. } | Self::Release(_) | Self::Conclude(_) | Self::Deliver(_) | Self::Ingest(_) => {
+                Lane::Asking
+            }
+            Self::DropParts(..)
+            | Self::DropLeads(_)
+            | Self::SweepIdempotency
+            | Self::SweepEvents
+            | Self::DropPassages(..)
+            | Self::Import(_) => Lane::Slice,
+        }
+    }
+
+    /// Its stored bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let (tag, rest): (u8, Vec<u8>) = match self {
+            Self::SettlePurchase { micros, claim, number } => {
+                (1, [&micros.to_be_bytes()[..], &claim.to_be_bytes(), number.as_bytes()].concat())
+            }
+            Self::Release(count) => (2, count.to_be_bytes().into()),
+            Self::DropParts(kind, count) => (3, [&[*kind as u8][..], &count.to_be_bytes()].concat()),
+            Self::DropLeads(count) => (4, count.to_be_bytes().into()),
+            Self::SweepIdempotency => (5, Vec::new()),
+            Self::Watch(count) => (6, count.to_be_bytes().into()),
+            Self::Conclude(count) => (7, count.to_be_bytes().into()),
+            Self::Deliver(count) => (8, count.to_be_bytes().into()),
+            Self::SweepEvents => (9, Vec::new()),
+            Self::Dial(count) => (10, count.to_be_bytes().into()),
+            Self::Ingest(count) => (11, count.to_be_bytes().into()),
+            Self::DropPassages(base, document) => (12, [base.to_be_bytes(), document.to_be_bytes()].concat()),
+            Self::Import(count) => (13, count.to_be_bytes().into()),
+        };
+        [&[tag][..], &rest].concat()
+    }
+
+    /// Reads stored bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (tag, rest) = bytes.split_first()?;
+        let count = |at: usize| Some(u32::from_be_bytes(rest.get(at..at + 4)?.try_into().ok()?));
+        let task = match tag {
+            1 => {
+                let micros = i64::from_be_bytes(rest.get(..8)?.try_into().ok()?);
+                let number = core::str::from_utf8(rest.get(12..)?).ok()?.into();
+                Self::SettlePurchase { micros, claim: count(8)?, number }
+            }
+            2 => Self::Release(count(0)?),
+            3 => Self::DropParts(Kind::from_u8(*rest.first()?)?, count(1)?),
+            4 => Self::DropLeads(count(0)?),
+            5 => Self::SweepIdempotency,
+            6 => Self::Watch(count(0)?),
+            7 => Self::Conclude(count(0)?),
+            8 => Self::Deliver(count(0)?),
+            9 => Self::SweepEvents,
+            10 => Self::Dial(count(0)?),
+            11 => Self::Ingest(count(0)?),
+            12 => Self::DropPassages(count(0)?, count(4)?),
+            13 => Self::Import(count(0)?),
+            _ => return None,
+        };
+        Some(task)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_read_back_and_differ() {
+        let tasks = [
+            Task::SettlePurchase { number: "+1".into(), micros: -5, claim: 8 },
+            Task::Release(7),
+            Task::DropParts(Kind::Document, 9),
+            Task::DropLeads(7),
+            Task::SweepIdempotency,
+            Task::Watch(7),
+            Task::Conclude(7),
+            Task::Deliver(7),
+            Task::SweepEvents,
+            Task::Dial(7),
+            Task::Ingest(7),
+            Task::DropPassages(7, 8),
+            Task::Import(7),
+        ];
+        for (at, task) in tasks.iter().enumerate() {
+            assert_eq!(Task::from_bytes(&task.to_bytes()).as_ref(), Some(task));
+            assert!(tasks.iter().skip(at + 1).all(|other| other.to_bytes() != task.to_bytes()));
+        }
+        assert_eq!(Task::from_bytes(&[0]), None);
+        assert_eq!(Task::from_bytes(&[2, 0]), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! Numbers that are not to be called: a list of the account, asked at the moment of dialing
+//! (API.md, Campaigns and leads).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::collection::{Facet, Query};
+use crate::http::ctx::Ctx;
+use crate::http::page;
+use crate::http::refusal::Refusal;
+use crate::http::reply::{Reply, message, message_data};
+use crate::http::route::Handled;
+use crate::id;
+use crate::json::{Raw, ToJson, Value};
+use crate::key::{self, Kind, Unique};
+use crate::record;
+use crate::record::{Errors, Iso, format, id, int, iso, text};
+use crate::store::{Row, Scope};
+use crate::time::Timestamp;
+use crate::view::{Order, Stop};
+
+const MISSING: &str = "Number not found";
+const THERE: &str = "field is already on the list.";
+const DAMAGED: Stop = Stop::Corrupt("a number not to be called has an unknown form");
+
+record! {
+    /// Body of `POST /user/do-not-call`.
+    pub struct NewSuppressed {
+        /// The number, E.164.
+        phone_number: String = text(1, 16).form(&format::E164).required(),
+        /// Why.
+        reason: Option<String> = text(1, 255),
+    }
+}
+
+record! {
+    /// A number that is not to be called.
+    pub struct Suppressed {
+        /// Its id.
+        id: u64 = id().required(),
+        /// The number, E.164.
+        phone_number: String = text(0, 16).required(),
+        /// Why.
+        reason: Option<String> = text(0, 255),
+        /// When it came.
+        created_at: Iso = iso().required(),
+    }
+}
+
+record! {
+    /// Query of `GET /user/do-not-call`.
+    pub struct SuppressedQuery {
+        /// This number; the whole of it.
+        phone_number: Option<String> = text(1, 32),
+        /// Rows a page.
+        per_page: u32 = int(1, 100).or_int(15),
+        /// The page, from 1.
+        page: u64 = id().or_int(1),
+    }
+}
+
+fn facet_of_number(phone: &str) -> Facet {
+    Facet::new(1, phone.as_bytes())
+}
+
+/// Whether a number is on the list.
+pub fn has(account: Scope<'_>, phone: &str) -> Result<bool, Stop> {
+    Ok(account.get(key::unique(account.space(), Unique::DoNotCall, phone.as_bytes()))?.is_some())
+}
+
+/// Enters a number that is not on the list.
+pub fn insert(account: Scope<'_>, new: NewSuppressed, now: Timestamp) -> Result<Row, Stop> {
+    let (count, at) = account.allot(Kind::DoNotCall, now)?;
+    account.put(
+        key::unique(account.space(), Unique::DoNotCall, new.phone_number.as_bytes()),
+        count.to_be_bytes().to_vec(),
+    )?;
+    let facets = [facet_of_number(&new.phone_number)].into();
+    let shown = Suppressed {
+        id: id::of(account.space(), count),
+        phone_number: new.phone_number,
+        reason: new.reason,
+        created_at: Iso(at),
+    };
+    let row = Row::open(facets, shown.to_json());
+    account.insert(Kind::DoNotCall, count, at, &row)?;
+    Ok(row)
+}
+
+/// `GET /user/do-not-call`
+pub fn list(ctx: &Ctx<'_>) -> Handled {
+    let query: SuppressedQuery = ctx.asks()?;
+    let facets: Vec<Facet> = query.phone_number.map(|phone| facet_of_number(&plus(&phone))).into_iter().collect();
+    let query = Query::page(facets, 0..u32::MAX, Order::Ascending, query.per_page, query.page);
+    page::list(ctx, ctx.account(), Kind::DoNotCall, &query, page::public)
+}
+
+/// A number in a query may lack its `+`, or carry the space that a `+` became on its way.
+pub fn plus(text: &str) -> String {
+    alloc::format!("+{}", text.trim().trim_start_matches('+'))
+}
+
+/// `POST /user/do-not-call`
+pub fn create(ctx: &Ctx<'_>) -> Handled {
+    let new: NewSuppressed = ctx.body()?;
+    let account = ctx.account();
+    if has(account, &new.phone_number)? {
+        let mut errors = Errors::default();
+        errors.say("phone_number", THERE);
+        return Err(Refusal::Invalid(errors).into());
+    }
+    let row = insert(account, new, ctx.now)?;
+    Ok(Reply::created(&message_data("Number added successfully.", &Raw(&row.public))))
+}
+
+/// `DELETE /user/do-not-call/{id}`
+pub fn delete(ctx: &Ctx<'_>) -> Handled {
+    let (count, row) = ctx.named(Kind::DoNotCall, MISSING)?;
+    ctx.if_match(&Raw(&row.public))?;
+    let members = row.members(DAMAGED)?;
+    let phone = members.get("phone_number").and_then(Value::as_text).ok_or(DAMAGED)?;
+    let account = ctx.account();
+    account.delete(key::unique(account.space(), Unique::DoNotCall, phone.as_bytes()))?;
+    account.remove(Kind::DoNotCall, count, &row)?;
+    Ok(Reply::ok(&message("Number removed successfully.")))
+}

@@ -1,0 +1,82 @@
+//! `{{name}}` in prompts, URLs and header values.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// A text with its placeholders filled in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filled {
+    /// The text.
+    pub text: String,
+    /// Names for which there was no value, each once, in the order of the text.
+    pub unknown: Vec<String>,
+}
+
+/// Fills in what `value` knows; `unknown` says what stands in the place of any other name.
+pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>, unknown: impl Fn(&str) -> String) -> Filled {
+    let mut filled = Filled { text: String::with_capacity(text.len()), unknown: Vec::new() };
+    let mut rest = text;
+    while let Some((before, name, after)) = placeholder(rest) {
+        filled.text.push_str(before);
+        if let Some(value) = value(name) {
+            filled.text.push_str(&value);
+        } else {
+            filled.text.push_str(&unknown(name));
+            if !filled.unknown.iter().any(|known| known == name) {
+                filled.unknown.push(name.into());
+            }
+        }
+        rest = after;
+    }
+    filled.text.push_str(rest);
+    filled
+}
+
+/// The first placeholder: what stands before it, its name, what stands behind it.
+fn placeholder(text: &str) -> Option<(&str, &str, &str)> {
+    let mut from = 0;
+    while let Some(at) = text[from..].find("{{").map(|at| at + from) {
+        let inner = &text[at + 2..];
+        let end = inner.find("}}")?;
+        let name = inner[..end].trim();
+        if is_name(name) {
+            return Some((&text[..at], name, &inner[end + 2..]));
+        }
+        from = at + 1;
+    }
+    None
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-' || c == '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn known_names_are_filled_in_and_unknown_ones_reported() {
+        let value = |name: &str| (name == "who").then(|| "Ana".to_string());
+        for (text, want, unknown) in [
+            ("Hello {{who}}!", "Hello Ana!", vec![]),
+            ("{{ who }}{{who}}", "AnaAna", vec![]),
+            ("{{a}} {{who}} {{a}} {{b}}", "<a> Ana <a> <b>", vec!["a", "b"]),
+            ("{{{who}}}", "{Ana}", vec![]),
+            ("{{}} {{ x y }} {{who", "{{}} {{ x y }} {{who", vec![]),
+            ("{{who}} }} {{", "Ana }} {{", vec![]),
+            ("{x} {{ün}}", "{x} <ün>", vec!["ün"]),
+        ] {
+            let filled = fill(text, value, |name| alloc::format!("<{name}>"));
+            assert_eq!(
+                (filled.text.as_str(), filled.unknown),
+                (want, unknown.iter().map(ToString::to_string).collect()),
+                "{text}"
+            );
+        }
+        assert_eq!(fill("{{who}}", |_| Some("{{who}}".into()), |_| String::new()).text, "{{who}}");
+    }
+
+    use alloc::vec;
+}

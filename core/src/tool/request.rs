@@ -1,0 +1,268 @@
+//! The request to a tool's endpoint (API.md, Mid-call tools: how parameters reach the endpoint), and what is
+//! made of its answer.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::{DAMAGED, ParameterType};
+use crate::engine::{Values, plain};
+use crate::http::refusal::{Halt, Refusal};
+use crate::json::{Members, Number, ToJson, Value};
+use crate::limits::{TOOL_REPLY_BYTES_MAX, URL_MAX};
+use crate::output::{Answer, Egress, HttpIn, HttpOut, Redirects, SendError, Work};
+use crate::record::Secret;
+use crate::store::Row;
+use crate::template::fill;
+use crate::view::Stop;
+
+/// What stays as it is in a path or query value (RFC 3986 section 2.3, unreserved).
+const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+const DOTS: &str = "A path parameter must not be . or ..";
+const CONTROL: &str = "A header value must not contain control characters.";
+const TOO_LONG: &str = "The URL of the request is too long.";
+const UNREACHABLE: &str = "The tool's endpoint could not be reached.";
+const CLOSED: &str = "The tool's endpoint may not be reached from here.";
+const LATE: &str = "The tool's endpoint did not answer in time.";
+
+/// A request to a tool's endpoint, put together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked(HttpOut);
+
+/// A parameter that the endpoint gets.
+struct Given {
+    name: String,
+    value: Value,
+    in_url: bool,
+}
+
+impl Asked {
+    /// Puts it together; 502 where what was filled in makes no request.
+    pub fn of(tool: &Row, arguments: &Members, values: &Values) -> Result<Self, Halt> {
+        let tool = tool.members(DAMAGED)?;
+        let text = |name: &str| tool.get(name).and_then(Value::as_text).ok_or(DAMAGED);
+        let mut given = given(&tool, arguments);
+        let mut url = address(text("endpoint")?, &mut given, values).map_err(refused)?;
+        let mut headers = headers(&tool, values).map_err(refused)?;
+        let method = super::ToolMethod::of(text("method")?).ok_or(DAMAGED)?;
+        let rest: Vec<&Given> = given.iter().filter(|given| !given.in_url).collect();
+        let mut body = Vec::new();
+        if method.has_body() {
+            let members = rest.iter().map(|given| (given.name.clone(), given.value.clone())).collect();
+            body = Members(members).to_json();
+            if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+                headers.push(("content-type".into(), Secret("application/json".into())));
+            }
+        } else {
+            append(&mut url, &rest);
+        }
+        if url.chars().count() > URL_MAX {
+            return Err(refused(TOO_LONG));
+        }
+        let timeout = tool.get("timeout").and_then(Value::as_u64).ok_or(DAMAGED)?;
+        Ok(Self(HttpOut {
+            method: method.word(),
+            url,
+            headers,
+            body,
+            timeout_ms: timeout * 1_000,
+            reply_bytes_max: TOOL_REPLY_BYTES_MAX,
+            egress: Egress::User,
+            redirects: Redirects::SameOrigin,
+        }))
+    }
+
+    /// How long the endpoint has, seconds.
+    pub fn timeout_seconds(&self) -> u64 {
+        self.0.timeout_ms / 1_000
+    }
+
+    /// The request.
+    pub fn work(&self) -> Work {
+        Work::Http(self.0.clone())
+    }
+}
+
+fn refused(says: &str) -> Halt {
+    Refusal::BadGateway(says.to_string()).into()
+}
+
+/// The endpoint's answer, or why there is none.
+pub fn told(answer: Answer) -> Result<HttpIn, Refusal> {
+    match answer {
+        Answer::Http(answer) => Ok(answer),
+        Answer::Failed(SendError::TimedOut) => Err(Refusal::GatewayTimeout(LATE.into())),
+        Answer::Failed(SendError::Refused) => Err(Refusal::BadGateway(CLOSED.into())),
+        _ => Err(Refusal::BadGateway(UNREACHABLE.into())),
+    }
+}
+
+/// Only the schema's parameters are sent.
+fn given(tool: &Members, arguments: &Members) -> Vec<Given> {
+    let schema = tool.get("schema").and_then(Value::as_list).unwrap_or_default();
+    let names = schema.iter().filter_map(|parameter| parameter.member("name").and_then(Value::as_text));
+    names
+        .filter_map(|name| Some(Given { name: name.into(), value: arguments.get(name)?.clone(), in_url: false }))
+        .collect()
+}
+
+/// The URL with `{parameter}` and `{{variable}}` filled in, percent-encoded.
+fn address(endpoint: &str, given: &mut [Given], values: &Values) -> Result<String, &'static str> {
+    let path_end = endpoint.find(['?', '#']).unwrap_or(endpoint.len());
+    let encode = |text: &str| utf8_percent_encode(text, KEPT).to_string();
+    let mut url = String::new();
+    for (at, part) in [&endpoint[..path_end], &endpoint[path_end..]].into_iter().enumerate() {
+        let known = fill(part, |name| Some(encode(&values.get(name).unwrap_or_default())), |_| String::new()).text;
+        let filled = parameters(&known, given);
+        // A value that is all of a segment must not lead out of the path.
+        let leads_out = at == 0
+            && part.contains('{')
+            && filled
+                .split('/')
+                .skip(3)
+                .zip(part.split('/').skip(3))
+                .any(|(now, before)| before.contains('{') && matches!(now, "." | ".."));
+        if leads_out {
+            return Err(DOTS);
+        }
+        url.push_str(&filled);
+    }
+    Ok(url)
+}
+
+/// Fills in `{name}` for the parameters that were given; one of the schema that was not is empty.
+fn parameters(text: &str, given: &mut [Given]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, inner)) = rest.split_once('{') {
+        out.push_str(before);
+        let Some((name, after)) = inner.split_once('}') else {
+            out.push('{');
+            rest = inner;
+            continue;
+        };
+        if let Some(found) = given.iter_mut().find(|given| given.name == name) {
+            found.in_url = true;
+            out.push_str(&utf8_percent_encode(&plain(&found.value), KEPT).to_string());
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn append(url: &mut String, rest: &[&Given]) {
+    if rest.is_empty() {
+        return;
+    }
+    let fragment = url.find('#').map(|at| url.split_off(at)).unwrap_or_default();
+    let mut separator = if url.contains('?') { '&' } else { '?' };
+    for given in rest {
+        url.push(separator);
+        url.push_str(&utf8_percent_encode(&given.name, KEPT).to_string());
+        url.push('=');
+        url.push_str(&utf8_percent_encode(&plain(&given.value), KEPT).to_string());
+        separator = '&';
+    }
+    url.push_str(&fragment);
+}
+
+fn headers(tool: &Members, values: &Values) -> Result<Vec<(String, Secret)>, &'static str> {
+    let mut headers = Vec::new();
+    for header in tool.get("headers").and_then(Value::as_list).unwrap_or_default() {
+        let text = |name: &str| header.member(name).and_then(Value::as_text).unwrap_or_default();
+        let value = fill(text("value"), |name| Some(values.get(name).unwrap_or_default()), |_| String::new()).text;
+        if value.bytes().any(|b| b < b' ' || b == 0x7f) {
+            return Err(CONTROL);
+        }
+        headers.push((text("name").to_string(), Secret(value)));
+    }
+    Ok(headers)
+}
+
+/// What a test sends where nothing was given: "test", 1, true by type.
+pub fn samples(tool: &Row, arguments: &Members) -> Result<Members, Stop> {
+    let tool = tool.members(DAMAGED)?;
+    let mut out = arguments.clone();
+    for parameter in tool.get("schema").and_then(Value::as_list).unwrap_or_default() {
+        let text = |name: &str| parameter.member(name).and_then(Value::as_text).unwrap_or_default();
+        if out.get(text("name")).is_none() {
+            let sample = match text("type") {
+                word if word == ParameterType::Number.word() => Value::Number(Number::Unsigned(1)),
+                word if word == ParameterType::Boolean.word() => Value::Bool(true),
+                _ => Value::Text("test".into()),
+            };
+            out.set(text("name"), sample);
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+    use crate::time::Timestamp;
+    use alloc::format;
+
+    fn asked(tool: &str, arguments: &str) -> Result<HttpOut, Halt> {
+        let row = Row::open(Vec::new(), tool.as_bytes().to_vec());
+        let Ok(Value::Object(arguments)) = json::parse(arguments.as_bytes()) else { panic!("an object") };
+        let mut values = Values::without_call("Etc/UTC", Timestamp::from_seconds(1_790_000_000));
+        values.set("customer_phone", "+40 7");
+        values.set("bad", "a\r\nb");
+        Asked::of(&row, &arguments, &values).map(|asked| asked.0)
+    }
+
+    fn tool(method: &str, endpoint: &str, headers: &str) -> String {
+        let schema =
+            r#"[{"name":"city","type":"string"},{"name":"days","type":"number"},{"name":"wet","type":"boolean"}]"#;
+        format!(
+            r#"{{"name":"t","endpoint":"{endpoint}","method":"{method}","timeout":7,"headers":{headers},"schema":{schema}}}"#
+        )
+    }
+
+    #[test]
+    fn parameters_reach_the_endpoint() {
+        let all = r#"{"city":"Cluj Napoca/&","days":2,"wet":true,"other":1}"#;
+        for (method, endpoint, arguments, url, body) in [
+            ("GET", "https://a/w", all, "https://a/w?city=Cluj%20Napoca%2F%26&days=2&wet=true", ""),
+            ("GET", "https://a/w?x=1#f", r#"{"days":2}"#, "https://a/w?x=1&days=2#f", ""),
+            ("DELETE", "https://a/{city}/{days}", all, "https://a/Cluj%20Napoca%2F%26/2?wet=true", ""),
+            ("POST", "https://a/{city}", r#"{"city":"x","wet":false}"#, "https://a/x", r#"{"wet":false}"#),
+            ("PUT", "https://a/", "{}", "https://a/", "{}"),
+            ("GET", "https://a/{other}/{city}", r#"{"other":"o"}"#, "https://a//", ""),
+            ("GET", "https://a/?p={{customer_phone}}&q={{none}}", "{}", "https://a/?p=%2B40%207&q=", ""),
+            ("PATCH", "https://a/{{current_date}}", r#"{"days":1.5}"#, "https://a/2026-09-21", r#"{"days":1.5}"#),
+            ("GET", "https://a/x{city}", r#"{"city":".."}"#, "https://a/x..", ""),
+        ] {
+            let got = asked(&tool(method, endpoint, "[]"), arguments).expect(endpoint);
+            assert_eq!((got.url.as_str(), core::str::from_utf8(&got.body)), (url, Ok(body)), "{method} {endpoint}");
+        }
+    }
+
+    #[test]
+    fn what_would_lead_elsewhere_stops_the_request() {
+        for (endpoint, headers, arguments) in [
+            ("https://a/{city}/x", "[]", r#"{"city":".."}"#),
+            ("https://a/{city}", "[]", r#"{"city":"."}"#),
+            ("https://a/", r#"[{"name":"X-A","value":"{{bad}}"}]"#, "{}"),
+        ] {
+            let stopped = asked(&tool("GET", endpoint, headers), arguments);
+            assert!(matches!(stopped, Err(Halt::Refuse(Refusal::BadGateway(_)))), "{endpoint}");
+        }
+        let long = format!(r#"{{"city":"{}"}}"#, "x".repeat(3_000));
+        assert!(asked(&tool("GET", "https://a/{city}", "[]"), &long).is_err());
+    }
+
+    #[test]
+    fn headers_are_filled_in() {
+        let headers =
+            r#"[{"name":"X-Phone","value":"p {{customer_phone}}{{none}}"},{"name":"Content-Type","value":"text/x"}]"#;
+        let got = asked(&tool("POST", "https://a/", headers), "{}").expect("a request");
+        let plain: Vec<_> = got.headers.iter().map(|(name, value)| (name.as_str(), value.0.as_str())).collect();
+        assert_eq!(plain, [("X-Phone", "p +40 7"), ("Content-Type", "text/x")]);
+    }
+}

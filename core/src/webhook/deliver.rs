@@ -1,0 +1,137 @@
+//! One try of a delivery, and what follows from its answer (API.md, Events out).
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::deliveries::{self, Stored};
+use super::tables::{ATTEMPTS_MAX, Attempt, DeliveryStatus};
+use super::{address, feed, secrets};
+use crate::call;
+use crate::job::{Progress, Work};
+use crate::json::{self, Members, Number, ToJson, Value};
+use crate::limits::{WEBHOOK_REPLY_BYTES_MAX, WEBHOOK_TIMEOUT_MS};
+use crate::output::{self, Answer, Egress, HttpIn, HttpOut, Redirects, SendError};
+use crate::record::{Iso, Secret};
+use crate::seed::Seed;
+use crate::store::Scope;
+use crate::time::Timestamp;
+use crate::view::Stop;
+
+/// Waits after a failed try, seconds.
+const WAITS: [u64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
+/// The longest `Retry-After` that is honoured, seconds.
+const RETRY_AFTER_MAX: u64 = 86_400;
+
+/// The request of a webhook.
+pub fn request(
+    account: Scope<'_>,
+    url: &str,
+    webhook_id: &str,
+    body: Vec<u8>,
+    now: Timestamp,
+    timeout_ms: u64,
+) -> Result<HttpOut, Stop> {
+    let header = |name: &str, value: String| (name.to_string(), Secret(value));
+    let headers = Vec::from([
+        header("content-type", "application/json".into()),
+        header("user-agent", alloc::format!("Switchboard/{}", env!("CARGO_PKG_VERSION"))),
+        header("webhook-id", webhook_id.into()),
+        header("webhook-timestamp", now.seconds().to_string()),
+        header("webhook-signature", secrets::sign(account, webhook_id, now, &body)?),
+    ]);
+    Ok(HttpOut {
+        method: "POST",
+        url: url.into(),
+        headers,
+        body,
+        timeout_ms,
+        reply_bytes_max: WEBHOOK_REPLY_BYTES_MAX,
+        egress: Egress::User,
+        redirects: Redirects::SameOrigin,
+    })
+}
+
+/// Tries a delivery, or takes in what came of it.
+pub fn deliver(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
+    let account = work.account;
+    let Some(mut delivery) = Stored::find(account, count)? else { return Ok(Progress::Done) };
+    let Some(body) = feed::payload(account, delivery.seq)? else {
+        delivery.stands(DeliveryStatus::Exhausted, None);
+        delivery.save(account)?;
+        return Ok(Progress::Done);
+    };
+    if work.asks.answered() == 0 && work.account.get(crate::key::secrets(account.space()))?.is_none() {
+        secrets::make(account, work.now, &work.seed)?;
+    }
+    let url = delivery.text("url").ok_or(deliveries::DAMAGED)?.to_string();
+    let webhook_id = delivery.text("webhook_id").ok_or(deliveries::DAMAGED)?.to_string();
+    let request = request(account, &url, &webhook_id, body, work.now, WEBHOOK_TIMEOUT_MS)?;
+    let Some(answer) = work.asks.ask(|| output::Work::Http(request)) else { return Ok(Progress::Waits) };
+    note(&mut delivery, &answer, work.now);
+    if delivery.to.alone
+        && let Answer::Http(answer) = &answer
+    {
+        call::answered_webhook(account, delivery.to.call, response(answer), work.now)?;
+    }
+    let next = judge(&mut delivery, &answer, &work.seed, work.now);
+    delivery.save(account)?;
+    address::judge(account, &delivery, matches!(next, Next::Delivered), work.now)?;
+    Ok(match next {
+        Next::Again(at) => Progress::At(at),
+        Next::Delivered | Next::GivenUp => Progress::Done,
+    })
+}
+
+enum Next {
+    Delivered,
+    Again(Timestamp),
+    GivenUp,
+}
+
+fn judge(delivery: &mut Stored, answer: &Answer, seed: &Seed, now: Timestamp) -> Next {
+    let (status, retry_after) = match answer {
+        Answer::Http(answer) => (answer.status, answer.retry_after()),
+        _ => (0, None),
+    };
+    if (200..300).contains(&status) {
+        delivery.stands(DeliveryStatus::Delivered, None);
+        return Next::Delivered;
+    }
+    let wait = WAITS.get(delivery.tries).filter(|_| status != 410);
+    delivery.tries += 1;
+    let Some(wait) = wait else {
+        delivery.stands(DeliveryStatus::Exhausted, None);
+        return Next::GivenUp;
+    };
+    // Up to a tenth more, so that what failed together is not tried together.
+    let jitter_ms = u64::from(seed.number("jitter", 0..=999)) * wait / 10;
+    let told = retry_after.unwrap_or(0).min(RETRY_AFTER_MAX);
+    let at = Timestamp::from_micros(now.plus_seconds(*wait).micros() + jitter_ms * 1_000).max(now.plus_seconds(told));
+    delivery.stands(DeliveryStatus::Pending, Some(at));
+    Next::Again(at)
+}
+
+fn note(delivery: &mut Stored, answer: &Answer, now: Timestamp) {
+    let (status, error, duration_ms) = match answer {
+        Answer::Http(answer) => (Some(u32::from(answer.status)), None, u32::try_from(answer.duration_ms).ok()),
+        Answer::Failed(SendError::Refused) => (None, Some("The address may not be reached."), None),
+        Answer::Failed(SendError::TimedOut) => (None, Some("The receiver did not answer in time."), None),
+        _ => (None, Some("The receiver could not be reached."), None),
+    };
+    let at = Timestamp::from_micros(now.micros().saturating_sub(u64::from(duration_ms.unwrap_or(0)) * 1_000));
+    let attempt = Attempt { at: Iso(at), status, error: error.map(String::from), duration_ms };
+    let mut attempts =
+        delivery.shown.get("attempts").and_then(Value::as_list).map(<[Value]>::to_vec).unwrap_or_default();
+    attempts.push(json::parse(&attempt.to_json()).unwrap_or(Value::Null));
+    attempts.drain(..attempts.len().saturating_sub(ATTEMPTS_MAX));
+    delivery.shown.set("attempts", Value::List(attempts));
+}
+
+/// What a call keeps of an answer.
+pub fn response(answer: &HttpIn) -> Value {
+    let body = String::from_utf8_lossy(&answer.body).into_owned();
+    Value::Object(Members(Vec::from([
+        ("status".to_string(), Value::Number(Number::Unsigned(answer.status.into()))),
+        ("body".to_string(), Value::Text(body)),
+    ])))
+}

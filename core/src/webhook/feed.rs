@@ -1,0 +1,127 @@
+//! An account's feed: every event once, in order, without gaps, for thirty days.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::tables::EventQuery;
+use crate::collection::Query;
+use crate::http::ctx::Ctx;
+use crate::http::refusal::Refusal;
+use crate::http::reply::{Reply, Shape};
+use crate::http::route::Handled;
+use crate::http::stream::{self, Frame};
+use crate::id;
+use crate::job::{self, Progress, Task};
+use crate::json::{self, Array, Object, Raw, Value};
+use crate::key::{self, Kind, Topic};
+use crate::limits::{EVENTS_BYTES_MAX, EVENTS_SECONDS, SLICE_ROWS};
+use crate::store::{Ledger, Row, Scope};
+use crate::time::Timestamp;
+use crate::view::{Order, Stop};
+
+const DAMAGED: Stop = Stop::Corrupt("an event has an unknown form");
+const TOO_OLD: &str = "Events are kept for 30 days; the oldest one that is kept comes later.";
+
+/// An event that was just published.
+pub struct Published {
+    /// Its place in the feed.
+    pub seq: u32,
+    /// Its id.
+    pub id: String,
+}
+
+/// Puts an event into the feed.
+pub fn publish(account: Scope<'_>, event: &str, payload: &[u8], now: Timestamp) -> Result<Published, Stop> {
+    let (seq, at) = account.allot(Kind::Event, now)?;
+    let id = format!("evt_{:x}", id::of(account.space(), seq));
+    let mut bytes = Vec::with_capacity(payload.len() + 128);
+    let mut object = Object::open(&mut bytes);
+    object.member("seq", seq).member("id", &id).member("event", event).member("created_at", at.iso());
+    object.member("payload", Raw(payload));
+    object.close();
+    account.put(key::event(account.space(), seq), bytes)?;
+    job::add(account, at.plus_seconds(EVENTS_SECONDS), Task::SweepEvents)?;
+    Ok(Published { seq, id })
+}
+
+/// The body of the webhook of an event, if that is still kept.
+pub fn payload(account: Scope<'_>, seq: u32) -> Result<Option<Vec<u8>>, Stop> {
+    const NAME: &[u8] = b"\"payload\":";
+    let Some(bytes) = account.get(key::event(account.space(), seq))? else { return Ok(None) };
+    // The member stands last, and the ones before it hold no such text.
+    let at = bytes.windows(NAME.len()).position(|window| window == NAME).ok_or(DAMAGED)?;
+    Ok(bytes.get(at + NAME.len()..bytes.len() - 1).map(<[u8]>::to_vec))
+}
+
+/// `GET /user/events`
+pub fn list(ctx: &Ctx<'_>) -> Handled {
+    let query: EventQuery = ctx.asks()?;
+    let account = ctx.account();
+    let after = stream::after(ctx)?.or(query.after);
+    let first = account.scan(key::events(account.space(), 0), Order::Ascending, 1)?;
+    let last = Ledger::load(account)?.last(Kind::Event);
+    let oldest = first.first().and_then(|(at, _)| key::read_event(at)).unwrap_or(last.saturating_add(1));
+    if after.is_some_and(|after| after.saturating_add(1) < oldest) {
+        return Err(Refusal::Gone(TOO_OLD.into()).into());
+    }
+    let rows =
+        account.scan(key::events(account.space(), after.unwrap_or(0)), Order::Ascending, query.limit as usize)?;
+    let rows = within(rows);
+    if stream::wanted(ctx) {
+        let frames = rows.iter().map(|(at, bytes)| Some(Frame { seq: key::read_event(at)?, name: None, data: bytes }));
+        let frames = frames.collect::<Option<Vec<_>>>().ok_or(DAMAGED)?;
+        return Ok(stream::reply(Topic::Feed(ctx.caller().account), after.unwrap_or(0), &frames));
+    }
+    Ok(Reply::ok(&Shape(|o: &mut Object<'_>| {
+        let mut array = Array::open(o.name("data"));
+        rows.iter().for_each(|(_, bytes)| array.entry(Raw(bytes)));
+        array.close();
+        o.member("last_seq", last);
+    })))
+}
+
+/// As many rows as an answer may hold, at least one.
+pub fn within(rows: Vec<(key::Key, Vec<u8>)>) -> Vec<(key::Key, Vec<u8>)> {
+    let mut bytes = 0;
+    rows.into_iter()
+        .enumerate()
+        .take_while(|(at, (_, row))| {
+            bytes += row.len();
+            *at == 0 || bytes <= EVENTS_BYTES_MAX
+        })
+        .map(|(_, row)| row)
+        .collect()
+}
+
+/// One slice of forgetting: events and deliveries of more than thirty days ago.
+pub fn sweep(account: Scope<'_>, now: Timestamp) -> Result<Progress, Stop> {
+    for (at, bytes) in account.scan(key::events(account.space(), 0), Order::Ascending, SLICE_ROWS / 4)? {
+        let until = created_at(&bytes)?.plus_seconds(EVENTS_SECONDS);
+        if until > now {
+            return Ok(Progress::At(until));
+        }
+        drop_deliveries(account, now)?;
+        account.delete(at)?;
+    }
+    let left = account.scan(key::events(account.space(), 0), Order::Ascending, 1)?;
+    Ok(if left.is_empty() { Progress::Done } else { Progress::More })
+}
+
+fn created_at(json: &[u8]) -> Result<Timestamp, Stop> {
+    let value = json::parse(json).map_err(|_| DAMAGED)?;
+    value.member("created_at").and_then(Value::as_text).and_then(Timestamp::parse_iso).ok_or(DAMAGED)
+}
+
+/// A few of the oldest deliveries: an event has at most two.
+fn drop_deliveries(account: Scope<'_>, now: Timestamp) -> Result<(), Stop> {
+    let oldest = crate::collection::page(account, Kind::Delivery, &Query::of(Vec::new(), Order::Ascending, 0, 3))?;
+    for (count, bytes) in oldest.ids.iter().zip(account.rows(Kind::Delivery, &oldest.ids)?) {
+        let row = Row::from_bytes(&bytes)?;
+        if created_at(&row.public)?.plus_seconds(EVENTS_SECONDS) <= now {
+            job::cancel(account, &Task::Deliver(*count))?;
+            account.remove(Kind::Delivery, *count, &row)?;
+        }
+    }
+    Ok(())
+}

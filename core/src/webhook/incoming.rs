@@ -1,0 +1,65 @@
+//! The webhook of an incoming call: asked once before the call is answered, and never again
+//! (API.md, Events out).
+
+use alloc::vec::Vec;
+
+use super::deliver;
+use super::feed;
+use super::secrets;
+use crate::call::Stored;
+use crate::http::ctx::Ctx;
+use crate::http::refusal::Halt;
+use crate::id;
+use crate::json::{self, Members, Object, Value};
+use crate::limits::{INCOMING_TIMEOUT_MS, VARIABLES_MAX};
+use crate::output::{Answer, Work};
+use crate::store::Scope;
+use crate::view::Stop;
+
+/// Asks the receiver what it knows of a call that arrives.
+pub fn ask(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, url: &str) -> Result<Answer, Halt> {
+    let mut request = None;
+    if ctx.answered() == 0 {
+        let body = body(account, call);
+        if account.get(crate::key::secrets(account.space()))?.is_none() {
+            secrets::make(account, ctx.now, &ctx.seed)?;
+        }
+        let event = feed::publish(account, "call.incoming", &body, ctx.now)?;
+        request = Some(deliver::request(account, url, &event.id, body, ctx.now, INCOMING_TIMEOUT_MS)?);
+    }
+    ctx.ask(|| Work::Http(request.expect("asked in the first run, which made it")))
+}
+
+fn body(account: Scope<'_>, call: &Stored) -> Vec<u8> {
+    let mut body = Vec::new();
+    let mut object = Object::open(&mut body);
+    object.member("event", "call.incoming").member("call_id", id::of(account.space(), call.count));
+    object.member("assistant_id", call.number("assistant_id"));
+    object.member("customer_phone", call.text("client_phone_number"));
+    object.member("assistant_phone", call.text("assistant_phone_number"));
+    object.close();
+    body
+}
+
+/// Takes a flat JSON object as variables of the call; ignores every other answer.
+pub fn told(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, answer: &Answer) -> Result<(), Stop> {
+    let variables = variables(answer);
+    for (name, value) in &variables.0 {
+        call.live.input.set(name, value.clone());
+    }
+    call.collect(&Members::default());
+    if let Answer::Http(answer) = answer {
+        call.shown.set("webhook_response", deliver::response(answer));
+    }
+    call.save(account, ctx.now)
+}
+
+fn variables(answer: &Answer) -> Members {
+    let Answer::Http(answer) = answer else { return Members::default() };
+    if !(200..300).contains(&answer.status) || answer.cut {
+        return Members::default();
+    }
+    let Ok(Value::Object(members)) = json::parse(&answer.body) else { return Members::default() };
+    let flat = members.0.iter().all(|(_, value)| matches!(value, Value::Text(_) | Value::Number(_) | Value::Bool(_)));
+    if flat && members.0.len() <= VARIABLES_MAX { members } else { Members::default() }
+}

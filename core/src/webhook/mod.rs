@@ -1,0 +1,18 @@
+//! What happened, told outside (SPEC.md, Events; API.md, Events out): an account's feed of events, and
+//! webhooks that carry the same ids and bodies, signed after Standard Webhooks and tried until they arrive.
+
+mod address;
+mod deliver;
+mod deliveries;
+mod feed;
+mod incoming;
+mod payload;
+mod report;
+pub mod secrets;
+pub mod tables;
+
+pub use deliver::deliver;
+pub use deliveries::{list, resend};
+pub use feed::{list as events, sweep, within};
+pub use incoming::{ask as ask_incoming, told as told_incoming};
+pub use report::report;

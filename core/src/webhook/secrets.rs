@@ -1,0 +1,85 @@
+//! The secrets that sign an account's webhooks, and the signature itself (Standard Webhooks,
+//! "Signature scheme"; API.md, Events out).
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use base64ct::{Base64, Encoding};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use super::tables::Secret;
+use crate::http::ctx::Ctx;
+use crate::http::reply::{Reply, Shape};
+use crate::http::route::Handled;
+use crate::id;
+use crate::json::{self, Array, Object, Raw, ToJson, Value};
+use crate::key::{self, Kind};
+use crate::record::Iso;
+use crate::seed::Seed;
+use crate::store::Scope;
+use crate::time::Timestamp;
+use crate::view::Stop;
+
+const PREFIX: &str = "whsec_";
+const DAMAGED: Stop = Stop::Corrupt("webhook secrets have an unknown form");
+/// Secrets that sign at once.
+const VALID: usize = 2;
+
+/// The stored secrets, oldest first, as JSON objects.
+fn load(account: Scope<'_>) -> Result<Vec<Value>, Stop> {
+    let Some(bytes) = account.get(key::secrets(account.space()))? else { return Ok(Vec::new()) };
+    match json::parse(&bytes) {
+        Ok(Value::List(secrets)) => Ok(secrets),
+        _ => Err(DAMAGED),
+    }
+}
+
+/// Makes a secret beside the newest one; any older one goes.
+pub fn make(account: Scope<'_>, now: Timestamp, seed: &Seed) -> Result<(), Stop> {
+    let (count, at) = account.allot(Kind::Secret, now)?;
+    let secret = format!("{PREFIX}{}", Base64::encode_string(&seed.derive("webhook-secret")));
+    let made = Secret { id: id::of(account.space(), count), secret, created_at: Iso(at) };
+    let mut secrets = load(account)?;
+    secrets.drain(..secrets.len().saturating_sub(VALID - 1));
+    let mut bytes = Vec::new();
+    let mut array = Array::open(&mut bytes);
+    secrets.iter().for_each(|secret| array.entry(secret));
+    array.entry(Raw(&made.to_json()));
+    array.close();
+    account.put(key::secrets(account.space()), bytes)
+}
+
+/// The value of `webhook-signature`: one signature for each valid secret.
+pub fn sign(account: Scope<'_>, webhook_id: &str, at: Timestamp, body: &[u8]) -> Result<String, Stop> {
+    let mut signatures = Vec::new();
+    for secret in load(account)? {
+        let text = secret.member("secret").and_then(Value::as_text).ok_or(DAMAGED)?;
+        let bytes = text.strip_prefix(PREFIX).and_then(|text| Base64::decode_vec(text).ok()).ok_or(DAMAGED)?;
+        let mut mac = Hmac::<Sha256>::new_from_slice(&bytes).expect("HMAC takes a key of any length");
+        mac.update(format!("{webhook_id}.{}.", at.seconds()).as_bytes());
+        mac.update(body);
+        signatures.push(format!("v1,{}", Base64::encode_string(&mac.finalize().into_bytes())));
+    }
+    Ok(signatures.join(" "))
+}
+
+fn shown(secrets: Vec<Value>, says: Option<&str>) -> impl ToJson {
+    let says = says.map(ToString::to_string);
+    Shape(move |o: &mut Object<'_>| {
+        o.given("message", says.as_ref()).member("secrets", &secrets);
+    })
+}
+
+/// `GET /user/webhook-secrets`
+pub fn list(ctx: &Ctx<'_>) -> Handled {
+    Ok(Reply::ok(&shown(load(ctx.account())?, None)))
+}
+
+/// `POST /user/webhook-secrets/rotate`
+pub fn rotate(ctx: &Ctx<'_>) -> Handled {
+    ctx.unread()?;
+    make(ctx.account(), ctx.now, &ctx.seed)?;
+    Ok(Reply::created(&shown(load(ctx.account())?, Some("Webhook secret rotated successfully."))))
+}

@@ -1,0 +1,113 @@
+//! The tables of events, deliveries and secrets.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::limits::URL_MAX;
+use crate::record::{Iso, Json, any, choice, id, int, iso, list, text};
+use crate::{choice, record};
+
+choice! {
+    /// Where a delivery stands.
+    pub enum DeliveryStatus {
+        /// It is tried again.
+        Pending = "pending",
+        /// The receiver took it.
+        Delivered = "delivered",
+        /// It is tried no longer.
+        Exhausted = "exhausted",
+    }
+}
+
+record! {
+    /// One try of a delivery.
+    pub struct Attempt {
+        /// When it was made.
+        at: Iso = iso().required(),
+        /// The receiver's status; null when there was no answer.
+        status: Option<u32> = int(100, 599),
+        /// Why there was none.
+        error: Option<String> = text(0, 255),
+        /// From the request to the end of the answer, milliseconds; null when there was none.
+        duration_ms: Option<u32> = int(0, 60_000),
+    }
+}
+
+/// Tries of a delivery that are shown, the last ones.
+pub const ATTEMPTS_MAX: usize = 50;
+
+record! {
+    /// A webhook on its way, or arrived.
+    pub struct Delivery {
+        /// Its id.
+        id: u64 = id().required(),
+        /// The event's id: the header `webhook-id`, the same in every try.
+        webhook_id: String = text(0, 64).required(),
+        /// What happened.
+        event: String = text(0, 64).required(),
+        /// The call it is about.
+        call_id: Option<u64> = id(),
+        /// Where it goes.
+        url: String = text(0, URL_MAX).required(),
+        /// Where it stands.
+        status: DeliveryStatus = choice::<DeliveryStatus>().required(),
+        /// Its tries.
+        attempts: Vec<Attempt> = list::<Attempt>(ATTEMPTS_MAX),
+        /// When it is tried next.
+        next_attempt_at: Option<Iso> = iso(),
+        /// When it was made.
+        created_at: Iso = iso().required(),
+    }
+}
+
+record! {
+    /// Query of `GET /user/webhook-deliveries`.
+    pub struct DeliveryQuery {
+        /// Deliveries about this call.
+        call_id: Option<u64> = id(),
+        /// Deliveries that stand so.
+        status: Option<DeliveryStatus> = choice::<DeliveryStatus>(),
+        /// Rows a page.
+        per_page: u32 = int(1, 100).or_int(15),
+        /// The page, from 1.
+        page: u64 = id().or_int(1),
+    }
+}
+
+record! {
+    /// A secret that signs webhooks.
+    pub struct Secret {
+        /// Its id.
+        id: u64 = id().required(),
+        /// The secret, `whsec_` and base64.
+        secret: String = text(0, 64).required(),
+        /// When it was made.
+        created_at: Iso = iso().required(),
+    }
+}
+
+record! {
+    /// Query of `GET /user/events`.
+    pub struct EventQuery {
+        /// Events after the one with this sequence number.
+        after: Option<u32> = int(0, 4_294_967_295),
+        /// How many at most.
+        limit: u32 = int(1, 1_000).or_int(100),
+    }
+}
+
+record! {
+    /// An event of an account.
+    pub struct Event {
+        /// Its place in the feed, from 1, without gaps.
+        seq: u32 = int(1, 4_294_967_295).required(),
+        /// Its id, that of the webhook.
+        id: String = text(0, 64).required(),
+        /// What happened.
+        event: String = text(0, 64).required(),
+        /// When it happened.
+        created_at: Iso = iso().required(),
+        /// The body of the webhook.
+        payload: Option<Json> = any(),
+    }
+}

@@ -1,0 +1,83 @@
+//! Who waits for what: parked requests and streams are woken by the commit that concerns them.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use switchboard_core::key::Topic;
+use tokio::sync::watch;
+
+/// Topics with somebody waiting before those without are forgotten.
+const TOPICS: usize = 1_024;
+
+/// The topics that somebody waits for.
+pub struct News {
+    topics: Mutex<HashMap<Topic, watch::Sender<u64>>>,
+    closing: watch::Sender<bool>,
+}
+
+impl Default for News {
+    fn default() -> Self {
+        Self { topics: Mutex::default(), closing: watch::Sender::new(false) }
+    }
+}
+
+/// Somebody who waits for a topic.
+pub struct Waiting {
+    news: watch::Receiver<u64>,
+    closing: watch::Receiver<bool>,
+}
+
+impl News {
+    /// Waits for a topic from here on: what is committed later is news.
+    pub fn subscribe(&self, topic: Topic) -> Waiting {
+        let mut topics = self.topics.lock().unwrap_or_else(PoisonError::into_inner);
+        if topics.len() >= TOPICS {
+            topics.retain(|_, sender| sender.receiver_count() > 0);
+        }
+        let news = topics.entry(topic).or_insert_with(|| watch::Sender::new(0)).subscribe();
+        Waiting { news, closing: self.closing.subscribe() }
+    }
+
+    /// Something of a topic was committed.
+    pub fn publish(&self, topic: Topic) {
+        let topics = self.topics.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = topics.get(&topic) {
+            sender.send_modify(|count| *count = count.wrapping_add(1));
+        }
+    }
+
+    /// The service stops: nobody waits any longer.
+    pub fn close(&self) {
+        self.closing.send_replace(true);
+    }
+}
+
+impl Waiting {
+    /// Waits for news; false when the service stops instead.
+    pub async fn news(&mut self) -> bool {
+        if *self.closing.borrow() {
+            return false;
+        }
+        tokio::select! {
+            changed = self.news.changed() => changed.is_ok(),
+            _ = self.closing.changed() => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_topic_wakes_whoever_waits_for_it_and_nobody_else() {
+        let news = News::default();
+        let (mut feed, mut other) = (news.subscribe(Topic::Feed(1)), news.subscribe(Topic::Feed(2)));
+        news.publish(Topic::Feed(1));
+        assert!(feed.news().await);
+        let nothing = tokio::time::timeout(std::time::Duration::from_millis(20), other.news()).await;
+        assert!(nothing.is_err());
+        news.close();
+        assert!(!other.news().await && !feed.news().await);
+    }
+}

@@ -1,0 +1,84 @@
+//! Live streams: the same request asked again with `Last-Event-ID` whenever there is news of its topic.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::Response;
+use hyper::body::Bytes;
+use switchboard_core::http::refusal::{Form, Invalid, Refusal};
+use switchboard_core::http::reply::{Content, Reply};
+use switchboard_core::http::request::Request;
+use switchboard_core::http::stream::Stream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use super::exchange::{Out, response as plain};
+use super::pages::received;
+use crate::clock;
+use crate::host::Host;
+use crate::limiter::Told;
+
+/// Streams at once.
+const STREAMS_MAX: usize = 4_096;
+/// Chunks of a stream on their way: a reader that is slower is waited for.
+const CHUNKS: usize = 4;
+/// How often a stream without news says that it lives.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// A stream ends after this long; its reader comes back with `Last-Event-ID`.
+const LONGEST: Duration = Duration::from_hours(1);
+
+static STREAMS: std::sync::LazyLock<Arc<Semaphore>> =
+    std::sync::LazyLock::new(|| Arc::new(Semaphore::new(STREAMS_MAX)));
+
+/// The answer that goes on.
+pub fn response(host: &Arc<Host>, reply: Reply, begin: Stream, request: Request, told: Told) -> Response<Out> {
+    let Ok(permit) = Arc::clone(&STREAMS).try_acquire_owned() else {
+        return plain(Refusal::Unavailable.reply(Form::Message, Invalid::First), None);
+    };
+    let (chunks, wait) = mpsc::channel(CHUNKS);
+    let host = Arc::clone(host);
+    tokio::spawn(async move {
+        let going = go_on(&host, begin, request, &told, &chunks, permit);
+        let _ = tokio::time::timeout(LONGEST, going).await;
+    });
+    plain(reply, Some(("text/event-stream", received(wait))))
+}
+
+type Chunks = mpsc::Sender<Result<Bytes, std::io::Error>>;
+
+async fn go_on(
+    host: &Arc<Host>,
+    mut stream: Stream,
+    mut request: Request,
+    told: &Told,
+    chunks: &Chunks,
+    _permit: OwnedSemaphorePermit,
+) {
+    let mut waiting = host.subscribe(stream.topic);
+    let mut sent_nothing = true;
+    loop {
+        if !stream.bytes.is_empty() || sent_nothing {
+            let bytes = if stream.bytes.is_empty() { Bytes::from_static(b":\n\n") } else { stream.bytes.into() };
+            if chunks.send(Ok(bytes)).await.is_err() {
+                return;
+            }
+            sent_nothing = false;
+        } else {
+            let news = tokio::time::timeout(HEARTBEAT, waiting.news()).await;
+            let over = match news {
+                Ok(news) => !news,
+                Err(_) => chunks.send(Ok(Bytes::from_static(b":\n\n"))).await.is_err(),
+            };
+            if over {
+                return;
+            }
+        }
+        request.headers.retain(|(name, _)| *name != "last-event-id");
+        request.headers.push(("last-event-id", stream.last.to_string().into_bytes()));
+        let Ok(seed) = clock::seed() else { return };
+        // A key that was deleted meanwhile, or an event that is forgotten, ends the stream.
+        match host.read(&request, told, seed).await.content {
+            Content::Stream(next) => stream = next,
+            _ => return,
+        }
+    }
+}
