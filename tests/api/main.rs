@@ -23,3 +23,4 @@ mod routes;
 mod spec;
 mod tables;
 mod tools;
+mod webhooks;

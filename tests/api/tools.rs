@@ -1,8 +1,13 @@
 //! Mid-call tools.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
+use switchboard_core::output::{HttpIn, SendError};
 use switchboard_tests::house::{Got, House, assistant, tool, with};
+use switchboard_tests::line::Line;
 
 const NAME: &str = "Tool name must contain only lowercase letters and underscores, and start with a letter.";
 const NAME_FIELD: &str = "The name field must contain only lowercase letters and underscores, and start with a letter.";
@@ -158,4 +163,88 @@ fn a_plan_allows_so_many() {
     create(&mut house, &json!({})).expect(201);
     let says = "You have reached your plan limit of 1 mid call tools. Please upgrade your plan to create more tools.";
     create(&mut house, &json!({})).message(422, says);
+}
+
+#[test]
+fn a_test_makes_the_real_request() {
+    let mut house = House::default();
+    let schema = json!([
+        { "name": "city", "type": "string", "description": "The city" },
+        { "name": "days", "type": "number", "description": "How many" },
+        { "name": "wet", "type": "boolean", "description": "Whether" },
+    ]);
+    let changes = json!({
+        "endpoint": "https://tools.example/{city}", "schema": schema, "timeout": 7,
+        "headers": [{ "name": "X-Key", "value": "k" }],
+    });
+    let id = house.make("/user/tools", &with(tool("weather"), &changes));
+    let path = format!("/user/tools/{id}/test");
+    let ask = |house: &mut House, answer: Result<HttpIn, SendError>, body: &Value| {
+        let seen = Rc::new(RefCell::new(Vec::new()));
+        let noted = Rc::clone(&seen);
+        house.outside(move |request| {
+            noted.borrow_mut().push(request.clone());
+            answer.clone()
+        });
+        let got = house.post(&path, body).send();
+        (got, seen.take())
+    };
+    let good = HttpIn {
+        status: 201,
+        headers: vec![("content-type".into(), "text/plain".into())],
+        body: b"sunny".to_vec(),
+        duration_ms: 42,
+        ..HttpIn::default()
+    };
+    let (got, seen) = ask(&mut house, Ok(good.clone()), &json!({}));
+    assert_eq!(
+        got.expect(200).json,
+        json!({ "status": 201, "duration_ms": 42, "headers": { "content-type": "text/plain" }, "body": "sunny" })
+    );
+    assert_eq!((seen[0].url.as_str(), seen[0].timeout_ms), ("https://tools.example/test?days=1&wet=true", 7_000));
+    assert_eq!(seen[0].headers[0].1.0, "k");
+    let (_, seen) = ask(&mut house, Ok(good), &json!({ "arguments": { "city": "Iași", "days": 2.5, "more": 1 } }));
+    assert_eq!(seen[0].url, "https://tools.example/Ia%C8%99i?days=2.5&wet=true");
+    for (answer, status) in [(SendError::TimedOut, 504), (SendError::Unreachable, 502), (SendError::Refused, 502)] {
+        let (got, _) = ask(&mut house, Err(answer), &json!({}));
+        assert!(got.expect(status).json["message"].is_string());
+    }
+    let (got, seen) = ask(&mut house, Err(SendError::TimedOut), &json!({ "arguments": { "city": ".." } }));
+    assert_eq!((got.status, seen.len()), (502, 0));
+    let (got, _) = ask(&mut house, Err(SendError::TimedOut), &json!({ "arguments": { "city": ["x"] } }));
+    got.wrong(&["arguments.city"]);
+    house.post("/user/tools/99/test", &json!({})).send().message(404, "Tool not found");
+}
+
+#[test]
+fn an_engine_has_the_attached_tools_asked() {
+    let mut house = House::default();
+    let id = house.make(
+        "/user/tools",
+        &with(tool("weather"), &json!({ "endpoint": "https://tools.example/?to={{customer_phone}}&n={{name}}" })),
+    );
+    house.make("/user/tools", &tool("other"));
+    let assistant =
+        house.make("/user/assistant", &with(assistant(), &json!({ "tool_ids": [id], "variables": { "name": "x" } })));
+    house.make_call(assistant);
+    let line = Line::attach(&mut house);
+    let mut held = line.take(&mut house);
+    line.say(&mut house, &mut held, &[json!({ "type": "answered" })]).expect(200);
+    house.outside(|request| {
+        assert_eq!(request.url, "https://tools.example/?to=%2B40700000001&n=x");
+        Ok(HttpIn { status: 500, body: b"down".to_vec(), duration_ms: 3, ..HttpIn::default() })
+    });
+    let call = held.id;
+    let run = |house: &mut House, name: &str| {
+        let path = format!("/engine/calls/{call}/tools/{name}");
+        house.post(&path, &json!({ "arguments": {} })).token(&line.token).send()
+    };
+    assert_eq!(run(&mut house, "weather").expect(200).json, json!({ "status": 500, "body": "down", "duration_ms": 3 }));
+    run(&mut house, "other").message(404, "Tool not found");
+    let events = house.get(&format!("/user/calls/{}/events?after=3", held.id)).json;
+    assert_eq!((&events["data"][0]["type"], &events["data"][0]["name"]), (&json!("tool"), &json!("weather")));
+    house.outside(|_| Err(SendError::TimedOut));
+    run(&mut house, "weather").expect(504);
+    line.say(&mut house, &mut held, &[json!({ "type": "ended" })]).expect(200);
+    run(&mut house, "weather").expect(409);
 }
