@@ -9,6 +9,7 @@ mod calls;
 mod campaigns;
 mod carrier;
 mod conventions;
+mod dialer;
 mod engine;
 mod headers;
 mod histories;

@@ -1,0 +1,375 @@
+//! The campaign dialer (API.md, Campaigns and leads; States): who is called, when, and how often.
+
+use serde_json::{Value, json};
+use switchboard_core::campaign::states::{CampaignEvent, MOVES as CAMPAIGN_MOVES};
+use switchboard_core::campaign::tables::CampaignStatus;
+use switchboard_core::lead::states::{LeadEvent, MOVES as LEAD_MOVES};
+use switchboard_core::lead::tables::LeadStatus;
+use switchboard_core::record::Choice;
+use switchboard_core::time::Timestamp;
+use switchboard_tests::house::{House, assistant, lead, with};
+use switchboard_tests::line::{Held, Line};
+
+/// A Monday, noon in UTC.
+const MONDAY: &str = "2026-09-21T12:00:00Z";
+
+struct Desk {
+    house: House,
+    line: Line,
+    campaign: u64,
+    assistant: u64,
+}
+
+impl Desk {
+    fn new(changes: &Value) -> Self {
+        let mut house = House::default();
+        house.now = Timestamp::parse_iso(MONDAY).expect("a time");
+        let body = json!({ "post_call_evaluation": false });
+        let assistant = house.make("/user/assistant", &with(assistant(), &body));
+        house.put(&format!("/user/assistant/{assistant}"), &json!({ "status": "active" })).send().expect(200);
+        let body = json!({ "name": "C", "assistant_id": assistant, "timezone": "Etc/UTC", "retry_interval": 10, "max_retries": 1 });
+        let campaign = house.make("/user/campaigns", &with(body, changes));
+        let line = Line::attach(&mut house);
+        Self { house, line, campaign, assistant }
+    }
+
+    fn lead(&mut self, number: u32) -> u64 {
+        let body = lead(self.campaign, &format!("+407000000{number:02}"));
+        self.house.make("/user/lead", &body)
+    }
+
+    fn switch(&mut self, action: &str) -> (u16, Value) {
+        let body = json!({ "campaign_id": self.campaign, "action": action });
+        let got = self.house.post("/user/campaigns/update-status", &body).send();
+        self.house.tick();
+        (got.status, got.json)
+    }
+
+    fn start(&mut self) {
+        assert_eq!(self.switch("start").0, 200);
+    }
+
+    fn claim(&mut self) -> Vec<Held> {
+        self.house.tick();
+        self.line.claim(&mut self.house, 30)
+    }
+
+    fn phones(&mut self) -> Vec<String> {
+        let calls = self.claim();
+        calls
+            .iter()
+            .map(|held| held.claimed["call"]["client_phone_number"].as_str().expect("a number").to_owned())
+            .collect()
+    }
+
+    fn status(&mut self, lead: u64) -> String {
+        self.house.get(&format!("/user/leads/{lead}")).json["status"].as_str().expect("a status").to_owned()
+    }
+
+    fn campaign(&mut self) -> String {
+        self.house.get(&format!("/user/campaigns/{}", self.campaign)).json["status"]
+            .as_str()
+            .expect("a status")
+            .to_owned()
+    }
+
+    fn fail(&mut self, held: &mut Held) {
+        self.line.say(&mut self.house, held, &[json!({ "type": "failed", "reason": "busy" })]).expect(200);
+        self.house.tick();
+    }
+
+    fn finish(&mut self, held: &mut Held, answered_by: &str, variables: &Value) {
+        let events = [
+            json!({ "type": "answered", "answered_by": answered_by }),
+            json!({ "type": "variables", "variables": variables }),
+            json!({ "type": "ended", "by": "customer" }),
+        ];
+        self.line.say(&mut self.house, held, &events).expect(200);
+        self.house.tick();
+    }
+
+    fn wait(&mut self, seconds: u64) {
+        self.house.now = self.house.now.plus_seconds(seconds);
+        self.house.tick();
+    }
+
+    fn why(&mut self, lead: u64) -> (bool, Vec<String>, Value) {
+        let data = self.house.get(&format!("/user/leads/{lead}/explain")).expect(200).json["data"].clone();
+        let codes = data["reasons"].as_array().expect("a list").iter();
+        let codes = codes.map(|reason| reason["code"].as_str().expect("a code").to_owned()).collect();
+        (data["callable"] == true, codes, data["next_at"].clone())
+    }
+}
+
+#[test]
+fn a_campaign_calls_its_leads_in_parallel_and_completes() {
+    let mut desk = Desk::new(&json!({ "max_calls_in_parallel": 2 }));
+    let leads: Vec<u64> = (1..=5).map(|n| desk.lead(n)).collect();
+    assert!(desk.claim().is_empty(), "a draft calls nobody");
+    desk.start();
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        let mut calls = desk.claim();
+        assert!(calls.len() <= 2);
+        for held in &mut calls {
+            let call = &held.claimed["call"];
+            assert_eq!((&call["campaign_id"], &call["campaign_name"]), (&json!(desk.campaign), &json!("C")));
+            seen.push(call["lead_id"].as_u64().expect("a lead"));
+            desk.finish(held, "human", &json!({}));
+        }
+    }
+    assert_eq!(seen, leads);
+    assert_eq!(desk.campaign(), "completed");
+    assert!(leads.iter().all(|lead| desk.status(*lead) == "completed"));
+    let more = desk.lead(6);
+    assert!(desk.claim().is_empty(), "a completed campaign is started again");
+    desk.start();
+    let mut calls = desk.claim();
+    assert_eq!(calls[0].claimed["call"]["lead_id"], more);
+    desk.finish(&mut calls[0], "human", &json!({}));
+    assert_eq!(desk.campaign(), "completed");
+}
+
+#[test]
+fn a_missed_lead_is_tried_again_after_the_interval_and_given_up() {
+    let mut desk = Desk::new(&json!({}));
+    let lead = desk.lead(1);
+    desk.start();
+    assert_eq!(desk.status(lead), "processing");
+    let mut calls = desk.claim();
+    desk.fail(&mut calls[0]);
+    assert_eq!(desk.status(lead), "rescheduled");
+    let (callable, codes, next) = desk.why(lead);
+    assert_eq!((callable, codes), (false, vec!["waiting_for_retry".to_owned()]));
+    assert_eq!(next, desk.house.now.plus_seconds(600).iso());
+    desk.wait(599);
+    assert!(desk.claim().is_empty());
+    desk.wait(1);
+    let mut calls = desk.claim();
+    desk.fail(&mut calls[0]);
+    assert_eq!((desk.status(lead).as_str(), desk.campaign().as_str()), ("reached-max-retries", "completed"));
+    desk.wait(86_400);
+    assert!(desk.claim().is_empty());
+}
+
+#[test]
+fn voicemail_and_a_missed_goal_count_as_asked() {
+    let goal = json!({ "retry_on_goal_incomplete": true, "goal_completion_variable": "agreed" });
+    for (changes, answered_by, variables, want) in [
+        (json!({}), "machine", json!({}), "completed"),
+        (json!({ "retry_on_voicemail": true }), "machine", json!({}), "rescheduled"),
+        (json!({ "retry_on_voicemail": true }), "human", json!({}), "completed"),
+        (goal.clone(), "human", json!({ "agreed": true }), "completed"),
+        (goal.clone(), "human", json!({ "agreed": false }), "rescheduled"),
+        (goal, "human", json!({}), "rescheduled"),
+        (json!({ "goal_completion_variable": "agreed" }), "human", json!({}), "completed"),
+    ] {
+        let mut desk = Desk::new(&changes);
+        let lead = desk.lead(1);
+        desk.start();
+        let mut calls = desk.claim();
+        desk.finish(&mut calls[0], answered_by, &variables);
+        assert_eq!(desk.status(lead), want, "{changes} {answered_by} {variables}");
+    }
+}
+
+#[test]
+fn secondary_contacts_are_tried_in_order() {
+    let mut desk = Desk::new(&json!({}));
+    let contacts =
+        json!([{ "phone_number": "+40710000001", "variables": { "who": "Bea" } }, { "phone_number": "+40710000002" }]);
+    let body = with(
+        lead(desk.campaign, "+40700000001"),
+        &json!({ "secondary_contacts": contacts, "variables": { "who": "Ana", "x": 1 } }),
+    );
+    let made = desk.house.post("/user/lead", &body).send().expect(200);
+    let main = made.id();
+    let second = made.json["data"]["secondary_contacts"][0]["id"].as_u64().expect("an id");
+    desk.start();
+    let mut order = Vec::new();
+    for round in 0..2 {
+        for _ in 0..3 {
+            let mut calls = desk.claim();
+            let call = calls[0].claimed["call"].clone();
+            order.push(call["client_phone_number"].as_str().expect("a number").to_owned());
+            if call["lead_id"] == second {
+                assert_eq!(call["variables"], json!({ "who": "Bea", "x": 1 }));
+                if round == 1 {
+                    desk.finish(&mut calls[0], "human", &json!({}));
+                    break;
+                }
+            }
+            desk.fail(&mut calls[0]);
+        }
+        desk.wait(600);
+    }
+    assert_eq!(order, ["+40700000001", "+40710000001", "+40710000002", "+40700000001", "+40710000001"]);
+    assert_eq!((desk.status(main).as_str(), desk.status(second).as_str()), ("completed", "completed"));
+    assert_eq!(desk.campaign(), "completed");
+}
+
+#[test]
+fn nobody_is_called_outside_hours() {
+    let hours = json!({
+        "timezone": "America/New_York", "allowed_hours_start_time": "09:00", "allowed_hours_end_time": "17:00",
+        "allowed_days": ["monday", "tuesday"],
+    });
+    let mut desk = Desk::new(&hours);
+    let lead = desk.lead(1);
+    desk.start();
+    // 08:00 in New York.
+    assert!(desk.claim().is_empty());
+    let (_, codes, next) = desk.why(lead);
+    assert_eq!((codes, next), (vec!["outside_hours".to_owned()], json!("2026-09-21T13:00:00.000000Z")));
+    desk.wait(3_600);
+    assert_eq!(desk.status(lead), "processing");
+    // The call waits for an engine until after five: it is not dialed any more.
+    desk.house.now = Timestamp::parse_iso("2026-09-21T21:00:00Z").expect("a time");
+    assert!(desk.line.claim(&mut desk.house, 5).is_empty());
+    desk.wait(60);
+    assert!(desk.claim().is_empty());
+    assert_eq!(desk.status(lead), "rescheduled");
+    desk.house.now = Timestamp::parse_iso("2026-09-22T13:00:00Z").expect("a time");
+    assert_eq!(desk.phones(), ["+40700000001"], "a call that nobody dialed is no try");
+}
+
+#[test]
+fn numbers_not_to_be_called_are_asked_at_the_moment_of_dialing() {
+    let mut desk = Desk::new(&json!({ "max_calls_in_parallel": 1 }));
+    let leads: Vec<u64> = (1..=3).map(|n| desk.lead(n)).collect();
+    let stop = |desk: &mut Desk, phone: &str| {
+        desk.house.make("/user/do-not-call", &json!({ "phone_number": phone, "reason": "Asked" }))
+    };
+    stop(&mut desk, "+40700000001");
+    desk.start();
+    assert_eq!(desk.status(leads[0]), "blacklisted");
+    // It waits for an engine when it is struck off.
+    assert_eq!(desk.status(leads[1]), "processing");
+    stop(&mut desk, "+40700000002");
+    assert!(desk.line.claim(&mut desk.house, 5).is_empty());
+    desk.wait(60);
+    assert_eq!(desk.status(leads[1]), "blacklisted");
+    assert_eq!(desk.phones(), ["+40700000003"]);
+    assert_eq!(desk.why(leads[0]).1, ["blacklisted", "do_not_call", "lines_busy"]);
+    let body = json!({ "phone_number": "+40700000001", "assistant_id": desk.assistant });
+    desk.house.post("/user/make_call", &body).send().wrong(&["phone_number"]);
+    let page = desk.house.get("/user/do-not-call?phone_number=40700000001").expect(200).json;
+    let entry = page["data"][0]["id"].as_u64().expect("an id");
+    assert_eq!((&page["total"], &page["data"][0]["reason"]), (&json!(1), &json!("Asked")));
+    desk.house.post("/user/do-not-call", &json!({ "phone_number": "+40700000001" })).send().wrong(&["phone_number"]);
+    desk.house.delete(&format!("/user/do-not-call/{entry}")).expect(200);
+    desk.house.post("/user/make_call", &body).send().expect(200);
+    desk.house.get("/user/do-not-call?phone_number=40700000001").expect(200);
+}
+
+#[test]
+fn a_stop_lets_running_calls_end_and_calls_off_the_rest() {
+    let mut desk = Desk::new(&json!({ "max_calls_in_parallel": 2 }));
+    let leads: Vec<u64> = (1..=3).map(|n| desk.lead(n)).collect();
+    desk.start();
+    let mut running = desk.line.claim(&mut desk.house, 1);
+    desk.line.say(&mut desk.house, &mut running[0], &[json!({ "type": "ringing" })]).expect(200);
+    assert_eq!(desk.switch("stop").0, 200);
+    assert!(desk.claim().is_empty());
+    assert_eq!(desk.status(leads[1]), "rescheduled", "its call waited for an engine");
+    desk.finish(&mut running[0], "human", &json!({}));
+    assert_eq!((desk.status(leads[0]).as_str(), desk.campaign().as_str()), ("completed", "stopped"));
+    assert_eq!(desk.why(leads[2]).1, ["campaign_not_running"]);
+    assert_eq!(desk.switch("stop").0, 400);
+    desk.start();
+    desk.wait(60);
+    assert_eq!(desk.phones().len(), 2);
+}
+
+#[test]
+fn what_a_start_needs() {
+    let mut desk = Desk::new(&json!({}));
+    desk.lead(1);
+    let operator = desk.house.operator.clone();
+    let assistant = format!("/user/assistant/{}", desk.assistant);
+    desk.house.put(&assistant, &json!({ "status": "inactive" })).send().expect(200);
+    let (status, json) = desk.switch("start");
+    assert_eq!((status, &json["success"]), (400, &json!(false)));
+    desk.house.put(&assistant, &json!({ "status": "active" })).send().expect(200);
+    desk.house.put("/admin/accounts/1", &json!({ "balance": 0 })).token(&operator).send().expect(200);
+    assert_eq!(desk.switch("start").0, 400);
+    desk.house.put("/admin/accounts/1", &json!({ "balance": 5 })).token(&operator).send().expect(200);
+    desk.start();
+    assert_eq!(desk.switch("start").0, 400);
+    desk.house.delete(&assistant).expect(200);
+    assert_eq!(desk.campaign(), "stopped");
+    assert_eq!(desk.switch("start").0, 400);
+}
+
+#[test]
+fn numbers_take_turns() {
+    let mut desk = Desk::new(&json!({ "max_calls_in_parallel": 4 }));
+    let numbers: Vec<u64> = ["+12122011892", "+12122011893"]
+        .iter()
+        .filter_map(|number| {
+            let got =
+                desk.house.post("/user/phone-numbers/sip-trunks", &switchboard_tests::house::trunk(number)).send();
+            (got.status == 201).then(|| got.id())
+        })
+        .collect();
+    desk.house
+        .put(&format!("/user/campaigns/{}", desk.campaign), &json!({ "phone_number_ids": numbers }))
+        .send()
+        .expect(200);
+    for n in 1..=4 {
+        desk.lead(n);
+    }
+    desk.start();
+    let calls = desk.claim();
+    let from: Vec<&str> =
+        calls.iter().filter_map(|held| held.claimed["call"]["assistant_phone_number"].as_str()).collect();
+    assert_eq!(from, ["+12122011892", "+12122011893", "+12122011892", "+12122011893"]);
+}
+
+#[test]
+fn a_manual_status_takes_a_lead_out_of_the_dialers_hands() {
+    let mut desk = Desk::new(&json!({ "max_calls_in_parallel": 1 }));
+    let first = desk.lead(1);
+    desk.start();
+    let mut calls = desk.claim();
+    desk.house.put(&format!("/user/leads/{first}"), &json!({ "status": "completed" })).send().expect(200);
+    desk.fail(&mut calls[0]);
+    assert_eq!(desk.status(first), "completed", "the call no longer decides about it");
+    desk.house.put(&format!("/user/leads/{first}"), &json!({ "status": "created" })).send().expect(200);
+    desk.start();
+    assert_eq!(desk.phones().len(), 1, "and it is new again");
+}
+
+#[test]
+fn the_tables_of_leads_and_campaigns_are_the_published_ones() {
+    let moves = |from: LeadStatus| LeadEvent::ALL.iter().filter_map(move |event| LEAD_MOVES.next(from, *event));
+    for from in LeadStatus::ALL {
+        let to: Vec<&str> = moves(*from).map(LeadStatus::word).collect();
+        for always in ["created", "completed", "reached-max-retries"] {
+            assert!(to.contains(&always), "{} {always}", from.word());
+        }
+        let scheduled = matches!(from, LeadStatus::Created | LeadStatus::Rescheduled);
+        assert_eq!(to.contains(&"scheduled"), scheduled, "{}", from.word());
+        assert_eq!(to.contains(&"processing"), *from == LeadStatus::Scheduled, "{}", from.word());
+        assert_eq!(to.contains(&"rescheduled"), *from == LeadStatus::Processing, "{}", from.word());
+        assert_eq!(to.contains(&"blacklisted"), *from != LeadStatus::Blacklisted, "{}", from.word());
+    }
+    let mut rows = Vec::new();
+    for from in CampaignStatus::ALL {
+        rows.extend(
+            CampaignEvent::ALL
+                .iter()
+                .filter_map(|event| Some(format!("{} {}", from.word(), CAMPAIGN_MOVES.next(*from, *event)?.word()))),
+        );
+    }
+    assert_eq!(
+        rows,
+        [
+            "draft in-progress",
+            "in-progress stopped",
+            "in-progress completed",
+            "stopped in-progress",
+            "completed in-progress"
+        ]
+    );
+}
