@@ -1,5 +1,6 @@
 //! Commands: `serve` and `dev` run the service; the others speak to one, or work on a closed folder.
 
+mod listen;
 mod offline;
 mod remote;
 mod run;
@@ -37,6 +38,13 @@ enum Command {
         #[command(subcommand)]
         command: Key,
     },
+    /// Tokens of voice engines that attach to a running service
+    EngineToken {
+        #[command(subcommand)]
+        command: EngineToken,
+    },
+    /// Print an account's events as they happen: what its webhooks carry, without an address of one's own
+    Listen(listen::Listen),
     /// Save a consistent snapshot of a running service
     Backup {
         /// File to write
@@ -131,6 +139,33 @@ enum Key {
     },
 }
 
+#[derive(Subcommand)]
+enum EngineToken {
+    /// Create a token for an engine
+    Create {
+        /// A label
+        #[arg(long)]
+        name: String,
+        /// An account whose calls it may have, by id; without any: all
+        #[arg(long = "account", value_name = "ID")]
+        accounts: Vec<u64>,
+        #[command(flatten)]
+        at: At,
+    },
+    /// List the tokens
+    List {
+        #[command(flatten)]
+        at: At,
+    },
+    /// Delete a token
+    Revoke {
+        /// The token's id
+        id: u64,
+        #[command(flatten)]
+        at: At,
+    },
+}
+
 /// A sentence for whoever typed the command.
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
@@ -143,6 +178,8 @@ pub fn main() -> ExitCode {
         Command::Dev(settings) => run::dev(*settings, json),
         Command::Account { command } => remote::account(command, json),
         Command::Key { command } => remote::key(command, json),
+        Command::EngineToken { command } => remote::engine_token(command, json),
+        Command::Listen(listen) => listen::listen(&listen, json),
         Command::Backup { file, at } => remote::backup(&file, &at, json),
         Command::Verify { folder } => offline::verify(&folder, json),
         Command::Restore { file, folder } => offline::restore(&file, &folder, json),

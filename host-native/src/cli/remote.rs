@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Account, At, Failed, Key, say};
+use super::{Account, At, EngineToken, Failed, Key, say};
 
 /// `account …`
 pub fn account(command: Account, json: bool) -> Result<(), Failed> {
@@ -33,6 +33,33 @@ pub fn key(command: Key, json: bool) -> Result<(), Failed> {
         }
         Key::Revoke { account, id, at } => {
             show(&call(&at, "DELETE", &format!("/admin/accounts/{account}/api-keys/{id}"), None)?, json)
+        }
+    }
+}
+
+/// `engine-token …`
+pub fn engine_token(command: EngineToken, json: bool) -> Result<(), Failed> {
+    match command {
+        EngineToken::Create { name, accounts, at } => {
+            let mut body = json!({ "name": name });
+            if !accounts.is_empty() {
+                body["account_ids"] = accounts.into();
+            }
+            show(&call(&at, "POST", "/admin/engine-tokens", Some(&body))?, json)
+        }
+        EngineToken::List { at } => {
+            let all = call(&at, "GET", "/admin/engine-tokens", None)?["data"].take();
+            if json {
+                return say(&all.to_string());
+            }
+            for row in all.as_array().map(Vec::as_slice).unwrap_or_default() {
+                let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+                say(&format!("{:>6}  {:<32} {}", row["id"], text("name"), text("created_at")))?;
+            }
+            Ok(())
+        }
+        EngineToken::Revoke { id, at } => {
+            show(&call(&at, "DELETE", &format!("/admin/engine-tokens/{id}"), None)?, json)
         }
     }
 }
@@ -101,11 +128,11 @@ fn base(at: &At) -> &str {
     at.url.trim_end_matches('/')
 }
 
-fn client() -> Result<reqwest::Client, Failed> {
+pub(super) fn client() -> Result<reqwest::Client, Failed> {
     Ok(switchboard::send::client()?.build()?)
 }
 
-fn block<T>(work: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {
+pub(super) fn block<T>(work: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
 }
 
@@ -122,7 +149,7 @@ fn call(at: &At, method: &str, path: &str, body: Option<&Value>) -> Result<Value
     })
 }
 
-fn refused(status: u16, text: &str) -> Failed {
+pub(super) fn refused(status: u16, text: &str) -> Failed {
     let said: Value = serde_json::from_str(text).unwrap_or(Value::Null);
     let message = said["message"].as_str().or(said["error"].as_str()).unwrap_or("the service refused");
     format!("{message} ({status})").into()
