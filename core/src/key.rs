@@ -115,7 +115,10 @@ enum Table {
     IdempotencyExpiry = 9,
     Phones = 10,
     Profile = 11,
-    CallEvent = 15,
+    Indexed = 12,
+    Segment = 13,
+    Posting = 14,
+    Passage = 15,
     Due = 16,
     Job = 17,
     DueHead = 18,
@@ -124,6 +127,7 @@ enum Table {
     Retry = 21,
     Dialer = 22,
     Secrets = 23,
+    CallEvent = 24,
     Email = 32,
     Owner = 33,
     DueAccount = 34,
@@ -337,6 +341,72 @@ pub fn phones(space: Space, kind: Kind, block: u32) -> Key {
 /// What an account's own operations need to know of it: plan, balance, zone, suspension.
 pub fn profile(account: u32) -> Key {
     key(Space::Account(account), Table::Profile, 0)
+}
+
+/// What of a document is searchable, ordered by knowledgebase and document.
+pub fn indexed(space: Space, base: u32, document: u32) -> Key {
+    with(key(space, Table::Indexed, 8), &[&base.to_be_bytes(), &document.to_be_bytes()])
+}
+
+/// The searchable documents of a knowledgebase.
+pub fn indexed_of(space: Space, base: u32) -> Range<Key> {
+    below(with(key(space, Table::Indexed, 4), &[&base.to_be_bytes()]))
+}
+
+/// The document at the end of an [`indexed`] key.
+pub fn read_indexed(key: &[u8]) -> Option<u32> {
+    Some(u32::from_be_bytes(key.get(10..)?.try_into().ok()?))
+}
+
+/// A segment of a document's index, ordered by knowledgebase, document and segment.
+pub fn segment(space: Space, base: u32, document: u32, segment: u16) -> Key {
+    let parts: [&[u8]; 3] = [&base.to_be_bytes(), &document.to_be_bytes(), &segment.to_be_bytes()];
+    with(key(space, Table::Segment, 10), &parts)
+}
+
+/// The segments of a document.
+pub fn segments(space: Space, base: u32, document: u32) -> Range<Key> {
+    below(with(key(space, Table::Segment, 8), &[&base.to_be_bytes(), &document.to_be_bytes()]))
+}
+
+/// The segment at the end of a [`segment`] key.
+pub fn read_segment(key: &[u8]) -> Option<u16> {
+    Some(u16::from_be_bytes(key.get(14..)?.try_into().ok()?))
+}
+
+/// Where a term stands in a segment, ordered by knowledgebase, term, document and segment. No term has a zero
+/// byte, so none begins another's keys.
+pub fn posting(space: Space, base: u32, term: &str, document: u32, segment: u16) -> Key {
+    let (base, document, segment) = (base.to_be_bytes(), document.to_be_bytes(), segment.to_be_bytes());
+    with(key(space, Table::Posting, term.len() + 11), &[&base, term.as_bytes(), &[0], &document, &segment])
+}
+
+/// Where a term stands in a knowledgebase.
+pub fn postings(space: Space, base: u32, term: &str) -> Range<Key> {
+    below(with(key(space, Table::Posting, term.len() + 5), &[&base.to_be_bytes(), term.as_bytes(), &[0]]))
+}
+
+/// Document and segment at the end of a [`posting`] key.
+pub fn read_posting(key: &[u8]) -> Option<(u32, u16)> {
+    let (document, segment) = key.get(key.len().checked_sub(6)?..)?.split_at(4);
+    Some((u32::from_be_bytes(document.try_into().ok()?), u16::from_be_bytes(segment.try_into().ok()?)))
+}
+
+/// The text of a passage, ordered by knowledgebase, document, segment and place in the segment.
+pub fn passage(space: Space, base: u32, document: u32, segment: u16, place: u8) -> Key {
+    let (base, document, segment) = (base.to_be_bytes(), document.to_be_bytes(), segment.to_be_bytes());
+    with(key(space, Table::Passage, 11), &[&base, &document, &segment, &[place]])
+}
+
+/// The passages of a document, in the order of its text.
+pub fn passages(space: Space, base: u32, document: u32) -> Range<Key> {
+    below(with(key(space, Table::Passage, 8), &[&base.to_be_bytes(), &document.to_be_bytes()]))
+}
+
+/// The passages of a segment.
+pub fn passages_of(space: Space, base: u32, document: u32, segment: u16) -> Range<Key> {
+    let (base, document, segment) = (base.to_be_bytes(), document.to_be_bytes(), segment.to_be_bytes());
+    below(with(key(space, Table::Passage, 10), &[&base, &document, &segment]))
 }
 
 /// The account of an e-mail address (lower case).
@@ -554,6 +624,12 @@ mod tests {
         let key = row(Space::Account(9), Kind::Lead, 77);
         assert_eq!(space_of(&key), Some(Space::Account(9)));
         assert_eq!(read_row(&key), Some((Kind::Lead, 77)));
+        let space = Space::Account(9);
+        assert_eq!(read_indexed(&indexed(space, 1, 5)), Some(5));
+        assert_eq!(read_segment(&segment(space, 1, 5, 6)), Some(6));
+        assert_eq!(read_posting(&posting(space, 1, "word", 5, 6)), Some((5, 6)));
+        assert!(!postings(space, 1, "wor").contains(&posting(space, 1, "word", 0, 0)));
+        assert!(passages(space, 1, 5).contains(&passage(space, 1, 5, u16::MAX, 31)));
         let at = Timestamp::from_seconds(5);
         assert_eq!(read_due(&due(Space::Account(9), 1, at, &[3, 4])), Some((at, &[3, 4][..])));
         assert_eq!(due_of(&due_account(at, 9, 1)), Some(at));

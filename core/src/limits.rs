@@ -81,6 +81,34 @@ pub const CARRIER_REPLY_BYTES_MAX: usize = 1 << 20;
 /// How long a carrier may take, milliseconds.
 pub const CARRIER_TIMEOUT_MS: u64 = 15_000;
 
+/// The search of knowledgebases.
+pub mod search {
+    /// Passages of a knowledgebase.
+    pub const PASSAGES_MAX: u32 = 50_000;
+    /// Segments of a knowledgebase: full ones for all its passages, and one that is not full for most documents.
+    pub const SEGMENTS_MAX: u32 = 2_500;
+    /// Passages of a segment: what one step adds to a document.
+    pub const SEGMENT_PASSAGES_MAX: usize = 32;
+    /// A passage, characters; a character of a script without spaces counts as two.
+    pub const PASSAGE_CHARS_MAX: usize = 1_000;
+    /// The same in UTF-8, bytes.
+    pub const PASSAGE_BYTES_MAX: usize = 4 * PASSAGE_CHARS_MAX;
+    /// A word of the index, bytes; what is longer is cut.
+    pub const TERM_BYTES_MAX: usize = 64;
+    /// What is read of a query, bytes.
+    pub const QUERY_BYTES_MAX: usize = 4_096;
+    /// Different words of a query, those that only hold a sentence together left out.
+    pub const QUERY_WORDS_MAX: usize = 16;
+    /// Terms that these words come to in all languages of a knowledgebase.
+    pub const QUERY_TERMS_MAX: usize = 32;
+    /// Rows of the index read for all terms of a query.
+    pub const QUERY_ROWS_MAX: usize = 80_000;
+    /// Passages that a search finds.
+    pub const HITS_MAX: usize = 20;
+    /// Terms that one slice of a clean-up job takes out of the index.
+    pub const SLICE_TERMS: usize = 1_024;
+}
+
 /// What one step may do; a test shows that no route comes near (DESIGN: budgets).
 pub mod step {
     /// Keys and ranges read.

@@ -3,6 +3,7 @@
 mod bases;
 mod documents;
 mod multipart;
+pub mod search;
 pub mod tables;
 
 pub use bases::{all, create, delete, read, update};

@@ -1,0 +1,338 @@
+//! English stems after M. F. Porter's second algorithm ("Porter2"): what inflection and derivation add is taken
+//! off in five steps, so that `returned`, `returning` and `returns` meet.
+//!
+//! It works on words as the index writes them: small ASCII letters. Any other word stays as it is.
+
+use alloc::string::String;
+
+/// Words whose stems the steps would miss: those of the algorithm, then common forms that change within.
+const IRREGULAR: &str = "skis>ski skies>sky dying>die lying>lie tying>tie idly>idl gently>gentl ugly>ugli \
+    early>earli only>onli singly>singl \
+    children>child men>man women>woman feet>foot teeth>tooth mice>mous \
+    began>begin begun>begin bought>buy broke>break broken>break brought>bring built>build chose>choos \
+    chosen>choos driven>drive drove>drive forgot>forget forgotten>forget found>find gave>give given>give \
+    held>hold kept>keep lost>lose made>make met>meet paid>pay sent>send sold>sell spent>spend spoke>speak \
+    spoken>speak stole>steal stolen>steal taken>take told>tell took>take written>write wrote>write";
+/// Words that only look inflected.
+const FIXED: &[&str] = &["sky", "news", "howe", "atlas", "cosmos", "bias", "andes"];
+/// The same, once a plural's `s` is gone.
+const FIXED_SINGULAR: &[&str] = &["inning", "outing", "canning", "herring", "earring", "proceed", "exceed", "succeed"];
+/// Beginnings behind which the first region starts although the rule would start it earlier.
+const BEGINNINGS: &[&str] = &["gener", "commun", "arsen"];
+
+type Endings = &'static [(&'static str, &'static str)];
+
+/// Endings of step 2, in the first region; the longest comes first.
+const STEP_2: Endings = &[
+    ("ational", "ate"),
+    ("fulness", "ful"),
+    ("iveness", "ive"),
+    ("ization", "ize"),
+    ("ousness", "ous"),
+    ("biliti", "ble"),
+    ("lessli", "less"),
+    ("tional", "tion"),
+    ("alism", "al"),
+    ("aliti", "al"),
+    ("ation", "ate"),
+    ("entli", "ent"),
+    ("fulli", "ful"),
+    ("iviti", "ive"),
+    ("ousli", "ous"),
+    ("abli", "able"),
+    ("alli", "al"),
+    ("anci", "ance"),
+    ("ator", "ate"),
+    ("enci", "ence"),
+    ("izer", "ize"),
+    ("bli", "ble"),
+    ("ogi", "og"),
+    ("li", ""),
+];
+/// Endings of step 3, in the first region.
+const STEP_3: Endings = &[
+    ("ational", "ate"),
+    ("tional", "tion"),
+    ("alize", "al"),
+    ("ative", ""),
+    ("icate", "ic"),
+    ("iciti", "ic"),
+    ("ical", "ic"),
+    ("ness", ""),
+    ("ful", ""),
+];
+/// Endings of step 4, in the second region.
+const STEP_4: &[&str] = &[
+    "ement", "able", "ance", "ence", "ible", "ment", "ant", "ate", "ent", "ion", "ism", "iti", "ive", "ize", "ous",
+    "al", "er", "ic",
+];
+
+/// Makes a word its stem.
+pub fn stem(word: &mut String) {
+    if word.len() < 3 || !word.bytes().all(|letter| letter.is_ascii_lowercase()) || FIXED.contains(&word.as_str()) {
+        return;
+    }
+    let irregular = IRREGULAR.split(' ').filter_map(|pair| pair.split_once('>')).find(|(form, _)| form == word);
+    if let Some((_, stem)) = irregular {
+        word.replace_range(.., stem);
+        return;
+    }
+    let mut word = Word::new(word);
+    word.plural();
+    if FIXED_SINGULAR.contains(&word.text.as_str()) {
+        return;
+    }
+    word.past();
+    word.final_y();
+    word.replace(STEP_2);
+    word.replace(STEP_3);
+    word.residual();
+    word.final_e_or_l();
+    // A `y` that is a consonant was marked by a capital.
+    word.text.make_ascii_lowercase();
+}
+
+/// A word and where its two regions begin.
+struct Word<'w> {
+    text: &'w mut String,
+    first: usize,
+    second: usize,
+}
+
+impl<'w> Word<'w> {
+    fn new(text: &'w mut String) -> Self {
+        mark_consonant_y(text);
+        let begun = BEGINNINGS.iter().find(|beginning| text.starts_with(**beginning));
+        let first = begun.map_or_else(|| region(text, 0), |beginning| beginning.len());
+        let second = region(text, first);
+        Self { text, first, second }
+    }
+
+    fn at(&self, at: usize) -> Option<u8> {
+        self.text.as_bytes().get(at).copied()
+    }
+
+    fn is_vowel_at(&self, at: usize) -> bool {
+        self.at(at).is_some_and(is_vowel)
+    }
+
+    fn has_vowel_before(&self, end: usize) -> bool {
+        self.text.bytes().take(end).any(is_vowel)
+    }
+
+    /// Where `ending` begins, if the word has it.
+    fn ends(&self, ending: &str) -> Option<usize> {
+        self.text.strip_suffix(ending).map(str::len)
+    }
+
+    /// Step 1a.
+    fn plural(&mut self) {
+        if let Some(at) = self.ends("sses") {
+            self.text.truncate(at + 2);
+        } else if let Some(at) = self.ends("ied").or_else(|| self.ends("ies")) {
+            self.text.truncate(if at > 1 { at + 1 } else { at + 2 });
+        } else if self.ends("us").is_some() || self.ends("ss").is_some() {
+        } else if let Some(at) = self.ends("s").filter(|at| self.has_vowel_before(at.saturating_sub(1))) {
+            self.text.truncate(at);
+        }
+    }
+
+    /// Step 1b.
+    fn past(&mut self) {
+        if let Some(at) = self.ends("eedly").or_else(|| self.ends("eed")) {
+            if at >= self.first {
+                self.text.truncate(at + 2);
+            }
+            return;
+        }
+        let at = ["ingly", "edly", "ing", "ed"].iter().find_map(|ending| self.ends(ending));
+        let Some(at) = at.filter(|at| self.has_vowel_before(*at)) else { return };
+        self.text.truncate(at);
+        if ["at", "bl", "iz"].iter().any(|ending| self.ends(ending).is_some()) {
+            self.text.push('e');
+        } else if self.ends_doubled() {
+            self.text.pop();
+        } else if self.is_short() {
+            self.text.push('e');
+        }
+    }
+
+    /// Step 1c.
+    fn final_y(&mut self) {
+        if let Some(at) = self.ends("y").or_else(|| self.ends("Y"))
+            && at > 1
+            && !self.is_vowel_at(at - 1)
+        {
+            self.text.truncate(at);
+            self.text.push('i');
+        }
+    }
+
+    /// Steps 2 and 3.
+    fn replace(&mut self, endings: Endings) {
+        let found = endings.iter().find_map(|(ending, by)| Some((*ending, *by, self.ends(ending)?)));
+        let Some((ending, by, at)) = found.filter(|(_, _, at)| *at >= self.first) else { return };
+        let before = at.checked_sub(1).and_then(|at| self.at(at));
+        let fits = match ending {
+            "ogi" => before == Some(b'l'),
+            "li" => before.is_some_and(|letter| b"cdeghkmnrt".contains(&letter)),
+            "ative" => at >= self.second,
+            _ => true,
+        };
+        if fits {
+            self.text.truncate(at);
+            self.text.push_str(by);
+        }
+    }
+
+    /// Step 4.
+    fn residual(&mut self) {
+        let found = STEP_4.iter().find_map(|ending| Some((*ending, self.ends(ending)?)));
+        let Some((ending, at)) = found.filter(|(_, at)| *at >= self.second) else { return };
+        let before = at.checked_sub(1).and_then(|at| self.at(at));
+        if ending != "ion" || matches!(before, Some(b's' | b't')) {
+            self.text.truncate(at);
+        }
+    }
+
+    /// Step 5.
+    fn final_e_or_l(&mut self) {
+        if let Some(at) = self.ends("e") {
+            if at >= self.second || at >= self.first && !self.is_short_syllable_before(at) {
+                self.text.truncate(at);
+            }
+        } else if let Some(at) = self.ends("ll")
+            && at + 1 >= self.second
+        {
+            self.text.pop();
+        }
+    }
+
+    fn ends_doubled(&self) -> bool {
+        ["bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt"].iter().any(|pair| self.ends(pair).is_some())
+    }
+
+    fn is_short(&self) -> bool {
+        self.first >= self.text.len() && self.is_short_syllable_before(self.text.len())
+    }
+
+    /// Whether a short syllable ends at `end`: one vowel between consonants, or one that begins the word.
+    fn is_short_syllable_before(&self, end: usize) -> bool {
+        if end == 2 {
+            return self.is_vowel_at(0) && !self.is_vowel_at(1);
+        }
+        end > 2
+            && !self.is_vowel_at(end - 3)
+            && self.is_vowel_at(end - 2)
+            && !self.is_vowel_at(end - 1)
+            && !matches!(self.at(end - 1), Some(b'w' | b'x' | b'Y'))
+    }
+}
+
+fn is_vowel(letter: u8) -> bool {
+    matches!(letter, b'a' | b'e' | b'i' | b'o' | b'u' | b'y')
+}
+
+/// Writes each `y` that is a consonant as a capital: the first letter, and one behind a vowel.
+fn mark_consonant_y(text: &mut String) {
+    let mut marked = String::with_capacity(text.len() + 1);
+    for letter in text.chars() {
+        let after_vowel = marked.bytes().last().is_none_or(is_vowel);
+        marked.push(if letter == 'y' && after_vowel { 'Y' } else { letter });
+    }
+    *text = marked;
+}
+
+/// Where the region begins that follows the first consonant behind a vowel, from `from` on.
+fn region(text: &str, from: usize) -> usize {
+    let letters = &text.as_bytes()[from..];
+    let at = letters.windows(2).position(|pair| is_vowel(pair[0]) && !is_vowel(pair[1]));
+    at.map_or(text.len(), |at| from + at + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_stems() {
+        for (word, want) in [
+            ("caresses", "caress"),
+            ("ponies", "poni"),
+            ("ties", "tie"),
+            ("gas", "gas"),
+            ("gaps", "gap"),
+            ("kiwis", "kiwi"),
+            ("agreed", "agre"),
+            ("feed", "feed"),
+            ("luxuriating", "luxuri"),
+            ("hopping", "hop"),
+            ("hoping", "hope"),
+            ("falling", "fall"),
+            ("cry", "cri"),
+            ("by", "by"),
+            ("say", "say"),
+            ("enjoyed", "enjoy"),
+            ("youth", "youth"),
+            ("rational", "ration"),
+            ("relational", "relat"),
+            ("conditional", "condit"),
+            ("generously", "generous"),
+            ("generalization", "general"),
+            ("communism", "communism"),
+            ("sensibility", "sensibl"),
+            ("hopefulness", "hope"),
+            ("technological", "technolog"),
+            ("electricity", "electr"),
+            ("adjustable", "adjust"),
+            ("replacement", "replac"),
+            ("adoption", "adopt"),
+            ("probate", "probat"),
+            ("rate", "rate"),
+            ("controlled", "control"),
+            ("consistently", "consist"),
+            ("knightly", "knight"),
+            ("national", "nation"),
+            ("early", "earli"),
+            ("news", "news"),
+            ("succeeds", "succeed"),
+            ("innings", "inning"),
+            ("covid19", "covid19"),
+            ("как", "как"),
+        ] {
+            let mut stemmed = String::from(word);
+            stem(&mut stemmed);
+            assert_eq!(stemmed, want, "{word}");
+        }
+    }
+
+    #[test]
+    fn irregular_forms_meet_their_regular_ones() {
+        for (irregular, regular) in [
+            ("children", "child"),
+            ("mice", "mouse"),
+            ("chosen", "choosing"),
+            ("drove", "drives"),
+            ("forgotten", "forgetting"),
+            ("lost", "losing"),
+            ("paid", "pays"),
+            ("stolen", "stealing"),
+            ("took", "taking"),
+            ("wrote", "writing"),
+        ] {
+            let stems = [irregular, regular].map(|word| {
+                let mut word = String::from(word);
+                stem(&mut word);
+                word
+            });
+            assert_eq!(stems[0], stems[1], "{irregular}");
+        }
+    }
+
+    #[test]
+    fn the_longest_ending_is_found_first() {
+        assert!(STEP_2.is_sorted_by_key(|(ending, _)| core::cmp::Reverse(ending.len())));
+        assert!(STEP_3.is_sorted_by_key(|(ending, _)| core::cmp::Reverse(ending.len())));
+        assert!(STEP_4.is_sorted_by_key(|ending| core::cmp::Reverse(ending.len())));
+    }
+}
