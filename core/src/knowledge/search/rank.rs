@@ -46,6 +46,10 @@ pub fn search(account: Scope<'_>, base: u32, query: &str, limit: usize) -> Resul
     for term in &terms {
         score(account, base, &corpus, term, QUERY_ROWS_MAX / terms.len(), &mut scores)?;
     }
+    // Ranks go by what is told: of two passages with the same score, the one that comes first is first.
+    for score in &mut scores {
+        *score = u32::try_from((u64::from(*score) * SCORE_PARTS).div_ceil(1 << FRACTION)).unwrap_or(u32::MAX);
+    }
     let best = best(&scores, limit.min(HITS_MAX));
     let places: Vec<_> = best.iter().map(|place| corpus.at(*place)).collect();
     let keys: Vec<_> = places
@@ -55,8 +59,7 @@ pub fn search(account: Scope<'_>, base: u32, query: &str, limit: usize) -> Resul
     let texts = account.get_many(&keys)?;
     let hits = best.iter().zip(places).zip(texts).map(|((place, (document, ..)), text)| {
         let text = String::from_utf8(text.ok_or(DAMAGED)?).map_err(|_| DAMAGED)?;
-        let score = (u64::from(scores[*place]) * SCORE_PARTS) >> FRACTION;
-        Ok(Hit { document, score: u32::try_from(score).unwrap_or(u32::MAX), text })
+        Ok(Hit { document, score: scores[*place], text })
     });
     hits.collect()
 }
@@ -134,7 +137,8 @@ fn score(
     }
     let weight = corpus.weight(having.len() as u64);
     for (place, posting) in having {
-        let told = (weight * corpus.share(posting)) >> FRACTION;
+        // However common a term is, what has it is found.
+        let told = ((weight * corpus.share(posting)) >> FRACTION).max(1);
         let score = scores.get_mut(place).ok_or(DAMAGED)?;
         *score = score.saturating_add(u32::try_from(told).unwrap_or(u32::MAX));
     }

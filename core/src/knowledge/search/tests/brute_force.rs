@@ -100,3 +100,10 @@ fn equal_scores_go_by_document_and_place() {
     let want = [(2, "open one"), (2, "open two"), (5, "open one"), (5, "open two"), (9, "open one")];
     assert_eq!(super::seen(&hits), want);
 }
+
+#[test]
+fn a_word_that_every_passage_has_still_finds_them() {
+    let mut house = House::default();
+    house.add(1, Language::Plain, &["acme"; 2_000]);
+    assert_eq!(house.search("acme", 20).len(), 20);
+}
