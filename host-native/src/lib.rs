@@ -7,6 +7,7 @@
 pub mod backup;
 pub mod clock;
 pub mod egress;
+pub mod engine;
 pub mod host;
 pub mod limiter;
 pub mod metrics;

@@ -100,15 +100,7 @@ impl Sender {
         };
         let status = reply.status().as_u16();
         let headers = headers(reply.headers());
-        let (mut body, mut cut) = (Vec::new(), false);
-        while let Some(chunk) = reply.chunk().await.map_err(|error| reason(&error))? {
-            let room = request.reply_bytes_max - body.len();
-            body.extend_from_slice(&chunk[..chunk.len().min(room)]);
-            if chunk.len() > room {
-                cut = true;
-                break;
-            }
-        }
+        let (body, cut) = body(&mut reply, request.reply_bytes_max).await?;
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(Answer::Http(HttpIn { status, headers, body, cut, url: url.into(), duration_ms }))
     }
@@ -136,6 +128,19 @@ impl Sender {
             ["http", "https"].contains(&url.scheme()) && literal.is_none_or(|address| self.filter.allows(address));
         if open { Ok(()) } else { Err(SendError::Refused) }
     }
+}
+
+/// Reads the body of a reply, cut at a bound; tells whether it was longer.
+pub async fn body(reply: &mut Response, bytes_max: usize) -> Result<(Vec<u8>, bool), SendError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = reply.chunk().await.map_err(|error| reason(&error))? {
+        let room = bytes_max - body.len();
+        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if chunk.len() > room {
+            return Ok((body, true));
+        }
+    }
+    Ok((body, false))
 }
 
 /// Where a redirect leads, if the request follows it (API.md, Egress and operator).
