@@ -100,7 +100,7 @@ impl Sender {
         };
         let status = reply.status().as_u16();
         let headers = headers(reply.headers());
-        let (body, cut) = body(&mut reply, request.reply_bytes_max).await?;
+        let (body, cut) = read(&mut reply, request.reply_bytes_max).await?;
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(Answer::Http(HttpIn { status, headers, body, cut, url: url.into(), duration_ms }))
     }
@@ -131,7 +131,7 @@ impl Sender {
 }
 
 /// Reads the body of a reply, cut at a bound; tells whether it was longer.
-pub async fn body(reply: &mut Response, bytes_max: usize) -> Result<(Vec<u8>, bool), SendError> {
+pub async fn read(reply: &mut Response, bytes_max: usize) -> Result<(Vec<u8>, bool), SendError> {
     let mut body = Vec::new();
     while let Some(chunk) = reply.chunk().await.map_err(|error| reason(&error))? {
         let room = bytes_max - body.len();
@@ -172,7 +172,8 @@ fn headers(map: &HeaderMap) -> Vec<(String, String)> {
     headers
 }
 
-fn reason(error: &reqwest::Error) -> SendError {
+/// Why there is no answer.
+pub fn reason(error: &reqwest::Error) -> SendError {
     tracing::debug!(%error, "a send failed");
     if error.is_timeout() { SendError::TimedOut } else { SendError::Unreachable }
 }

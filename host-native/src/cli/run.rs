@@ -1,17 +1,20 @@
 //! `serve` and `dev`.
 
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use switchboard::egress::Filter;
 use switchboard::host::Host;
-use switchboard::serve;
-use switchboard::settings::Settings;
+use switchboard::settings::{Settings, Yields};
 use switchboard::store::Store;
+use switchboard::{clock, engine, serve};
+use switchboard_core::account::token::{Token, TokenKind};
+use switchboard_core::engine::BuiltIn;
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::Door;
+use switchboard_core::service::Config;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tracing_subscriber::EnvFilter;
@@ -32,19 +35,39 @@ pub fn dev(settings: Settings, json: bool) -> Result<(), Failed> {
 
 fn start(settings: &Settings, json: bool) -> Result<(), Failed> {
     log(settings)?;
-    let config = settings.service()?;
+    let mut config = settings.service()?;
+    let engine = settings.simulated_engine()?.map(|yields| inside(&mut config, yields)).transpose()?;
     let folder = settings.data.clone().unwrap_or_else(|| PathBuf::from(DATA));
     let store = Store::open(&folder)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let filter = Filter::new(settings.egress_allow.clone());
     let (host, writer) =
         Host::start(config, store, settings.rate_limit.unwrap_or(600), filter).map_err(|error| error as Failed)?;
-    runtime.block_on(run(Arc::clone(&host), settings, &folder, json))?;
+    runtime.block_on(run(Arc::clone(&host), settings, &folder, engine, json))?;
     // The last handle lets the writer finish what is queued.
     runtime.shutdown_timeout(std::time::Duration::from_secs(5));
     drop(host);
     writer.join().map_err(|_| "the writer failed")?;
     Ok(())
+}
+
+/// Lets the simulated engine attach, with a token that lives as long as the process.
+fn inside(config: &mut Config, Yields(yields): Yields) -> Result<Token, Failed> {
+    let token = Token::new(TokenKind::Engine, 0, 0, &clock::seed()?.derive("engine"));
+    config.engine = Some(BuiltIn { digest: token.digest(), yields });
+    Ok(token)
+}
+
+/// The simulated engine, over the very address that any engine uses.
+fn attach(settings: &Settings, address: SocketAddr, token: &Token) -> engine::Settings {
+    let mut near = address;
+    if near.ip().is_unspecified() {
+        near.set_ip(if near.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
+    }
+    let mut own = engine::Settings::new(format!("http://{near}"), token.text());
+    own.speed = settings.engine_speed.unwrap_or(own.speed);
+    own.seed = settings.engine_seed.unwrap_or(own.seed);
+    own
 }
 
 fn log(settings: &Settings) -> Result<(), Failed> {
@@ -58,7 +81,13 @@ fn log(settings: &Settings) -> Result<(), Failed> {
     Ok(())
 }
 
-async fn run(host: Arc<Host>, settings: &Settings, folder: &Path, json: bool) -> Result<(), Failed> {
+async fn run(
+    host: Arc<Host>,
+    settings: &Settings,
+    folder: &Path,
+    token: Option<Token>,
+    json: bool,
+) -> Result<(), Failed> {
     let listener = serve::bind(settings.listen.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))))?;
     let address = listener.local_addr()?;
     let mut listeners = vec![(listener, Door::Main)];
@@ -69,7 +98,8 @@ async fn run(host: Arc<Host>, settings: &Settings, folder: &Path, json: bool) ->
     let (stop, stopping) = watch::channel(false);
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let schedule = tokio::spawn(Arc::clone(&host).schedule(stopping.clone()));
-    let serving = tokio::spawn(serve::serve(Arc::clone(&host), listeners, stopping));
+    let serving = tokio::spawn(serve::serve(Arc::clone(&host), listeners, stopping.clone()));
+    let engine = token.map(|token| tokio::spawn(engine::run(attach(settings, address, &token), stopping)));
     announce(settings, folder, address, secrets.as_ref(), json)?;
     tokio::select! {
         _ = term.recv() => {}
@@ -78,6 +108,9 @@ async fn run(host: Arc<Host>, settings: &Settings, folder: &Path, json: bool) ->
     tracing::info!("stopping: running requests finish, nothing new is taken");
     host.close();
     let _ = stop.send(true);
+    if let Some(engine) = engine {
+        engine.await??;
+    }
     serving.await?;
     schedule.await?;
     if let Some(file) = &settings.ready_file {
