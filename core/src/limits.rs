@@ -4,6 +4,13 @@
 pub const JSON_BODY_BYTES_MAX: usize = 1 << 20;
 /// A file uploaded as a document, bytes (API.md, Knowledgebases: 20 MB).
 pub const FILE_BYTES_MAX: usize = 20_000_000;
+/// Text read from one file or page, bytes of UTF-8: one with more is refused, not cut, so that no answer is
+/// wrong for a part that nobody knows to be missing.
+pub const TEXT_BYTES_MAX: usize = 5_000_000;
+/// Links taken from one page.
+pub const LINKS_MAX: usize = 1_000;
+/// How much of a robots.txt counts, bytes (RFC 9309, section 2.5).
+pub const ROBOTS_BYTES_MAX: usize = 500 << 10;
 /// Body of a document upload, bytes: the file and what multipart adds.
 pub const UPLOAD_BODY_BYTES_MAX: usize = FILE_BYTES_MAX + (1 << 20);
 /// Nesting of a JSON body.

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 use core::fmt;
 
+use crate::choice;
 use crate::http::reply::Reply;
 use crate::http::request::Request;
 use crate::job::Task;
@@ -114,6 +115,50 @@ pub enum Work {
         /// Salt and digest, as stored.
         stored: Vec<u8>,
     },
+    /// The text of a file or page. Whoever sent the bytes chose them: a host reads them where they can do
+    /// no harm, with bounds on time and memory.
+    Extract {
+        /// What the bytes should be.
+        form: TextForm,
+        /// The file or page, at most [`FILE_BYTES_MAX`](crate::limits::FILE_BYTES_MAX).
+        bytes: Vec<u8>,
+    },
+}
+
+choice! {
+    /// What text is read from.
+    pub enum TextForm {
+        /// A PDF file.
+        Pdf = "pdf",
+        /// A Word file (Office Open XML).
+        Docx = "docx",
+        /// A text file: UTF-8, UTF-16 with its mark, else Windows-1252.
+        Txt = "txt",
+        /// A web page.
+        Html = "html",
+    }
+}
+
+/// What was read from a file or page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extracted {
+    /// Its title, one line, at most 255 characters.
+    pub title: Option<String>,
+    /// Its text, at most [`TEXT_BYTES_MAX`]: lines without control characters, spaces at their ends or two
+    /// spaces in a row, and never two blank lines together. It is empty only for a page that asks not to be
+    /// indexed, or that has links and nothing else.
+    ///
+    /// [`TEXT_BYTES_MAX`]: crate::limits::TEXT_BYTES_MAX
+    pub text: String,
+    /// The links of a page as they are written, in its order, at most [`LINKS_MAX`]; none where the page, or
+    /// the link itself, says `nofollow`.
+    ///
+    /// [`LINKS_MAX`]: crate::limits::LINKS_MAX
+    pub links: Vec<String>,
+    /// What the page says its links are relative to (`<base href>`), as it is written.
+    pub base_href: Option<String>,
+    /// Whether the page asks not to be indexed: then it has no title and no text here.
+    pub noindex: bool,
 }
 
 /// What came of a [`Work`].
@@ -129,6 +174,8 @@ pub enum Answer {
     Verified(bool),
     /// What a request waited for did not come in time.
     Elapsed,
+    /// The text of a file or page, or why there is none: a finished sentence of at most 255 characters.
+    Extracted(Result<Extracted, String>),
 }
 
 /// An HTTP request to the outside.

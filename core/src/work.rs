@@ -11,10 +11,10 @@ use crate::record::Secret;
 const SALT_BYTES: usize = 16;
 const DIGEST_BYTES: usize = 32;
 
-/// Runs a piece of pure work; what needs the network is `None`.
+/// Runs a piece of pure work; what needs the network, or bounds that only a host can set, is `None`.
 pub fn perform(work: &Work) -> Option<Answer> {
     match work {
-        Work::Http(_) => None,
+        Work::Http(_) | Work::Extract { .. } => None,
         Work::HashPassword { password, salt } => Some(match digest(password, salt) {
             Some(digest) => Answer::Hashed([&salt[..], &digest].concat()),
             None => Answer::Failed(SendError::Unreachable),

@@ -2,8 +2,10 @@
 
 mod bases;
 mod documents;
+pub mod links;
 mod multipart;
 pub mod search;
+pub mod robots;
 pub mod tables;
 
 pub use bases::{all, create, delete, read, update};
