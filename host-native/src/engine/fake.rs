@@ -202,7 +202,7 @@ impl State {
             ["engine", "claim"] => Some(self.claim(told)),
             ["engine", "calls", id, "events"] => self.events(id.parse().ok()?, told),
             ["engine", "calls", id, "tools", name] => {
-                let call = self.calls.get_mut(&id.parse().ok()?)?;
+                let call = self.asked(id)?;
                 call.tools.push(((*name).to_string(), told["arguments"].clone()));
                 if *name == "unreachable" {
                     return Some((502, json!({ "message": "no answer" })));
@@ -210,7 +210,7 @@ impl State {
                 Some((200, json!({ "status": 207, "body": "{}", "duration_ms": 3 })))
             }
             ["engine", "calls", id, "knowledge"] => {
-                let call = self.calls.get_mut(&id.parse().ok()?)?;
+                let call = self.asked(id)?;
                 call.queries.push(told.clone());
                 Some((200, json!({ "data": [{ "text": "We {{open}} at nine." }, { "text": "Second best." }] })))
             }
@@ -219,6 +219,15 @@ impl State {
                 Some((404, json!({ "message": "Not found" })))
             }
         }
+    }
+
+    /// The call of a request in between, which must follow a line that announces it.
+    fn asked(&mut self, id: &str) -> Option<&mut Seen> {
+        let call = self.calls.get_mut(&id.parse().ok()?)?;
+        if call.events.last().is_none_or(|event| event["sender"] != "bot") || call.status != "in-progress" {
+            self.wrongs.push(format!("call {id} asks after {:?}", call.events.last()));
+        }
+        Some(call)
     }
 
     fn claim(&mut self, told: &Value) -> (u16, Value) {
@@ -377,9 +386,9 @@ pub fn claimed(id: u64, phone: &str) -> Value {
             ],
             "tool_ids": [1, 2],
             "functions": [
+                function("end_call", &json!({})),
                 function("look_up", &json!({ "ticket": { "type": "number" }, "email": { "type": "string" }, "urgent": { "type": "boolean" } })),
                 function("unreachable", &json!({})),
-                function("end_call", &json!({})),
             ],
             "knowledgebase_id": 5,
             "knowledge": null,

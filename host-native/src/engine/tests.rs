@@ -254,6 +254,17 @@ async fn events_that_lie_close_together_share_a_request() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_to_end_asks_no_tool_first() {
+    let fake =
+        Fake::start(vec![claimed(1, "+12025550008")], |_, n| if n == 1 { Fault::HangUp } else { Fault::None }).await;
+    let engine = attach(&fake, Pace { batch: Duration::from_hours(1), ..pace() }, 1);
+    fake.until(|state| state.calls.values().any(Seen::is_settled)).await;
+    engine.stop().await;
+    let seen = fake.faultless().remove(&1).expect("it was claimed");
+    assert_eq!((seen.tools.len(), seen.status.as_str()), (0, "ended"));
+}
+
+#[tokio::test]
 async fn an_engine_that_is_told_to_stop_leaves_its_calls() {
     let fake = Fake::start(vec![claimed(1, "+12025550007")], |_, _| Fault::None).await;
     let engine = attach(&fake, Pace { speed: 0.01, ..pace() }, 1);

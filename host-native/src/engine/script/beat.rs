@@ -201,12 +201,12 @@ fn kept(act: &Act) -> Option<Act> {
     }
 }
 
-/// The script with no talk longer than the assistant allows.
+/// The script with no talk longer than the assistant allows; what follows an end takes no time.
 pub fn limited(beats: Vec<Beat>, max_ms: u32) -> Vec<Beat> {
     let mut progress = Progress::default();
     for (at, beat) in beats.iter().enumerate() {
         let next = progress.after(beat);
-        if next.talked_ms.is_some_and(|talked| talked > max_ms) && !progress.over {
+        if next.talked_ms.is_some_and(|talked| talked > max_ms) {
             let at_limit = Progress { talked_ms: Some(max_ms), over: false };
             let mut closing = cut_short(&beats[at..], at_limit, "max-duration");
             if let Some(first) = closing.first_mut() {
