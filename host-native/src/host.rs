@@ -18,6 +18,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::clock::{self, Clock};
 use crate::egress::Filter;
+use crate::extract::child::Extractor;
 use crate::limiter::{Limiter, Told};
 use crate::metrics::Metrics;
 use crate::news::{News, Waiting};
@@ -83,7 +84,7 @@ impl Host {
             news: Arc::clone(&news),
         };
         let (writer, thread) = Writer::start(parts)?;
-        let sender = Sender::new(filter, Arc::clone(&metrics))?;
+        let sender = Sender::new(filter, Extractor::of_this_program()?, Arc::clone(&metrics))?;
         let used = Mutex::new(BTreeSet::new());
         Ok((Arc::new(Self { service, store, metrics, clock, limiter, writer, sender, used, news, wake, plan }), thread))
     }

@@ -8,6 +8,7 @@ pub mod backup;
 pub mod clock;
 pub mod egress;
 pub mod engine;
+pub mod extract;
 pub mod host;
 pub mod limiter;
 pub mod metrics;

@@ -1,4 +1,5 @@
-//! What a step asked to be done outside: HTTP requests, and slow pure work on a thread of its own.
+//! What a step asked to be done outside: HTTP requests, slow pure work on a thread of its own, and files read
+//! in a process of their own.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use switchboard_core::work;
 use tokio::sync::Semaphore;
 
 use crate::egress::Filter;
+use crate::extract::child::Extractor;
 use crate::metrics::Metrics;
 
 /// Requests under way at once.
@@ -29,6 +31,7 @@ pub struct Sender {
     filter: Filter,
     sends: Semaphore,
     hashes: Semaphore,
+    extractor: Extractor,
     metrics: Arc<Metrics>,
 }
 
@@ -49,8 +52,12 @@ impl Resolve for Guard {
 }
 
 impl Sender {
-    /// A sender whose requests for users stay within the filter.
-    pub fn new(filter: Filter, metrics: Arc<Metrics>) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+    /// A sender whose requests for users stay within the filter, and that has files read by this extractor.
+    pub fn new(
+        filter: Filter,
+        extractor: Extractor,
+        metrics: Arc<Metrics>,
+    ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
         let users = client()?.dns_resolver(Arc::new(Guard(filter.clone()))).build()?;
         let operator = client()?.build()?;
         Ok(Self {
@@ -59,6 +66,7 @@ impl Sender {
             filter,
             sends: Semaphore::new(SENDS_MAX),
             hashes: Semaphore::new(HASHES_MAX),
+            extractor,
             metrics,
         })
     }
@@ -67,6 +75,7 @@ impl Sender {
     pub async fn perform(&self, work: Work) -> Answer {
         match work {
             Work::Http(request) => self.http(request).await.unwrap_or_else(Answer::Failed),
+            Work::Extract { form, bytes } => self.extractor.extract(form, bytes).await,
             work => self.hash(work).await,
         }
     }

@@ -1,8 +1,12 @@
-//! The real binary over real sockets: start, stop, crash, the README's tour, the command line, a carrier.
+//! The real binary over real sockets: start, stop, crash, the README's tour, the command line, a carrier, and files
+//! read by it and beside it.
 
 mod carrier;
 mod commands;
 mod crash;
+mod extract;
 mod limits;
+mod readers;
+mod samples;
 mod server;
 mod tour;

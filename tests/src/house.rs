@@ -1,6 +1,7 @@
 //! [`House`]: the whole service over a store in memory, with a clock and a carrier that the test moves.
 
 use serde_json::{Value, json};
+use switchboard::extract;
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Door, HEADERS, Method, Request};
 use switchboard_core::memory::Memory;
@@ -240,7 +241,8 @@ impl House {
     fn perform(&mut self, work: &Work) -> Answer {
         match work {
             Work::Http(request) => (self.outside)(request).map_or_else(Answer::Failed, Answer::Http),
-            work => work::perform(work).expect("only HTTP needs the outside"),
+            Work::Extract { form, bytes } => Answer::Extracted(extract::read(*form, bytes)),
+            work => work::perform(work).expect("all other work is pure"),
         }
     }
 }

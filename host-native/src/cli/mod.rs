@@ -1,6 +1,7 @@
 //! Commands: `serve` and `dev` run the service; the others speak to one, or work on a closed folder.
 
 mod listen;
+mod extract;
 mod offline;
 mod remote;
 mod run;
@@ -66,6 +67,9 @@ enum Command {
     },
     /// Print the `OpenAPI` document
     Openapi,
+    /// Read a file on the input and print its text as JSON: how the service has files read
+    #[command(hide = true)]
+    Extract(extract::Extract),
 }
 
 /// Where the operator's API is.
@@ -184,6 +188,7 @@ pub fn main() -> ExitCode {
         Command::Verify { folder } => offline::verify(&folder, json),
         Command::Restore { file, folder } => offline::restore(&file, &folder, json),
         Command::Openapi => offline::openapi(),
+        Command::Extract(file) => extract::extract(&file),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

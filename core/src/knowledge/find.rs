@@ -1,0 +1,56 @@
+//! Searching a knowledgebase (API.md, Knowledgebases and documents).
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::bases;
+use super::search;
+use crate::engine::tables::Question;
+use crate::http::ctx::Ctx;
+use crate::http::reply::{Reply, data};
+use crate::http::route::Handled;
+use crate::id;
+use crate::json::Value;
+use crate::key::Kind;
+use crate::record;
+use crate::record::{id as id_column, number, text};
+use crate::store::Scope;
+use crate::view::Stop;
+
+record! {
+    /// A passage that was found.
+    pub struct Passage {
+        /// Its document.
+        document_id: u64 = id_column().required(),
+        /// The document's name.
+        document_name: String = text(0, 255).required(),
+        /// How well it fits: BM25.
+        score: f64 = number(0.0, 1_000_000.0).required(),
+        /// The passage.
+        text: String = text(0, 4_096).required(),
+    }
+}
+
+/// `POST /user/knowledgebases/{id}/search`
+pub fn find(ctx: &Ctx<'_>) -> Handled {
+    let base = bases::above(ctx)?;
+    let question: Question = ctx.body()?;
+    Ok(found(ctx.account(), base, &question)?)
+}
+
+/// What a search finds, as a reply.
+pub fn found(account: Scope<'_>, base: u32, question: &Question) -> Result<Reply, Stop> {
+    const DAMAGED: Stop = Stop::Corrupt("a passage's document is not there");
+    let mut shown = Vec::new();
+    for hit in search::search(account, base, &question.query, question.limit as usize)? {
+        let row = account.find(Kind::Document, hit.document)?.ok_or(DAMAGED)?;
+        let members = row.members(DAMAGED)?;
+        shown.push(Passage {
+            document_id: id::of(account.space(), hit.document),
+            document_name: members.get("name").and_then(Value::as_text).unwrap_or_default().to_string(),
+            score: f64::from(hit.score) / 10_000.0,
+            text: hit.text,
+        });
+    }
+    Ok(Reply::ok(&data(&shown)))
+}

@@ -1,0 +1,308 @@
+//! Reading documents: files and pages become text, text becomes passages that can be searched.
+//!
+//! One thing a step: fetch, read, or index a slice. What a step came to stands in the document's row.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use url::Url;
+
+use super::documents::{self, set_status};
+use super::links;
+use super::progress::{self, Kept, Progress, Stage};
+use super::robots::Robots;
+use super::search::{self, Added, Language, Passages};
+use super::tables::{DocumentStatus, DocumentType};
+use crate::job::{self, Progress as Done, Task, Work};
+use crate::json::Value;
+use crate::key::Kind;
+use crate::limits::search::{PASSAGE_BYTES_MAX, SEGMENT_PASSAGES_MAX};
+use crate::limits::{PAGE_BYTES_MAX, PAGE_TIMEOUT_MS, ROBOTS_BYTES_MAX, TEXT_WINDOW_PARTS};
+use crate::output::{Answer, Egress, Extracted, HttpIn, HttpOut, Redirects, SendError, TextForm, Work as Asked};
+use crate::record::Secret;
+use crate::store::Row;
+use crate::view::Stop;
+
+const DAMAGED: Stop = Stop::Corrupt("a document has an unknown form");
+const FULL: &str = "The knowledgebase has no room for more text.";
+const BROKEN: &str = "The text could not be read.";
+/// Tries of a reader that breaks.
+const READS_MAX: u32 = 3;
+const EMPTY: &str = "No text was found.";
+/// How long the text of a file may be waited for, seconds: a few are read at once.
+const EXTRACT_SECONDS: u64 = 900;
+
+/// A document being read.
+struct Reading<'w, 'a> {
+    work: &'w Work<'a>,
+    number: u32,
+    base: u32,
+    row: Row,
+    progress: Progress,
+}
+
+/// Fetches or reads what comes next of a document.
+pub fn ingest(work: &Work<'_>, number: u32) -> Result<Done, Stop> {
+    let Some(mut reading) = Reading::load(work, number)? else { return Ok(Done::Done) };
+    match reading.progress.stage {
+        Stage::File => reading.file(),
+        Stage::Fetch => reading.fetch(),
+        Stage::Page => reading.page(),
+        Stage::Index => {
+            job::add(work.account, work.now, Task::Index(number))?;
+            Ok(Done::Done)
+        }
+    }
+}
+
+/// Indexes the next slice of a document's text.
+pub fn index(work: &Work<'_>, number: u32) -> Result<Done, Stop> {
+    let Some(mut reading) = Reading::load(work, number)? else { return Ok(Done::Done) };
+    if reading.progress.stage == Stage::Index { reading.slice() } else { Ok(Done::Done) }
+}
+
+/// One slice of taking a deleted document out of the index.
+pub fn drop_passages(work: &Work<'_>, base: u32, number: u32) -> Result<Done, Stop> {
+    Ok(if search::drop_slice(work.account, base, number)? { Done::Done } else { Done::More })
+}
+
+impl<'w, 'a> Reading<'w, 'a> {
+    fn load(work: &'w Work<'a>, number: u32) -> Result<Option<Self>, Stop> {
+        let Some(row) = work.account.find(Kind::Document, number)? else { return Ok(None) };
+        let members = row.members(DAMAGED)?;
+        if members.get("status").and_then(Value::as_text) != Some(DocumentStatus::Processing.word()) {
+            return Ok(None);
+        }
+        let base = documents::base_of(&row).ok_or(DAMAGED)?;
+        let progress = Progress::from_bytes(&row.private)?;
+        Ok(Some(Self { work, number, base, row, progress }))
+    }
+
+    fn save(&mut self) -> Result<(), Stop> {
+        let after = Row { private: self.progress.to_bytes(), ..self.row.clone() };
+        self.work.account.replace(Kind::Document, self.number, &self.row, &after)?;
+        self.row = after;
+        Ok(())
+    }
+
+    fn kind(&self) -> Result<DocumentType, Stop> {
+        let members = self.row.members(DAMAGED)?;
+        DocumentType::of(members.get("type").and_then(Value::as_text).unwrap_or_default()).ok_or(DAMAGED)
+    }
+
+    fn file(&mut self) -> Result<Done, Stop> {
+        let (account, number) = (self.work.account, self.number);
+        let form = match self.kind()? {
+            DocumentType::Pdf => TextForm::Pdf,
+            DocumentType::Docx => TextForm::Docx,
+            DocumentType::Txt | DocumentType::Website => TextForm::Txt,
+        };
+        if self.work.asks.answered() == 0 {
+            let bytes = progress::file(account, number)?;
+            self.work.asks.ask(|| Asked::Extract { form, bytes });
+            return Ok(Done::WaitsFor(EXTRACT_SECONDS));
+        }
+        match self.work.asks.ask(|| Asked::Extract { form, bytes: Vec::new() }) {
+            Some(Answer::Extracted(Ok(Extracted { text, .. }))) => {
+                progress::drop_file(account, number)?;
+                self.index_text(&text)
+            }
+            Some(Answer::Extracted(Err(reason))) => self.end(Some(&reason)),
+            // The reader itself broke: that says nothing about the file.
+            _ if self.work.attempt < READS_MAX => Ok(Done::Later),
+            _ => self.end(Some(BROKEN)),
+        }
+    }
+
+    /// The text that was read is indexed next.
+    fn index_text(&mut self, text: &str) -> Result<Done, Stop> {
+        progress::keep_text(self.work.account, self.number, text)?;
+        (self.progress.stage, self.progress.place) = (Stage::Index, (0, 0));
+        self.save()?;
+        job::add(self.work.account, self.work.now, Task::Index(self.number))?;
+        Ok(Done::Done)
+    }
+
+    /// Fetches the next page, once its host's robots.txt is at hand and allows it.
+    fn fetch(&mut self) -> Result<Done, Stop> {
+        let Some(next) = self.progress.queue.first().cloned() else { return self.end(None) };
+        let Ok(url) = Url::parse(&next) else { return self.skip("The address of a page cannot be read.") };
+        let origin = url.origin().ascii_serialization();
+        if self.progress.robots_of != origin {
+            return self.robots(origin);
+        }
+        let kept = progress::take(self.work.account, self.number, Kept::Robots)?.unwrap_or_default();
+        let query = url.query().map_or(String::new(), |query| alloc::format!("?{query}"));
+        if !Robots::parse(&kept).allows(&alloc::format!("{}{query}", url.path())) {
+            return self.skip("The site's robots.txt does not allow the page to be read.");
+        }
+        let Some(answer) = self.work.asks.ask(|| get(&next, PAGE_BYTES_MAX)) else { return Ok(Done::Waits) };
+        self.fetched(next, answer)
+    }
+
+    fn robots(&mut self, origin: String) -> Result<Done, Stop> {
+        let url = alloc::format!("{origin}/robots.txt");
+        let Some(answer) = self.work.asks.ask(|| get(&url, ROBOTS_BYTES_MAX)) else { return Ok(Done::Waits) };
+        // RFC 9309 section 2.3.1: what is not there allows everything, what cannot be asked nothing.
+        let rules = match answer {
+            Answer::Http(HttpIn { status: 200..=299, body, .. }) => body,
+            Answer::Http(HttpIn { status: 300..=499, .. }) => Vec::new(),
+            Answer::Failed(SendError::Refused) => return self.skip("The address may not be reached from here."),
+            _ => return self.skip("The site could not be reached."),
+        };
+        progress::keep(self.work.account, self.number, Kept::Robots, Some(rules))?;
+        self.progress.robots_of = origin;
+        self.save()?;
+        Ok(Done::More)
+    }
+
+    fn fetched(&mut self, page: String, answer: Answer) -> Result<Done, Stop> {
+        let answer = match answer {
+            Answer::Http(answer) => answer,
+            Answer::Failed(SendError::Refused) => return self.skip("The address may not be reached from here."),
+            Answer::Failed(SendError::TimedOut) => return self.skip("The page did not come in time."),
+            _ => return self.skip("The page could not be reached."),
+        };
+        if !(200..300).contains(&answer.status) {
+            return self.skip(&alloc::format!("The page answered with status {}.", answer.status));
+        }
+        let media = answer.header("content-type").unwrap_or("text/html").to_lowercase();
+        if form_of(&media).is_none() {
+            return self.skip("The page is neither HTML nor text.");
+        }
+        self.progress.page = if answer.url.is_empty() { page } else { answer.url };
+        self.progress.stage = Stage::Page;
+        // The media type stands on the first line before the page itself.
+        let kept = [media.as_bytes(), b"\n", &answer.body].concat();
+        progress::keep(self.work.account, self.number, Kept::Page, Some(kept))?;
+        self.save()?;
+        Ok(Done::More)
+    }
+
+    fn page(&mut self) -> Result<Done, Stop> {
+        let (account, number) = (self.work.account, self.number);
+        let kept = progress::take(account, number, Kept::Page)?.ok_or(DAMAGED)?;
+        let end = kept.iter().position(|byte| *byte == b'\n').ok_or(DAMAGED)?;
+        let form = core::str::from_utf8(&kept[..end]).ok().and_then(form_of).ok_or(DAMAGED)?;
+        let asked = self.work.asks.ask(|| Asked::Extract { form, bytes: kept[end + 1..].to_vec() });
+        let Some(answer) = asked else { return Ok(Done::WaitsFor(EXTRACT_SECONDS)) };
+        match answer {
+            Answer::Extracted(Ok(read)) => {
+                progress::keep(account, number, Kept::Page, None)?;
+                let follow = links::follow(&self.progress.page, read.base_href.as_deref(), &read.links);
+                self.progress.follow(follow);
+                self.index_text(&read.text)
+            }
+            Answer::Extracted(Err(reason)) => {
+                progress::keep(account, number, Kept::Page, None)?;
+                self.skip(&reason)
+            }
+            _ if self.work.attempt < READS_MAX => Ok(Done::Later),
+            _ => self.skip(BROKEN),
+        }
+    }
+
+    /// Leaves the page at hand out.
+    fn skip(&mut self, reason: &str) -> Result<Done, Stop> {
+        self.progress.fail(reason);
+        self.next_page()
+    }
+
+    fn next_page(&mut self) -> Result<Done, Stop> {
+        if !self.progress.queue.is_empty() {
+            self.progress.queue.remove(0);
+        }
+        if self.progress.queue.is_empty() {
+            return self.end(None);
+        }
+        self.progress.stage = Stage::Fetch;
+        self.save()?;
+        job::add(self.work.account, self.work.now, Task::Ingest(self.number))?;
+        Ok(Done::Done)
+    }
+
+    fn slice(&mut self) -> Result<Done, Stop> {
+        let (account, number) = (self.work.account, self.number);
+        let (part, byte) = self.progress.place;
+        let (parts, more) = progress::text_from(account, number, part, TEXT_WINDOW_PARTS)?;
+        let text = parts.concat();
+        let mut cut = Passages::resume(&text, byte);
+        let mut passages = Vec::new();
+        // A passage near the end of the window may go on behind it.
+        while passages.len() < SEGMENT_PASSAGES_MAX && (!more || cut.at() + 2 * PASSAGE_BYTES_MAX < text.len()) {
+            let Some(passage) = cut.next() else { break };
+            passages.push(passage);
+        }
+        let over = !more && cut.at() >= text.len() || passages.is_empty() && !more;
+        if !passages.is_empty() {
+            let language = Language::of(&passages.join("\n"));
+            if search::add(account, self.base, number, language, &passages)? == Added::Full {
+                return self.end(Some(FULL));
+            }
+            self.progress.passages += u32::try_from(passages.len()).unwrap_or(0);
+        }
+        if over {
+            progress::drop_text(account, number)?;
+            return self.next_page();
+        }
+        self.progress.place = place(part, &parts, cut.at());
+        self.save()?;
+        Ok(Done::More)
+    }
+
+    /// The document is ready, or it failed.
+    fn end(&mut self, failure: Option<&str>) -> Result<Done, Stop> {
+        let account = self.work.account;
+        let reason = failure.map(ToString::to_string).or_else(|| {
+            let nothing = self.progress.passages == 0;
+            nothing.then(|| self.progress.failure.clone().unwrap_or_else(|| EMPTY.to_string()))
+        });
+        if reason.is_some() {
+            search::hide(account, self.base, self.number)?;
+            job::add(account, self.work.now, Task::DropPassages(self.base, self.number))?;
+        }
+        let row = Row { private: Vec::new(), ..self.row.clone() };
+        set_status(account, self.number, &self.row, row, reason, self.work.now)?;
+        job::add(account, self.work.now, Task::DropParts(Kind::Document, self.number))?;
+        Ok(Done::Done)
+    }
+}
+
+/// The part and the byte within it that a place in the window is.
+fn place(first: u32, parts: &[String], at: usize) -> (u32, usize) {
+    let (mut part, mut rest) = (first, at);
+    for text in parts {
+        if rest < text.len() {
+            break;
+        }
+        (part, rest) = (part + 1, rest - text.len());
+    }
+    (part, rest)
+}
+
+fn form_of(media: &str) -> Option<TextForm> {
+    match media.split(';').next().unwrap_or_default().trim() {
+        "text/html" | "application/xhtml+xml" => Some(TextForm::Html),
+        "text/plain" | "text/markdown" => Some(TextForm::Txt),
+        "application/pdf" => Some(TextForm::Pdf),
+        _ => None,
+    }
+}
+
+fn get(url: &str, reply_bytes_max: usize) -> Asked {
+    let agent = alloc::format!("{}/{}", super::robots::PRODUCT_TOKEN, env!("CARGO_PKG_VERSION"));
+    let headers = Vec::from([
+        ("user-agent".to_string(), Secret(agent)),
+        ("accept".to_string(), Secret("text/html, text/plain, application/pdf".into())),
+    ]);
+    Asked::Http(HttpOut {
+        method: "GET",
+        url: url.into(),
+        headers,
+        body: Vec::new(),
+        timeout_ms: PAGE_TIMEOUT_MS,
+        reply_bytes_max,
+        egress: Egress::User,
+        redirects: Redirects::Any,
+    })
+}

@@ -1,0 +1,33 @@
+//! `extract`: the process that reads one file for the service. It says nothing but JSON on its output.
+
+use clap::Args;
+use switchboard::extract::confined::{self, Bounds};
+use switchboard_core::output::TextForm;
+use switchboard_core::record::Choice;
+
+use super::Failed;
+
+/// What to read, and with how much.
+#[derive(Args)]
+pub struct Extract {
+    /// What the file is: pdf, docx, txt or html
+    #[arg(long, value_parser = form)]
+    form: TextForm,
+    /// Address space, bytes
+    #[arg(long, default_value_t = Bounds::default().memory_bytes)]
+    memory_bytes: u64,
+    /// Time of a processor, seconds
+    #[arg(long, default_value_t = Bounds::default().cpu_seconds)]
+    cpu_seconds: u64,
+}
+
+fn form(word: &str) -> Result<TextForm, String> {
+    let form = TextForm::ALL.iter().find(|form| form.word() == word);
+    form.copied().ok_or_else(|| format!("there is no form {word}: {} are", TextForm::WORDS.join(", ")))
+}
+
+/// Reads the file.
+pub fn extract(file: &Extract) -> Result<(), Failed> {
+    let bounds = Bounds { memory_bytes: file.memory_bytes, cpu_seconds: file.cpu_seconds };
+    confined::run(file.form, bounds, &mut std::io::stdin().lock(), &mut std::io::stdout().lock())
+}

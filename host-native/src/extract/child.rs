@@ -1,0 +1,151 @@
+//! [`Extractor`]: reads files in processes of their own, which the system stops when they take too much.
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use switchboard_core::output::{Answer, SendError, TextForm};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+use tokio::sync::Semaphore;
+
+use super::confined::{Bounds, Said};
+use super::noun;
+
+/// Processes at once.
+const CHILDREN_MAX: usize = 2;
+/// What a process may say, bytes: the longest text and all links, with their escapes.
+const SAID_BYTES_MAX: u64 = 32 << 20;
+/// How long a process may take, whatever it waits for.
+const WALL: Duration = Duration::from_secs(30);
+
+/// Reads files, at most two at once; others wait for their turn.
+pub struct Extractor {
+    program: PathBuf,
+    bounds: Bounds,
+    wall: Duration,
+    turns: Semaphore,
+}
+
+/// Why a process said nothing.
+enum Silence {
+    /// It took too long.
+    Slow,
+    /// It ended by itself, or was ended.
+    Ended(ExitStatus),
+    /// It could not be started or understood: no fault of the file.
+    Fault(String),
+}
+
+impl From<std::io::Error> for Silence {
+    fn from(error: std::io::Error) -> Self {
+        Self::Fault(error.to_string())
+    }
+}
+
+impl Extractor {
+    /// One that runs `program extract`.
+    pub fn new(program: PathBuf) -> Self {
+        Self::bounded(program, Bounds::default(), WALL)
+    }
+
+    /// One whose processes may use this much, for this long.
+    pub fn bounded(program: PathBuf, bounds: Bounds, wall: Duration) -> Self {
+        Self { program, bounds, wall, turns: Semaphore::new(CHILDREN_MAX) }
+    }
+
+    /// One that runs this very program.
+    pub fn of_this_program() -> std::io::Result<Self> {
+        // This name leads to the running program even when another was put in its place.
+        let own = PathBuf::from("/proc/self/exe");
+        Ok(Self::new(if own.exists() { own } else { std::env::current_exe()? }))
+    }
+
+    /// Reads a file. That it cannot be read is an answer with a sentence; [`Answer::Failed`] says that
+    /// nobody tried.
+    pub async fn extract(&self, form: TextForm, bytes: Vec<u8>) -> Answer {
+        let Ok(_turn) = self.turns.acquire().await else { return Answer::Failed(SendError::Unreachable) };
+        match self.run(form, bytes).await {
+            Ok(Said::Read(found)) => Answer::Extracted(Ok(found.into())),
+            Ok(Said::Failed(sentence)) => Answer::Extracted(Err(sentence)),
+            Err(Silence::Slow) => Answer::Extracted(Err(too_long(form))),
+            Err(Silence::Ended(status)) => Answer::Extracted(Err(sentence(form, status))),
+            Err(Silence::Fault(error)) => {
+                tracing::error!(%error, "a file could not be given to a process that reads it");
+                Answer::Failed(SendError::Unreachable)
+            }
+        }
+    }
+
+    async fn run(&self, form: TextForm, bytes: Vec<u8>) -> Result<Said, Silence> {
+        let mut child = self.spawn(form)?;
+        let said = tokio::time::timeout(self.wall, talk(&mut child, bytes)).await;
+        // What is still running has said all that is wanted of it.
+        let _ = child.start_kill();
+        let status = child.wait().await?;
+        match said {
+            Err(_) => Err(Silence::Slow),
+            Ok(said) => understand(&said?, status),
+        }
+    }
+
+    /// Starts a process without anything of this one but the pipes: no environment, and all descriptors
+    /// of this program close by themselves.
+    fn spawn(&self, form: TextForm) -> std::io::Result<Child> {
+        let number = |n: u64| OsString::from(n.to_string());
+        Command::new(&self.program)
+            .args(["extract", "--form", form.word()])
+            .arg("--memory-bytes")
+            .arg(number(self.bounds.memory_bytes))
+            .arg("--cpu-seconds")
+            .arg(number(self.bounds.cpu_seconds))
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+    }
+}
+
+/// Gives a process its file and takes what it says, to its end.
+async fn talk(child: &mut Child, bytes: Vec<u8>) -> std::io::Result<Vec<u8>> {
+    let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(std::io::ErrorKind::BrokenPipe.into());
+    };
+    let give = async move {
+        // One that has read enough may close: what it says is what counts.
+        let _ = input.write_all(&bytes).await;
+    };
+    let mut said = Vec::new();
+    let mut output = output.take(SAID_BYTES_MAX);
+    let (read, ()) = tokio::join!(output.read_to_end(&mut said), give);
+    read?;
+    Ok(said)
+}
+
+fn understand(said: &[u8], status: ExitStatus) -> Result<Said, Silence> {
+    if let Ok(said) = serde_json::from_slice(said) {
+        return Ok(said);
+    }
+    if status.success() { Err(Silence::Fault("it was not understood".into())) } else { Err(Silence::Ended(status)) }
+}
+
+fn too_long(form: TextForm) -> String {
+    format!("The {} took too long to read.", noun(form))
+}
+
+/// What an end says of the file. The memory's end shows as an abort, as does the stack's; whatever kills
+/// from outside is mostly the system that needs memory.
+fn sentence(form: TextForm, status: ExitStatus) -> String {
+    let noun = noun(form);
+    match status.signal() {
+        Some(signal) if signal == Signal::XCPU.as_raw() => too_long(form),
+        Some(_) => format!("The {noun} took too much memory to read."),
+        None => format!("The {noun} could not be read."),
+    }
+}

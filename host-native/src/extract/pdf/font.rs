@@ -1,0 +1,270 @@
+//! What the codes of a font mean, and how wide they are (PDF 32000-1, 9.6 to 9.10).
+
+use std::collections::BTreeMap;
+
+use encoding_rs::UTF_16BE;
+use lopdf::{Dictionary, Document, Encoding, Object};
+
+use super::cmap::Table;
+
+/// A font's table of meanings when it is unpacked, bytes.
+const TABLE_BYTES_MAX: usize = 8 << 20;
+/// A glyph's width where none is given, thousandths of the font's size.
+const WIDTH_GUESSED: f64 = 500.0;
+/// The same for the fonts of whole ideographs.
+const WIDTH_COMPOSITE: f64 = 1000.0;
+
+/// A font that a page uses.
+pub struct Font {
+    codes: Codes,
+    widths: Widths,
+}
+
+/// What codes mean.
+enum Codes {
+    /// One byte each.
+    Bytes(Box<[String; 256]>),
+    /// What the table says, each as long as the table says unless it is always a pair.
+    Table { table: Table, pairs: bool },
+    /// Two bytes each, and they are UTF-16.
+    Utf16,
+    /// Two bytes each, and nothing tells what they mean.
+    Unknown,
+}
+
+/// How wide codes are, thousandths of the font's size.
+enum Widths {
+    Listed {
+        first: i64,
+        list: Vec<f64>,
+        missing: f64,
+    },
+    /// By the first code of each range: its last one, and the width.
+    Ranges {
+        ranges: BTreeMap<u32, (u32, f64)>,
+        default: f64,
+    },
+    Guessed,
+}
+
+/// What a string shows.
+pub struct Shown {
+    /// Its text.
+    pub text: String,
+    /// Its width, in font sizes.
+    pub width: f64,
+    /// How many codes it has.
+    pub codes: f64,
+    /// How many of them are spaces of one byte.
+    pub spaces: f64,
+}
+
+impl Font {
+    /// Reads a font's dictionary; what it does not tell, or tells wrongly, is guessed.
+    pub fn read(font: &Dictionary, document: &Document) -> Self {
+        let name = |key| font.get_deref(key, document).and_then(Object::as_name).unwrap_or_default();
+        if name(b"Subtype") == b"Type0" {
+            let codes = match (to_unicode(font, document), name(b"Encoding")) {
+                (Some(table), name) => Codes::Table { table, pairs: name.starts_with(b"Identity") },
+                (None, name) if is_utf16(name) => Codes::Utf16,
+                _ => Codes::Unknown,
+            };
+            return Self { codes, widths: composite_widths(font, document) };
+        }
+        Self { codes: Codes::Bytes(Box::new(meanings(font, document))), widths: simple_widths(font, document) }
+    }
+
+    /// Whether the widths are guesses.
+    pub fn is_guessed(&self) -> bool {
+        matches!(self.widths, Widths::Guessed)
+    }
+
+    /// What a string of codes shows.
+    pub fn show(&self, bytes: &[u8]) -> Shown {
+        let mut shown = Shown { text: String::new(), width: 0.0, codes: 0.0, spaces: 0.0 };
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (code, after) = rest.split_at(self.code_bytes(rest).clamp(1, rest.len()));
+            rest = after;
+            let number = code.iter().fold(0, |number, byte| number << 8 | u32::from(*byte));
+            match &self.codes {
+                Codes::Bytes(meanings) => shown.text.push_str(&meanings[usize::from(code[0])]),
+                Codes::Table { table, .. } => shown.text.push_str(&table.meaning(number).unwrap_or_default()),
+                Codes::Utf16 | Codes::Unknown => {}
+            }
+            shown.width += self.widths.of(number) / 1000.0;
+            shown.codes += 1.0;
+            shown.spaces += if code == b" " { 1.0 } else { 0.0 };
+        }
+        if matches!(self.codes, Codes::Utf16) {
+            shown.text.push_str(&UTF_16BE.decode_without_bom_handling(bytes).0);
+        }
+        shown
+    }
+
+    /// How many bytes the first code of a string takes.
+    fn code_bytes(&self, bytes: &[u8]) -> usize {
+        match &self.codes {
+            Codes::Bytes(_) => 1,
+            Codes::Table { table, pairs: false } => table.code_bytes(bytes).unwrap_or(2),
+            _ => 2,
+        }
+    }
+}
+
+impl Widths {
+    fn of(&self, code: u32) -> f64 {
+        match self {
+            Self::Listed { first, list, missing } => {
+                let at = usize::try_from(i64::from(code) - first).ok();
+                at.and_then(|at| list.get(at)).copied().unwrap_or(*missing)
+            }
+            Self::Ranges { ranges, default } => {
+                let found = ranges.range(..=code).next_back();
+                found.filter(|(_, (last, _))| code <= *last).map_or(*default, |(_, (_, width))| *width)
+            }
+            Self::Guessed => WIDTH_GUESSED,
+        }
+    }
+}
+
+fn number(object: &Object) -> Option<f64> {
+    object.as_float().ok().map(f64::from)
+}
+
+fn numbers(objects: &[Object], document: &Document) -> Vec<f64> {
+    let number_at = |object| document.dereference(object).ok().and_then(|(_, object)| number(object));
+    objects.iter().map(|object| number_at(object).unwrap_or_default()).collect()
+}
+
+fn array<'a>(dictionary: &'a Dictionary, key: &[u8], document: &'a Document) -> Option<&'a [Object]> {
+    dictionary.get_deref(key, document).and_then(Object::as_array).ok().map(Vec::as_slice)
+}
+
+fn simple_widths(font: &Dictionary, document: &Document) -> Widths {
+    let Some(list) = array(font, b"Widths", document) else { return Widths::Guessed };
+    let of = |dictionary: &Dictionary, key: &[u8]| dictionary.get_deref(key, document).ok().and_then(number);
+    let descriptor = font.get_deref(b"FontDescriptor", document).and_then(Object::as_dict).ok();
+    let missing = descriptor.and_then(|descriptor| of(descriptor, b"MissingWidth")).unwrap_or_default();
+    let first = font.get_deref(b"FirstChar", document).and_then(Object::as_i64).unwrap_or_default();
+    // The glyphs of a Type 3 font have a space of their own.
+    let scale = array(font, b"FontMatrix", document).and_then(|matrix| number(matrix.first()?)).map(|a| a * 1000.0);
+    let scale = scale.filter(|_| font.get(b"Subtype").and_then(Object::as_name).is_ok_and(|name| name == b"Type3"));
+    let list = numbers(list, document).into_iter().map(|width| width * scale.unwrap_or(1.0)).collect();
+    Widths::Listed { first, list, missing }
+}
+
+/// `W` of the descendant: `first [width …]` and `first last width`.
+fn composite_widths(font: &Dictionary, document: &Document) -> Widths {
+    let descendant = array(font, b"DescendantFonts", document)
+        .and_then(|fonts| document.dereference(fonts.first()?).ok()?.1.as_dict().ok());
+    let Some(descendant) = descendant else { return Widths::Guessed };
+    let default = descendant.get_deref(b"DW", document).ok().and_then(number).unwrap_or(WIDTH_COMPOSITE);
+    let mut ranges = BTreeMap::new();
+    let mut rest = array(descendant, b"W", document).unwrap_or_default();
+    let code = |object: &Object| object.as_i64().ok().and_then(|code| u32::try_from(code).ok());
+    while let [first, second, after @ ..] = rest {
+        let Some(first) = code(first) else { break };
+        let second = document.dereference(second).map_or(second, |(_, second)| second);
+        if let Ok(list) = second.as_array() {
+            let listed = (first..).zip(numbers(list, document));
+            ranges.extend(listed.map(|(code, width)| (code, (code, width))));
+            rest = after;
+        } else {
+            let (Some(last), [width, after @ ..]) = (code(second), after) else { break };
+            ranges.insert(first, (last, number(width).unwrap_or(default)));
+            rest = after;
+        }
+    }
+    Widths::Ranges { ranges, default }
+}
+
+/// Whether a predefined table of codes is Unicode itself.
+fn is_utf16(name: &[u8]) -> bool {
+    name.starts_with(b"Uni") && name.windows(4).any(|part| part == b"UCS2" || part == b"UTF1")
+}
+
+/// The table by which a font says what its codes mean.
+fn to_unicode(font: &Dictionary, document: &Document) -> Option<Table> {
+    let stream = font.get_deref(b"ToUnicode", document).and_then(Object::as_stream).ok()?;
+    Some(Table::parse(&stream.get_plain_content_with_limit(TABLE_BYTES_MAX).ok()?))
+}
+
+/// What the 256 codes of a simple font mean: its named encoding, what it puts in place of some codes, and
+/// before both what it says outright.
+fn meanings(font: &Dictionary, document: &Document) -> [String; 256] {
+    let encoding = font.get_deref(b"Encoding", document).ok();
+    let differing = encoding.and_then(|encoding| encoding.as_dict().ok());
+    let base = match (encoding.map(Object::as_name), differing) {
+        (Some(Ok(name)), _) => Some(name),
+        (_, Some(dictionary)) => dictionary.get_deref(b"BaseEncoding", document).and_then(Object::as_name).ok(),
+        _ => None,
+    };
+    let is_true_type = font.get(b"Subtype").and_then(Object::as_name).is_ok_and(|name| name == b"TrueType");
+    let usual: &[u8] = if is_true_type { b"WinAnsiEncoding" } else { b"StandardEncoding" };
+    let mut meanings = named(base.unwrap_or(usual), document).or_else(|| named(usual, document)).unwrap_or_else(empty);
+    let differences = differing.and_then(|dictionary| array(dictionary, b"Differences", document));
+    let mut code = 0_usize;
+    for object in differences.unwrap_or_default() {
+        match object {
+            Object::Integer(next) => code = usize::try_from(*next).unwrap_or(usize::MAX),
+            Object::Name(name) => {
+                if let Some(meaning) = meanings.get_mut(code) {
+                    *meaning = glyph(name, document).unwrap_or_default();
+                }
+                code = code.saturating_add(1);
+            }
+            _ => {}
+        }
+    }
+    if let Some(table) = to_unicode(font, document) {
+        for (code, meaning) in (0..).zip(&mut meanings) {
+            if let Some(told) = table.meaning(code) {
+                *meaning = told;
+            }
+        }
+    }
+    meanings
+}
+
+fn empty() -> [String; 256] {
+    std::array::from_fn(|_| String::new())
+}
+
+/// A font's dictionary with nothing but its type, from which the library makes an encoding.
+fn typed() -> Dictionary {
+    let mut font = Dictionary::new();
+    font.set("Type", Object::Name(b"Font".to_vec()));
+    font
+}
+
+/// The meanings of a named encoding.
+fn named(name: &[u8], document: &Document) -> Option<[String; 256]> {
+    let mut font = typed();
+    font.set("Encoding", Object::Name(name.to_vec()));
+    let encoding = font.get_font_encoding_with_limit(document, TABLE_BYTES_MAX).ok()?;
+    let mut meanings = empty();
+    for (code, meaning) in (0..=u8::MAX).zip(&mut meanings) {
+        *meaning = encoding.bytes_to_string(&[code]).ok()?;
+    }
+    Some(meanings)
+}
+
+/// The character of a glyph's name: of the Adobe list, or by its number (`uni20AC`, `u1F600`).
+fn glyph(name: &[u8], document: &Document) -> Option<String> {
+    let name = name.split(|byte| *byte == b'.').next()?;
+    let digits = name.strip_prefix(b"uni").or_else(|| name.strip_prefix(b"u"));
+    let number = digits.filter(|digits| (4..=6).contains(&digits.len()));
+    let number = number.and_then(|digits| u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+    if let Some(c) = number.and_then(char::from_u32) {
+        return Some(c.into());
+    }
+    let mut encoding = Dictionary::new();
+    encoding.set("Differences", vec![Object::Integer(0), Object::Name(name.to_vec())]);
+    let mut font = typed();
+    font.set("Encoding", encoding);
+    match font.get_font_encoding_with_limit(document, TABLE_BYTES_MAX).ok()? {
+        encoding @ Encoding::Differences(_) => encoding.bytes_to_string(&[0]).ok(),
+        _ => None,
+    }
+}
