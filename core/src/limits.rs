@@ -81,6 +81,16 @@ pub const ADDRESS_FAILS_SECONDS: u64 = 5 * 86_400;
 pub const TOOL_REPLY_BYTES_MAX: usize = 1 << 20;
 /// Leads that one run of a dialer looks at.
 pub const DIALED_PER_RUN: usize = 64;
+/// Page of a website that is read, bytes.
+pub const PAGE_BYTES_MAX: usize = (1 << 20) - 256;
+/// How long a page of a website may take, milliseconds.
+pub const PAGE_TIMEOUT_MS: u64 = 20_000;
+/// A part of a document's text that waits to be indexed, bytes.
+pub const TEXT_PART_BYTES: usize = 64 << 10;
+/// Parts of it that one slice looks at.
+pub const TEXT_WINDOW_PARTS: usize = 4;
+/// Knowledge that is put into a prompt, bytes.
+pub const KNOWLEDGE_BYTES_MAX: usize = 64 << 10;
 /// Rows that one slice of a clean-up job deletes.
 pub const SLICE_ROWS: usize = 256;
 /// Largest answer read from a carrier, bytes.

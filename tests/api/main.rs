@@ -14,6 +14,7 @@ mod engine;
 mod headers;
 mod histories;
 mod idempotency;
+mod ingestion;
 mod knowledge;
 mod leads;
 mod lookups;

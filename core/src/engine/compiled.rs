@@ -3,6 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use crate::assistant::tables::KnowledgeMode;
 use crate::assistant::{self, Kept};
 use crate::call::Stored;
 use crate::catalogue::{Catalogue, ListedProvider, Mode};
@@ -10,6 +11,8 @@ use crate::http::ctx::Ctx;
 use crate::id;
 use crate::json::{self, Members, ToJson, Value};
 use crate::key::Kind;
+use crate::knowledge::search;
+use crate::limits::KNOWLEDGE_BYTES_MAX;
 use crate::store::Scope;
 use crate::template::{Filled, fill};
 use crate::time::Timestamp;
@@ -48,7 +51,17 @@ pub fn compile(ctx: &Ctx<'_>, account: Scope<'_>, call: &Stored) -> Result<Membe
     chosen(&assistant, catalogue, &mut out);
     out.set("timings", Value::Object(timings(&assistant)));
     out.set("functions", Value::List(functions(account, &assistant)?));
+    out.set("knowledge", knowledge(account, &assistant)?.map_or(Value::Null, Value::Text));
     Ok(out)
+}
+
+/// The text of the knowledgebase, where the prompt carries it.
+fn knowledge(account: Scope<'_>, assistant: &Kept) -> Result<Option<String>, Stop> {
+    let base = assistant.number("knowledgebase_id").and_then(|id| id::local(account.space(), id));
+    let Some(base) = base.filter(|_| assistant.text("knowledgebase_mode") == Some(KnowledgeMode::Prompt.word())) else {
+        return Ok(None);
+    };
+    search::text(account, base, KNOWLEDGE_BYTES_MAX).map(Some)
 }
 
 /// What stands for a name in a prompt, a tool's URL or a header.
@@ -205,7 +218,7 @@ fn functions(account: Scope<'_>, assistant: &Kept) -> Result<Vec<Value>, Stop> {
     for built_in in assistant.members.get("tools").and_then(Value::as_list).unwrap_or_default() {
         functions.extend(built_in_function(built_in));
     }
-    let searches = assistant.text("knowledgebase_mode") == Some("function_call");
+    let searches = assistant.text("knowledgebase_mode") == Some(KnowledgeMode::FunctionCall.word());
     if searches && assistant.number("knowledgebase_id").is_some() {
         let about = "Searches the knowledgebase for what the customer asks about.";
         functions.push(function("search_knowledgebase", about, &[("query", "string", "What to look for")]));

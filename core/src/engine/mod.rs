@@ -16,4 +16,4 @@ pub use claim::claim;
 pub use compiled::{Values, function, plain};
 pub use events::report;
 pub use session::{BuiltIn, Engine, session};
-pub use tools::tool;
+pub use tools::{knowledge, tool};

@@ -1,10 +1,11 @@
-//! What a model calls in the middle of a call: the account's tools over HTTP.
+//! What a model calls in the middle of a call: the account's tools over HTTP, and the
+//! knowledgebase.
 
 use alloc::string::String;
 
 use super::compiled::Values;
 use super::session;
-use super::tables::{Arguments, ToolReply};
+use super::tables::{Arguments, Question, ToolReply};
 use crate::assistant::{self, Kept};
 use crate::call::Stored;
 use crate::http::ctx::Ctx;
@@ -14,12 +15,14 @@ use crate::http::route::Handled;
 use crate::id;
 use crate::json::{Members, Value};
 use crate::key::Kind;
+use crate::knowledge;
 use crate::limits::LEASE_SECONDS;
 use crate::output::Answer;
 use crate::store::{Row, Scope};
 use crate::tool::{self, Asked};
 
 const NO_TOOL: &str = "Tool not found";
+const NO_KNOWLEDGE: &str = "Knowledgebase not found.";
 const OVER: &str = "The call is over.";
 
 /// `POST /engine/calls/{id}/tools/{name}`
@@ -79,4 +82,19 @@ fn attached(account: Scope<'_>, assistant: &Kept, name: &str) -> Result<Row, Hal
         }
     }
     Err(Refusal::NotFound(NO_TOOL).into())
+}
+
+/// `POST /engine/calls/{id}/knowledge`
+pub fn knowledge(ctx: &Ctx<'_>) -> Handled {
+    let (account, mut call) = session::call(ctx)?;
+    let body: Question = ctx.body()?;
+    if !call.status()?.is_running() {
+        return Err(Refusal::Conflict(OVER.into()).into());
+    }
+    let assistant = assistant_of(account, &call)?;
+    let base = assistant.number("knowledgebase_id").and_then(|id| id::local(account.space(), id));
+    let base = base.ok_or(Refusal::NotFound(NO_KNOWLEDGE))?;
+    let reply = knowledge::found(account, base, &body)?;
+    hold(ctx, account, &mut call, 0)?;
+    Ok(reply)
 }

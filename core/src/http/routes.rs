@@ -24,8 +24,9 @@ use crate::campaign::explain::Explanation;
 use crate::campaign::tables::{Campaign, NewCampaign, Switch, SwitchReply};
 use crate::catalogue::{Language, MultimodalModel, Provider, Voice};
 use crate::engine::tables::{
-    Arguments, Claim, Claimed, ClaimedCalls, NewArrival, Report, Reported, ToolReply, ToolTest,
+    Arguments, Claim, Claimed, ClaimedCalls, NewArrival, Question, Report, Reported, ToolReply, ToolTest,
 };
+use crate::knowledge::Passage;
 use crate::knowledge::tables::{Base, ChangedDocument, Document, NewBase, NewDocument};
 use crate::lead::tables::{ChangedLead, Lead, LeadQuery, NewLead};
 use crate::number::tables::{
@@ -98,6 +99,7 @@ pub static ROUTES: &[Route] = &[
     get(&["/user/knowledgebases/{id}/documents/{document_id}"], "getDocument", "A document.", knowledge::read_document).gives(Shape::Data(Document::TABLE)).error_form(),
     put(&["/user/knowledgebases/{id}/documents/{document_id}"], "updateDocument", "Rename a document.", knowledge::update_document).takes(ChangedDocument::TABLE).gives(Shape::MessageData(Document::TABLE)).error_form(),
     delete(&["/user/knowledgebases/{id}/documents/{document_id}"], "deleteDocument", "Delete a document.", knowledge::delete_document).error_form(),
+    post(&["/user/knowledgebases/{id}/search"], "searchKnowledgebase", "Search a knowledgebase.", knowledge::find).takes(Question::TABLE).gives(Shape::DataList(Passage::TABLE)).error_form(),
     // Calls
     get(&["/user/calls"], "listCalls", "List the calls, newest first.", call::list).asks(CallQuery::TABLE).gives(Shape::Page(Call::TABLE)),
     get(&["/user/calls/{id}"], "getCall", "A call.", call::read).gives(Shape::Bare(Call::TABLE)),
@@ -134,6 +136,7 @@ pub static ROUTES: &[Route] = &[
     post(&["/engine/calls"], "bringCall", "Bring an inbound or web call.", engine::create).by(Who::Engine).takes(NewArrival::TABLE).makes(Shape::Bare(Claimed::TABLE)),
     post(&["/engine/calls/{id}/events"], "reportEvents", "Say what happened in a call.", engine::report).by(Who::Engine).takes(Report::TABLE).gives(Shape::Bare(Reported::TABLE)),
     post(&["/engine/calls/{id}/tools/{name}"], "runTool", "Have a mid-call tool's request made.", engine::tool).by(Who::Engine).takes(Arguments::TABLE).gives(Shape::Bare(ToolReply::TABLE)),
+    post(&["/engine/calls/{id}/knowledge"], "askKnowledge", "Search the knowledgebase of a call's assistant.", engine::knowledge).by(Who::Engine).takes(Question::TABLE).gives(Shape::DataList(Passage::TABLE)),
     // Operator
     post(&["/admin/accounts"], "createAccount", "Create an account.", admin::create).by(Who::Operator).takes(NewAccount::TABLE).makes(Shape::Bare(MadeAccount::TABLE)).shows_token(),
     get(&["/admin/accounts"], "listAccounts", "List the accounts.", admin::list).by(Who::Operator).asks(AdminQuery::TABLE).gives(Shape::Page(Account::TABLE)),

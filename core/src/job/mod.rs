@@ -10,7 +10,7 @@ mod task;
 
 use alloc::vec::Vec;
 
-pub use queue::{add, cancel};
+pub use queue::{add, add_all, cancel};
 pub use task::{Lane, Task};
 
 use crate::account::root;
@@ -22,7 +22,7 @@ use crate::service::Service;
 use crate::store::{Scope, Tx};
 use crate::time::Timestamp;
 use crate::view::{Order, Scene, Stop};
-use crate::{call, campaign, http::idempotency, number, webhook};
+use crate::{call, campaign, http::idempotency, knowledge, number, webhook};
 use queue::Job;
 
 /// How long an asking task is left alone, seconds: longer than any send takes.
@@ -38,6 +38,8 @@ pub enum Progress {
     More,
     /// It waits for what it asked.
     Waits,
+    /// It waits for what it asked, which may take so many seconds.
+    WaitsFor(u64),
     /// It is tried again later.
     Later,
     /// It is next due then.
@@ -56,6 +58,8 @@ pub struct Work<'a> {
     pub seed: Seed,
     /// What it asks for.
     pub asks: &'a Asks<'a>,
+    /// Tries that came to nothing.
+    pub attempt: u32,
 }
 
 /// Does what is due.
@@ -132,6 +136,7 @@ impl Turn<'_> {
             now: self.scene.now,
             seed,
             asks: &asks,
+            attempt: job.attempt,
         };
         job.remove(self.account)?;
         let progress = perform(&work, &job.task)?;
@@ -144,6 +149,7 @@ impl Turn<'_> {
                 (now.plus_seconds(WAITS[(job.attempt as usize).min(WAITS.len() - 1)]), job.attempt + 1, 0)
             }
             Progress::Waits => (now.plus_seconds(LEASE_SECONDS), job.attempt, seed.number("lease", 1..=u32::MAX)),
+            Progress::WaitsFor(seconds) => (now.plus_seconds(seconds), job.attempt, seed.number("lease", 1..=u32::MAX)),
         };
         let Space::Account(account) = self.account.space() else { return Err(queue::DAMAGED) };
         let ticket = Ticket::Job { account, task: job.task.clone(), lease };
@@ -164,7 +170,10 @@ fn perform(work: &Work<'_>, task: &Task) -> Result<Progress, Stop> {
         Task::Deliver(count) => webhook::deliver(work, *count),
         Task::SweepEvents => webhook::sweep(work.account, work.now),
         Task::Dial(count) => campaign::dial(work, *count),
-        Task::Ingest(_) | Task::DropPassages(..) | Task::Import(_) => Ok(Progress::Done),
+        Task::Ingest(count) => knowledge::ingest(work, *count),
+        Task::Index(count) => knowledge::index(work, *count),
+        Task::DropPassages(base, count) => knowledge::drop_passages(work, *base, *count),
+        Task::Import(_) => Ok(Progress::Done),
     }
 }
 

@@ -26,15 +26,24 @@ pub(super) struct Job {
 /// Plans a task of an account for `at`, which may be `now`. A task that is planned already is moved to the
 /// earlier time; one that waits for an answer runs when that comes.
 pub fn add(account: Scope<'_>, at: Timestamp, task: Task) -> Result<(), Stop> {
-    let known = Job::find(account, &task)?;
-    if known.as_ref().is_some_and(|job| job.lease != 0 || job.due <= at) {
-        return Ok(());
+    add_all(account, at, Vec::from([task]))
+}
+
+/// Plans several tasks for the same time.
+pub fn add_all(account: Scope<'_>, at: Timestamp, tasks: Vec<Task>) -> Result<(), Stop> {
+    let mut planned = false;
+    for task in tasks {
+        let known = Job::find(account, &task)?;
+        if known.as_ref().is_some_and(|job| job.lease != 0 || job.due <= at) {
+            continue;
+        }
+        if let Some(job) = &known {
+            job.remove(account)?;
+        }
+        Job { task, due: at, attempt: known.map_or(0, |job| job.attempt), lease: 0 }.enter(account)?;
+        planned = true;
     }
-    if let Some(job) = &known {
-        job.remove(account)?;
-    }
-    Job { task, due: at, attempt: known.map_or(0, |job| job.attempt), lease: 0 }.enter(account)?;
-    sync(account)
+    if planned { sync(account) } else { Ok(()) }
 }
 
 /// Strikes a task out.

@@ -35,8 +35,10 @@ pub enum Task {
     SweepEvents,
     /// Place the next calls of a campaign, by its count.
     Dial(u32),
-    /// Read a document, by its count.
+    /// Fetch or read what comes next of a document, by its count.
     Ingest(u32),
+    /// Index the next slice of a document's text, by its count.
+    Index(u32),
     /// Take a document that is gone out of its knowledgebase's index, by both counts.
     DropPassages(u32, u32),
     /// Read the next lines of an import, by its count.
@@ -80,6 +82,7 @@ impl Task {
             | Self::SweepIdempotency
             | Self::SweepEvents
             | Self::DropPassages(..)
+            | Self::Index(_)
             | Self::Import(_) => Lane::Slice,
         }
     }
@@ -102,6 +105,7 @@ impl Task {
             Self::Ingest(count) => (11, count.to_be_bytes().into()),
             Self::DropPassages(base, document) => (12, [base.to_be_bytes(), document.to_be_bytes()].concat()),
             Self::Import(count) => (13, count.to_be_bytes().into()),
+            Self::Index(count) => (14, count.to_be_bytes().into()),
         };
         [&[tag][..], &rest].concat()
     }
@@ -128,6 +132,7 @@ impl Task {
             11 => Self::Ingest(count(0)?),
             12 => Self::DropPassages(count(0)?, count(4)?),
             13 => Self::Import(count(0)?),
+            14 => Self::Index(count(0)?),
             _ => return None,
         };
         Some(task)
@@ -152,6 +157,7 @@ mod tests {
             Task::SweepEvents,
             Task::Dial(7),
             Task::Ingest(7),
+            Task::Index(7),
             Task::DropPassages(7, 8),
             Task::Import(7),
         ];

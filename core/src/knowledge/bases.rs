@@ -4,7 +4,8 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::documents;
-use super::tables::{Base, BaseStatus, DocumentStatus, NewBase};
+use super::states::DERIVED;
+use super::tables::{Base, BaseStatus, NewBase};
 use crate::account::root;
 use crate::assistant::stored::{change_all, facet_of_knowledgebase};
 use crate::collection::{Facet, count};
@@ -53,11 +54,7 @@ fn show(account: Scope<'_>, number: u32, row: &Row) -> Result<Base, Stop> {
 /// Any processing, else any failed, else active; empty without documents (API.md, States).
 fn status(account: Scope<'_>, base: u32) -> Result<BaseStatus, Stop> {
     let some = |status| Ok(count(account, Kind::Document, &documents::facet_of_status(base, status))? > 0);
-    for (document, shown) in [
-        (DocumentStatus::Processing, BaseStatus::Processing),
-        (DocumentStatus::Failed, BaseStatus::Failed),
-        (DocumentStatus::Active, BaseStatus::Active),
-    ] {
+    for (document, shown) in DERIVED {
         if some(document)? {
             return Ok(shown);
         }

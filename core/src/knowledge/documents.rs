@@ -1,10 +1,13 @@
 //! Documents: uploaded or named by URL, stored whole, and read later.
 
-use alloc::string::ToString;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::bases;
 use super::multipart::{self, Upload};
+use super::progress::Progress;
+use super::search;
+use super::states::{DocumentEvent, MOVES};
 use super::tables::{ChangedDocument, Document, DocumentStatus, DocumentType, NewDocument};
 use crate::collection::{Facet, count};
 use crate::http::ctx::Ctx;
@@ -79,13 +82,45 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         updated_at: Iso(at),
     };
     let facets = [facet_of_base(base), facet_of_status(base, DocumentStatus::Processing)].into();
-    account.insert(Kind::Document, number, at, &Row { facets, public: shown.to_json(), private: source(&new) })?;
+    let progress = if is_file { Progress::of_file() } else { Progress::of_site(&new) };
+    account.insert(
+        Kind::Document,
+        number,
+        at,
+        &Row { facets, public: shown.to_json(), private: progress.to_bytes() },
+    )?;
+    job::add(account, at, Task::Ingest(number))?;
     Ok(Reply::created(&message_data("Document created successfully. Processing will begin shortly.", &shown)))
 }
 
-/// Where the pages of a website are: kept for whoever reads them.
-fn source(new: &NewDocument) -> Vec<u8> {
-    if new.r#type == DocumentType::Website { new.to_json() } else { Vec::new() }
+/// The knowledgebase of a document's row.
+pub fn base_of(row: &Row) -> Option<u32> {
+    row.facets
+        .iter()
+        .find(|facet| facet.tag() == 1)
+        .and_then(|facet| Some(u32::from_be_bytes(facet.value().try_into().ok()?)))
+}
+
+/// Moves a document out of `processing`, as its table allows: `active`, or `failed` with a reason.
+pub fn set_status(
+    account: Scope<'_>,
+    number: u32,
+    before: &Row,
+    after: Row,
+    reason: Option<String>,
+    now: Timestamp,
+) -> Result<(), Stop> {
+    let base = base_of(before).ok_or(DAMAGED)?;
+    let event = if reason.is_some() { DocumentEvent::Fail } else { DocumentEvent::Ready };
+    let mut members = after.members(DAMAGED)?;
+    let status = MOVES.next(DocumentStatus::Processing, event).ok_or(DAMAGED)?;
+    let updated_at = members.time("updated_at").ok_or(DAMAGED)?.max(now);
+    members.set("status", Value::Text(status.word().into()));
+    members.set("status_label", Value::Text(status.label().into()));
+    members.set("failure_reason", reason.map_or(Value::Null, Value::Text));
+    members.set("updated_at", Value::Text(updated_at.iso()));
+    let facets = [facet_of_base(base), facet_of_status(base, status)].into();
+    account.replace(Kind::Document, number, before, &Row { facets, public: members.to_json(), ..after })
 }
 
 fn upload(ctx: &Ctx<'_>) -> Result<Upload, Halt> {
@@ -134,25 +169,26 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let (number, row) = named(ctx)?;
     ctx.if_match(&data(&Raw(&row.public)))?;
-    remove(ctx.account(), number, &row, ctx.now)?;
+    let tasks = remove(ctx.account(), number, &row)?;
+    job::add_all(ctx.account(), ctx.now, tasks.into())?;
     Ok(Reply::ok(&message("Document deleted successfully.")))
 }
 
-fn remove(account: Scope<'_>, number: u32, row: &Row, now: Timestamp) -> Result<(), Stop> {
+/// Removes a document from every list and from search; gives what is left to do.
+fn remove(account: Scope<'_>, number: u32, row: &Row) -> Result<[Task; 2], Stop> {
     account.remove(Kind::Document, number, row)?;
-    let kind = row.members(DAMAGED)?.get("type").and_then(Value::as_text).map(ToString::to_string);
+    let base = base_of(row).ok_or(DAMAGED)?;
+    search::hide(account, base, number)?;
     // What is large goes in slices, so that a neighbour waits milliseconds.
-    if kind.as_deref() != Some(DocumentType::Website.word()) {
-        job::add(account, now, Task::DropParts(Kind::Document, number))?;
-    }
-    Ok(())
+    Ok([Task::DropPassages(base, number), Task::DropParts(Kind::Document, number)])
 }
 
 /// Removes every document of a knowledgebase.
 pub fn remove_all(account: Scope<'_>, base: u32, now: Timestamp) -> Result<(), Stop> {
     let limit = usize::try_from(UNPAGED_ROWS_MAX).unwrap_or(usize::MAX);
+    let mut tasks = Vec::new();
     for (number, row) in account.list(Kind::Document, &facet_of_base(base), limit)? {
-        remove(account, number, &row, now)?;
+        tasks.extend(remove(account, number, &row)?);
     }
-    Ok(())
+    job::add_all(account, now, tasks)
 }

@@ -2,10 +2,14 @@
 
 mod bases;
 mod documents;
+mod find;
+mod ingest;
 pub mod links;
 mod multipart;
-pub mod search;
+mod progress;
 pub mod robots;
+pub mod search;
+pub mod states;
 pub mod tables;
 
 pub use bases::{all, create, delete, read, update};
@@ -13,3 +17,5 @@ pub use documents::{
     all as all_documents, create as create_document, delete as delete_document, read as read_document,
     update as update_document,
 };
+pub use find::{Passage, find, found};
+pub use ingest::{drop_passages, index, ingest};

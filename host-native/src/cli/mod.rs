@@ -1,7 +1,7 @@
 //! Commands: `serve` and `dev` run the service; the others speak to one, or work on a closed folder.
 
-mod listen;
 mod extract;
+mod listen;
 mod offline;
 mod remote;
 mod run;
