@@ -1,23 +1,67 @@
 //! The one place that reads the clock and the random source.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use switchboard_core::seed::Seed;
 use switchboard_core::time::Timestamp;
+
+/// How time passes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// From this second since the Unix epoch on, …
+    pub since: u64,
+    /// … time passes so many times faster.
+    pub speed: f64,
+}
+
+impl std::str::FromStr for Pace {
+    type Err = String;
+
+    /// Reads `SPEED@SECONDS`: the same words mean the same time in every process.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (speed, since) = text.split_once('@').ok_or("a pace has the form SPEED@SECONDS")?;
+        let speed = speed.parse().ok().filter(|speed| (1.0..=100_000.0).contains(speed));
+        let speed = speed.ok_or("time passes 1 to 100000 times as fast")?;
+        let since = since.parse().map_err(|_| "a pace begins at a second since 1970")?;
+        Ok(Self { since, speed })
+    }
+}
 
 /// A clock that never runs backwards.
 #[derive(Debug, Default)]
 pub struct Clock {
     last: AtomicU64,
+    pace: Option<Pace>,
 }
 
 impl Clock {
+    /// A clock for rehearsals, or the system's.
+    pub fn at(pace: Option<Pace>) -> Self {
+        Self { last: AtomicU64::default(), pace }
+    }
+
     /// The time, or the last one told if the system's clock was set back.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rehearsal's microseconds stay below 2^53"
+    )]
     pub fn now(&self) -> Timestamp {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let micros = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
+        let mut micros = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
+        if let Some(pace) = self.pace {
+            let begin = pace.since * 1_000_000;
+            micros = begin + (micros.saturating_sub(begin) as f64 * pace.speed) as u64;
+        }
         Timestamp::from_micros(self.last.fetch_max(micros, Ordering::Relaxed).max(micros))
+    }
+
+    /// How long to wait until then.
+    pub fn until(&self, at: Timestamp) -> Duration {
+        let wait = Duration::from_micros(at.micros().saturating_sub(self.now().micros()));
+        self.pace.map_or(wait, |pace| wait.div_f64(pace.speed))
     }
 }
 
@@ -26,4 +70,21 @@ pub fn seed() -> std::io::Result<Seed> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
     Ok(Seed::new(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pace_is_the_same_in_every_process() {
+        let pace: Pace = "60@1700000000".parse().expect("a pace");
+        let (one, other) = (Clock::at(Some(pace)).now(), Clock::at(Some(pace)).now());
+        assert!(other.seconds_since(one) < 60 && one > Clock::default().now());
+        let clock = Clock::at(Some(pace));
+        assert!(clock.until(clock.now().plus_seconds(600)) <= Duration::from_secs(10));
+        for wrong in ["", "60", "0@1", "x@1", "2@x", "1e9@1"] {
+            assert!(wrong.parse::<Pace>().is_err(), "{wrong}");
+        }
+    }
 }

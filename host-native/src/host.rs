@@ -16,7 +16,7 @@ use switchboard_core::time::Timestamp;
 use switchboard_core::view::Scene;
 use tokio::sync::{oneshot, watch};
 
-use crate::clock::{self, Clock};
+use crate::clock::{self, Clock, Pace};
 use crate::egress::Filter;
 use crate::extract::child::Extractor;
 use crate::limiter::{Limiter, Told};
@@ -68,10 +68,11 @@ impl Host {
         store: Store,
         per_minute: u32,
         filter: Filter,
+        pace: Option<Pace>,
     ) -> Result<(Arc<Self>, std::thread::JoinHandle<()>), Fault> {
         let metrics = Arc::new(Metrics::default());
         let (service, store) = (Arc::new(Service::new(config)), Arc::new(store));
-        let (clock, limiter) = (Arc::new(Clock::default()), Arc::new(Limiter::new(per_minute)));
+        let (clock, limiter) = (Arc::new(Clock::at(pace)), Arc::new(Limiter::new(per_minute)));
         let (plan, wake) = watch::channel(None);
         let news = Arc::new(News::default());
         let parts = Parts {
@@ -166,8 +167,7 @@ impl Host {
     /// waits looks at snapshots and never meets the writer.
     async fn park(&self, exchange: &mut Exchange, topic: Topic, until: Timestamp) {
         let mut waiting = self.news.subscribe(topic);
-        let left = Duration::from_micros(until.micros().saturating_sub(self.clock.now().micros()));
-        let sleep = tokio::time::sleep(left);
+        let sleep = tokio::time::sleep(self.clock.until(until));
         tokio::pin!(sleep);
         loop {
             let looked = self.look(&exchange.request, &exchange.answers, &exchange.told, exchange.seed);
@@ -240,7 +240,7 @@ impl Host {
         self.plan.send_replace(Some(Timestamp::default()));
         loop {
             let due = *wake.borrow_and_update();
-            let wait = due.map(|at| Duration::from_micros(at.micros().saturating_sub(self.clock.now().micros())));
+            let wait = due.map(|at| self.clock.until(at));
             tokio::select! {
                 _ = stop.changed() => break,
                 _ = wake.changed() => {}

@@ -13,6 +13,8 @@ use switchboard_core::llm::Llm;
 use switchboard_core::record::Secret;
 use switchboard_core::service::Config;
 
+use crate::clock::Pace;
+
 /// What `serve` and `dev` can be told; a TOML file has the same names.
 #[derive(Args, Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -84,6 +86,10 @@ pub struct Settings {
     /// What becomes of a call while no engine is attached: queue or refuse [default: queue]
     #[arg(long, env = "SWITCHBOARD_WITHOUT_ENGINE", value_name = "WHAT")]
     pub without_engine: Option<String>,
+    /// For rehearsals: time passes faster, `SPEED@SECONDS` from that second since 1970 on
+    #[arg(long, env = "SWITCHBOARD_PACE", value_name = "SPEED@SECONDS", hide = true)]
+    #[serde(skip)]
+    pub pace: Option<Pace>,
     /// OpenAI-compatible endpoint that evaluates calls, the URL before /chat/completions
     #[arg(long, env = "SWITCHBOARD_LLM_URL", value_name = "URL")]
     pub llm_url: Option<String>,
@@ -136,6 +142,7 @@ impl Settings {
             engine_speed: self.engine_speed.or(file.engine_speed),
             engine_seed: self.engine_seed.or(file.engine_seed),
             without_engine: self.without_engine.or(file.without_engine),
+            pace: self.pace,
             llm_url: self.llm_url.or(file.llm_url),
             llm_key: self.llm_key.or(file.llm_key),
             llm_model: self.llm_model.or(file.llm_model),

@@ -1,11 +1,13 @@
 //! The real binary over real sockets: start, stop, crash, the README's tour, the command line, a carrier, and files
 //! read by it and beside it.
 
+mod campaign;
 mod carrier;
 mod commands;
 mod crash;
 mod extract;
 mod limits;
+mod outside;
 mod readers;
 mod samples;
 mod server;

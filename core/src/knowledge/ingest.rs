@@ -233,7 +233,7 @@ impl<'w, 'a> Reading<'w, 'a> {
             let Some(passage) = cut.next() else { break };
             passages.push(passage);
         }
-        let over = !more && cut.at() >= text.len() || passages.is_empty() && !more;
+        let over = !more && (cut.at() >= text.len() || passages.is_empty());
         if !passages.is_empty() {
             let language = Language::of(&passages.join("\n"));
             if search::add(account, self.base, number, language, &passages)? == Added::Full {

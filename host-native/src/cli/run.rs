@@ -41,8 +41,8 @@ fn start(settings: &Settings, json: bool) -> Result<(), Failed> {
     let store = Store::open(&folder)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let filter = Filter::new(settings.egress_allow.clone());
-    let (host, writer) =
-        Host::start(config, store, settings.rate_limit.unwrap_or(600), filter).map_err(|error| error as Failed)?;
+    let (host, writer) = Host::start(config, store, settings.rate_limit.unwrap_or(600), filter, settings.pace)
+        .map_err(|error| error as Failed)?;
     runtime.block_on(run(Arc::clone(&host), settings, &folder, engine, json))?;
     // The last handle lets the writer finish what is queued.
     runtime.shutdown_timeout(std::time::Duration::from_secs(5));

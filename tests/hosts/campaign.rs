@@ -1,0 +1,225 @@
+//! A campaign of two hundred leads over every number of the simulated engine, with real sockets: it completes,
+//! every webhook verifies, and kills in the middle lose and double nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use standardwebhooks::Webhook;
+use switchboard_tests::house::{assistant, with};
+
+use crate::outside::{Came, serve};
+use crate::server::{Folder, Server, call};
+
+/// Leads of the campaign: each outcome of the engine many times.
+const LEADS: usize = 200;
+/// How much faster time passes: a retry after ten minutes comes after 15 seconds.
+const SPEED: u32 = 40;
+/// Kills of the server while it calls.
+const KILLS: usize = 10;
+/// How long it may take on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// What came to the receiver.
+type Box = Arc<Mutex<Vec<Came>>>;
+
+/// A receiver, a tool and a site to read, in one.
+fn outside() -> (String, Box) {
+    let seen = Box::default();
+    let log = Arc::clone(&seen);
+    let url = serve(move |came| {
+        let html = |text: &str| (200, vec![("content-type", "text/html".to_owned())], text.as_bytes().to_vec());
+        match came.target.split('?').next().unwrap_or_default() {
+            "/hook" => {
+                log.lock().expect("a list").push(came);
+                (200, vec![], b"thanks".to_vec())
+            }
+            "/tool" => (200, vec![("content-type", "application/json".to_owned())], br#"{"slot":"nine"}"#.to_vec()),
+            "/site" => html("<p>The warranty lasts two years.</p><a href='/more'>more</a>"),
+            "/more" => html("<p>Repairs take three days.</p>"),
+            _ => (404, vec![], Vec::new()),
+        }
+    });
+    (url, seen)
+}
+
+struct Desk<'d> {
+    data: &'d Path,
+    pace: String,
+    url: String,
+    key: String,
+}
+
+impl Desk<'_> {
+    fn start(&self) -> Server {
+        let pace = self.pace.clone();
+        Server::start(self.data, &["--rate-limit", "0", "--egress-allow", "127.0.0.0/8", "--engine-speed", "1000", "--pace", &pace])
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
+        let (status, json) = call("POST", &format!("{}/api{path}", self.url), &self.key, Some(body));
+        assert!((200..300).contains(&status), "{path} {status} {json}");
+        json
+    }
+
+    fn get(&self, path: &str) -> Value {
+        let (status, json) = call("GET", &format!("{}/api{path}", self.url), &self.key, None);
+        assert_eq!(status, 200, "{path} {json}");
+        json
+    }
+
+    /// Every row of a list with pages.
+    fn all(&self, path: &str) -> Vec<Value> {
+        let (mut rows, mut page) = (Vec::new(), 1);
+        loop {
+            let mut envelope = self.get(&format!("{path}?per_page=100&page={page}"));
+            rows.extend(envelope["data"].as_array_mut().expect("a list").drain(..));
+            if envelope["next_page_url"].is_null() {
+                return rows;
+            }
+            page += 1;
+        }
+    }
+
+    /// Everything that the campaign needs, and its start.
+    fn begin(&self, outside: &str) {
+        let base = self.post("/user/knowledgebases", &json!({ "name": "Shop" }))["data"]["id"].clone();
+        let site = json!({ "name": "Site", "type": "website", "url": format!("{outside}/site") });
+        self.post(&format!("/user/knowledgebases/{base}/documents"), &site);
+        let tool = json!({
+            "name": "book", "description": "Books a time", "method": "POST", "endpoint": format!("{outside}/tool"),
+            "schema": [{ "name": "day", "type": "string", "description": "The day" }],
+        });
+        let tool = self.post("/user/tools", &tool)["data"]["id"].clone();
+        let changes = json!({
+            "is_webhook_active": true, "webhook_url": format!("{outside}/hook"), "send_webhook_only_on_completed": false,
+            "tool_ids": [tool], "knowledgebase_id": base, "max_duration": 120, "ringing_time": 20,
+            "tools": [{ "type": "call_transfer", "phone_number": "+12025550100" }],
+            "post_call_schema": [{ "name": "agreed", "type": "bool", "description": "Whether they agreed" }],
+        });
+        let assistant = self.post("/user/assistant", &with(assistant(), &changes))["data"]["id"].clone();
+        let (status, _) = call("PUT", &format!("{}/user/assistant/{assistant}", self.url), &self.key, Some(&json!({ "status": "active" })));
+        assert_eq!(status, 200);
+        let campaign = json!({ "name": "All", "assistant_id": assistant, "max_calls_in_parallel": 10, "max_retries": 1, "retry_interval": 10 });
+        self.post("/user/campaigns", &campaign);
+        for at in 0..LEADS {
+            let phone = format!("+407{:04}00{:02}", at / 12, at % 12 + 1);
+            self.post("/user/lead", &json!({ "campaign_id": 1, "phone_number": phone }));
+        }
+        self.post("/user/campaigns/update-status", &json!({ "campaign_id": 1, "action": "start" }));
+    }
+
+    fn wait(&self, what: &str, done: impl Fn() -> bool) {
+        let patience = Instant::now() + PATIENCE;
+        while !done() {
+            assert!(Instant::now() < patience, "{what}: {}", self.get("/user/campaigns"));
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    fn wait_until_complete(&self) {
+        self.wait("the campaign completes", || self.get("/user/campaigns/1")["status"] == "completed");
+        self.wait("calls end", || self.get("/user/calls?status=in-progress")["total"] == 0);
+        self.wait("deliveries arrive", || self.get("/user/webhook-deliveries?status=pending")["total"] == 0);
+    }
+
+    /// What must hold in the end.
+    fn judge(&self, seen: &Box) {
+        let calls = self.all("/user/calls");
+        let leads = self.all("/user/leads");
+        assert_eq!(leads.len(), LEADS);
+        assert!(leads.iter().all(|lead| ["completed", "reached-max-retries"].contains(&lead["status"].as_str().expect("a status"))));
+        self.judge_calls(&calls);
+        let secret = self.get("/user/webhook-secrets")["secrets"][0]["secret"].as_str().expect("a secret").to_owned();
+        let webhook = Webhook::new(&secret).expect("a secret of the published form");
+        let mut told = BTreeSet::new();
+        for came in seen.lock().expect("a list").iter() {
+            let mut headers = http::HeaderMap::new();
+            for (name, value) in &came.headers {
+                let name: http::HeaderName = name.parse().expect("a name");
+                headers.insert(name, value.parse().expect("a value"));
+            }
+            // Time passes faster here than for the library.
+            webhook.verify_ignoring_timestamp(&came.body, &headers).expect("a valid signature");
+            let mut torn = came.body.clone();
+            torn[5] ^= 1;
+            assert!(webhook.verify_ignoring_timestamp(&torn, &headers).is_err());
+            let body: Value = serde_json::from_slice(&came.body).expect("JSON");
+            told.insert(body["id"].as_u64().expect("an id"));
+        }
+        let ended: BTreeSet<u64> = calls.iter().filter_map(|call| call["id"].as_u64()).collect();
+        assert_eq!(told, ended, "every call was told, and no other");
+    }
+
+    /// No lead was dialed twice: its calls follow each other, and are no more than its rounds.
+    fn judge_calls(&self, calls: &[Value]) {
+        let mut of: BTreeMap<u64, Vec<&Value>> = BTreeMap::new();
+        for call in calls.iter().rev() {
+            of.entry(call["lead_id"].as_u64().expect("a lead")).or_default().push(call);
+        }
+        assert_eq!(of.len(), LEADS);
+        for (lead, calls) in of {
+            let dialed: Vec<&&Value> = calls.iter().filter(|call| self.was_claimed(call)).collect();
+            assert!(dialed.len() <= 2, "lead {lead} was dialed {} times", dialed.len());
+            for pair in calls.windows(2) {
+                let ended = |call: &Value| !["initiated", "ringing", "in-progress"].contains(&call["status"].as_str().expect("a status"));
+                assert!(ended(pair[0]) && pair[0]["created_at"].as_str() <= pair[1]["created_at"].as_str());
+            }
+        }
+    }
+
+    fn was_claimed(&self, call: &Value) -> bool {
+        let events = self.get(&format!("/user/calls/{}/events", call["id"]));
+        let claims = events["data"].as_array().expect("a list").iter().filter(|event| event["type"] == "claimed").count();
+        assert!(claims <= 1, "a call is claimed once");
+        claims == 1
+    }
+}
+
+fn desk(data: &Path) -> Desk<'_> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time after 1970").as_secs();
+    Desk { data, pace: format!("{SPEED}@{now}"), url: String::new(), key: String::new() }
+}
+
+#[test]
+fn a_campaign_over_every_number_completes_and_every_webhook_verifies() {
+    let folder = Folder::new();
+    let data = folder.path("data");
+    let (url, seen) = outside();
+    let mut desk = desk(&data);
+    let server = desk.start();
+    (desk.url, desk.key) = (server.text("url").to_owned(), server.text("api_key").to_owned());
+    desk.begin(&url);
+    desk.wait_until_complete();
+    desk.judge(&seen);
+    let calls = desk.all("/user/calls");
+    for status in ["completed", "busy", "no-answer", "failed"] {
+        assert!(calls.iter().any(|call| call["status"] == status), "no call is {status}");
+    }
+    assert!(calls.iter().any(|call| call["answered_by"] == "machine") && calls.iter().any(|call| call["evaluation"].is_object()));
+    let found = desk.post("/user/knowledgebases/1/search", &json!({ "query": "how long do repairs take" }));
+    assert_eq!(found["data"][0]["text"], "Repairs take three days.");
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn kills_in_the_middle_lose_no_webhook_and_dial_nobody_twice() {
+    let folder = Folder::new();
+    let data = folder.path("data");
+    let (url, seen) = outside();
+    let mut desk = desk(&data);
+    let mut server = desk.start();
+    (desk.url, desk.key) = (server.text("url").to_owned(), server.text("api_key").to_owned());
+    desk.begin(&url);
+    for kill in 0..KILLS {
+        std::thread::sleep(Duration::from_millis(700 + 130 * kill as u64));
+        server.kill();
+        server = desk.start();
+        server.text("url").clone_into(&mut desk.url);
+    }
+    desk.wait_until_complete();
+    desk.judge(&seen);
+    assert_eq!(server.stop(), Some(0));
+}

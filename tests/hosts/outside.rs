@@ -1,0 +1,62 @@
+//! A small HTTP server of a test: receivers of webhooks, tools' endpoints, a site to read.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+
+/// One request that came.
+#[derive(Clone, Debug)]
+pub struct Came {
+    /// Its method.
+    pub method: String,
+    /// Path and query.
+    pub target: String,
+    /// Names in lower case, and values.
+    pub headers: Vec<(String, String)>,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+/// What a server answers: status, headers, body.
+pub type Answered = (u16, Vec<(&'static str, String)>, Vec<u8>);
+
+/// Answers requests for as long as the test runs; gives where.
+pub fn serve(answer: impl Fn(Came) -> Answered + Send + Sync + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let answer = Arc::new(answer);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let answer = Arc::clone(&answer);
+            std::thread::spawn(move || exchange(&stream, &*answer));
+        }
+    });
+    url
+}
+
+fn exchange(stream: &TcpStream, answer: &dyn Fn(Came) -> Answered) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line).ok()?;
+    let mut words = line.split_whitespace();
+    let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
+    let mut headers = Vec::new();
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header).ok()?;
+        let Some((name, value)) = header.trim().split_once(':') else { break };
+        headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+    }
+    let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, n)| n.parse().ok()).unwrap_or(0);
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let (status, headers, body) = answer(Came { method, target, headers, body });
+    let mut head = format!("HTTP/1.1 {status} -\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    let mut stream = stream;
+    stream.write_all(head.as_bytes()).ok()?;
+    stream.write_all(b"\r\n").ok()?;
+    stream.write_all(&body).ok()
+}
