@@ -3,15 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use reqwest::header::{HeaderMap, HeaderName};
 use serde_json::{Value, json};
 use standardwebhooks::Webhook;
 use switchboard_tests::house::{assistant, with};
 
 use crate::outside::{Came, serve};
-use crate::server::{Folder, Server, call};
+use crate::server::{Folder, Server, binary, call};
 
 /// Leads of the campaign: each outcome of the engine many times.
 const LEADS: usize = 200;
@@ -55,7 +57,10 @@ struct Desk<'d> {
 impl Desk<'_> {
     fn start(&self) -> Server {
         let pace = self.pace.clone();
-        Server::start(self.data, &["--rate-limit", "0", "--egress-allow", "127.0.0.0/8", "--engine-speed", "1000", "--pace", &pace])
+        Server::start(
+            self.data,
+            &["--rate-limit", "0", "--egress-allow", "127.0.0.0/8", "--engine-speed", "1000", "--pace", &pace],
+        )
     }
 
     fn post(&self, path: &str, body: &Value) -> Value {
@@ -100,7 +105,12 @@ impl Desk<'_> {
             "post_call_schema": [{ "name": "agreed", "type": "bool", "description": "Whether they agreed" }],
         });
         let assistant = self.post("/user/assistant", &with(assistant(), &changes))["data"]["id"].clone();
-        let (status, _) = call("PUT", &format!("{}/user/assistant/{assistant}", self.url), &self.key, Some(&json!({ "status": "active" })));
+        let (status, _) = call(
+            "PUT",
+            &format!("{}/user/assistant/{assistant}", self.url),
+            &self.key,
+            Some(&json!({ "status": "active" })),
+        );
         assert_eq!(status, 200);
         let campaign = json!({ "name": "All", "assistant_id": assistant, "max_calls_in_parallel": 10, "max_retries": 1, "retry_interval": 10 });
         self.post("/user/campaigns", &campaign);
@@ -130,22 +140,21 @@ impl Desk<'_> {
         let calls = self.all("/user/calls");
         let leads = self.all("/user/leads");
         assert_eq!(leads.len(), LEADS);
-        assert!(leads.iter().all(|lead| ["completed", "reached-max-retries"].contains(&lead["status"].as_str().expect("a status"))));
+        assert!(
+            leads
+                .iter()
+                .all(|lead| ["completed", "reached-max-retries"].contains(&lead["status"].as_str().expect("a status")))
+        );
         self.judge_calls(&calls);
         let secret = self.get("/user/webhook-secrets")["secrets"][0]["secret"].as_str().expect("a secret").to_owned();
         let webhook = Webhook::new(&secret).expect("a secret of the published form");
         let mut told = BTreeSet::new();
         for came in seen.lock().expect("a list").iter() {
-            let mut headers = http::HeaderMap::new();
-            for (name, value) in &came.headers {
-                let name: http::HeaderName = name.parse().expect("a name");
-                headers.insert(name, value.parse().expect("a value"));
-            }
-            // Time passes faster here than for the library.
-            webhook.verify_ignoring_timestamp(&came.body, &headers).expect("a valid signature");
-            let mut torn = came.body.clone();
-            torn[5] ^= 1;
-            assert!(webhook.verify_ignoring_timestamp(&torn, &headers).is_err());
+            let header = |name: &str| came.headers.iter().find(|(known, _)| known == name).expect(name).1.clone();
+            let at: i64 = header("webhook-timestamp").parse().expect("a time");
+            // Time passes faster here than for the library's `verify`: its `sign` says the same.
+            let signed = webhook.sign(&header("webhook-id"), at, &came.body).expect("a signature");
+            assert_eq!(header("webhook-signature"), signed);
             let body: Value = serde_json::from_slice(&came.body).expect("JSON");
             told.insert(body["id"].as_u64().expect("an id"));
         }
@@ -164,7 +173,9 @@ impl Desk<'_> {
             let dialed: Vec<&&Value> = calls.iter().filter(|call| self.was_claimed(call)).collect();
             assert!(dialed.len() <= 2, "lead {lead} was dialed {} times", dialed.len());
             for pair in calls.windows(2) {
-                let ended = |call: &Value| !["initiated", "ringing", "in-progress"].contains(&call["status"].as_str().expect("a status"));
+                let ended = |call: &Value| {
+                    !["initiated", "ringing", "in-progress"].contains(&call["status"].as_str().expect("a status"))
+                };
                 assert!(ended(pair[0]) && pair[0]["created_at"].as_str() <= pair[1]["created_at"].as_str());
             }
         }
@@ -172,7 +183,8 @@ impl Desk<'_> {
 
     fn was_claimed(&self, call: &Value) -> bool {
         let events = self.get(&format!("/user/calls/{}/events", call["id"]));
-        let claims = events["data"].as_array().expect("a list").iter().filter(|event| event["type"] == "claimed").count();
+        let claims =
+            events["data"].as_array().expect("a list").iter().filter(|event| event["type"] == "claimed").count();
         assert!(claims <= 1, "a call is claimed once");
         claims == 1
     }
@@ -198,7 +210,10 @@ fn a_campaign_over_every_number_completes_and_every_webhook_verifies() {
     for status in ["completed", "busy", "no-answer", "failed"] {
         assert!(calls.iter().any(|call| call["status"] == status), "no call is {status}");
     }
-    assert!(calls.iter().any(|call| call["answered_by"] == "machine") && calls.iter().any(|call| call["evaluation"].is_object()));
+    assert!(
+        calls.iter().any(|call| call["answered_by"] == "machine")
+            && calls.iter().any(|call| call["evaluation"].is_object())
+    );
     let found = desk.post("/user/knowledgebases/1/search", &json!({ "query": "how long do repairs take" }));
     assert_eq!(found["data"][0]["text"], "Repairs take three days.");
     assert_eq!(server.stop(), Some(0));
@@ -221,5 +236,41 @@ fn kills_in_the_middle_lose_no_webhook_and_dial_nobody_twice() {
     }
     desk.wait_until_complete();
     desk.judge(&seen);
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn a_placed_call_is_heard_by_listen_and_by_a_receiver_that_verifies_it() {
+    let folder = Folder::new();
+    let data = folder.path("data");
+    let (url, seen) = outside();
+    let server = Server::start(&data, &["--egress-allow", "127.0.0.0/8", "--engine-speed", "500"]);
+    let desk = Desk { data: &data, pace: String::new(), url: server.text("url").to_owned(), key: server.text("api_key").to_owned() };
+    let listening = Command::new(binary())
+        .args(["listen", "--json", "--count", "1", "--after", "0", "--url", &desk.url, "--key", &desk.key])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let hook = json!({ "is_webhook_active": true, "webhook_url": format!("{url}/hook") });
+    let assistant = desk.post("/user/assistant", &with(assistant(), &hook))["data"]["id"].clone();
+    let placed = desk.post("/user/make_call", &json!({ "assistant_id": assistant, "phone_number": "+40700000001" }));
+    let path = format!("/user/calls/{}", placed["call_id"]);
+    desk.wait("the call completes", || desk.get(&path)["status"] == "completed");
+    desk.wait("the webhook arrives", || desk.get(&path)["webhook_response"]["status"] == 200);
+    let came = seen.lock().expect("a list")[0].clone();
+    let mut headers = HeaderMap::new();
+    for (name, value) in &came.headers {
+        headers.insert(name.parse::<HeaderName>().expect("a name"), value.parse().expect("a value"));
+    }
+    let secret = desk.get("/user/webhook-secrets")["secrets"][0]["secret"].as_str().expect("a secret").to_owned();
+    let webhook = Webhook::new(&secret).expect("a secret of the published form");
+    webhook.verify(&came.body, &headers).expect("a valid signature");
+    let mut torn = came.body.clone();
+    torn[5] ^= 1;
+    assert!(webhook.verify(&torn, &headers).is_err());
+    let heard = listening.wait_with_output().expect("it ends after one event");
+    let event: Value = serde_json::from_slice(&heard.stdout).expect("JSON");
+    let told: Value = serde_json::from_slice(&came.body).expect("JSON");
+    assert_eq!((&event["payload"], &event["seq"]), (&told, &json!(1)));
     assert_eq!(server.stop(), Some(0));
 }

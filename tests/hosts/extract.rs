@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use lopdf::dictionary;
 use switchboard::egress::Filter;
 use switchboard::extract::child::Extractor;
 use switchboard::extract::confined::Bounds;
@@ -91,7 +92,8 @@ fn a_file_that_takes_memory_ends_as_a_sentence() {
 
 #[test]
 fn a_file_that_takes_time_ends_as_a_sentence() {
-    let file = Pdf::new().page("0 0 m ".repeat(10_000_000)).packed();
+    let form = dictionary! { "Subtype" => "Form" };
+    let file = Pdf::new().form(form, &"1 2 3 4 5 6 m ".repeat(4_000_000)).page("/X1 Do ".repeat(9)).packed();
     assert!(file.len() < 200_000, "{}", file.len());
     let extractor = Extractor::bounded(binary(), Bounds { cpu_seconds: 1, ..Bounds::default() }, PATIENCE);
     assert_eq!(block(extractor.extract(TextForm::Pdf, file)), refused(TOO_LONG));

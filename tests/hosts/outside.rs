@@ -47,7 +47,8 @@ fn exchange(stream: &TcpStream, answer: &dyn Fn(Came) -> Answered) -> Option<()>
         let Some((name, value)) = header.trim().split_once(':') else { break };
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, n)| n.parse().ok()).unwrap_or(0);
+    let length =
+        headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, n)| n.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let (status, headers, body) = answer(Came { method, target, headers, body });

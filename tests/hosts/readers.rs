@@ -105,42 +105,49 @@ fn cycles_of_pages_end() {
     assert!(read.is_err() || read.is_ok_and(|found| found.text == "once"));
 }
 
+/// A run of text.
+fn run(text: &str) -> String {
+    format!("<w:r><w:t>{text}</w:t></w:r>")
+}
+
+/// A paragraph with this in it.
+fn paragraph(inside: &str) -> String {
+    format!("<w:p>{inside}</w:p>")
+}
+
+/// A table of rows of cells.
+fn table(rows: &[&[&str]]) -> String {
+    let cell = |text: &&str| format!("<w:tc>{}</w:tc>", paragraph(&run(text)));
+    let row = |cells: &&[&str]| format!("<w:tr>{}</w:tr>", cells.iter().map(cell).collect::<String>());
+    format!("<w:tbl>{}</w:tbl>", rows.iter().map(row).collect::<String>())
+}
+
 #[test]
 fn paragraphs_and_tables_of_word() {
+    let (a, b) = (paragraph(&run("a")), paragraph(&run("b")));
+    let stops = "<w:pPr><w:tabs><w:tab w:val='left'/></w:tabs></w:pPr>";
+    let changed = format!("<w:del>{0}<w:delText>no</w:delText></w:del><w:ins>{1}</w:ins>", run("no"), run("yes"));
+    let twice = format!("<mc:Choice>{a}</mc:Choice><mc:Fallback>{a}</mc:Fallback>");
     for (body, expected) in [
-        ("<w:p><w:r><w:t>one</w:t></w:r></w:p><w:p><w:r><w:t>two</w:t></w:r></w:p>", "one\ntwo"),
-        (
-            "<w:p><w:r><w:t>a </w:t></w:r><w:r><w:t>b</w:t><w:tab/><w:t>c</w:t><w:br/><w:t>d</w:t></w:r></w:p>",
-            "a b c\nd",
-        ),
-        (
-            "<w:p><w:pPr><w:tabs><w:tab w:val='left'/></w:tabs></w:pPr><w:r><w:t>a</w:t></w:r></w:p><w:p/><w:p/><w:p/><w:p><w:r><w:t>b</w:t></w:r></w:p>",
-            "a\n\nb",
-        ),
-        (
-            "<w:p><w:r><w:t>&lt;5 &amp; &#x103;&#8364;</w:t><w:noBreakHyphen/><w:t><![CDATA[<x>]]></w:t></w:r></w:p>",
-            "<5 & ă€-<x>",
-        ),
-        (
-            "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>b</w:t></w:r></w:p></w:tc></w:tr><w:tr><w:tc><w:p><w:r><w:t>c</w:t></w:r></w:p></w:tc></w:tr></w:tbl><w:p><w:r><w:t>d</w:t></w:r></w:p>",
-            "a b\nc\n\nd",
-        ),
-        (
-            "<w:p><w:r><w:instrText>PAGE</w:instrText></w:r><w:del><w:r><w:delText>no</w:delText><w:t>no</w:t></w:r></w:del><w:ins><w:r><w:t>yes</w:t></w:r></w:ins><w:moveFrom><w:r><w:t>no</w:t></w:r></w:moveFrom></w:p>",
-            "yes",
-        ),
-        (
-            "<w:p><w:r><mc:AlternateContent><mc:Choice><w:p><w:r><w:t>box</w:t></w:r></w:p></mc:Choice><mc:Fallback><w:p><w:r><w:t>box</w:t></w:r></w:p></mc:Fallback></mc:AlternateContent></w:r></w:p>",
-            "box",
-        ),
-        ("<w:p>outside<w:t>outside</w:t></w:p>", "The file has no text."),
-        ("<w:p><w:r><w:t>&unknown;</w:t></w:r></w:p>", "The DOCX is damaged."),
-        ("<w:p><w:r><w:t>a</w:r></w:t></w:p>", "The DOCX is damaged."),
-        ("<w:p><w:r><w:t>a", "The DOCX is damaged."),
+        (format!("{a}{b}"), "a\nb"),
+        (format!("{a}<w:p/><w:p></w:p><w:p/>{b}"), "a\n\nb"),
+        (paragraph(&[run("a "), run("b"), run("c")].concat()), "a bc"),
+        (paragraph("<w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t></w:r>"), "a b\nc"),
+        (paragraph(&[stops, &run("a")].concat()) + &b, "a\nb"),
+        (paragraph(&run("&lt;5 &amp; &#x103;&#8364;<![CDATA[<x>]]></w:t><w:noBreakHyphen/><w:t>")), "<5 & ă€<x>-"),
+        (table(&[&["a", "b"], &["c"]]) + &paragraph(&run("d")), "a b\nc\n\nd"),
+        (paragraph(&changed), "yes"),
+        (paragraph(&format!("<w:moveFrom>{}</w:moveFrom><w:moveTo>{}</w:moveTo>", run("no"), run("yes"))), "yes"),
+        (paragraph("<w:r><w:instrText>PAGE</w:instrText></w:r>") + &a, "a"),
+        (paragraph(&format!("<w:r><mc:AlternateContent>{twice}</mc:AlternateContent></w:r>")), "a"),
+        (paragraph("outside<w:t>outside</w:t>"), "The file has no text."),
+        (paragraph(&run("&unknown;")), "The DOCX is damaged."),
+        (paragraph("<w:r><w:t>a</w:r></w:t>"), "The DOCX is damaged."),
+        ("<w:p><w:r><w:t>a".into(), "The DOCX is damaged."),
     ] {
-        assert_eq!(text(TextForm::Docx, &docx(body)), expected, "{body}");
+        assert_eq!(text(TextForm::Docx, &docx(&body)), expected, "{body}");
     }
-    let found = read(TextForm::Docx, &docx("<w:p><w:r><w:t>a</w:t></w:r></w:p>")).expect("text");
+    let found = read(TextForm::Docx, &docx(&paragraph(&run("a")))).expect("text");
     assert_eq!(found.title.as_deref(), Some("Shoes & hats"));
 }
 
@@ -164,7 +171,7 @@ fn archives_that_are_not_quite_word() {
 
 #[test]
 fn files_of_another_kind_are_named() {
-    let (good_pdf, good_docx) = (pdf("BT /F1 10 Tf (a) Tj ET"), docx("<w:p><w:r><w:t>a</w:t></w:r></w:p>"));
+    let (good_pdf, good_docx) = (pdf("BT /F1 10 Tf (a) Tj ET"), docx(&paragraph(&run("a"))));
     let large = vec![b'x'; FILE_BYTES_MAX + 1];
     let long = vec![b'x'; TEXT_BYTES_MAX + 1];
     for (form, bytes, expected) in [
@@ -194,6 +201,16 @@ fn files_of_another_kind_are_named() {
     }
     let shifted = [b"some bytes before\r\n".to_vec(), good_pdf].concat();
     assert_eq!(text(TextForm::Pdf, &shifted), "a");
+}
+
+#[test]
+fn a_wrong_directory_is_made_anew() {
+    let file = pdf("BT /F1 10 Tf (still here) Tj ET");
+    let head = file.iter().position(|byte| *byte == b'\n').expect("a line") + 1;
+    let shifted = [&file[..head], b"% one line more than the directory knows of\n", &file[head..]].concat();
+    assert_eq!(text(TextForm::Pdf, &shifted), "still here");
+    let directory = file.windows(5).rposition(|window| window == b"xref\n").expect("a directory");
+    assert_eq!(text(TextForm::Pdf, &file[..directory]), "still here");
 }
 
 #[test]

@@ -24,8 +24,9 @@ pub struct Bounds {
 }
 
 impl Default for Bounds {
+    /// Five times what the largest good files that were tried need, and more of time.
     fn default() -> Self {
-        Self { memory_bytes: 1 << 30, cpu_seconds: 20 }
+        Self { memory_bytes: 512 << 20, cpu_seconds: 20 }
     }
 }
 

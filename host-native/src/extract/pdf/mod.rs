@@ -7,7 +7,7 @@ mod place;
 
 use std::collections::HashSet;
 
-use lopdf::{DecompressError, Document, Error, LoadOptions, Object, decode_text_string};
+use lopdf::{DecompressError, Document, Error, FilterFunc, LoadOptions, Object, ObjectId, decode_text_string};
 use switchboard_core::output::Extracted;
 
 use self::content::Painter;
@@ -30,10 +30,10 @@ pub fn read(bytes: &[u8]) -> Result<Extracted, String> {
     if !head.windows(5).any(|window| window == b"%PDF-") {
         return Err(NOT_PDF.into());
     }
-    let options = LoadOptions { max_decompressed_size: Some(STREAM_BYTES_MAX), ..LoadOptions::default() };
-    let document = Document::load_mem_with_options(bytes, options).map_err(|error| reason(&error))?;
-    if document.is_encrypted() {
-        return Err(ENCRYPTED.into());
+    let mut document = load(bytes, Some(sift))?;
+    if document.page_iter().next().is_none() {
+        // Only a whole load looks for the pages of a file whose directory is wrong.
+        document = load(bytes, None)?;
     }
     let mut painter = Painter::new(&document);
     let mut seen = HashSet::new();
@@ -42,6 +42,26 @@ pub fn read(bytes: &[u8]) -> Result<Extracted, String> {
         painter.page(page)?;
     }
     Ok(Extracted { title: info_title(&document), text: painter.finish(), ..Extracted::default() })
+}
+
+fn load(bytes: &[u8], filter: Option<FilterFunc>) -> Result<Document, String> {
+    let options = LoadOptions { filter, max_decompressed_size: Some(STREAM_BYTES_MAX), ..LoadOptions::default() };
+    let document = Document::load_mem_with_options(bytes, options).map_err(|error| reason(&error))?;
+    if document.is_encrypted() { Err(ENCRYPTED.into()) } else { Ok(document) }
+}
+
+/// Keeps an object unless it is of a kind that shows no text of its own: pictures, and the elements of a
+/// tagged document's structure, which are most of its objects.
+fn sift(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
+    let is = |key, names: &[&[u8]]| {
+        let dictionary = object.as_dict().or_else(|_| object.as_stream().map(|stream| &stream.dict));
+        dictionary
+            .and_then(|dictionary| dictionary.get(key))
+            .and_then(Object::as_name)
+            .is_ok_and(|name| names.contains(&name))
+    };
+    let kept = !is(b"Type", &[b"StructElem", b"MCR", b"OBJR", b"Annot"]) && !is(b"Subtype", &[b"Image"]);
+    kept.then(|| (id, object.clone()))
 }
 
 fn reason(error: &Error) -> &'static str {
