@@ -245,7 +245,12 @@ fn a_placed_call_is_heard_by_listen_and_by_a_receiver_that_verifies_it() {
     let data = folder.path("data");
     let (url, seen) = outside();
     let server = Server::start(&data, &["--egress-allow", "127.0.0.0/8", "--engine-speed", "500"]);
-    let desk = Desk { data: &data, pace: String::new(), url: server.text("url").to_owned(), key: server.text("api_key").to_owned() };
+    let desk = Desk {
+        data: &data,
+        pace: String::new(),
+        url: server.text("url").to_owned(),
+        key: server.text("api_key").to_owned(),
+    };
     let listening = Command::new(binary())
         .args(["listen", "--json", "--count", "1", "--after", "0", "--url", &desk.url, "--key", &desk.key])
         .stdout(Stdio::piped())

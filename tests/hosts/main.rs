@@ -9,6 +9,7 @@ mod extract;
 mod limits;
 mod outside;
 mod readers;
+mod receivers;
 mod samples;
 mod server;
 mod tour;

@@ -7,8 +7,6 @@ use std::sync::Arc;
 /// One request that came.
 #[derive(Clone, Debug)]
 pub struct Came {
-    /// Its method.
-    pub method: String,
     /// Path and query.
     pub target: String,
     /// Names in lower case, and values.
@@ -39,7 +37,7 @@ fn exchange(stream: &TcpStream, answer: &dyn Fn(Came) -> Answered) -> Option<()>
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
     let mut words = line.split_whitespace();
-    let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
+    let target = words.nth(1)?.to_owned();
     let mut headers = Vec::new();
     loop {
         let mut header = String::new();
@@ -51,7 +49,7 @@ fn exchange(stream: &TcpStream, answer: &dyn Fn(Came) -> Answered) -> Option<()>
         headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, n)| n.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    let (status, headers, body) = answer(Came { method, target, headers, body });
+    let (status, headers, body) = answer(Came { target, headers, body });
     let mut head = format!("HTTP/1.1 {status} -\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
