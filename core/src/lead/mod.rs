@@ -1,5 +1,6 @@
 //! Leads (SPEC.md, Leads; API.md, Campaigns and leads): people to call in a campaign.
 
+mod creation;
 mod operations;
 mod phones;
 pub mod states;

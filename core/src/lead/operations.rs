@@ -1,14 +1,14 @@
 //! Creating, listing, changing and deleting leads, in the order of API.md.
 
-use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::creation::{self, DUPLICATE, judge_people};
 use super::phones;
 use super::states::{LeadEvent, MOVES};
 use super::stored::{self, Dial, Stored, facet_of_campaign, facet_of_status};
-use super::tables::{ChangedLead, LeadQuery, LeadStatus, NewLead};
+use super::tables::{ChangedLead, LeadQuery, NewLead};
 use crate::campaign;
 use crate::collection::Query;
 use crate::http::ctx::Ctx;
@@ -17,93 +17,29 @@ use crate::http::refs;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
-use crate::json::{Members, Raw, Value};
+use crate::json::{Raw, Value};
 use crate::key::Kind;
-use crate::record::{Cell, Checked, Errors, Record, Source, check};
+use crate::record::{Cell, Errors, Record, Source, check};
 use crate::store::Row;
 use crate::view::{Order, Stop};
 
 const MISSING: &str = "Lead not found";
 const AUTOMATIC: &str = "This status is assigned automatically and cannot be set manually";
-const DUPLICATE: &str = "field is already used by a lead of this campaign.";
 
 /// `POST /user/lead`
 pub fn create(ctx: &Ctx<'_>) -> Handled {
-    let mut checked = check(NewLead::TABLE, ctx.members()?, Source::Body);
-    judge_people(&mut checked);
+    let mut checked = creation::judge(ctx.members()?);
     refs::judge(ctx, &mut checked, None)?;
     let new: NewLead = ctx.finish(checked)?;
     let account = ctx.account();
     let campaign = ctx.own(new.campaign_id).ok_or(Refusal::NotFound(MISSING))?;
-    if !new.allow_dupplicate {
-        judge_duplicates(ctx, &new, campaign)?;
+    let errors = creation::duplicates(account, campaign, &new)?;
+    if !errors.is_empty() {
+        return Err(Refusal::Invalid(errors).into());
     }
-    let (count, at) = account.allot(Kind::Lead, ctx.now)?;
-    let lead = |phone_number: String, variables: Members, contacts: Vec<u32>, parent| Stored {
-        campaign,
-        phone_number,
-        variables,
-        status: LeadStatus::Created,
-        created_at: at,
-        updated_at: at,
-        contacts,
-        parent,
-        dial: Dial::default(),
-    };
-    let mut contacts = Vec::new();
-    for contact in new.secondary_contacts {
-        let (number, _) = account.allot(Kind::Lead, ctx.now)?;
-        stored::insert(account, number, &lead(contact.phone_number, contact.variables.0, Vec::new(), Some(count)))?;
-        contacts.push(number);
-    }
-    let main = lead(new.phone_number, new.variables.0, contacts, None);
-    stored::insert(account, count, &main)?;
+    let (count, lead) = creation::enter(account, campaign, new, ctx.now)?;
     campaign::wake(account, campaign, ctx.now)?;
-    Ok(Reply::ok(&message_data("Lead created successfully", &stored::show(account, count, &main)?)))
-}
-
-/// `customer_name` and `email` are strings (SPEC.md, Create lead).
-fn judge_people(checked: &mut Checked) {
-    let mut wrong = Vec::new();
-    let mut judge = |path: &str, cell: &Cell| {
-        let Cell::Object(members) = cell else { return };
-        for name in ["customer_name", "email"] {
-            if members.get(name).is_some_and(|value| value.as_text().is_none()) {
-                wrong.push(format!("{path}.{name}"));
-            }
-        }
-    };
-    judge("variables", checked.get("variables"));
-    if let Cell::List(contacts) = checked.get("secondary_contacts") {
-        for (at, contact) in contacts.iter().enumerate() {
-            if let Cell::Record(cells) = contact {
-                cells.iter().for_each(|cell| judge(&format!("secondary_contacts.{at}.variables"), cell));
-            }
-        }
-    }
-    wrong
-        .iter()
-        .filter(|field| !checked.errors.has(field))
-        .cloned()
-        .collect::<Vec<_>>()
-        .iter()
-        .for_each(|field| checked.errors.say(field, "field must be a string."));
-}
-
-fn judge_duplicates(ctx: &Ctx<'_>, new: &NewLead, campaign: u32) -> Result<(), Halt> {
-    let mut errors = Errors::default();
-    let mut seen = BTreeSet::new();
-    let contacts = new
-        .secondary_contacts
-        .iter()
-        .enumerate()
-        .map(|(at, contact)| (format!("secondary_contacts.{at}.phone_number"), &contact.phone_number));
-    for (field, phone) in core::iter::once((String::from("phone_number"), &new.phone_number)).chain(contacts) {
-        if !seen.insert(phone) || stored::has_phone(ctx.account(), campaign, phone, None)? {
-            errors.say(&field, DUPLICATE);
-        }
-    }
-    if errors.is_empty() { Ok(()) } else { Err(Refusal::Invalid(errors).into()) }
+    Ok(Reply::ok(&message_data("Lead created successfully", &stored::show(account, count, &lead)?)))
 }
 
 /// `GET /user/leads`

@@ -1,0 +1,99 @@
+//! Creating a lead: one way for a request and for a line of an import. It asks nobody outside the account and
+//! wakes no dialer; whoever creates does, once it is done.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::stored::{self, Dial, Stored};
+use super::tables::{LeadStatus, NewLead};
+use crate::json::Members;
+use crate::key::Kind;
+use crate::record::{Cell, Checked, Errors, Record, Source, check};
+use crate::store::Scope;
+use crate::time::Timestamp;
+use crate::view::Stop;
+
+/// What is said of a number that the campaign has already.
+pub const DUPLICATE: &str = "field is already used by a lead of this campaign.";
+
+/// The body of a creation against its table, and what the table cannot say.
+pub fn judge(members: Members) -> Checked {
+    let mut checked = check(NewLead::TABLE, members, Source::Body);
+    judge_people(&mut checked);
+    checked
+}
+
+/// `customer_name` and `email` are strings (SPEC.md, Create lead).
+pub fn judge_people(checked: &mut Checked) {
+    let mut wrong = Vec::new();
+    let mut judge = |path: &str, cell: &Cell| {
+        let Cell::Object(members) = cell else { return };
+        for name in ["customer_name", "email"] {
+            if members.get(name).is_some_and(|value| value.as_text().is_none()) {
+                wrong.push(format!("{path}.{name}"));
+            }
+        }
+    };
+    judge("variables", checked.get("variables"));
+    if let Cell::List(contacts) = checked.get("secondary_contacts") {
+        for (at, contact) in contacts.iter().enumerate() {
+            if let Cell::Record(cells) = contact {
+                cells.iter().for_each(|cell| judge(&format!("secondary_contacts.{at}.variables"), cell));
+            }
+        }
+    }
+    wrong
+        .iter()
+        .filter(|field| !checked.errors.has(field))
+        .cloned()
+        .collect::<Vec<_>>()
+        .iter()
+        .for_each(|field| checked.errors.say(field, "field must be a string."));
+}
+
+/// Which numbers of a lead its campaign may not have: it has them already, or they are in the lead twice.
+pub fn duplicates(account: Scope<'_>, campaign: u32, new: &NewLead) -> Result<Errors, Stop> {
+    let mut errors = Errors::default();
+    if new.allow_dupplicate {
+        return Ok(errors);
+    }
+    let mut seen = BTreeSet::new();
+    let contacts = new
+        .secondary_contacts
+        .iter()
+        .enumerate()
+        .map(|(at, contact)| (format!("secondary_contacts.{at}.phone_number"), &contact.phone_number));
+    for (field, phone) in core::iter::once((String::from("phone_number"), &new.phone_number)).chain(contacts) {
+        if !seen.insert(phone) || stored::has_phone(account, campaign, phone, None)? {
+            errors.say(&field, DUPLICATE);
+        }
+    }
+    Ok(errors)
+}
+
+/// Stores a lead that was judged, with its secondary contacts.
+pub fn enter(account: Scope<'_>, campaign: u32, new: NewLead, now: Timestamp) -> Result<(u32, Stored), Stop> {
+    let (count, at) = account.allot(Kind::Lead, now)?;
+    let lead = |phone_number: String, variables: Members, contacts: Vec<u32>, parent| Stored {
+        campaign,
+        phone_number,
+        variables,
+        status: LeadStatus::Created,
+        created_at: at,
+        updated_at: at,
+        contacts,
+        parent,
+        dial: Dial::default(),
+    };
+    let mut contacts = Vec::new();
+    for contact in new.secondary_contacts {
+        let (number, _) = account.allot(Kind::Lead, now)?;
+        stored::insert(account, number, &lead(contact.phone_number, contact.variables.0, Vec::new(), Some(count)))?;
+        contacts.push(number);
+    }
+    let main = lead(new.phone_number, new.variables.0, contacts, None);
+    stored::insert(account, count, &main)?;
+    Ok((count, main))
+}
