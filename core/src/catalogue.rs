@@ -146,7 +146,8 @@ impl Catalogue {
 
     /// Reads a catalogue; the sentence says what is wrong with it, and where.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let value = json::parse(bytes).map_err(|malformed| malformed.0)?;
+        let value =
+            json::parse(bytes).map_err(|malformed| alloc::format!("It is not valid JSON: {}.", malformed.reason))?;
         let catalogue = Self {
             languages: list(&value, "languages")?,
             voices: list(&value, "voices")?,

@@ -128,6 +128,7 @@ enum Table {
     Dialer = 22,
     Secrets = 23,
     CallEvent = 24,
+    ImportError = 25,
     Email = 32,
     Owner = 33,
     DueAccount = 34,
@@ -300,6 +301,16 @@ pub fn part(space: Space, kind: Kind, count: u32, part: u32) -> Key {
 /// All parts of one owner.
 pub fn parts(space: Space, kind: Kind, count: u32) -> Range<Key> {
     below(with(key(space, Table::Part, 5), &[&[kind as u8], &count.to_be_bytes()]))
+}
+
+/// A rejected line of an import, ordered by import and place.
+pub fn import_error(space: Space, import: u32, seq: u32) -> Key {
+    with(key(space, Table::ImportError, 8), &[&import.to_be_bytes(), &seq.to_be_bytes()])
+}
+
+/// The rejected lines of an import.
+pub fn import_errors(space: Space, import: u32) -> Range<Key> {
+    below(with(key(space, Table::ImportError, 4), &[&import.to_be_bytes()]))
 }
 
 /// When a credential was last used.

@@ -42,6 +42,7 @@ pub mod collection;
 pub mod engine;
 pub mod http;
 pub mod id;
+pub mod import;
 pub mod job;
 pub mod json;
 pub mod key;

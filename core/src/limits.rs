@@ -91,6 +91,24 @@ pub const TEXT_PART_BYTES: usize = 64 << 10;
 pub const TEXT_WINDOW_PARTS: usize = 4;
 /// Knowledge that is put into a prompt, bytes.
 pub const KNOWLEDGE_BYTES_MAX: usize = 64 << 10;
+/// Body of an import, bytes (API.md, Bodies: 64 MB).
+pub const IMPORT_BODY_BYTES_MAX: usize = 64_000_000;
+/// A row that holds part of an import's file, bytes: a little less than a power of two, to which stores round.
+pub const IMPORT_PART_BYTES: u32 = 127 << 10;
+/// A record of an import, bytes.
+pub const IMPORT_RECORD_BYTES_MAX: usize = 64 << 10;
+/// Records that one slice of an import takes.
+pub const IMPORT_SLICE_RECORDS: usize = 64;
+/// Bytes that one slice of an import reads: more than the longest record has.
+pub const IMPORT_SLICE_BYTES: u32 = 128 << 10;
+/// Rejected lines of an import that are kept.
+pub const IMPORT_ERRORS_MAX: usize = 1_000;
+/// A rejected line as it is kept, bytes.
+pub const IMPORT_ERROR_BYTES_MAX: usize = 4 << 10;
+/// Imports of an account that may be under way.
+pub const IMPORTS_MAX: u64 = 16;
+/// The `mapping` of an import, characters.
+pub const MAPPING_MAX: usize = 4_096;
 /// Rows that one slice of a clean-up job deletes.
 pub const SLICE_ROWS: usize = 256;
 /// Largest answer read from a carrier, bytes.

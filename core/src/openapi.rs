@@ -171,6 +171,7 @@ fn parameter(name: &str, place: &str, required: bool, doc: &str, schema: Value) 
 fn body(route: &Route) -> Option<Value> {
     let (table, purpose, form) = match route.body {
         BodyKind::None => return None,
+        BodyKind::File(types, _) => return Some(file(types)),
         BodyKind::Json(table, purpose) => (table, purpose, false),
         BodyKind::Document(table) => (table, Purpose::Create, true),
     };
@@ -193,6 +194,20 @@ fn body(route: &Route) -> Option<Value> {
     let required =
         table.columns.iter().any(|column| matches!(column.need, Need::Required)) && purpose == Purpose::Create;
     Some(object([("required", Value::Bool(required)), ("content", Value::Object(content))]))
+}
+
+/// A file is text that no schema describes.
+fn file(types: &[&str]) -> Value {
+    let mut content = Members::default();
+    for name in types {
+        let doc = match *name {
+            "text/csv" => "UTF-8, with a header row.",
+            "application/x-ndjson" => "UTF-8, a JSON object a line.",
+            _ => "",
+        };
+        content.set(name, media(object([("type", string("string")), ("description", string(doc))])));
+    }
+    object([("required", Value::Bool(true)), ("content", Value::Object(content))])
 }
 
 fn media(schema: Value) -> Value {

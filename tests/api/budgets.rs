@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde_json::json;
 use switchboard_core::http::request::Method;
 use switchboard_core::key::Key;
+use switchboard_core::limits::IMPORT_SLICE_RECORDS;
 use switchboard_core::limits::step::{CHANGES_MAX, READS_MAX};
 use switchboard_core::memory::Memory;
 use switchboard_core::output::{Input, Outcome};
@@ -125,5 +126,42 @@ fn lists_that_look_at_other_rows_stay_within_a_step() {
     }
     for (at, target) in rows.iter().enumerate() {
         within(&format!("reads of {target}"), (SIZES[0], costs[0][at]), (SIZES[1], costs[1][at]), PLAN_MAX, READS_MAX);
+    }
+}
+
+/// The step of a slice of an import must leave this many times as much as it takes.
+const SLICE_ROOM: usize = 4;
+
+#[test]
+fn a_slice_of_an_import_leaves_room() {
+    let contacts = |n: usize| {
+        let contact = |at| json!({ "phone_number": format!("+4071{n:03}{at:02}") });
+        json!((0..10).map(contact).collect::<Vec<_>>())
+    };
+    // The most that a slice may make, the most that is there already, and the most that is wrong.
+    let fresh = |n: usize| json!({ "phone_number": format!("+4072{n:05}"), "secondary_contacts": contacts(n) });
+    let same = |n: usize| with(fresh(n), &json!({ "phone_number": "+40700000001", "allow_dupplicate": n < 300 }));
+    let bad =
+        |n: usize| json!({ "phone_number": n, "variables": { "a": null, "b": [] }, "secondary_contacts": contacts(n) });
+    for line in [&fresh as &dyn Fn(usize) -> serde_json::Value, &same, &bad] {
+        let mut house = House::default();
+        let id = house.make("/user/assistant", &assistant());
+        let id = house.make("/user/campaigns", &json!({ "name": "Spring", "assistant_id": id }));
+        let file = (0..600).map(|n| line(n).to_string()).collect::<Vec<_>>().join("\n");
+        let call = house.call(Method::Post, &format!("/user/leads/import?campaign_id={id}"));
+        let started = call.header("content-type", "application/x-ndjson").body(file.into_bytes()).send().expect(202);
+        let path = format!("/user/leads/imports/{}", started.id());
+        let mut slices = 0;
+        while house.get(&path).json["data"]["status"] == "processing" {
+            let seed = house.seed();
+            let view = Counted { store: &house.store, reads: Cell::new(0) };
+            let scene = Scene { now: house.now, seed, view: &view };
+            let changes = house.service.step(&Input::Tick, &scene).expect("within budget").changes;
+            assert!(view.reads.get() * SLICE_ROOM < READS_MAX, "{} reads", view.reads.get());
+            assert!(changes.len() * SLICE_ROOM < CHANGES_MAX, "{} changes", changes.len());
+            house.store.apply(&changes);
+            slices += 1;
+        }
+        assert!(slices >= 600 / IMPORT_SLICE_RECORDS, "{slices} slices");
     }
 }

@@ -14,6 +14,8 @@ mod engine;
 mod headers;
 mod histories;
 mod idempotency;
+mod import_files;
+mod imports;
 mod ingestion;
 mod knowledge;
 mod leads;

@@ -40,6 +40,12 @@ impl Places {
         let lead = make("/user/leads", &lead(campaign, "+40700000003"));
         let suppressed = make("/user/do-not-call", &json!({ "phone_number": "+40700000004" }));
         let over = make("/user/make_call", &json!({ "phone_number": "+40700000005", "assistant_id": assistant }));
+        let mut import = |path: &str| {
+            let file = house.call(Method::Post, path).header("content-type", "text/csv").token(token);
+            file.body(b"phone_number\n+40700000006\n".to_vec()).send().expect(202).id()
+        };
+        let leads = import(&format!("/user/leads/import?campaign_id={campaign}"));
+        let numbers = import("/user/do-not-call/import");
         house.post(&format!("/user/calls/{over}/hangup"), &json!({})).token(token).send().expect(200);
         let deliveries = house.call(Method::Get, "/user/webhook-deliveries").token(token).send().expect(200);
         let delivery = deliveries.json["data"][0]["id"].as_u64().expect("a delivery");
@@ -60,9 +66,11 @@ impl Places {
             ("/user/knowledgebases", "{document_id}", document),
             ("/user/calls", "{id}", call),
             ("/engine/calls", "{id}", call),
+            ("/user/do-not-call/imports", "{id}", numbers),
             ("/user/do-not-call", "{id}", suppressed),
             ("/user/webhook-deliveries", "{id}", delivery),
             ("/user/campaign", "{id}", campaign),
+            ("/user/leads/imports", "{id}", leads),
             ("/user/leads", "{id}", lead),
             ("/leads", "{id}", lead),
             ("/admin/accounts", "{id}", (key >> 32) + 1),

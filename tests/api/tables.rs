@@ -22,7 +22,7 @@ fn tables() -> BTreeMap<&'static str, &'static Table> {
         .iter()
         .filter_map(|route| match route.body {
             BodyKind::Json(table, _) | BodyKind::Document(table) => Some((table.name, table)),
-            BodyKind::None => None,
+            BodyKind::None | BodyKind::File(..) => None,
         })
         .collect()
 }

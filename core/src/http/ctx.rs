@@ -12,7 +12,7 @@ use crate::account::caller::Session;
 use crate::carrier::{self, Told};
 use crate::engine::Engine;
 use crate::id;
-use crate::json::{self, Members, ToJson, Value};
+use crate::json::{self, Malformed, Members, ToJson, Value};
 use crate::key::{Kind, Space};
 use crate::limits::{JSON_BODY_BYTES_MAX, UPLOAD_BODY_BYTES_MAX};
 use crate::output::{Answer, Asks, Work};
@@ -115,7 +115,7 @@ impl<'a> Ctx<'a> {
         if bytes.is_empty() {
             return Ok(Members::default());
         }
-        match json::parse(bytes).map_err(|malformed| Refusal::BadRequest(malformed.0))? {
+        match json::parse(bytes).map_err(|malformed| Refusal::BadRequest(not_json(&malformed)))? {
             Value::Object(members) => Ok(members),
             _ => Err(Refusal::Unprocessable("The request body must be a JSON object.".into()).into()),
         }
@@ -133,13 +133,23 @@ impl<'a> Ctx<'a> {
             Body::TooLarge => return Err(Refusal::TooLarge(limit).into()),
             Body::Cut => return Err(Refusal::BadRequest("The request body broke off.".into()).into()),
         };
-        if length > 0 && self.media_type().is_some_and(|sent| !media.contains(&sent.as_str())) {
+        // A body without a type counts as JSON.
+        let sent = self.media_type().unwrap_or_else(|| "application/json".into());
+        if length > 0 && !media.contains(&sent.as_str()) {
             return Err(Refusal::MediaType(media.join(" or ")).into());
         }
         if length > limit {
             return Err(Refusal::TooLarge(limit).into());
         }
         if matches!(self.request.body, Body::Pending) { Err(Halt::Wait) } else { Ok(bytes) }
+    }
+
+    /// The bytes of a file, for a row that takes one.
+    pub fn file(&self) -> Result<&'a [u8], Halt> {
+        match self.route.body {
+            BodyKind::File(media, bytes_max) => self.bytes(bytes_max, media),
+            _ => unreachable!("only a row that takes a file has a handler that asks for one"),
+        }
     }
 
     /// A row that reads no body still refuses a wrong or broken one, once its resource is found and before
@@ -172,9 +182,14 @@ impl<'a> Ctx<'a> {
         self.finish(check_update(T::TABLE, stored, self.members()?))
     }
 
+    /// The query, checked but not yet taken.
+    pub fn checked_query<T: Record>(&self) -> Result<Checked, Halt> {
+        Ok(check(T::TABLE, super::query::parse(self.query)?, Source::Query))
+    }
+
     /// The query as a record.
     pub fn asks<T: Record>(&self) -> Result<T, Halt> {
-        self.finish(check(T::TABLE, super::query::parse(self.query)?, Source::Query))
+        self.finish(self.checked_query::<T>()?)
     }
 
     /// The record of a check, or 422.
@@ -231,6 +246,10 @@ impl<'a> Ctx<'a> {
     }
 }
 
+fn not_json(malformed: &Malformed) -> String {
+    alloc::format!("The request body is not valid JSON: {}.", malformed.reason)
+}
+
 fn last_word(what: &str) -> &str {
     what.rsplit(' ').next().unwrap_or(what)
 }
@@ -239,6 +258,7 @@ fn last_word(what: &str) -> &str {
 pub fn body_bytes_max(route: &Route) -> usize {
     match route.body {
         BodyKind::Document(_) => UPLOAD_BODY_BYTES_MAX,
+        BodyKind::File(_, bytes_max) => bytes_max,
         BodyKind::Json(..) | BodyKind::None => JSON_BODY_BYTES_MAX,
     }
 }

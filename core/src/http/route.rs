@@ -36,6 +36,8 @@ pub enum BodyKind {
     Json(&'static Table, Purpose),
     /// A document: JSON of this table, or `multipart/form-data` with a file.
     Document(&'static Table),
+    /// A file of one of these media types, at most so many bytes: its handler judges what is in it.
+    File(&'static [&'static str], usize),
 }
 
 /// The form of a successful answer, for the `OpenAPI` document.
@@ -195,6 +197,11 @@ impl Route {
     /// It reads a document upload, or JSON of this table.
     pub const fn takes_document(self, table: &'static Table) -> Self {
         Self { body: BodyKind::Document(table), ..self }
+    }
+
+    /// It reads a file of one of these media types, at most so many bytes.
+    pub const fn takes_file(self, media: &'static [&'static str], bytes_max: usize) -> Self {
+        Self { body: BodyKind::File(media, bytes_max), ..self }
     }
 
     /// It reads these query parameters.

@@ -26,9 +26,11 @@ use crate::catalogue::{Language, MultimodalModel, Provider, Voice};
 use crate::engine::tables::{
     Arguments, Claim, Claimed, ClaimedCalls, NewArrival, Question, Report, Reported, ToolReply, ToolTest,
 };
+use crate::import::tables::{Import, LeadImport, NumberImport, Started};
 use crate::knowledge::Passage;
 use crate::knowledge::tables::{Base, ChangedDocument, Document, NewBase, NewDocument};
 use crate::lead::tables::{ChangedLead, Lead, LeadQuery, NewLead};
+use crate::limits::IMPORT_BODY_BYTES_MAX;
 use crate::number::tables::{
     Assignable, Available, NewTrunk, Number, OneNumber, Purchased, Rename, SearchQuery, Trunk, Verification,
 };
@@ -38,7 +40,7 @@ use crate::suppression::{NewSuppressed, Suppressed, SuppressedQuery};
 use crate::tool::{NewTool, Tool};
 use crate::webhook::tables::{Delivery, DeliveryQuery, Event, EventQuery};
 use crate::{
-    admin, assistant, call, campaign, engine, knowledge, lead, number, openapi, sms, suppression, tool, webhook,
+    admin, assistant, call, campaign, engine, import, knowledge, lead, number, openapi, sms, suppression, tool, webhook,
 };
 
 /// Every operation, one row each.
@@ -115,6 +117,8 @@ pub static ROUTES: &[Route] = &[
     delete(&["/user/campaigns/{id}", "/user/campaign/{id}"], "deleteCampaign", "Delete a campaign and its leads.", campaign::delete),
     post(&["/user/campaigns/update-status"], "switchCampaign", "Start or stop a campaign.", campaign::switch).takes(Switch::TABLE).gives(Shape::Bare(SwitchReply::TABLE)).invalid(Invalid::GivenData),
     post(&["/user/lead", "/user/leads"], "createLead", "Create a lead.", lead::create).takes(NewLead::TABLE).gives(Shape::MessageData(Lead::TABLE)).invalid(Invalid::Failed),
+    post(&["/user/leads/import"], "importLeads", "Create leads from a file, in the background.", import::start_leads).takes_file(&import::MEDIA, IMPORT_BODY_BYTES_MAX).asks(LeadImport::TABLE).accepts(Shape::MessageData(Started::TABLE)),
+    get(&["/user/leads/imports/{id}"], "getLeadImport", "How far an import of leads came.", import::read_leads).gives(Shape::Data(Import::TABLE)),
     get(&["/user/leads"], "listLeads", "List the leads, newest first.", lead::list).asks(LeadQuery::TABLE).gives(Shape::Page(Lead::TABLE)),
     get(&["/user/leads/{id}"], "getLead", "A lead.", lead::read).gives(Shape::Bare(Lead::TABLE)),
     put(&["/user/leads/{id}", "/leads/{id}"], "updateLead", "Change a lead.", lead::update).takes(ChangedLead::TABLE).invalid(Invalid::Failed),
@@ -122,6 +126,8 @@ pub static ROUTES: &[Route] = &[
     get(&["/user/leads/{id}/explain"], "explainLead", "Why a lead is, or is not, called now.", campaign::explain).gives(Shape::Data(Explanation::TABLE)).without_etag(),
     get(&["/user/do-not-call"], "listDoNotCall", "List the numbers that are not to be called.", suppression::list).asks(SuppressedQuery::TABLE).gives(Shape::Page(Suppressed::TABLE)),
     post(&["/user/do-not-call"], "addDoNotCall", "Add a number that is not to be called.", suppression::create).takes(NewSuppressed::TABLE).makes(Shape::MessageData(Suppressed::TABLE)),
+    post(&["/user/do-not-call/import"], "importDoNotCall", "Add numbers that are not to be called from a file, in the background.", import::start_numbers).takes_file(&import::MEDIA, IMPORT_BODY_BYTES_MAX).asks(NumberImport::TABLE).accepts(Shape::MessageData(Started::TABLE)),
+    get(&["/user/do-not-call/imports/{id}"], "getDoNotCallImport", "How far an import of such numbers came.", import::read_numbers).gives(Shape::Data(Import::TABLE)),
     delete(&["/user/do-not-call/{id}"], "removeDoNotCall", "Remove a number from that list.", suppression::delete),
     // Events and webhooks
     get(&["/user/webhook-deliveries"], "listDeliveries", "List the webhook deliveries, newest first.", webhook::list).asks(DeliveryQuery::TABLE).gives(Shape::Page(Delivery::TABLE)),

@@ -22,7 +22,7 @@ use crate::service::Service;
 use crate::store::{Scope, Tx};
 use crate::time::Timestamp;
 use crate::view::{Order, Scene, Stop};
-use crate::{call, campaign, http::idempotency, knowledge, number, webhook};
+use crate::{call, campaign, http::idempotency, import, knowledge, number, webhook};
 use queue::Job;
 
 /// How long an asking task is left alone, seconds: longer than any send takes.
@@ -173,7 +173,7 @@ fn perform(work: &Work<'_>, task: &Task) -> Result<Progress, Stop> {
         Task::Ingest(count) => knowledge::ingest(work, *count),
         Task::Index(count) => knowledge::index(work, *count),
         Task::DropPassages(base, count) => knowledge::drop_passages(work, *base, *count),
-        Task::Import(_) => Ok(Progress::Done),
+        Task::Import(count) => import::slice(work, *count),
     }
 }
 

@@ -11,9 +11,12 @@ use serde_core::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess,
 use super::{Members, Number, Value};
 use crate::limits::JSON_DEPTH_MAX;
 
-/// Why bytes are not JSON that the service takes. The sentence names line and column.
+/// Why bytes are not JSON that the service takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Malformed(pub String);
+pub struct Malformed {
+    /// What is wrong, with line and column; no sentence of its own.
+    pub reason: String,
+}
 
 /// Reads one JSON value that fills `bytes`.
 pub fn parse(bytes: &[u8]) -> Result<Value, Malformed> {
@@ -21,7 +24,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value, Malformed> {
     Levels(JSON_DEPTH_MAX)
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value))
-        .map_err(|error| Malformed(format!("The request body is not valid JSON: {error}.")))
+        .map_err(|error| Malformed { reason: error.to_string() })
 }
 
 /// How many levels may still open.
@@ -119,7 +122,7 @@ mod tests {
     use super::*;
 
     fn refused(text: &str, says: &str) {
-        let Malformed(sentence) = parse(text.as_bytes()).expect_err(text);
+        let Malformed { reason: sentence } = parse(text.as_bytes()).expect_err(text);
         assert!(sentence.contains(says) && sentence.contains("line 1 column"), "{sentence}");
     }
 

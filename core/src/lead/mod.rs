@@ -7,6 +7,7 @@ pub mod states;
 mod stored;
 pub mod tables;
 
+pub use creation::take;
 pub use operations::{create, delete, list, read, update};
 pub use stored::{
     Dial, Stored, drop_campaign, drop_slice, facet_of_campaign, facet_of_status, find, replace, webhook_json,

@@ -1,0 +1,189 @@
+//! The columns of a CSV file: what its header and the mapping of the request call them, and the members that
+//! a record of cells becomes.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::stored::Target;
+use crate::json::{self, Members, ToJson, Value};
+use crate::limits::VARIABLES_MAX;
+use crate::record::Errors;
+use crate::view::Stop;
+
+/// The column that every file has.
+const PHONE: &str = "phone_number";
+/// The other column of numbers not to be called.
+const REASON: &str = "reason";
+
+/// The names of the columns, in order; one without a name holds nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Columns(Vec<String>);
+
+/// `Header=member` pairs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mapping<'q>(Vec<(&'q str, &'q str)>);
+
+impl<'q> Mapping<'q> {
+    /// Reads the pairs of a query.
+    pub fn of(text: &'q str) -> Result<Self, Errors> {
+        let mut errors = Errors::default();
+        let mut pairs: Vec<(&str, &str)> = Vec::new();
+        for pair in text.split(',') {
+            let (header, member) = pair.rsplit_once('=').unwrap_or((pair, ""));
+            let (header, member) = (header.trim(), member.trim());
+            if header.is_empty() || member.is_empty() {
+                errors.say("mapping", "field must be pairs like Header=member, separated by commas.");
+                break;
+            }
+            if pairs.iter().any(|(known, _)| *known == header) {
+                errors.say("mapping", &format!("field names the column {header} twice."));
+            }
+            pairs.push((header, member));
+        }
+        if errors.is_empty() { Ok(Self(pairs)) } else { Err(errors) }
+    }
+}
+
+impl Columns {
+    /// The columns of a header; every mistake in it is named.
+    pub fn of(header: &[&str], mapping: &Mapping<'_>, target: Target) -> Result<Self, Errors> {
+        let headers: Vec<&str> = header.iter().map(|name| name.trim()).collect();
+        let mut errors = Errors::default();
+        for (name, member) in &mapping.0 {
+            if !headers.contains(name) {
+                errors.say("mapping", &format!("field names the column {name}, which the file does not have."));
+            }
+            if target == Target::Numbers && ![PHONE, REASON].contains(member) {
+                errors.say("mapping", &format!("field names the member {member}, which there is not."));
+            }
+        }
+        let names = headers.iter().map(|name| {
+            let mapped = mapping.0.iter().find(|(header, _)| header == name);
+            mapped.map_or(*name, |(_, member)| *member).to_string()
+        });
+        let names: Vec<String> = names.collect();
+        judge(&names, target, &mut errors);
+        if errors.is_empty() { Ok(Self(names)) } else { Err(errors) }
+    }
+
+    /// The names as they are kept.
+    pub fn to_json(&self) -> Vec<u8> {
+        self.0.to_json()
+    }
+
+    /// Reads kept names.
+    pub fn from_json(bytes: &[u8]) -> Result<Self, Stop> {
+        const DAMAGED: Stop = Stop::Corrupt("the columns of an import have an unknown form");
+        let value = json::parse(bytes).map_err(|_| DAMAGED)?;
+        let names = value.as_list().ok_or(DAMAGED)?.iter().map(|name| name.as_text().map(ToString::to_string));
+        Ok(Self(names.collect::<Option<_>>().ok_or(DAMAGED)?))
+    }
+
+    /// The body that a record stands for. An empty cell is not given, and so is one that the record lacks.
+    pub fn members(&self, cells: &[&str], target: Target) -> Result<Members, &'static str> {
+        let (mut members, mut variables) = (Members::default(), Members::default());
+        for (at, cell) in cells.iter().enumerate().filter(|(_, cell)| !cell.is_empty()) {
+            let name = self.0.get(at).map_or("", String::as_str);
+            let to = match (target, name) {
+                (_, "") => return Err("The line has a value in a column without a name."),
+                (_, PHONE) | (Target::Numbers, REASON) => &mut members,
+                (Target::Numbers, _) => continue,
+                (Target::Leads { .. }, _) => &mut variables,
+            };
+            // No name occurs twice: there is nothing to look for.
+            to.0.push((name.to_string(), Value::Text((*cell).to_string())));
+        }
+        if matches!(target, Target::Leads { .. }) {
+            members.0.push((String::from("variables"), Value::Object(variables)));
+        }
+        Ok(members)
+    }
+}
+
+fn judge(names: &[String], target: Target, errors: &mut Errors) {
+    if !names.iter().any(|name| name == PHONE) {
+        errors.add("file", "The file has no phone_number column.");
+    }
+    if names.iter().any(|name| name.chars().any(char::is_control)) {
+        errors.add("file", "The name of a column holds control characters; the file must be UTF-8 text.");
+    }
+    let mut sorted: Vec<&String> = names.iter().filter(|name| !name.is_empty()).collect();
+    sorted.sort_unstable();
+    if let Some([twice, _]) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        errors.add("file", format!("The file has more than one {twice} column."));
+    }
+    let variables = sorted.iter().filter(|name| **name != PHONE).count();
+    if target != Target::Numbers && variables > VARIABLES_MAX {
+        errors.add("file", format!("The file must not have more than {VARIABLES_MAX} columns besides phone_number."));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEADS: Target = Target::Leads { campaign: 1, allow_dupplicate: false };
+
+    fn columns(header: &[&str], mapping: &str, target: Target) -> Result<Vec<String>, String> {
+        let mapping = if mapping.is_empty() { Ok(Mapping::default()) } else { Mapping::of(mapping) };
+        let columns = mapping.and_then(|mapping| Columns::of(header, &mapping, target));
+        columns.map(|columns| columns.0).map_err(|errors| errors.first().into())
+    }
+
+    #[test]
+    fn headers_and_mappings_name_columns() {
+        let cases: [(&[&str], &str, Target, &[&str]); 6] = [
+            (&[" phone_number ", "customer_name"], "", LEADS, &["phone_number", "customer_name"]),
+            (&["Nume", "Telefon"], "Telefon=phone_number", LEADS, &["Nume", "phone_number"]),
+            (&["Nume", "Telefon", ""], "Telefon = phone_number,Nume=name", LEADS, &["name", "phone_number", ""]),
+            (&["a=b", "phone_number"], "a=b=x", LEADS, &["x", "phone_number"]),
+            (&["phone_number", "phone_number"], "phone_number=old", LEADS, &[]),
+            (&["N", "W", "Else"], "N=phone_number,W=reason", Target::Numbers, &["phone_number", "reason", "Else"]),
+        ];
+        for (header, mapping, target, want) in cases {
+            let got = columns(header, mapping, target);
+            assert_eq!(got.unwrap_or_default(), want, "{header:?} {mapping}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_them_is_said() {
+        let many: Vec<String> = (0..=VARIABLES_MAX).map(|n| format!("c{n}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).chain(["phone_number"]).collect();
+        let cases: [(&[&str], &str, Target, &str); 10] = [
+            (&["a"], "", LEADS, "no phone_number column"),
+            (&["p\0h"], "b=c", LEADS, "the column b, which the file does not have"),
+            (&["phone_number", "a\0"], "", LEADS, "control characters"),
+            (&["phone_number", "a", "a "], "", LEADS, "more than one a column"),
+            (&["phone_number", "Telefon"], "Telefon=phone_number", LEADS, "more than one phone_number column"),
+            (&many, "", LEADS, "more than 100 columns"),
+            (&["phone_number"], "phone_number", LEADS, "pairs like"),
+            (&["phone_number"], "=a", LEADS, "pairs like"),
+            (&["phone_number", "b"], "b=c,b=d", LEADS, "the column b twice"),
+            (&["phone_number", "b"], "b=why", Target::Numbers, "the member why, which there is not"),
+        ];
+        for (header, mapping, target, want) in cases {
+            let says = columns(header, mapping, target).expect_err(want);
+            assert!(says.contains(want), "{says}");
+        }
+        assert!(columns(&many, "", Target::Numbers).is_ok());
+    }
+
+    #[test]
+    fn cells_become_members() {
+        let columns = Columns(["", "phone_number", "reason", "x"].map(String::from).into());
+        let read = |cells: &[&str], target| {
+            columns.members(cells, target).map(|members| String::from_utf8(members.to_json()).expect("text"))
+        };
+        let cells = ["", "+1", "no", "y"];
+        let lead = r#"{"phone_number":"+1","variables":{"reason":"no","x":"y"}}"#;
+        assert_eq!(read(&cells, LEADS).as_deref(), Ok(lead));
+        assert_eq!(read(&cells, Target::Numbers).as_deref(), Ok(r#"{"phone_number":"+1","reason":"no"}"#));
+        assert_eq!(read(&["", "+1", "", ""], Target::Numbers).as_deref(), Ok(r#"{"phone_number":"+1"}"#));
+        assert_eq!(read(&["", "+1", "", "", ""], LEADS).as_deref(), Ok(r#"{"phone_number":"+1","variables":{}}"#));
+        assert!(read(&["", "+1", "", "", "z"], LEADS).is_err());
+        assert!(read(&["z"], Target::Numbers).is_err());
+        assert_eq!(Columns::from_json(&columns.to_json()), Ok(columns));
+    }
+}

@@ -1,0 +1,27 @@
+//! Imports of leads, and of numbers not to be called (API.md, Campaigns and leads): a file is kept whole, and a
+//! job reads it in slices, each of which is one commit with what it made.
+
+mod cells;
+mod columns;
+mod file;
+mod framing;
+mod operations;
+mod slice;
+mod stored;
+pub mod tables;
+
+pub use operations::{MEDIA, read_leads, read_numbers, start_leads, start_numbers};
+pub use slice::slice;
+
+use crate::record::Errors;
+
+/// What became of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It was stored.
+    Created,
+    /// Its number is there already.
+    Duplicate,
+    /// It is wrong.
+    Rejected(Errors),
+}

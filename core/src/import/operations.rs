@@ -1,0 +1,134 @@
+//! Starting an import, and how far it came, in the order of API.md.
+//!
+//! All that the head of a request tells is judged before its body is read; the header of a CSV file is judged
+//! before the import begins, and its records by the job.
+
+use super::cells::Splitter;
+use super::columns::{Columns, Mapping};
+use super::file;
+use super::framing::{Found, Framing, Place, Reader};
+use super::stored::{self, Counts, Stored, Target};
+use super::tables::{ImportStatus, LeadImport, NumberImport, Started};
+use crate::collection::count;
+use crate::http::ctx::Ctx;
+use crate::http::refs;
+use crate::http::refusal::{Halt, Refusal};
+use crate::http::reply::{Reply, data, message_data};
+use crate::http::route::Handled;
+use crate::job::{self, Task};
+use crate::json::Raw;
+use crate::key::Kind;
+use crate::limits::IMPORTS_MAX;
+use crate::record::Errors;
+
+const MISSING: &str = "Import not found";
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The types of a file.
+pub const MEDIA: [&str; 2] = ["text/csv", "application/x-ndjson"];
+
+/// `POST /user/leads/import`
+pub fn start_leads(ctx: &Ctx<'_>) -> Handled {
+    let file = body(ctx)?;
+    let mut checked = ctx.checked_query::<LeadImport>()?;
+    refs::judge(ctx, &mut checked, None)?;
+    let query: LeadImport = ctx.finish(checked)?;
+    let campaign = ctx.own(query.campaign_id).ok_or(Refusal::NotFound(MISSING))?;
+    start(ctx, file, Target::Leads { campaign, allow_dupplicate: query.allow_dupplicate }, query.mapping.as_deref())
+}
+
+/// `POST /user/do-not-call/import`
+pub fn start_numbers(ctx: &Ctx<'_>) -> Handled {
+    let file = body(ctx)?;
+    let query: NumberImport = ctx.asks()?;
+    start(ctx, file, Target::Numbers, query.mapping.as_deref())
+}
+
+/// The body; nothing while only its head is there, which was judged then.
+fn body<'a>(ctx: &Ctx<'a>) -> Result<Option<&'a [u8]>, Halt> {
+    match ctx.file() {
+        Err(Halt::Wait) => Ok(None),
+        file => file.map(Some),
+    }
+}
+
+fn start(ctx: &Ctx<'_>, file: Option<&[u8]>, target: Target, mapping: Option<&str>) -> Handled {
+    let framing = if ctx.media_type().as_deref() == Some("text/csv") { Framing::Csv } else { Framing::Lines };
+    let mapping = judge_mapping(framing, mapping).map_err(Refusal::Invalid)?;
+    let account = ctx.account();
+    if count(account, Kind::Import, &stored::facet_under_way())? >= IMPORTS_MAX {
+        let says = alloc::format!("At most {IMPORTS_MAX} imports may be under way; please wait for one to end.");
+        return Err(Refusal::Forbidden(says).into());
+    }
+    let Some(file) = file else { return Err(Halt::Wait) };
+    let (columns, place) = begin(file, framing, &mapping, target)?;
+    let (number, at) = account.allot(Kind::Import, ctx.now)?;
+    file::put(account, number, &columns, file)?;
+    let import = Stored {
+        target,
+        framing,
+        status: ImportStatus::Processing,
+        failure_reason: None,
+        counts: Counts::default(),
+        file_bytes: u32::try_from(file.len()).map_err(|_| Refusal::TooLarge(u32::MAX as usize))?,
+        place,
+    };
+    account.insert(Kind::Import, number, at, &import.row())?;
+    job::add(account, ctx.now, Task::Import(number))?;
+    let started = Started { id: ctx.id(number), status: ImportStatus::Processing };
+    Ok(Reply::accepted(&message_data("Import started.", &started)))
+}
+
+fn judge_mapping(framing: Framing, mapping: Option<&str>) -> Result<Mapping<'_>, Errors> {
+    match mapping {
+        None => Ok(Mapping::default()),
+        Some(text) if framing == Framing::Csv => Mapping::of(text),
+        Some(_) => {
+            let mut errors = Errors::default();
+            errors.say("mapping", "field is for text/csv only.");
+            Err(errors)
+        }
+    }
+}
+
+/// The columns of a file, and where its records begin.
+fn begin(file: &[u8], framing: Framing, mapping: &Mapping<'_>, target: Target) -> Result<(Columns, Place), Halt> {
+    let wrong = |says: &str| {
+        let mut errors = Errors::default();
+        errors.add("file", says);
+        Refusal::Invalid(errors)
+    };
+    let mark = if file.starts_with(BYTE_ORDER_MARK) { 3 } else { 0 };
+    let mut reader = Reader { framing, source: file, place: Place::start(mark) };
+    let start = reader.place;
+    let header = match reader.next(u32::MAX)? {
+        Found::End | Found::Pause => return Err(wrong("The file is empty.").into()),
+        // Without a header every record is the job's.
+        _ if framing == Framing::Lines => return Ok((Columns::default(), start)),
+        Found::Broken(_, says) => return Err(wrong(says).into()),
+        Found::Record(_, bytes) => bytes,
+    };
+    let header = core::str::from_utf8(&header).map_err(|_| wrong("The file is not valid UTF-8."))?;
+    let columns = Columns::of(&Splitter::default().cells(header), mapping, target).map_err(Refusal::Invalid)?;
+    Ok((columns, reader.place))
+}
+
+/// `GET /user/leads/imports/{id}`
+pub fn read_leads(ctx: &Ctx<'_>) -> Handled {
+    read(ctx, |target| matches!(target, Target::Leads { .. }))
+}
+
+/// `GET /user/do-not-call/imports/{id}`
+pub fn read_numbers(ctx: &Ctx<'_>) -> Handled {
+    read(ctx, |target| target == Target::Numbers)
+}
+
+fn read(ctx: &Ctx<'_>, wanted: fn(Target) -> bool) -> Handled {
+    let (number, row) = ctx.named(Kind::Import, MISSING)?;
+    let import = Stored::of(&row)?;
+    if !wanted(import.target) {
+        return Err(Refusal::NotFound(MISSING).into());
+    }
+    let shown = import.show(ctx.account(), number)?;
+    Ok(Reply::ok(&data(&Raw(&shown))))
+}

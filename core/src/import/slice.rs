@@ -1,0 +1,121 @@
+//! One slice of an import: a few records, each judged as a request would be, and how far the file was read, in
+//! one commit. A slice that is lost is done again from where the last one ended.
+
+use alloc::format;
+use alloc::string::String;
+
+use super::Taken;
+use super::cells::Splitter;
+use super::columns::Columns;
+use super::file::{self, File};
+use super::framing::{Found, Framing, Reader};
+use super::stored::{Stored, Target};
+use super::tables::ImportStatus;
+use crate::job::{self, Progress, Task, Work};
+use crate::json::{self, Members, Value};
+use crate::key::Kind;
+use crate::limits::{IMPORT_RECORD_BYTES_MAX, IMPORT_SLICE_BYTES, IMPORT_SLICE_RECORDS};
+use crate::record::Errors;
+use crate::store::Scope;
+use crate::view::Stop;
+use crate::{campaign, lead, suppression};
+
+/// A slice that begins with the longest record ends behind it.
+const _: () = assert!(IMPORT_SLICE_BYTES as usize > IMPORT_RECORD_BYTES_MAX + 1);
+const GONE: &str = "The campaign was deleted.";
+
+/// Reads the next records of an import.
+pub fn slice(work: &Work<'_>, number: u32) -> Result<Progress, Stop> {
+    let account = work.account;
+    let Some(row) = account.find(Kind::Import, number)? else { return Ok(Progress::Done) };
+    let mut import = Stored::of(&row)?;
+    if import.status != ImportStatus::Processing {
+        return Ok(Progress::Done);
+    }
+    let before = import.counts.created;
+    if lost(account, import.target)? {
+        import.status = ImportStatus::Failed;
+        import.failure_reason = Some(GONE.into());
+    } else if read(work, number, &mut import)? {
+        import.status = ImportStatus::Completed;
+    }
+    if let Target::Leads { campaign, .. } = import.target
+        && import.counts.created > before
+    {
+        campaign::wake(account, campaign, work.now)?;
+    }
+    account.replace(Kind::Import, number, &row, &import.row())?;
+    if import.status == ImportStatus::Processing {
+        return Ok(Progress::More);
+    }
+    job::add(account, work.now, Task::DropParts(Kind::Import, number))?;
+    Ok(Progress::Done)
+}
+
+/// Whether there is nowhere left to import to.
+fn lost(account: Scope<'_>, target: Target) -> Result<bool, Stop> {
+    match target {
+        Target::Leads { campaign, .. } => Ok(account.find(Kind::Campaign, campaign)?.is_none()),
+        Target::Numbers => Ok(false),
+    }
+}
+
+/// Takes some records; true at the end of the file.
+fn read(work: &Work<'_>, number: u32, import: &mut Stored) -> Result<bool, Stop> {
+    let account = work.account;
+    let columns = file::columns(account, number)?;
+    let source = File::of(account, number, import.file_bytes);
+    let mut reader = Reader { framing: import.framing, source, place: import.place };
+    let mut splitter = Splitter::default();
+    let until = import.place.offset.saturating_add(IMPORT_SLICE_BYTES);
+    let mut ended = false;
+    for _ in 0..IMPORT_SLICE_RECORDS {
+        let (line, members) = match reader.next(until)? {
+            Found::Record(line, bytes) => (line, members(&bytes, import, &columns, &mut splitter)),
+            Found::Broken(line, says) => (line, Err(says.into())),
+            Found::Pause => break,
+            Found::End => {
+                ended = true;
+                break;
+            }
+        };
+        let taken = match members {
+            Ok(members) => take(work, import.target, members)?,
+            Err(says) => Taken::Rejected(of_line(says)),
+        };
+        match taken {
+            Taken::Created => import.counts.created += 1,
+            Taken::Duplicate => import.counts.duplicates += 1,
+            Taken::Rejected(errors) => import.reject(account, number, line, &errors)?,
+        }
+    }
+    import.place = reader.place;
+    Ok(ended)
+}
+
+fn of_line(says: String) -> Errors {
+    let mut errors = Errors::default();
+    errors.add("line", says);
+    errors
+}
+
+/// The body that a record stands for, or what is wrong with its line.
+fn members(bytes: &[u8], import: &Stored, columns: &Columns, splitter: &mut Splitter) -> Result<Members, String> {
+    let text = core::str::from_utf8(bytes).map_err(|_| "The line is not valid UTF-8.")?;
+    if import.framing == Framing::Csv {
+        return Ok(columns.members(&splitter.cells(text), import.target)?);
+    }
+    match json::parse(bytes).map_err(|malformed| format!("The line is not valid JSON: {}.", malformed.reason))? {
+        Value::Object(members) => Ok(members),
+        _ => Err("The line must be a JSON object.".into()),
+    }
+}
+
+fn take(work: &Work<'_>, target: Target, members: Members) -> Result<Taken, Stop> {
+    match target {
+        Target::Leads { campaign, allow_dupplicate } => {
+            lead::take(work.account, campaign, allow_dupplicate, members, work.now)
+        }
+        Target::Numbers => suppression::take(work.account, members, work.now),
+    }
+}
