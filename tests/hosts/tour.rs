@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::server::{Folder, Server};
+use crate::server::{Folder, Server, binary};
 
 const README: &str = include_str!("../../README.md");
 
@@ -19,9 +19,12 @@ fn the_readme_tour_works() {
         .concat()
         .replace("http://127.0.0.1:8080", server.text("url"))
         .replace("sbk_...", server.text("api_key"));
-    assert!(script.matches("curl ").count() > 10, "the tour is there");
+    assert!(script.matches("curl ").count() > 20, "the tour is there");
+    let beside = binary().parent().expect("a folder").display().to_string();
+    let path = std::env::var("PATH").unwrap_or_default();
     let output = Command::new("bash")
         .args(["-euo", "pipefail", "-c", &script])
+        .env("PATH", format!("{beside}:{path}"))
         .current_dir(&folder.0)
         .output()
         .expect("bash runs");
@@ -33,6 +36,14 @@ fn the_readme_tour_works() {
         "Assistant created successfully",
         "Phone number purchased successfully.",
         "\"status\":\"initiated\"",
+        "call.ended",
+        "\"formatted_transcript\": \"AI: Hello, this is Anna.",
+        "\"type\":\"answered\"",
+        "Import started.",
+        "Campaign started successfully.",
+        "\"callable\":",
+        "We open at nine.",
+        "whsec_",
     ] {
         assert!(out.contains(shown), "{shown} is not in {out}");
     }
