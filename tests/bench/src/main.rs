@@ -6,6 +6,7 @@ mod fill;
 mod load;
 mod reads;
 mod report;
+mod search;
 mod server;
 mod writes;
 
@@ -19,6 +20,7 @@ fn main() -> Result<(), Failed> {
         ["bare", bytes] => bare::serve(bytes.parse()?),
         [] => report::print(1_000_000),
         ["--calls", calls] => report::print(calls.parse()?),
-        _ => Err("usage: cargo xtask bench [--calls N]".into()),
+        ["search"] => [10_000, 50_000].into_iter().try_for_each(search::print),
+        _ => Err("usage: cargo xtask bench [--calls N | search]".into()),
     }
 }

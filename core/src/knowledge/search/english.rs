@@ -72,8 +72,7 @@ pub fn stem(word: &mut String) {
     if word.len() < 3 || !word.bytes().all(|letter| letter.is_ascii_lowercase()) || FIXED.contains(&word.as_str()) {
         return;
     }
-    let irregular = IRREGULAR.split(' ').filter_map(|pair| pair.split_once('>')).find(|(form, _)| form == word);
-    if let Some((_, stem)) = irregular {
+    if let Some(stem) = irregular(word) {
         word.replace_range(.., stem);
         return;
     }
@@ -90,6 +89,14 @@ pub fn stem(word: &mut String) {
     word.final_e_or_l();
     // A `y` that is a consonant was marked by a capital.
     word.text.make_ascii_lowercase();
+}
+
+/// The stem of a word that the steps would miss.
+fn irregular(word: &str) -> Option<&'static str> {
+    // Every word of every text comes here: the table is passed over a byte at a time, without its texts.
+    let entries = IRREGULAR.as_bytes().split(|byte| *byte == b' ');
+    let mut stems = entries.filter_map(|entry| entry.strip_prefix(word.as_bytes())?.strip_prefix(b">"));
+    stems.next().map(|stem| core::str::from_utf8(stem).expect("a part of a table of texts"))
 }
 
 /// A word and where its two regions begin.

@@ -1,5 +1,8 @@
 //! [`Language`]: which stemmer fits a text, told by the small words that hold its sentences together.
 
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
 use super::tokens;
 
 /// Bytes of a text that are looked at.
@@ -56,12 +59,14 @@ impl Language {
     /// The language of a text, told by its beginning; plain where none is clear.
     pub fn of(text: &str) -> Self {
         let sample = &text[..text.floor_char_boundary(SAMPLE_BYTES)];
+        let mut known: BTreeMap<&str, Vec<Self>> = BTreeMap::new();
+        for language in Self::ALL {
+            language.function_words().split(' ').for_each(|word| known.entry(word).or_default().push(language));
+        }
         let (mut words, mut counts) = (0, [0_usize; Self::ALL.len()]);
         tokens::each(sample, |word| {
             words += 1;
-            for language in Self::ALL {
-                counts[language as usize] += usize::from(language.is_function_word(word));
-            }
+            known.get(word).into_iter().flatten().for_each(|language| counts[*language as usize] += 1);
         });
         let most = counts.iter().copied().max().unwrap_or(0);
         let mut found = Self::ALL.into_iter().filter(|language| counts[*language as usize] == most);

@@ -7,9 +7,12 @@
 //!                                  └ language.rs, stem.rs (english.rs, endings.rs)
 //! ```
 //!
-//! A document is read in slices: `Passages::resume`, up to [`SEGMENT_PASSAGES_MAX`](crate::limits::search) of
-//! its passages, [`Language::of`] them, [`add`]. Its deletion calls [`hide`] in the same commit and then
-//! [`drop_slice`] until that says that it is done; nothing may be added to a document once it is hidden.
+//! A document is read in slices: [`Passages::resume`], up to [`SEGMENT_PASSAGES_MAX`] of its passages,
+//! [`Language::of`] them, [`add`]. Short slices waste segments, of which a knowledgebase has a bounded number.
+//! Deleting it calls [`hide`] in the same commit, then [`drop_slice`] until that says that it is done; nothing
+//! may be added to a document once it is hidden.
+//!
+//! [`SEGMENT_PASSAGES_MAX`]: crate::limits::search::SEGMENT_PASSAGES_MAX
 
 mod endings;
 mod english;

@@ -57,16 +57,23 @@ pub fn stem(language: Language, word: &mut String) {
 
 fn take_off(word: &mut String, steps: &[Step]) {
     for step in steps {
-        let fits = |ending: &str| word.strip_suffix(ending).filter(|rest| rest.chars().nth(step.least - 1).is_some());
-        let found = step.endings.split(' ').find_map(|ending| {
-            let (ending, by) = ending.split_once('>').unwrap_or((ending, ""));
-            Some((fits(ending)?.len(), by))
-        });
-        if let Some((at, by)) = found {
-            word.truncate(at);
-            word.push_str(by);
+        let Some((ending, by)) = find(step, word) else { continue };
+        word.truncate(word.len() - ending);
+        word.push_str(by);
+    }
+}
+
+/// The bytes of the ending that a step takes off, and what comes in its place.
+fn find(step: &Step, word: &str) -> Option<(usize, &'static str)> {
+    // Every word of every text comes here: endings are told apart as bytes.
+    for entry in step.endings.as_bytes().split(|byte| *byte == b' ') {
+        let end = entry.iter().position(|byte| *byte == b'>').unwrap_or(entry.len());
+        if word.as_bytes().ends_with(&entry[..end]) && word[..word.len() - end].chars().nth(step.least - 1).is_some() {
+            let by = entry.get(end + 1..).unwrap_or_default();
+            return Some((end, core::str::from_utf8(by).expect("a part of a table of texts")));
         }
     }
+    None
 }
 
 /// `ae`, `oe`, `ue` typed for umlauts become the vowel that the index writes; `ue` behind a vowel or a `q` is

@@ -1,6 +1,7 @@
 //! A search finds what BM25 over every passage finds, computed the plain way.
 
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use proptest::prelude::*;
@@ -104,6 +105,6 @@ fn equal_scores_go_by_document_and_place() {
 #[test]
 fn a_word_that_every_passage_has_still_finds_them() {
     let mut house = House::default();
-    house.add(1, Language::Plain, &["acme"; 2_000]);
+    house.add(1, Language::Plain, &vec!["acme"; 2_000]);
     assert_eq!(house.search("acme", 20).len(), 20);
 }
