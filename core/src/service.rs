@@ -8,7 +8,7 @@ use ipnet::IpNet;
 use crate::account::{caller, first_start};
 use crate::carrier::Carrier;
 use crate::catalogue::Catalogue;
-use crate::engine::BuiltIn;
+use crate::engine::{BuiltIn, calendar};
 use crate::http::pipeline;
 use crate::http::route::Router;
 use crate::http::routes::ROUTES;
@@ -39,6 +39,8 @@ pub struct Config {
     pub engine: Option<BuiltIn>,
     /// Whether a call is refused while no engine is attached, rather than left waiting.
     pub refuse_without_engine: bool,
+    /// Where the calendar service is.
+    pub calendar_url: String,
     /// The model that works on calls after they ended.
     pub llm: Option<Llm>,
 }
@@ -55,6 +57,7 @@ impl Default for Config {
             carrier: Carrier::Simulated,
             engine: None,
             refuse_without_engine: false,
+            calendar_url: calendar::PUBLIC.to_string(),
             llm: None,
         }
     }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use switchboard_core::carrier::Carrier;
 use switchboard_core::carrier::twilio::Twilio;
 use switchboard_core::catalogue::Catalogue;
+use switchboard_core::engine::calendar;
 use switchboard_core::llm::Llm;
 use switchboard_core::record::Secret;
 use switchboard_core::service::Config;
@@ -86,6 +87,9 @@ pub struct Settings {
     /// What becomes of a call while no engine is attached: queue or refuse [default: queue]
     #[arg(long, env = "SWITCHBOARD_WITHOUT_ENGINE", value_name = "WHAT")]
     pub without_engine: Option<String>,
+    /// Where calendars are asked and booked: an installation of Cal.com [default: the public one]
+    #[arg(long, env = "SWITCHBOARD_CALENDAR_URL", value_name = "URL")]
+    pub calendar_url: Option<String>,
     /// For rehearsals: time passes faster, `SPEED@SECONDS` from that second since 1970 on
     #[arg(long, env = "SWITCHBOARD_PACE", value_name = "SPEED@SECONDS", hide = true)]
     #[serde(skip)]
@@ -142,6 +146,7 @@ impl Settings {
             engine_speed: self.engine_speed.or(file.engine_speed),
             engine_seed: self.engine_seed.or(file.engine_seed),
             without_engine: self.without_engine.or(file.without_engine),
+            calendar_url: self.calendar_url.or(file.calendar_url),
             pace: self.pace,
             llm_url: self.llm_url.or(file.llm_url),
             llm_key: self.llm_key.or(file.llm_key),
@@ -175,6 +180,7 @@ impl Settings {
             carrier: self.carrier()?,
             engine: None,
             refuse_without_engine: self.refuse_without_engine()?,
+            calendar_url: self.calendar_url.clone().unwrap_or_else(|| calendar::PUBLIC.into()),
             llm: self.llm()?,
         })
     }

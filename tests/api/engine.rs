@@ -423,3 +423,53 @@ fn the_claimed_assistant_is_complete_and_compiled() {
     let text = claimed.to_string();
     assert!(!text.contains("secret-marker") && !text.contains("calendar-marker-long"));
 }
+
+#[test]
+fn a_calendar_is_asked_and_booked_by_the_service() {
+    use switchboard_core::output::HttpIn;
+    let calendar =
+        json!({ "type": "calendar_integration", "calendar_api_key": "cal_live_key", "calendar_event_slug": "intro" });
+    let (mut house, line, _) = placed(&json!({ "tools": [calendar] }));
+    let mut held = line.take(&mut house);
+    let names: Vec<&str> = held.claimed["assistant"]["functions"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|f| f["name"].as_str())
+        .collect();
+    assert_eq!(names, ["calendar_slots", "calendar_book"]);
+    line.say(&mut house, &mut held, &[json!({ "type": "answered" })]).expect(200);
+    house.outside(|request| {
+        assert_eq!(request.headers[0].1.0, "Bearer cal_live_key");
+        let body = match request.url.as_str() {
+            "https://api.cal.com/v2/me" => json!({ "data": { "username": "ana" } }),
+            "https://api.cal.com/v2/slots?eventTypeSlug=intro&username=ana&start=2026-09-22&end=2026-09-23&timeZone=Europe%2FBucharest" => {
+                json!({ "data": { "2026-09-22": [{ "start": "2026-09-22T09:00:00Z" }] } })
+            }
+            "https://api.cal.com/v2/bookings" => {
+                let sent: Value = serde_json::from_slice(&request.body).expect("JSON");
+                assert_eq!(sent, json!({
+                    "eventTypeSlug": "intro", "username": "ana", "start": "2026-09-22T09:00:00Z",
+                    "attendee": { "name": "Ana", "email": "ana@example.com", "timeZone": "Europe/Bucharest" },
+                }));
+                json!({ "status": "success" })
+            }
+            other => panic!("{other} was asked"),
+        };
+        Ok(HttpIn { status: 200, body: body.to_string().into_bytes(), ..HttpIn::default() })
+    });
+    let run = |house: &mut House, name: &str, arguments: Value| {
+        let path = format!("/engine/calls/1/tools/{name}");
+        house.post(&path, &json!({ "arguments": arguments })).token(&line.token).send().expect(200).json
+    };
+    let slots = run(&mut house, "calendar_slots", json!({ "start_date": "2026-09-22", "end_date": "2026-09-23" }));
+    assert!(slots["body"].as_str().expect("text").contains("09:00:00Z"));
+    let booked = run(
+        &mut house,
+        "calendar_book",
+        json!({ "start": "2026-09-22T09:00:00Z", "name": "Ana", "email": "ana@example.com" }),
+    );
+    assert_eq!((&booked["status"], &booked["body"]), (&json!(200), &json!(r#"{"status":"success"}"#)));
+    house.outside(|_| Ok(HttpIn { status: 401, ..HttpIn::default() }));
+    assert_eq!(run(&mut house, "calendar_slots", json!({}))["status"], 401, "what the calendar says is passed on");
+}

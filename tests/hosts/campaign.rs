@@ -80,7 +80,7 @@ impl Desk<'_> {
         let (mut rows, mut page) = (Vec::new(), 1);
         loop {
             let mut envelope = self.get(&format!("{path}?per_page=100&page={page}"));
-            rows.extend(envelope["data"].as_array_mut().expect("a list").drain(..));
+            rows.append(envelope["data"].as_array_mut().expect("a list"));
             if envelope["next_page_url"].is_null() {
                 return rows;
             }

@@ -52,7 +52,7 @@ fn exchange(stream: &TcpStream, answer: &dyn Fn(Came) -> Answered) -> Option<()>
     let (status, headers, body) = answer(Came { target, headers, body });
     let mut head = format!("HTTP/1.1 {status} -\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
     for (name, value) in headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
+        head.extend([name, ": ", &value, "\r\n"]);
     }
     let mut stream = stream;
     stream.write_all(head.as_bytes()).ok()?;

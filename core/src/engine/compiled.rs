@@ -3,6 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::calendar;
 use crate::assistant::tables::KnowledgeMode;
 use crate::assistant::{self, Kept};
 use crate::call::Stored;
@@ -217,6 +218,10 @@ fn functions(account: Scope<'_>, assistant: &Kept) -> Result<Vec<Value>, Stop> {
     }
     for built_in in assistant.members.get("tools").and_then(Value::as_list).unwrap_or_default() {
         functions.extend(built_in_function(built_in));
+        if built_in.member("type").and_then(Value::as_text) == Some("calendar_integration") {
+            let about = built_in.member("description").and_then(Value::as_text).unwrap_or("Schedules an appointment.");
+            functions.extend(calendar::functions(about));
+        }
     }
     let searches = assistant.text("knowledgebase_mode") == Some(KnowledgeMode::FunctionCall.word());
     if searches && assistant.number("knowledgebase_id").is_some() {

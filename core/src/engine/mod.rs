@@ -3,6 +3,7 @@
 
 mod arrive;
 mod attached;
+pub mod calendar;
 mod claim;
 mod compiled;
 mod events;

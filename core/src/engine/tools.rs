@@ -3,6 +3,7 @@
 
 use alloc::string::String;
 
+use super::calendar::Calendar;
 use super::compiled::Values;
 use super::session;
 use super::tables::{Arguments, Question, ToolReply};
@@ -20,6 +21,7 @@ use crate::limits::LEASE_SECONDS;
 use crate::output::Answer;
 use crate::store::{Row, Scope};
 use crate::tool::{self, Asked};
+use crate::view::Stop;
 
 const NO_TOOL: &str = "Tool not found";
 const NO_KNOWLEDGE: &str = "Knowledgebase not found.";
@@ -34,14 +36,20 @@ pub fn tool(ctx: &Ctx<'_>) -> Handled {
     }
     let assistant = assistant_of(account, &call)?;
     let name = ctx.params.get(1).copied().unwrap_or_default();
-    let row = attached(account, &assistant, name)?;
     let values = Values::of(&assistant, &call, ctx.now);
-    let asked = Asked::of(&row, &body.arguments.0, &values)?;
-    if ctx.answered() == 0 {
-        // The request holds the lease for as long as it may run.
-        hold(ctx, account, &mut call, asked.timeout_seconds())?;
-    }
-    let answer = ctx.ask(|| asked.work())?;
+    // A request holds the lease for as long as it may run.
+    let answer = match attached(account, &assistant, name)? {
+        Some(row) => {
+            let asked = Asked::of(&row, &body.arguments.0, &values)?;
+            hold_first(ctx, account, &mut call, asked.timeout_seconds())?;
+            ctx.ask(|| asked.work())?
+        }
+        None => {
+            let calendar = Calendar::of(&assistant, name).ok_or(Refusal::NotFound(NO_TOOL))?;
+            hold_first(ctx, account, &mut call, Calendar::timeout_seconds())?;
+            calendar.ask(ctx, &body.arguments.0, &values)?
+        }
+    };
     let mut said = Members::default();
     said.set("name", Value::Text(name.into()));
     if let Answer::Http(answer) = &answer {
@@ -62,6 +70,10 @@ pub fn tool(ctx: &Ctx<'_>) -> Handled {
     }
 }
 
+fn hold_first(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, seconds: u64) -> Result<(), Halt> {
+    if ctx.answered() == 0 { hold(ctx, account, call, seconds) } else { Ok(()) }
+}
+
 fn hold(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, more_seconds: u64) -> Result<(), Halt> {
     call.live.lease = Some(ctx.now.plus_seconds(LEASE_SECONDS + more_seconds));
     Ok(call.save(account, ctx.now)?)
@@ -72,16 +84,16 @@ fn assistant_of(account: Scope<'_>, call: &Stored) -> Result<Kept, Halt> {
 }
 
 /// The tool of this name that is attached to the assistant.
-fn attached(account: Scope<'_>, assistant: &Kept, name: &str) -> Result<Row, Halt> {
+fn attached(account: Scope<'_>, assistant: &Kept, name: &str) -> Result<Option<Row>, Stop> {
     for attached in assistant.members.get("tool_ids").and_then(Value::as_list).unwrap_or_default() {
         let count = attached.as_u64().and_then(|id| id::local(account.space(), id)).unwrap_or(0);
         if let Some(row) = account.find(Kind::Tool, count)?
             && tool::name(&row)? == name
         {
-            return Ok(row);
+            return Ok(Some(row));
         }
     }
-    Err(Refusal::NotFound(NO_TOOL).into())
+    Ok(None)
 }
 
 /// `POST /engine/calls/{id}/knowledge`

@@ -1,0 +1,128 @@
+//! `calendar_integration` (SPEC.md, Built-in tool objects): times are offered and booked through Cal.com's
+//! public API (version 2), by the service, so that the key of the calendar leaves it for nobody else.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::compiled::{Values, function, plain};
+use crate::assistant::Kept;
+use crate::http::ctx::Ctx;
+use crate::http::refusal::Halt;
+use crate::json::{self, Members, Object, Value};
+use crate::limits::TOOL_REPLY_BYTES_MAX;
+use crate::output::{Answer, Egress, HttpIn, HttpOut, Redirects, Work};
+use crate::record::Secret;
+
+/// Where the public service is.
+pub const PUBLIC: &str = "https://api.cal.com";
+/// How long one request may take, seconds; booking makes two.
+const TIMEOUT_SECONDS: u64 = 10;
+const SLOTS: &str = "calendar_slots";
+const BOOK: &str = "calendar_book";
+
+/// The calendar of an assistant, and what is asked of it.
+pub struct Calendar {
+    key: Secret,
+    event_slug: String,
+    timezone: String,
+    books: bool,
+}
+
+/// The functions that a model may call, where the assistant has a calendar.
+pub fn functions(about: &str) -> [Value; 2] {
+    let days = [
+        ("start_date", "string", "The first day to look at, YYYY-MM-DD"),
+        ("end_date", "string", "The last day to look at, YYYY-MM-DD"),
+    ];
+    let booking = [
+        ("start", "string", "The start of a free time, as it was offered"),
+        ("name", "string", "The customer's name"),
+        ("email", "string", "The customer's e-mail address"),
+    ];
+    [
+        function(SLOTS, &alloc::format!("{about} Lists the times that are free."), &days),
+        function(BOOK, &alloc::format!("{about} Books a free time."), &booking),
+    ]
+}
+
+impl Calendar {
+    /// The calendar that a function's name is about, if the assistant has one.
+    pub fn of(assistant: &Kept, name: &str) -> Option<Self> {
+        if ![SLOTS, BOOK].contains(&name) {
+            return None;
+        }
+        let tools = assistant.members.get("tools").and_then(Value::as_list)?;
+        let text = |tool: &Value, name: &str| tool.member(name).and_then(Value::as_text).map(ToString::to_string);
+        let tool = tools.iter().find(|tool| text(tool, "type").as_deref() == Some("calendar_integration"))?;
+        Some(Self {
+            key: Secret(text(tool, "calendar_api_key")?),
+            event_slug: text(tool, "calendar_event_slug")?,
+            timezone: assistant.owned("timezone")?,
+            books: name == BOOK,
+        })
+    }
+
+    /// How long both of its requests may take, seconds.
+    pub const fn timeout_seconds() -> u64 {
+        2 * TIMEOUT_SECONDS
+    }
+
+    /// Asks whose calendar it is, then for its times or a booking; gives the last answer.
+    pub fn ask(&self, ctx: &Ctx<'_>, arguments: &Members, values: &Values) -> Result<Answer, Halt> {
+        let base = ctx.service.config.calendar_url.trim_end_matches('/');
+        let me = ctx.ask(|| self.request("GET", alloc::format!("{base}/v2/me"), "2024-06-14", Vec::new()))?;
+        let Some(username) = username(&me) else { return Ok(me) };
+        let given = |name: &str| arguments.get(name).map(plain).or_else(|| values.get(name)).unwrap_or_default();
+        ctx.ask(|| if self.books { self.booking(base, &username, given) } else { self.slots(base, &username, given) })
+    }
+
+    fn slots(&self, base: &str, username: &str, given: impl Fn(&str) -> String) -> Work {
+        let query = form_urlencoded::Serializer::new(String::new())
+            .append_pair("eventTypeSlug", &self.event_slug)
+            .append_pair("username", username)
+            .append_pair("start", &given("start_date"))
+            .append_pair("end", &given("end_date"))
+            .append_pair("timeZone", &self.timezone)
+            .finish();
+        self.request("GET", alloc::format!("{base}/v2/slots?{query}"), "2024-09-04", Vec::new())
+    }
+
+    fn booking(&self, base: &str, username: &str, given: impl Fn(&str) -> String) -> Work {
+        let mut attendee = Vec::new();
+        let mut object = Object::open(&mut attendee);
+        object.member("name", given("name")).member("email", given("email")).member("timeZone", &self.timezone);
+        object.close();
+        let mut body = Vec::new();
+        let mut object = Object::open(&mut body);
+        object.member("eventTypeSlug", &self.event_slug).member("username", username);
+        object.member("start", given("start")).member("attendee", json::Raw(&attendee));
+        object.close();
+        self.request("POST", alloc::format!("{base}/v2/bookings"), "2024-08-13", body)
+    }
+
+    fn request(&self, method: &'static str, url: String, version: &str, body: Vec<u8>) -> Work {
+        let mut headers = Vec::from([
+            ("authorization".to_string(), Secret(alloc::format!("Bearer {}", self.key.0))),
+            ("cal-api-version".to_string(), Secret(version.into())),
+        ]);
+        if !body.is_empty() {
+            headers.push(("content-type".to_string(), Secret("application/json".into())));
+        }
+        Work::Http(HttpOut {
+            method,
+            url,
+            headers,
+            body,
+            timeout_ms: TIMEOUT_SECONDS * 1_000,
+            reply_bytes_max: TOOL_REPLY_BYTES_MAX,
+            egress: Egress::Operator,
+            redirects: Redirects::None,
+        })
+    }
+}
+
+fn username(me: &Answer) -> Option<String> {
+    let Answer::Http(HttpIn { status: 200, body, .. }) = me else { return None };
+    let value = json::parse(body).ok()?;
+    value.member("data")?.member("username")?.as_text().map(ToString::to_string)
+}
