@@ -38,17 +38,14 @@ pub fn tool(ctx: &Ctx<'_>) -> Handled {
     let name = ctx.params.get(1).copied().unwrap_or_default();
     let values = Values::of(&assistant, &call, ctx.now);
     // A request holds the lease for as long as it may run.
-    let answer = match attached(account, &assistant, name)? {
-        Some(row) => {
-            let asked = Asked::of(&row, &body.arguments.0, &values)?;
-            hold_first(ctx, account, &mut call, asked.timeout_seconds())?;
-            ctx.ask(|| asked.work())?
-        }
-        None => {
-            let calendar = Calendar::of(&assistant, name).ok_or(Refusal::NotFound(NO_TOOL))?;
-            hold_first(ctx, account, &mut call, Calendar::timeout_seconds())?;
-            calendar.ask(ctx, &body.arguments.0, &values)?
-        }
+    let answer = if let Some(row) = attached(account, &assistant, name)? {
+        let asked = Asked::of(&row, &body.arguments.0, &values)?;
+        hold_first(ctx, account, &mut call, asked.timeout_seconds())?;
+        ctx.ask(|| asked.work())?
+    } else {
+        let calendar = Calendar::of(&assistant, name).ok_or(Refusal::NotFound(NO_TOOL))?;
+        hold_first(ctx, account, &mut call, Calendar::timeout_seconds())?;
+        calendar.ask(ctx, &body.arguments.0, &values)?
     };
     let mut said = Members::default();
     said.set("name", Value::Text(name.into()));

@@ -1,4 +1,4 @@
-//! Every storage key of the service, in one file, with its order stated.
+//! Every storage key of the service, in one folder, with its order stated.
 //!
 //! A key is `scope (5 bytes) · table (1 byte) · rest`. The scope is the account, or the root for what
 //! belongs to none; within a table the rest is ordered as its constructor says. Numbers are big-endian, so
@@ -6,6 +6,14 @@
 
 use alloc::vec::Vec;
 use core::ops::Range;
+
+mod calls;
+mod queue;
+mod search;
+
+pub use calls::*;
+pub use queue::*;
+pub use search::*;
 
 use crate::collection::Facet;
 use crate::time::Timestamp;
@@ -354,72 +362,6 @@ pub fn profile(account: u32) -> Key {
     key(Space::Account(account), Table::Profile, 0)
 }
 
-/// What of a document is searchable, ordered by knowledgebase and document.
-pub fn indexed(space: Space, base: u32, document: u32) -> Key {
-    with(key(space, Table::Indexed, 8), &[&base.to_be_bytes(), &document.to_be_bytes()])
-}
-
-/// The searchable documents of a knowledgebase.
-pub fn indexed_of(space: Space, base: u32) -> Range<Key> {
-    below(with(key(space, Table::Indexed, 4), &[&base.to_be_bytes()]))
-}
-
-/// The document at the end of an [`indexed`] key.
-pub fn read_indexed(key: &[u8]) -> Option<u32> {
-    Some(u32::from_be_bytes(key.get(10..)?.try_into().ok()?))
-}
-
-/// A segment of a document's index, ordered by knowledgebase, document and segment.
-pub fn segment(space: Space, base: u32, document: u32, segment: u16) -> Key {
-    let parts: [&[u8]; 3] = [&base.to_be_bytes(), &document.to_be_bytes(), &segment.to_be_bytes()];
-    with(key(space, Table::Segment, 10), &parts)
-}
-
-/// The segments of a document.
-pub fn segments(space: Space, base: u32, document: u32) -> Range<Key> {
-    below(with(key(space, Table::Segment, 8), &[&base.to_be_bytes(), &document.to_be_bytes()]))
-}
-
-/// The segment at the end of a [`segment`] key.
-pub fn read_segment(key: &[u8]) -> Option<u16> {
-    Some(u16::from_be_bytes(key.get(14..)?.try_into().ok()?))
-}
-
-/// Where a term stands in a segment, ordered by knowledgebase, term, document and segment. No term has a zero
-/// byte, so none begins another's keys.
-pub fn posting(space: Space, base: u32, term: &str, document: u32, segment: u16) -> Key {
-    let (base, document, segment) = (base.to_be_bytes(), document.to_be_bytes(), segment.to_be_bytes());
-    with(key(space, Table::Posting, term.len() + 11), &[&base, term.as_bytes(), &[0], &document, &segment])
-}
-
-/// Where a term stands in a knowledgebase.
-pub fn postings(space: Space, base: u32, term: &str) -> Range<Key> {
-    below(with(key(space, Table::Posting, term.len() + 5), &[&base.to_be_bytes(), term.as_bytes(), &[0]]))
-}
-
-/// Document and segment at the end of a [`posting`] key.
-pub fn read_posting(key: &[u8]) -> Option<(u32, u16)> {
-    let (document, segment) = key.get(key.len().checked_sub(6)?..)?.split_at(4);
-    Some((u32::from_be_bytes(document.try_into().ok()?), u16::from_be_bytes(segment.try_into().ok()?)))
-}
-
-/// The text of a passage, ordered by knowledgebase, document, segment and place in the segment.
-pub fn passage(space: Space, base: u32, document: u32, segment: u16, place: u8) -> Key {
-    let (base, document, segment) = (base.to_be_bytes(), document.to_be_bytes(), segment.to_be_bytes());
-    with(key(space, Table::Passage, 11), &[&base, &document, &segment, &[place]])
-}
-
-/// The passages of a document, in the order of its text.
-pub fn passages(space: Space, base: u32, document: u32) -> Range<Key> {
-    below(with(key(space, Table::Passage, 8), &[&base.to_be_bytes(), &document.to_be_bytes()]))
-}
-
-/// The passages of a segment.
-pub fn passages_of(space: Space, base: u32, document: u32, segment: u16) -> Range<Key> {
-    let (base, document, segment) = (base.to_be_bytes(), document.to_be_bytes(), segment.to_be_bytes());
-    below(with(key(space, Table::Passage, 10), &[&base, &document, &segment]))
-}
-
 /// The account of an e-mail address (lower case).
 pub fn email(address: &str) -> Key {
     with(key(Space::Root, Table::Email, address.len()), &[address.as_bytes()])
@@ -428,177 +370,6 @@ pub fn email(address: &str) -> Key {
 /// The owner of a phone number in the whole installation.
 pub fn owner(e164: &str) -> Key {
     with(key(Space::Root, Table::Owner, e164.len()), &[e164.as_bytes()])
-}
-
-/// A planned task of a lane, ordered by the time it is due.
-pub fn due(space: Space, lane: u8, at: Timestamp, task: &[u8]) -> Key {
-    with(key(space, Table::Due, 9 + task.len()), &[&[lane], &at.micros().to_be_bytes(), task])
-}
-
-/// The planned tasks of a lane, the one due first first.
-pub fn dues(space: Space, lane: u8) -> Range<Key> {
-    below(with(key(space, Table::Due, 1), &[&[lane]]))
-}
-
-/// Time and task of a [`due`] key.
-pub fn read_due(key: &[u8]) -> Option<(Timestamp, &[u8])> {
-    let at = u64::from_be_bytes(key.get(7..15)?.try_into().ok()?);
-    Some((Timestamp::from_micros(at), key.get(15..)?))
-}
-
-/// A planned task, by what it is.
-pub fn job(space: Space, task: &[u8]) -> Key {
-    with(key(space, Table::Job, task.len()), &[task])
-}
-
-/// When each lane of an account is next due, as the root knows it.
-pub fn due_head(space: Space) -> Key {
-    key(space, Table::DueHead, 0)
-}
-
-/// A lane of an account that has something to do, ordered by the time that is due.
-pub fn due_account(at: Timestamp, account: u32, lane: u8) -> Key {
-    with(key(Space::Root, Table::DueAccount, 13), &[&at.micros().to_be_bytes(), &account.to_be_bytes(), &[lane]])
-}
-
-/// All lanes with something to do, the one due first first.
-pub fn due_accounts() -> Range<Key> {
-    below(key(Space::Root, Table::DueAccount, 0))
-}
-
-/// Time, account and lane of a [`due_account`] key.
-pub fn read_due_account(key: &[u8]) -> Option<(Timestamp, u32, u8)> {
-    let at = u64::from_be_bytes(key.get(6..14)?.try_into().ok()?);
-    Some((Timestamp::from_micros(at), u32::from_be_bytes(key.get(14..18)?.try_into().ok()?), *key.get(18)?))
-}
-
-/// When the work of a changed key is due: tells a host to come back by then.
-pub fn due_of(key: &[u8]) -> Option<Timestamp> {
-    let is_due = key.starts_with(&[0; 5]) && key.get(5) == Some(&(Table::DueAccount as u8));
-    is_due.then(|| read_due_account(key)).flatten().map(|(at, ..)| at)
-}
-
-/// A call that waits for an engine, ordered by account, mode and call.
-pub fn waiting(account: u32, mode: u8, call: u32) -> Key {
-    with(key(Space::Root, Table::Waiting, 9), &[&account.to_be_bytes(), &[mode], &call.to_be_bytes()])
-}
-
-/// The calls of an account that wait in a mode.
-pub fn waiting_in(account: u32, mode: u8) -> Range<Key> {
-    below(with(key(Space::Root, Table::Waiting, 5), &[&account.to_be_bytes(), &[mode]]))
-}
-
-/// The calls that wait, from an account on.
-pub fn waiting_from(account: u32) -> Range<Key> {
-    let start = with(key(Space::Root, Table::Waiting, 4), &[&account.to_be_bytes()]);
-    start..after(&key(Space::Root, Table::Waiting, 0))
-}
-
-/// Account, mode and call of a [`waiting`] key.
-pub fn read_waiting(key: &[u8]) -> Option<(u32, u8, u32)> {
-    let account = u32::from_be_bytes(key.get(6..10)?.try_into().ok()?);
-    Some((account, *key.get(10)?, u32::from_be_bytes(key.get(11..)?.try_into().ok()?)))
-}
-
-/// After which account the next claim looks first.
-pub fn cursor() -> Key {
-    key(Space::Root, Table::Cursor, 0)
-}
-
-/// When an engine last asked for calls, by its token.
-pub fn attached(token: u32) -> Key {
-    with(key(Space::Root, Table::Attached, 4), &[&token.to_be_bytes()])
-}
-
-/// All engines that ever asked.
-pub fn all_attached() -> Range<Key> {
-    below(key(Space::Root, Table::Attached, 0))
-}
-
-/// An event of a call, in order.
-pub fn call_event(space: Space, call: u32, seq: u32) -> Key {
-    with(key(space, Table::CallEvent, 8), &[&call.to_be_bytes(), &seq.to_be_bytes()])
-}
-
-/// The events of a call after one of them.
-pub fn call_events(space: Space, call: u32, after_seq: u32) -> Range<Key> {
-    let end = after(&with(key(space, Table::CallEvent, 4), &[&call.to_be_bytes()]));
-    call_event(space, call, after_seq.saturating_add(1))..end
-}
-
-/// Call and sequence number of a [`call_event`] key.
-pub fn read_call_event(key: &[u8]) -> Option<(u32, u32)> {
-    let call = u32::from_be_bytes(key.get(6..10)?.try_into().ok()?);
-    Some((call, u32::from_be_bytes(key.get(10..)?.try_into().ok()?)))
-}
-
-/// An event of the account's feed, in order.
-pub fn event(space: Space, seq: u32) -> Key {
-    with(key(space, Table::Event, 4), &[&seq.to_be_bytes()])
-}
-
-/// The events of the feed after one of them.
-pub fn events(space: Space, after_seq: u32) -> Range<Key> {
-    event(space, after_seq.saturating_add(1))..after(&key(space, Table::Event, 0))
-}
-
-/// The sequence number of an [`event`] key.
-pub fn read_event(key: &[u8]) -> Option<u32> {
-    Some(u32::from_be_bytes(key.get(6..)?.try_into().ok()?))
-}
-
-/// What is known of a webhook address of an assistant, by which webhook it is.
-pub fn address(space: Space, assistant: u32, webhook: u8) -> Key {
-    with(key(space, Table::Address, 5), &[&assistant.to_be_bytes(), &[webhook]])
-}
-
-/// A lead that is tried again, ordered by campaign and time.
-pub fn retry(space: Space, campaign: u32, at: Timestamp, lead: u32) -> Key {
-    with(key(space, Table::Retry, 16), &[&campaign.to_be_bytes(), &at.micros().to_be_bytes(), &lead.to_be_bytes()])
-}
-
-/// The leads of a campaign that are tried again.
-pub fn retries(space: Space, campaign: u32) -> Range<Key> {
-    below(with(key(space, Table::Retry, 4), &[&campaign.to_be_bytes()]))
-}
-
-/// Time and lead of a [`retry`] key.
-pub fn read_retry(key: &[u8]) -> Option<(Timestamp, u32)> {
-    let at = u64::from_be_bytes(key.get(10..18)?.try_into().ok()?);
-    Some((Timestamp::from_micros(at), u32::from_be_bytes(key.get(18..)?.try_into().ok()?)))
-}
-
-/// What a campaign's dialer remembers.
-pub fn dialer(space: Space, campaign: u32) -> Key {
-    with(key(space, Table::Dialer, 4), &[&campaign.to_be_bytes()])
-}
-
-/// The secrets that sign an account's webhooks.
-pub fn secrets(space: Space) -> Key {
-    key(space, Table::Secrets, 0)
-}
-
-/// What somebody may wait for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Topic {
-    /// A call to claim.
-    Waiting,
-    /// An event in an account's feed.
-    Feed(u32),
-    /// An event of a call: account and call.
-    Call(u32, u32),
-}
-
-/// What a changed key is news of.
-pub fn topic_of(at: &[u8]) -> Option<Topic> {
-    match (space_of(at)?, *at.get(5)?) {
-        (Space::Root, table) if table == Table::Waiting as u8 => Some(Topic::Waiting),
-        (Space::Account(account), table) if table == Table::Event as u8 => Some(Topic::Feed(account)),
-        (Space::Account(account), table) if table == Table::CallEvent as u8 => {
-            Some(Topic::Call(account, read_call_event(at)?.0))
-        }
-        _ => None,
-    }
 }
 
 /// The digest of the operator's token.
