@@ -9,6 +9,9 @@ use switchboard_core::output::{HttpIn, SendError};
 use switchboard_tests::house::{Got, House, assistant, with};
 use switchboard_tests::line::Line;
 
+/// What answers the requests for pages.
+type Site = Box<dyn Fn(&str) -> Result<HttpIn, SendError>>;
+
 /// Uploads a file of a type.
 fn upload(house: &mut House, base: u64, kind: &str, file: &[u8]) -> Got {
     let mut body = Vec::new();
@@ -100,7 +103,7 @@ fn a_website_that_cannot_be_read_fails_with_a_reason() {
             if url.ends_with("robots.txt") { page(404, "text/plain", "") } else { page(status, media, body) }
         }
     };
-    let failed: [(Box<dyn Fn(&str) -> Result<HttpIn, SendError>>, &str); 7] = [
+    let failed: [(Site, &str); 7] = [
         (Box::new(|_| Err(SendError::Unreachable)), "The site could not be reached."),
         (Box::new(|_| Err(SendError::Refused)), "The address may not be reached from here."),
         (Box::new(|_| page(500, "text/plain", "")), "The site could not be reached."),
@@ -146,8 +149,9 @@ fn files_become_text_or_fail_with_a_reason() {
 fn a_long_text_is_indexed_in_slices_and_reaches_prompts() {
     let mut house = House::default();
     let base = house.make("/user/knowledgebases", &json!({ "name": "Hours" }));
-    let text: String =
-        (0..6_000).map(|n| format!("Article {n} is about item{n}. It is kept in hall {}.\n\n", n % 7)).collect();
+    let articles: Vec<String> =
+        (0..6_000).map(|n| format!("Article {n} is about item{n}. It is kept in hall {}.", n % 7)).collect();
+    let text = articles.join("\n\n");
     upload(&mut house, base, "txt", text.as_bytes()).expect(201);
     house.tick();
     for n in [0, 2_999, 5_999] {

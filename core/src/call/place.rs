@@ -8,7 +8,7 @@ use crate::account::root;
 use crate::catalogue::Mode;
 use crate::id;
 use crate::job::{self, Task};
-use crate::json::{self, Members, ToJson, Value};
+use crate::json::{Members, Value};
 use crate::key::Kind;
 use crate::limits::UNCLAIMED_SECONDS;
 use crate::number;
@@ -105,7 +105,6 @@ pub fn place(account: Scope<'_>, new: New, now: Timestamp) -> Result<Stored, Sto
         campaign_id: new.campaign.as_ref().map(|(count, _)| own(*count)),
         lead_id: new.lead.map(own),
     };
-    let Ok(Value::Object(shown)) = json::parse(&shown.to_json()) else { return Err(super::stored::DAMAGED) };
     let live = Live {
         last_at: at,
         ringing_time: caller.ringing_time,
@@ -113,7 +112,7 @@ pub fn place(account: Scope<'_>, new: New, now: Timestamp) -> Result<Stored, Sto
         input: new.variables,
         ..Live::default()
     };
-    let mut call = Stored::insert(account, count, at, shown, live)?;
+    let mut call = Stored::insert(account, count, at, &shown, live)?;
     call.note(account, at, "initiated", &Members::default())?;
     call.save(account, at)?;
     if kind == CallType::Outbound {

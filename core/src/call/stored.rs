@@ -4,7 +4,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::states::{CallEvent, MOVES};
-use super::tables::{CallStatus, CallType};
+use super::tables::{Call, CallStatus, CallType};
 use crate::collection::Facet;
 use crate::id;
 use crate::json::{self, Members, Number, Object, ToJson, Value};
@@ -100,7 +100,8 @@ impl Stored {
     }
 
     /// A new call, entered.
-    pub fn insert(account: Scope<'_>, count: u32, at: Timestamp, shown: Members, live: Live) -> Result<Self, Stop> {
+    pub fn insert(account: Scope<'_>, count: u32, at: Timestamp, shown: &Call, live: Live) -> Result<Self, Stop> {
+        let Ok(Value::Object(shown)) = json::parse(&shown.to_json()) else { return Err(DAMAGED) };
         let mut call = Self { count, shown, live, before: Row::default() };
         call.before = call.row()?;
         account.insert(Kind::Call, count, at, &call.before)?;

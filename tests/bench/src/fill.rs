@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use switchboard::store::Store;
-use switchboard_core::call::facets;
 use switchboard_core::call::tables::{AnsweredBy, Call, CallStatus, CallType};
+use switchboard_core::call::{Live, Stored};
 use switchboard_core::id;
-use switchboard_core::json::ToJson;
 use switchboard_core::key::{Kind, Space};
 use switchboard_core::record::{Choice, Sql, Variables};
-use switchboard_core::store::{Row, Tx};
+use switchboard_core::store::Tx;
 use switchboard_core::time::Timestamp;
 
 use crate::Failed;
@@ -30,9 +29,7 @@ pub fn calls(folder: &Path, count: u32) -> Result<(), Failed> {
             let now = Timestamp::from_seconds(1_790_000_000 + u64::from(made) * 3);
             let (number, at) = scope.allot(Kind::Call, now).map_err(|stop| format!("{stop:?}"))?;
             let call = call(number, at);
-            scope
-                .insert(Kind::Call, number, at, &Row::open(facets(&call), call.to_json()))
-                .map_err(|stop| format!("{stop:?}"))?;
+            Stored::insert(scope, number, at, &call, Live::default()).map_err(|stop| format!("{stop:?}"))?;
             made += 1;
         }
         store.commit(&tx.changes())?;
