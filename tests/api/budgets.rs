@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
 use switchboard_core::key::Key;
 use switchboard_core::limits::IMPORT_SLICE_RECORDS;
@@ -13,6 +13,7 @@ use switchboard_core::output::{Input, Outcome};
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::view::{Bytes, Order, Scene, Stop, View};
 use switchboard_tests::house::{House, assistant, tool, with};
+use switchboard_tests::line::Line;
 
 /// Rows of a kind that the largest plan allows (API.md, plans).
 const PLAN_MAX: usize = 10_000;
@@ -164,4 +165,85 @@ fn a_slice_of_an_import_leaves_room() {
         }
         assert!(slices >= 600 / IMPORT_SLICE_RECORDS, "{slices} slices");
     }
+}
+
+/// Reads and changes of one step.
+fn cost_of(house: &mut House, input: &Input<'_>) -> (usize, usize) {
+    let seed = house.seed();
+    let view = Counted { store: &house.store, reads: Cell::new(0) };
+    let scene = Scene { now: house.now, seed, view: &view };
+    let output = house.service.step(input, &scene).expect("within budget");
+    let cost = (view.reads.get(), output.changes.len());
+    house.store.apply(&output.changes);
+    cost
+}
+
+/// The largest claim, report and end of a call stay far below a step's budgets.
+#[test]
+fn what_engines_do_stays_within_a_step() {
+    let mut house = House::default();
+    let tools: Vec<u64> = (0..50_u8)
+        .map(|n| {
+            house
+                .make("/user/tools", &tool(&format!("tool_{}{}", char::from(b'a' + n / 26), char::from(b'a' + n % 26))))
+        })
+        .collect();
+    let id = house.make("/user/assistant", &with(assistant(), &json!({ "tool_ids": tools })));
+    for _ in 0..40 {
+        house.make_call(id);
+    }
+    let line = Line::attach(&mut house);
+    let body = json!({ "engine": "test", "capacity": 1_000 });
+    let claim = house.post("/engine/claim", &body).token(&line.token).request();
+    let (reads, changes) = cost_of(&mut house, &Input::Http(&claim, &[]));
+    assert!(reads < READS_MAX / 4 && changes < CHANGES_MAX / 4, "a claim: {reads} reads, {changes} changes");
+    // A call with as many events as are kept, ended in one request of a hundred.
+    let said: Vec<Value> = std::iter::once(json!({ "seq": 1, "type": "answered" }))
+        .chain((2..=100).map(|seq| json!({ "seq": seq, "type": "transcript", "sender": "bot", "text": "x" })))
+        .collect();
+    line.send(&mut house, 1, &said).expect(200);
+    for start in (101..10_001_u64).step_by(100) {
+        let more: Vec<Value> = (start..start + 100)
+            .map(|seq| json!({ "seq": seq, "type": "transcript", "sender": "human", "text": "y" }))
+            .collect();
+        line.send(&mut house, 1, &more).expect(200);
+    }
+    let mut last: Vec<Value> =
+        (10_001..10_100_u64).map(|seq| json!({ "seq": seq, "type": "dtmf", "digits": "1" })).collect();
+    last.push(json!({ "seq": 10_100, "type": "ended" }));
+    let end = house.post("/engine/calls/1/events", &json!({ "events": last })).token(&line.token).request();
+    let (reads, changes) = cost_of(&mut house, &Input::Http(&end, &[]));
+    assert!(reads < READS_MAX / 2 && changes < CHANGES_MAX / 4, "an end: {reads} reads, {changes} changes");
+    house.tick();
+    let shown = house.get("/user/calls/1").json;
+    assert_eq!(
+        (&shown["status"], shown["transcript"].as_str().map(|text| text.lines().count() > 9_000)),
+        (&json!("completed"), Some(true))
+    );
+    let (reads, changes) = cost(&mut house, Method::Delete, "/user/calls/1");
+    assert!(reads < READS_MAX / 2 && changes < CHANGES_MAX / 4, "a deletion: {reads} reads, {changes} changes");
+}
+
+/// A run of the dialer does not cost more in a campaign with many leads.
+#[test]
+fn a_dialers_run_stays_within_a_step() {
+    let mut costs = Vec::new();
+    for leads in [100, 1_000] {
+        let mut house = House::default();
+        let id = house.make("/user/assistant", &assistant());
+        house.put(&format!("/user/assistant/{id}"), &json!({ "status": "active" })).send().expect(200);
+        let campaign =
+            house.make("/user/campaigns", &json!({ "name": "C", "assistant_id": id, "max_calls_in_parallel": 10 }));
+        for n in 0..leads {
+            house.make("/user/lead", &json!({ "campaign_id": campaign, "phone_number": format!("+407{n:08}") }));
+        }
+        house
+            .post("/user/campaigns/update-status", &json!({ "campaign_id": campaign, "action": "start" }))
+            .send()
+            .expect(200);
+        costs.push(cost_of(&mut house, &Input::Tick));
+    }
+    let [(few, _), (many, changes)] = costs[..] else { panic!("two sizes") };
+    assert!(many < READS_MAX / 4 && changes < CHANGES_MAX / 4, "{many} reads, {changes} changes");
+    assert!(many < few * 2, "{few} reads with a hundred leads, {many} with a thousand");
 }
