@@ -59,7 +59,6 @@ impl Kept {
 
     /// The engine mode.
     pub fn mode(&self) -> Option<Mode> {
-        let word = self.text("mode")?;
-        Mode::WORDS.iter().position(|known| *known == word).map(|at| Mode::ALL[at])
+        self.text("mode").and_then(Mode::of)
     }
 }

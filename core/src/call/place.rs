@@ -48,13 +48,11 @@ impl Caller {
             Some(number) => number::e164_of(account, number)?,
             None => None,
         };
-        let word = text("mode")?;
-        let mode = Mode::WORDS.iter().position(|known| *known == word).ok_or(DAMAGED)?;
         Ok(Self {
             count,
             name: text("name")?.to_string(),
             phone_number,
-            mode: Mode::ALL[mode],
+            mode: Mode::of(text("mode")?).ok_or(DAMAGED)?,
             ringing_time: seconds("ringing_time")?,
             max_duration: seconds("max_duration")?,
         })

@@ -140,12 +140,12 @@ impl Stored {
 
     /// Where it stands.
     pub fn status(&self) -> Result<CallStatus, Stop> {
-        word(self.text("status"))
+        self.text("status").and_then(CallStatus::of).ok_or(DAMAGED)
     }
 
     /// How it came about.
     pub fn kind(&self) -> Result<CallType, Stop> {
-        word(self.text("type"))
+        self.text("type").and_then(CallType::of).ok_or(DAMAGED)
     }
 
     /// Moves it, if its state allows that.
@@ -231,11 +231,6 @@ pub fn answered_webhook(account: Scope<'_>, count: u32, answer: Value, now: Time
     let Some(mut call) = Stored::find(account, count)? else { return Ok(()) };
     call.shown.set("webhook_response", answer);
     call.save(account, now)
-}
-
-fn word<T: Choice>(text: Option<&str>) -> Result<T, Stop> {
-    let at = text.and_then(|text| T::WORDS.iter().position(|word| *word == text));
-    at.map(|at| T::ALL[at]).ok_or(DAMAGED)
 }
 
 /// A line of a transcript.

@@ -22,7 +22,7 @@ use crate::http::route::Handled;
 use crate::json::{self, Array, Members, Raw, ToJson, Value};
 use crate::key::{self, Kind};
 use crate::limits::PLAN_ROWS_MAX;
-use crate::record::{Cell, Checked, Iso, Record, Source, check, check_update};
+use crate::record::{Cell, Checked, Choice, Iso, Record, Source, check, check_update};
 use crate::service::Service;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
@@ -226,12 +226,7 @@ pub fn read(ctx: &Ctx<'_>) -> Handled {
 
 /// Where stored members say that a campaign stands.
 pub fn status(members: &Members) -> CampaignStatus {
-    match members.get("status").and_then(Value::as_text) {
-        Some("in-progress") => CampaignStatus::InProgress,
-        Some("stopped") => CampaignStatus::Stopped,
-        Some("completed") => CampaignStatus::Completed,
-        _ => CampaignStatus::Draft,
-    }
+    members.get("status").and_then(Value::as_text).and_then(CampaignStatus::of).unwrap_or(CampaignStatus::Draft)
 }
 
 /// `PUT /user/campaigns/{id}`

@@ -139,10 +139,7 @@ impl Running {
         };
         let flag = |name: &str| members.get(name) == Some(&Value::Bool(true));
         let list = |name: &str| members.get(name).and_then(Value::as_list).unwrap_or_default();
-        let days = list("allowed_days").iter().filter_map(|day| {
-            let at = Weekday::WORDS.iter().position(|word| Some(*word) == day.as_text())?;
-            Some(Weekday::ALL[at])
-        });
+        let days = list("allowed_days").iter().filter_map(|day| Weekday::of(day.as_text()?));
         let clock = |name: &str| text(name).ok_or(DAMAGED);
         let hours = Hours::of(
             &clock("allowed_hours_start_time")?,

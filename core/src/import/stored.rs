@@ -99,7 +99,6 @@ impl Stored {
             |name: &str| members.get(name).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok()).ok_or(DAMAGED);
         let flag = |name: &str| members.get(name) == Some(&Value::Bool(true));
         let text = |name: &str| members.get(name).and_then(Value::as_text);
-        let at = ImportStatus::WORDS.iter().position(|word| Some(*word) == text("status")).ok_or(DAMAGED)?;
         let target = match count("campaign") {
             Ok(campaign) => Target::Leads { campaign, allow_dupplicate: flag("allow_dupplicate") },
             Err(_) => Target::Numbers,
@@ -108,7 +107,7 @@ impl Stored {
         Ok(Self {
             target,
             framing: if flag("csv") { Framing::Csv } else { Framing::Lines },
-            status: ImportStatus::ALL[at],
+            status: text("status").and_then(ImportStatus::of).ok_or(DAMAGED)?,
             failure_reason: text("failure_reason").map(ToString::to_string),
             counts: Counts {
                 created: count("created")?,

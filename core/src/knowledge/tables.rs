@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::limits::{ENTRIES_MAX, URL_MAX};
-use crate::record::{Choice, Iso, choice, format, id, int, iso, list, one_of, text};
+use crate::record::{Iso, choice, format, id, int, iso, list, one_of, text};
 use crate::{choice, record};
 
 choice! {
@@ -71,11 +71,6 @@ choice! {
 }
 
 impl DocumentType {
-    /// The type of a word.
-    pub fn of(word: &str) -> Option<Self> {
-        Self::WORDS.iter().position(|known| *known == word).map(|at| Self::ALL[at])
-    }
-
     /// For people.
     pub const fn label(self) -> &'static str {
         match self {

@@ -98,13 +98,11 @@ impl Stored {
         let text = |name: &str| value.member(name).and_then(Value::as_text).ok_or(DAMAGED);
         let count = |value: &Value| value.as_u64().and_then(|n| u32::try_from(n).ok());
         let time = |name: &str| Timestamp::parse_iso(text(name)?).ok_or(DAMAGED);
-        let status = text("status")?;
-        let at = LeadStatus::WORDS.iter().position(|word| *word == status).ok_or(DAMAGED)?;
         Ok(Self {
             campaign: value.member("campaign").and_then(count).ok_or(DAMAGED)?,
             phone_number: text("phone_number")?.to_string(),
             variables: value.member("variables").and_then(Value::as_object).cloned().ok_or(DAMAGED)?,
-            status: LeadStatus::ALL[at],
+            status: LeadStatus::of(text("status")?).ok_or(DAMAGED)?,
             created_at: time("created_at")?,
             updated_at: time("updated_at")?,
             contacts: value

@@ -490,11 +490,11 @@ fn literal(literal: Literal) -> Cell {
 
 /// The value of a choice cell (for [`choice!`](crate::choice!)).
 pub fn choice_of<T: Choice>(cell: &Cell) -> T {
-    let at = match cell {
-        Cell::Text(text) => T::WORDS.iter().position(|word| word == text),
+    let known = match cell {
+        Cell::Text(text) => T::of(text),
         _ => None,
     };
-    T::ALL[at.unwrap_or(0)]
+    known.unwrap_or(T::ALL[0])
 }
 
 /// Word and cells of a tagged cell (for [`tagged!`](crate::tagged!)).

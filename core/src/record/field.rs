@@ -39,6 +39,11 @@ pub trait Choice: Copy + 'static {
     const WORDS: &'static [&'static str];
     /// The values, in the order of the words.
     const ALL: &'static [Self];
+
+    /// The value of a word.
+    fn of(word: &str) -> Option<Self> {
+        Self::WORDS.iter().position(|known| *known == word).map(|at| Self::ALL[at])
+    }
 }
 
 /// An enum of records told apart by `type`.

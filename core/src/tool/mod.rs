@@ -20,7 +20,7 @@ use crate::http::route::Handled;
 use crate::json::{self, Array, Raw, ToJson, Value};
 use crate::key::Kind;
 use crate::limits::{ENTRIES_MAX, PLAN_ROWS_MAX, URL_MAX};
-use crate::record::{Choice, Iso, Json, Record, Source, check, check_update, choice, format, id, int, iso, list, text};
+use crate::record::{Iso, Json, Record, Source, check, check_update, choice, format, id, int, iso, list, text};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
@@ -43,11 +43,6 @@ choice! {
 }
 
 impl ToolMethod {
-    /// The method of a word.
-    pub fn of(word: &str) -> Option<Self> {
-        Self::WORDS.iter().position(|known| *known == word).map(|at| Self::ALL[at])
-    }
-
     /// Whether parameters go into a JSON body; else they go into the query.
     pub const fn has_body(self) -> bool {
         matches!(self, Self::Post | Self::Put | Self::Patch)
