@@ -87,5 +87,6 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     ctx.unread()?;
     ctx.if_match(&Raw(&row.public))?;
     root.remove(Kind::EngineToken, count, &row)?;
+    root.delete(key::attached(count))?;
     Ok(Reply::ok(&message("Engine token deleted successfully.")))
 }
