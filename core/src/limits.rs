@@ -67,6 +67,8 @@ pub const AFTERMATH_SECONDS: u64 = 86_400;
 pub const EVENTS_PAGE_MAX: usize = 1_000;
 /// Bytes of events of one answer, once there is one.
 pub const EVENTS_BYTES_MAX: usize = 4 << 20;
+/// Bytes of events of a live stream that go out at once, once there is one: what a slow reader holds in memory.
+pub const STREAM_BYTES_MAX: usize = 128 << 10;
 /// How long events and deliveries are kept, seconds.
 pub const EVENTS_SECONDS: u64 = 30 * 86_400;
 /// How long a receiver of a webhook may take, milliseconds (API.md, Events out).

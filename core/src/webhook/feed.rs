@@ -15,7 +15,7 @@ use crate::id;
 use crate::job::{self, Progress, Task};
 use crate::json::{self, Array, Object, Raw, Value};
 use crate::key::{self, Kind, Topic};
-use crate::limits::{EVENTS_BYTES_MAX, EVENTS_SECONDS, SLICE_ROWS};
+use crate::limits::{EVENTS_BYTES_MAX, EVENTS_SECONDS, SLICE_ROWS, STREAM_BYTES_MAX};
 use crate::store::{Ledger, Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
@@ -67,7 +67,7 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     }
     let rows =
         account.scan(key::events(account.space(), after.unwrap_or(0)), Order::Ascending, query.limit as usize)?;
-    let rows = within(rows);
+    let rows = within(ctx, rows);
     if stream::wanted(ctx) {
         let frames = rows.iter().map(|(at, bytes)| Some(Frame { seq: key::read_event(at)?, name: None, data: bytes }));
         let frames = frames.collect::<Option<Vec<_>>>().ok_or(DAMAGED)?;
@@ -81,14 +81,15 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     })))
 }
 
-/// As many rows as an answer may hold, at least one.
-pub fn within(rows: Vec<(key::Key, Vec<u8>)>) -> Vec<(key::Key, Vec<u8>)> {
+/// As many rows as an answer may hold, at least one; fewer where it is a live stream.
+pub fn within(ctx: &Ctx<'_>, rows: Vec<(key::Key, Vec<u8>)>) -> Vec<(key::Key, Vec<u8>)> {
+    let most = if stream::wanted(ctx) { STREAM_BYTES_MAX } else { EVENTS_BYTES_MAX };
     let mut bytes = 0;
     rows.into_iter()
         .enumerate()
         .take_while(|(at, (_, row))| {
             bytes += row.len();
-            *at == 0 || bytes <= EVENTS_BYTES_MAX
+            *at == 0 || bytes <= most
         })
         .map(|(_, row)| row)
         .collect()

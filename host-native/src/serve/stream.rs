@@ -20,7 +20,7 @@ use crate::limiter::Told;
 /// Streams at once.
 const STREAMS_MAX: usize = 4_096;
 /// Chunks of a stream on their way: a reader that is slower is waited for.
-const CHUNKS: usize = 4;
+const CHUNKS: usize = 1;
 /// How often a stream without news says that it lives.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// A stream ends after this long; its reader comes back with `Last-Event-ID`.
