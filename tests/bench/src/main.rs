@@ -3,6 +3,7 @@
 
 mod bare;
 mod fill;
+mod imports;
 mod load;
 mod reads;
 mod report;
@@ -21,6 +22,7 @@ fn main() -> Result<(), Failed> {
         [] => report::print(1_000_000),
         ["--calls", calls] => report::print(calls.parse()?),
         ["search"] => [10_000, 50_000].into_iter().try_for_each(search::print),
-        _ => Err("usage: cargo xtask bench [--calls N | search]".into()),
+        ["--import", lines] => imports::print(lines.parse()?),
+        _ => Err("usage: cargo xtask bench [--calls N | search | --import LINES]".into()),
     }
 }

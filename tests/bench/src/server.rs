@@ -69,8 +69,17 @@ impl Server {
 
     /// Resident memory, MiB.
     pub fn memory_mib(&self) -> f64 {
+        self.status_mib("VmRSS:")
+    }
+
+    /// The most resident memory that it ever had, MiB.
+    pub fn peak_mib(&self) -> f64 {
+        self.status_mib("VmHWM:")
+    }
+
+    fn status_mib(&self, name: &str) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap_or_default();
         line.split_whitespace().nth(1).and_then(|kib| kib.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
     }
 }
