@@ -41,14 +41,14 @@ impl<'a> Tx<'a> {
         self.view
     }
 
-    /// The changes, in key order.
+    /// The changes, in key order; the step has none of them any longer.
     pub fn changes(&self) -> Vec<Change> {
-        let changed = self.changed.borrow();
+        let changed = self.changed.take();
         changed
-            .iter()
+            .into_iter()
             .map(|(key, value)| match value {
-                Some(value) => Change::Put(key.clone(), value.clone()),
-                None => Change::Delete(key.clone()),
+                Some(value) => Change::Put(key, value),
+                None => Change::Delete(key),
             })
             .collect()
     }
