@@ -208,6 +208,21 @@ fn a_call_without_an_engine_fails_after_ten_minutes() {
 }
 
 #[test]
+fn an_engine_has_its_time_to_dial_however_late_it_claims() {
+    let (mut house, line, _) = placed(&json!({}));
+    house.now = house.now.plus_seconds(599);
+    let held = line.take(&mut house);
+    for _ in 0..29 {
+        house.now = house.now.plus_seconds(20);
+        house.tick();
+        assert_eq!(line.send(&mut house, held.id, &[]).expect(200).json["call_status"], "initiated");
+    }
+    house.now = house.now.plus_seconds(20);
+    house.tick();
+    assert_eq!(status(&mut house, held.id), "failed");
+}
+
+#[test]
 fn a_lease_is_renewed_by_events_and_runs_out_without() {
     let (mut house, line, _) = placed(&json!({}));
     let mut held = line.take(&mut house);

@@ -55,10 +55,10 @@ fn next(call: &Stored) -> Result<(Timestamp, Alarm), Stop> {
             let since = live.answered_at.unwrap_or(live.last_at);
             (since.plus_seconds(live.max_duration.into()), Alarm::HangUp)
         }
-        _ => {
-            let reason = if live.engine.is_some() { "not-dialed" } else { "unclaimed" };
-            (call.created_at()?.plus_seconds(UNCLAIMED_SECONDS), Alarm::Over(CallEvent::Fail, reason))
+        _ if live.engine.is_some() => {
+            (live.last_at.plus_seconds(UNCLAIMED_SECONDS), Alarm::Over(CallEvent::Fail, "not-dialed"))
         }
+        _ => (call.created_at()?.plus_seconds(UNCLAIMED_SECONDS), Alarm::Over(CallEvent::Fail, "unclaimed")),
     };
     // An engine that does not obey is not waited for.
     let told = live.hangup_at.map(|at| {

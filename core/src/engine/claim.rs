@@ -135,7 +135,9 @@ pub fn lend(ctx: &Ctx<'_>, engine: &Engine, account: Scope<'_>, call: &mut Store
     let lease = ctx.now.plus_seconds(LEASE_SECONDS);
     call.live.engine = Some(engine.token);
     call.live.lease = Some(lease);
-    call.note(account, ctx.now, "claimed", said)?;
+    // From here on the engine has its time to dial, however long the call waited for it.
+    call.live.last_at = call.live.last_at.max(ctx.now);
+    call.note(account, call.live.last_at, "claimed", said)?;
     call.save(account, ctx.now)?;
     job::add(account, lease, Task::Watch(call.count))
 }
