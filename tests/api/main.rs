@@ -23,6 +23,7 @@ mod lookups;
 mod messages;
 mod numbers;
 mod operator;
+mod recall;
 mod routes;
 mod spec;
 mod tables;

@@ -94,6 +94,7 @@ pub fn make_call(ctx: &Ctx<'_>) -> Handled {
             variables: new.variables.0,
             campaign: None,
             lead: None,
+            main: None,
         },
         ctx.now,
     )?;

@@ -71,8 +71,10 @@ pub struct New {
     pub variables: Members,
     /// The campaign, by count and name.
     pub campaign: Option<(u32, String)>,
-    /// The lead, by count.
+    /// The lead that is called, by count.
     pub lead: Option<u32>,
+    /// Where that is a secondary contact: its lead, by count.
+    pub main: Option<u32>,
 }
 
 /// Makes a call, `initiated`; one that the assistant places waits for an engine, and its clock runs.
@@ -108,6 +110,7 @@ pub fn place(account: Scope<'_>, new: New, now: Timestamp) -> Result<Stored, Sto
         ringing_time: caller.ringing_time,
         max_duration: caller.max_duration,
         input: new.variables,
+        main: new.main,
         ..Live::default()
     };
     let mut call = Stored::insert(account, count, at, &shown, live)?;

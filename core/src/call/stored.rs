@@ -65,6 +65,8 @@ pub struct Live {
     pub transcript_bytes: usize,
     /// Since when its engine is told to hang up.
     pub hangup_at: Option<Timestamp>,
+    /// Of a call to a secondary contact: the lead that it is for, by count.
+    pub main: Option<u32>,
     /// What it was given.
     pub input: Members,
     /// What it collected, and what was extracted from it.
@@ -269,6 +271,7 @@ impl Live {
             max_duration: number("max_duration")?,
             transcript_bytes: number("transcript_bytes")? as usize,
             hangup_at: time("hangup_at"),
+            main: number("main"),
             input: object("input"),
             extracted: object("extracted"),
             analysis: members.get("analysis").cloned(),
@@ -287,7 +290,11 @@ impl ToJson for Live {
         object.given("ended_at", time(self.ended_at)).member("last_at", self.last_at.micros());
         object.member("ringing_time", self.ringing_time).member("max_duration", self.max_duration);
         object.member("transcript_bytes", self.transcript_bytes as u64).given("hangup_at", time(self.hangup_at));
-        object.member("input", &self.input).member("extracted", &self.extracted).given("analysis", &self.analysis);
+        object
+            .given("main", self.main)
+            .member("input", &self.input)
+            .member("extracted", &self.extracted)
+            .given("analysis", &self.analysis);
         object.member("tries", self.tries);
         object.close();
     }

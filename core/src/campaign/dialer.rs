@@ -89,15 +89,25 @@ fn call_lead(account: Scope<'_>, campaign: &Running, number: u32, now: Timestamp
         lead::replace(account, number, &row, &lead, &after)?;
         return Ok(false);
     }
+    if is_in_call(account, &lead)? {
+        // Its status was set while an engine had its call: that call is the first of its new round.
+        after.status = moved(lead.status, &[LeadEvent::Schedule, LeadEvent::Dial]);
+        lead::replace(account, number, &row, &lead, &after)?;
+        return Ok(false);
+    }
     let Some(person) = person(account, number, &mut after, now)? else {
         // Every secondary contact that is left was struck off: the round is over as if nobody had answered.
         return skip(account, campaign, number, &row, (&lead, &after), now).map(|()| false);
     };
     after.status = moved(lead.status, &[LeadEvent::Schedule, LeadEvent::Dial]);
-    let call = place(account, campaign, &lead, person, now)?;
+    let call = place(account, campaign, &lead, (number, person), now)?;
     after.dial.call = call;
     lead::replace(account, number, &row, &lead, &after)?;
     Ok(true)
+}
+
+fn is_in_call(account: Scope<'_>, lead: &Stored) -> Result<bool, Stop> {
+    Ok(lead.dial.call > 0 && call::Stored::find(account, lead.dial.call)?.is_some())
 }
 
 /// Who of a lead is called: the one whose turn it is, or the next that may be.
@@ -137,7 +147,13 @@ fn skip(
     lead::replace(account, number, row, before, &after)
 }
 
-fn place(account: Scope<'_>, campaign: &Running, lead: &Stored, person: u32, now: Timestamp) -> Result<u32, Stop> {
+fn place(
+    account: Scope<'_>,
+    campaign: &Running,
+    lead: &Stored,
+    (main, person): (u32, u32),
+    now: Timestamp,
+) -> Result<u32, Stop> {
     const GONE: Stop = Stop::Corrupt("a dialed lead is not there");
     let assistant = account.find(Kind::Assistant, campaign.assistant)?.ok_or(GONE)?;
     let mut caller = Caller::of(account, campaign.assistant, &assistant)?;
@@ -154,6 +170,7 @@ fn place(account: Scope<'_>, campaign: &Running, lead: &Stored, person: u32, now
         variables,
         campaign: Some((campaign.count, campaign.name.clone())),
         lead: Some(person),
+        main: (main != person).then_some(main),
     };
     Ok(call::place(account, new, now)?.count)
 }

@@ -82,16 +82,27 @@ fn tells_success(value: Option<&Value>) -> bool {
 
 /// Takes a finished call to a lead in; a call that no longer decides about it changes nothing.
 pub fn settle(account: Scope<'_>, call: &Call, now: Timestamp) -> Result<(), Stop> {
-    let (Some(person), Some(campaign)) = (call.lead(), call.campaign()) else { return Ok(()) };
-    let Some((_, called)) = lead::find(account, person)? else { return Ok(()) };
-    let main = called.parent.unwrap_or(person);
-    let Some((row, lead)) = lead::find(account, main)? else { return Ok(()) };
-    let Some(running) = Running::find(account, campaign)?.filter(|_| lead.dial.call == call.count) else {
+    let Some(person) = call.lead() else { return Ok(()) };
+    let main = call.live.main.unwrap_or(person);
+    let Some((row, lead)) = lead::find(account, main)?.filter(|(_, lead)| lead.dial.call == call.count) else {
         return Ok(());
     };
+    // A lead that was moved meanwhile goes by the rules of where it is.
+    let campaign = lead.campaign;
+    let Some(running) = Running::find(account, campaign)? else { return Ok(()) };
+    if lead.status != LeadStatus::Processing {
+        // The API set its status: the call that went on no longer decides about it.
+        lead::replace(account, main, &row, &lead, &Stored { dial: Dial::default(), ..lead.clone() })?;
+        return job::add(account, now, Task::Dial(campaign));
+    }
     let people = u32::try_from(lead.contacts.len()).unwrap_or(0) + 1;
     let outcome = outcome(call, &running.rules)?;
-    let next = after(&running.rules, &lead.dial, people, outcome, now);
+    let mut dial = lead.dial;
+    if main != person && !lead.contacts.contains(&person) {
+        // Who follows a secondary contact that was deleted has taken its place.
+        dial.person = dial.person.saturating_sub(1);
+    }
+    let next = after(&running.rules, &dial, people, outcome, now);
     if main != person {
         let event = if outcome == Outcome::Reached { LeadEvent::Reach } else { LeadEvent::Miss };
         move_contact(account, person, &[event], now)?;

@@ -62,8 +62,15 @@ fn arrive(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, row: &Row, body: NewArr
     if kind == CallType::Web {
         caller.phone_number = None;
     }
-    let new =
-        New { kind, caller, client_phone_number: body.from, variables: body.variables.0, campaign: None, lead: None };
+    let new = New {
+        kind,
+        caller,
+        client_phone_number: body.from,
+        variables: body.variables.0,
+        campaign: None,
+        lead: None,
+        main: None,
+    };
     let mut call = place(account, new, ctx.now)?;
     lend(ctx, ctx.engine(), account, &mut call, &Members::default())?;
     account.put(note(ctx, account), call.count.to_be_bytes().to_vec())?;

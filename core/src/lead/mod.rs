@@ -3,6 +3,7 @@
 mod creation;
 mod operations;
 mod phones;
+mod recall;
 pub mod states;
 mod stored;
 pub mod tables;

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::creation::{self, DUPLICATE, judge_people};
 use super::phones;
+use super::recall;
 use super::states::{LeadEvent, MOVES};
 use super::stored::{self, Dial, Stored, facet_of_campaign, facet_of_status};
 use super::tables::{ChangedLead, LeadQuery, NewLead};
@@ -95,10 +96,10 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let mut after = before.clone();
     after.campaign = campaign;
     after.phone_number = change.phone_number.unwrap_or(after.phone_number);
+    let waiting = recall::waiting(account, count, &before)?;
     if let Some(status) = change.status {
         after.status = MOVES.next(after.status, LeadEvent::set(status)).unwrap_or(status);
-        // A call that is under way decides no longer about it.
-        after.dial = Dial::default();
+        after.dial = anew(&before, waiting.is_some());
     }
     change.variables.0.0.into_iter().for_each(|(name, value): (String, Value)| after.variables.set(&name, value));
     judge_change(ctx, count, &before, &after)?;
@@ -111,8 +112,19 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
         let own = Stored::of(&row.public)?;
         stored::replace(account, *contact, &row, &own, &Stored { campaign, ..own.clone() })?;
     }
+    let elsewhere = (before.campaign, &before.phone_number) != (after.campaign, &after.phone_number);
+    if elsewhere || change.status.is_some() && before.parent.is_none() {
+        recall::call_off(ctx.service, account, waiting, before.parent.unwrap_or(count), ctx.now)?;
+    }
     campaign::wake(account, after.campaign, ctx.now)?;
     Ok(Reply::ok(&message("Lead updated successfully")))
+}
+
+/// How far the dialer is with a lead whose status the API set: at its start. A call that an engine has goes on,
+/// and the dialer knows of it, lest the lead is called twice at once.
+fn anew(lead: &Stored, called_off: bool) -> Dial {
+    let Dial { person, call, .. } = lead.dial;
+    if call == 0 || called_off { Dial::default() } else { Dial { person, call, ..Dial::default() } }
 }
 
 /// A lead may not take a number that its campaign has already; a secondary contact stays with its lead.
@@ -145,6 +157,8 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let (count, row, lead) = named(ctx)?;
     let account = ctx.account();
     ctx.if_match(&Raw(&stored::json(account, count, &lead)?))?;
+    let waiting = recall::waiting(account, count, &lead)?;
     stored::remove(account, count, &row, &lead)?;
+    recall::call_off(ctx.service, account, waiting, lead.parent.unwrap_or(count), ctx.now)?;
     Ok(Reply::ok(&message("Lead deleted successfully")))
 }

@@ -221,7 +221,12 @@ pub fn remove(account: Scope<'_>, count: u32, row: &Row, lead: &Stored) -> Resul
 fn forget_contact(account: Scope<'_>, parent: u32, count: u32) -> Result<(), Stop> {
     let Some(row) = account.find(Kind::Lead, parent)? else { return Ok(()) };
     let mut lead = Stored::of(&row.public)?;
+    let place = lead.contacts.iter().position(|contact| *contact == count);
     lead.contacts.retain(|contact| *contact != count);
+    // Whose turn it is stays so; whoever follows the one that goes moves up.
+    if place.is_some_and(|place| place + 1 < lead.dial.person as usize) {
+        lead.dial.person -= 1;
+    }
     account.replace(Kind::Lead, parent, &row, &lead.row())
 }
 

@@ -1,0 +1,120 @@
+//! What becomes of calls and webhooks that are under way when people change what they are about.
+
+use serde_json::{Value, json};
+use switchboard_tests::house::{House, assistant, campaign, lead, with};
+use switchboard_tests::line::Line;
+
+/// A house with a running campaign of these rules and one lead with these members.
+fn dialing(rules: &Value, members: &Value) -> (House, Line, u64, u64) {
+    let mut house = House::default();
+    let changes = json!({ "post_call_evaluation": false });
+    let assistant = house.make("/user/assistant", &with(assistant(), &changes));
+    house.put(&format!("/user/assistant/{assistant}"), &json!({ "status": "active" })).send().expect(200);
+    let campaign = house.make("/user/campaigns", &with(campaign(assistant), rules));
+    let lead = house.make("/user/lead", &with(lead(campaign, "+40700000001"), members));
+    let line = Line::attach(&mut house);
+    switch(&mut house, campaign, "start");
+    house.tick();
+    (house, line, campaign, lead)
+}
+
+fn switch(house: &mut House, campaign: u64, action: &str) {
+    let body = json!({ "campaign_id": campaign, "action": action });
+    house.post("/user/campaigns/update-status", &body).send().expect(200);
+}
+
+fn put(house: &mut House, lead: u64, body: &Value) {
+    house.put(&format!("/user/leads/{lead}"), body).send().expect(200);
+    house.tick();
+}
+
+fn status(house: &mut House, path: &str) -> String {
+    house.get(path).expect(200).json["status"].as_str().expect("a status").to_owned()
+}
+
+fn total(house: &mut House, query: &str) -> u64 {
+    house.get(&format!("/user/calls?{query}")).expect(200).json["total"].as_u64().expect("a total")
+}
+
+#[test]
+fn a_waiting_call_goes_with_what_changes_about_its_lead() {
+    for (body, calls, to) in [
+        (json!({ "status": "completed" }), 0, ""),
+        (json!({ "status": "created" }), 1, "+40700000001"),
+        (json!({ "phone_number": "+40700000009" }), 1, "+40700000009"),
+    ] {
+        let (mut house, line, _, lead) = dialing(&json!({}), &json!({}));
+        put(&mut house, lead, &body);
+        assert_eq!(status(&mut house, "/user/calls/1"), "failed", "{body}");
+        let held = line.claim(&mut house, 5);
+        assert_eq!(held.len(), calls, "{body}");
+        assert!(held.iter().all(|held| held.claimed["call"]["client_phone_number"] == to), "{body}");
+    }
+    let (mut house, line, _, lead) = dialing(&json!({}), &json!({}));
+    house.delete(&format!("/user/leads/{lead}")).expect(200);
+    house.tick();
+    assert_eq!(status(&mut house, "/user/calls/1"), "failed");
+    assert!(line.claim(&mut house, 5).is_empty(), "nobody calls who was deleted");
+}
+
+#[test]
+fn a_lead_that_is_set_anew_while_it_is_called_is_not_called_twice_at_once() {
+    let (mut house, line, campaign, lead) = dialing(&json!({}), &json!({}));
+    let mut held = line.take(&mut house);
+    put(&mut house, lead, &json!({ "status": "created" }));
+    assert!(line.claim(&mut house, 5).is_empty());
+    assert_eq!(status(&mut house, &format!("/user/leads/{lead}")), "processing");
+    line.talk(&mut house, &mut held);
+    house.tick();
+    assert_eq!(status(&mut house, &format!("/user/leads/{lead}")), "completed");
+    assert_eq!(status(&mut house, &format!("/user/campaigns/{campaign}")), "completed");
+    // A status that leaves nothing to call stands, whatever the call comes to.
+    let (mut house, line, _, lead) = dialing(&json!({}), &json!({}));
+    let mut held = line.take(&mut house);
+    put(&mut house, lead, &json!({ "status": "reached-max-retries" }));
+    line.talk(&mut house, &mut held);
+    house.tick();
+    assert_eq!(status(&mut house, &format!("/user/leads/{lead}")), "reached-max-retries");
+}
+
+#[test]
+fn a_lead_that_is_moved_while_it_is_called_goes_on_where_it_is() {
+    let (mut house, line, campaign, lead) = dialing(&json!({}), &json!({}));
+    let other = house.make("/user/campaigns", &with(json!({ "name": "Other" }), &json!({ "assistant_id": 1 })));
+    switch(&mut house, other, "start");
+    let mut held = line.take(&mut house);
+    put(&mut house, lead, &json!({ "campaign_id": other }));
+    house.delete(&format!("/user/campaigns/{campaign}")).expect(200);
+    line.say(&mut house, &mut held, &[json!({ "type": "failed", "reason": "busy" })]).expect(200);
+    assert_eq!(status(&mut house, &format!("/user/leads/{lead}")), "rescheduled");
+    house.now = house.now.plus_seconds(3_600);
+    house.tick();
+    let mut held = line.take(&mut house);
+    assert_eq!(held.claimed["call"]["campaign_id"], other);
+    line.talk(&mut house, &mut held);
+    house.tick();
+    assert_eq!(status(&mut house, &format!("/user/campaigns/{other}")), "completed");
+}
+
+#[test]
+fn a_secondary_contact_that_is_deleted_leaves_its_turn_to_the_next() {
+    let contacts =
+        json!({ "secondary_contacts": [{ "phone_number": "+40700000002" }, { "phone_number": "+40700000003" }] });
+    for claimed in [false, true] {
+        let (mut house, line, _, lead) = dialing(&json!({}), &contacts);
+        let mut held = line.take(&mut house);
+        line.say(&mut house, &mut held, &[json!({ "type": "failed", "reason": "busy" })]).expect(200);
+        house.tick();
+        let held = if claimed { Some(line.take(&mut house)) } else { None };
+        let first =
+            house.get(&format!("/user/leads/{lead}")).json["secondary_contacts"][0]["id"].as_u64().expect("an id");
+        house.delete(&format!("/user/leads/{first}")).expect(200);
+        house.tick();
+        if let Some(mut held) = held {
+            line.say(&mut house, &mut held, &[json!({ "type": "failed", "reason": "busy" })]).expect(200);
+            house.tick();
+        }
+        let next = line.take(&mut house);
+        assert_eq!(next.claimed["call"]["client_phone_number"], "+40700000003", "claimed: {claimed}");
+    }
+}
