@@ -1,6 +1,7 @@
 //! What becomes of calls and webhooks that are under way when people change what they are about.
 
 use serde_json::{Value, json};
+use switchboard_core::time::Timestamp;
 use switchboard_tests::house::{House, assistant, campaign, lead, with};
 use switchboard_tests::line::Line;
 
@@ -117,4 +118,16 @@ fn a_secondary_contact_that_is_deleted_leaves_its_turn_to_the_next() {
         let next = line.take(&mut house);
         assert_eq!(next.claimed["call"]["client_phone_number"], "+40700000003", "claimed: {claimed}");
     }
+}
+
+#[test]
+fn an_inactive_assistant_does_not_open_the_hours() {
+    // It is 17:13 in Bucharest when the house opens.
+    let rules = json!({ "timezone": "Europe/Bucharest", "allowed_hours_start_time": "14:00", "allowed_hours_end_time": "18:00" });
+    let (mut house, line, _, _) = dialing(&rules, &json!({}));
+    house.now = Timestamp::parse_iso("2026-09-21T14:55:00Z").expect("a time");
+    let call = total(&mut house, "status=initiated");
+    house.put("/user/assistant/1", &json!({ "status": "inactive" })).send().expect(200);
+    house.now = Timestamp::parse_iso("2026-09-21T15:00:01Z").expect("a time");
+    assert_eq!((call, line.claim(&mut house, 5).len()), (1, 0));
 }

@@ -5,8 +5,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::hours::Opening;
 use super::outcome::{move_contact, moved};
-use super::running::{Gate, Reason, Running};
+use super::running::{Gate, Running};
 use super::tables::CampaignStatus;
 use super::{operations, states};
 use crate::call::tables::CallType;
@@ -227,8 +228,5 @@ pub fn may_dial(account: Scope<'_>, call: &call::Stored, now: Timestamp) -> Resu
     if campaign.status != CampaignStatus::InProgress {
         return Ok(Some("campaign-stopped"));
     }
-    Ok(match campaign.gate(account, now)? {
-        Gate::Closed(Reason::OutsideHours | Reason::NoDays, _) => Some("outside-hours"),
-        _ => None,
-    })
+    Ok((campaign.opening(now) != Opening::Open).then_some("outside-hours"))
 }
