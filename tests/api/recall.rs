@@ -131,3 +131,22 @@ fn an_inactive_assistant_does_not_open_the_hours() {
     house.now = Timestamp::parse_iso("2026-09-21T15:00:01Z").expect("a time");
     assert_eq!((call, line.claim(&mut house, 5).len()), (1, 0));
 }
+
+#[test]
+fn a_suspended_account_places_no_calls_until_it_is_let_in_again() {
+    let (mut house, _, campaign, _) = dialing(&json!({}), &json!({}));
+    switch(&mut house, campaign, "stop");
+    switch(&mut house, campaign, "start");
+    let operator = house.operator.clone();
+    let before = total(&mut house, "per_page=1");
+    house.put("/admin/accounts/1", &json!({ "suspended": true })).token(&operator).send().expect(200);
+    for _ in 0..20 {
+        house.now = house.now.plus_seconds(300);
+        house.tick();
+    }
+    house.put("/admin/accounts/1", &json!({ "suspended": false })).token(&operator).send().expect(200);
+    assert_eq!(total(&mut house, "per_page=1"), before);
+    house.now = house.now.plus_seconds(300);
+    house.tick();
+    assert_eq!(total(&mut house, "per_page=1"), before + 1);
+}

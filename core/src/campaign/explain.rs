@@ -104,6 +104,7 @@ fn of_campaign(reason: Reason) -> Because {
     match reason {
         Reason::NotRunning => because("campaign_not_running", "The campaign is not in progress."),
         Reason::AssistantInactive => because("assistant_inactive", "The campaign's assistant is not active."),
+        Reason::Suspended => because("account_suspended", "The account is suspended."),
         Reason::NoBalance => because("no_balance", "The account's balance is used up."),
         Reason::OutsideHours => because("outside_hours", "It is not within the campaign's calling hours."),
         Reason::NoDays => because("no_days", "The campaign allows no day."),

@@ -19,8 +19,8 @@ use crate::time::Timestamp;
 use crate::view::Stop;
 use crate::zone::Zone;
 
-/// How often a campaign whose account has no money left looks again, seconds.
-const BALANCE_SECONDS: u64 = 300;
+/// How often a campaign whose account is shut out, or has no money left, looks again, seconds.
+const ACCOUNT_SECONDS: u64 = 300;
 
 /// What a dialer goes by.
 pub struct Running {
@@ -73,6 +73,8 @@ pub enum Reason {
     NotRunning,
     /// Its assistant is inactive, or gone.
     AssistantInactive,
+    /// The account is shut out.
+    Suspended,
     /// The account has no money left.
     NoBalance,
     /// It is not one of its hours.
@@ -90,6 +92,8 @@ pub struct Facts {
     pub status: CampaignStatus,
     /// Whether its assistant is active.
     pub assistant_active: bool,
+    /// Whether the account is shut out.
+    pub suspended: bool,
     /// Whether the account can pay.
     pub solvent: bool,
     /// Where its hours stand.
@@ -115,8 +119,12 @@ pub fn gate(facts: &Facts) -> Gate {
         Opening::At(at) => return Gate::Closed(Reason::OutsideHours, Some(at)),
         Opening::Open => {}
     }
+    let again = facts.now.plus_seconds(ACCOUNT_SECONDS);
+    if facts.suspended {
+        return Gate::Closed(Reason::Suspended, Some(again));
+    }
     if !facts.solvent {
-        return Gate::Closed(Reason::NoBalance, Some(facts.now.plus_seconds(BALANCE_SECONDS)));
+        return Gate::Closed(Reason::NoBalance, Some(again));
     }
     match facts.lines.saturating_sub(facts.busy) {
         0 => Gate::Closed(Reason::LinesBusy, None),
@@ -175,11 +183,13 @@ impl Running {
     pub fn gate(&self, account: Scope<'_>, now: Timestamp) -> Result<Gate, Stop> {
         let assistant = account.find(Kind::Assistant, self.assistant)?.map(|row| row.members(DAMAGED)).transpose()?;
         let active = |members: &Members| members.get("status").and_then(Value::as_text) == Some(Status::Active.word());
+        let state = Profile::of(account)?.state;
         let busy = count(account, Kind::Call, &facet_of_line(self.count))?;
         Ok(gate(&Facts {
             status: self.status,
             assistant_active: assistant.as_ref().is_some_and(active),
-            solvent: Profile::of(account)?.state.balance.is_none_or(|balance| balance > 0),
+            suspended: state.suspended,
+            solvent: state.balance.is_none_or(|balance| balance > 0),
             opening: self.opening(now),
             lines: self.lines,
             busy: u32::try_from(busy).unwrap_or(u32::MAX),
