@@ -1,6 +1,7 @@
 //! What becomes of calls and webhooks that are under way when people change what they are about.
 
 use serde_json::{Value, json};
+use switchboard_core::output::{HttpIn, Input, SendError};
 use switchboard_core::time::Timestamp;
 use switchboard_tests::house::{House, assistant, campaign, lead, with};
 use switchboard_tests::line::Line;
@@ -149,4 +150,39 @@ fn a_suspended_account_places_no_calls_until_it_is_let_in_again() {
     house.now = house.now.plus_seconds(300);
     house.tick();
     assert_eq!(total(&mut house, "per_page=1"), before + 1);
+}
+
+/// A house whose one finished call owes a webhook, which is under way.
+fn owing() -> (House, Line) {
+    let mut house = House::default();
+    let hook =
+        json!({ "is_webhook_active": true, "webhook_url": "https://old.example/", "post_call_evaluation": false });
+    let id = house.make("/user/assistant", &with(assistant(), &hook));
+    house.make_call(id);
+    let line = Line::attach(&mut house);
+    let mut held = line.take(&mut house);
+    line.talk(&mut house, &mut held);
+    (house, line)
+}
+
+#[test]
+fn a_webhook_that_is_sent_again_is_sent_even_if_a_try_is_under_way() {
+    let (mut house, _) = owing();
+    let seed = house.seed();
+    let sent = house.step(&Input::Tick, seed).sends;
+    assert_eq!(sent.len(), 1);
+    let body = json!({ "assistant_id": 1, "webhook_url": "https://new.example/" });
+    house.post("/user/assistants/enable-webhook", &body).send().expect(200);
+    house.post("/user/webhook-deliveries/1/resend", &json!({})).send().expect(202);
+    let (seed, answer) = (house.seed(), HttpIn { status: 200, ..HttpIn::default() });
+    let late = Input::Answered(sent[0].ticket.clone(), switchboard_core::output::Answer::Http(answer));
+    house.step(&late, seed);
+    let urls = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let seen = std::rc::Rc::clone(&urls);
+    house.outside(move |request| {
+        seen.borrow_mut().push(request.url.clone());
+        Err(SendError::Unreachable)
+    });
+    house.tick();
+    assert_eq!(*urls.borrow(), ["https://new.example/"]);
 }

@@ -184,6 +184,8 @@ pub fn resend(ctx: &Ctx<'_>) -> Handled {
     delivery.stands(DeliveryStatus::Pending, Some(ctx.now));
     delivery.tries = 0;
     delivery.save(account)?;
+    // The answer to a try that is under way comes too late: it may have gone to another address.
+    job::cancel(account, &Task::Deliver(count))?;
     job::add(account, ctx.now, Task::Deliver(count))?;
     Ok(Reply::accepted(&message("The webhook is sent again.")))
 }
