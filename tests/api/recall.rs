@@ -186,3 +186,21 @@ fn a_webhook_that_is_sent_again_is_sent_even_if_a_try_is_under_way() {
     house.tick();
     assert_eq!(*urls.borrow(), ["https://new.example/"]);
 }
+
+#[test]
+fn a_call_that_is_deleted_before_its_work_is_done_is_reported_all_the_same() {
+    let mut house = House::default();
+    let changes =
+        json!({ "is_webhook_active": true, "webhook_url": "https://hook.example/", "post_call_evaluation": true });
+    let id = house.make("/user/assistant", &with(assistant(), &changes));
+    house.make_call(id);
+    let line = Line::attach(&mut house);
+    let mut held = line.take(&mut house);
+    line.talk(&mut house, &mut held);
+    assert_eq!(status(&mut house, "/user/calls/1"), "ended_by_customer");
+    house.delete("/user/calls/1").expect(200);
+    house.tick();
+    let events = house.get("/user/events").expect(200).json;
+    assert_eq!((&events["data"][0]["event"], &events["data"][0]["payload"]["id"]), (&json!("call.ended"), &json!(1)));
+    assert_eq!(house.get("/user/webhook-deliveries").json["total"], 1);
+}

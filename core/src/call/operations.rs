@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::ending::{by_service, over};
+use super::ending::{by_service, complete, over};
 use super::place::{Caller, New, place};
 use super::states::CallEvent;
 use super::stored::{Stored, tag};
@@ -62,6 +62,10 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
         return Err(Refusal::Conflict("The call is still running.".into()).into());
     }
     let account = ctx.account();
+    let mut call = Stored::find(account, count)?.ok_or(Refusal::NotFound(MISSING))?;
+    // Work after the call that is not done yet is given up: what the call is news of is told all the same.
+    complete(ctx.service, account, &mut call, ctx.now)?;
+    let row = account.find(Kind::Call, count)?.ok_or(Refusal::NotFound(MISSING))?;
     account.remove(Kind::Call, count, &row)?;
     // Its events may be many: they go in slices.
     job::add(account, ctx.now, Task::DropParts(Kind::Call, count))?;
