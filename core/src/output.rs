@@ -240,8 +240,6 @@ pub struct HttpIn {
     pub body: Vec<u8>,
     /// Whether the body was longer than that.
     pub cut: bool,
-    /// Where it came from in the end, after redirects.
-    pub url: String,
     /// From the request to the end of the answer, milliseconds.
     pub duration_ms: u64,
 }

@@ -111,7 +111,7 @@ impl Sender {
         let headers = headers(reply.headers());
         let (body, cut) = read(&mut reply, request.reply_bytes_max).await?;
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Ok(Answer::Http(HttpIn { status, headers, body, cut, url: url.into(), duration_ms }))
+        Ok(Answer::Http(HttpIn { status, headers, body, cut, duration_ms }))
     }
 
     async fn one(&self, request: &HttpOut, method: Method, url: Url, body: Vec<u8>) -> Result<Response, SendError> {

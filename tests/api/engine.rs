@@ -243,6 +243,12 @@ fn a_lease_is_renewed_by_events_and_runs_out_without() {
 
 #[test]
 fn ringing_and_talking_have_their_limits() {
+    let (mut house, line, _) = placed(&json!({ "max_duration": 20 }));
+    let mut held = line.take(&mut house);
+    line.say(&mut house, &mut held, &[json!({ "type": "answered" })]).expect(200);
+    house.now = house.now.plus_seconds(20);
+    house.tick();
+    assert_eq!(line.send(&mut house, held.id, &[]).expect(200).json["commands"], json!([{ "type": "hangup" }]));
     let (mut house, line, _) = placed(&json!({ "ringing_time": 20, "max_duration": 60 }));
     let mut held = line.take(&mut house);
     line.say(&mut house, &mut held, &[json!({ "type": "ringing" })]).expect(200);
@@ -364,8 +370,11 @@ fn costs_are_deducted_from_a_metered_balance_once() {
     let operator = house.operator.clone();
     house.put("/admin/accounts/1", &json!({ "balance": 1 })).token(&operator).send().expect(200);
     let mut held = line.take(&mut house);
-    line.talk(&mut house, &mut held);
     let cost = |total: f64| json!({ "type": "cost", "carrier_cost": 0.01, "total_cost": total });
+    line.say(&mut house, &mut held, &[json!({ "type": "answered" }), cost(0.1)]).expect(200);
+    assert_eq!(house.get("/user/me").json["total_balance"], 1.0, "an ended call is deducted");
+    line.say(&mut house, &mut held, &[cost(0.2), json!({ "type": "ended" })]).expect(200);
+    assert_eq!(house.get("/user/me").json["total_balance"], 0.8);
     line.say(&mut house, &mut held, &[cost(0.25)]).expect(200);
     line.say(&mut house, &mut held, &[cost(0.40)]).expect(200);
     assert_eq!(house.get("/user/me").json["total_balance"], 0.6);

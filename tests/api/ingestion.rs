@@ -88,6 +88,35 @@ fn a_website_is_fetched_followed_and_found() {
 }
 
 #[test]
+fn a_redirect_leads_only_where_robots_txt_allows() {
+    let site = |url: &str| {
+        let to = |place: &str| {
+            let headers = vec![("location".to_owned(), place.to_owned())];
+            Ok(HttpIn { status: 302, headers, ..HttpIn::default() })
+        };
+        match url {
+            "https://a.example/robots.txt" => page(200, "text/plain", "User-agent: *\nDisallow: /priv"),
+            "https://b.example/robots.txt" => page(200, "text/plain", "User-agent: *\nDisallow: /no"),
+            "https://a.example/" => page(
+                200,
+                "text/html",
+                "<p>root</p><a href='/go'>1</a><a href='/far'>2</a><a href='/off'>3</a><a href='/loop'>4</a>",
+            ),
+            "https://a.example/go" => to("/priv/x"),
+            "https://a.example/far" => to("https://b.example/yes"),
+            "https://a.example/off" => to("https://b.example/no"),
+            "https://a.example/loop" => to("/loop"),
+            "https://b.example/yes" => page(200, "text/html", "<p>elsewhere</p>"),
+            other => panic!("{other} was asked"),
+        }
+    };
+    let (mut house, base, document, asked) = read_site(&json!({}), site);
+    assert_eq!(document["status"], "active");
+    assert_eq!(asked.borrow().iter().filter(|url| url.ends_with("/loop")).count(), 4, "three redirects are followed");
+    assert_eq!((search(&mut house, base, "elsewhere").len(), search(&mut house, base, "root").len()), (1, 1));
+}
+
+#[test]
 fn a_website_that_cannot_be_read_fails_with_a_reason() {
     let robots = |rules: &'static str| {
         move |url: &str| {

@@ -279,6 +279,7 @@ fn inbound(changes: &Value, answers: Vec<Result<HttpIn, SendError>>) -> (House, 
 fn an_arriving_call_is_told_before_it_is_answered() {
     for (answer, variables) in [
         (br#"{"name":"Ana","vip":true,"visits":3}"#.to_vec(), json!({ "name": "Ana", "vip": true, "visits": 3 })),
+        (br#"{"name":null,"vip":false}"#.to_vec(), json!({ "vip": false })),
         (br#"{"name":{"deep":1}}"#.to_vec(), json!({})),
         (b"[1]".to_vec(), json!({})),
         (b"garbage".to_vec(), json!({})),

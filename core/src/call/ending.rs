@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::states::CallEvent;
 use super::stored::{Stored, formatted, whole};
 use super::tables::CallStatus;
+use crate::account::profile::{Profile, micros};
 use crate::account::root;
 use crate::job::{self, Task};
 use crate::json::{Members, Value};
@@ -48,6 +49,7 @@ pub fn over(
 pub fn settle(service: &Service, account: Scope<'_>, call: &mut Stored, now: Timestamp) -> Result<(), Stop> {
     let ended = call.live.ended_at.unwrap_or(now);
     call.live.lease = None;
+    charge(account, call)?;
     call.shown.set("duration", whole(call.live.answered_at.map_or(0, |from| ended.seconds_since(from))));
     let lines = call.transcript(account)?;
     call.shown.set("transcript", Value::Text(formatted(&lines)));
@@ -77,6 +79,22 @@ pub fn settle(service: &Service, account: Scope<'_>, call: &mut Stored, now: Tim
     }
 }
 
+/// Takes what an ended call costs off a metered balance: of what is told later, the difference.
+pub fn charge(account: Scope<'_>, call: &mut Stored) -> Result<(), Stop> {
+    let total = match call.shown.get("total_cost") {
+        Some(Value::Number(number)) => micros(number.as_f64()),
+        _ => 0,
+    };
+    if total != call.live.charged_micros {
+        let mut profile = Profile::of(account)?;
+        // What was spoken is owed: a balance may fall below nothing.
+        profile.refund(call.live.charged_micros - total);
+        profile.save(account)?;
+        call.live.charged_micros = total;
+    }
+    Ok(())
+}
+
 /// The work after a call is done, or given up.
 pub fn complete(service: &Service, account: Scope<'_>, call: &mut Stored, now: Timestamp) -> Result<(), Stop> {
     if !call.moved(CallEvent::Complete)? {
@@ -89,6 +107,7 @@ pub fn complete(service: &Service, account: Scope<'_>, call: &mut Stored, now: T
 
 /// Nothing more happens in a call: it is reported, and its lead moves on.
 fn finish(service: &Service, account: Scope<'_>, call: &Stored, now: Timestamp) -> Result<(), Stop> {
-    webhook::report(service, account, call, now)?;
-    campaign::settle(account, call, now)
+    // The webhook shows where the lead stands after this call.
+    campaign::settle(account, call, now)?;
+    webhook::report(service, account, call, now)
 }

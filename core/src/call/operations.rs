@@ -147,7 +147,7 @@ pub fn events(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
     let after = stream::after(ctx)?.or(query.after).unwrap_or(0);
     let range = key::call_events(account.space(), count, after);
-    let rows = webhook::within(ctx, account.scan(range, Order::Ascending, EVENTS_PAGE_MAX)?);
+    let rows = webhook::read(ctx, account, range, EVENTS_PAGE_MAX)?;
     if stream::wanted(ctx) {
         let frames = rows
             .iter()

@@ -75,6 +75,8 @@ pub struct Live {
     pub analysis: Option<Value>,
     /// Tries of the work after it.
     pub tries: u32,
+    /// What was taken off the balance for it, millionths of a dollar.
+    pub charged_micros: i64,
 }
 
 /// A call.
@@ -276,6 +278,11 @@ impl Live {
             extracted: object("extracted"),
             analysis: members.get("analysis").cloned(),
             tries: number("tries")?,
+            charged_micros: members
+                .get("charged_micros")
+                .and_then(Value::as_u64)
+                .and_then(|n| i64::try_from(n).ok())
+                .unwrap_or(0),
         })
     }
 }
@@ -295,7 +302,7 @@ impl ToJson for Live {
             .member("input", &self.input)
             .member("extracted", &self.extracted)
             .given("analysis", &self.analysis);
-        object.member("tries", self.tries);
+        object.member("tries", self.tries).member("charged_micros", self.charged_micros);
         object.close();
     }
 }

@@ -109,7 +109,8 @@ pub fn settle(account: Scope<'_>, call: &Call, now: Timestamp) -> Result<(), Sto
     }
     let changed = advance(&lead, next, now);
     lead::replace(account, main, &row, &lead, &changed)?;
-    if next == After::GiveUp {
+    // Whoever was missed is called no more.
+    if matches!(next, After::Done | After::GiveUp) {
         for contact in &lead.contacts {
             move_contact(account, *contact, &[LeadEvent::GiveUp], now)?;
         }

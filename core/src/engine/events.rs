@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 use super::session;
 use super::tables::{Command, EngineEvent, Report, Reported};
-use crate::account::profile::{Profile, micros};
 use crate::call::Stored;
 use crate::call::ending;
 use crate::call::states::CallEvent;
@@ -105,6 +104,7 @@ fn apply(
         EngineEvent::Answered(answered) => {
             call.live.answered_at = Some(at);
             call.shown.set("answered_by", Value::Text(answered.answered_by.word().into()));
+            job::add(account, at.plus_seconds(call.live.max_duration.into()), Task::Watch(call.count))?;
             call.moved(CallEvent::Answer)
         }
         EngineEvent::Transcript(_) | EngineEvent::Transfer(_) | EngineEvent::Dtmf(_) => Ok(talking),
@@ -125,9 +125,11 @@ fn apply(
             Ok(true)
         }
         EngineEvent::Cost(cost) => {
-            charge(account, call, cost.total_cost)?;
             call.shown.set("carrier_cost", Value::Number(Number::Float(cost.carrier_cost)));
             call.shown.set("total_cost", Value::Number(Number::Float(cost.total_cost)));
+            if !call.status()?.is_running() {
+                ending::charge(account, call)?;
+            }
             Ok(true)
         }
         EngineEvent::Ended(ended) => call.moved(match ended.by.as_deref() {
@@ -141,18 +143,6 @@ fn apply(
             _ => CallEvent::Fail,
         }),
     }
-}
-
-/// Takes what a call costs off a metered balance: what was said before is given back first.
-fn charge(account: Scope<'_>, call: &Stored, total: f64) -> Result<(), Stop> {
-    let before = match call.shown.get("total_cost") {
-        Some(Value::Number(number)) => number.as_f64(),
-        _ => 0.0,
-    };
-    let mut profile = Profile::of(account)?;
-    // What was spoken is owed: a balance may fall below nothing.
-    profile.refund(micros(before) - micros(total));
-    profile.save(account)
 }
 
 /// Writes an event down, as far as the bounds of a call allow.

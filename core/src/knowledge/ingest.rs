@@ -26,6 +26,8 @@ use crate::view::Stop;
 const DAMAGED: Stop = Stop::Corrupt("a document has an unknown form");
 const FULL: &str = "The knowledgebase has no room for more text.";
 const BROKEN: &str = "The text could not be read.";
+/// Redirects that are followed for one page.
+const HOPS_MAX: u32 = 3;
 /// Tries of a reader that breaks.
 const READS_MAX: u32 = 3;
 const EMPTY: &str = "No text was found.";
@@ -136,13 +138,17 @@ impl<'w, 'a> Reading<'w, 'a> {
         if !Robots::parse(&kept).allows(&alloc::format!("{}{query}", url.path())) {
             return self.skip("The site's robots.txt does not allow the page to be read.");
         }
-        let Some(answer) = self.work.asks.ask(|| get(&next, PAGE_BYTES_MAX)) else { return Ok(Done::Waits) };
+        let Some(answer) = self.work.asks.ask(|| get(&next, PAGE_BYTES_MAX, Redirects::None)) else {
+            return Ok(Done::Waits);
+        };
         self.fetched(next, answer)
     }
 
     fn robots(&mut self, origin: String) -> Result<Done, Stop> {
         let url = alloc::format!("{origin}/robots.txt");
-        let Some(answer) = self.work.asks.ask(|| get(&url, ROBOTS_BYTES_MAX)) else { return Ok(Done::Waits) };
+        let Some(answer) = self.work.asks.ask(|| get(&url, ROBOTS_BYTES_MAX, Redirects::Any)) else {
+            return Ok(Done::Waits);
+        };
         // RFC 9309 section 2.3.1: what is not there allows everything, what cannot be asked nothing.
         let rules = match answer {
             Answer::Http(HttpIn { status: 200..=299, body, .. }) => body,
@@ -163,6 +169,13 @@ impl<'w, 'a> Reading<'w, 'a> {
             Answer::Failed(SendError::TimedOut) => return self.skip("The page did not come in time."),
             _ => return self.skip("The page could not be reached."),
         };
+        if let Some(next) = redirected(&page, &answer).filter(|_| self.progress.hops < HOPS_MAX) {
+            // Where it leads has rules of its own: it is asked for like any other page.
+            self.progress.queue[0] = next;
+            self.progress.hops += 1;
+            self.save()?;
+            return Ok(Done::More);
+        }
         if !(200..300).contains(&answer.status) {
             return self.skip(&alloc::format!("The page answered with status {}.", answer.status));
         }
@@ -170,7 +183,7 @@ impl<'w, 'a> Reading<'w, 'a> {
         if form_of(&media).is_none() {
             return self.skip("The page is neither HTML nor text.");
         }
-        self.progress.page = if answer.url.is_empty() { page } else { answer.url };
+        self.progress.page = page;
         self.progress.stage = Stage::Page;
         // The media type stands on the first line before the page itself.
         let kept = [media.as_bytes(), b"\n", &answer.body].concat();
@@ -212,6 +225,7 @@ impl<'w, 'a> Reading<'w, 'a> {
         if !self.progress.queue.is_empty() {
             self.progress.queue.remove(0);
         }
+        self.progress.hops = 0;
         if self.progress.queue.is_empty() {
             return self.end(None);
         }
@@ -280,6 +294,15 @@ fn place(first: u32, parts: &[String], at: usize) -> (u32, usize) {
     (part, rest)
 }
 
+/// Where a redirect leads (RFC 9110 section 15.4).
+fn redirected(page: &str, answer: &HttpIn) -> Option<String> {
+    if ![301, 302, 303, 307, 308].contains(&answer.status) {
+        return None;
+    }
+    let to = Url::parse(page).ok()?.join(answer.header("location")?).ok()?;
+    ["http", "https"].contains(&to.scheme()).then(|| to.into())
+}
+
 fn form_of(media: &str) -> Option<TextForm> {
     match media.split(';').next().unwrap_or_default().trim() {
         "text/html" | "application/xhtml+xml" => Some(TextForm::Html),
@@ -289,7 +312,7 @@ fn form_of(media: &str) -> Option<TextForm> {
     }
 }
 
-fn get(url: &str, reply_bytes_max: usize) -> Asked {
+fn get(url: &str, reply_bytes_max: usize, redirects: Redirects) -> Asked {
     let agent = alloc::format!("{}/{}", super::robots::PRODUCT_TOKEN, env!("CARGO_PKG_VERSION"));
     let headers = Vec::from([
         ("user-agent".to_string(), Secret(agent)),
@@ -303,6 +326,6 @@ fn get(url: &str, reply_bytes_max: usize) -> Asked {
         timeout_ms: PAGE_TIMEOUT_MS,
         reply_bytes_max,
         egress: Egress::User,
-        redirects: Redirects::Any,
+        redirects,
     })
 }

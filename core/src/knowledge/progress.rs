@@ -47,8 +47,10 @@ pub struct Progress {
     pub seen: Vec<String>,
     /// Pages that may still be added by links.
     pub links_left: u32,
-    /// The page at hand, after redirects.
+    /// The page at hand.
     pub page: String,
+    /// Redirects that led to it.
+    pub hops: u32,
     /// The host whose robots.txt is at hand: scheme, host and port.
     pub robots_of: String,
     /// The part of the text that is indexed next, and the byte within it.
@@ -68,6 +70,7 @@ impl Progress {
             seen: Vec::new(),
             links_left: 0,
             page: String::new(),
+            hops: 0,
             robots_of: String::new(),
             place: (0, 0),
             passages: 0,
@@ -117,7 +120,11 @@ impl Progress {
         let mut object = Object::open(&mut bytes);
         let stage = Stage::ALL.iter().find(|(stage, _)| *stage == self.stage).map_or("", |(_, word)| word);
         object.member("stage", stage).member("queue", &self.queue).member("seen", &self.seen);
-        object.member("links_left", self.links_left).member("page", &self.page).member("robots_of", &self.robots_of);
+        object
+            .member("links_left", self.links_left)
+            .member("page", &self.page)
+            .member("hops", self.hops)
+            .member("robots_of", &self.robots_of);
         object.member("part", self.place.0).member("byte", self.place.1 as u64);
         object.member("passages", self.passages).given("failure", self.failure.as_ref());
         object.close();
@@ -143,6 +150,7 @@ impl Progress {
             seen: list("seen"),
             links_left: number("links_left")?,
             page: text("page").unwrap_or_default(),
+            hops: number("hops")?,
             robots_of: text("robots_of").unwrap_or_default(),
             place: (number("part")?, number("byte")? as usize),
             passages: number("passages")?,

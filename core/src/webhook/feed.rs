@@ -3,6 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::tables::EventQuery;
 use crate::collection::Query;
@@ -65,9 +66,7 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     if after.is_some_and(|after| after.saturating_add(1) < oldest) {
         return Err(Refusal::Gone(TOO_OLD.into()).into());
     }
-    let rows =
-        account.scan(key::events(account.space(), after.unwrap_or(0)), Order::Ascending, query.limit as usize)?;
-    let rows = within(ctx, rows);
+    let rows = read(ctx, account, key::events(account.space(), after.unwrap_or(0)), query.limit as usize)?;
     if stream::wanted(ctx) {
         let frames = rows.iter().map(|(at, bytes)| Some(Frame { seq: key::read_event(at)?, name: None, data: bytes }));
         let frames = frames.collect::<Option<Vec<_>>>().ok_or(DAMAGED)?;
@@ -81,18 +80,29 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     })))
 }
 
-/// As many rows as an answer may hold, at least one; fewer where it is a live stream.
-pub fn within(ctx: &Ctx<'_>, rows: Vec<(key::Key, Vec<u8>)>) -> Vec<(key::Key, Vec<u8>)> {
+/// The events of a range, at most `limit` and as many as an answer may hold, at least one; fewer where it is a
+/// live stream. They may be long, so a few are read at a time.
+pub fn read(
+    ctx: &Ctx<'_>,
+    account: Scope<'_>,
+    mut range: Range<key::Key>,
+    limit: usize,
+) -> Result<Vec<(key::Key, Vec<u8>)>, Stop> {
+    const AT_ONCE: usize = 8;
     let most = if stream::wanted(ctx) { STREAM_BYTES_MAX } else { EVENTS_BYTES_MAX };
-    let mut bytes = 0;
-    rows.into_iter()
-        .enumerate()
-        .take_while(|(at, (_, row))| {
-            bytes += row.len();
-            *at == 0 || bytes <= most
-        })
-        .map(|(_, row)| row)
-        .collect()
+    let (mut rows, mut bytes): (Vec<(key::Key, Vec<u8>)>, usize) = (Vec::new(), 0);
+    loop {
+        let slice = account.scan(range.clone(), Order::Ascending, AT_ONCE.min(limit - rows.len()))?;
+        let Some((last, _)) = slice.last() else { return Ok(rows) };
+        range.start = [last.as_slice(), &[0]].concat();
+        for row in slice {
+            bytes += row.1.len();
+            if !rows.is_empty() && bytes > most {
+                return Ok(rows);
+            }
+            rows.push(row);
+        }
+    }
 }
 
 /// One slice of forgetting: events and deliveries of more than thirty days ago.

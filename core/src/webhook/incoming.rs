@@ -60,6 +60,9 @@ fn variables(answer: &Answer) -> Members {
         return Members::default();
     }
     let Ok(Value::Object(members)) = json::parse(&answer.body) else { return Members::default() };
-    let flat = members.0.iter().all(|(_, value)| matches!(value, Value::Text(_) | Value::Number(_) | Value::Bool(_)));
-    if flat && members.0.len() <= VARIABLES_MAX { members } else { Members::default() }
+    let flat = !members.0.iter().any(|(_, value)| matches!(value, Value::List(_) | Value::Object(_)));
+    if !flat || members.0.len() > VARIABLES_MAX {
+        return Members::default();
+    }
+    Members(members.0.into_iter().filter(|(_, value)| *value != Value::Null).collect())
 }

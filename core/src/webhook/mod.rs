@@ -13,6 +13,6 @@ pub mod tables;
 
 pub use deliver::deliver;
 pub use deliveries::{list, resend};
-pub use feed::{list as events, sweep, within};
+pub use feed::{list as events, read, sweep};
 pub use incoming::{ask as ask_incoming, told as told_incoming};
 pub use report::report;

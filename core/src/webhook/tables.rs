@@ -91,7 +91,7 @@ record! {
     pub struct EventQuery {
         /// Events after the one with this sequence number.
         after: Option<u32> = int(0, 4_294_967_295),
-        /// How many at most.
+        /// How many at most; fewer come where they are long.
         limit: u32 = int(1, 1_000).or_int(100),
     }
 }
