@@ -87,7 +87,7 @@ impl Errors {
 
     /// Puts the fields into the order of the table.
     pub fn sort(&mut self, table: &Table) {
-        self.0.sort_by_key(|(name, _)| {
+        self.0.sort_by_cached_key(|(name, _)| {
             let mut parts = name.split('.');
             let head = parts.next().unwrap_or_default();
             let column = table.columns.iter().position(|column| column.name == head);
@@ -423,7 +423,10 @@ fn variables(value: Value, field: &str, errors: &mut Errors) -> Cell {
     }
     for (name, value) in &members.0 {
         if !matches!(value, Value::Text(_) | Value::Number(_) | Value::Bool(_)) {
-            errors.say(&format!("{field}.{name}"), "field must be a string, a number or a boolean.");
+            // No name occurs twice: there is no earlier error of it to look for.
+            let field = format!("{field}.{name}");
+            let says = format!("The {} field must be a string, a number or a boolean.", label(&field));
+            errors.0.push((field, [says].into()));
         }
     }
     Cell::Object(members)
