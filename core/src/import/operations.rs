@@ -18,7 +18,7 @@ use crate::http::route::Handled;
 use crate::job::{self, Task};
 use crate::json::Raw;
 use crate::key::Kind;
-use crate::limits::IMPORTS_MAX;
+use crate::limits::{IMPORT_BODY_BYTES_MAX, IMPORTS_MAX};
 use crate::record::Errors;
 
 const MISSING: &str = "Import not found";
@@ -70,7 +70,7 @@ fn start(ctx: &Ctx<'_>, file: Option<&[u8]>, target: Target, mapping: Option<&st
         status: ImportStatus::Processing,
         failure_reason: None,
         counts: Counts::default(),
-        file_bytes: u32::try_from(file.len()).map_err(|_| Refusal::TooLarge(u32::MAX as usize))?,
+        file_bytes: u32::try_from(file.len()).map_err(|_| Refusal::TooLarge(IMPORT_BODY_BYTES_MAX))?,
         place,
     };
     account.insert(Kind::Import, number, at, &import.row())?;
