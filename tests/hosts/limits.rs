@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::server::{Folder, Server};
+use crate::server::{Folder, Server, call};
 
 fn talk(address: &str, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).expect("a connection");
@@ -82,4 +82,33 @@ fn an_endless_head_is_refused() {
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431"), "{answer}");
     let target = format!("GET /user/calls?a={} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "x".repeat(9 << 10));
     assert!(talk(&address, target.as_bytes()).starts_with("HTTP/1.1 414"));
+}
+
+#[test]
+fn large_bodies_that_do_not_come_keep_others_waiting_only_for_a_while() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.path("data"), &[]);
+    let url = server.text("url").to_owned();
+    let key = server.text("api_key").to_owned();
+    let (status, _) =
+        call("POST", &format!("{url}/user/knowledgebases"), &key, Some(&serde_json::json!({ "name": "K" })));
+    assert_eq!(status, 201);
+    let address = url.trim_start_matches("http://").to_owned();
+    let head = format!(
+        "POST /user/knowledgebases/1/documents HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {key}\r\nContent-Type: multipart/form-data; boundary=xx\r\nContent-Length: 2000000\r\n\r\n"
+    );
+    let held: Vec<TcpStream> = (0..16)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&address).expect("a connection");
+            stream.write_all(head.as_bytes()).expect("a head");
+            stream
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(talk(&address, head.as_bytes()).starts_with("HTTP/1.1 503"), "there is no room for another");
+    assert_eq!(call("GET", &format!("{url}/user/me"), &key, None).0, 200, "what is small goes on");
+    drop(held);
+    std::thread::sleep(Duration::from_millis(300));
+    let whole = [head.into_bytes(), vec![b' '; 2_000_000]].concat();
+    assert!(talk(&address, &whole).starts_with("HTTP/1.1 4"), "and there is room again");
 }

@@ -10,9 +10,10 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode, http::request};
+use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Door, HEADERS, Method, Request};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use super::{pages, stream};
 use crate::clock;
@@ -26,6 +27,10 @@ pub type Out = BoxBody<Bytes, std::io::Error>;
 const BODY: Duration = Duration::from_secs(15);
 /// The slowest a larger one may come, bytes a second.
 const BODY_RATE: u64 = 32 << 10;
+/// Bodies of more than a mebibyte that are in memory at once; more wait for a while, then get 503.
+const LARGE_MAX: usize = 16;
+const LARGE_BYTES: usize = 1 << 20;
+static LARGE: Semaphore = Semaphore::const_new(LARGE_MAX);
 /// How much of a refused body is read so that its sender sees the answer.
 const DRAIN_BYTES: usize = 64 << 20;
 const DRAIN: Duration = Duration::from_secs(10);
@@ -101,6 +106,7 @@ fn headers(map: &HeaderMap) -> Vec<(&'static str, Vec<u8>)> {
 async fn write(host: &Arc<Host>, request: Request, body: Incoming, seed: switchboard_core::seed::Seed) -> Reply {
     let told = Told::default();
     let sent = request.body == Body::Pending;
+    let mut room = None;
     let body = match host.judge(&request, &told, seed) {
         Verdict::Refused(reply) => {
             if sent {
@@ -110,6 +116,12 @@ async fn write(host: &Arc<Host>, request: Request, body: Incoming, seed: switchb
             return reply;
         }
         Verdict::Read(max) if sent => {
+            if max > LARGE_BYTES && request.content_length().is_none_or(|length| length > LARGE_BYTES) {
+                room = tokio::time::timeout(BODY, LARGE.acquire()).await.ok().and_then(Result::ok);
+                if room.is_none() {
+                    return Refusal::Unavailable.reply(Form::Message, Invalid::First);
+                }
+            }
             let length = request.content_length().unwrap_or(max).min(max) as u64;
             let limit = BODY + Duration::from_secs(length / BODY_RATE);
             tokio::time::timeout(limit, read(body, max)).await.unwrap_or(Body::Cut)
@@ -120,7 +132,7 @@ async fn write(host: &Arc<Host>, request: Request, body: Incoming, seed: switchb
     // The work goes on if the caller goes away: what was begun is finished.
     let (wanted, gone) = oneshot::channel();
     let done = tokio::spawn(async move { host.write(Request { body, ..request }, told, seed, gone).await }).await;
-    drop(wanted);
+    drop((wanted, room));
     done.unwrap_or_else(|_| switchboard_core::http::refusal::server_error(""))
 }
 
