@@ -63,6 +63,13 @@ pub fn bench(rest: &[&str]) -> Done {
     step("bench", "cargo", &arguments)
 }
 
+/// Lives simulated worlds; a table of what happened in them is printed.
+pub fn sim(rest: &[&str]) -> Done {
+    let mut arguments = vec!["run", "--release", "--quiet", "-p", "switchboard-sim", "--"];
+    arguments.extend(rest);
+    step("sim", "cargo", &arguments)
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

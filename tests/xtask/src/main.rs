@@ -1,4 +1,4 @@
-//! `cargo xtask test | openapi | bench`: each is what its name says.
+//! `cargo xtask test | openapi | bench | sim`: each is what its name says.
 
 mod chores;
 
@@ -11,7 +11,8 @@ fn main() -> ExitCode {
         ["test"] => chores::test(),
         ["openapi"] => chores::openapi(),
         ["bench", rest @ ..] => chores::bench(rest),
-        _ => Err("usage: cargo xtask test | openapi | bench".into()),
+        ["sim", rest @ ..] => chores::sim(rest),
+        _ => Err("usage: cargo xtask test | openapi | bench | sim".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,83 @@
+//! How a world comes to rest: nothing goes wrong any more, and people start what may run and leave it alone.
+
+use serde_json::json;
+use switchboard_core::campaign::tables::CampaignStatus;
+use switchboard_core::id;
+use switchboard_core::key::Space;
+use switchboard_core::time::Timestamp;
+
+use crate::agenda::SECOND;
+use crate::client::Ask;
+use crate::engine::{Errand, Manners};
+use crate::faults::Faults;
+use crate::world::{Event, World};
+
+/// The shortest calling hours that are drawn, seconds.
+const WINDOW_SECONDS: u64 = 19 * 60;
+
+impl World {
+    /// Nothing goes wrong any more, engines behave, and people start what may run and leave it alone.
+    pub fn calm_down(&mut self) {
+        self.calm = true;
+        self.strike(Faults::default());
+        for account in self.suspended.clone() {
+            self.suspend(account, false);
+        }
+        for person in 0..self.people.len() {
+            self.meter(self.people[person].account, 1_000.0);
+        }
+        if self.parallel_calls < 4 {
+            self.replan(4);
+        }
+        for at in 0..self.receivers.count() {
+            if self.random.chance(900) {
+                self.receivers.please(at);
+            }
+        }
+        for at in 0..self.engines.len() {
+            self.engines[at].manners = Manners::default();
+            self.later(SECOND, Event::Engine(at, Errand::Claim));
+        }
+        for person in 0..self.people.len() {
+            self.leave_alone(person);
+        }
+        self.deadline = self.time_to_finish();
+    }
+
+    fn leave_alone(&mut self, person: usize) {
+        let (account, key) = (self.people[person].account, self.people[person].key.clone());
+        let idle: Vec<u32> = self.mirror.assistants.keys().filter(|at| at.0 == account).map(|at| at.1).collect();
+        for count in idle {
+            let id = id::of(Space::Account(account), count);
+            self.must(&Ask::put(format!("/user/assistants/{id}"), json!({ "status": "active" })), &key);
+        }
+        let stopped: Vec<u32> = self
+            .mirror
+            .campaigns
+            .iter()
+            .filter(|(at, row)| at.0 == account && row.status != CampaignStatus::InProgress)
+            .map(|(at, _)| at.1)
+            .collect();
+        for count in stopped {
+            if self.random.chance(700) {
+                let body = json!({ "campaign_id": id::of(Space::Account(account), count), "action": "start" });
+                self.must(&Ask::post("/user/campaigns/update-status", body), &key);
+            }
+        }
+    }
+
+    /// When every running campaign must be done and every webhook told: generous, and finite.
+    fn time_to_finish(&self) -> Timestamp {
+        let week = 7 * 86_400;
+        let mut seconds = 30 * 86_400;
+        for (at, campaign) in &self.mirror.campaigns {
+            let people = self.mirror.leads.iter().filter(|(lead, row)| lead.0 == at.0 && row.campaign == at.1).count();
+            let rounds = u64::from(campaign.rules.max_retries) + 1;
+            // A call keeps its line for less than twelve minutes, and each window ends one that waits.
+            let calls = people as u64 * rounds * 12 * 60;
+            let open = campaign.rules.allowed_days.len() as u64 * WINDOW_SECONDS;
+            seconds += (calls / open + 1) * week + rounds * (campaign.rules.retry_interval * 60 + week);
+        }
+        self.now.plus_seconds(seconds)
+    }
+}

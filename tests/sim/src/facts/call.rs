@@ -1,0 +1,102 @@
+//! Calls.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use switchboard_core::call::tables::CallStatus;
+use switchboard_core::id;
+use switchboard_core::time::Timestamp;
+
+use super::{Fact, json, word};
+
+/// A call.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Where it stands.
+    pub status: CallStatus,
+    /// `inbound`, `outbound` or `web`.
+    pub kind: String,
+    /// The customer's number.
+    pub phone: Option<String>,
+    /// The assistant, by count.
+    pub assistant: u32,
+    /// The campaign, by count.
+    pub campaign: Option<u32>,
+    /// The lead, by count.
+    pub lead: Option<u32>,
+    /// Who picked up.
+    pub answered_by: String,
+    /// What it cost in all, USD.
+    pub total_cost: f64,
+    /// When it was made, as shown.
+    pub created_at: String,
+    /// The engine's token, by count.
+    pub engine: Option<u32>,
+    /// Until when the call is that engine's.
+    pub lease: Option<Timestamp>,
+    /// When it began to ring.
+    pub ringing_at: Option<Timestamp>,
+    /// How long it may ring, seconds.
+    pub ringing_time: u64,
+    /// When it was over.
+    pub ended_at: Option<Timestamp>,
+    /// Since when its engine is told to hang up.
+    pub hangup_at: Option<Timestamp>,
+    /// What it collected, and what was extracted.
+    pub extracted: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct CallShown {
+    status: String,
+    r#type: String,
+    client_phone_number: Option<String>,
+    assistant_id: u64,
+    campaign_id: Option<u64>,
+    lead_id: Option<u64>,
+    answered_by: String,
+    total_cost: f64,
+    created_at: String,
+}
+
+#[derive(Deserialize)]
+struct CallHidden {
+    engine: Option<u32>,
+    lease: Option<u64>,
+    ringing_at: Option<u64>,
+    ringing_time: u64,
+    ended_at: Option<u64>,
+    hangup_at: Option<u64>,
+    extracted: Map<String, Value>,
+}
+
+impl Fact for Call {
+    fn read(public: &[u8], private: &[u8]) -> Option<Self> {
+        let shown: CallShown = json(public)?;
+        let hidden: CallHidden = json(private)?;
+        Some(Self {
+            status: word(&shown.status)?,
+            kind: shown.r#type,
+            phone: shown.client_phone_number,
+            assistant: id::count(shown.assistant_id),
+            campaign: shown.campaign_id.map(id::count),
+            lead: shown.lead_id.map(id::count),
+            answered_by: shown.answered_by,
+            total_cost: shown.total_cost,
+            created_at: shown.created_at,
+            engine: hidden.engine,
+            lease: hidden.lease.map(Timestamp::from_micros),
+            ringing_at: hidden.ringing_at.map(Timestamp::from_micros),
+            ringing_time: hidden.ringing_time,
+            ended_at: hidden.ended_at.map(Timestamp::from_micros),
+            hangup_at: hidden.hangup_at.map(Timestamp::from_micros),
+            extracted: hidden.extracted,
+        })
+    }
+}
+
+impl Call {
+    /// Whether nothing more happens in it.
+    pub const fn is_finished(&self) -> bool {
+        matches!(self.status, CallStatus::Completed | CallStatus::Busy | CallStatus::NoAnswer | CallStatus::Failed)
+    }
+}

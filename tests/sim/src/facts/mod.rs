@@ -1,0 +1,39 @@
+//! What the simulator knows of a row: the members that the claims are about, read from the stored bytes by a
+//! reader of its own.
+
+mod call;
+mod campaign;
+mod lead;
+mod webhook;
+
+pub use call::Call;
+pub use campaign::{Assistant, Campaign, Rules};
+pub use lead::{Lead, Suppressed};
+pub use webhook::{Delivery, Event, secrets};
+
+use serde::de::DeserializeOwned;
+use switchboard_core::record::Choice;
+use switchboard_core::store::Row;
+
+/// A kind of row that the simulator reads.
+pub trait Fact: Sized + Clone {
+    /// Reads it from the two parts of a row; `None` for a damaged one.
+    fn read(public: &[u8], private: &[u8]) -> Option<Self>;
+
+    /// Reads it from a row's bytes.
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let row = Row::from_bytes(bytes).ok()?;
+        Self::read(&row.public, &row.private)
+    }
+}
+
+/// Reads JSON.
+pub(crate) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    serde_json::from_slice(bytes).ok()
+}
+
+/// Reads the word of a state.
+pub(crate) fn word<T: Choice>(text: &str) -> Option<T> {
+    let at = T::WORDS.iter().position(|known| *known == text)?;
+    Some(T::ALL[at])
+}

@@ -1,0 +1,89 @@
+//! The simulator: the pure core over a store in memory, with simulated hosts that die, receivers that fail,
+//! engines that lie, and people who act, in virtual time. A seed reproduces a run on every machine.
+//!
+//! [`run`] lives one world from its seed: an account or two with assistants, campaigns and leads; some days in
+//! which people act and things go wrong; then calm, in which everything must come to its end. After every
+//! commit, and at the end, the claims of [`checks`] are judged.
+
+pub mod acts;
+pub mod agenda;
+pub mod base;
+pub mod calm;
+pub mod checks;
+pub mod client;
+pub mod draw;
+pub mod engine;
+pub mod exchange;
+pub mod facts;
+pub mod faults;
+pub mod mirror;
+pub mod node;
+pub mod person;
+pub mod plan;
+pub mod random;
+pub mod receiver;
+pub mod report;
+pub mod scenario;
+pub mod script;
+pub mod session;
+pub mod setup;
+pub mod steps;
+pub mod world;
+
+use std::panic::catch_unwind;
+
+use plan::{Plan, Scale};
+use random::Random;
+use report::Tally;
+use world::World;
+
+/// Turns between two looks at whether a calm world has come to rest.
+const LOOK_TURNS: u64 = 64;
+
+/// What came of a world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// What happened, counted.
+    pub tally: Tally,
+    /// The first claim that did not hold.
+    pub fault: Option<String>,
+}
+
+/// Lives the world of a seed.
+pub fn run(seed: u64, scale: Scale) -> Outcome {
+    catch_unwind(|| live(world(seed, scale)))
+        .unwrap_or_else(|_| Outcome { tally: Tally::default(), fault: Some("the simulator itself panicked".into()) })
+}
+
+/// The world of a seed before it is lived.
+pub fn world(seed: u64, scale: Scale) -> World {
+    let mut random = Random::new(seed);
+    let plan = Plan::draw(&mut random, scale);
+    let mut world = World::new(plan, random);
+    world.set_up();
+    world
+}
+
+/// Lives a world to its end.
+pub fn live(mut world: World) -> Outcome {
+    while world.fault.is_none() {
+        let late = world.next_at().is_none_or(|next| next > world.deadline);
+        let look = world.calm && world.tally.turns.is_multiple_of(LOOK_TURNS);
+        if !look && !late {
+            world.turn();
+            continue;
+        }
+        match checks::settled(&world.mirror) {
+            Ok(()) => {
+                let held = checks::sound(&mut world);
+                world.note(held);
+                break;
+            }
+            Err(claim) if late => world.note(Err(claim)),
+            Err(_) => drop(world.turn()),
+        }
+    }
+    world.tally.seconds = world.now.seconds_since(world.plan.start);
+    world.tally.webhooks = world.receivers.webhooks;
+    Outcome { tally: world.tally, fault: world.fault }
+}

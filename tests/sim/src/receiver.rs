@@ -1,0 +1,185 @@
+//! Simulated receivers: of webhooks, of tool calls, and the language model. Each has moods that change.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use switchboard_core::output::{Answer, HttpIn, HttpOut, SendError};
+use switchboard_core::time::Timestamp;
+
+use crate::agenda::SECOND;
+use crate::random::Random;
+
+/// What a receiver does with what comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mood {
+    /// It takes it: 200 to 204.
+    Takes,
+    /// It points elsewhere.
+    Moved,
+    /// It refuses.
+    Refuses,
+    /// It says that it is gone for good.
+    Gone,
+    /// It says when to come again.
+    Busy,
+    /// It breaks.
+    Broken,
+    /// It never answers.
+    Hangs,
+    /// It breaks the connection, sometimes after it took what came.
+    Resets,
+}
+
+/// How often a receiver is in a mood.
+const MOODS: [(u64, Mood); 8] = [
+    (60, Mood::Takes),
+    (6, Mood::Moved),
+    (8, Mood::Refuses),
+    (3, Mood::Gone),
+    (9, Mood::Busy),
+    (10, Mood::Broken),
+    (9, Mood::Hangs),
+    (9, Mood::Resets),
+];
+
+/// What was seen under the id of a webhook.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// Its body, the same each time.
+    pub body: Vec<u8>,
+    /// When it was sent.
+    pub times: Vec<Timestamp>,
+    /// Whether a receiver answered that it took it.
+    pub accepted: bool,
+}
+
+impl Seen {
+    /// When it was sent last.
+    pub fn last(&self) -> Timestamp {
+        self.times.last().copied().unwrap_or_default()
+    }
+}
+
+/// What a receiver does.
+#[derive(Clone, Debug)]
+pub struct Reaction {
+    /// What the service hears of it.
+    pub answer: Answer,
+    /// After how long, microseconds.
+    pub after_micros: u64,
+}
+
+/// All receivers of a world.
+#[derive(Debug, Default)]
+pub struct Receivers {
+    moods: Vec<Mood>,
+    seen: BTreeMap<String, Seen>,
+    /// Webhooks that came.
+    pub webhooks: u64,
+}
+
+impl Receivers {
+    /// So many receivers.
+    pub fn new(count: usize, random: &mut Random) -> Self {
+        Self { moods: (0..count).map(|_| random.weighed(&MOODS)).collect(), ..Self::default() }
+    }
+
+    /// Where a receiver is.
+    pub fn url(at: usize, path: u64) -> String {
+        format!("https://r{at}.example/hook/{path}")
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.moods.len()
+    }
+
+    /// What was seen under an id.
+    pub fn seen(&self, id: &str) -> Option<&Seen> {
+        self.seen.get(id)
+    }
+
+    /// Everything that was seen, by id.
+    pub fn all_seen(&self) -> &BTreeMap<String, Seen> {
+        &self.seen
+    }
+
+    /// A receiver's mood changes.
+    pub fn change(&mut self, at: usize, random: &mut Random) {
+        if let Some(mood) = self.moods.get_mut(at) {
+            *mood = random.weighed(&MOODS);
+        }
+    }
+
+    /// From here on a receiver takes what comes.
+    pub fn please(&mut self, at: usize) {
+        if let Some(mood) = self.moods.get_mut(at) {
+            *mood = Mood::Takes;
+        }
+    }
+
+    /// A webhook comes; fails when it is another than the one that came under its id before.
+    pub fn take(
+        &mut self,
+        id: &str,
+        request: &HttpOut,
+        now: Timestamp,
+        random: &mut Random,
+    ) -> Result<Reaction, String> {
+        let reaction = self.react(request, random);
+        self.webhooks += 1;
+        let seen = self.seen.entry(id.to_owned()).or_insert_with(|| Seen {
+            body: request.body.clone(),
+            times: Vec::new(),
+            accepted: false,
+        });
+        seen.times.push(now);
+        seen.accepted |= matches!(&reaction.answer, Answer::Http(answer) if (200..300).contains(&answer.status));
+        if seen.body == request.body {
+            Ok(reaction)
+        } else {
+            Err(format!("a webhook has the very same body in every try: {id}"))
+        }
+    }
+
+    /// What a receiver does with a request.
+    pub fn react(&self, request: &HttpOut, random: &mut Random) -> Reaction {
+        let host = request.url.strip_prefix("https://r").and_then(|rest| rest.split('.').next());
+        let at = host.and_then(|digits| digits.parse::<usize>().ok());
+        let mood = at.and_then(|at| self.moods.get(at)).copied().unwrap_or(Mood::Takes);
+        let took_ms = random.within(1..=request.timeout_ms.min(15_000) - 1);
+        let quick_ms = if random.chance(900) { random.within(1..=400) } else { took_ms };
+        let said = |status: u16, more: &[(&str, String)]| {
+            let headers = more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+            let body = b"{\"city\":\"Iasi\"}".to_vec();
+            Answer::Http(HttpIn { status, headers, body, cut: false, duration_ms: quick_ms })
+        };
+        let (answer, ms) = match mood {
+            Mood::Takes => (said(random.one(&[200, 201, 202, 204]), &[]), quick_ms),
+            Mood::Moved => (said(307, &[("location", "https://elsewhere.example/".into())]), quick_ms),
+            Mood::Refuses => (said(random.one(&[400, 401, 404, 422]), &[]), quick_ms),
+            Mood::Gone => (said(410, &[]), quick_ms),
+            Mood::Busy => {
+                let seconds = random.weighed(&[(6, 7), (3, 1_000), (1, 200_000)]);
+                (said(random.one(&[429, 503]), &[("retry-after", seconds.to_string())]), quick_ms)
+            }
+            Mood::Broken => (said(random.one(&[500, 502]), &[]), quick_ms),
+            Mood::Hangs => (Answer::Failed(SendError::TimedOut), request.timeout_ms),
+            Mood::Resets => (Answer::Failed(SendError::Unreachable), quick_ms),
+        };
+        Reaction { answer, after_micros: ms * SECOND / 1_000 }
+    }
+
+    /// What the language model does: mostly it answers, sometimes with nonsense or not at all.
+    pub fn conclude(random: &mut Random) -> Reaction {
+        let found = json!({
+            "evaluation": { "success": random.chance(500), "sentiment": "neutral", "summary": "They talked." },
+            "variables": { "goal": random.chance(500) },
+        });
+        let content = if random.chance(150) { "I cannot say.".to_owned() } else { found.to_string() };
+        let body = json!({ "choices": [{ "message": { "content": content } }] }).to_string().into_bytes();
+        let status = if random.chance(150) { 503 } else { 200 };
+        let answer = HttpIn { status, body, ..HttpIn::default() };
+        Reaction { answer: Answer::Http(answer), after_micros: random.within(SECOND / 10..=20 * SECOND) }
+    }
+}

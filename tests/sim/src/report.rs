@@ -1,0 +1,90 @@
+//! What happened in worlds, counted.
+
+use std::ops::AddAssign;
+
+use crate::mirror::Diff;
+use switchboard_core::webhook::tables::DeliveryStatus;
+
+/// The head of the table that [`Tally::line`] fills.
+pub const HEAD: &str = "| seeds | virtual days | steps | calls | dialed | webhooks | delivered | exhausted | deaths | lost | lies | failures |
+|---|---|---|---|---|---|---|---|---|---|---|---|";
+
+/// Counts of one world, or of many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Things that happened.
+    pub turns: u64,
+    /// Steps of the service.
+    pub steps: u64,
+    /// Calls that were made.
+    pub calls: u64,
+    /// Calls that an engine dialed.
+    pub dialed: u64,
+    /// Tries of webhooks.
+    pub webhooks: u64,
+    /// Webhooks that arrived.
+    pub delivered: u64,
+    /// Webhooks that were given up.
+    pub exhausted: u64,
+    /// Deaths of hosts.
+    pub deaths: u64,
+    /// Commits that failed.
+    pub commits_failed: u64,
+    /// Answers to clients that got lost.
+    pub replies_lost: u64,
+    /// Answers to the service that got lost.
+    pub answers_lost: u64,
+    /// What engines did wrong.
+    pub lies: u64,
+    /// Virtual seconds.
+    pub seconds: u64,
+}
+
+impl Tally {
+    /// Counts what a commit changed.
+    pub fn count(&mut self, diff: &Diff) {
+        self.calls += diff.calls.iter().filter(|call| call.before.is_none()).count() as u64;
+        for delivery in &diff.deliveries {
+            let (Some(before), Some(after)) = (&delivery.before, &delivery.after) else { continue };
+            if before.status != after.status {
+                self.delivered += u64::from(after.status == DeliveryStatus::Delivered);
+                self.exhausted += u64::from(after.status == DeliveryStatus::Exhausted);
+            }
+        }
+    }
+
+    /// A line of the table.
+    pub fn line(&self, seeds: &str, failures: u64) -> String {
+        let lost = self.commits_failed + self.replies_lost + self.answers_lost;
+        format!(
+            "| {seeds} | {} | {} | {} | {} | {} | {} | {} | {} | {lost} | {} | {failures} |",
+            self.seconds / 86_400,
+            self.steps,
+            self.calls,
+            self.dialed,
+            self.webhooks,
+            self.delivered,
+            self.exhausted,
+            self.deaths,
+            self.lies,
+        )
+    }
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.turns += other.turns;
+        self.steps += other.steps;
+        self.calls += other.calls;
+        self.dialed += other.dialed;
+        self.webhooks += other.webhooks;
+        self.delivered += other.delivered;
+        self.exhausted += other.exhausted;
+        self.deaths += other.deaths;
+        self.commits_failed += other.commits_failed;
+        self.replies_lost += other.replies_lost;
+        self.answers_lost += other.answers_lost;
+        self.lies += other.lies;
+        self.seconds += other.seconds;
+    }
+}

@@ -1,0 +1,67 @@
+//! A plain large day's work: one campaign with many leads on ten lines in office hours, without faults, that
+//! must be done within a week.
+
+use serde_json::json;
+use switchboard_core::time::Timestamp;
+
+use crate::base::base;
+use crate::client::Ask;
+use crate::draw;
+use crate::engine::{Engine, Errand, Manners};
+use crate::faults::Faults;
+use crate::person::Person;
+use crate::plan::Plan;
+use crate::random::Random;
+use crate::world::{Event, World};
+use crate::{Outcome, live};
+
+const WEEK_SECONDS: u64 = 7 * 86_400;
+
+/// Lives a week of a campaign with so many leads.
+pub fn week(seed: u64, leads: u64) -> Outcome {
+    let start = Timestamp::parse_iso("2026-06-15T03:00:00Z").expect("the date above is a date");
+    let plan = Plan {
+        start,
+        busy_seconds: 0,
+        accounts: 1,
+        campaigns: 1,
+        leads,
+        acts: 0,
+        engines: 1,
+        receivers: 1,
+        nodes: 1,
+        model: false,
+        faults: Faults::default(),
+    };
+    let mut world = World::new(plan, Random::new(seed));
+    world.people.push(Person { account: 0, key: base().keys[0].clone(), acts: 0, inbound: Vec::new(), by_hand: 0 });
+    world.receivers.please(0);
+    found(&mut world, leads);
+    let mut engine = Engine::new(&base().engines[0], 0, &mut world.random);
+    (engine.manners, engine.capacity) = (Manners::default(), 16);
+    world.engines.push(engine);
+    world.later(0, Event::Engine(0, Errand::Claim));
+    world.calm = true;
+    world.deadline = start.plus_seconds(WEEK_SECONDS);
+    live(world)
+}
+
+fn found(world: &mut World, leads: u64) {
+    let mut body = draw::assistant(&mut world.random, "outbound", 0);
+    body["is_webhook_active"] = json!(true);
+    body["post_call_evaluation"] = json!(false);
+    let assistant = world.owner(0, &Ask::post("/user/assistant", body))["data"]["id"].as_u64().unwrap_or(0);
+    world.owner(0, &Ask::put(format!("/user/assistants/{assistant}"), json!({ "status": "active" })));
+    let body = json!({
+        "name": "Large", "assistant_id": assistant, "timezone": "Europe/Bucharest", "max_calls_in_parallel": 10,
+        "allowed_hours_start_time": "09:00", "allowed_hours_end_time": "18:00", "max_retries": 3, "retry_interval": 60,
+        "retry_on_voicemail": true,
+    });
+    let campaign = world.owner(0, &Ask::post("/user/campaigns", body))["data"]["id"].clone();
+    for lead in 0..leads {
+        let body = json!({ "campaign_id": campaign, "phone_number": format!("+4072{lead:07}") });
+        world.owner(0, &Ask::post("/user/lead", body));
+    }
+    let start = json!({ "campaign_id": campaign, "action": "start" });
+    world.owner(0, &Ask::post("/user/campaigns/update-status", start));
+}

@@ -1,0 +1,200 @@
+//! [`Session`]: one call of an engine, from its claim to its end: what is said, renewed, repeated and, with bad
+//! manners, said wrong.
+
+use serde_json::{Value, json};
+use switchboard_core::call::tables::CallStatus;
+use switchboard_core::id;
+use switchboard_core::time::Timestamp;
+
+use crate::agenda::{SECOND, after};
+use crate::checks::{Cause, Held, hears, holds};
+use crate::client::{Ask, Client, Heard, Saying};
+use crate::engine::Errand;
+use crate::script::{self, Script};
+use crate::world::{Event, World};
+
+/// How often, in a thousand words of a conversation, its model asks a tool first.
+const TOOLS: u64 = 40;
+/// Longest time between two words of an engine that means to keep its call, seconds.
+const RENEWAL_SECONDS: u64 = 20;
+
+/// A call that an engine has.
+#[derive(Debug)]
+pub struct Session {
+    script: Script,
+    seq: u64,
+    due: Timestamp,
+    /// What was said and not acknowledged.
+    open: Option<Vec<Value>>,
+    /// What was acknowledged last.
+    last: Vec<Value>,
+    told: bool,
+}
+
+impl Session {
+    /// A call whose script begins now.
+    pub fn new(script: Script, now: Timestamp) -> Self {
+        Self { script, seq: 0, due: now, open: None, last: Vec::new(), told: false }
+    }
+
+    /// The next events with their numbers; the same until they are acknowledged.
+    fn next(&mut self, now: Timestamp) -> Vec<Value> {
+        let (seq, script) = (self.seq, &self.script);
+        let events = self.open.get_or_insert_with(|| {
+            let events = script.front().map(|beat| beat.events.clone()).unwrap_or_default();
+            let number = |(at, mut event): (usize, Value)| {
+                event["seq"] = json!(seq + 1 + at as u64);
+                event["at"] = json!(now.iso());
+                event
+            };
+            events.into_iter().enumerate().map(number).collect()
+        });
+        events.clone()
+    }
+
+    fn acknowledged(&mut self) {
+        self.script.pop_front();
+        self.last = self.open.take().unwrap_or_default();
+        self.seq += self.last.len() as u64;
+    }
+}
+
+impl World {
+    /// Plans what is said next of a call, and renewals until then.
+    pub(crate) fn plan_beat(&mut self, at: usize, call: u64) {
+        let Some(session) = self.engines[at].held.get_mut(&call) else { return };
+        let Some(beat) = session.script.front() else {
+            self.engines[at].held.remove(&call);
+            return self.later(SECOND, Event::Engine(at, Errand::Claim));
+        };
+        if session.open.is_none() {
+            session.due = self.now.plus_seconds(beat.after_seconds);
+        }
+        self.come_back(at, call);
+    }
+
+    fn come_back(&mut self, at: usize, call: u64) {
+        let Some(session) = self.engines[at].held.get(&call) else { return };
+        let wait = session.due.seconds_since(self.now).min(RENEWAL_SECONDS);
+        let micros = wait * SECOND + self.random.below(SECOND);
+        self.later(micros, Event::Engine(at, Errand::Beat(call)));
+    }
+
+    pub(crate) fn beat(&mut self, at: usize, call: u64) {
+        let manners = self.engines[at].manners;
+        if !self.engines[at].held.contains_key(&call) {
+            return;
+        }
+        if self.random.chance(manners.forgets) {
+            self.tally.lies += 1;
+            self.engines[at].held.remove(&call);
+            return self.later(SECOND, Event::Engine(at, Errand::Claim));
+        }
+        let talks = self.mirror.calls.get(&id::split(call)).is_some_and(|call| call.status == CallStatus::InProgress);
+        if talks && self.random.chance(TOOLS) {
+            return self.use_tool(at, call);
+        }
+        let (now, liar) = (self.now, self.random.chance(manners.lies));
+        let lie = self.random.one(&[Saying::Gap, Saying::Again, Saying::Stranger, Saying::Wrong]);
+        let Some(session) = self.engines[at].held.get_mut(&call) else { return };
+        // Whoever waits to be acknowledged does not know where the numbers stand.
+        let lies = liar && session.open.is_none();
+        let saying = match (lies, session.due > now) {
+            (true, _) => lie,
+            (false, true) => Saying::Renewal,
+            (false, false) => Saying::Truth,
+        };
+        let events = match saying {
+            Saying::Truth => session.next(now),
+            Saying::Renewal | Saying::Stranger => Vec::new(),
+            Saying::Again => session.last.clone(),
+            Saying::Gap => vec![json!({ "seq": session.seq + 2, "type": "ringing" })],
+            Saying::Wrong => {
+                let unanswered = self.mirror.calls.get(&id::split(call)).map(|call| call.status);
+                let wrong = if unanswered == Some(CallStatus::Initiated) { "dtmf" } else { "ringing" };
+                vec![json!({ "seq": session.seq + 1, "type": wrong, "digits": "1" })]
+            }
+        };
+        let named = if saying == Saying::Stranger { self.foreign(at, call) } else { call };
+        self.tally.lies += u64::from(lies);
+        let request = Ask::post(format!("/engine/calls/{named}/events"), json!({ "events": events }));
+        let request = request.by(&self.engines[at].token);
+        self.ask(Client::Report { engine: at, call, saying }, request, Cause::default());
+    }
+
+    /// A call that this engine does not have: another engine's, or none.
+    fn foreign(&mut self, at: usize, call: u64) -> u64 {
+        let others = self.engines.iter().enumerate().filter(|(other, _)| *other != at);
+        let foreign: Vec<u64> = others.flat_map(|(_, engine)| engine.held.keys().copied()).collect();
+        self.random.pick(&foreign).copied().unwrap_or(call + 1_000_000)
+    }
+
+    pub(crate) fn reported(&mut self, at: usize, call: u64, saying: Saying, heard: &Heard) -> Held {
+        let known = self.mirror.calls.get(&id::split(call));
+        let runs = known.is_some_and(|call| call.status.is_running());
+        if heard.is_lost() {
+            // It says the same again; what was taken already is taken once.
+            let micros = self.random.within(SECOND..=4 * SECOND);
+            self.later(micros, Event::Engine(at, Errand::Beat(call)));
+            return Ok(());
+        }
+        hears(saying, known, heard)?;
+        let Heard::Said(status, answer) = heard else { return Ok(()) };
+        let commands = answer["commands"].as_array().is_some_and(|commands| !commands.is_empty());
+        let disobeys = self.random.chance(self.engines[at].manners.disobeys);
+        let Some(session) = self.engines[at].held.get_mut(&call) else { return Ok(()) };
+        match (saying, status) {
+            (Saying::Truth, 200) => {
+                session.acknowledged();
+                self.plan_beat(at, call);
+            }
+            (Saying::Renewal, 200) if runs => self.come_back(at, call),
+            (Saying::Truth | Saying::Renewal, _) => {
+                self.engines[at].held.remove(&call);
+                self.later(SECOND, Event::Engine(at, Errand::Claim));
+            }
+            _ => self.come_back(at, call),
+        }
+        if commands && runs && !disobeys {
+            self.hang_up(at, call);
+        }
+        Ok(())
+    }
+
+    /// An engine that is told to hang up says so, soon.
+    fn hang_up(&mut self, at: usize, call: u64) {
+        let talking = self.mirror.calls.get(&id::split(call)).is_some_and(|call| call.status == CallStatus::InProgress);
+        let now = self.now;
+        let Some(session) = self.engines[at].held.get_mut(&call) else { return };
+        if session.told || session.open.is_some() {
+            return;
+        }
+        session.told = true;
+        let over = if talking { "ended" } else { "failed" };
+        session.script.clear();
+        session
+            .script
+            .push_back(script::Beat { after_seconds: 0, events: vec![json!({ "type": over, "by": "service" })] });
+        (session.open, session.due) = (None, after(now, SECOND));
+        self.come_back(at, call);
+    }
+
+    /// The model asks a tool; until it is answered, the engine says nothing.
+    fn use_tool(&mut self, at: usize, call: u64) {
+        let ask = Ask::post(format!("/engine/calls/{call}/tools/look"), json!({ "arguments": { "city": "Iasi" } }));
+        let request = ask.by(&self.engines[at].token);
+        self.ask(Client::Tool { engine: at, call }, request, Cause::default());
+    }
+
+    pub(crate) fn tool_told(&mut self, at: usize, call: u64, heard: &Heard) -> Held {
+        let fine = heard.is_lost() || matches!(heard.status(), 200 | 404 | 409 | 502 | 504);
+        holds!(fine, "a tool is asked, or the engine hears why not: {call} {heard:?}");
+        let lease = self.mirror.calls.get(&id::split(call)).filter(|call| call.status.is_running());
+        holds!(
+            heard.status() != 200 || lease.is_none_or(|call| call.lease > Some(self.now)),
+            "a tool's request holds the lease while it runs: {call} {lease:?}"
+        );
+        self.come_back(at, call);
+        Ok(())
+    }
+}

@@ -1,0 +1,247 @@
+//! One step of the service on one host: decided, committed or lost, and what follows from it outside.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use switchboard_core::key::{self, Space, Topic};
+use switchboard_core::output::{Answer, Input, Outcome, Output, Send, Ticket, Work};
+use switchboard_core::seed::Seed;
+use switchboard_core::store::Change;
+use switchboard_core::time::Timestamp;
+use switchboard_core::view::{Scene, View};
+
+use crate::agenda::{SECOND, after};
+use crate::base::MODEL;
+use crate::checks::{Cause, Commit, is_signed};
+use crate::client::Heard;
+use crate::engine::Errand;
+use crate::facts;
+use crate::faults::Fate;
+use crate::receiver::{Reaction, Receivers};
+use crate::world::{Event, World};
+
+/// How often, in a thousand times, somebody acts when a call moves.
+const SPARKS: u64 = 60;
+
+/// What a step came to, for whoever ran it.
+pub enum Stepped {
+    /// It was committed.
+    Done(Output),
+    /// Its answer got lost; what it did is committed.
+    Unheard,
+    /// It was not: 503.
+    Unavailable,
+    /// The host is dead.
+    Down,
+}
+
+impl World {
+    /// A host comes back for durable work.
+    pub(crate) fn tick(&mut self, node: usize) {
+        self.nodes[node].wake = None;
+        let (seed, cause) = (self.random.seed(), Cause { own_work: true, ..Cause::default() });
+        match self.step(node, &Input::Tick, seed, cause) {
+            Stepped::Done(output) => self.send(node, output.sends),
+            // A tick that failed is tried again a little later.
+            Stepped::Unavailable => self.nodes[node].plan(Some(self.now.plus_seconds(1))),
+            Stepped::Unheard | Stepped::Down => {}
+        }
+    }
+
+    /// A question of durable work is answered.
+    pub(crate) fn answered(&mut self, node: usize, life: u32, ticket: Ticket, answer: Answer) {
+        if !self.nodes[node].up || self.nodes[node].life != life {
+            self.tally.answers_lost += 1;
+            return;
+        }
+        self.checks.webhooks.retry_after = match &answer {
+            Answer::Http(answer) => answer.retry_after(),
+            _ => None,
+        };
+        let (seed, cause) = (self.random.seed(), Cause { own_work: true, ..Cause::default() });
+        if let Stepped::Done(output) = self.step(node, &Input::Answered(ticket, answer), seed, cause) {
+            self.send(node, output.sends);
+        }
+    }
+
+    /// Makes what durable work asks for; the answers come when they come.
+    fn send(&mut self, node: usize, sends: Vec<Send>) {
+        for Send { ticket, work } in sends {
+            let Some(Reaction { answer, after_micros }) = self.outside(node, &work) else { continue };
+            let life = self.nodes[node].life;
+            self.later(after_micros, Event::Answered(node, life, ticket, answer));
+        }
+    }
+
+    /// What the world outside does with a request of the service.
+    pub(crate) fn outside(&mut self, node: usize, work: &Work) -> Option<Reaction> {
+        let Work::Http(request) = work else { return None };
+        if request.url.starts_with(MODEL) {
+            return Some(Receivers::conclude(&mut self.random));
+        }
+        let id = request.headers.iter().find(|(name, _)| name == "webhook-id").map(|(_, value)| value.0.clone());
+        let Some(id) = id else { return Some(self.receivers.react(request, &mut self.random)) };
+        let now = self.clock(node);
+        let secrets = self.secrets_of(&id);
+        self.note(is_signed(request, &secrets, now));
+        let sent = self.checks.webhooks.sent(&id, now);
+        self.note(sent);
+        match self.receivers.take(&id, request, now, &mut self.random) {
+            Ok(reaction) => Some(reaction),
+            Err(claim) => {
+                self.note(Err(claim));
+                None
+            }
+        }
+    }
+
+    /// The valid secrets of the account whose event has this id.
+    fn secrets_of(&self, id: &str) -> Vec<String> {
+        let number = id.strip_prefix("evt_").and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(0);
+        let at = key::secrets(Space::Account(switchboard_core::id::split(number).0));
+        let stored = self.store.get(&[at]).ok().and_then(|mut found| found.pop().flatten()).unwrap_or_default();
+        facts::secrets(&stored)
+    }
+
+    /// A host's clock.
+    pub fn clock(&self, node: usize) -> Timestamp {
+        after(self.now, self.nodes[node].ahead_micros)
+    }
+
+    /// Runs one step on a host, and commits what it decides, unless fate has it otherwise.
+    pub(crate) fn step(&mut self, node: usize, input: &Input<'_>, seed: Seed, cause: Cause) -> Stepped {
+        if !self.nodes[node].up {
+            return Stepped::Down;
+        }
+        let fate = self.faults.fate(&mut self.random);
+        if fate == Fate::DiesBefore {
+            self.die(node);
+            return Stepped::Down;
+        }
+        match self.decide(node, input, seed) {
+            Some(output) => self.finish(node, output, fate, cause),
+            None => Stepped::Unavailable,
+        }
+    }
+
+    /// What the service decides; nothing has happened.
+    pub(crate) fn decide(&mut self, node: usize, input: &Input<'_>, seed: Seed) -> Option<Output> {
+        self.tally.steps += 1;
+        let scene = Scene { now: self.clock(node), seed, view: &self.store };
+        match catch_unwind(AssertUnwindSafe(|| self.service.step(input, &scene))) {
+            Ok(Ok(output)) => Some(output),
+            Ok(Err(stop)) => {
+                self.note(Err(format!("a sound store stops no step: {stop:?} at {input:?}")));
+                None
+            }
+            Err(_) => {
+                self.note(Err(format!("nothing panics: {input:?}")));
+                None
+            }
+        }
+    }
+
+    fn finish(&mut self, node: usize, output: Output, fate: Fate, cause: Cause) -> Stepped {
+        if fate == Fate::CommitFails && !output.changes.is_empty() {
+            self.tally.commits_failed += 1;
+            return Stepped::Unavailable;
+        }
+        self.commit(node, &output, cause);
+        match fate {
+            Fate::DiesAfter => {
+                for send in &output.sends {
+                    if self.random.chance(500) {
+                        self.outside(node, &send.work);
+                    }
+                }
+                self.die(node);
+                Stepped::Down
+            }
+            Fate::ReplyLost if matches!(output.outcome, Outcome::Reply(_)) => {
+                self.tally.replies_lost += 1;
+                Stepped::Unheard
+            }
+            _ => Stepped::Done(output),
+        }
+    }
+
+    /// Applies what a step decided, plans what it asks to be planned, and judges it.
+    pub(crate) fn commit(&mut self, node: usize, output: &Output, cause: Cause) {
+        let now = self.clock(node);
+        self.store.apply(&output.changes);
+        self.nodes[node].plan(output.wake);
+        let mut calls = false;
+        for change in &output.changes {
+            if let Change::Put(at, _) = change {
+                self.nodes[node].plan(key::due_of(at));
+                calls |= key::topic_of(at) == Some(Topic::Waiting);
+            }
+        }
+        if calls {
+            self.spread_news();
+        }
+        let diff = match self.mirror.follow(&output.changes) {
+            Ok(diff) => diff,
+            Err(fault) => return self.note(Err(fault)),
+        };
+        self.tally.count(&diff);
+        if self.told {
+            diff.tell(now);
+        }
+        if diff.calls.iter().any(|call| call.after.is_some()) {
+            self.spark();
+        }
+        let commit = Commit {
+            now,
+            cause,
+            diff: &diff,
+            mirror: &self.mirror,
+            receivers: &self.receivers,
+            parallel_calls: self.parallel_calls,
+            suspended: &self.suspended,
+        };
+        let held = self.checks.judge(&commit);
+        self.note(held);
+    }
+
+    /// A call moved, and sometimes somebody acts at that very moment: that is when acts meet calls.
+    fn spark(&mut self) {
+        for person in 0..self.people.len() {
+            if self.random.chance(SPARKS) {
+                let soon = self.random.below(15 * SECOND);
+                self.later(soon, Event::Spark(person));
+            }
+        }
+    }
+
+    /// A call waits: parked requests look again, and engines that gave up waiting ask again.
+    fn spread_news(&mut self) {
+        let parked: Vec<u64> =
+            self.exchanges.iter().filter(|(_, exchange)| exchange.parked.is_some()).map(|(id, _)| *id).collect();
+        for id in parked {
+            let soon = self.random.below(SECOND / 20);
+            self.later(soon, Event::News(id));
+        }
+        for engine in 0..self.engines.len() {
+            if self.engines[engine].is_called() {
+                let soon = self.random.below(3 * SECOND);
+                self.later(soon, Event::Engine(engine, Errand::Claim));
+            }
+        }
+    }
+
+    /// A host dies: whatever is under way on it is lost. It starts again after a while.
+    fn die(&mut self, node: usize) {
+        self.tally.deaths += 1;
+        let dead = &mut self.nodes[node];
+        (dead.up, dead.wake, dead.life) = (false, None, dead.life + 1);
+        let lost: Vec<u64> =
+            self.exchanges.iter().filter(|(_, exchange)| exchange.node == node).map(|(id, _)| *id).collect();
+        for id in lost {
+            if let Some(exchange) = self.exchanges.remove(&id) {
+                self.hear(exchange.client, &Heard::Nothing);
+            }
+        }
+        let down = self.random.within(SECOND / 10..=self.faults.down_seconds.max(1) * SECOND);
+        self.later(down, Event::Up(node));
+    }
+}

@@ -1,0 +1,221 @@
+//! [`World`]: the service, its hosts and everybody around it, in virtual time. The clock jumps to whatever is
+//! next; one step of the service is run there; its changes are committed, or lost.
+
+use std::collections::BTreeMap;
+
+use switchboard_core::memory::Memory;
+use switchboard_core::output::{Answer, Input, Outcome, Ticket};
+use switchboard_core::service::Service;
+use switchboard_core::time::Timestamp;
+
+use crate::agenda::{Agenda, SECOND, after};
+use crate::base::{base, service};
+use crate::checks::{Cause, Checks, Held};
+use crate::client::{Ask, Heard};
+use crate::engine::{Engine, Errand};
+use crate::faults::Faults;
+use crate::mirror::Mirror;
+use crate::node::{Exchange, Node};
+use crate::person::Person;
+use crate::plan::Plan;
+use crate::random::Random;
+use crate::receiver::Receivers;
+use crate::report::Tally;
+
+/// What happens at a time.
+#[derive(Debug)]
+pub enum Event {
+    /// A host starts again.
+    Up(usize),
+    /// A question of durable work is answered to the life of the host that asked.
+    Answered(usize, u32, Ticket, Answer),
+    /// The questions of a request are answered.
+    Told(u64, Vec<Answer>),
+    /// There is news of what a request waits for.
+    News(u64),
+    /// A request has waited long enough.
+    Elapsed(u64),
+    /// An engine does something.
+    Engine(usize, Errand),
+    /// A person acts.
+    Person(usize),
+    /// A person acts besides, because something just happened.
+    Spark(usize),
+    /// A person makes a request again.
+    Again(usize, Ask, u32),
+    /// A receiver's mood changes.
+    Mood(usize),
+    /// People have acted, and nothing goes wrong any more.
+    Calm,
+}
+
+/// A world.
+pub struct World {
+    /// What the seed decided.
+    pub plan: Plan,
+    /// The time.
+    pub now: Timestamp,
+    /// Chance.
+    pub random: Random,
+    /// The rows as the claims see them.
+    pub mirror: Mirror,
+    /// The claims.
+    pub checks: Checks,
+    /// Receivers.
+    pub receivers: Receivers,
+    /// Engines.
+    pub engines: Vec<Engine>,
+    /// People, one an account.
+    pub people: Vec<Person>,
+    /// What happened so far, counted.
+    pub tally: Tally,
+    /// The first claim that did not hold.
+    pub fault: Option<String>,
+    /// Whether people have acted.
+    pub calm: bool,
+    /// Calls at once that the plan of every account allows.
+    pub parallel_calls: usize,
+    /// Accounts that are shut out.
+    pub suspended: Vec<u32>,
+    /// Until when all must be done once people have acted.
+    pub deadline: Timestamp,
+    /// The store.
+    pub store: Memory,
+    /// Whether what happens is printed.
+    pub told: bool,
+    pub(crate) service: &'static Service,
+    pub(crate) faults: Faults,
+    pub(crate) agenda: Agenda<Event>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) exchanges: BTreeMap<u64, Exchange>,
+    pub(crate) asked: u64,
+}
+
+impl World {
+    /// A world before anything happened in it.
+    pub fn new(plan: Plan, mut random: Random) -> Self {
+        let ahead = |at: usize, random: &mut Random| if at == 0 { 0 } else { random.below(SECOND / 2) };
+        let nodes = (0..plan.nodes)
+            .map(|at| Node { up: true, ahead_micros: ahead(at, &mut random), ..Node::default() })
+            .collect();
+        Self {
+            now: plan.start,
+            receivers: Receivers::new(plan.receivers, &mut random.fork()),
+            store: base().store.clone(),
+            service: service(plan.model),
+            faults: Faults::default(),
+            agenda: Agenda::default(),
+            nodes,
+            exchanges: BTreeMap::new(),
+            asked: 0,
+            random,
+            mirror: Mirror::default(),
+            checks: Checks::default(),
+            engines: Vec::new(),
+            people: Vec::new(),
+            tally: Tally::default(),
+            fault: None,
+            calm: false,
+            parallel_calls: 100,
+            suspended: Vec::new(),
+            deadline: Timestamp::MAX,
+            told: false,
+            plan,
+        }
+    }
+
+    /// From here on things go wrong as planned, or not.
+    pub fn strike(&mut self, faults: Faults) {
+        self.faults = faults;
+    }
+
+    /// Enters something to happen so many microseconds from now.
+    pub fn later(&mut self, micros: u64, event: Event) {
+        self.agenda.add(after(self.now, micros), &mut self.random, event);
+    }
+
+    /// Notes a claim that does not hold; the first one stands.
+    pub fn note(&mut self, held: Held) {
+        if let Err(claim) = held
+            && self.fault.is_none()
+        {
+            self.fault = Some(format!("{} ({})", claim, self.now.iso()));
+        }
+    }
+
+    /// When anything happens next.
+    pub fn next_at(&self) -> Option<Timestamp> {
+        let wakes = self.nodes.iter().filter(|node| node.up).filter_map(|node| node.wake);
+        wakes.chain(self.agenda.next_at()).min()
+    }
+
+    /// Jumps to what happens next, and lets it happen; false when nothing does.
+    pub fn turn(&mut self) -> bool {
+        let Some(at) = self.next_at() else { return false };
+        self.now = self.now.max(at);
+        self.tally.turns += 1;
+        let due = self.nodes.iter().position(|node| node.up && node.wake.is_some_and(|wake| wake <= self.now));
+        match due {
+            Some(node) => self.tick(node),
+            None => {
+                if let Some(event) = self.agenda.pop() {
+                    self.happen(event);
+                }
+            }
+        }
+        true
+    }
+
+    fn happen(&mut self, event: Event) {
+        if self.told {
+            println!("{} {event:?}", self.now.iso());
+        }
+        match event {
+            Event::Up(node) => {
+                self.nodes[node].up = true;
+                // What was due while it was dead is due now.
+                self.nodes[node].wake = Some(self.now);
+            }
+            Event::Answered(node, life, ticket, answer) => self.answered(node, life, ticket, answer),
+            Event::Told(id, answers) => {
+                if let Some(exchange) = self.exchanges.get_mut(&id) {
+                    exchange.answers.extend(answers);
+                    self.run(id);
+                }
+            }
+            Event::News(id) => self.run(id),
+            Event::Elapsed(id) => {
+                if let Some(exchange) = self.exchanges.get_mut(&id) {
+                    exchange.answers.push(Answer::Elapsed);
+                    exchange.parked = None;
+                    self.run(id);
+                }
+            }
+            Event::Engine(engine, errand) => self.engine_acts(engine, errand),
+            Event::Person(person) => self.person_acts(person),
+            Event::Spark(person) => self.person_does(person),
+            Event::Again(person, ask, left) => self.person_asks(person, ask, left, Cause::default()),
+            Event::Mood(at) => {
+                self.receivers.change(at, &mut self.random);
+                let hours = self.random.within(1..=16);
+                self.later(hours * 3_600 * SECOND, Event::Mood(at));
+            }
+            Event::Calm => self.calm_down(),
+        }
+    }
+
+    /// Runs a request without any fault, and gives its answer: for the start of a world and its end.
+    pub fn must(&mut self, ask: &Ask, token: &str) -> Heard {
+        let (request, seed) = (ask.by(token), self.random.seed());
+        match self.decide(0, &Input::Http(&request, &[]), seed) {
+            Some(output) => {
+                self.commit(0, &output, Cause::default());
+                match output.outcome {
+                    Outcome::Reply(reply) => Heard::of(reply.status, &reply.content),
+                    _ => Heard::Nothing,
+                }
+            }
+            None => Heard::Nothing,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! A thousand worlds, and a week of one large campaign. `cargo xtask sim` lives more of them.
+
+use switchboard_sim::plan::Scale;
+use switchboard_sim::{Outcome, run, scenario};
+
+/// Seeds of one test: there are four, so that they share the cores.
+const SEEDS: u64 = 250;
+
+fn all_hold(from: u64) {
+    let failures: Vec<String> = (from..from + SEEDS)
+        .filter_map(|seed| {
+            let fault = run(seed, Scale::Small).fault?;
+            Some(format!("{fault}\n  cargo xtask sim --seed {seed} --scale small"))
+        })
+        .collect();
+    assert!(failures.is_empty(), "{} of {SEEDS} worlds failed:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn the_claims_hold_in_the_first_worlds() {
+    all_hold(1);
+}
+
+#[test]
+fn the_claims_hold_in_the_second_worlds() {
+    all_hold(1 + SEEDS);
+}
+
+#[test]
+fn the_claims_hold_in_the_third_worlds() {
+    all_hold(1 + 2 * SEEDS);
+}
+
+#[test]
+fn the_claims_hold_in_the_fourth_worlds() {
+    all_hold(1 + 3 * SEEDS);
+}
+
+#[test]
+fn a_seed_gives_the_same_world_each_time() {
+    for seed in [3, 17, 42] {
+        let Outcome { tally, fault } = run(seed, Scale::Small);
+        assert_eq!(run(seed, Scale::Small), Outcome { tally, fault }, "seed {seed}");
+        assert_ne!(run(seed + 1, Scale::Small).tally, tally, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_thousand_leads_are_called_within_a_week() {
+    let Outcome { tally, fault } = scenario::week(1, 1_000);
+    assert_eq!(fault, None);
+    assert!(tally.dialed > 1_000 && tally.delivered > 1_000, "{tally:?}");
+}
