@@ -77,7 +77,7 @@ impl Plan {
             Scale::Large => random.weighed(&[(40, 100), (40, 300), (20, 600)]),
         };
         let (days, acts) = match scale {
-            Scale::Small => (random.within(1..=2), random.within(4..=20)),
+            Scale::Small => (random.within(1..=2), random.within(4..=14)),
             Scale::Large => (random.within(3..=9), random.within(60..=200)),
         };
         Self {

@@ -32,7 +32,7 @@ pub enum Mood {
 
 /// How often a receiver is in a mood.
 const MOODS: [(u64, Mood); 8] = [
-    (60, Mood::Takes),
+    (85, Mood::Takes),
     (6, Mood::Moved),
     (8, Mood::Refuses),
     (3, Mood::Gone),
