@@ -26,6 +26,7 @@ mod operator;
 mod recall;
 mod routes;
 mod spec;
+mod states;
 mod tables;
 mod tools;
 mod webhooks;

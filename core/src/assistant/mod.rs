@@ -5,6 +5,7 @@ pub mod lookups;
 mod mask;
 mod operations;
 mod rules;
+pub mod states;
 pub mod stored;
 pub mod tables;
 pub mod webhooks;

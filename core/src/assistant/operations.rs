@@ -3,6 +3,7 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
+use super::states::{AssistantEvent, FIRST, MOVES};
 use super::stored::{self, Meta, facet_of_type};
 use super::tables::{Direction, NewAssistant, Outbound, Status, Summary, UPDATE};
 use super::{mask, rules};
@@ -18,7 +19,7 @@ use crate::json::{Array, Raw};
 use crate::key::{self, Kind, Unique};
 use crate::limits::PLAN_ROWS_MAX;
 use crate::record;
-use crate::record::{Cell, Record, Source, check, check_update, choice, id, int};
+use crate::record::{Cell, Choice, Record, Source, check, check_update, choice, id, int};
 use crate::store::{Row, Scope};
 use crate::view::{Order, Stop};
 
@@ -40,7 +41,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         id: ctx.id(count),
         user_id: crate::id::user(ctx.caller().account),
         uuid,
-        status: Status::Inactive,
+        status: FIRST,
         inbound_webhook_url: None,
         created_at: at,
         updated_at: at,
@@ -86,11 +87,11 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     masked.iter().for_each(|at| checked.errors.invalid(&alloc::format!("tools.{at}.calendar_api_key")));
     refs::judge(ctx, &mut checked, Some(&supplied))?;
     rules::judge(ctx, &mut checked, Some(&rules::Before { count, changed_mode }))?;
-    let status = match checked.get("status") {
-        Cell::Text(word) if word == Status::Active.word() => Status::Active,
-        Cell::Text(_) => Status::Inactive,
-        _ => meta.status,
+    let asked = match checked.get("status") {
+        Cell::Text(word) => Status::of(word),
+        _ => None,
     };
+    let status = asked.and_then(|asked| MOVES.next(meta.status, AssistantEvent::to(asked))).unwrap_or(meta.status);
     let new = rules::fit(ctx.finish::<NewAssistant>(checked)?);
     ctx.if_match(&Raw(&row.public))?;
     let meta = Meta { status, updated_at: ctx.now.max(meta.updated_at), ..meta };

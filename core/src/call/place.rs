@@ -2,8 +2,9 @@
 
 use alloc::string::{String, ToString};
 
+use super::states::FIRST;
 use super::stored::{Live, Stored};
-use super::tables::{AnsweredBy, Call, CallStatus, CallType};
+use super::tables::{AnsweredBy, Call, CallType};
 use crate::account::root;
 use crate::catalogue::Mode;
 use crate::id;
@@ -90,7 +91,7 @@ pub fn place(account: Scope<'_>, new: New, now: Timestamp) -> Result<Stored, Sto
         duration: 0,
         assistant_phone_number: caller.phone_number,
         client_phone_number: new.client_phone_number,
-        status: CallStatus::Initiated,
+        status: FIRST,
         transcript: String::new(),
         variables: Variables(new.variables.clone()),
         evaluation: None,
