@@ -146,15 +146,18 @@ impl Catalogue {
 
     /// Reads a catalogue; the sentence says what is wrong with it, and where.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let value =
-            json::parse(bytes).map_err(|malformed| alloc::format!("It is not valid JSON: {}.", malformed.reason))?;
+        Self::of(&json::parse(bytes).map_err(|malformed| format!("It is not valid JSON: {}.", malformed.reason))?)
+    }
+
+    /// The catalogue that a JSON object is.
+    pub fn of(value: &Value) -> Result<Self, String> {
         let catalogue = Self {
-            languages: list(&value, "languages")?,
-            voices: list(&value, "voices")?,
-            llm_models: list(&value, "llm_models")?,
-            multimodal_models: list(&value, "multimodal_models")?,
-            synthesizer_providers: list(&value, "synthesizer_providers")?,
-            transcriber_providers: list(&value, "transcriber_providers")?,
+            languages: list(value, "languages")?,
+            voices: list(value, "voices")?,
+            llm_models: list(value, "llm_models")?,
+            multimodal_models: list(value, "multimodal_models")?,
+            synthesizer_providers: list(value, "synthesizer_providers")?,
+            transcriber_providers: list(value, "transcriber_providers")?,
         };
         catalogue.references()?;
         Ok(catalogue)

@@ -153,3 +153,15 @@ pub mod step {
     /// Changes made.
     pub const CHANGES_MAX: usize = 60_000;
 }
+
+/// Steps over a store that is elsewhere.
+pub mod remote {
+    /// Rounds of reads of one step.
+    pub const ROUNDS_MAX: usize = 1_024;
+    /// How often a step runs again because what it read was changed meanwhile.
+    pub const CONFLICTS_MAX: usize = 16;
+    /// A message of the store protocol, bytes: what is larger goes to the region as a whole.
+    pub const MESSAGE_BYTES_MAX: usize = 16 << 20;
+    /// Items of a list of a message: more than a step may read or change.
+    pub const ITEMS_MAX: usize = 1 << 17;
+}

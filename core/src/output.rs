@@ -29,6 +29,42 @@ pub enum Input<'a> {
     FirstStart(&'a [Answer]),
 }
 
+/// An [`Input`] that owns what it is about, for whoever keeps it over several steps.
+#[derive(Clone, Debug)]
+pub enum OwnedInput {
+    /// An HTTP request, with the answers so far.
+    Http(Request, Vec<Answer>),
+    /// A send of a job has ended.
+    Answered(Ticket, Answer),
+    /// Durable work may be due.
+    Tick,
+    /// Credentials that were used.
+    Used(Vec<Credential>),
+    /// An empty store, with the answers so far.
+    FirstStart(Vec<Answer>),
+}
+
+impl OwnedInput {
+    /// The input of a step.
+    pub fn borrow(&self) -> Input<'_> {
+        match self {
+            Self::Http(request, answers) => Input::Http(request, answers),
+            Self::Answered(ticket, answer) => Input::Answered(ticket.clone(), answer.clone()),
+            Self::Tick => Input::Tick,
+            Self::Used(credentials) => Input::Used(credentials),
+            Self::FirstStart(answers) => Input::FirstStart(answers),
+        }
+    }
+
+    /// Adds an answer to those that came so far; what asks nothing takes none.
+    pub fn answer(&mut self, answer: Answer) {
+        match self {
+            Self::Http(_, answers) | Self::FirstStart(answers) => answers.push(answer),
+            Self::Answered(..) | Self::Tick | Self::Used(_) => {}
+        }
+    }
+}
+
 /// A token that authenticated: which row it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Credential {
@@ -41,7 +77,7 @@ pub struct Credential {
 }
 
 /// What a step decided. Nothing has happened yet: the host commits, then replies, then sends.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// What becomes of an HTTP request.
     pub outcome: Outcome,
@@ -56,7 +92,7 @@ pub struct Output {
 }
 
 /// What becomes of an HTTP request.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
     /// There is none.
     #[default]
@@ -88,7 +124,7 @@ pub enum Ticket {
 }
 
 /// Something to do outside.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Send {
     /// Whom the answer is for.
     pub ticket: Ticket,

@@ -2,6 +2,8 @@
 //!
 //! Buckets live in a host's memory: what changes on every request is not a store write.
 
+use alloc::collections::BTreeMap;
+
 use crate::time::Timestamp;
 
 /// Whose bucket is asked.
@@ -90,9 +92,62 @@ impl Bucket {
     }
 }
 
+/// Buckets kept; when there are more, the full ones are forgotten, which changes nothing.
+const BUCKETS_MAX: usize = 100_000;
+
+/// The buckets of all callers: only a token that authenticated has one, and their number is capped.
+#[derive(Debug)]
+pub struct Buckets {
+    per_minute: u32,
+    buckets: BTreeMap<Caller, Bucket>,
+}
+
+impl Buckets {
+    /// Buckets of so many requests a minute for a token; 0: none.
+    pub fn new(per_minute: u32) -> Self {
+        Self { per_minute, buckets: BTreeMap::new() }
+    }
+
+    /// Takes one request's worth. An exchange asks once.
+    pub fn admit(&mut self, caller: Caller, now: Timestamp) -> Option<Rate> {
+        let limit = Limit::of(caller, self.per_minute)?;
+        if self.buckets.len() >= BUCKETS_MAX {
+            self.buckets.retain(|_, bucket| !bucket.is_full(now));
+        }
+        let own = self.take(caller, limit, now);
+        let Caller::Token { account, .. } = caller else { return Some(own) };
+        if !own.admitted {
+            return Some(own);
+        }
+        // All tokens of an account share a bucket ten times as deep.
+        let shared = self.take(Caller::Token { account, token: u64::MAX }, limit.account(), now);
+        Some(if shared.admitted { own } else { Rate { admitted: false, retry_after: shared.retry_after, ..own } })
+    }
+
+    fn take(&mut self, caller: Caller, limit: Limit, now: Timestamp) -> Rate {
+        let bucket = self.buckets.entry(caller).or_default();
+        let (next, rate) = bucket.take(limit, now);
+        *bucket = next;
+        rate
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_account_shares() {
+        let mut buckets = Buckets::new(6);
+        let now = Timestamp::from_seconds(100);
+        let mut admit = |token| buckets.admit(Caller::Token { account: 1, token }, now);
+        assert!(admit(1).is_some_and(|rate| rate.admitted));
+        assert!(admit(1).is_some_and(|rate| !rate.admitted && rate.retry_after == 10));
+        let admitted = (2..40).filter(|token| admit(*token).is_some_and(|rate| rate.admitted));
+        assert_eq!(admitted.count(), 9, "the account's bucket holds ten");
+        assert_eq!(Buckets::new(0).admit(Caller::Token { account: 1, token: 1 }, now), None);
+        assert!(Buckets::new(0).admit(Caller::LoginPair(1), now).is_some());
+    }
 
     #[test]
     fn a_burst_then_one_at_a_time() {

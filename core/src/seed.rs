@@ -18,6 +18,11 @@ impl Seed {
         Self(bytes)
     }
 
+    /// The bytes themselves, to hand them on to another host.
+    pub const fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// 32 bytes for one use: HMAC-SHA-256 (RFC 2104) of the label under the seed.
     pub fn derive(&self, label: &str) -> [u8; 32] {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes a key of any length");

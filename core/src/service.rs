@@ -1,9 +1,11 @@
 //! [`Service`]: the configuration and the one function.
 
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use ipnet::IpNet;
+use once_cell::race::OnceBox;
 
 use crate::account::{caller, first_start};
 use crate::carrier::Carrier;
@@ -21,8 +23,8 @@ use crate::view::{Scene, Stop};
 /// What the operator decides; it does not change while a service runs.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Languages, voices, models and providers.
-    pub catalogue: Catalogue,
+    /// Languages, voices, models and providers; none: those that come with the program.
+    pub catalogue: Option<Catalogue>,
     /// What absolute URLs start with; else the request's host.
     pub public_url: Option<String>,
     /// Proxies whose forwarding headers count.
@@ -48,7 +50,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            catalogue: Catalogue::shipped(),
+            catalogue: None,
             public_url: None,
             trust_proxy: Vec::new(),
             cors_origins: Vec::new(),
@@ -68,12 +70,13 @@ pub struct Service {
     /// The operator's decisions.
     pub config: Config,
     pub(crate) router: Router,
+    shipped: OnceBox<Catalogue>,
 }
 
 impl Service {
     /// A service with this configuration.
     pub fn new(config: Config) -> Self {
-        Self { config, router: Router::new(ROUTES) }
+        Self { config, router: Router::new(ROUTES), shipped: OnceBox::new() }
     }
 
     /// Decides what an input leads to.
@@ -92,6 +95,12 @@ impl Service {
             }
             Input::FirstStart(answers) => first_start::run(scene, answers),
         }
+    }
+
+    /// What assistants are made of. The shipped catalogue is read when it is first asked for: most requests ask
+    /// for none, and some hosts make a service for each.
+    pub fn catalogue(&self) -> &Catalogue {
+        self.config.catalogue.as_ref().unwrap_or_else(|| self.shipped.get_or_init(|| Box::new(Catalogue::shipped())))
     }
 
     /// Which operation a request is for, by its `operationId`: the label of metrics and logs.

@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 pub type Bytes = Vec<u8>;
 
 /// The order of a scan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Order {
     /// Smallest key first.
     Ascending,
@@ -21,14 +21,38 @@ pub enum Order {
 }
 
 /// One read that a host has not loaded yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Read {
     /// The value of a key.
     Get(Key),
-    /// At most `limit` rows of a range.
-    Scan(Range<Key>, Order, usize),
+    /// Rows of a range.
+    Scan(Scan),
     /// The rate-limit decision for a caller.
     Admit(Caller),
+}
+
+/// Rows of a range.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Scan {
+    /// The first key that may be among them.
+    pub from: Key,
+    /// The first key behind them.
+    pub to: Key,
+    /// Which come first.
+    pub order: Order,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// What a read found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The value of a key; none is stored there.
+    Value(Option<Bytes>),
+    /// The rows of a scan, in its order.
+    Rows(Vec<(Key, Bytes)>),
+    /// The rate-limit decision; none where no limit is configured.
+    Rate(Option<Rate>),
 }
 
 /// Why a step could not finish.

@@ -17,7 +17,6 @@ use switchboard_core::view::Scene;
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::{self, Clock, Pace};
-use crate::egress::Filter;
 use crate::extract::child::Extractor;
 use crate::limiter::{Limiter, Told};
 use crate::metrics::Metrics;
@@ -25,6 +24,7 @@ use crate::news::{News, Waiting};
 use crate::send::Sender;
 use crate::store::{Admission, Store};
 use crate::writer::{Exchange, Failure, Owned, Parts, Writer, guarded};
+use switchboard_core::egress::Filter;
 
 /// How often the last use of keys is written down.
 const USED_EVERY: Duration = Duration::from_mins(1);

@@ -6,7 +6,6 @@
 
 pub mod backup;
 pub mod clock;
-pub mod egress;
 pub mod engine;
 pub mod extract;
 pub mod host;

@@ -13,9 +13,9 @@ use switchboard_core::output::{Answer, Egress, HttpIn, HttpOut, Redirects, SendE
 use switchboard_core::work;
 use tokio::sync::Semaphore;
 
-use crate::egress::Filter;
 use crate::extract::child::Extractor;
 use crate::metrics::Metrics;
+use switchboard_core::egress::Filter;
 
 /// Requests under way at once.
 const SENDS_MAX: usize = 256;

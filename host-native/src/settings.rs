@@ -164,10 +164,10 @@ impl Settings {
     /// The core's configuration.
     pub fn service(&self) -> Result<Config, Refused> {
         let catalogue = match &self.catalogue {
-            None => Catalogue::shipped(),
+            None => None,
             Some(path) => {
                 let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-                Catalogue::parse(&bytes).map_err(|error| format!("{}: {error}", path.display()))?
+                Some(Catalogue::parse(&bytes).map_err(|error| format!("{}: {error}", path.display()))?)
             }
         };
         Ok(Config {

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lopdf::dictionary;
-use switchboard::egress::Filter;
 use switchboard::extract::child::Extractor;
 use switchboard::extract::confined::Bounds;
 use switchboard::extract::read;
 use switchboard::metrics::Metrics;
 use switchboard::send::Sender;
+use switchboard_core::egress::Filter;
 use switchboard_core::limits::FILE_BYTES_MAX;
 use switchboard_core::output::{Answer, SendError, TextForm, Work};
 

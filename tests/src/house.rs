@@ -12,6 +12,8 @@ use switchboard_core::time::Timestamp;
 use switchboard_core::view::Scene;
 use switchboard_core::work;
 
+use crate::cold;
+
 /// Answers what the service asks of the outside.
 type Outside = Box<dyn FnMut(&HttpOut) -> Result<HttpIn, SendError>>;
 
@@ -186,6 +188,7 @@ impl House {
     pub fn step(&mut self, input: &Input<'_>, seed: Seed) -> Output {
         let scene = Scene { now: self.now, seed, view: &self.store };
         let output = self.service.step(input, &scene).expect("a store in memory never stops a step");
+        assert_eq!(cold::step(&self.service, input, &scene), output, "a store that is elsewhere leads to the same");
         self.store.apply(&output.changes);
         output
     }

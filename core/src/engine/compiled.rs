@@ -27,7 +27,7 @@ const DAMAGED: Stop = Stop::Corrupt("an assistant has an unknown form");
 pub fn compile(ctx: &Ctx<'_>, account: Scope<'_>, call: &Stored) -> Result<Members, Stop> {
     let assistant = assistant::kept(account, call.assistant())?.ok_or(DAMAGED)?;
     let values = Values::of(&assistant, call, ctx.now);
-    let catalogue = &ctx.service.config.catalogue;
+    let catalogue = ctx.service.catalogue();
     let mut out = assistant.shown();
     let mut unknown: Vec<String> = Vec::new();
     let mut filled = |name: &str| {

@@ -10,7 +10,7 @@ use super::reply::{Content, Reply};
 use super::request::{Body, Method, Request};
 use super::route::Route;
 use crate::job::{self, Progress, Task};
-use crate::key::{self, Space};
+use crate::key::{self, Key, Space};
 use crate::limits::{IDEMPOTENCY_RUNNING_SECONDS, IDEMPOTENCY_SECONDS, SLICE_ROWS};
 use crate::store::Scope;
 use crate::time::Timestamp;
@@ -145,10 +145,14 @@ pub fn sweep_all(scope: Scope<'_>, now: Timestamp) -> Result<Progress, Stop> {
 pub fn sweep(scope: Scope<'_>, now: Timestamp, slice: bool) -> Result<bool, Stop> {
     let limit = if slice { SLICE_ROWS } else { SWEPT };
     let expired = scope.scan(key::idempotency_expired(scope.space(), now), Order::Ascending, limit)?;
-    for (at, _) in &expired {
-        let digest = key::read_idempotency_expiry(at).ok_or(Stop::Corrupt("an idempotency key has an unknown form"))?;
-        let row = key::idempotency(scope.space(), &digest);
-        let kept = scope.get(row.clone())?.and_then(|bytes| Kept::from_bytes(&bytes));
+    let rows: Option<Vec<Key>> = expired
+        .iter()
+        .map(|(at, _)| key::read_idempotency_expiry(at).map(|digest| key::idempotency(scope.space(), &digest)))
+        .collect();
+    let rows = rows.ok_or(Stop::Corrupt("an idempotency key has an unknown form"))?;
+    let kept = scope.get_many(&rows)?;
+    for (((at, _), row), kept) in expired.iter().zip(rows).zip(kept) {
+        let kept = kept.and_then(|bytes| Kept::from_bytes(&bytes));
         // The key may have been used again since: then its row lives on, under a later expiry.
         if kept.is_some_and(|kept| kept.until <= now) {
             scope.delete(row)?;

@@ -107,7 +107,7 @@ pub enum Body {
 }
 
 /// One HTTP request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Its method.
     pub method: Method,

@@ -5,12 +5,12 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use switchboard::egress::Filter;
 use switchboard::host::Host;
 use switchboard::settings::{Settings, Yields};
 use switchboard::store::Store;
 use switchboard::{clock, engine, serve};
 use switchboard_core::account::token::{Token, TokenKind};
+use switchboard_core::egress::Filter;
 use switchboard_core::engine::BuiltIn;
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::Door;

@@ -1,6 +1,7 @@
 //! Which addresses requests made for users may reach (API.md, Egress and operator).
 
-use std::net::{IpAddr, Ipv4Addr};
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
 
@@ -70,6 +71,7 @@ fn inner(address: IpAddr) -> IpAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec;
 
     #[test]
     fn only_the_public_internet_is_open() {

@@ -1,0 +1,18 @@
+//! Steps over a store that is elsewhere: at the other end of a connection, behind an asynchronous interface,
+//! or in the hands of a caller of a component.
+//!
+//! [`Session`] runs one step as often as it misses reads; [`Course`] carries one input from its beginning to
+//! its end, over commits, answers and conflicts; [`wire`] writes both down as bytes. Nothing here does anything:
+//! the host loads, commits, sends and waits.
+
+mod cold;
+mod course;
+mod session;
+#[cfg(test)]
+mod tests;
+pub mod version;
+pub mod wire;
+
+pub use cold::Cold;
+pub use course::{Course, Event, Next};
+pub use session::{Fault, Progress, Session};

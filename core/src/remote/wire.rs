@@ -1,0 +1,358 @@
+//! The store protocol's messages as bytes (docs/store-protocol.md).
+//!
+//! Numbers are big-endian. `bytes` is a `u32` length and as many bytes; a list is a `u32` count and its items.
+//! Every message begins with the protocol's number and ends with its last member: what is cut, too long or
+//! not in the table is malformed.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use super::version::Seen;
+use crate::http::request::{Body, Door, HEADERS, Method, Request};
+use crate::limits::remote::ITEMS_MAX;
+use crate::rate::{Caller, Rate};
+use crate::seed::Seed;
+use crate::store::Change;
+use crate::time::Timestamp;
+use crate::view::{Found, Order, Read, Scan};
+
+/// The number of this protocol, the first byte of every message.
+pub const PROTOCOL: u8 = 1;
+
+/// Why bytes are no message.
+pub type Malformed = &'static str;
+
+/// `POST /store/read`: carry out reads on one picture in which `seen` holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadCall {
+    /// What the step read before.
+    pub seen: Vec<Seen>,
+    /// What it wants now.
+    pub reads: Vec<Read>,
+}
+
+/// Its answer.
+#[derive(Clone, Debug)]
+pub struct ReadAnswer {
+    /// The time at the store.
+    pub now: Timestamp,
+    /// Randomness for a request that begins with these reads.
+    pub seed: Seed,
+    /// What each read found, in their order.
+    pub found: Vec<Found>,
+}
+
+/// `POST /store/commit`: make changes durable, all or none, if `seen` holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommitCall {
+    /// What the step read.
+    pub seen: Vec<Seen>,
+    /// What it changes.
+    pub changes: Vec<Change>,
+}
+
+/// The head of `POST /store/pass`; the request's body follows it.
+#[derive(Clone, Debug)]
+pub struct PassCall {
+    /// The request; of its body, whether there is one.
+    pub request: Request,
+    /// What the limiter said to it.
+    pub rates: Vec<(Caller, Option<Rate>)>,
+}
+
+/// A message.
+pub trait Message: Sized {
+    /// Its bytes.
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::from([PROTOCOL]);
+        self.write(&mut out);
+        out
+    }
+
+    /// The message that these bytes are.
+    fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut input = Input { rest: bytes };
+        if input.byte()? != PROTOCOL {
+            return Err("another protocol");
+        }
+        let message = Self::read(&mut input)?;
+        if input.rest.is_empty() { Ok(message) } else { Err("too long") }
+    }
+
+    /// Adds its members.
+    fn write(&self, out: &mut Vec<u8>);
+
+    /// Takes its members.
+    fn read(input: &mut Input<'_>) -> Result<Self, Malformed>;
+}
+
+impl Message for ReadCall {
+    fn write(&self, out: &mut Vec<u8>) {
+        list(out, &self.seen, write_seen);
+        list(out, &self.reads, write_read);
+    }
+
+    fn read(input: &mut Input<'_>) -> Result<Self, Malformed> {
+        Ok(Self { seen: input.list(read_seen)?, reads: input.list(read_read)? })
+    }
+}
+
+impl Message for ReadAnswer {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.now.micros().to_be_bytes());
+        out.extend_from_slice(self.seed.bytes());
+        list(out, &self.found, write_found);
+    }
+
+    fn read(input: &mut Input<'_>) -> Result<Self, Malformed> {
+        let now = Timestamp::from_micros(u64::from_be_bytes(input.array()?));
+        Ok(Self { now, seed: Seed::new(input.array()?), found: input.list(read_found)? })
+    }
+}
+
+impl Message for CommitCall {
+    fn write(&self, out: &mut Vec<u8>) {
+        list(out, &self.seen, write_seen);
+        list(out, &self.changes, |change, out| match change {
+            Change::Put(key, value) => {
+                out.push(0);
+                bytes(out, key);
+                bytes(out, value);
+            }
+            Change::Delete(key) => {
+                out.push(1);
+                bytes(out, key);
+            }
+        });
+    }
+
+    fn read(input: &mut Input<'_>) -> Result<Self, Malformed> {
+        let seen = input.list(read_seen)?;
+        let changes = input.list(|input| match input.byte()? {
+            0 => Ok(Change::Put(input.bytes()?, input.bytes()?)),
+            1 => Ok(Change::Delete(input.bytes()?)),
+            _ => Err("an unknown change"),
+        })?;
+        Ok(Self { seen, changes })
+    }
+}
+
+impl Message for PassCall {
+    fn write(&self, out: &mut Vec<u8>) {
+        let request = &self.request;
+        bytes(out, request.method.name().as_bytes());
+        bytes(out, request.target.as_bytes());
+        list(out, &request.headers, |(name, value), out| {
+            bytes(out, name.as_bytes());
+            bytes(out, value);
+        });
+        out.push(u8::from(request.body != Body::None));
+        bytes(out, request.peer.map(|peer| alloc::format!("{peer}")).unwrap_or_default().as_bytes());
+        list(out, &self.rates, |(caller, rate), out| {
+            write_caller(*caller, out);
+            write_rate(rate.as_ref(), out);
+        });
+    }
+
+    fn read(input: &mut Input<'_>) -> Result<Self, Malformed> {
+        let method = Method::parse(&input.text()?);
+        let target = input.text()?;
+        let headers = input.list(|input| {
+            let name = input.text()?;
+            let known = HEADERS.iter().find(|known| **known == name).ok_or("an unknown header")?;
+            Ok((*known, input.bytes()?))
+        })?;
+        let body = if input.flag()? { Body::Pending } else { Body::None };
+        let peer = input.text()?;
+        let peer: Option<IpAddr> =
+            if peer.is_empty() { None } else { Some(peer.parse().map_err(|_| "an unknown address")?) };
+        let request = Request { method, target, headers, body, peer, door: Door::Main };
+        Ok(Self { request, rates: input.list(|input| Ok((read_caller(input)?, read_rate(input)?)))? })
+    }
+}
+
+fn write_seen(seen: &Seen, out: &mut Vec<u8>) {
+    write_read(&seen.read, out);
+    out.extend_from_slice(&seen.version);
+}
+
+fn read_seen(input: &mut Input<'_>) -> Result<Seen, Malformed> {
+    match read_read(input)? {
+        Read::Admit(_) => Err("a rate limit has no version"),
+        read => Ok(Seen { read, version: input.array()? }),
+    }
+}
+
+fn write_read(read: &Read, out: &mut Vec<u8>) {
+    match read {
+        Read::Get(key) => {
+            out.push(0);
+            bytes(out, key);
+        }
+        Read::Scan(scan) => {
+            out.push(if scan.order == Order::Ascending { 1 } else { 2 });
+            bytes(out, &scan.from);
+            bytes(out, &scan.to);
+            length(out, scan.limit);
+        }
+        Read::Admit(caller) => {
+            out.push(3);
+            write_caller(*caller, out);
+        }
+    }
+}
+
+fn read_read(input: &mut Input<'_>) -> Result<Read, Malformed> {
+    let order = match input.byte()? {
+        0 => return Ok(Read::Get(input.bytes()?)),
+        1 => Order::Ascending,
+        2 => Order::Descending,
+        3 => return Ok(Read::Admit(read_caller(input)?)),
+        _ => return Err("an unknown read"),
+    };
+    Ok(Read::Scan(Scan { from: input.bytes()?, to: input.bytes()?, order, limit: input.length()? }))
+}
+
+fn write_caller(caller: Caller, out: &mut Vec<u8>) {
+    let (kind, account, digest) = match caller {
+        Caller::Token { account, token } => (0, account, token),
+        Caller::LoginPair(digest) => (1, 0, digest),
+        Caller::LoginAddress(digest) => (2, 0, digest),
+    };
+    out.push(kind);
+    out.extend_from_slice(&account.to_be_bytes());
+    out.extend_from_slice(&digest.to_be_bytes());
+}
+
+fn read_caller(input: &mut Input<'_>) -> Result<Caller, Malformed> {
+    let kind = input.byte()?;
+    let account = u32::from_be_bytes(input.array()?);
+    let token = u64::from_be_bytes(input.array()?);
+    match (kind, account) {
+        (0, account) => Ok(Caller::Token { account, token }),
+        (1, 0) => Ok(Caller::LoginPair(token)),
+        (2, 0) => Ok(Caller::LoginAddress(token)),
+        _ => Err("an unknown caller"),
+    }
+}
+
+fn write_found(found: &Found, out: &mut Vec<u8>) {
+    match found {
+        Found::Value(None) => out.push(0),
+        Found::Value(Some(value)) => {
+            out.push(1);
+            bytes(out, value);
+        }
+        Found::Rows(rows) => {
+            out.push(2);
+            list(out, rows, |(key, value), out| {
+                bytes(out, key);
+                bytes(out, value);
+            });
+        }
+        Found::Rate(rate) => {
+            out.push(3);
+            write_rate(rate.as_ref(), out);
+        }
+    }
+}
+
+fn read_found(input: &mut Input<'_>) -> Result<Found, Malformed> {
+    match input.byte()? {
+        0 => Ok(Found::Value(None)),
+        1 => Ok(Found::Value(Some(input.bytes()?))),
+        2 => Ok(Found::Rows(input.list(|input| Ok((input.bytes()?, input.bytes()?)))?)),
+        3 => Ok(Found::Rate(read_rate(input)?)),
+        _ => Err("an unknown answer"),
+    }
+}
+
+fn write_rate(rate: Option<&Rate>, out: &mut Vec<u8>) {
+    out.push(u8::from(rate.is_some()));
+    if let Some(rate) = rate {
+        out.push(u8::from(rate.admitted));
+        out.extend_from_slice(&rate.limit.to_be_bytes());
+        out.extend_from_slice(&rate.remaining.to_be_bytes());
+        out.extend_from_slice(&rate.reset.to_be_bytes());
+        out.extend_from_slice(&rate.retry_after.to_be_bytes());
+    }
+}
+
+fn read_rate(input: &mut Input<'_>) -> Result<Option<Rate>, Malformed> {
+    if !input.flag()? {
+        return Ok(None);
+    }
+    Ok(Some(Rate {
+        admitted: input.flag()?,
+        limit: u32::from_be_bytes(input.array()?),
+        remaining: u32::from_be_bytes(input.array()?),
+        reset: u64::from_be_bytes(input.array()?),
+        retry_after: u64::from_be_bytes(input.array()?),
+    }))
+}
+
+fn length(out: &mut Vec<u8>, length: usize) {
+    // Nothing in memory comes near the bound; a longer one would be refused as malformed.
+    out.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
+}
+
+fn bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    length(out, bytes.len());
+    out.extend_from_slice(bytes);
+}
+
+fn list<T>(out: &mut Vec<u8>, items: &[T], write: impl Fn(&T, &mut Vec<u8>)) {
+    length(out, items.len());
+    items.iter().for_each(|item| write(item, out));
+}
+
+/// What is left of a message.
+#[derive(Debug)]
+pub struct Input<'b> {
+    rest: &'b [u8],
+}
+
+impl Input<'_> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (array, rest) = self.rest.split_first_chunk::<N>().ok_or("cut")?;
+        self.rest = rest;
+        Ok(*array)
+    }
+
+    fn byte(&mut self) -> Result<u8, Malformed> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    fn flag(&mut self) -> Result<bool, Malformed> {
+        match self.byte()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err("a flag is 0 or 1"),
+        }
+    }
+
+    fn length(&mut self) -> Result<usize, Malformed> {
+        usize::try_from(u32::from_be_bytes(self.array()?)).map_err(|_| "too long")
+    }
+
+    fn bytes(&mut self) -> Result<Vec<u8>, Malformed> {
+        let length = self.length()?;
+        let (bytes, rest) = self.rest.split_at_checked(length).ok_or("cut")?;
+        self.rest = rest;
+        Ok(bytes.to_vec())
+    }
+
+    fn text(&mut self) -> Result<String, Malformed> {
+        String::from_utf8(self.bytes()?).map_err(|_| "not text")
+    }
+
+    /// The items that a count announces.
+    fn list<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, Malformed>) -> Result<Vec<T>, Malformed> {
+        let count = self.length()?;
+        if count > ITEMS_MAX {
+            return Err("too many items");
+        }
+        (0..count).map(|_| item(self)).collect()
+    }
+}
