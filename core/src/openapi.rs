@@ -15,9 +15,6 @@ use crate::record::schema::{self, Purpose, object, string, strings};
 use crate::record::{Column, Need, Table};
 use crate::service::Service;
 
-/// The document as it is served; a test keeps it equal to [`document`].
-pub static COMMITTED: &[u8] = include_bytes!("../../openapi.json");
-
 /// The document, made anew.
 pub fn document() -> Value {
     let mut paths = Members::default();

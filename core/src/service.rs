@@ -16,6 +16,7 @@ use crate::http::route::Router;
 use crate::http::routes::ROUTES;
 use crate::job;
 use crate::llm::Llm;
+use crate::openapi;
 use crate::output::{Input, Output};
 use crate::store::Tx;
 use crate::view::{Scene, Stop};
@@ -71,12 +72,13 @@ pub struct Service {
     pub config: Config,
     pub(crate) router: Router,
     shipped: OnceBox<Catalogue>,
+    openapi: OnceBox<Vec<u8>>,
 }
 
 impl Service {
     /// A service with this configuration.
     pub fn new(config: Config) -> Self {
-        Self { config, router: Router::new(ROUTES), shipped: OnceBox::new() }
+        Self { config, router: Router::new(ROUTES), shipped: OnceBox::new(), openapi: OnceBox::new() }
     }
 
     /// Decides what an input leads to.
@@ -101,6 +103,11 @@ impl Service {
     /// for none, and some hosts make a service for each.
     pub fn catalogue(&self) -> &Catalogue {
         self.config.catalogue.as_ref().unwrap_or_else(|| self.shipped.get_or_init(|| Box::new(Catalogue::shipped())))
+    }
+
+    /// The `OpenAPI` document, made when it is first asked for.
+    pub fn openapi(&self) -> &[u8] {
+        self.openapi.get_or_init(|| Box::new(openapi::text().into_bytes()))
     }
 
     /// Which operation a request is for, by its `operationId`: the label of metrics and logs.

@@ -40,7 +40,7 @@ use crate::suppression::{NewSuppressed, Suppressed, SuppressedQuery};
 use crate::tool::{NewTool, Tool};
 use crate::webhook::tables::{Delivery, DeliveryQuery, Event, EventQuery};
 use crate::{
-    admin, assistant, call, campaign, engine, import, knowledge, lead, number, openapi, sms, suppression, tool, webhook,
+    admin, assistant, call, campaign, engine, import, knowledge, lead, number, sms, suppression, tool, webhook,
 };
 
 /// Every operation, one row each.
@@ -162,6 +162,6 @@ pub static ROUTES: &[Route] = &[
     get(&["/healthz"], "health", "Whether the process answers.", |_| Ok(Reply::host(HostPage::Health))).by(Who::Anyone).without_etag().gives(Shape::Status),
     get(&["/readyz"], "ready", "Whether the store answers.", |_| Ok(Reply::host(HostPage::Ready))).by(Who::Anyone).without_etag().gives(Shape::Status),
     get(&["/metrics"], "metrics", "Metrics in the Prometheus text format.", |_| Ok(Reply::host(HostPage::Metrics))).by(Who::Operator).without_etag().gives(Shape::Media("application/openmetrics-text; version=1.0.0; charset=utf-8")),
-    get(&["/openapi.json"], "openapi", "This document.", |_| Ok(Reply::fixed("application/json", openapi::COMMITTED))).by(Who::Anyone).without_etag().gives(Shape::Media("application/json")),
+    get(&["/openapi.json"], "openapi", "This document.", |ctx| Ok(Reply::ok_raw(ctx.service.openapi().to_vec()))).by(Who::Anyone).without_etag().gives(Shape::Media("application/json")),
     get(&["/docs", "/docs/{file}"], "docs", "The API explorer.", |_| Ok(Reply::host(HostPage::Docs))).by(Who::Anyone).without_etag().gives(Shape::Media("text/html")),
 ];

@@ -1,0 +1,193 @@
+//! What goes out, from the core's types.
+
+use switchboard_core::http::reply::{Content, HostPage, Reply};
+use switchboard_core::key::Topic;
+use switchboard_core::output::{
+    Answer, Egress, Extracted, HttpIn, HttpOut, Outcome, Output, Redirects, Send, SendError, TextForm, Ticket, Work,
+};
+use switchboard_core::rate::Caller;
+use switchboard_core::remote::Fault;
+use switchboard_core::store::Change;
+use switchboard_core::view::{Order, Read, Stop};
+
+use crate::bindings::switchboard::core::types as wit;
+
+/// A read.
+pub fn read(read: Read) -> wit::Read {
+    match read {
+        Read::Get(key) => wit::Read::Get(key),
+        Read::Scan(scan) => wit::Read::Scan(wit::Scan {
+            from: scan.from,
+            to: scan.to,
+            descending: scan.order == Order::Descending,
+            limit: u32::try_from(scan.limit).unwrap_or(u32::MAX),
+        }),
+        Read::Admit(caller) => wit::Read::Admit(match caller {
+            Caller::Token { account, token } => wit::Caller::Token(wit::TokenCaller { account, token }),
+            Caller::LoginPair(digest) => wit::Caller::LoginPair(digest),
+            Caller::LoginAddress(digest) => wit::Caller::LoginAddress(digest),
+        }),
+    }
+}
+
+/// An output.
+pub fn output(output: Output) -> wit::Output {
+    wit::Output {
+        outcome: match output.outcome {
+            Outcome::Nothing => wit::Outcome::Nothing,
+            Outcome::Reply(sent) => wit::Outcome::Reply(reply(sent)),
+            Outcome::ReadBody(max) => wit::Outcome::ReadBody(max as u64),
+            Outcome::Wait => wit::Outcome::Wait,
+            Outcome::Park(awaited, until) => {
+                wit::Outcome::Park(wit::Park { topic: topic(awaited), until: until.micros() })
+            }
+        },
+        changes: output.changes.into_iter().map(change).collect(),
+        sends: output.sends.into_iter().map(send).collect(),
+        wake: output.wake.map(switchboard_core::time::Timestamp::micros),
+        used: output.used.map(|used| wit::Credential {
+            account: used.account,
+            session: used.session,
+            count: used.count,
+        }),
+    }
+}
+
+fn change(change: Change) -> wit::Change {
+    match change {
+        Change::Put(key, value) => wit::Change::Put(wit::Row { key, value }),
+        Change::Delete(key) => wit::Change::Delete(key),
+    }
+}
+
+fn reply(reply: Reply) -> wit::Reply {
+    wit::Reply {
+        status: reply.status,
+        headers: reply
+            .headers
+            .into_iter()
+            .map(|(name, value)| wit::TextHeader { name: name.to_owned(), value })
+            .collect(),
+        content: match reply.content {
+            Content::Json(bytes) => wit::Content::Json(bytes),
+            Content::Static(media_type, bytes) => {
+                wit::Content::Fixed(wit::Fixed { media_type: media_type.to_owned(), bytes: bytes.to_vec() })
+            }
+            Content::Empty => wit::Content::Empty,
+            Content::Host(page) => wit::Content::Host(match page {
+                HostPage::Health => wit::HostPage::Health,
+                HostPage::Ready => wit::HostPage::Ready,
+                HostPage::Metrics => wit::HostPage::Metrics,
+                HostPage::Docs => wit::HostPage::Docs,
+                HostPage::Backup => wit::HostPage::Backup,
+            }),
+            Content::Stream(stream) => {
+                wit::Content::Events(wit::Events { topic: topic(stream.topic), bytes: stream.bytes, last: stream.last })
+            }
+        },
+    }
+}
+
+fn topic(topic: Topic) -> wit::Topic {
+    match topic {
+        Topic::Waiting => wit::Topic::Waiting,
+        Topic::Feed(account) => wit::Topic::Feed(account),
+        Topic::Call(account, call) => wit::Topic::Call(wit::CallTopic { account, call }),
+    }
+}
+
+fn send(send: Send) -> wit::Send {
+    wit::Send {
+        ticket: match send.ticket {
+            Ticket::Exchange => wit::Ticket::Exchange,
+            Ticket::Job { account, task, lease } => {
+                wit::Ticket::Job(wit::Job { account, task: task.to_bytes(), lease })
+            }
+        },
+        work: match send.work {
+            Work::Http(out) => wit::Work::Http(http_out(out)),
+            Work::HashPassword { password, salt } => {
+                wit::Work::HashPassword(wit::NewPassword { password: password.0, salt: salt.to_vec() })
+            }
+            Work::VerifyPassword { password, stored } => {
+                wit::Work::VerifyPassword(wit::PasswordCheck { password: password.0, stored })
+            }
+            Work::Extract { form, bytes } => wit::Work::Extract(wit::File {
+                form: match form {
+                    TextForm::Pdf => wit::TextForm::Pdf,
+                    TextForm::Docx => wit::TextForm::Docx,
+                    TextForm::Txt => wit::TextForm::Txt,
+                    TextForm::Html => wit::TextForm::Html,
+                },
+                bytes,
+            }),
+        },
+    }
+}
+
+fn http_out(out: HttpOut) -> wit::HttpOut {
+    wit::HttpOut {
+        method: out.method.to_owned(),
+        url: out.url,
+        headers: out.headers.into_iter().map(|(name, value)| wit::TextHeader { name, value: value.0 }).collect(),
+        body: out.body,
+        timeout_ms: out.timeout_ms,
+        reply_bytes_max: out.reply_bytes_max as u64,
+        egress: match out.egress {
+            Egress::User => wit::Egress::User,
+            Egress::Operator => wit::Egress::Operator,
+        },
+        redirects: match out.redirects {
+            Redirects::None => wit::Redirects::None,
+            Redirects::SameOrigin => wit::Redirects::SameOrigin,
+            Redirects::Any => wit::Redirects::Any,
+        },
+    }
+}
+
+/// An answer that the core made itself.
+pub fn answer(answer: Answer) -> wit::Answer {
+    match answer {
+        Answer::Http(http) => wit::Answer::Http(http_in(http)),
+        Answer::Failed(error) => wit::Answer::Failed(match error {
+            SendError::Refused => wit::SendError::Refused,
+            SendError::Unreachable => wit::SendError::Unreachable,
+            SendError::TimedOut => wit::SendError::TimedOut,
+        }),
+        Answer::Hashed(bytes) => wit::Answer::Hashed(bytes),
+        Answer::Verified(fits) => wit::Answer::Verified(fits),
+        Answer::Elapsed => wit::Answer::Elapsed,
+        Answer::Extracted(read) => wit::Answer::Extracted(read.map(extracted)),
+    }
+}
+
+fn http_in(http: HttpIn) -> wit::HttpIn {
+    wit::HttpIn {
+        status: http.status,
+        headers: http.headers.into_iter().map(|(name, value)| wit::TextHeader { name, value }).collect(),
+        body: http.body,
+        cut: http.cut,
+        duration_ms: http.duration_ms,
+    }
+}
+
+fn extracted(read: Extracted) -> wit::Extracted {
+    wit::Extracted {
+        title: read.title,
+        text: read.text,
+        links: read.links,
+        base_href: read.base_href,
+        noindex: read.noindex,
+    }
+}
+
+/// Why a step came to nothing.
+pub fn stop(fault: Fault) -> wit::Stop {
+    match fault {
+        Fault::Stopped(Stop::Corrupt(what)) => wit::Stop::Corrupt(what.to_owned()),
+        Fault::Stopped(Stop::OverBudget) => wit::Stop::OverBudget,
+        // A session asks for what it misses; it never stops with it.
+        Fault::Stopped(Stop::Failed | Stop::Missing(_)) => wit::Stop::Failed,
+        Fault::Misread(what) => wit::Stop::Misread(what.to_owned()),
+    }
+}
