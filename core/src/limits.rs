@@ -162,6 +162,8 @@ pub mod remote {
     pub const CONFLICTS_MAX: usize = 16;
     /// A message of the store protocol, bytes: what is larger goes to the region as a whole.
     pub const MESSAGE_BYTES_MAX: usize = 16 << 20;
+    /// The head of a request that is handed over as a whole, bytes.
+    pub const HEAD_BYTES_MAX: usize = 256 << 10;
     /// Items of a list of a message: more than a step may read or change.
     pub const ITEMS_MAX: usize = 1 << 17;
 }

@@ -10,6 +10,7 @@ use crate::http::reply::Reply;
 use crate::http::request::Request;
 use crate::job::Task;
 use crate::key::Topic;
+use crate::rate::Caller;
 use crate::record::Secret;
 use crate::store::Change;
 use crate::time::Timestamp;
@@ -74,6 +75,24 @@ pub struct Credential {
     pub session: bool,
     /// Its count within the account and kind.
     pub count: u32,
+}
+
+impl Credential {
+    /// Its rate-limit bucket.
+    pub fn bucket(self) -> Caller {
+        Caller::Token { account: self.account, token: u64::from(self.session) << 32 | u64::from(self.count) }
+    }
+
+    /// Whose bucket it is.
+    pub fn of_bucket(caller: Caller) -> Option<Self> {
+        let Caller::Token { account, token } = caller else { return None };
+        let session = match token >> 32 {
+            0 => false,
+            1 => true,
+            _ => return None,
+        };
+        Some(Self { account, session, count: u32::try_from(token & u64::from(u32::MAX)).ok()? })
+    }
 }
 
 /// What a step decided. Nothing has happened yet: the host commits, then replies, then sends.

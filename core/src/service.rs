@@ -12,7 +12,8 @@ use crate::carrier::Carrier;
 use crate::catalogue::Catalogue;
 use crate::engine::{BuiltIn, calendar};
 use crate::http::pipeline;
-use crate::http::route::Router;
+use crate::http::request::Method;
+use crate::http::route::{Router, Who};
 use crate::http::routes::ROUTES;
 use crate::job;
 use crate::llm::Llm;
@@ -111,10 +112,16 @@ impl Service {
     }
 
     /// Which operation a request is for, by its `operationId`: the label of metrics and logs.
-    pub fn operation(&self, method: crate::http::request::Method, target: &str) -> &'static str {
+    pub fn operation(&self, method: Method, target: &str) -> &'static str {
         let path = target.split('?').next().unwrap_or_default();
         let found = self.router.find(path);
         found.and_then(|found| found.route(method).map(|route| route.id)).unwrap_or("unknown")
+    }
+
+    /// Who may call the operation that a request is for; none where there is no such operation.
+    pub fn who(&self, method: Method, target: &str) -> Option<Who> {
+        let path = target.split('?').next().unwrap_or_default();
+        self.router.find(path)?.route(method).map(|route| route.who)
     }
 
     /// The version of this release.

@@ -1,6 +1,7 @@
 //! The one place that reads the clock and the random source.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use switchboard_core::seed::Seed;
@@ -28,17 +29,39 @@ impl std::str::FromStr for Pace {
     }
 }
 
-/// A clock that never runs backwards.
+/// A clock that never runs backwards, and the source of seeds.
 #[derive(Debug, Default)]
 pub struct Clock {
     last: AtomicU64,
     pace: Option<Pace>,
+    script: Option<Mutex<(Timestamp, Seed)>>,
 }
 
 impl Clock {
     /// A clock for rehearsals, or the system's.
     pub fn at(pace: Option<Pace>) -> Self {
-        Self { last: AtomicU64::default(), pace }
+        Self { pace, ..Self::default() }
+    }
+
+    /// A clock that stands still, and gives one seed, until it is told otherwise: for tests that compare hosts.
+    pub fn scripted() -> Self {
+        Self { script: Some(Mutex::new((Timestamp::default(), Seed::new([0; 32])))), ..Self::default() }
+    }
+
+    /// Sets a scripted clock.
+    pub fn set(&self, now: Timestamp, seed: Seed) {
+        if let Some(script) = &self.script {
+            *script.lock().unwrap_or_else(PoisonError::into_inner) = (now, seed);
+        }
+    }
+
+    fn script(&self) -> Option<(Timestamp, Seed)> {
+        self.script.as_ref().map(|script| *script.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A seed for one input.
+    pub fn seed(&self) -> std::io::Result<Seed> {
+        self.script().map_or_else(seed, |(_, seed)| Ok(seed))
     }
 
     /// The time, or the last one told if the system's clock was set back.
@@ -49,6 +72,9 @@ impl Clock {
         reason = "a rehearsal's microseconds stay below 2^53"
     )]
     pub fn now(&self) -> Timestamp {
+        if let Some((now, _)) = self.script() {
+            return now;
+        }
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut micros = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
         if let Some(pace) = self.pace {

@@ -10,26 +10,45 @@ use switchboard_core::http::reply::Reply;
 use switchboard_core::http::request::{Body, Request};
 use switchboard_core::key::Topic;
 use switchboard_core::output::{Answer, Credential, Input, Outcome, Output, Send, Ticket};
+use switchboard_core::remote::region;
+use switchboard_core::remote::wire::{CommitCall, ReadCall};
 use switchboard_core::seed::Seed;
 use switchboard_core::service::{Config, Service};
 use switchboard_core::time::Timestamp;
-use switchboard_core::view::Scene;
+use switchboard_core::view::{Found, Read, Scene};
+
 use tokio::sync::{oneshot, watch};
 
-use crate::clock::{self, Clock, Pace};
+use crate::clock::Clock;
+use crate::edge::EdgeToken;
 use crate::extract::child::Extractor;
 use crate::limiter::{Limiter, Told};
 use crate::metrics::Metrics;
 use crate::news::{News, Waiting};
-use crate::send::Sender;
+use crate::send::{Outside, Sender};
 use crate::store::{Admission, Store};
 use crate::writer::{Exchange, Failure, Owned, Parts, Writer, guarded};
-use switchboard_core::egress::Filter;
 
 /// How often the last use of keys is written down.
 const USED_EVERY: Duration = Duration::from_mins(1);
 /// Keys noted in between.
 const USED_MAX: usize = 100_000;
+
+/// What a service is started with.
+pub struct Means {
+    /// What the operator decided.
+    pub config: Config,
+    /// An open store.
+    pub store: Store,
+    /// Requests a minute of one token; 0: no limit.
+    pub per_minute: u32,
+    /// Time and chance.
+    pub clock: Clock,
+    /// Who answers what steps ask of the outside.
+    pub outside: Outside,
+    /// What nodes at the edge show to reach the store.
+    pub edge: Option<EdgeToken>,
+}
 
 /// A running service without its listeners.
 pub struct Host {
@@ -39,7 +58,10 @@ pub struct Host {
     pub store: Arc<Store>,
     /// The counters.
     pub metrics: Arc<Metrics>,
-    clock: Arc<Clock>,
+    /// Its time and its seeds.
+    pub clock: Arc<Clock>,
+    /// What nodes at the edge show to reach the store; none: they do not.
+    pub edge: Option<EdgeToken>,
     limiter: Arc<Limiter>,
     writer: Writer,
     sender: Sender,
@@ -64,15 +86,11 @@ type Fault = Box<dyn std::error::Error + std::marker::Send + Sync>;
 impl Host {
     /// Starts the writer over an open store.
     pub fn start(
-        config: Config,
-        store: Store,
-        per_minute: u32,
-        filter: Filter,
-        pace: Option<Pace>,
+        Means { config, store, per_minute, clock, outside, edge }: Means,
     ) -> Result<(Arc<Self>, std::thread::JoinHandle<()>), Fault> {
         let metrics = Arc::new(Metrics::default());
         let (service, store) = (Arc::new(Service::new(config)), Arc::new(store));
-        let (clock, limiter) = (Arc::new(Clock::at(pace)), Arc::new(Limiter::new(per_minute)));
+        let (clock, limiter) = (Arc::new(clock), Arc::new(Limiter::new(per_minute)));
         let (plan, wake) = watch::channel(None);
         let news = Arc::new(News::default());
         let parts = Parts {
@@ -85,9 +103,10 @@ impl Host {
             news: Arc::clone(&news),
         };
         let (writer, thread) = Writer::start(parts)?;
-        let sender = Sender::new(filter, Extractor::of_this_program()?, Arc::clone(&metrics))?;
+        let sender = Sender::new(outside, Extractor::of_this_program()?, Arc::clone(&metrics))?;
         let used = Mutex::new(BTreeSet::new());
-        Ok((Arc::new(Self { service, store, metrics, clock, limiter, writer, sender, used, news, wake, plan }), thread))
+        let host = Self { service, store, metrics, clock, edge, limiter, writer, sender, used, news, wake, plan };
+        Ok((Arc::new(host), thread))
     }
 
     /// Looks at a write on a snapshot, before its body is read: what is refused never waits for the writer.
@@ -205,6 +224,28 @@ impl Host {
         }
     }
 
+    /// Carries out what a step at the edge reads: none where what it read before no longer holds.
+    pub fn read_for(&self, call: &ReadCall) -> Result<Option<Vec<Found>>, Failure> {
+        let snapshot = self.store.snapshot().map_err(|error| {
+            tracing::error!(%error, "the store failed");
+            Failure::Unavailable
+        })?;
+        let (told, now) = (Told::default(), self.clock.now());
+        let limits = Admission { limiter: &self.limiter, told: &told, now };
+        let view = snapshot.view(&limits);
+        if !region::holds(&view, &call.seen).map_err(Failure::Stopped)? {
+            return Ok(None);
+        }
+        // Whoever asks for a token's limit has read its row.
+        call.reads.iter().filter_map(used_by).for_each(|credential| self.note(credential));
+        region::carry_out(&view, &call.reads).map(Some).map_err(Failure::Stopped)
+    }
+
+    /// Makes what a step at the edge decided durable, if what it read still holds.
+    pub async fn commit_for(&self, call: CommitCall, seed: Seed) -> Result<(), Failure> {
+        self.writer.submit(Owned::Commit(call), seed).await.1.map(drop)
+    }
+
     fn note(&self, credential: Credential) {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         if used.len() < USED_MAX {
@@ -220,7 +261,7 @@ impl Host {
 
     /// Makes the owner of an empty store; gives the JSON that shows their secrets once.
     pub async fn first_start(&self) -> Result<Option<Reply>, Fault> {
-        let seed = clock::seed()?;
+        let seed = self.clock.seed()?;
         let mut answers = Vec::new();
         loop {
             let (_, done) = self.writer.submit(Owned::FirstStart(answers.clone()), seed).await;
@@ -255,7 +296,7 @@ impl Host {
         let used: Vec<Credential> =
             std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect();
         if !used.is_empty()
-            && let Ok(seed) = clock::seed()
+            && let Ok(seed) = self.clock.seed()
         {
             let (_, done) = self.writer.submit(Owned::Used(used), seed).await;
             if let Err(failure) = done {
@@ -266,7 +307,7 @@ impl Host {
 
     async fn tick(self: &Arc<Self>) {
         self.plan.send_replace(None);
-        let Ok(seed) = clock::seed() else { return };
+        let Ok(seed) = self.clock.seed() else { return };
         let (_, done) = self.writer.submit(Owned::Tick, seed).await;
         match done {
             Ok(output) => self.plan_after(output),
@@ -293,7 +334,7 @@ impl Host {
             return;
         }
         let answer = self.sender.perform(send.work).await;
-        let Ok(seed) = clock::seed() else { return };
+        let Ok(seed) = self.clock.seed() else { return };
         let (_, done) = self.writer.submit(Owned::Answered(send.ticket, answer), seed).await;
         if let Ok(output) = done {
             self.plan_after(output);
@@ -301,11 +342,19 @@ impl Host {
     }
 }
 
+fn used_by(read: &Read) -> Option<Credential> {
+    match read {
+        Read::Admit(caller) => Credential::of_bucket(*caller),
+        Read::Get(_) | Read::Scan(_) => None,
+    }
+}
+
 fn failure_reply(request: &Request, failure: &Failure, seed: &Seed) -> Reply {
     match failure {
         Failure::Stopped(stop) => pipeline::failed(request, Some(stop), seed),
         Failure::Panicked => pipeline::failed(request, None, seed),
-        Failure::Unavailable => Refusal::Unavailable
+        // Nobody but a node at the edge commits what it read elsewhere.
+        Failure::Unavailable | Failure::Changed => Refusal::Unavailable
             .reply(Form::Message, Invalid::First)
             .header("x-request-id", pipeline::request_id(request, seed)),
     }

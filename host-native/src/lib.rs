@@ -6,6 +6,7 @@
 
 pub mod backup;
 pub mod clock;
+pub mod edge;
 pub mod engine;
 pub mod extract;
 pub mod host;

@@ -72,6 +72,9 @@ pub struct Settings {
     /// Monthly price of a number bought at Twilio, US cents [default: 115]
     #[arg(long, env = "SWITCHBOARD_TWILIO_NUMBER_CENTS", value_name = "CENTS")]
     pub twilio_number_cents: Option<u32>,
+    /// What nodes at the edge show to reach the store, at least 32 characters; none: they do not
+    #[arg(long, env = "SWITCHBOARD_STORE_TOKEN", value_name = "TOKEN", hide_env_values = true)]
+    pub store_token: Option<String>,
     /// Form of the log: text or json [default: text]
     #[arg(long, env = "SWITCHBOARD_LOG_FORMAT", value_name = "FORM")]
     pub log_format: Option<String>,
@@ -141,6 +144,7 @@ impl Settings {
             twilio_auth_token: self.twilio_auth_token.or(file.twilio_auth_token),
             twilio_base_url: self.twilio_base_url.or(file.twilio_base_url),
             twilio_number_cents: self.twilio_number_cents.or(file.twilio_number_cents),
+            store_token: self.store_token.or(file.store_token),
             log_format: self.log_format.or(file.log_format),
             engine: self.engine.or(file.engine),
             engine_speed: self.engine_speed.or(file.engine_speed),

@@ -11,11 +11,13 @@ use redb::Table;
 use switchboard_core::http::request::Request;
 use switchboard_core::key::{self, Topic};
 use switchboard_core::output::{Answer, Credential, Input, Output, Ticket};
+use switchboard_core::remote::region;
+use switchboard_core::remote::wire::CommitCall;
 use switchboard_core::seed::Seed;
 use switchboard_core::service::Service;
 use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
-use switchboard_core::view::{Scene, Stop};
+use switchboard_core::view::{Scene, Stop, View};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::Clock;
@@ -43,6 +45,8 @@ pub enum Owned {
     Used(Vec<Credential>),
     /// An empty store.
     FirstStart(Vec<Answer>),
+    /// What a step at the edge decided.
+    Commit(CommitCall),
 }
 
 /// One request on its way through its steps.
@@ -66,6 +70,8 @@ pub enum Failure {
     Panicked,
     /// The commit failed, or the queue is full.
     Unavailable,
+    /// What a step at the edge read no longer holds.
+    Changed,
 }
 
 type Done = Result<Output, Failure>;
@@ -237,6 +243,7 @@ fn decide(parts: &Parts, table: &Table<'_, &'static [u8], &'static [u8]>, input:
     let view = RowsView { rows: table, limits: Some(&limits) };
     let scene = Scene { now, seed, view: &view };
     let borrowed = match input {
+        Owned::Commit(call) => return held(&view, call),
         Owned::Http(exchange) => Input::Http(&exchange.request, &exchange.answers),
         Owned::Answered(ticket, answer) => Input::Answered(ticket.clone(), answer.clone()),
         Owned::Tick => Input::Tick,
@@ -244,6 +251,15 @@ fn decide(parts: &Parts, table: &Table<'_, &'static [u8], &'static [u8]>, input:
         Owned::FirstStart(answers) => Input::FirstStart(answers),
     };
     guarded(&parts.metrics, || parts.service.step(&borrowed, &scene))
+}
+
+/// The changes of a step that was run elsewhere, if what it read still holds.
+fn held(view: &dyn View, call: &CommitCall) -> Done {
+    match region::holds(view, &call.seen) {
+        Ok(true) => Ok(Output { changes: call.changes.clone(), ..Output::default() }),
+        Ok(false) => Err(Failure::Changed),
+        Err(stop) => Err(Failure::Stopped(stop)),
+    }
 }
 
 /// Runs a step; a panic is caught, counted and drops the step's changes.

@@ -12,7 +12,7 @@ use switchboard::extract::child::Extractor;
 use switchboard::extract::confined::Bounds;
 use switchboard::extract::read;
 use switchboard::metrics::Metrics;
-use switchboard::send::Sender;
+use switchboard::send::{Outside, Sender};
 use switchboard_core::egress::Filter;
 use switchboard_core::limits::FILE_BYTES_MAX;
 use switchboard_core::output::{Answer, SendError, TextForm, Work};
@@ -75,7 +75,8 @@ fn the_binary_reads_what_this_process_reads() {
 
 #[test]
 fn a_sender_has_files_read() {
-    let sender = Sender::new(Filter::new(vec![]), Extractor::new(binary()), Arc::new(Metrics::default()));
+    let sender =
+        Sender::new(Outside::World(Filter::new(vec![])), Extractor::new(binary()), Arc::new(Metrics::default()));
     let sender = sender.expect("TLS");
     let answer = block(sender.perform(Work::Extract { form: TextForm::Txt, bytes: b"words".to_vec() }));
     assert!(matches!(answer, Answer::Extracted(Ok(found)) if found.text == "words"));

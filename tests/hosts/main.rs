@@ -5,6 +5,7 @@ mod campaign;
 mod carrier;
 mod commands;
 mod crash;
+mod edge;
 mod extract;
 mod limits;
 mod outside;

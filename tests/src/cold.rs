@@ -1,9 +1,9 @@
 //! A step over a view in which every first read is missing.
 
 use switchboard_core::output::{Input, Output, OwnedInput};
-use switchboard_core::remote::{Progress, Session};
+use switchboard_core::remote::{Progress, Session, region};
 use switchboard_core::service::Service;
-use switchboard_core::view::{Found, Read, Scene, View};
+use switchboard_core::view::Scene;
 
 /// Runs the step of `scene` with nothing loaded at first.
 ///
@@ -18,22 +18,10 @@ pub fn step(service: &Service, input: &Input<'_>, scene: &Scene<'_>) -> Output {
             Progress::Done(output) => return output,
             Progress::Need(reads) => {
                 assert!(reads.iter().all(|read| !asked.contains(read)), "what was loaded is asked for again");
-                found = reads.iter().map(|read| carry_out(scene.view, read)).collect();
+                found = region::carry_out(scene.view, &reads).expect("no step reads too much");
                 asked.extend(reads);
             }
         }
-    }
-}
-
-/// What a read finds in a view that holds everything.
-pub fn carry_out(view: &dyn View, read: &Read) -> Found {
-    let whole = "a store in memory never stops a read";
-    match read {
-        Read::Get(key) => Found::Value(view.get(std::slice::from_ref(key)).expect(whole).remove(0)),
-        Read::Scan(scan) => {
-            Found::Rows(view.scan(scan.from.clone()..scan.to.clone(), scan.order, scan.limit).expect(whole))
-        }
-        Read::Admit(caller) => Found::Rate(view.admit(*caller).expect(whole)),
     }
 }
 

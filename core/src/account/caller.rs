@@ -9,7 +9,6 @@ use crate::http::request::Request;
 use crate::http::route::Route;
 use crate::key::{self, Kind, Space};
 use crate::output::Credential;
-use crate::rate::Caller;
 use crate::store::{Row, Scope, Tx};
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -31,11 +30,6 @@ pub struct Session {
 }
 
 impl Session {
-    /// Its rate-limit bucket.
-    pub fn bucket(self) -> Caller {
-        Caller::Token { account: self.account, token: u64::from(self.session) << 32 | u64::from(self.count) }
-    }
-
     /// Its row.
     pub fn credential(self) -> Credential {
         Credential { account: self.account, session: self.session, count: self.count }

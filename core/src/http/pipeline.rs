@@ -168,7 +168,7 @@ impl<'a> Exchange<'a> {
         }
         let session = caller::session(self.tx, self.request, self.scene.now)?;
         self.caller.set(Some(session));
-        let rate = self.scene.view.admit(session.bucket())?;
+        let rate = self.scene.view.admit(session.credential().bucket())?;
         self.rate.set(rate);
         session.may(route)?;
         match rate {

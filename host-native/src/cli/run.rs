@@ -5,7 +5,10 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use switchboard::host::Host;
+use switchboard::clock::Clock;
+use switchboard::edge::EdgeToken;
+use switchboard::host::{Host, Means};
+use switchboard::send::Outside;
 use switchboard::settings::{Settings, Yields};
 use switchboard::store::Store;
 use switchboard::{clock, engine, serve};
@@ -40,9 +43,15 @@ fn start(settings: &Settings, json: bool) -> Result<(), Failed> {
     let folder = settings.data.clone().unwrap_or_else(|| PathBuf::from(DATA));
     let store = Store::open(&folder)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let filter = Filter::new(settings.egress_allow.clone());
-    let (host, writer) = Host::start(config, store, settings.rate_limit.unwrap_or(600), filter, settings.pace)
-        .map_err(|error| error as Failed)?;
+    let means = Means {
+        config,
+        store,
+        per_minute: settings.rate_limit.unwrap_or(600),
+        clock: Clock::at(settings.pace),
+        outside: Outside::World(Filter::new(settings.egress_allow.clone())),
+        edge: settings.store_token.as_deref().map(EdgeToken::new).transpose()?,
+    };
+    let (host, writer) = Host::start(means).map_err(|error| error as Failed)?;
     runtime.block_on(run(Arc::clone(&host), settings, &folder, engine, json))?;
     // The last handle lets the writer finish what is queued.
     runtime.shutdown_timeout(std::time::Duration::from_secs(5));

@@ -13,10 +13,10 @@ use hyper::{Response, StatusCode, http::request};
 use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Door, HEADERS, Method, Request};
+use switchboard_core::seed::Seed;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::{pages, stream};
-use crate::clock;
+use super::{pages, store, stream};
 use crate::host::{Host, Verdict};
 use crate::limiter::Told;
 
@@ -24,9 +24,9 @@ use crate::limiter::Told;
 pub type Out = BoxBody<Bytes, std::io::Error>;
 
 /// Until a small body must be there.
-const BODY: Duration = Duration::from_secs(15);
+pub const BODY: Duration = Duration::from_secs(15);
 /// The slowest a larger one may come, bytes a second.
-const BODY_RATE: u64 = 32 << 10;
+pub const BODY_RATE: u64 = 32 << 10;
 /// Bodies of more than a mebibyte that are in memory at once; more wait for a while, then get 503.
 const LARGE_MAX: usize = 16;
 const LARGE_BYTES: usize = 1 << 20;
@@ -42,19 +42,26 @@ pub async fn answer(
     peer: IpAddr,
     door: Door,
 ) -> Result<Response<Out>, Infallible> {
-    let began = Instant::now();
     let (head, body) = incoming.into_parts();
+    if store::is_for(&host, &head, door) {
+        return Ok(store::answer(&host, &head, body).await);
+    }
     let request = request_of(&head, &body, peer, door);
+    Ok(carry(&host, request, Coming::from(body), Told::default()).await)
+}
+
+/// Carries out a request whose head is read.
+pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: Told) -> Response<Out> {
+    let began = Instant::now();
     let (method, target) = (request.method, request.target.clone());
     let operation = host.service.operation(method, &target);
-    let reply = match clock::seed() {
-        Ok(seed) if method.is_write() => write(&host, request, body, seed).await,
+    let reply = match host.clock.seed() {
+        Ok(seed) if method.is_write() => write(host, request, body, told, seed).await,
         Ok(seed) => {
             let request = Request { body: Body::None, ..request };
-            let told = Told::default();
             let reply = host.read(&request, &told, seed).await;
             if let Content::Stream(begin) = reply.content {
-                return Ok(stream::response(&host, Reply { content: Content::Empty, ..reply }, begin, request, told));
+                return stream::response(host, Reply { content: Content::Empty, ..reply }, begin, request, told);
             }
             reply
         }
@@ -65,7 +72,49 @@ pub async fn answer(
     };
     host.metrics.answered(operation, reply.status, began.elapsed());
     log(operation, method, &reply, began);
-    Ok(pages::response(&host, reply, &target))
+    pages::response(host, reply, &target)
+}
+
+/// The body of a request, of which some may have been read for something else.
+pub struct Coming {
+    first: Bytes,
+    rest: Incoming,
+}
+
+impl From<Incoming> for Coming {
+    fn from(rest: Incoming) -> Self {
+        Self { first: Bytes::new(), rest }
+    }
+}
+
+impl Coming {
+    /// Takes exactly so many bytes off its front; none where it has fewer.
+    pub async fn take(&mut self, count: usize) -> Option<Vec<u8>> {
+        let mut taken = Vec::new();
+        while taken.len() < count {
+            let mut data = self.next().await?.ok()?;
+            taken.extend_from_slice(&data.split_to(data.len().min(count - taken.len())));
+            self.first = data;
+        }
+        Some(taken)
+    }
+
+    /// The next bytes; an error where it breaks off.
+    pub async fn next(&mut self) -> Option<Result<Bytes, hyper::Error>> {
+        if !self.first.is_empty() {
+            return Some(Ok(std::mem::take(&mut self.first)));
+        }
+        loop {
+            match self.rest.frame().await? {
+                Ok(frame) => {
+                    if let Ok(data) = frame.into_data() {
+                        return Some(Ok(data));
+                    }
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
 }
 
 fn log(operation: &str, method: Method, reply: &Reply, began: Instant) {
@@ -103,8 +152,7 @@ fn headers(map: &HeaderMap) -> Vec<(&'static str, Vec<u8>)> {
     headers
 }
 
-async fn write(host: &Arc<Host>, request: Request, body: Incoming, seed: switchboard_core::seed::Seed) -> Reply {
-    let told = Told::default();
+async fn write(host: &Arc<Host>, request: Request, body: Coming, told: Told, seed: Seed) -> Reply {
     let sent = request.body == Body::Pending;
     let mut room = None;
     let body = match host.judge(&request, &told, seed) {
@@ -136,11 +184,11 @@ async fn write(host: &Arc<Host>, request: Request, body: Incoming, seed: switchb
     done.unwrap_or_else(|_| switchboard_core::http::refusal::server_error(""))
 }
 
-async fn read(mut body: Incoming, max: usize) -> Body {
+/// Reads a body of at most `max` bytes.
+pub async fn read(mut body: Coming, max: usize) -> Body {
     let mut bytes = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else { return Body::Cut };
-        let Ok(data) = frame.into_data() else { continue };
+    while let Some(data) = body.next().await {
+        let Ok(data) = data else { return Body::Cut };
         if bytes.len() + data.len() > max {
             let _ = tokio::time::timeout(DRAIN, drain(body)).await;
             return Body::TooLarge;
@@ -150,10 +198,10 @@ async fn read(mut body: Incoming, max: usize) -> Body {
     Body::Full(bytes)
 }
 
-async fn drain(mut body: Incoming) {
+async fn drain(mut body: Coming) {
     let mut left = DRAIN_BYTES;
-    while let Some(Ok(frame)) = body.frame().await {
-        left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+    while let Some(Ok(data)) = body.next().await {
+        left = left.saturating_sub(data.len());
         if left == 0 {
             break;
         }

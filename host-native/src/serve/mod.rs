@@ -4,6 +4,7 @@ mod connection;
 mod docs;
 mod exchange;
 mod pages;
+mod store;
 mod stream;
 
 use std::net::SocketAddr;

@@ -13,7 +13,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::exchange::{Out, response as plain};
 use super::pages::received;
-use crate::clock;
 use crate::host::Host;
 use crate::limiter::Told;
 
@@ -74,7 +73,7 @@ async fn go_on(
         }
         request.headers.retain(|(name, _)| *name != "last-event-id");
         request.headers.push(("last-event-id", stream.last.to_string().into_bytes()));
-        let Ok(seed) = clock::seed() else { return };
+        let Ok(seed) = host.clock.seed() else { return };
         // A key that was deleted meanwhile, or an event that is forgotten, ends the stream.
         match host.read(&request, told, seed).await.content {
             Content::Stream(next) => stream = next,

@@ -1,0 +1,54 @@
+//! The side where the store is: reads carried out, and whether what was read still holds.
+
+use alloc::vec::Vec;
+use core::slice;
+
+use super::version::{self, Seen};
+use crate::limits::remote::MESSAGE_BYTES_MAX;
+use crate::limits::step::READS_MAX;
+use crate::view::{Found, Read, Stop, View};
+
+/// What each read finds, all from this view; [`Stop::OverBudget`] when that is more than a step may read or a
+/// message may hold.
+pub fn carry_out(view: &dyn View, reads: &[Read]) -> Result<Vec<Found>, Stop> {
+    let (mut rows, mut bytes) = (0, 0);
+    reads
+        .iter()
+        .map(|read| {
+            let found = one(view, read)?;
+            let (more_rows, more_bytes) = size(&found);
+            (rows, bytes) = (rows + more_rows, bytes + more_bytes);
+            if rows > READS_MAX || bytes > MESSAGE_BYTES_MAX { Err(Stop::OverBudget) } else { Ok(found) }
+        })
+        .collect()
+}
+
+/// Whether every read finds what it found before.
+pub fn holds(view: &dyn View, seen: &[Seen]) -> Result<bool, Stop> {
+    for Seen { read, version } in seen {
+        if version::of(&one(view, read)?) != Some(*version) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn one(view: &dyn View, read: &Read) -> Result<Found, Stop> {
+    match read {
+        Read::Get(key) => Ok(Found::Value(view.get(slice::from_ref(key))?.into_iter().next().flatten())),
+        // One row more than a step may read is enough to know that it reads too much.
+        Read::Scan(scan) => {
+            let limit = scan.limit.min(READS_MAX + 1);
+            Ok(Found::Rows(view.scan(scan.from.clone()..scan.to.clone(), scan.order, limit)?))
+        }
+        Read::Admit(caller) => Ok(Found::Rate(view.admit(*caller)?)),
+    }
+}
+
+fn size(found: &Found) -> (usize, usize) {
+    match found {
+        Found::Value(value) => (1, value.as_ref().map_or(0, Vec::len)),
+        Found::Rows(rows) => (1 + rows.len(), rows.iter().map(|(key, value)| key.len() + value.len()).sum()),
+        Found::Rate(_) => (1, 0),
+    }
+}

@@ -1,0 +1,178 @@
+//! The store protocol: nodes at the edge read and commit over HTTP, and hand over whole requests that they do
+//! not carry out themselves (docs/store-protocol.md).
+//!
+//! It lies below the operations of the service: whoever holds the token sees and changes everything. Without a
+//! token its paths do not exist.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::header::HeaderValue;
+use hyper::http::request;
+use hyper::{Method, Response, StatusCode};
+use switchboard_core::http::request::{Body, Door};
+use switchboard_core::limits::remote::{HEAD_BYTES_MAX, MESSAGE_BYTES_MAX};
+use switchboard_core::remote::wire::{CommitCall, Malformed, Message, PassCall, ReadAnswer, ReadCall};
+use switchboard_core::service::Service;
+use switchboard_core::view::Stop;
+use tokio::sync::Semaphore;
+
+use super::exchange::{BODY, BODY_RATE, Coming, Out, carry, full, read};
+use crate::host::Host;
+use crate::limiter::Told;
+use crate::writer::Failure;
+
+/// Messages in memory at once; more wait, then get 503.
+const MESSAGES_MAX: usize = 32;
+static MESSAGES: Semaphore = Semaphore::const_new(MESSAGES_MAX);
+/// The header in which an edge node names its release.
+const RELEASE: &str = "switchboard-release";
+
+/// Why a message was not carried out.
+enum Refused {
+    /// 400
+    Malformed(Malformed),
+    /// 401
+    Token,
+    /// 405
+    Method,
+    /// 409: what was read no longer holds.
+    Changed,
+    /// 412: the node runs another release.
+    Release,
+    /// 413
+    TooLarge,
+    /// 500
+    Failed,
+    /// 503
+    Unavailable,
+}
+
+/// Whether a request speaks the protocol, where it is open.
+pub fn is_for(host: &Host, head: &request::Parts, door: Door) -> bool {
+    host.edge.is_some() && door == Door::Main && head.uri.path().starts_with("/store/")
+}
+
+/// Answers a message.
+pub async fn answer(host: &Arc<Host>, head: &request::Parts, body: Incoming) -> Response<Out> {
+    match carry_out(host, head, body).await {
+        Ok(response) => response,
+        Err(refused) => refused.response(),
+    }
+}
+
+async fn carry_out(host: &Arc<Host>, head: &request::Parts, body: Incoming) -> Result<Response<Out>, Refused> {
+    let shown = head.headers.get("authorization").map_or(&b""[..], HeaderValue::as_bytes);
+    if !host.edge.is_some_and(|token| token.fits(shown)) {
+        return Err(Refused::Token);
+    }
+    if head.method != Method::POST {
+        return Err(Refused::Method);
+    }
+    if head.headers.get(RELEASE).is_none_or(|release| release.as_bytes() != Service::version().as_bytes()) {
+        return Err(Refused::Release);
+    }
+    match head.uri.path() {
+        "/store/read" => read_rows(host, &message(body).await?),
+        "/store/commit" => commit(host, &message(body).await?).await,
+        "/store/pass" => pass(host, body).await,
+        _ => Err(Refused::Malformed("there is no such message")),
+    }
+}
+
+/// The bytes of a message that is read as a whole.
+async fn message(body: Incoming) -> Result<Vec<u8>, Refused> {
+    let limit = BODY + Duration::from_secs(MESSAGE_BYTES_MAX as u64 / BODY_RATE);
+    let permit = tokio::time::timeout(BODY, MESSAGES.acquire()).await;
+    let Ok(Ok(_permit)) = permit else { return Err(Refused::Unavailable) };
+    match tokio::time::timeout(limit, read(Coming::from(body), MESSAGE_BYTES_MAX)).await {
+        Ok(Body::Full(bytes)) => Ok(bytes),
+        Ok(Body::TooLarge) => Err(Refused::TooLarge),
+        _ => Err(Refused::Malformed("cut")),
+    }
+}
+
+fn read_rows(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<Out>, Refused> {
+    let call = ReadCall::from_bytes(bytes).map_err(Refused::Malformed)?;
+    let found = host.read_for(&call)?.ok_or(Refused::Changed)?;
+    let seed = host.clock.seed().map_err(|_| Refused::Failed)?;
+    let answer = ReadAnswer { now: host.clock.now(), seed, found };
+    Ok(octets(StatusCode::OK, answer.to_bytes()))
+}
+
+async fn commit(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<Out>, Refused> {
+    let call = CommitCall::from_bytes(bytes).map_err(Refused::Malformed)?;
+    let seed = host.clock.seed().map_err(|_| Refused::Failed)?;
+    host.commit_for(call, seed).await?;
+    Ok(octets(StatusCode::NO_CONTENT, Vec::new()))
+}
+
+/// A request that the node does not carry out itself: its head, then its body as it comes.
+async fn pass(host: &Arc<Host>, body: Incoming) -> Result<Response<Out>, Refused> {
+    let mut body = Coming::from(body);
+    let taken = tokio::time::timeout(BODY, take_head(&mut body)).await;
+    let head = taken.map_err(|_| Refused::Malformed("cut"))??;
+    let PassCall { request, rates } = PassCall::from_bytes(&head).map_err(Refused::Malformed)?;
+    Ok(carry(host, request, body, Told::of(rates)).await)
+}
+
+/// The message in front of a passed body, with its length before it.
+async fn take_head(body: &mut Coming) -> Result<Vec<u8>, Refused> {
+    let length = body.take(4).await.ok_or(Refused::Malformed("cut"))?;
+    let length = u32::from_be_bytes([length[0], length[1], length[2], length[3]]) as usize;
+    if length > HEAD_BYTES_MAX {
+        return Err(Refused::TooLarge);
+    }
+    body.take(length).await.ok_or(Refused::Malformed("cut"))
+}
+
+fn octets(status: StatusCode, bytes: Vec<u8>) -> Response<Out> {
+    let mut response = Response::new(full(bytes));
+    *response.status_mut() = status;
+    response.headers_mut().insert("content-type", HeaderValue::from_static("application/octet-stream"));
+    response
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Changed => Self::Changed,
+            Failure::Stopped(Stop::OverBudget) => Self::TooLarge,
+            Failure::Unavailable | Failure::Stopped(Stop::Failed) => Self::Unavailable,
+            Failure::Stopped(Stop::Missing(_) | Stop::Corrupt(_)) | Failure::Panicked => Self::Failed,
+        }
+    }
+}
+
+impl Refused {
+    fn response(self) -> Response<Out> {
+        let (status, text) = match self {
+            Self::Malformed(why) => (StatusCode::BAD_REQUEST, why),
+            Self::Token => (StatusCode::UNAUTHORIZED, "the store token does not fit"),
+            Self::Method => (StatusCode::METHOD_NOT_ALLOWED, "messages are sent by POST"),
+            Self::Changed => (StatusCode::CONFLICT, "what was read no longer holds"),
+            Self::Release => (StatusCode::PRECONDITION_FAILED, "this region runs another release"),
+            Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the message or its answer would be too large"),
+            Self::Failed => (StatusCode::INTERNAL_SERVER_ERROR, "the store cannot be read"),
+            Self::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer"),
+        };
+        let mut response = Response::new(full(text.as_bytes()));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert("content-type", HeaderValue::from_static("text/plain; charset=utf-8"));
+        match status {
+            StatusCode::UNAUTHORIZED => {
+                headers.insert("www-authenticate", HeaderValue::from_static("Bearer"));
+            }
+            StatusCode::SERVICE_UNAVAILABLE => {
+                headers.insert("retry-after", HeaderValue::from_static("1"));
+            }
+            StatusCode::METHOD_NOT_ALLOWED => {
+                headers.insert("allow", HeaderValue::from_static("POST"));
+            }
+            _ => {}
+        }
+        response
+    }
+}

@@ -1,0 +1,239 @@
+//! A node at the edge, step by step, over the store protocol of a real server.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use switchboard_core::http::request::{Body, Door, Method, Request};
+use switchboard_core::remote::wire::{CommitCall, Message, ReadCall};
+use switchboard_core::remote::{Came, Do, Visit};
+use switchboard_core::seed::Seed;
+use switchboard_core::service::{Config, Service};
+
+use crate::server::{Folder, Server, call};
+
+const TOKEN: &str = "a-store-token-for-tests-0123456789";
+
+/// A node, and the region that it speaks to.
+struct Node {
+    service: Service,
+    region: String,
+    runtime: tokio::runtime::Runtime,
+}
+
+/// What a node answered, and how often it asked the region.
+struct Got {
+    status: u16,
+    json: Value,
+    asked: Vec<&'static str>,
+    passed: bool,
+    retry_after: bool,
+}
+
+impl Node {
+    fn new(region: &str) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        Self { service: Service::new(Config::default()), region: region.to_owned(), runtime }
+    }
+
+    /// Sends to a path of the region.
+    fn send(&self, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Option<(u16, Vec<u8>)> {
+        self.runtime.block_on(async {
+            let client = switchboard::send::client().expect("TLS").timeout(Duration::from_secs(30)).build();
+            let mut request = client.expect("a client").post(format!("{}{path}", self.region)).body(body);
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            let reply = request.send().await.ok()?;
+            Some((reply.status().as_u16(), reply.bytes().await.ok()?.to_vec()))
+        })
+    }
+
+    fn ask(&self, path: &str, body: Vec<u8>) -> Option<(u16, Vec<u8>)> {
+        let bearer = format!("Bearer {TOKEN}");
+        self.send(path, &[("authorization", &bearer), ("switchboard-release", &Service::version())], body)
+    }
+
+    /// Goes on until the node has to do something else than to read its body.
+    fn advance(&self, visit: &mut Visit, body: &[u8], came: Came) -> Do {
+        match visit.next(&self.service, came) {
+            Do::ReadBody(_) => visit.next(&self.service, Came::Body(Body::Full(body.to_vec()))),
+            other => other,
+        }
+    }
+
+    fn finish(&self, visit: &mut Visit, body: &[u8], mut next: Do) -> Got {
+        let mut asked = Vec::new();
+        loop {
+            let came = match next {
+                Do::Ask { path, body } => {
+                    asked.push(path);
+                    self.ask(path, body).map_or(Came::Lost, |(status, body)| Came::Answer { status, body })
+                }
+                Do::Pass { head, body: read, otherwise } => {
+                    let sent = [head, read.unwrap_or_else(|| body.to_vec())].concat();
+                    let (status, bytes) = self.ask("/store/pass", sent).unwrap_or((otherwise.status, otherwise.body));
+                    let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+                    return Got { status, json, asked, passed: true, retry_after: false };
+                }
+                Do::Reply(answer) => {
+                    let json = serde_json::from_slice(&answer.body).unwrap_or(Value::Null);
+                    let retry_after = answer.headers.iter().any(|(name, _)| *name == "retry-after");
+                    return Got { status: answer.status, json, asked, passed: false, retry_after };
+                }
+                Do::ReadBody(_) => unreachable!("a body is read once"),
+            };
+            next = self.advance(visit, body, came);
+        }
+    }
+
+    fn call(&self, method: Method, target: &str, key: &str, body: &[u8]) -> Got {
+        let mut visit = visit(method, target, key, body, "application/json");
+        let next = self.advance(&mut visit, body, Came::Begin);
+        self.finish(&mut visit, body, next)
+    }
+}
+
+fn visit(method: Method, target: &str, key: &str, body: &[u8], media: &str) -> Visit {
+    let mut headers = vec![("authorization", format!("Bearer {key}").into_bytes()), ("host", b"edge.example".to_vec())];
+    headers.push(("content-type", media.as_bytes().to_vec()));
+    headers.push(("content-length", body.len().to_string().into_bytes()));
+    let state = if body.is_empty() { Body::None } else { Body::Pending };
+    let request = Request { method, target: target.into(), headers, body: state, peer: None, door: Door::Main };
+    Visit::new(request, Seed::new([9; 32]))
+}
+
+fn tool(name: &str) -> Vec<u8> {
+    json!({ "name": name, "description": "d", "endpoint": "https://tools.example/x", "method": "GET" })
+        .to_string()
+        .into_bytes()
+}
+
+fn start(folder: &Folder) -> Server {
+    Server::start(&folder.path("data"), &["--store-token", TOKEN, "--engine", "none"])
+}
+
+#[test]
+fn a_node_reads_and_writes_what_the_region_shows() {
+    let folder = Folder::new();
+    let server = start(&folder);
+    let (url, key) = (server.text("url").to_owned(), server.text("api_key").to_owned());
+    let node = Node::new(&url);
+    let made = node.call(Method::Post, "/api/user/tools", &key, &tool("from_the_edge"));
+    assert_eq!((made.status, made.passed), (201, false), "{}", made.json);
+    assert_eq!(made.asked.last(), Some(&"/store/commit"), "nothing is acknowledged before its commit");
+    let id = made.json["data"]["id"].as_u64().expect("an id");
+    let (status, there) = call("GET", &format!("{url}/api/user/tools/{id}"), &key, None);
+    let here = node.call(Method::Get, &format!("/api/user/tools/{id}"), &key, b"");
+    assert_eq!((status, there), (here.status, here.json));
+    // What is wrong is refused here, and stored nowhere.
+    let wrong = node.call(Method::Post, "/api/user/tools", &key, br#"{"name":1}"#);
+    assert_eq!(wrong.status, 422);
+    assert!(!wrong.asked.contains(&"/store/commit"));
+    let nowhere = node.call(Method::Get, "/api/user/nothing", &key, b"");
+    assert_eq!((nowhere.status, nowhere.asked.len()), (404, 0), "what has no route asks nobody");
+    let malformed = node.call(Method::Get, "/api/user/me", "sbk_nothing", b"");
+    assert_eq!((malformed.status, malformed.asked.len()), (401, 0), "nor does a token that is none");
+}
+
+#[test]
+fn a_deleted_key_fails_on_the_next_request() {
+    let folder = Folder::new();
+    let server = start(&folder);
+    let (url, owner) = (server.text("url").to_owned(), server.text("api_key").to_owned());
+    let node = Node::new(&url);
+    let (status, made) = call("POST", &format!("{url}/api/user/api-keys"), &owner, Some(&json!({ "name": "edge" })));
+    assert_eq!(status, 201, "{made}");
+    let key = made["api_key"]["token"].as_str().or(made["token"].as_str()).expect("a token").to_owned();
+    assert_eq!(node.call(Method::Get, "/user/me", &key, b"").status, 200);
+    let id = made["api_key"]["id"].as_u64().expect("an id");
+    assert_eq!(call("DELETE", &format!("{url}/api/user/api-keys/{id}"), &owner, None).0, 200);
+    assert_eq!(node.call(Method::Get, "/user/me", &key, b"").status, 401);
+}
+
+#[test]
+fn what_came_in_between_runs_the_step_again() {
+    let folder = Folder::new();
+    let server = start(&folder);
+    let (url, key) = (server.text("url").to_owned(), server.text("api_key").to_owned());
+    let node = Node::new(&url);
+    let body = tool("one");
+    let mut slow = visit(Method::Post, "/user/tools", &key, &body, "application/json");
+    let mut next = node.advance(&mut slow, &body, Came::Begin);
+    // It reads all it needs; before it commits, another is quicker.
+    while let Do::Ask { path: "/store/read", body: message } = next {
+        let (status, answer) = node.ask("/store/read", message).expect("an answer");
+        next = node.advance(&mut slow, &body, Came::Answer { status, body: answer });
+    }
+    let quick = node.call(Method::Post, "/user/tools", &key, &tool("two"));
+    assert_eq!(quick.status, 201);
+    let late = node.finish(&mut slow, &body, next);
+    assert_eq!(late.status, 201, "{}", late.json);
+    assert!(late.asked.iter().filter(|path| **path == "/store/commit").count() == 2, "{:?}", late.asked);
+    assert_ne!(late.json["data"]["id"], quick.json["data"]["id"]);
+    let (_, list) = call("GET", &format!("{url}/api/user/tools"), &key, None);
+    assert_eq!(list.as_array().or(list["data"].as_array()).map(Vec::len), Some(2), "{list}");
+}
+
+#[test]
+fn what_takes_longer_is_handed_over() {
+    let folder = Folder::new();
+    let server = start(&folder);
+    let (url, key) = (server.text("url").to_owned(), server.text("api_key").to_owned());
+    let node = Node::new(&url);
+    let login = json!({ "email": server.text("email"), "password": server.text("password") }).to_string();
+    let login = node.call(Method::Post, "/user/login", "", login.as_bytes());
+    assert_eq!((login.status, login.passed), (200, true), "{}", login.json);
+    let made = node.call(Method::Post, "/user/knowledgebases", &key, br#"{"name":"Hours"}"#);
+    assert_eq!(made.status, 201);
+    let text = "We open at nine. ".repeat(100_000);
+    let form = format!(
+        "--b\r\ncontent-disposition: form-data; name=\"name\"\r\n\r\nHours\r\n--b\r\ncontent-disposition: form-data; name=\"type\"\r\n\r\ntxt\r\n--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"h.txt\"\r\ncontent-type: text/plain\r\n\r\n{text}\r\n--b--\r\n"
+    );
+    let media = "multipart/form-data; boundary=b";
+    let mut upload = visit(Method::Post, "/user/knowledgebases/1/documents", &key, form.as_bytes(), media);
+    let next = node.advance(&mut upload, form.as_bytes(), Came::Begin);
+    let uploaded = node.finish(&mut upload, form.as_bytes(), next);
+    assert_eq!((uploaded.status, uploaded.passed), (201, true), "{}", uploaded.json);
+    let engine = node.call(Method::Post, "/engine/claim", "sbe_none", b"{}");
+    assert_eq!((engine.status, engine.passed, engine.asked.len()), (401, true, 0));
+}
+
+#[test]
+fn the_protocol_is_closed_without_its_token_and_names_what_is_wrong() {
+    let folder = Folder::new();
+    let server = start(&folder);
+    let url = server.text("url").to_owned();
+    let node = Node::new(&url);
+    let (bearer, release) = (format!("Bearer {TOKEN}"), Service::version());
+    let message = ReadCall::default().to_bytes();
+    let send = |path, token: &str, release: &str, body: &[u8]| {
+        node.send(path, &[("authorization", token), ("switchboard-release", release)], body.to_vec())
+            .expect("an answer")
+            .0
+    };
+    assert_eq!(send("/store/read", &bearer, &release, &message), 200);
+    assert_eq!(send("/store/read", "Bearer another", &release, &message), 401);
+    assert_eq!(send("/store/read", &bearer, "0.0.0", &message), 412);
+    assert_eq!(send("/store/read", &bearer, &release, b"\x01\xff"), 400);
+    assert_eq!(send("/store/commit", &bearer, &release, &CommitCall::default().to_bytes()), 204);
+    assert_eq!(send("/store/pass", &bearer, &release, &[0xff; 8]), 413);
+    assert_eq!(send("/store/pass", &bearer, &release, &[0, 0, 0, 9, 1]), 400);
+    assert_eq!(send("/store/other", &bearer, &release, b""), 400);
+    assert_eq!(send("/store/commit", &bearer, &release, &vec![1; (16 << 20) + 1]), 413);
+    assert_eq!(call("GET", &format!("{url}/store/read"), TOKEN, None).0, 405);
+    let closed = Folder::new();
+    let closed = Server::start(&closed.path("data"), &[]);
+    assert_eq!(call("POST", &format!("{}/store/read", closed.text("url")), TOKEN, None).0, 404);
+}
+
+#[test]
+fn a_lost_region_is_503_with_a_time_to_come_back() {
+    let folder = Folder::new();
+    let server = start(&folder);
+    let (url, key) = (server.text("url").to_owned(), server.text("api_key").to_owned());
+    let node = Node::new(&url);
+    server.kill();
+    let lost = node.call(Method::Get, "/user/me", &key, b"");
+    assert_eq!((lost.status, lost.retry_after), (503, true), "{}", lost.json);
+    assert_eq!(node.call(Method::Post, "/engine/claim", "sbe_none", b"{}").status, 503);
+}
