@@ -9,7 +9,7 @@ use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::Reply;
 use switchboard_core::http::request::{Body, Request};
 use switchboard_core::key::Topic;
-use switchboard_core::output::{Answer, Credential, Input, Outcome, Output, Send, Ticket};
+use switchboard_core::output::{Answer, Credential, Input, Outcome, Output, Send, Ticket, Work};
 use switchboard_core::remote::region;
 use switchboard_core::remote::wire::{CommitCall, ReadCall};
 use switchboard_core::seed::Seed;
@@ -242,8 +242,8 @@ impl Host {
     }
 
     /// Makes what a step at the edge decided durable, if what it read still holds.
-    pub async fn commit_for(&self, call: CommitCall, seed: Seed) -> Result<(), Failure> {
-        self.writer.submit(Owned::Commit(call), seed).await.1.map(drop)
+    pub async fn commit_for(&self, call: CommitCall) -> Result<(), Failure> {
+        self.decide(Owned::Commit(call)).await.map(drop)
     }
 
     fn note(&self, credential: Credential) {
@@ -255,7 +255,7 @@ impl Host {
 
     async fn perform(&self, sends: Vec<Send>, answers: &mut Vec<Answer>) {
         for send in sends {
-            answers.push(self.sender.perform(send.work).await);
+            answers.push(self.perform_one(send.work).await);
         }
     }
 
@@ -296,20 +296,26 @@ impl Host {
         let used: Vec<Credential> =
             std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect();
         if !used.is_empty()
-            && let Ok(seed) = self.clock.seed()
+            && let Err(failure) = self.decide(Owned::Used(used)).await
         {
-            let (_, done) = self.writer.submit(Owned::Used(used), seed).await;
-            if let Err(failure) = done {
-                tracing::warn!(?failure, "the last use of some keys was not noted");
-            }
+            tracing::warn!(?failure, "the last use of some keys was not noted");
         }
+    }
+
+    /// Has the writer decide something that is no request; what it asks to be done outside is not done yet.
+    pub async fn decide(&self, input: Owned) -> Result<Output, Failure> {
+        let seed = self.clock.seed().map_err(|_| Failure::Unavailable)?;
+        self.writer.submit(input, seed).await.1
+    }
+
+    /// Does one thing outside.
+    pub async fn perform_one(&self, work: Work) -> Answer {
+        self.sender.perform(work).await
     }
 
     async fn tick(self: &Arc<Self>) {
         self.plan.send_replace(None);
-        let Ok(seed) = self.clock.seed() else { return };
-        let (_, done) = self.writer.submit(Owned::Tick, seed).await;
-        match done {
+        match self.decide(Owned::Tick).await {
             Ok(output) => self.plan_after(output),
             // A tick that failed is tried again a little later.
             Err(_) => {
@@ -333,10 +339,8 @@ impl Host {
         if send.ticket == Ticket::Exchange {
             return;
         }
-        let answer = self.sender.perform(send.work).await;
-        let Ok(seed) = self.clock.seed() else { return };
-        let (_, done) = self.writer.submit(Owned::Answered(send.ticket, answer), seed).await;
-        if let Ok(output) = done {
+        let answer = self.perform_one(send.work).await;
+        if let Ok(output) = self.decide(Owned::Answered(send.ticket, answer)).await {
             self.plan_after(output);
         }
     }

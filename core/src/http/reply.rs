@@ -9,8 +9,6 @@ use crate::json::{Object, ToJson};
 /// A page whose body only a host can make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostPage {
-    /// `GET /healthz`: the process answers.
-    Health,
     /// `GET /readyz`: the store answers.
     Ready,
     /// `GET /metrics`: Prometheus text.

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use super::course::{Course, Event, Next};
 use super::wire::{CommitCall, Message, PassCall, ReadAnswer, ReadCall};
 use crate::http::refusal::{Form, Invalid, Refusal};
-use crate::http::reply::{Content, HostPage, Reply};
+use crate::http::reply::{Content, Reply};
 use crate::http::request::{Body, Request};
 use crate::http::route::Who;
 use crate::limits::JSON_BODY_BYTES_MAX;
@@ -162,9 +162,6 @@ impl Visit {
 
     fn reply(&self, reply: Reply) -> Do {
         match reply.content {
-            Content::Host(HostPage::Health) => {
-                Do::Reply(Reply { content: Content::Json(br#"{"status":"ok"}"#.to_vec()), ..reply }.into())
-            }
             Content::Host(_) | Content::Stream(_) => self.pass(),
             Content::Json(_) | Content::Static(..) | Content::Empty => Do::Reply(reply.into()),
         }

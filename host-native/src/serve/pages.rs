@@ -24,7 +24,6 @@ const CHUNK_BYTES: usize = 256 << 10;
 pub fn response(host: &Arc<Host>, reply: Reply, target: &str) -> Response<Out> {
     let Content::Host(page) = reply.content else { return plain(reply, None) };
     match page {
-        HostPage::Health => plain(reply, Some(("application/json", full(&br#"{"status":"ok"}"#[..])))),
         HostPage::Ready => ready(host, reply),
         HostPage::Metrics => {
             let text = host.metrics.text(host.store.file_bytes());

@@ -103,8 +103,7 @@ fn read_rows(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<Out>, Refused> {
 
 async fn commit(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<Out>, Refused> {
     let call = CommitCall::from_bytes(bytes).map_err(Refused::Malformed)?;
-    let seed = host.clock.seed().map_err(|_| Refused::Failed)?;
-    host.commit_for(call, seed).await?;
+    host.commit_for(call).await?;
     Ok(octets(StatusCode::NO_CONTENT, Vec::new()))
 }
 

@@ -8,7 +8,7 @@ use switchboard_core::record::Secret;
 use switchboard_core::seed::Seed;
 use switchboard_core::view::Found;
 
-use crate::bindings::switchboard::core::types as wit;
+use crate::bindings::exports::switchboard::core::types as wit;
 
 /// An input.
 pub fn input(input: wit::Input) -> OwnedInput {

@@ -13,7 +13,7 @@ use switchboard_core::remote;
 use switchboard_core::time::Timestamp;
 
 use bindings::exports::switchboard::core::engine::{Guest, GuestService, GuestSession, Progress, ServiceBorrow};
-use bindings::switchboard::core::types::{Answer, Found, Input, Seed, Stop, Work};
+use bindings::exports::switchboard::core::types::{Answer, Found, Input, Seed, Stop, Work};
 
 mod bindings {
     #![allow(unsafe_code, missing_docs, clippy::pedantic)]

@@ -10,7 +10,7 @@ use switchboard_core::remote::Fault;
 use switchboard_core::store::Change;
 use switchboard_core::view::{Order, Read, Stop};
 
-use crate::bindings::switchboard::core::types as wit;
+use crate::bindings::exports::switchboard::core::types as wit;
 
 /// A read.
 pub fn read(read: Read) -> wit::Read {
@@ -75,7 +75,6 @@ fn reply(reply: Reply) -> wit::Reply {
             }
             Content::Empty => wit::Content::Empty,
             Content::Host(page) => wit::Content::Host(match page {
-                HostPage::Health => wit::HostPage::Health,
                 HostPage::Ready => wit::HostPage::Ready,
                 HostPage::Metrics => wit::HostPage::Metrics,
                 HostPage::Docs => wit::HostPage::Docs,

@@ -34,8 +34,9 @@ pub fn test() -> Done {
     wasm_target()?;
     step("format", "cargo", &["fmt", "--all", "--check"])?;
     step("lints", "cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
-    // The tests of the hosts start the binary.
+    // The tests of the hosts start the binary, and run the component.
     step("binary", "cargo", &["build", "--quiet", "-p", "switchboard"])?;
+    component()?;
     step("tests", "cargo", &["test", "--workspace", "--exclude", "switchboard-pure", "--quiet"])?;
     documents()?;
     purity()?;
@@ -147,20 +148,16 @@ fn purity() -> Done {
     step(
         "core for WebAssembly",
         "cargo",
-        &["build", "--quiet", "-p", "switchboard-core", "--target", WASM, "--release"],
-    )?;
-    let component = [
-        "rustc",
-        "--quiet",
-        "-p",
-        "switchboard-pure",
-        "--target",
-        WASM,
-        "--release",
-        "--",
-        "-Clinker=wasm-component-ld",
-    ];
-    step("pure component", "cargo", &component)
+        &["build", "--quiet", "-p", "switchboard-core", "--target", WASM, "--profile", "wasm"],
+    )
+}
+
+/// The core as a component, for whatever embeds it.
+pub fn component() -> Done {
+    wasm_target()?;
+    let mut arguments = vec!["rustc", "--quiet", "--profile", "wasm", "-p", "switchboard-pure", "--target", WASM];
+    arguments.extend(["--", "-Clinker=wasm-component-ld"]);
+    step("pure component", "cargo", &arguments)
 }
 
 /// Every dependency's licence is one that the project takes.

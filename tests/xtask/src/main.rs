@@ -1,4 +1,4 @@
-//! `cargo xtask test | openapi | bench | sim`: each is what its name says.
+//! `cargo xtask test | component | openapi | bench | sim`: each is what its name says.
 
 mod chores;
 
@@ -9,10 +9,11 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test"] => chores::test(),
+        ["component"] => chores::component(),
         ["openapi"] => chores::openapi(),
         ["bench", rest @ ..] => chores::bench(rest),
         ["sim", rest @ ..] => chores::sim(rest),
-        _ => Err("usage: cargo xtask test | openapi | bench | sim".into()),
+        _ => Err("usage: cargo xtask test | component | openapi | bench | sim".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,13 @@
+//! The proof that all hosts agree.
+//!
+//! A [`script::Script`] is a list of inputs with their times and seeds: requests, ticks, and answers to what was
+//! asked of the outside. Every host plays it; what it [`said`] line by line, and its rows at the end, are equal
+//! byte for byte. [`scene`] records one script over all operations, [`history`] draws any number of them.
+
+pub mod history;
+pub mod outside;
+pub mod said;
+pub mod scene;
+pub mod script;
+pub mod stage;
+pub mod subject;

@@ -1,0 +1,31 @@
+//! The outside of a script: what other machines answer, by a rule that every host can follow.
+
+use switchboard_core::output::{Answer, Extracted, HttpIn, SendError, TextForm, Work};
+use switchboard_core::work;
+
+const CHAT: &str =
+    r#"{"choices":[{"message":{"content":"{\"summary\":\"Fine.\",\"sentiment\":\"positive\",\"success\":true}"}}]}"#;
+
+/// What comes of a work.
+///
+/// # Panics
+/// Never: what is neither a request nor a file is pure.
+pub fn answer(asked: &Work) -> Answer {
+    match asked {
+        Work::Http(request) if request.url.contains("/refuse") => Answer::Failed(SendError::Unreachable),
+        Work::Http(request) if request.url.contains("/missing") => http(404, "{}"),
+        Work::Http(request) if request.url.ends_with("/chat/completions") => http(200, CHAT),
+        Work::Http(_) => http(200, r#"{"ok":true}"#),
+        Work::Extract { form: TextForm::Pdf, .. } => Answer::Extracted(Err("This file is damaged.".into())),
+        Work::Extract { .. } => Answer::Extracted(Ok(Extracted {
+            text: "We open at nine.\nWe close at five.".into(),
+            ..Extracted::default()
+        })),
+        pure => work::perform(pure).expect("all other work is pure"),
+    }
+}
+
+fn http(status: u16, body: &str) -> Answer {
+    let headers = vec![("content-type".into(), "application/json".into())];
+    Answer::Http(HttpIn { status, headers, body: body.into(), cut: false, duration_ms: 0 })
+}

@@ -1,0 +1,147 @@
+//! What a host said to a script, and whether two of them said the same.
+
+use std::collections::VecDeque;
+
+use base64ct::{Base64, Encoding};
+use serde_json::{Value, json};
+use switchboard_core::output::{Output, Send, Ticket, Work};
+use switchboard_core::remote::Answered;
+use switchboard_core::time::Timestamp;
+
+use crate::script::{hex, unhex};
+
+/// Headers that the connection makes, not the service.
+const OF_THE_CONNECTION: [&str; 5] = ["date", "connection", "keep-alive", "transfer-encoding", "content-length"];
+
+/// What a host said to one line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    /// The reply to a request, or to the first start.
+    Reply {
+        /// Its status.
+        status: u16,
+        /// Its headers, in order of name and value, without those of the connection.
+        headers: Vec<(String, String)>,
+        /// Its body.
+        body: Vec<u8>,
+    },
+    /// What a tick, or an answer, led to.
+    Decided {
+        /// When to come back.
+        wake: Option<Timestamp>,
+        /// What is to be done outside.
+        sends: Vec<Value>,
+    },
+}
+
+/// A row of the store.
+pub type Row = (Vec<u8>, Vec<u8>);
+
+/// All that a host said, and its rows at the end.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transcript {
+    /// One entry a line.
+    pub said: Vec<Said>,
+    /// In order of their keys.
+    pub rows: Vec<Row>,
+}
+
+impl Said {
+    /// A reply; `head` says that the request asked for the head alone.
+    pub fn reply(status: u16, headers: impl IntoIterator<Item = (String, String)>, body: Vec<u8>, head: bool) -> Self {
+        let kept = |name: &str| !OF_THE_CONNECTION.contains(&name) || head && name == "content-length";
+        let mut headers: Vec<_> = headers.into_iter().filter(|(name, _)| kept(name)).collect();
+        headers.sort();
+        Self::Reply { status, headers, body }
+    }
+
+    /// A reply of the core.
+    pub fn answered(answered: Answered, head: bool) -> Self {
+        let headers = answered.headers.into_iter().map(|(name, value)| (name.to_owned(), value));
+        Self::reply(answered.status, headers, answered.body, head)
+    }
+
+    /// What a step without a request decided; its sends go to the end of `pending`.
+    pub fn decided(output: Output, pending: &mut VecDeque<Send>) -> Self {
+        let sends = output.sends.iter().map(send).collect();
+        pending.extend(output.sends);
+        Self::Decided { wake: output.wake, sends }
+    }
+
+    /// What a host that is not Rust wrote.
+    pub fn from_json(line: &Value) -> Option<Self> {
+        if let Some(status) = line["status"].as_u64() {
+            let pair = |pair: &Value| Some((pair[0].as_str()?.to_owned(), pair[1].as_str()?.to_owned()));
+            return Some(Self::Reply {
+                status: u16::try_from(status).ok()?,
+                headers: line["headers"].as_array()?.iter().map(pair).collect::<Option<_>>()?,
+                body: Base64::decode_vec(line["body"].as_str()?).ok()?,
+            });
+        }
+        let wake = line.get("wake")?.as_u64().map(Timestamp::from_micros);
+        Some(Self::Decided { wake, sends: line["sends"].as_array()?.clone() })
+    }
+}
+
+fn send(send: &Send) -> Value {
+    let mut said = match &send.work {
+        Work::HashPassword { .. } => json!({ "kind": "hash" }),
+        Work::VerifyPassword { .. } => json!({ "kind": "verify" }),
+        Work::Extract { .. } => json!({ "kind": "extract" }),
+        Work::Http(out) => {
+            let headers: Vec<Value> = out.headers.iter().map(|(name, value)| json!([name, value.0])).collect();
+            let body = Base64::encode_string(&out.body);
+            json!({ "kind": "http", "method": out.method, "url": out.url, "headers": headers, "body": body })
+        }
+    };
+    if let Ticket::Job { account, task, lease } = &send.ticket {
+        said["account"] = json!(account);
+        said["task"] = json!(hex(&task.to_bytes()));
+        said["lease"] = json!(lease);
+    }
+    said
+}
+
+impl Transcript {
+    /// From the lines that a host that is not Rust wrote.
+    pub fn from_json_lines(text: &str) -> Result<Self, String> {
+        let mut transcript = Self::default();
+        for line in text.lines() {
+            let value: Value = serde_json::from_str(line).map_err(|error| format!("{error}: {line}"))?;
+            if let Some(rows) = value["dump"].as_array() {
+                let row = |row: &Value| Some((unhex(row[0].as_str()?)?, unhex(row[1].as_str()?)?));
+                transcript.rows = rows.iter().map(row).collect::<Option<_>>().ok_or("a row is no pair of digits")?;
+            } else {
+                transcript.said.push(Said::from_json(&value).ok_or_else(|| format!("not a line: {line}"))?);
+            }
+        }
+        Ok(transcript)
+    }
+
+    /// The first difference to another, in words.
+    pub fn difference(&self, other: &Self) -> Option<String> {
+        for (at, (one, two)) in self.said.iter().zip(&other.said).enumerate() {
+            if one != two {
+                return Some(format!("line {at}:\n  {}\n  {}", show(one), show(two)));
+            }
+        }
+        if self.said.len() != other.said.len() {
+            return Some(format!("{} lines, and {}", self.said.len(), other.said.len()));
+        }
+        let differs = self.rows.iter().zip(&other.rows).find(|(one, two)| one != two);
+        if let Some(((key, value), (other_key, other_value))) = differs {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            return Some(format!("row {} {}\n and {} {}", hex(key), text(value), hex(other_key), text(other_value)));
+        }
+        (self.rows.len() != other.rows.len()).then(|| format!("{} rows, and {}", self.rows.len(), other.rows.len()))
+    }
+}
+
+fn show(said: &Said) -> String {
+    match said {
+        Said::Reply { status, headers, body } => {
+            format!("{status} {headers:?} {}", String::from_utf8_lossy(&body[..body.len().min(2_000)]))
+        }
+        Said::Decided { wake, sends } => format!("{wake:?} {}", json!(sends)),
+    }
+}

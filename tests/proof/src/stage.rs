@@ -1,0 +1,170 @@
+//! [`Stage`]: a host reduced to its steps, so that views and components can play a script.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use switchboard_core::http::pipeline;
+use switchboard_core::http::request::{Body, Method, Request};
+use switchboard_core::key::Key;
+use switchboard_core::output::{Answer, Outcome, Output, OwnedInput, Send};
+use switchboard_core::rate::{Buckets, Caller, Rate};
+use switchboard_core::remote::Answered;
+use switchboard_core::seed::Seed;
+use switchboard_core::store::Change;
+use switchboard_core::time::Timestamp;
+use switchboard_core::view::{Bytes, Order, Stop, View};
+
+use crate::outside;
+use crate::said::{Row, Said, Transcript};
+use crate::script::{Act, Line, Script};
+
+/// Whatever runs a step over rows that it holds.
+pub trait Steps {
+    /// Runs one step. The rate limits are the stage's.
+    fn step(&mut self, input: &OwnedInput, now: Timestamp, seed: Seed, limits: &Limits) -> Result<Output, Stop>;
+
+    /// Makes changes durable.
+    fn apply(&mut self, changes: &[Change]);
+
+    /// All rows, in order of their keys.
+    fn rows(&mut self) -> Vec<Row>;
+}
+
+/// The rate limits of a stage: an exchange asks once.
+pub struct Limits {
+    buckets: RefCell<Buckets>,
+    told: RefCell<BTreeMap<Caller, Option<Rate>>>,
+    now: Timestamp,
+}
+
+impl Limits {
+    /// What a caller is told.
+    pub fn admit(&self, caller: Caller) -> Option<Rate> {
+        let mut told = self.told.borrow_mut();
+        *told.entry(caller).or_insert_with(|| self.buckets.borrow_mut().admit(caller, self.now))
+    }
+}
+
+/// A view with a stage's rate limits.
+pub struct Limited<'a> {
+    /// The rows.
+    pub rows: &'a dyn View,
+    /// The limits.
+    pub limits: &'a Limits,
+}
+
+impl View for Limited<'_> {
+    fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
+        self.rows.get(keys)
+    }
+
+    fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
+        self.rows.scan(range, order, limit)
+    }
+
+    fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop> {
+        Ok(self.limits.admit(caller))
+    }
+}
+
+/// A host reduced to its steps.
+pub struct Stage<S> {
+    steps: S,
+    limits: Limits,
+    pending: VecDeque<Send>,
+}
+
+impl<S: Steps> Stage<S> {
+    /// An empty stage, with so many requests a minute for a token.
+    pub fn new(steps: S, per_minute: u32) -> Self {
+        let limits = Limits {
+            buckets: RefCell::new(Buckets::new(per_minute)),
+            told: RefCell::default(),
+            now: Timestamp::default(),
+        };
+        Self { steps, limits, pending: VecDeque::new() }
+    }
+
+    /// Plays a script to its end.
+    pub fn play(mut self, script: &Script) -> Transcript {
+        let said = script.lines.iter().map(|line| self.line(line)).collect();
+        Transcript { said, rows: self.rows() }
+    }
+
+    /// Its rows.
+    pub fn rows(mut self) -> Vec<Row> {
+        self.steps.rows()
+    }
+
+    /// Plays one line.
+    pub fn line(&mut self, line: &Line) -> Said {
+        self.limits.told.borrow_mut().clear();
+        self.limits.now = line.now;
+        match &line.act {
+            Act::Http(request) => self.exchange(request, line),
+            Act::First => self.first(line),
+            Act::Tick => self.decide(&OwnedInput::Tick, line),
+            Act::Answer => match self.pending.pop_front() {
+                None => Said::Decided { wake: None, sends: Vec::new() },
+                Some(send) => self.decide(&OwnedInput::Answered(send.ticket, outside::answer(&send.work)), line),
+            },
+        }
+    }
+
+    /// How many sends wait for their answer.
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    fn step(&mut self, input: &OwnedInput, line: &Line) -> Result<Output, Stop> {
+        let mut output = self.steps.step(input, line.now, line.seed, &self.limits)?;
+        self.steps.apply(&std::mem::take(&mut output.changes));
+        Ok(output)
+    }
+
+    fn decide(&mut self, input: &OwnedInput, line: &Line) -> Said {
+        let output = self.step(input, line).expect("no step of a script stops");
+        Said::decided(output, &mut self.pending)
+    }
+
+    fn first(&mut self, line: &Line) -> Said {
+        let mut input = OwnedInput::FirstStart(Vec::new());
+        loop {
+            let output = self.step(&input, line).expect("a first start does not stop");
+            match output.outcome {
+                Outcome::Reply(reply) => return Said::answered(reply.into(), false),
+                _ => output.sends.iter().for_each(|send| input.answer(outside::answer(&send.work))),
+            }
+        }
+    }
+
+    fn exchange(&mut self, request: &Request, line: &Line) -> Said {
+        let (head, mut body) = (request.method == Method::Head, request.body.clone());
+        let mut begun = request.clone();
+        begun.body = if !request.method.is_write() || body == Body::None { Body::None } else { Body::Pending };
+        let mut input = OwnedInput::Http(begun, Vec::new());
+        loop {
+            let output = match self.step(&input, line) {
+                Ok(output) => output,
+                Err(stop) => {
+                    return Said::answered(Answered::from(pipeline::failed(request, Some(&stop), &line.seed)), head);
+                }
+            };
+            match output.outcome {
+                Outcome::Reply(reply) => return Said::answered(reply.into(), head),
+                Outcome::ReadBody(max) => {
+                    let too_large = matches!(&body, Body::Full(bytes) if bytes.len() > max);
+                    let read = if too_large { Body::TooLarge } else { std::mem::take(&mut body) };
+                    if let OwnedInput::Http(begun, _) = &mut input {
+                        begun.body = read;
+                    }
+                }
+                Outcome::Park(..) => input.answer(Answer::Elapsed),
+                Outcome::Wait | Outcome::Nothing => {
+                    output.sends.iter().for_each(|send| input.answer(outside::answer(&send.work)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The pure component in wasmtime: rows outside, every read asked for across the boundary.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use switchboard_core::memory::Memory;
+use switchboard_core::output::{Output, OwnedInput};
+use switchboard_core::remote::region;
+use switchboard_core::seed::Seed;
+use switchboard_core::store::Change;
+use switchboard_core::time::Timestamp;
+use switchboard_core::view::Stop;
+use wasmtime::component::{Component as Compiled, Linker, ResourceAny};
+use wasmtime::{Config, Engine, Store};
+
+use super::convert::{self, wit};
+use crate::said::Row;
+use crate::stage::{Limited, Limits, Steps};
+
+/// What `wit/` says, as types.
+pub mod bindings {
+    #![allow(missing_docs, clippy::pedantic)]
+    wasmtime::component::bindgen!({ path: "../../wit", world: "pure" });
+}
+
+/// The component, compiled for this machine: made once, it makes any number of instances.
+#[derive(Clone)]
+pub struct Program {
+    engine: Engine,
+    compiled: Compiled,
+}
+
+/// An instance, and the rows that it asks for.
+pub struct Component {
+    store: Store<()>,
+    pure: bindings::Pure,
+    service: ResourceAny,
+    rows: Memory,
+}
+
+/// Where the chores leave the component.
+pub fn built() -> PathBuf {
+    let own = std::env::current_exe().expect("this program's path");
+    let target = own.ancestors().find(|folder| folder.join("wasm32-unknown-unknown").is_dir());
+    let file = target.map(|target| target.join("wasm32-unknown-unknown/wasm/switchboard_pure.wasm"));
+    file.filter(|file| file.is_file()).expect("build the component first: cargo xtask component")
+}
+
+impl Program {
+    /// Compiles the component of a file.
+    ///
+    /// # Panics
+    /// Where it is none, or imports anything: nothing is linked to it.
+    pub fn load(file: &Path) -> Self {
+        let engine = Engine::new(&Config::new()).expect("an engine");
+        let compiled = Compiled::from_file(&engine, file).expect("a component");
+        assert_eq!(compiled.component_type().imports(&engine).count(), 0, "the component imports nothing");
+        Self { engine, compiled }
+    }
+
+    /// A new instance without rows.
+    pub fn start(&self, settings: &Value) -> Component {
+        let mut store = Store::new(&self.engine, ());
+        let linker = Linker::new(&self.engine);
+        let pure = bindings::Pure::instantiate(&mut store, &self.compiled, &linker).expect("an instance");
+        let opened = pure.switchboard_core_engine().service().call_open(&mut store, &settings.to_string());
+        let service = opened.expect("no trap").expect("valid settings");
+        Component { store, pure, service, rows: Memory::default() }
+    }
+}
+
+impl Steps for Component {
+    fn step(&mut self, input: &OwnedInput, now: Timestamp, seed: Seed, limits: &Limits) -> Result<Output, Stop> {
+        let view = Limited { rows: &self.rows, limits };
+        let engine = self.pure.switchboard_core_engine();
+        let input = convert::input(input);
+        let session =
+            engine.session().call_constructor(&mut self.store, self.service, &input, now.micros(), convert::seed(seed));
+        let session = session.expect("no trap");
+        let mut found = Vec::new();
+        let done = loop {
+            let progress = engine.session().call_advance(&mut self.store, session, &found).expect("no trap");
+            match progress {
+                Ok(wit::Progress::Done(output)) => break Ok(convert::output(output)),
+                Ok(wit::Progress::Need(reads)) => {
+                    let reads: Vec<_> = reads.into_iter().map(convert::read).collect();
+                    found = region::carry_out(&view, &reads)?.into_iter().map(convert::found).collect();
+                }
+                Err(stop) => break Err(convert::stop(&stop)),
+            }
+        };
+        session.resource_drop(&mut self.store).expect("no trap");
+        done
+    }
+
+    fn apply(&mut self, changes: &[Change]) {
+        self.rows.apply(changes);
+    }
+
+    fn rows(&mut self) -> Vec<Row> {
+        self.rows.rows().iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+}

@@ -1,0 +1,42 @@
+//! Rows in memory, warm: the plainest host, that all others are compared with.
+
+use serde_json::Value;
+use switchboard_core::memory::Memory;
+use switchboard_core::output::{Output, OwnedInput};
+use switchboard_core::seed::Seed;
+use switchboard_core::service::Service;
+use switchboard_core::store::Change;
+use switchboard_core::time::Timestamp;
+use switchboard_core::view::{Scene, Stop};
+
+use super::service;
+use crate::said::Row;
+use crate::stage::{Limited, Limits, Steps};
+
+/// Rows in memory.
+pub struct Warm {
+    service: Service,
+    rows: Memory,
+}
+
+impl Warm {
+    /// With no rows.
+    pub fn new(settings: &Value) -> Self {
+        Self { service: service(settings), rows: Memory::default() }
+    }
+}
+
+impl Steps for Warm {
+    fn step(&mut self, input: &OwnedInput, now: Timestamp, seed: Seed, limits: &Limits) -> Result<Output, Stop> {
+        let view = Limited { rows: &self.rows, limits };
+        self.service.step(&input.borrow(), &Scene { now, seed, view: &view })
+    }
+
+    fn apply(&mut self, changes: &[Change]) {
+        self.rows.apply(changes);
+    }
+
+    fn rows(&mut self) -> Vec<Row> {
+        self.rows.rows().iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+}

@@ -1,0 +1,30 @@
+//! The hosts that play a script.
+
+mod cold;
+pub mod component;
+mod convert;
+mod memory;
+mod native;
+mod rows;
+
+pub use cold::Cold;
+pub use component::Component;
+pub use memory::Warm;
+pub use native::Native;
+pub use rows::Redb;
+
+use serde_json::Value;
+use switchboard_core::service::Service;
+use switchboard_core::settings::{self, Configured};
+
+/// The configuration of a script.
+///
+/// # Panics
+/// Where it is none.
+pub fn configured(settings: &Value) -> Configured {
+    settings::parse(settings.to_string().as_bytes()).expect("a script's settings are valid")
+}
+
+fn service(settings: &Value) -> Service {
+    Service::new(configured(settings).config)
+}

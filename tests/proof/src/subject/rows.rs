@@ -1,0 +1,58 @@
+//! Rows in redb, step by step.
+
+use std::path::Path;
+
+use serde_json::Value;
+use switchboard::store::{RowsView, Store};
+use switchboard_core::key;
+use switchboard_core::output::{Output, OwnedInput};
+use switchboard_core::seed::Seed;
+use switchboard_core::service::Service;
+use switchboard_core::store::Change;
+use switchboard_core::time::Timestamp;
+use switchboard_core::view::{Order, Scene, Stop, View};
+
+use super::service;
+use crate::said::Row;
+use crate::stage::{Limited, Limits, Steps};
+
+/// Rows in redb.
+pub struct Redb {
+    service: Service,
+    store: Store,
+}
+
+impl Redb {
+    /// A new store in a folder.
+    ///
+    /// # Panics
+    /// Where none can be made.
+    pub fn new(settings: &Value, folder: &Path) -> Self {
+        Self { service: service(settings), store: Store::open(folder).expect("a store opens") }
+    }
+}
+
+impl Steps for Redb {
+    fn step(&mut self, input: &OwnedInput, now: Timestamp, seed: Seed, limits: &Limits) -> Result<Output, Stop> {
+        let snapshot = self.store.snapshot().expect("a snapshot");
+        let rows: RowsView<'_, _> = snapshot.plain();
+        let view = Limited { rows: &rows, limits };
+        self.service.step(&input.borrow(), &Scene { now, seed, view: &view })
+    }
+
+    fn apply(&mut self, changes: &[Change]) {
+        if !changes.is_empty() {
+            self.store.commit(changes).expect("a commit");
+        }
+    }
+
+    fn rows(&mut self) -> Vec<Row> {
+        rows_of(&self.store)
+    }
+}
+
+/// Every row of a store.
+pub fn rows_of(store: &Store) -> Vec<Row> {
+    let snapshot = store.snapshot().expect("a snapshot");
+    snapshot.plain().scan(key::everything(), Order::Ascending, usize::MAX).expect("a scan")
+}

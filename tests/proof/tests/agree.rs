@@ -1,0 +1,104 @@
+//! The hosts that every run of the tests can afford: rows in memory, warm and cold, redb step by step, the native
+//! server over sockets, and the pure component in wasmtime.
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use switchboard_proof::said::Transcript;
+use switchboard_proof::script::{Act, Script};
+use switchboard_proof::stage::Stage;
+use switchboard_proof::subject::component::{Program, built};
+use switchboard_proof::subject::{Cold, Native, Redb};
+use switchboard_proof::{history, scene};
+
+/// Histories of one run; a command plays any number.
+const HISTORIES: u64 = 256;
+/// Requests a minute of one token, as the scripts' settings say.
+const PER_MINUTE: u32 = 6_000;
+
+static SCRIPT: LazyLock<(Script, Transcript)> = LazyLock::new(scene::record);
+
+static PROGRAM: LazyLock<Program> = LazyLock::new(|| Program::load(&built()));
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("switchboard-proof-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[track_caller]
+fn agrees(said: &Transcript, other: &Transcript) {
+    if let Some(difference) = said.difference(other) {
+        panic!("{difference}");
+    }
+}
+
+#[test]
+fn the_script_is_long_and_says_much() {
+    let (script, said) = &*SCRIPT;
+    let requests = script.lines.iter().filter(|line| matches!(line.act, Act::Http(_))).count();
+    assert!(requests >= 400, "{requests} requests");
+    assert!(script.lines.len() - requests >= 50 && said.rows.len() >= 100, "{} rows", said.rows.len());
+}
+
+#[test]
+fn a_cold_view_agrees() {
+    let (script, said) = &*SCRIPT;
+    agrees(said, &Stage::new(Cold::new(&script.settings), PER_MINUTE).play(script));
+}
+
+#[test]
+fn rows_in_redb_agree() {
+    let (script, said) = &*SCRIPT;
+    let folder = Folder::new("redb");
+    agrees(said, &Stage::new(Redb::new(&script.settings, &folder.0), PER_MINUTE).play(script));
+}
+
+#[test]
+fn the_native_server_agrees() {
+    let (script, said) = &*SCRIPT;
+    let folder = Folder::new("native");
+    let native = Native::start(&script.settings, &folder.0);
+    let url = native.url();
+    agrees(said, &native.play(script, &url));
+}
+
+#[test]
+fn the_component_agrees() {
+    let (script, said) = &*SCRIPT;
+    agrees(said, &Stage::new(PROGRAM.start(&script.settings), PER_MINUTE).play(script));
+}
+
+/// Histories from `first` on, every second one.
+fn histories_agree(first: u64) {
+    for number in (first..HISTORIES).step_by(2) {
+        let (script, said) = history::draw(number);
+        let cold = Stage::new(Cold::new(&script.settings), PER_MINUTE).play(&script);
+        let component = Stage::new(PROGRAM.start(&script.settings), PER_MINUTE).play(&script);
+        for (host, other) in [("cold", cold), ("component", component)] {
+            if let Some(difference) = said.difference(&other) {
+                panic!("history {number}, {host}: {difference}");
+            }
+        }
+    }
+}
+
+#[test]
+fn hosts_agree_on_even_histories() {
+    histories_agree(0);
+}
+
+#[test]
+fn hosts_agree_on_odd_histories() {
+    histories_agree(1);
+}
