@@ -1,0 +1,166 @@
+//! Heads of requests and answers: what the core sees of them, and what goes on to whom.
+
+use switchboard_core::http::request::{Body, Door, HEADERS, Method, Request};
+
+use crate::edge::Answered;
+use crate::settings::Settings;
+
+/// Header names and values as `wasi:http` has them.
+pub type Fields = Vec<(String, Vec<u8>)>;
+
+/// What concerns one connection and not the message (RFC 9110 section 7.6.1).
+const HOP_BY_HOP: [&str; 9] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// The request that the core sees. Its body is pending where one may follow.
+pub fn request(method: Method, target: Option<String>, authority: Option<String>, fields: &Fields) -> Request {
+    let mut headers = Vec::with_capacity(8);
+    for (name, value) in fields {
+        if let Some(known) = HEADERS.iter().find(|known| known.eq_ignore_ascii_case(name)) {
+            headers.push((*known, value.clone()));
+        }
+    }
+    // Hosts keep this header to themselves and give its value by another way.
+    if let Some(authority) = authority.filter(|_| !headers.iter().any(|(name, _)| *name == "host")) {
+        headers.push(("host", authority.into_bytes()));
+    }
+    let target = target.unwrap_or_else(|| "/".to_owned());
+    // A host does not tell who is on the other end of the connection; a proxy in front of it may.
+    let request = Request { method, target, headers, body: Body::None, peer: None, door: Door::Main };
+    // Hosts hide how a body is framed: without a length only the method tells whether there may be one.
+    let follows = request.content_length().map_or(method.is_write(), |length| length > 0);
+    Request { body: if follows { Body::Pending } else { Body::None }, ..request }
+}
+
+/// The headers of a request to the region.
+pub fn to_region(settings: &Settings, length: Option<u64>) -> Fields {
+    let mut fields = vec![
+        ("content-type".to_owned(), b"application/octet-stream".to_vec()),
+        ("authorization".to_owned(), format!("Bearer {}", settings.store_token).into_bytes()),
+    ];
+    if let Some(length) = length {
+        fields.push(("content-length".to_owned(), length.to_string().into_bytes()));
+    }
+    fields
+}
+
+/// The headers of the region's answer that go on to the client.
+pub fn from_region(mut fields: Fields) -> Fields {
+    let mut named = Vec::new();
+    for (name, value) in &fields {
+        if name.eq_ignore_ascii_case("connection") {
+            named.extend(String::from_utf8_lossy(value).split(',').map(|name| name.trim().to_ascii_lowercase()));
+        }
+    }
+    fields.retain(|(name, _)| !is_hop_by_hop(name) && !named.iter().any(|other| other.eq_ignore_ascii_case(name)));
+    fields
+}
+
+/// An answer as it is sent: with its length, so that one that breaks off is seen to, and without a body where
+/// none may follow.
+pub fn framed(answered: Answered, method: Method) -> Answered {
+    let Answered { status, mut headers, mut body } = answered;
+    headers.retain(|(name, _)| !is_hop_by_hop(name) && !name.eq_ignore_ascii_case("content-length"));
+    let bodiless = matches!(status, 100..=199 | 204 | 304);
+    if !bodiless {
+        headers.push(("content-length".to_owned(), body.len().to_string().into_bytes()));
+    }
+    if bodiless || method == Method::Head {
+        body = Vec::new();
+    }
+    Answered { status, headers, body }
+}
+
+/// The answer of an edge whose region does not answer: it says when to come back.
+pub fn unreachable(mut fallback: Answered) -> Answered {
+    fallback.status = 503;
+    if !fallback.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("retry-after")) {
+        fallback.headers.push(("retry-after".to_owned(), b"1".to_vec()));
+    }
+    fallback
+}
+
+fn is_hop_by_hop(name: &str) -> bool {
+    HOP_BY_HOP.iter().any(|hop| hop.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(pairs: &[(&str, &str)]) -> Fields {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect()
+    }
+
+    #[test]
+    fn the_core_sees_the_headers_it_knows() {
+        let sent = fields(&[("Accept", "a/b"), ("cookie", "c"), ("X-Forwarded-For", "1.2.3.4")]);
+        let request = request(Method::Get, Some("/a?b".into()), Some("edge.example".into()), &sent);
+        assert_eq!(request.target, "/a?b");
+        let names: Vec<&str> = request.headers.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["accept", "x-forwarded-for", "host"]);
+        assert_eq!(request.header("host"), Some("edge.example"));
+    }
+
+    #[test]
+    fn a_host_header_that_is_there_stays_the_only_one() {
+        let request = request(Method::Get, None, Some("other".into()), &fields(&[("host", "edge.example")]));
+        assert_eq!((request.target.as_str(), request.count("host")), ("/", 1));
+        assert_eq!(request.header("host"), Some("edge.example"));
+    }
+
+    #[test]
+    fn a_body_is_pending_where_one_may_follow() {
+        for (method, length, body) in [
+            (Method::Get, None, Body::None),
+            (Method::Get, Some("3"), Body::Pending),
+            (Method::Post, Some("0"), Body::None),
+            (Method::Post, Some("3"), Body::Pending),
+            (Method::Post, None, Body::Pending),
+            (Method::Delete, None, Body::Pending),
+            (Method::Head, None, Body::None),
+        ] {
+            let sent = length.map_or_else(Vec::new, |length| fields(&[("content-length", length)]));
+            assert_eq!(request(method, None, None, &sent).body, body, "{method:?} {length:?}");
+        }
+    }
+
+    #[test]
+    fn what_concerns_a_connection_stays_with_it() {
+        let sent = [("Connection", "close, X-Hop"), ("x-hop", "1"), ("etag", "e"), ("Transfer-Encoding", "chunked")];
+        assert_eq!(from_region(fields(&sent)), fields(&[("etag", "e")]));
+    }
+
+    #[test]
+    fn answers_are_framed_by_their_status_and_method() {
+        let answer = |status| Answered { status, headers: fields(&[("content-length", "9")]), body: b"four".to_vec() };
+        for (status, method, length, body) in [
+            (200, Method::Get, Some("4"), "four"),
+            (200, Method::Head, Some("4"), ""),
+            (204, Method::Get, None, ""),
+            (304, Method::Get, None, ""),
+        ] {
+            let framed = framed(answer(status), method);
+            let lengths = length.map_or_else(Vec::new, |length| fields(&[("content-length", length)]));
+            assert_eq!((framed.headers, framed.body), (lengths, body.as_bytes().to_vec()), "{status} {method:?}");
+        }
+    }
+
+    #[test]
+    fn a_lost_region_is_503_with_a_time_to_come_back() {
+        let fallback = |headers| Answered { status: 200, headers, body: Vec::new() };
+        let retry = |answered: Answered| (answered.status, answered.headers);
+        assert_eq!(retry(unreachable(fallback(vec![]))), (503, fields(&[("retry-after", "1")])));
+        let own = fields(&[("Retry-After", "7")]);
+        assert_eq!(retry(unreachable(fallback(own.clone()))), (503, own));
+    }
+}

@@ -1,0 +1,224 @@
+//! The body of a request on its way in: read with a bound, kept for who reads on, passed over where it is refused.
+
+use std::time::Duration;
+
+use switchboard_core::http::request::Body;
+
+use crate::limits::{DRAIN, DRAIN_BYTES_MAX, body_time};
+
+/// What came of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chunk {
+    /// More of it.
+    Bytes(Vec<u8>),
+    /// It has ended.
+    End,
+    /// It broke off, or took too long.
+    Broken,
+}
+
+/// Where a body comes from.
+#[allow(async_fn_in_trait, reason = "both shells are single-threaded")]
+pub trait Source {
+    /// From here on it has so long; after that it counts as broken off.
+    fn within(&mut self, time: Duration);
+
+    /// Waits for more; after `End` and `Broken` it is not asked again.
+    async fn chunk(&mut self) -> Chunk;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Untouched,
+    Begun,
+    Ended,
+    Broken,
+}
+
+/// The body of a request.
+#[derive(Debug)]
+pub struct Incoming<S> {
+    source: Option<S>,
+    state: State,
+    kept: Vec<u8>,
+    announced: Option<u64>,
+    taken: u64,
+}
+
+impl<S: Source> Incoming<S> {
+    /// A body that follows; `announced` is its length where the head tells it.
+    pub fn pending(source: S, announced: Option<usize>) -> Self {
+        let announced = announced.map(|length| length as u64);
+        Self { source: Some(source), state: State::Untouched, kept: Vec::new(), announced, taken: 0 }
+    }
+
+    /// No body.
+    pub fn absent() -> Self {
+        Self { source: None, state: State::Ended, kept: Vec::new(), announced: Some(0), taken: 0 }
+    }
+
+    /// The length of the whole body, if it is known.
+    pub fn length(&self) -> Option<u64> {
+        if self.state == State::Ended { Some(self.taken) } else { self.announced }
+    }
+
+    /// All of it, if that is at most so many bytes. What was read is kept for [`Self::take_kept`].
+    pub async fn read(&mut self, max: usize) -> Body {
+        match self.fill(max).await {
+            Ok(()) if self.kept.is_empty() => Body::None,
+            Ok(()) => Body::Full(self.kept.clone()),
+            Err(body) => body,
+        }
+    }
+
+    /// Reads it to its end and keeps it, as long as it is at most so many bytes; else says what it is.
+    pub async fn fill(&mut self, max: usize) -> Result<(), Body> {
+        if self.length().is_some_and(|length| length > max as u64) {
+            return Err(Body::TooLarge);
+        }
+        loop {
+            match self.state {
+                _ if self.kept.len() > max => return Err(Body::TooLarge),
+                State::Ended => return Ok(()),
+                State::Broken => return Err(Body::Cut),
+                State::Untouched | State::Begun => {
+                    if let Chunk::Bytes(bytes) = self.more().await {
+                        self.kept.extend_from_slice(&bytes);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What was read of it before; from here on [`Self::next`] gives the rest.
+    pub fn take_kept(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.kept)
+    }
+
+    /// The next bytes of what was not read.
+    pub async fn next(&mut self) -> Chunk {
+        match self.state {
+            State::Ended => Chunk::End,
+            State::Broken => Chunk::Broken,
+            State::Untouched | State::Begun => self.more().await,
+        }
+    }
+
+    /// Reads on and forgets, within bounds: a connection that closes on unread bytes may take the answer with it.
+    pub async fn drain(&mut self) {
+        if matches!(self.state, State::Untouched | State::Begun) {
+            self.begin(DRAIN);
+        }
+        let enough = self.taken.saturating_add(DRAIN_BYTES_MAX);
+        while self.taken < enough && matches!(self.next().await, Chunk::Bytes(_)) {}
+    }
+
+    /// The source itself, for a shell that has a better way to move what was not read; `None` where nothing is left.
+    pub fn rest(&mut self) -> Option<&mut S> {
+        self.begin_reading();
+        self.source.as_mut().filter(|_| self.state == State::Begun)
+    }
+
+    fn begin_reading(&mut self) {
+        if self.state == State::Untouched {
+            self.begin(body_time(self.announced));
+        }
+    }
+
+    fn begin(&mut self, time: Duration) {
+        self.state = State::Begun;
+        if let Some(source) = &mut self.source {
+            source.within(time);
+        }
+    }
+
+    async fn more(&mut self) -> Chunk {
+        self.begin_reading();
+        let Some(source) = &mut self.source else { return Chunk::End };
+        let chunk = source.chunk().await;
+        match &chunk {
+            Chunk::Bytes(bytes) => self.taken += bytes.len() as u64,
+            // A host that does not tell a broken body from a whole one is seen through by its length.
+            Chunk::End if self.announced.is_some_and(|length| length != self.taken) => {
+                self.state = State::Broken;
+                return Chunk::Broken;
+            }
+            Chunk::End => self.state = State::Ended,
+            Chunk::Broken => self.state = State::Broken,
+        }
+        chunk
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::visit::at_once;
+
+    /// Gives what it was made of, and counts what was asked of it.
+    struct Script {
+        chunks: Vec<Chunk>,
+        limits: Vec<Duration>,
+    }
+
+    impl Source for Script {
+        fn within(&mut self, time: Duration) {
+            self.limits.push(time);
+        }
+
+        async fn chunk(&mut self) -> Chunk {
+            assert!(!self.chunks.is_empty(), "the source was asked after its end");
+            self.chunks.remove(0)
+        }
+    }
+
+    fn incoming(announced: Option<usize>, texts: &[&str], end: Chunk) -> Incoming<Script> {
+        let mut chunks: Vec<Chunk> = texts.iter().map(|text| Chunk::Bytes(text.as_bytes().to_vec())).collect();
+        chunks.push(end);
+        Incoming::pending(Script { chunks, limits: Vec::new() }, announced)
+    }
+
+    #[test]
+    fn bodies_are_read_up_to_a_bound() {
+        for (announced, texts, end, max, body) in [
+            (None, &["ab", "c"][..], Chunk::End, 3, Body::Full(b"abc".to_vec())),
+            (None, &["ab", "c"], Chunk::End, 2, Body::TooLarge),
+            (Some(3), &["ab", "c"], Chunk::End, 3, Body::Full(b"abc".to_vec())),
+            (Some(3), &[], Chunk::End, 2, Body::TooLarge),
+            (Some(4), &["ab", "c"], Chunk::End, 9, Body::Cut),
+            (None, &["ab"], Chunk::Broken, 9, Body::Cut),
+            (None, &[], Chunk::End, 9, Body::None),
+        ] {
+            assert_eq!(at_once(incoming(announced, texts, end).read(max)), body, "{announced:?} {texts:?} {max}");
+        }
+        assert_eq!(at_once(Incoming::<Script>::absent().read(9)), Body::None);
+    }
+
+    #[test]
+    fn what_was_read_is_kept_for_who_reads_on() {
+        let mut body = incoming(None, &["ab", "cd", "ef"], Chunk::End);
+        assert_eq!(at_once(body.read(3)), Body::TooLarge);
+        assert_eq!((body.take_kept(), at_once(body.next())), (b"abcd".to_vec(), Chunk::Bytes(b"ef".to_vec())));
+        assert_eq!((at_once(body.next()), at_once(body.next())), (Chunk::End, Chunk::End));
+        let mut whole = incoming(None, &["ab"], Chunk::End);
+        assert_eq!(at_once(whole.read(3)), Body::Full(b"ab".to_vec()));
+        assert_eq!((whole.length(), whole.take_kept(), at_once(whole.next())), (Some(2), b"ab".to_vec(), Chunk::End));
+    }
+
+    #[test]
+    fn a_refused_body_is_passed_over_in_a_shorter_time() {
+        let mut untouched = incoming(None, &["ab", "cd"], Chunk::End);
+        at_once(untouched.drain());
+        let source = untouched.source.expect("a source");
+        assert_eq!((source.chunks.len(), source.limits), (0, vec![DRAIN]));
+        let mut begun = incoming(None, &["ab", "cd"], Chunk::End);
+        assert_eq!(at_once(begun.read(1)), Body::TooLarge);
+        at_once(begun.drain());
+        let source = begun.source.expect("a source");
+        assert_eq!((source.chunks.len(), source.limits), (0, vec![body_time(None), DRAIN]));
+        let mut broken = incoming(Some(4), &["ab"], Chunk::Broken);
+        assert_eq!(at_once(broken.read(9)), Body::Cut);
+        at_once(broken.drain());
+        assert_eq!(broken.source.expect("a source").limits, [body_time(Some(4))]);
+    }
+}

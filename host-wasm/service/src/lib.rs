@@ -1,0 +1,27 @@
+//! The edge of Switchboard as a component: whatever host speaks `wasi:http` can run it in front of a region.
+//!
+//! [`edge::Edge`] decides, without input or output; a shell does what it says. There are two shells, `p2` for
+//! `wasi:http` 0.2 and `p3` for 0.3, each behind the feature of its name, around one loop ([`visit`]). A component
+//! is built with one of them:
+//!
+//! ```text
+//! cargo rustc --profile wasm -p switchboard-service --features p3 --target wasm32-unknown-unknown \
+//!     --crate-type cdylib -- -Clinker=wasm-component-ld
+//! ```
+//!
+//! With neither feature the crate is what both shells share, on any target. With both, a component exports both
+//! versions of the interface and needs a host of both: it is good for checking the code, not for serving.
+
+pub mod edge;
+pub mod headers;
+pub mod incoming;
+pub mod limits;
+pub mod settings;
+pub mod visit;
+
+#[cfg(any(feature = "p2", feature = "p3"))]
+mod alike;
+#[cfg(feature = "p2")]
+mod p2;
+#[cfg(feature = "p3")]
+mod p3;

@@ -1,0 +1,141 @@
+//! The shell for `wasi:http` 0.2: one request after another, every call blocks.
+
+mod streams;
+
+use std::time::Duration;
+
+use switchboard_core::http::request::{Body, Method};
+
+use self::bindings::wasi::cli0_2_0::environment::get_environment;
+use self::bindings::wasi::http0_2_0::outgoing_handler;
+use self::bindings::wasi::http0_2_0::types::{
+    self, FutureIncomingResponse, IncomingRequest, IncomingResponse, OutgoingRequest, OutgoingResponse,
+    ResponseOutparam,
+};
+use self::bindings::wasi::random0_2_0::random::get_random_bytes;
+use self::streams::{Receiving, Sending};
+use crate::alike::{address, alike, set_status};
+use crate::edge::{Answered, Came};
+use crate::headers::{self, Fields, from_region, to_region};
+use crate::incoming::Incoming;
+use crate::limits::{ANSWER_BYTES_MAX, ASK_FIRST_BYTE, BETWEEN_BYTES, CONNECT, nanoseconds, pass_first_byte};
+use crate::settings::Settings;
+use crate::visit::{PASS, Shell, answer, at_once, site};
+
+/// What the bindings generator writes.
+mod bindings {
+    #![allow(unsafe_code, missing_docs, clippy::pedantic)]
+    wit_bindgen::generate!({ world: "service-p2", path: "../../wit", generate_all });
+    use super::Service;
+    export!(Service with_types_in self);
+}
+
+struct Service;
+
+impl bindings::exports::wasi::http0_2_0::incoming_handler::Guest for Service {
+    fn handle(request: IncomingRequest, out: ResponseOutparam) {
+        let method = method(&request.method());
+        let sent = request.headers().entries();
+        let head = headers::request(method, request.path_with_query(), request.authority(), &sent);
+        let body = match head.body {
+            Body::None => Incoming::absent(),
+            _ => Incoming::pending(Receiving::of_request(request), head.content_length()),
+        };
+        at_once(answer(site(get_environment), head, body, seed(), Exchange(out)));
+    }
+}
+
+/// A request whose answer is due.
+struct Exchange(ResponseOutparam);
+
+impl Shell for Exchange {
+    type Source = Receiving;
+    type Sent = ();
+
+    async fn ask(&self, settings: &Settings, path: &str, body: Vec<u8>) -> Came {
+        let length = Some(body.len() as u64);
+        let Some((sending, coming)) = send(settings, path, length, ASK_FIRST_BYTE) else { return Came::Lost };
+        if sending.write(&body) {
+            sending.finish();
+        }
+        let Some(response) = wait(&coming) else { return Came::Lost };
+        let status = response.status();
+        let mut answer = Incoming::pending(Receiving::of_response(&response), None);
+        match answer.fill(ANSWER_BYTES_MAX).await {
+            Ok(()) => Came::Answer { status, body: answer.take_kept() },
+            Err(_) => Came::Lost,
+        }
+    }
+
+    async fn pass(self, settings: &Settings, head: Vec<u8>, mut body: Incoming<Receiving>, fallback: Answered) {
+        let length = body.length().map(|length| length + head.len() as u64);
+        let sent = send(settings, PASS, length, pass_first_byte(body.length()));
+        let coming = sent.map(|(sending, coming)| {
+            sending.upload(&[head, body.take_kept()].concat(), &mut body);
+            coming
+        });
+        // The region may have answered before it had read everything.
+        body.drain().await;
+        match coming.and_then(|coming| wait(&coming)) {
+            Some(response) => self.forward(&response),
+            None => self.reply(fallback).await,
+        }
+    }
+
+    async fn reply(self, answered: Answered) {
+        if let Some(sending) = self.begin(answered.status, &answered.headers)
+            && sending.write(&answered.body)
+        {
+            sending.finish();
+        }
+    }
+}
+
+impl Exchange {
+    /// Hands the head of the answer over, so that its body has a receiver.
+    fn begin(self, status: u16, headers: &Fields) -> Option<Sending> {
+        let response = OutgoingResponse::new(fields(headers));
+        set_status!(response, status);
+        let body = response.body().ok();
+        ResponseOutparam::set(self.0, Ok(response));
+        body.and_then(Sending::new)
+    }
+
+    /// The region's answer as it is.
+    fn forward(self, response: &IncomingResponse) {
+        let headers = from_region(response.headers().entries());
+        if let Some(sending) = self.begin(response.status(), &headers) {
+            sending.download(&Receiving::of_response(response));
+        }
+    }
+}
+
+/// Sends a request to a path of the region; `None` where the host does not.
+fn send(
+    settings: &Settings,
+    path: &str,
+    length: Option<u64>,
+    first_byte: Duration,
+) -> Option<(Sending, FutureIncomingResponse)> {
+    let request = OutgoingRequest::new(fields(&to_region(settings, length)));
+    address!(request, settings, path);
+    let sending = Sending::new(request.body().ok()?)?;
+    let coming = outgoing_handler::handle(request, Some(options(first_byte))).ok()?;
+    Some((sending, coming))
+}
+
+/// The answer to a request; `None` where the region does not give one.
+fn wait(coming: &FutureIncomingResponse) -> Option<IncomingResponse> {
+    coming.subscribe().block();
+    coming.get()?.ok()?.ok()
+}
+
+alike!();
+
+/// 32 random bytes.
+fn seed() -> [u8; 32] {
+    let mut seed = [0; 32];
+    let bytes = get_random_bytes(seed.len() as u64);
+    seed.copy_from_slice(&bytes);
+    seed
+}

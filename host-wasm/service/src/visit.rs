@@ -1,0 +1,116 @@
+//! One request through an edge: asks the edge what to do, has the shell do it, and so on until an answer is sent.
+
+use std::cell::OnceCell;
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use switchboard_core::http::reply::message;
+use switchboard_core::http::request::{Method, Request};
+use switchboard_core::json::ToJson;
+
+use crate::edge::{Answered, Came, Do, Edge};
+use crate::headers::{framed, unreachable};
+use crate::incoming::{Incoming, Source};
+use crate::settings::Settings;
+
+/// An edge and where its region is: made once an instance of the component.
+pub struct Site {
+    /// What decides.
+    pub edge: Edge,
+    /// What its operator said.
+    pub settings: Settings,
+}
+
+/// Where a region takes whole requests.
+pub const PASS: &str = "/store/pass";
+
+/// What a version of `wasi:http` does for the loop.
+#[allow(async_fn_in_trait, reason = "both shells are single-threaded")]
+pub trait Shell {
+    /// Where bodies come from.
+    type Source: Source;
+    /// What a sent answer is to the host.
+    type Sent;
+
+    /// Sends bytes to a path of the region: `Came::Answer` or `Came::Lost`.
+    async fn ask(&self, settings: &Settings, path: &str, body: Vec<u8>) -> Came;
+
+    /// Hands the request on: `head`, then its body; the region's answer is sent as it is, or else `fallback`.
+    async fn pass(
+        self,
+        settings: &Settings,
+        head: Vec<u8>,
+        body: Incoming<Self::Source>,
+        fallback: Answered,
+    ) -> Self::Sent;
+
+    /// Sends an answer that is framed.
+    async fn reply(self, answered: Answered) -> Self::Sent;
+}
+
+thread_local! {
+    static SITE: OnceCell<Result<Rc<Site>, String>> = const { OnceCell::new() };
+}
+
+/// The site of this instance; a sentence says why there is none.
+pub fn site(environment: impl FnOnce() -> Vec<(String, String)>) -> Result<Rc<Site>, String> {
+    SITE.with(|site| {
+        site.get_or_init(|| {
+            let settings = Settings::from_environment(&environment())?;
+            Ok(Rc::new(Site { edge: Edge::new(settings.clone()), settings }))
+        })
+        .clone()
+    })
+}
+
+/// Answers a request.
+pub async fn answer<S: Shell>(
+    site: Result<Rc<Site>, String>,
+    request: Request,
+    mut body: Incoming<S::Source>,
+    seed: [u8; 32],
+    shell: S,
+) -> S::Sent {
+    let method = request.method;
+    let site = match site {
+        Ok(site) => site,
+        Err(why) => return refuse(method, body, misconfigured(&why), shell).await,
+    };
+    let Site { edge, settings } = &*site;
+    let mut visit = edge.visit(request, seed);
+    let mut came = Came::Begin;
+    loop {
+        came = match visit.next(edge, came) {
+            Do::Ask { path, body } => shell.ask(settings, path, body).await,
+            Do::ReadBody(max) => Came::Body(body.read(max).await),
+            Do::Pass { head, fallback } => {
+                let fallback = framed(unreachable(fallback), method);
+                return shell.pass(settings, head, body, fallback).await;
+            }
+            Do::Reply(answered) => return refuse(method, body, answered, shell).await,
+        }
+    }
+}
+
+/// Sends an answer of the edge's own, after what nobody read of the body.
+async fn refuse<S: Shell>(method: Method, mut body: Incoming<S::Source>, answered: Answered, shell: S) -> S::Sent {
+    body.drain().await;
+    shell.reply(framed(answered, method)).await
+}
+
+/// The answer to every request until the operator has set what is missing.
+fn misconfigured(why: &str) -> Answered {
+    let text = format!("This edge is not configured: {why}");
+    let headers = vec![("content-type".to_owned(), b"application/json".to_vec())];
+    Answered { status: 500, headers, body: message(&text).to_json() }
+}
+
+/// The result of a future that never waits, as those of a shell whose calls block.
+pub fn at_once<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("a call that blocks has returned"),
+    }
+}
