@@ -70,14 +70,18 @@ pub fn from_region(mut fields: Fields) -> Fields {
 pub fn framed(answered: Answered, method: Method) -> Answered {
     let Answered { status, mut headers, mut body } = answered;
     headers.retain(|(name, _)| !is_hop_by_hop(name) && !name.eq_ignore_ascii_case("content-length"));
-    let bodiless = matches!(status, 100..=199 | 204 | 304);
-    if !bodiless {
+    if has_body(status, Method::Get) {
         headers.push(("content-length".to_owned(), body.len().to_string().into_bytes()));
     }
-    if bodiless || method == Method::Head {
+    if !has_body(status, method) {
         body = Vec::new();
     }
     Answered { status, headers, body }
+}
+
+/// Whether an answer to this method may have a body (RFC 9110 section 6.4.1).
+pub fn has_body(status: u16, method: Method) -> bool {
+    method != Method::Head && !matches!(status, 100..=199 | 204 | 304)
 }
 
 /// The answer of an edge whose region does not answer: it says when to come back.

@@ -151,14 +151,18 @@ impl<S: Source> Incoming<S> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::visit::at_once;
+pub mod script {
+    //! Bodies of tests.
 
-    /// Gives what it was made of, and counts what was asked of it.
-    struct Script {
-        chunks: Vec<Chunk>,
-        limits: Vec<Duration>,
+    use super::{Chunk, Duration, Incoming, Source};
+
+    /// Gives what it was made of, and keeps what was asked of it.
+    #[derive(Debug)]
+    pub struct Script {
+        /// What it will give.
+        pub chunks: Vec<Chunk>,
+        /// The times it was given.
+        pub limits: Vec<Duration>,
     }
 
     impl Source for Script {
@@ -172,11 +176,19 @@ mod tests {
         }
     }
 
-    fn incoming(announced: Option<usize>, texts: &[&str], end: Chunk) -> Incoming<Script> {
+    /// A body of these texts.
+    pub fn incoming(announced: Option<usize>, texts: &[&str], end: Chunk) -> Incoming<Script> {
         let mut chunks: Vec<Chunk> = texts.iter().map(|text| Chunk::Bytes(text.as_bytes().to_vec())).collect();
         chunks.push(end);
         Incoming::pending(Script { chunks, limits: Vec::new() }, announced)
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::script::{Script, incoming};
+    use super::*;
+    use crate::visit::at_once;
 
     #[test]
     fn bodies_are_read_up_to_a_bound() {

@@ -6,8 +6,12 @@
 //!
 //! ```text
 //! cargo rustc --profile wasm -p switchboard-service --features p3 --target wasm32-unknown-unknown \
-//!     --crate-type cdylib -- -Clinker=wasm-component-ld
+//!     --crate-type cdylib -- -Clinker=wasm-component-ld -Clink-arg=--wasi-adapter=none
+//! wasmtime serve -Scli --env SWITCHBOARD_REGION=https://region.example --env SWITCHBOARD_STORE_TOKEN=… \
+//!     target/wasm32-unknown-unknown/wasm/switchboard_service.wasm
 //! ```
+//!
+//! Without the last link argument the linker puts a later 0.2 in the place of the 0.2.0 that `p2` asks for.
 //!
 //! With neither feature the crate is what both shells share, on any target. With both, a component exports both
 //! versions of the interface and needs a host of both: it is good for checking the code, not for serving.

@@ -16,11 +16,11 @@ use self::bindings::wasi::random0_2_0::random::get_random_bytes;
 use self::streams::{Receiving, Sending};
 use crate::alike::{address, alike, set_status};
 use crate::edge::{Answered, Came};
-use crate::headers::{self, Fields, from_region, to_region};
+use crate::headers::{self, Fields, from_region, has_body, to_region};
 use crate::incoming::Incoming;
 use crate::limits::{ANSWER_BYTES_MAX, ASK_FIRST_BYTE, BETWEEN_BYTES, CONNECT, nanoseconds, pass_first_byte};
 use crate::settings::Settings;
-use crate::visit::{PASS, Shell, answer, at_once, site};
+use crate::visit::{PASS, Passed, Shell, answer, at_once, site};
 
 /// What the bindings generator writes.
 mod bindings {
@@ -67,17 +67,23 @@ impl Shell for Exchange {
         }
     }
 
-    async fn pass(self, settings: &Settings, head: Vec<u8>, mut body: Incoming<Receiving>, fallback: Answered) {
+    async fn pass(self, settings: &Settings, passed: Passed<Receiving>) {
+        let Passed { method, head, mut body, fallback } = passed;
         let length = body.length().map(|length| length + head.len() as u64);
         let sent = send(settings, PASS, length, pass_first_byte(body.length()));
         let coming = sent.map(|(sending, coming)| {
-            sending.upload(&[head, body.take_kept()].concat(), &mut body);
+            if sending.write(&[head, body.take_kept()].concat()) {
+                match body.rest() {
+                    Some(rest) => sending.pour(rest),
+                    None => sending.finish(),
+                }
+            }
             coming
         });
         // The region may have answered before it had read everything.
         body.drain().await;
         match coming.and_then(|coming| wait(&coming)) {
-            Some(response) => self.forward(&response),
+            Some(response) => self.forward(&response, method),
             None => self.reply(fallback).await,
         }
     }
@@ -102,10 +108,13 @@ impl Exchange {
     }
 
     /// The region's answer as it is.
-    fn forward(self, response: &IncomingResponse) {
+    fn forward(self, response: &IncomingResponse, method: Method) {
+        let status = response.status();
         let headers = from_region(response.headers().entries());
-        if let Some(sending) = self.begin(response.status(), &headers) {
-            sending.download(&Receiving::of_response(response));
+        match self.begin(status, &headers) {
+            Some(sending) if has_body(status, method) => sending.pour(&mut Receiving::of_response(response)),
+            Some(sending) => sending.finish(),
+            None => {}
         }
     }
 }

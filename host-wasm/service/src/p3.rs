@@ -14,11 +14,11 @@ use self::bindings::wasi::random0_3_0::random::get_random_bytes;
 use self::streams::{End, Receiving, Sending, consume};
 use crate::alike::{address, alike, set_status};
 use crate::edge::{Answered, Came};
-use crate::headers::{self, Fields, from_region, to_region};
+use crate::headers::{self, Fields, from_region, has_body, to_region};
 use crate::incoming::Incoming;
 use crate::limits::{ANSWER_BYTES_MAX, ASK_FIRST_BYTE, BETWEEN_BYTES, CONNECT, nanoseconds, pass_first_byte};
 use crate::settings::Settings;
-use crate::visit::{PASS, Shell, answer, site};
+use crate::visit::{PASS, Passed, Shell, answer, site};
 
 /// What the bindings generator writes.
 mod bindings {
@@ -61,24 +61,20 @@ impl Shell for Service {
         }
     }
 
-    async fn pass(
-        self,
-        settings: &Settings,
-        head: Vec<u8>,
-        mut body: Incoming<Receiving>,
-        fallback: Answered,
-    ) -> Response {
+    async fn pass(self, settings: &Settings, passed: Passed<Receiving>) -> Response {
+        let Passed { method, head, mut body, fallback } = passed;
         let (sending, receiver) = Sending::new();
         let length = body.length().map(|length| length + head.len() as u64);
         let request = request(settings, PASS, length, pass_first_byte(body.length()), receiver);
         let start = [head, body.take_kept()].concat();
         // What is on its way goes on when the region has answered: to stop it may cost the rest of the answer.
         spawn_local(sending.upload(start, body));
-        match request {
-            Some(request) => match client::send(request).await {
-                Ok(response) => forward(response),
-                Err(_) => self.reply(fallback).await,
-            },
+        let response = match request {
+            Some(request) => client::send(request).await.ok(),
+            None => None,
+        };
+        match response {
+            Some(response) => forward(response, method),
             None => self.reply(fallback).await,
         }
     }
@@ -94,11 +90,11 @@ impl Shell for Service {
 }
 
 /// The region's answer as it is: the host moves its body without us.
-fn forward(response: Response) -> Response {
+fn forward(response: Response, method: Method) -> Response {
     let status = response.get_status_code();
     let headers = fields(&from_region(response.get_headers().copy_all()));
     let (stream, end) = consume(response);
-    let (response, _) = Response::new(headers, Some(stream), end);
+    let (response, _) = Response::new(headers, has_body(status, method).then_some(stream), end);
     set_status!(response, status);
     response
 }

@@ -37,17 +37,23 @@ pub trait Shell {
     /// Sends bytes to a path of the region: `Came::Answer` or `Came::Lost`.
     async fn ask(&self, settings: &Settings, path: &str, body: Vec<u8>) -> Came;
 
-    /// Hands the request on: `head`, then its body; the region's answer is sent as it is, or else `fallback`.
-    async fn pass(
-        self,
-        settings: &Settings,
-        head: Vec<u8>,
-        body: Incoming<Self::Source>,
-        fallback: Answered,
-    ) -> Self::Sent;
+    /// Hands the request on; the region's answer is sent as it is, or else the fallback.
+    async fn pass(self, settings: &Settings, passed: Passed<Self::Source>) -> Self::Sent;
 
     /// Sends an answer that is framed.
     async fn reply(self, answered: Answered) -> Self::Sent;
+}
+
+/// A request that is handed on.
+pub struct Passed<S> {
+    /// Its method.
+    pub method: Method,
+    /// What goes before its body.
+    pub head: Vec<u8>,
+    /// Its body.
+    pub body: Incoming<S>,
+    /// The answer, framed, if the region cannot be reached.
+    pub fallback: Answered,
 }
 
 thread_local! {
@@ -87,7 +93,7 @@ pub async fn answer<S: Shell>(
             Do::ReadBody(max) => Came::Body(body.read(max).await),
             Do::Pass { head, fallback } => {
                 let fallback = framed(unreachable(fallback), method);
-                return shell.pass(settings, head, body, fallback).await;
+                return shell.pass(settings, Passed { method, head, body, fallback }).await;
             }
             Do::Reply(answered) => return refuse(method, body, answered, shell).await,
         }
@@ -112,5 +118,54 @@ pub fn at_once<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
         Poll::Pending => panic!("a call that blocks has returned"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::headers;
+    use crate::incoming::Chunk;
+    use crate::incoming::script::{Script, incoming};
+
+    /// Sends nowhere; its answers come back.
+    struct Desk;
+
+    impl Shell for Desk {
+        type Source = Script;
+        type Sent = Answered;
+
+        async fn ask(&self, _: &Settings, _: &str, _: Vec<u8>) -> Came {
+            Came::Lost
+        }
+
+        async fn pass(self, _: &Settings, passed: Passed<Script>) -> Answered {
+            passed.fallback
+        }
+
+        async fn reply(self, answered: Answered) -> Answered {
+            answered
+        }
+    }
+
+    #[test]
+    fn an_edge_without_settings_says_what_is_missing_after_the_whole_body() {
+        let asked = RefCell::new(0);
+        for _ in 0..2 {
+            let site = site(|| {
+                *asked.borrow_mut() += 1;
+                vec![("SWITCHBOARD_REGION".to_owned(), "http://region".to_owned())]
+            });
+            let head = headers::request(Method::Post, Some("/user/tools".into()), None, &Vec::new());
+            let body = incoming(None, &["ab", "cd"], Chunk::End);
+            let answered = at_once(answer(site, head, body, [7; 32], Desk));
+            assert_eq!(answered.status, 500);
+            let text = String::from_utf8(answered.body).expect("JSON is text");
+            let why = "This edge is not configured: SWITCHBOARD_STORE_TOKEN is not set.";
+            assert_eq!(text, format!(r#"{{"message":"{why}"}}"#));
+        }
+        assert_eq!(asked.into_inner(), 1, "an instance reads its environment once");
     }
 }

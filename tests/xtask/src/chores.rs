@@ -34,6 +34,8 @@ pub fn test() -> Done {
     wasm_target()?;
     step("format", "cargo", &["fmt", "--all", "--check"])?;
     step("lints", "cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
+    let shells = ["clippy", "-p", "switchboard-service", "--features", "p2,p3", "--all-targets", "--quiet"];
+    step("lints of the edge's shells", "cargo", &[&shells[..], &["--", "-D", "warnings"]].concat())?;
     // The tests of the hosts start the binary, and run the component.
     step("binary", "cargo", &["build", "--quiet", "-p", "switchboard"])?;
     component()?;
@@ -149,15 +151,30 @@ fn purity() -> Done {
         "core for WebAssembly",
         "cargo",
         &["build", "--quiet", "-p", "switchboard-core", "--target", WASM, "--profile", "wasm"],
-    )
+    )?;
+    edge("p2")?;
+    edge("p3")
 }
 
 /// The core as a component, for whatever embeds it.
 pub fn component() -> Done {
     wasm_target()?;
-    let mut arguments = vec!["rustc", "--quiet", "--profile", "wasm", "-p", "switchboard-pure", "--target", WASM];
-    arguments.extend(["--", "-Clinker=wasm-component-ld"]);
-    step("pure component", "cargo", &arguments)
+    cdylib("pure component", &["-p", "switchboard-pure"])
+}
+
+/// The edge for a version of `wasi:http`.
+fn edge(version: &str) -> Done {
+    cdylib(&format!("edge component {version}"), &["-p", "switchboard-service", "--features", version])?;
+    // Both versions leave the same name behind.
+    let made = root().join("target").join(WASM).join("wasm");
+    let named = made.join(format!("switchboard_service_{version}.wasm"));
+    std::fs::copy(made.join("switchboard_service.wasm"), named).map(drop).map_err(|error| error.to_string())
+}
+
+fn cdylib(name: &str, package: &[&str]) -> Done {
+    let build = ["rustc", "--quiet", "--profile", "wasm", "--target", WASM, "--crate-type", "cdylib"];
+    let link = ["--", "-Clinker=wasm-component-ld", "-Clink-arg=--wasi-adapter=none"];
+    step(name, "cargo", &[&build[..], package, &link].concat())
 }
 
 /// Every dependency's licence is one that the project takes.

@@ -7,7 +7,7 @@ use super::bindings::wasi::clocks0_2_0::monotonic_clock::subscribe_duration;
 use super::bindings::wasi::http0_2_0::types::{IncomingBody, IncomingRequest, IncomingResponse, OutgoingBody};
 use super::bindings::wasi::io::poll::{Pollable, poll};
 use super::bindings::wasi::io::streams::{InputStream, OutputStream, StreamError};
-use crate::incoming::{Chunk, Incoming, Source};
+use crate::incoming::{Chunk, Source};
 use crate::limits::{CHUNK_BYTES, nanoseconds};
 
 /// A body on its way out. Dropped before its end it counts as broken off.
@@ -51,32 +51,10 @@ impl Sending {
         }
     }
 
-    /// Writes `start` and then the rest of a body, and ends it as that ended.
-    pub fn upload(self, start: &[u8], body: &mut Incoming<Receiving>) {
-        if !self.write(start) {
-            return;
-        }
-        match body.rest() {
-            None => self.finish(),
-            Some(source) => {
-                if source.pour_into(&self.stream) {
-                    self.finish();
-                }
-            }
-        }
-    }
-
-    /// Writes all of an answer's body as it comes, and ends it as that ended.
-    pub fn download(self, from: &Receiving) {
-        let State::Open { stream, .. } = &from.state else { return };
-        loop {
-            match self.stream.blocking_splice(stream, CHUNK_BYTES as u64) {
-                // What is here is not to wait for what comes later.
-                Ok(_) if self.stream.flush().is_ok() => {}
-                // A body that has ended and a client that has gone look alike; to the latter the end is nothing.
-                Ok(_) | Err(StreamError::Closed) => return self.finish(),
-                Err(StreamError::LastOperationFailed(_)) => return,
-            }
+    /// Writes all of a body as it comes, and ends it as that ended.
+    pub fn pour(self, from: &mut Receiving) {
+        if from.pour_into(&self.stream) {
+            self.finish();
         }
     }
 }
@@ -118,18 +96,17 @@ impl Receiving {
     /// Moves all of it without touching it; tells whether it ended well, or nobody takes it any more.
     fn pour_into(&mut self, to: &OutputStream) -> bool {
         let limit = mem::take(&mut self.limit);
-        let room = to.subscribe();
         let Some((stream, ready)) = self.open() else { return true };
-        loop {
-            if !wait(ready, limit.as_ref()) || !wait(&room, limit.as_ref()) {
-                return false;
-            }
-            match to.splice(stream, CHUNK_BYTES as u64) {
-                Ok(_) => {}
-                Err(StreamError::Closed) => return true,
+        while limit.as_ref().is_none_or(|limit| wait(ready, Some(limit))) {
+            match to.blocking_splice(stream, CHUNK_BYTES as u64) {
+                // What is here is not to wait for what comes later.
+                Ok(_) if to.flush().is_ok() => {}
+                // A body that has ended and a receiver that has gone look alike; to the latter the end is nothing.
+                Ok(_) | Err(StreamError::Closed) => return true,
                 Err(StreamError::LastOperationFailed(_)) => return false,
             }
         }
+        false
     }
 }
 
