@@ -95,6 +95,11 @@ impl<S: Source> Incoming<S> {
         std::mem::take(&mut self.kept)
     }
 
+    /// Whether it broke off.
+    pub fn is_broken(&self) -> bool {
+        self.state == State::Broken
+    }
+
     /// The next bytes of what was not read.
     pub async fn next(&mut self) -> Chunk {
         match self.state {
@@ -229,7 +234,7 @@ mod tests {
         let source = begun.source.expect("a source");
         assert_eq!((source.chunks.len(), source.limits), (0, vec![body_time(None), DRAIN]));
         let mut broken = incoming(Some(4), &["ab"], Chunk::Broken);
-        assert_eq!(at_once(broken.read(9)), Body::Cut);
+        assert_eq!((at_once(broken.read(9)), broken.is_broken()), (Body::Cut, true));
         at_once(broken.drain());
         assert_eq!(broken.source.expect("a source").limits, [body_time(Some(4))]);
     }

@@ -72,7 +72,7 @@ impl Shell for Exchange {
         let length = body.length().map(|length| length + head.len() as u64);
         let sent = send(settings, PASS, length, pass_first_byte(body.length()));
         let coming = sent.map(|(sending, coming)| {
-            if sending.write(&[head, body.take_kept()].concat()) {
+            if sending.write(&[head, body.take_kept()].concat()) && !body.is_broken() {
                 match body.rest() {
                     Some(rest) => sending.pour(rest),
                     None => sending.finish(),

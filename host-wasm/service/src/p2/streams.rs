@@ -93,7 +93,8 @@ impl Receiving {
         }
     }
 
-    /// Moves all of it without touching it; tells whether it ended well, or nobody takes it any more.
+    /// Moves all of it without touching it; tells whether it ended well, or nobody takes it any more. Nothing more is
+    /// read of what broke off.
     fn pour_into(&mut self, to: &OutputStream) -> bool {
         let limit = mem::take(&mut self.limit);
         let Some((stream, ready)) = self.open() else { return true };
@@ -103,9 +104,10 @@ impl Receiving {
                 Ok(_) if to.flush().is_ok() => {}
                 // A body that has ended and a receiver that has gone look alike; to the latter the end is nothing.
                 Ok(_) | Err(StreamError::Closed) => return true,
-                Err(StreamError::LastOperationFailed(_)) => return false,
+                Err(StreamError::LastOperationFailed(_)) => break,
             }
         }
+        self.state = State::Closed;
         false
     }
 }
