@@ -69,8 +69,8 @@ impl Node {
                     asked.push(path);
                     self.ask(path, body).map_or(Came::Lost, |(status, body)| Came::Answer { status, body })
                 }
-                Do::Pass { head, body: read, otherwise } => {
-                    let sent = [head, read.unwrap_or_else(|| body.to_vec())].concat();
+                Do::Pass { head, otherwise } => {
+                    let sent = [&head, body].concat();
                     let (status, bytes) = self.ask("/store/pass", sent).unwrap_or((otherwise.status, otherwise.body));
                     let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
                     return Got { status, json, asked, passed: true, retry_after: false };

@@ -46,13 +46,11 @@ pub enum Do {
     },
     /// Read the request's body, at most so many bytes.
     ReadBody(usize),
-    /// Hand the request over: `POST /store/pass` with these bytes, then the request's body. What the region
-    /// answers is the answer, as it comes.
+    /// Hand the request over: `POST /store/pass` with these bytes, then the request's body, that which was read
+    /// included. What the region answers is the answer, as it comes.
     Pass {
         /// What goes before the body.
         head: Vec<u8>,
-        /// The body, where it was read already.
-        body: Option<Vec<u8>>,
         /// The answer when the region cannot be reached.
         otherwise: Answered,
     },
@@ -169,18 +167,14 @@ impl Visit {
 
     fn pass(&self) -> Do {
         let Some(request) = self.course.request() else { return self.unavailable() };
-        let (state, body) = match &request.body {
-            Body::None => (Body::None, Some(Vec::new())),
-            Body::Full(bytes) => (Body::Pending, Some(bytes.clone())),
-            Body::Pending | Body::Cut | Body::TooLarge => (Body::Pending, None),
-        };
+        let body = if request.body == Body::None { Body::None } else { Body::Pending };
         let (target, headers) = (request.target.clone(), request.headers.clone());
-        let request = Request { target, headers, body: state, ..*request };
+        let request = Request { target, headers, body, ..*request };
         let rates = self.course.session().cold().rates().iter().map(|(caller, rate)| (*caller, *rate)).collect();
         let message = PassCall { request, rates }.to_bytes();
         let mut head = u32::try_from(message.len()).unwrap_or(u32::MAX).to_be_bytes().to_vec();
         head.extend_from_slice(&message);
-        Do::Pass { head, body, otherwise: self.lost() }
+        Do::Pass { head, otherwise: self.lost() }
     }
 
     fn unavailable(&self) -> Do {

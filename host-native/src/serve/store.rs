@@ -29,6 +29,9 @@ static MESSAGES: Semaphore = Semaphore::const_new(MESSAGES_MAX);
 /// The header in which an edge node names its release.
 const RELEASE: &str = "switchboard-release";
 
+/// The header of an answer that refuses the message itself.
+const REFUSED: &str = "switchboard-store";
+
 /// Why a message was not carried out.
 enum Refused {
     /// 400
@@ -160,6 +163,8 @@ impl Refused {
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert("content-type", HeaderValue::from_static("text/plain; charset=utf-8"));
+        // So that a node tells it from the answer to a request that it handed over.
+        headers.insert(REFUSED, HeaderValue::from_static("refused"));
         match status {
             StatusCode::UNAUTHORIZED => {
                 headers.insert("www-authenticate", HeaderValue::from_static("Bearer"));

@@ -2,11 +2,27 @@
 
 use switchboard_core::http::request::{Body, Door, HEADERS, Method, Request};
 
-use crate::edge::Answered;
+use switchboard_core::remote::Answered;
+use switchboard_core::service::Service;
+
 use crate::settings::Settings;
 
 /// Header names and values as `wasi:http` has them.
 pub type Fields = Vec<(String, Vec<u8>)>;
+
+/// An answer as it is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Framed {
+    /// Its status.
+    pub status: u16,
+    /// Its headers.
+    pub headers: Fields,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+/// By this header the region says that the message itself was refused, not the request inside.
+const REFUSED: &str = "switchboard-store";
 
 /// What concerns one connection and not the message (RFC 9110 section 7.6.1).
 const HOP_BY_HOP: [&str; 9] = [
@@ -46,6 +62,7 @@ pub fn to_region(settings: &Settings, length: Option<u64>) -> Fields {
     let mut fields = vec![
         ("content-type".to_owned(), b"application/octet-stream".to_vec()),
         ("authorization".to_owned(), format!("Bearer {}", settings.store_token).into_bytes()),
+        ("switchboard-release".to_owned(), Service::version().into_bytes()),
     ];
     if let Some(length) = length {
         fields.push(("content-length".to_owned(), length.to_string().into_bytes()));
@@ -67,16 +84,22 @@ pub fn from_region(mut fields: Fields) -> Fields {
 
 /// An answer as it is sent: with its length, so that one that breaks off is seen to, and without a body where
 /// none may follow.
-pub fn framed(answered: Answered, method: Method) -> Answered {
-    let Answered { status, mut headers, mut body } = answered;
-    headers.retain(|(name, _)| !is_hop_by_hop(name) && !name.eq_ignore_ascii_case("content-length"));
-    if has_body(status, Method::Get) {
+pub fn framed(answered: Answered, method: Method) -> Framed {
+    let Answered { status, headers, mut body } = answered;
+    let mut headers: Fields = headers.into_iter().map(|(name, value)| (name.to_owned(), value.into_bytes())).collect();
+    headers.retain(|(name, _)| !is_hop_by_hop(name));
+    if has_body(status, Method::Get) && !headers.iter().any(|(name, _)| name == "content-length") {
         headers.push(("content-length".to_owned(), body.len().to_string().into_bytes()));
     }
     if !has_body(status, method) {
         body = Vec::new();
     }
-    Answered { status, headers, body }
+    Framed { status, headers, body }
+}
+
+/// Whether the region refused the message that a request was handed over in.
+pub fn is_refusal(fields: &Fields) -> bool {
+    fields.iter().any(|(name, _)| name.eq_ignore_ascii_case(REFUSED))
 }
 
 /// Whether an answer to this method may have a body (RFC 9110 section 6.4.1).
@@ -87,8 +110,8 @@ pub fn has_body(status: u16, method: Method) -> bool {
 /// The answer of an edge whose region does not answer: it says when to come back.
 pub fn unreachable(mut fallback: Answered) -> Answered {
     fallback.status = 503;
-    if !fallback.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("retry-after")) {
-        fallback.headers.push(("retry-after".to_owned(), b"1".to_vec()));
+    if !fallback.headers.iter().any(|(name, _)| *name == "retry-after") {
+        fallback.headers.push(("retry-after", "1".to_owned()));
     }
     fallback
 }
@@ -146,14 +169,16 @@ mod tests {
 
     #[test]
     fn answers_are_framed_by_their_status_and_method() {
-        let answer = |status| Answered { status, headers: fields(&[("content-length", "9")]), body: b"four".to_vec() };
-        for (status, method, length, body) in [
-            (200, Method::Get, Some("4"), "four"),
-            (200, Method::Head, Some("4"), ""),
-            (204, Method::Get, None, ""),
-            (304, Method::Get, None, ""),
+        for (status, method, known, length, body) in [
+            (200, Method::Get, None, Some("4"), "four"),
+            // The core says how long the body would be, and leaves it out.
+            (200, Method::Head, Some("9"), Some("9"), ""),
+            (200, Method::Head, None, Some("4"), ""),
+            (204, Method::Get, None, None, ""),
+            (304, Method::Get, None, None, ""),
         ] {
-            let framed = framed(answer(status), method);
+            let headers = known.map(|known: &str| ("content-length", known.to_owned())).into_iter().collect();
+            let framed = framed(Answered { status, headers, body: b"four".to_vec() }, method);
             let lengths = length.map_or_else(Vec::new, |length| fields(&[("content-length", length)]));
             assert_eq!((framed.headers, framed.body), (lengths, body.as_bytes().to_vec()), "{status} {method:?}");
         }
@@ -163,8 +188,8 @@ mod tests {
     fn a_lost_region_is_503_with_a_time_to_come_back() {
         let fallback = |headers| Answered { status: 200, headers, body: Vec::new() };
         let retry = |answered: Answered| (answered.status, answered.headers);
-        assert_eq!(retry(unreachable(fallback(vec![]))), (503, fields(&[("retry-after", "1")])));
-        let own = fields(&[("Retry-After", "7")]);
+        assert_eq!(retry(unreachable(fallback(vec![]))), (503, vec![("retry-after", "1".to_owned())]));
+        let own = vec![("retry-after", "7".to_owned())];
         assert_eq!(retry(unreachable(fallback(own.clone()))), (503, own));
     }
 }

@@ -1,6 +1,6 @@
 //! The edge of Switchboard as a component: whatever host speaks `wasi:http` can run it in front of a region.
 //!
-//! [`edge::Edge`] decides, without input or output; a shell does what it says. There are two shells, `p2` for
+//! The core's `Visit` decides, without input or output; a shell does what it says. There are two shells, `p2` for
 //! `wasi:http` 0.2 and `p3` for 0.3, each behind the feature of its name, around one loop ([`visit`]). A component
 //! is built with one of them:
 //!
@@ -16,7 +16,6 @@
 //! With neither feature the crate is what both shells share, on any target. With both, a component exports both
 //! versions of the interface and needs a host of both: it is good for checking the code, not for serving.
 
-pub mod edge;
 pub mod headers;
 pub mod incoming;
 pub mod limits;

@@ -5,6 +5,7 @@ mod streams;
 use std::time::Duration;
 
 use switchboard_core::http::request::{Body, Method};
+use switchboard_core::remote::Came;
 
 use self::bindings::wasi::cli0_2_0::environment::get_environment;
 use self::bindings::wasi::http0_2_0::outgoing_handler;
@@ -15,8 +16,7 @@ use self::bindings::wasi::http0_2_0::types::{
 use self::bindings::wasi::random0_2_0::random::get_random_bytes;
 use self::streams::{Receiving, Sending};
 use crate::alike::{address, alike, set_status};
-use crate::edge::{Answered, Came};
-use crate::headers::{self, Fields, from_region, has_body, to_region};
+use crate::headers::{self, Fields, Framed, from_region, has_body, is_refusal, to_region};
 use crate::incoming::Incoming;
 use crate::limits::{ANSWER_BYTES_MAX, ASK_FIRST_BYTE, BETWEEN_BYTES, CONNECT, nanoseconds, pass_first_byte};
 use crate::settings::Settings;
@@ -83,14 +83,14 @@ impl Shell for Exchange {
         // The region may have answered before it had read everything.
         body.drain().await;
         match coming.and_then(|coming| wait(&coming)) {
-            Some(response) => self.forward(&response, method),
-            None => self.reply(fallback).await,
+            Some(response) if !is_refusal(&response.headers().entries()) => self.forward(&response, method),
+            _ => self.reply(fallback).await,
         }
     }
 
-    async fn reply(self, answered: Answered) {
-        if let Some(sending) = self.begin(answered.status, &answered.headers)
-            && sending.write(&answered.body)
+    async fn reply(self, framed: Framed) {
+        if let Some(sending) = self.begin(framed.status, &framed.headers)
+            && sending.write(&framed.body)
         {
             sending.finish();
         }

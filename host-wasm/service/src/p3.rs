@@ -5,6 +5,7 @@ mod streams;
 use std::time::Duration;
 
 use switchboard_core::http::request::{Body, Method};
+use switchboard_core::remote::Came;
 use wit_bindgen::{FutureReader, StreamReader, spawn_local};
 
 use self::bindings::wasi::cli0_3_0::environment::get_environment;
@@ -13,8 +14,7 @@ use self::bindings::wasi::http0_3_0::types::{self, ErrorCode, Request, Response}
 use self::bindings::wasi::random0_3_0::random::get_random_bytes;
 use self::streams::{End, Receiving, Sending, consume};
 use crate::alike::{address, alike, set_status};
-use crate::edge::{Answered, Came};
-use crate::headers::{self, Fields, from_region, has_body, to_region};
+use crate::headers::{self, Fields, Framed, from_region, has_body, is_refusal, to_region};
 use crate::incoming::Incoming;
 use crate::limits::{ANSWER_BYTES_MAX, ASK_FIRST_BYTE, BETWEEN_BYTES, CONNECT, nanoseconds, pass_first_byte};
 use crate::settings::Settings;
@@ -74,17 +74,17 @@ impl Shell for Service {
             None => None,
         };
         match response {
-            Some(response) => forward(response, method),
-            None => self.reply(fallback).await,
+            Some(response) if !is_refusal(&response.get_headers().copy_all()) => forward(response, method),
+            _ => self.reply(fallback).await,
         }
     }
 
-    async fn reply(self, answered: Answered) -> Response {
+    async fn reply(self, framed: Framed) -> Response {
         let (sending, (stream, end)) = Sending::new();
-        let contents = (!answered.body.is_empty()).then_some(stream);
-        let (response, _) = Response::new(fields(&answered.headers), contents, end);
-        set_status!(response, answered.status);
-        spawn_local(sending.whole(answered.body));
+        let contents = (!framed.body.is_empty()).then_some(stream);
+        let (response, _) = Response::new(fields(&framed.headers), contents, end);
+        set_status!(response, framed.status);
+        spawn_local(sending.whole(framed.body));
         response
     }
 }

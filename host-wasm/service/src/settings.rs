@@ -1,19 +1,27 @@
-//! What an operator tells an edge: where its region is, and the token of the store.
+//! What an operator tells an edge: where its region is, the token of the store, and what the region is told too.
 
 use std::fmt;
+
+use switchboard_core::service::Config;
+use switchboard_core::settings;
 
 /// The variable that holds the region's address, such as `https://region.example`.
 pub const REGION: &str = "SWITCHBOARD_REGION";
 /// The variable that holds the token of the region's store.
 pub const STORE_TOKEN: &str = "SWITCHBOARD_STORE_TOKEN";
 
+/// The variable that holds the settings of the service, one JSON object: what the region is told, the edge is.
+pub const CONFIG: &str = "SWITCHBOARD_SETTINGS";
+
 /// The settings of an edge.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Settings {
     /// Where the region answers.
     pub region: Region,
     /// What the region asks of an edge.
     pub store_token: String,
+    /// The service's part.
+    pub config: Config,
 }
 
 /// The address of a region.
@@ -39,7 +47,9 @@ impl Settings {
         if !store_token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(format!("{STORE_TOKEN} must be visible ASCII without spaces."));
         }
-        Ok(Self { region, store_token: store_token.to_owned() })
+        let text = value(CONFIG).unwrap_or("{}");
+        let config = settings::parse(text.as_bytes()).map_err(|error| format!("{CONFIG}: {error}"))?.config;
+        Ok(Self { region, store_token: store_token.to_owned(), config })
     }
 }
 

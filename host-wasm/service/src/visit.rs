@@ -1,4 +1,4 @@
-//! One request through an edge: asks the edge what to do, has the shell do it, and so on until an answer is sent.
+//! One request through an edge: asks the core what to do, has the shell do it, and so on until an answer is sent.
 
 use std::cell::OnceCell;
 use std::future::Future;
@@ -9,16 +9,18 @@ use std::task::{Context, Poll, Waker};
 use switchboard_core::http::reply::message;
 use switchboard_core::http::request::{Method, Request};
 use switchboard_core::json::ToJson;
+use switchboard_core::remote::{Answered, Came, Do, Visit};
+use switchboard_core::seed::Seed;
+use switchboard_core::service::Service;
 
-use crate::edge::{Answered, Came, Do, Edge};
-use crate::headers::{framed, unreachable};
+use crate::headers::{Framed, framed, unreachable};
 use crate::incoming::{Incoming, Source};
 use crate::settings::Settings;
 
-/// An edge and where its region is: made once an instance of the component.
+/// A service and where its region is: made once an instance of the component.
 pub struct Site {
     /// What decides.
-    pub edge: Edge,
+    pub service: Service,
     /// What its operator said.
     pub settings: Settings,
 }
@@ -41,7 +43,7 @@ pub trait Shell {
     async fn pass(self, settings: &Settings, passed: Passed<Self::Source>) -> Self::Sent;
 
     /// Sends an answer that is framed.
-    async fn reply(self, answered: Answered) -> Self::Sent;
+    async fn reply(self, framed: Framed) -> Self::Sent;
 }
 
 /// A request that is handed on.
@@ -53,7 +55,7 @@ pub struct Passed<S> {
     /// Its body.
     pub body: Incoming<S>,
     /// The answer, framed, if the region cannot be reached.
-    pub fallback: Answered,
+    pub fallback: Framed,
 }
 
 thread_local! {
@@ -65,7 +67,7 @@ pub fn site(environment: impl FnOnce() -> Vec<(String, String)>) -> Result<Rc<Si
     SITE.with(|site| {
         site.get_or_init(|| {
             let settings = Settings::from_environment(&environment())?;
-            Ok(Rc::new(Site { edge: Edge::new(settings.clone()), settings }))
+            Ok(Rc::new(Site { service: Service::new(settings.config.clone()), settings }))
         })
         .clone()
     })
@@ -84,15 +86,15 @@ pub async fn answer<S: Shell>(
         Ok(site) => site,
         Err(why) => return refuse(method, body, misconfigured(&why), shell).await,
     };
-    let Site { edge, settings } = &*site;
-    let mut visit = edge.visit(request, seed);
+    let Site { service, settings } = &*site;
+    let mut visit = Visit::new(request, Seed::new(seed));
     let mut came = Came::Begin;
     loop {
-        came = match visit.next(edge, came) {
+        came = match visit.next(service, came) {
             Do::Ask { path, body } => shell.ask(settings, path, body).await,
             Do::ReadBody(max) => Came::Body(body.read(max).await),
-            Do::Pass { head, fallback } => {
-                let fallback = framed(unreachable(fallback), method);
+            Do::Pass { head, otherwise } => {
+                let fallback = framed(unreachable(otherwise), method);
                 return shell.pass(settings, Passed { method, head, body, fallback }).await;
             }
             Do::Reply(answered) => return refuse(method, body, answered, shell).await,
@@ -109,7 +111,7 @@ async fn refuse<S: Shell>(method: Method, mut body: Incoming<S::Source>, answere
 /// The answer to every request until the operator has set what is missing.
 fn misconfigured(why: &str) -> Answered {
     let text = format!("This edge is not configured: {why}");
-    let headers = vec![("content-type".to_owned(), b"application/json".to_vec())];
+    let headers = vec![("content-type", "application/json".to_owned())];
     Answered { status: 500, headers, body: message(&text).to_json() }
 }
 
@@ -135,18 +137,18 @@ mod tests {
 
     impl Shell for Desk {
         type Source = Script;
-        type Sent = Answered;
+        type Sent = Framed;
 
         async fn ask(&self, _: &Settings, _: &str, _: Vec<u8>) -> Came {
             Came::Lost
         }
 
-        async fn pass(self, _: &Settings, passed: Passed<Script>) -> Answered {
+        async fn pass(self, _: &Settings, passed: Passed<Script>) -> Framed {
             passed.fallback
         }
 
-        async fn reply(self, answered: Answered) -> Answered {
-            answered
+        async fn reply(self, framed: Framed) -> Framed {
+            framed
         }
     }
 
