@@ -25,7 +25,7 @@ use crate::visit::{PASS, Passed, Shell, answer, at_once, site};
 /// What the bindings generator writes.
 mod bindings {
     #![allow(unsafe_code, missing_docs, clippy::pedantic)]
-    wit_bindgen::generate!({ world: "service-p2", path: "../../wit", generate_all });
+    wit_bindgen::generate!({ world: "service-p2", path: "../../wit/service", generate_all });
     use super::Service;
     export!(Service with_types_in self);
 }

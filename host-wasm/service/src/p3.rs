@@ -23,7 +23,7 @@ use crate::visit::{PASS, Passed, Shell, answer, site};
 /// What the bindings generator writes.
 mod bindings {
     #![allow(unsafe_code, missing_docs, clippy::pedantic)]
-    wit_bindgen::generate!({ world: "service-p3", path: "../../wit", generate_all });
+    wit_bindgen::generate!({ world: "service-p3", path: "../../wit/service", generate_all });
     use super::Service;
     export!(Service with_types_in self);
 }

@@ -36,6 +36,10 @@ pub struct Recorder {
     engine: String,
 }
 
+fn text(token: &Value) -> String {
+    token.as_str().expect("a token").to_owned()
+}
+
 /// The settings of every script.
 pub fn settings() -> Value {
     json!({
@@ -72,27 +76,26 @@ impl Recorder {
     pub fn begin(second: u64) -> Self {
         let settings = settings();
         let stage = Stage::new(Warm::new(&settings), 6_000);
-        let text = String::new;
         let mut recorder = Self {
             stage,
             script: Script { settings, lines: Vec::new() },
             said: Vec::new(),
             now: Timestamp::from_seconds(second),
             covered: BTreeSet::new(),
-            owner: text(),
-            stranger: text(),
-            operator: text(),
-            engine: text(),
+            owner: String::new(),
+            stranger: String::new(),
+            operator: String::new(),
+            engine: String::new(),
         };
         let Said::Reply { body, .. } = recorder.act(Act::First) else { panic!("no owner was made") };
         let secrets: Value = serde_json::from_slice(&body).expect("JSON");
-        recorder.owner = secrets["api_key"].as_str().expect("a key").to_owned();
-        recorder.operator = secrets["admin_token"].as_str().expect("a token").to_owned();
+        recorder.owner = text(&secrets["api_key"]);
+        recorder.operator = text(&secrets["admin_token"]);
         let made = recorder.operate(Method::Post, "/admin/accounts", Some(&json!({ "email": "two@example.com" })));
-        recorder.stranger = made["api_key"].as_str().expect("a key").to_owned();
+        recorder.stranger = text(&made["api_key"]);
         let named = json!({ "name": "Engine" });
         let made = recorder.operate(Method::Post, "/admin/engine-tokens", Some(&named));
-        recorder.engine = made["token"].as_str().expect("a token").to_owned();
+        recorder.engine = text(&made["token"]);
         recorder
     }
 

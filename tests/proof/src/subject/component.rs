@@ -38,12 +38,19 @@ pub struct Component {
     rows: Memory,
 }
 
-/// Where the chores leave the component.
+/// The pure component, where the chores leave it.
+///
+/// # Panics
+/// Where it is not built.
 pub fn built() -> PathBuf {
-    let own = std::env::current_exe().expect("this program's path");
-    let target = own.ancestors().find(|folder| folder.join("wasm32-unknown-unknown").is_dir());
-    let file = target.map(|target| target.join("wasm32-unknown-unknown/wasm/switchboard_pure.wasm"));
-    file.filter(|file| file.is_file()).expect("build the component first: cargo xtask component")
+    beside("switchboard_pure.wasm").expect("build the component first: cargo xtask component")
+}
+
+/// A component of that name among those that were built beside this program.
+pub fn beside(name: &str) -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut files = own.ancestors().map(|folder| folder.join("wasm32-unknown-unknown/wasm").join(name));
+    files.find(|file| file.is_file()).ok_or_else(|| format!("{name} is not built"))
 }
 
 impl Program {

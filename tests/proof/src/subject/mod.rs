@@ -5,7 +5,9 @@ pub mod component;
 mod convert;
 mod memory;
 mod native;
+pub mod player;
 mod rows;
+pub mod served;
 
 pub use cold::Cold;
 pub use component::Component;

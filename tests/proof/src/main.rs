@@ -1,0 +1,138 @@
+//! `cargo xtask hosts`: plays the script on every host that this machine has, and prints how far they agree.
+//!
+//! Programs are looked for in `PATH`; a host whose program is missing is named as not run.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use switchboard_proof::said::Transcript;
+use switchboard_proof::script::Script;
+use switchboard_proof::stage::{Stage, Steps};
+use switchboard_proof::subject::component::{Program, built};
+use switchboard_proof::subject::player::{Player, scripts};
+use switchboard_proof::subject::served::{Served, program};
+use switchboard_proof::subject::{Cold, Native, Redb, configured};
+use switchboard_proof::{history, scene};
+
+/// What came of a host.
+enum Verdict {
+    Agrees,
+    Differs(String),
+    NotRun(String),
+}
+
+/// The hosts of one run.
+struct Run {
+    script: Script,
+    said: Transcript,
+    folder: PathBuf,
+    path: String,
+}
+
+type Played = Result<Transcript, String>;
+
+fn main() -> ExitCode {
+    let (script, said) = scene::record();
+    let folder = std::env::temp_dir().join(format!("switchboard-hosts-{}", std::process::id()));
+    let run = Run { script, said, folder, path: std::env::var("PATH").unwrap_or_default() };
+    println!("{} lines, {} rows at the end\n", run.script.lines.len(), run.said.rows.len());
+    println!("| host | verdict | seconds |\n|---|---|---|");
+    let mut failed = 0;
+    for (name, play) in hosts() {
+        let began = Instant::now();
+        let own = run.folder.join(name.replace([' ', ',', '.'], "-"));
+        let verdict =
+            match std::fs::create_dir_all(&own).map_err(|error| error.to_string()).and_then(|()| play(&run, &own)) {
+                Ok(played) => run.said.difference(&played).map_or(Verdict::Agrees, Verdict::Differs),
+                Err(why) => Verdict::NotRun(why),
+            };
+        let seconds = began.elapsed().as_secs_f64();
+        match verdict {
+            Verdict::Agrees => println!("| {name} | agrees | {seconds:.1} |"),
+            Verdict::NotRun(why) => println!("| {name} | not run: {} | |", why.lines().next().unwrap_or_default()),
+            Verdict::Differs(how) => {
+                failed += 1;
+                println!("| {name} | DIFFERS | {seconds:.1} |");
+                eprintln!("{name}: {how}");
+            }
+        }
+    }
+    failed += histories(std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(256));
+    let _ = std::fs::remove_dir_all(&run.folder);
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+type Host = (&'static str, fn(&Run, &Path) -> Played);
+
+fn hosts() -> Vec<Host> {
+    vec![
+        ("memory, cold", |run, _| Ok(run.stage(Cold::new(&run.script.settings)))),
+        ("redb", |run, folder| Ok(run.stage(Redb::new(&run.script.settings, folder)))),
+        ("native server", |run, folder| {
+            let native = Native::start(&run.script.settings, folder);
+            let url = native.url();
+            Ok(native.play(&run.script, &url))
+        }),
+        ("pure component", |run, _| Ok(run.stage(Program::load(&built()).start(&run.script.settings)))),
+        ("edge, wasi:http 0.3", |run, folder| run.edge("p3", folder)),
+        ("edge, wasi:http 0.2", |run, folder| run.edge("p2", folder)),
+        ("Node, memory", |run, folder| run.player("node", &["play-node.js"], &["memory"], folder)),
+        ("Node, SQLite", |run, folder| run.player("node", &["play-node.js"], &["sqlite"], folder)),
+        ("Deno, memory", |run, folder| run.player("deno", &["run", "-A", "play-deno.js"], &["memory"], folder)),
+        ("Deno, KV", |run, folder| {
+            run.player("deno", &["run", "-A", "--unstable-kv", "play-deno.js"], &["deno-kv"], folder)
+        }),
+    ]
+}
+
+impl Run {
+    fn stage(&self, steps: impl Steps) -> Transcript {
+        Stage::new(steps, configured(&self.script.settings).rate_limit).play(&self.script)
+    }
+
+    fn program(&self, name: &str) -> Result<PathBuf, String> {
+        program(name, &self.path).ok_or_else(|| format!("there is no {name} in PATH"))
+    }
+
+    fn edge(&self, version: &str, folder: &Path) -> Played {
+        let program = self.program("wasmtime")?;
+        let native = Native::start(&self.script.settings, folder);
+        let served = Served::wasmtime(&program, version, &self.script.settings, &native.url())?;
+        Ok(native.play(&self.script, &served.url()))
+    }
+
+    fn player(&self, name: &str, before: &[&str], after: &[&str], folder: &Path) -> Played {
+        let text = |word: &&str| {
+            let file = scripts().join(word);
+            if file.is_file() { file.display().to_string() } else { (*word).to_owned() }
+        };
+        let player = Player {
+            program: self.program(name)?,
+            before: before.iter().map(text).collect(),
+            after: after.iter().map(|word| (*word).to_owned()).collect(),
+        };
+        player.play(&self.script, folder)
+    }
+}
+
+/// Plays drawn histories on the hosts that start in no time; gives how many differ.
+fn histories(count: u64) -> usize {
+    let program = Program::load(&built());
+    let mut failed = 0;
+    for number in 0..count {
+        let (script, said) = history::draw(number);
+        let limit = configured(&script.settings).rate_limit;
+        for (host, played) in [
+            ("memory, cold", Stage::new(Cold::new(&script.settings), limit).play(&script)),
+            ("pure component", Stage::new(program.start(&script.settings), limit).play(&script)),
+        ] {
+            if let Some(how) = said.difference(&played) {
+                failed += 1;
+                eprintln!("history {number}, {host}: {how}");
+            }
+        }
+    }
+    println!("\n{count} drawn histories: {failed} differ");
+    failed
+}

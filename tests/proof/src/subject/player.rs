@@ -1,0 +1,41 @@
+//! Hosts that are not Rust: a program of theirs plays the script from a file, and writes down what it said.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::said::Transcript;
+use crate::script::Script;
+
+/// A program that plays scripts.
+pub struct Player {
+    /// The program.
+    pub program: PathBuf,
+    /// What comes before the names of the script and of the transcript.
+    pub before: Vec<String>,
+    /// What comes after them.
+    pub after: Vec<String>,
+}
+
+impl Player {
+    /// Plays a script in a folder of its own.
+    pub fn play(&self, script: &Script, folder: &Path) -> Result<Transcript, String> {
+        let (asked, said) = (folder.join("script.jsonl"), folder.join("said.jsonl"));
+        std::fs::write(&asked, script.to_json_lines()).map_err(|error| error.to_string())?;
+        let output = Command::new(&self.program)
+            .args(&self.before)
+            .args([&asked, &said])
+            .args(&self.after)
+            .current_dir(folder)
+            .output()
+            .map_err(|error| format!("{}: {error}", self.program.display()))?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+        }
+        Transcript::from_json_lines(&std::fs::read_to_string(&said).map_err(|error| error.to_string())?)
+    }
+}
+
+/// The tests of the JavaScript host.
+pub fn scripts() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../host-wasm/js/test")
+}
