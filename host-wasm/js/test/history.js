@@ -1,0 +1,118 @@
+/**
+ * A random history of reads and commits by several runs at once, one act after another, compared with the model.
+ *
+ * @import { Change, Found, Read, Storage } from "../npm/storage/storage.d.ts"
+ * @import { World } from "./world.js"
+ * @typedef {object} Run what a host would hold between the first read and the commit of an exchange
+ * @property {Storage} store
+ * @property {unknown} picture
+ * @property {{ read: Read, found: Found }[]} seen
+ * @property {number} began the commits before its first read
+ */
+
+import { Model, same, show } from "./model.js";
+import { Random } from "./random.js";
+import { check, everything, key } from "./world.js";
+
+const RUNS = 4;
+const ACCOUNTS = [0, 1, 2];
+const SIZES = [0, 1, 2, 3, 40, 40, 40, 300, 300, 65_536, 65_537, 200_000, 1_100_000];
+
+export class History {
+  #model = new Model();
+  #commits = 0;
+
+  /** @param {World} world */
+  constructor({ stores, seed, acts = 400 }) {
+    this.stores = stores;
+    this.random = new Random(seed);
+    this.acts = acts;
+    this.runs = Array.from({ length: RUNS }, () => this.#begin());
+  }
+
+  async run() {
+    for (let act = 0; act < this.acts; act++) {
+      const at = this.random.below(RUNS);
+      const ended = this.random.once(3) ? await this.#commit(this.runs[at]) : await this.#read(this.runs[at]);
+      if (ended) this.runs[at] = this.#begin();
+    }
+    const last = this.#begin();
+    for (const account of ACCOUNTS) await this.#readAll(last, [everything(account)]);
+  }
+
+  /** @returns {Run} */
+  #begin() {
+    return { store: this.random.pick(this.stores), picture: undefined, seen: [], began: this.#commits };
+  }
+
+  /** @param {Run} run */
+  #read(run) {
+    return this.#readAll(run, Array.from({ length: this.random.below(4) }, () => this.#someRead()));
+  }
+
+  /**
+   * @param {Run} run
+   * @param {Read[]} reads
+   */
+  async #readAll(run, reads) {
+    if (run.picture === undefined) run.began = this.#commits;
+    const reading = await run.store.read(reads, run.picture);
+    if (reading === null) return this.#stale(run);
+    reading.found.forEach((found, at) => run.seen.push({ read: reads[at], found }));
+    check(reading.found.length === reads.length, "as many results as reads");
+    this.#holds(run);
+    run.picture = reading.picture;
+    return false;
+  }
+
+  /** @param {Run} run */
+  async #commit(run) {
+    const changes = this.#someChanges();
+    if (!(await run.store.commit(changes, run.picture))) return this.#stale(run);
+    this.#holds(run);
+    this.#model.apply(changes);
+    this.#commits += changes.length > 0 ? 1 : 0;
+    return true;
+  }
+
+  /** A picture that the storage calls old must be older than the last commit. @param {Run} run */
+  #stale(run) {
+    check(run.picture !== undefined, "only a picture can be old");
+    check(run.began < this.#commits, "a picture holds as long as nothing is committed");
+    return true;
+  }
+
+  /** All that a run has seen is what is stored: its reads are of one picture. @param {Run} run */
+  #holds(run) {
+    for (const { read, found } of run.seen) {
+      const expected = this.#model.find(read);
+      check(same(found, expected), `a run saw ${show(found)}, stored is ${show(expected)}`);
+    }
+  }
+
+  #someKey() {
+    const length = this.random.below(4);
+    return key(this.random.pick(ACCOUNTS), ...Array.from({ length }, () => this.random.pick([0, 0, 1, 128, 254, 255])));
+  }
+
+  /** @returns {Read} */
+  #someRead() {
+    if (this.random.once(2)) return { get: this.#someKey() };
+    const from = this.#someKey();
+    const to = this.#someKey();
+    from[0] = to[0];
+    from[4] = to[4];
+    return { from, to, descending: this.random.once(2), limit: this.random.pick([0, 1, 2, 5, 1000]) };
+  }
+
+  /** @returns {Change[]} */
+  #someChanges() {
+    const changes = new Map();
+    for (let left = this.random.pick([0, 1, 1, 2, 3, 12]); left > 0; left--) {
+      const at = this.#someKey();
+      const put = { put: at, value: this.random.bytes(this.random.pick(SIZES)) };
+      changes.set(at.join(), this.random.once(3) ? { delete: at } : put);
+    }
+    return [...changes.values()];
+  }
+}

@@ -1,0 +1,60 @@
+/** Random choices from a seed: the same seed gives the same choices on every runtime. */
+
+export class Random {
+  #state;
+
+  /** @param {number} seed */
+  constructor(seed) {
+    this.#state = seed >>> 0;
+  }
+
+  /** The next 32 bits (splitmix32). */
+  bits() {
+    this.#state = (this.#state + 0x9e3779b9) >>> 0;
+    let bits = this.#state;
+    bits = Math.imul(bits ^ (bits >>> 16), 0x21f0aaad);
+    bits = Math.imul(bits ^ (bits >>> 15), 0x735a2d97);
+    return (bits ^ (bits >>> 15)) >>> 0;
+  }
+
+  /**
+   * From 0 to `end`, without `end`.
+   *
+   * @param {number} end
+   */
+  below(end) {
+    return Math.floor((this.bits() / 2 ** 32) * end);
+  }
+
+  /**
+   * True once in `times`.
+   *
+   * @param {number} times
+   */
+  once(times) {
+    return this.below(times) === 0;
+  }
+
+  /**
+   * @template T
+   * @param {readonly T[]} list
+   * @returns {T}
+   */
+  pick(list) {
+    return list[this.below(list.length)];
+  }
+
+  /**
+   * Bytes that do not repeat, so that a misplaced part shows.
+   *
+   * @param {number} length
+   */
+  bytes(length) {
+    const bytes = new Uint8Array(length);
+    for (let at = 0; at < length; at += 4) {
+      const bits = this.bits();
+      for (let part = 0; part < 4 && at + part < length; part++) bytes[at + part] = bits >>> (8 * part);
+    }
+    return bytes;
+  }
+}
