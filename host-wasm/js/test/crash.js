@@ -9,7 +9,8 @@ import { fileURLToPath } from "node:url";
 
 import { Random } from "./random.js";
 import { seed } from "./run.js";
-import { lastCommit, open } from "./writer.js";
+import { lastCommit } from "./witness.js";
+import { open } from "./writer.js";
 
 const WRITER = fileURLToPath(new URL("writer.js", import.meta.url));
 const RUN = "Deno" in globalThis ? ["run", "--allow-all", "--unstable-kv"] : [];

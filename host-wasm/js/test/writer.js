@@ -1,20 +1,15 @@
 /**
- * A process that commits as fast as it can until it is killed: `writer.js <storage> <path> <account>`.
+ * A process that commits as fast as it can until it is killed: `writer.js <storage> <path> <account>`. It prints
+ * the number of each commit that was acknowledged.
  *
- * The rows of its account follow from the number of the last commit alone (`rowsAfter`), and it prints each
- * number once its commit is acknowledged. So whoever reads the map afterwards can tell whether a commit was lost
- * or is there by half.
- *
- * @import { Change, Row, Storage } from "../npm/storage/storage.d.ts"
+ * @import { Storage } from "../npm/storage/storage.d.ts"
  */
 
 import { writeSync } from "node:fs";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 
-import { hex } from "./model.js";
-import { Random } from "./random.js";
-import { everything, key } from "./world.js";
+import { writeForEver } from "./witness.js";
 
 /** @type {Record<string, (path: string) => Promise<Storage>>} */
 export const open = {
@@ -28,61 +23,7 @@ export const open = {
   },
 };
 
-/**
- * The rows of an account after commit `number`, in order.
- *
- * @param {number} account
- * @param {number} number
- * @returns {Row[]}
- */
-export function rowsAfter(account, number) {
-  if (number === 0) return [];
-  const random = new Random(number);
-  const rows = new Map();
-  // Every third commit is larger than any one operation of a store.
-  const [count, size] = number % 3 === 0 ? random.pick([[2_500, 60], [30, 90_000]]) : [40, 3_000];
-  for (let left = 1 + random.below(count); left > 0; left--) {
-    const at = key(account, random.below(5), random.below(256));
-    rows.set(hex(at), [at, random.bytes(random.below(size))]);
-  }
-  rows.set("", [key(account), Uint8Array.of(number >> 24, number >> 16, number >> 8, number)]);
-  return [...rows.values()].sort(([a], [b]) => (hex(a) < hex(b) ? -1 : 1));
-}
-
-/**
- * The number of an account's last commit, by its rows; throws when they are not those of that commit.
- *
- * @param {Storage} storage
- * @param {number} account
- */
-export async function lastCommit(storage, account) {
-  const reading = await storage.read([everything(account)]);
-  const [rows] = /** @type {Row[][]} */ (reading?.found);
-  const head = rows[0]?.[1] ?? new Uint8Array(4);
-  const number = new DataView(head.buffer, head.byteOffset).getUint32(0);
-  const text = (/** @type {Row[]} */ list) => list.map(([at, value]) => `${hex(at)} ${hex(value)}`).join("\n");
-  if (text(rows) !== text(rowsAfter(account, number))) throw new Error(`commit ${number} is there by half`);
-  return number;
-}
-
-/** @param {Storage} storage @param {number} account */
-async function writeForEver(storage, account) {
-  let number = await lastCommit(storage, account);
-  for (;;) {
-    const before = rowsAfter(account, number);
-    const after = rowsAfter(account, number + 1);
-    const kept = new Set(after.map(([at]) => hex(at)));
-    /** @type {Change[]} */
-    const changes = after.map(([put, value]) => ({ put, value }));
-    changes.push(...before.filter(([at]) => !kept.has(hex(at))).map(([at]) => ({ delete: at })));
-    const reading = await storage.read([{ get: key(account) }]);
-    if (!(await storage.commit(changes, reading?.picture))) continue;
-    number += 1;
-    writeSync(1, `${number}\n`);
-  }
-}
-
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   const [, , kind, path, account] = process.argv;
-  await writeForEver(await open[kind](path), Number(account));
+  await writeForEver(await open[kind](path), Number(account), (number) => writeSync(1, `${number}\n`));
 }
