@@ -6,6 +6,7 @@
  */
 
 import { IndexedDbStorage } from "../npm/storage/indexeddb.js";
+import { bench } from "./storage-bench.js";
 import { cases } from "./storage-suite.js";
 import { lastCommit, writeForEver } from "./witness.js";
 
@@ -46,8 +47,12 @@ async function write() {
   await writeForEver(storage, 1, (number) => report("wrote", number));
 }
 
+async function measure() {
+  await report("bench", await bench(await IndexedDbStorage.open("bench")));
+}
+
 /** @type {Record<string, () => Promise<void>>} */
-const acts = { suite: runSuite, write };
+const acts = { suite: runSuite, write, bench: measure };
 await acts[query.get("act") ?? "suite"]().then(
   () => report("end", "passed"),
   (error) => report("end", String(error.stack ?? error)),

@@ -3,6 +3,7 @@
  * what they stored, calls are slow or lost, alarms ring. Their SQL is Node's.
  *
  * @import { ObjectStorage, Peer } from "../npm/storage/durable-object.d.ts"
+ * @import { Change } from "../npm/storage/storage.d.ts"
  */
 
 import { DatabaseSync } from "node:sqlite";
@@ -63,6 +64,27 @@ export class Sim {
     }
   }
 
+  /**
+   * Runs something to its end, while time passes.
+   *
+   * @template T
+   * @param {() => T | Promise<T>} what
+   * @returns {Promise<T>}
+   */
+  async act(what) {
+    let isOver = false;
+    const result = Promise.resolve().then(what).finally(() => (isOver = true));
+    result.catch(() => undefined);
+    await new Promise((resolve) => setImmediate(resolve));
+    await this.run(() => isOver);
+    return result;
+  }
+
+  /** Lets so much time pass. @param {number} ms */
+  pass(ms) {
+    return this.act(() => this.sleep(ms));
+  }
+
   /** How long a message is under way. */
   delayMs() {
     const isSlow = this.random.once(this.network.slowMs > 1_000 ? 20 : 4);
@@ -82,6 +104,10 @@ export class SimObject {
   #shard = null;
   /** How often it died. */
   deaths = 0;
+  /** When its owner was woken. @type {number[]} */
+  wokenMs = [];
+  /** What its owner was told of. @type {Change[][]} */
+  told = [];
   /** @type {PromiseWithResolvers<undefined>} */
   #dying = Promise.withResolvers();
   #alarm = 0;
@@ -97,6 +123,7 @@ export class SimObject {
     const { deaths, sim } = this;
     this.#shard ??= new Shard(this.#storage(deaths), this.name, {
       peer: (name) => this.#stub(name, deaths),
+      onCommit: (changes) => void this.told.push(changes),
       now: () => sim.nowMs,
       sleep: (ms) => sim.sleep(ms),
     });
@@ -158,8 +185,16 @@ export class SimObject {
   async #ring() {
     const { deaths } = this;
     const alarm = this.#alarm;
-    await Promise.race([this.shard.alarm().catch(() => undefined), this.death]);
-    if (deaths !== this.deaths && alarm === this.#alarm) this.sim.after(100, () => alarm === this.#alarm && void this.#ring());
+    const isTime = await Promise.race([this.shard.alarm().catch(() => undefined), this.death]);
+    if (!isTime) return this.#ringAgain(deaths, alarm);
+    this.wokenMs.push(this.sim.nowMs);
+    this.shard.wakeAt(null);
+  }
+
+  /** @param {number} deaths @param {number} alarm when it rang */
+  #ringAgain(deaths, alarm) {
+    const isLost = deaths !== this.deaths && alarm === this.#alarm;
+    if (isLost) this.sim.after(100, () => alarm === this.#alarm && void this.#ring());
   }
 
   /** @param {string} name @param {number} deaths of the instance that calls @returns {Peer} */

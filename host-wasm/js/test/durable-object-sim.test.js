@@ -61,18 +61,6 @@ class World {
     await this.#checkEnd(this.random.pick(ACCOUNTS));
   }
 
-  /** Runs something to its end, while time passes. @template T @param {() => T | Promise<T>} what @returns {Promise<T>} */
-  async act(what) {
-    /** @type {{ value?: T, error?: unknown } | null} */
-    let end = null;
-    Promise.resolve().then(what).then((value) => (end = { value }), (error) => (end = { error }));
-    await new Promise((resolve) => setImmediate(resolve));
-    await this.sim.run(() => end !== null);
-    const { value, error } = /** @type {{ value?: T, error?: unknown }} */ (/** @type {unknown} */ (end));
-    if (error !== undefined) throw error;
-    return /** @type {T} */ (value);
-  }
-
   #isQuiet() {
     return [...this.sim.objects.values()].every((object) => object.count("prepared") + object.count("decisions") === 0);
   }
@@ -148,7 +136,7 @@ class World {
   async #checkEnd(account) {
     check(this.#isQuiet(), "something stays undecided");
     const { storage } = this.sim.object(nameOf(account)).shard;
-    const reading = await this.act(() => storage.read(ACCOUNTS.map(everything)));
+    const reading = await this.sim.act(() => storage.read(ACCOUNTS.map(everything)));
     const maps = /** @type {Row[][]} */ (reading?.found).map((rows) => new Map(rows.map(([at, value]) => [at.slice(5).join(), numberOf(value)])));
     const made = this.runs.filter((run) => {
       const present = ACCOUNTS.filter((at) => maps[at].has([MARKER, (run.id >> 8) & 255, run.id & 255].join()));

@@ -19,8 +19,8 @@ const ACCOUNTS = [0, 1, 2];
 const SIZES = [0, 1, 2, 3, 40, 40, 40, 300, 300, 65_536, 65_537, 200_000, 1_100_000];
 
 export class History {
-  #model = new Model();
-  #commits = 0;
+  /** The map after each commit. */
+  #versions = [new Model()];
 
   /** @param {World} world */
   constructor({ stores, seed, acts = 400 }) {
@@ -60,7 +60,7 @@ export class History {
     if (reading === null) return this.#stale(run);
     reading.found.forEach((found, at) => run.seen.push({ read: reads[at], found }));
     check(reading.found.length === reads.length, "as many results as reads");
-    this.#holds(run);
+    this.#isOfOnePicture(run);
     run.picture = reading.picture;
     return false;
   }
@@ -69,9 +69,9 @@ export class History {
   async #commit(run) {
     const changes = this.#someChanges();
     if (!(await run.store.commit(changes, run.picture))) return this.#stale(run);
-    this.#holds(run);
-    this.#model.apply(changes);
-    this.#commits += changes.length > 0 ? 1 : 0;
+    const difference = this.#difference(run, this.#commits);
+    check(difference === undefined, `committed although a run saw ${difference}`);
+    if (changes.length > 0) this.#versions.push(this.#versions[this.#commits].after(changes));
     return true;
   }
 
@@ -82,12 +82,27 @@ export class History {
     return true;
   }
 
-  /** All that a run has seen is what is stored: its reads are of one picture. @param {Run} run */
-  #holds(run) {
-    for (const { read, found } of run.seen) {
-      const expected = this.#model.find(read);
-      check(same(found, expected), `a run saw ${show(found)}, stored is ${show(expected)}`);
+  /** All that a run has seen was stored at one moment since its first read. @param {Run} run */
+  #isOfOnePicture(run) {
+    const differences = [];
+    for (let version = this.#commits; version >= run.began; version--) {
+      const difference = this.#difference(run, version);
+      if (difference === undefined) return;
+      differences.push(difference);
     }
+    throw new Error(`a run saw what was never there at once: ${differences[0]}`);
+  }
+
+  /** Where what a run has seen differs from the map after so many commits. @param {Run} run @param {number} version */
+  #difference(run, version) {
+    for (const { read, found } of run.seen) {
+      const expected = this.#versions[version].find(read);
+      if (!same(found, expected)) return `${show(found)} instead of ${show(expected)}`;
+    }
+  }
+
+  get #commits() {
+    return this.#versions.length - 1;
   }
 
   #someKey() {

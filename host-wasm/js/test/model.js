@@ -21,6 +21,14 @@ export class Model {
     }
   }
 
+  /** What the map is after a commit. @param {Change[]} changes */
+  after(changes) {
+    const model = new Model();
+    model.#rows = new Map(this.#rows);
+    model.apply(changes);
+    return model;
+  }
+
   /**
    * @param {Read} read
    * @returns {Found}

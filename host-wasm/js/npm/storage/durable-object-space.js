@@ -18,14 +18,15 @@ const LATE_KEYS_MAX = 20_000;
 
 const TABLES = [
   "CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
-  "CREATE TABLE IF NOT EXISTS state (format INTEGER NOT NULL, commits INTEGER NOT NULL, wake_ms INTEGER)",
-  "INSERT INTO state SELECT 1, 0, NULL WHERE NOT EXISTS (SELECT * FROM state)",
+  "CREATE TABLE IF NOT EXISTS state (format INTEGER NOT NULL, name TEXT, commits INTEGER NOT NULL, wake_ms INTEGER)",
+  "INSERT INTO state SELECT 1, NULL, 0, NULL WHERE NOT EXISTS (SELECT * FROM state)",
   "CREATE TABLE IF NOT EXISTS prepared (id TEXT NOT NULL, coordinator TEXT NOT NULL, since_ms INTEGER NOT NULL)",
   "CREATE TABLE IF NOT EXISTS prepared_rows (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID",
   "CREATE TABLE IF NOT EXISTS decisions (id TEXT, participant TEXT, PRIMARY KEY (id, participant)) WITHOUT ROWID",
 ];
 
 export class Space {
+  /** @type {ObjectStorage} */
   #storage;
   /** @type {{ commits: number, keys: Bytes[] }[]} the count after a late commit, and its keys in order */
   #late = [];
@@ -34,12 +35,21 @@ export class Space {
   /** @type {Prepared | null} */
   #prepared;
 
-  /** @param {ObjectStorage} storage */
-  constructor(storage) {
+  /**
+   * @param {ObjectStorage} storage
+   * @param {string} [name] of the space; known from an earlier time where it is not given
+   */
+  constructor(storage, name) {
     this.#storage = storage;
     storage.transactionSync(() => TABLES.forEach((table) => this.#run(table)));
-    const [[format, commits]] = this.#run("SELECT format, commits FROM state");
+    const [[format, known, commits]] = this.#run("SELECT format, name, commits FROM state");
     if (format !== 1) throw new Error(`the object has format ${format}, this version reads 1`);
+    if ((name ?? known) === null || (known !== null && name !== undefined && name !== known)) {
+      throw new Error(`an object of ${known} cannot be that of ${name}`);
+    }
+    if (known === null) this.#run("UPDATE state SET name = ?", name);
+    /** Of the space. */
+    this.name = String(name ?? known);
     this.#commits = Number(commits);
     this.#prepared = this.#loadPrepared();
   }

@@ -66,8 +66,10 @@ export class Shard implements Peer {
   /** The whole map, for the runs of this object. */
   readonly storage: Storage<Pictures>;
 
-  /** @param space this object's own, by its name */
-  constructor(storage: ObjectStorage, space: string, options: ShardOptions);
+  /**
+   * @param space this object's own, by its name; it is remembered, for an alarm makes an object without its name
+   */
+  constructor(storage: ObjectStorage, space: string | undefined, options: ShardOptions);
   read(ask: Ask): MaybePromise<Answer | null>;
   prepare(claim: Claim): MaybePromise<boolean>;
   finish(id: string, committed: boolean): void;

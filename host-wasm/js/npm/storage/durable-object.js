@@ -42,16 +42,17 @@ export class Shard {
 
   /**
    * @param {ObjectStorage} storage
-   * @param {string} own the name of this object's space
+   * @param {string | undefined} name
    * @param {ShardOptions} options
    */
-  constructor(storage, own, { peer, onCommit = () => undefined, now = Date.now, sleep = pause }) {
+  constructor(storage, name, { peer, onCommit = () => undefined, now = Date.now, sleep = pause }) {
+    this.#space = new Space(storage, name);
+    const own = this.#space.name;
     const committed = (/** @type {Change[]} */ changes) => tell(onCommit, changes);
     const schedule = () => this.#schedule();
     const ask = async (/** @type {string} */ coordinator, /** @type {string} */ id) => peer(coordinator).decision(id, own);
     this.#objectStorage = storage;
     this.#now = now;
-    this.#space = new Space(storage);
     this.#participant = new Participant(this.#space, { now, sleep, ask, committed, schedule });
     this.#coordinator = new Coordinator(this.#space, this.#participant, { own, peer, now, committed, schedule });
     const reader = new Reader(own, this.#space, this.#participant, peer);
@@ -59,7 +60,8 @@ export class Shard {
       read: reader.read.bind(reader),
       commit: this.#coordinator.commit.bind(this.#coordinator),
     };
-    this.#schedule();
+    // The owner's alarm is still set; that of an undecided commit may have rung in vain.
+    if (this.#isUnsettled) this.#schedule();
   }
 
   /** @param {Ask} ask */
@@ -115,14 +117,18 @@ export class Shard {
     return this.#isOwnerTold;
   }
 
+  /** Whether a commit is undecided here, or unconfirmed elsewhere. */
+  get #isUnsettled() {
+    return this.#space.prepared !== null || this.#space.unconfirmed().length > 0;
+  }
+
   /** Has the object woken as early as anything of it needs. */
   #schedule() {
-    const { prepared, wakeMs } = this.#space;
+    const { wakeMs } = this.#space;
     const nowMs = this.#now();
     const times = [];
     if (wakeMs !== null && !this.#isOwnerTold) times.push(wakeMs);
-    if (prepared !== null) times.push(Math.max(prepared.sinceMs, nowMs) + AGAIN_MS);
-    if (this.#space.unconfirmed().length > 0) times.push(nowMs + AGAIN_MS);
+    if (this.#isUnsettled) times.push(nowMs + AGAIN_MS);
     const nextMs = Math.min(...times);
     if (nextMs === Infinity || (this.#alarmMs !== null && this.#alarmMs <= nextMs)) return;
     this.#alarmMs = nextMs;

@@ -37,8 +37,9 @@ export interface Storage<Picture = unknown> {
    * Carries out the reads on one consistent picture of the map; `found` has their results, in their order.
    *
    * `picture` is what the last call of the same run gave: all reads of a run are then of one picture. `null` is
-   * returned when it does not hold any longer: something was committed since that may concern what was read.
-   * Without `picture` the result is never `null`. Throws when the store failed.
+   * returned when it does not hold any longer: something was committed since that may concern what was read. (A
+   * storage that can still read the old picture may do so; the commit of the run is refused then.) Without
+   * `picture` the result is never `null`. Throws when the store failed.
    */
   read(reads: Read[], picture?: Picture): MaybePromise<Reading<Picture> | null>;
 

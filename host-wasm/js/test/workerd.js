@@ -1,0 +1,70 @@
+/** Starts workerd (on the path) with the worker of these tests, on a folder in which objects are kept. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const WORKER = "test/workerd-worker.js";
+const TESTS = ["history", "model", "random", "storage-bench", "storage-contention", "storage-suite", "world"];
+
+/** @param {string[]} modules */
+function configuration(modules) {
+  const list = modules.map((name) => `(name = "${name}", esModule = embed "${name}")`).join(", ");
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "main", worker = .main), (name = "objects", disk = (path = "objects", writable = true))],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+);
+const main :Workerd.Worker = (
+  modules = [${list}],
+  compatibilityDate = "2026-11-01",
+  durableObjectNamespaces = [(className = "SpaceObject", uniqueKey = "spaces", enableSql = true)],
+  durableObjectStorage = (localDisk = "objects"),
+  bindings = [(name = "SPACES", durableObjectNamespace = "SpaceObject")],
+);
+`;
+}
+
+/** A folder with the worker and a place for its objects. */
+export async function makeFolder() {
+  const folder = await mkdtemp(join(tmpdir(), "switchboard-"));
+  const storages = (await readdir(join(ROOT, "npm/storage"))).filter((name) => name === "bytes.js" || /^durable-object.*\.js$/.test(name));
+  const modules = [WORKER, ...TESTS.map((name) => `test/${name}.js`), ...storages.map((name) => `npm/storage/${name}`)];
+  for (const name of modules) await cp(join(ROOT, name), join(folder, name));
+  await mkdir(join(folder, "objects"));
+  await writeFile(join(folder, "workerd.capnp"), configuration(modules));
+  return folder;
+}
+
+/** @param {string} folder */
+export function removeFolder(folder) {
+  return rm(folder, { recursive: true, maxRetries: 5 });
+}
+
+/**
+ * A running workerd: its address, and its end.
+ *
+ * @param {string} folder
+ */
+export async function start(folder) {
+  const stdio = /** @type {("ignore" | "inherit" | "pipe")[]} */ (["ignore", "inherit", "inherit", "pipe"]);
+  const child = spawn("workerd", ["serve", "workerd.capnp", "--control-fd=3"], { cwd: folder, stdio });
+  const closed = once(child, "close");
+  const control = /** @type {import("node:stream").Readable} */ (child.stdio[3]);
+  let events = "";
+  while (!events.includes('"listen"')) {
+    const [data] = await Promise.race([once(control, "data"), closed.then(() => Promise.reject(new Error("workerd ended")))]);
+    events += data;
+  }
+  control.resume();
+  const line = events.split("\n").find((event) => event.includes('"listen"')) ?? "";
+  const kill = async () => {
+    child.kill("SIGKILL");
+    await closed;
+  };
+  return { url: `http://127.0.0.1:${JSON.parse(line).port}`, kill };
+}
