@@ -65,6 +65,15 @@ export const cases = {
     await agree(world.stores[0], model, [0, 1, 2, 3, 254, 255].map(everything));
   },
 
+  async "a scan over all spaces gives the whole map, or is refused"(world) {
+    const model = new Model();
+    await commit(world, model, [0, 1, 2, 255].map((account) => ({ put: key(account, 7), value: new Uint8Array([account]) })));
+    const whole = { from: new Uint8Array(), to: new Uint8Array(32).fill(255), descending: false, limit: 1_000 };
+    if (!world.isDivided) return agree(world.stores[0], model, [whole, { ...whole, descending: true }]);
+    const outcome = await Promise.resolve().then(() => world.stores[0].read([whole])).catch((error) => error);
+    check(outcome instanceof Error, "it is refused");
+  },
+
   async "long scans keep order and limits"(world) {
     const model = new Model();
     const random = new Random(world.seed);

@@ -160,7 +160,7 @@ const acts = {
     const title = String(query.get("title"));
     const seed = Number(query.get("seed"));
     // What is given to an object in one call is bounded here; the largest commits are tried in an object.
-    const world = { stores: storesOf(environment, `${title} ${seed}`), seed, commitBytesMax: 20_000_000 };
+    const world = { stores: storesOf(environment, `${title} ${seed}`), seed, commitBytesMax: 20_000_000, isDivided: true };
     return cases[title](world).then(
       () => new Response("passed"),
       (error) => new Response(String(error.stack ?? error)),

@@ -6,6 +6,7 @@
  * @property {Storage[]} stores one map through several storages; at least one
  * @property {number} seed
  * @property {number} commitBytesMax what one commit may carry here
+ * @property {boolean} isDivided whether a scan stays in one space
  * @property {number} [acts] how long a random history is
  */
 

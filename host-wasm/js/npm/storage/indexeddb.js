@@ -6,6 +6,11 @@
  * 0, which is before them all, a count of commits: the picture. A read is one transaction, and so is a commit,
  * which is on the disk before it is acknowledged.
  *
+ * A browser is no safe place all the same. It may clear an origin that was not made persistent
+ * (`navigator.storage.persist`). And Chromium (156) goes on writing behind a record that a kill has cut off in its
+ * log; when it starts once more it takes that for damage and begins with an empty database. What must not be lost
+ * is kept elsewhere as well.
+ *
  * @import { IndexedDbStorage as Declared } from "./indexeddb.d.ts"
  * @import { Bytes, Change, Found, Read, Reading, Row } from "./storage.d.ts"
  */

@@ -158,7 +158,8 @@ function numberOf(database, query) {
 
 /** @param {DatabaseSync} database */
 function statements(database) {
-  const scan = "SELECT key, value FROM rows WHERE key >= ? AND key < ? ORDER BY key";
+  // An empty array may be bound as NULL.
+  const scan = "SELECT key, value FROM rows WHERE key >= coalesce(?, x'') AND key < ? ORDER BY key";
   return {
     beginRead: database.prepare("BEGIN"),
     beginWrite: database.prepare("BEGIN IMMEDIATE"),
@@ -169,7 +170,6 @@ function statements(database) {
     get: database.prepare("SELECT value FROM rows WHERE key = ?"),
     ascending: database.prepare(`${scan} LIMIT ?`),
     descending: database.prepare(`${scan} DESC LIMIT ?`),
-    // An empty array may be bound as NULL.
     put: database.prepare("INSERT OR REPLACE INTO rows VALUES (?, coalesce(?, x''))"),
     delete: database.prepare("DELETE FROM rows WHERE key = ?"),
   };
