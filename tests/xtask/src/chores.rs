@@ -39,7 +39,11 @@ pub fn test() -> Done {
     // The tests of the hosts start the binary, and run the component.
     step("binary", "cargo", &["build", "--quiet", "-p", "switchboard"])?;
     component()?;
-    step("tests", "cargo", &["test", "--workspace", "--exclude", "switchboard-pure", "--quiet"])?;
+    step(
+        "tests",
+        "cargo",
+        &["test", "--workspace", "--exclude", "switchboard-pure", "--exclude", "switchboard-js", "--quiet"],
+    )?;
     documents()?;
     purity()?;
     licences()
@@ -71,6 +75,18 @@ pub fn sim(rest: &[&str]) -> Done {
     let mut arguments = vec!["run", "--release", "--quiet", "-p", "switchboard-sim", "--"];
     arguments.extend(rest);
     step("sim", "cargo", &arguments)
+}
+
+/// Makes what the JavaScript package loads: the core as WebAssembly, and its glue.
+pub fn js() -> Done {
+    wasm_target()?;
+    let build = ["build", "--quiet", "-p", "switchboard-js", "--target", WASM, "--profile", "wasm"];
+    step("core for JavaScript", "cargo", &build)?;
+    let module =
+        metadata()?["target_directory"].as_str().map(|folder| format!("{folder}/{WASM}/wasm/switchboard_js.wasm"));
+    let module = module.ok_or("cargo metadata names no target directory")?;
+    let bind = ["run", "--quiet", "-p", "switchboard-js-bindgen", "--", &module, "host-wasm/js/npm/wasm"];
+    step("bindings", "cargo", &bind)
 }
 
 fn root() -> PathBuf {
@@ -179,13 +195,7 @@ fn cdylib(name: &str, package: &[&str]) -> Done {
 
 /// Every dependency's licence is one that the project takes.
 fn licences() -> Done {
-    let output = Command::new("cargo")
-        .args(["metadata", "--format-version", "1", "--locked"])
-        .current_dir(root())
-        .output()
-        .map_err(|error| error.to_string())?;
-    let metadata: serde_json::Value =
-        serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))?;
+    let metadata = metadata()?;
     let packages = metadata["packages"].as_array().ok_or("cargo metadata names no packages")?;
     let refused: Vec<String> = packages
         .iter()
@@ -196,6 +206,15 @@ fn licences() -> Done {
         .collect();
     println!("== licences: {} packages", packages.len());
     if refused.is_empty() { Ok(()) } else { Err(format!("licences not taken: {}", refused.join(", "))) }
+}
+
+fn metadata() -> Result<serde_json::Value, String> {
+    let output = Command::new("cargo")
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .current_dir(root())
+        .output()
+        .map_err(|error| error.to_string())?;
+    serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))
 }
 
 /// Whether an SPDX expression can be met: every `AND` part has an `OR` choice that is taken.

@@ -1,4 +1,4 @@
-//! `cargo xtask test | component | openapi | bench | sim`: each is what its name says.
+//! `cargo xtask test | component | openapi | js | bench | sim`: each is what its name says.
 
 mod chores;
 
@@ -11,9 +11,10 @@ fn main() -> ExitCode {
         ["test"] => chores::test(),
         ["component"] => chores::component(),
         ["openapi"] => chores::openapi(),
+        ["js"] => chores::js(),
         ["bench", rest @ ..] => chores::bench(rest),
         ["sim", rest @ ..] => chores::sim(rest),
-        _ => Err("usage: cargo xtask test | component | openapi | bench | sim".into()),
+        _ => Err("usage: cargo xtask test | component | openapi | js | bench | sim".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

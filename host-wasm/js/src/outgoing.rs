@@ -1,0 +1,394 @@
+//! What goes out: the core's types as plain JavaScript objects.
+
+use js_sys::Array;
+use switchboard_core::http::reply::{Content, HostPage, Reply};
+use switchboard_core::key::{self, Topic};
+use switchboard_core::limits::step::READS_MAX;
+use switchboard_core::output::{
+    Answer, Credential, Egress, HttpOut, Outcome, Output, Redirects, Send, SendError, TextForm, Ticket, Work,
+};
+use switchboard_core::remote::Next;
+use switchboard_core::store::Change;
+use switchboard_core::time::Timestamp;
+use switchboard_core::view::{Order, Read, Scan};
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen]
+extern "C" {
+    /// A plain object that goes out.
+    #[wasm_bindgen(js_name = Object)]
+    pub type Out;
+
+    #[wasm_bindgen(constructor, js_class = "Object")]
+    fn new() -> Out;
+
+    // What a host does next.
+    #[wasm_bindgen(method, setter)]
+    fn set_read(this: &Out, reads: &Array);
+    #[wasm_bindgen(method, setter)]
+    fn set_commit(this: &Out, changes: &Array);
+    #[wasm_bindgen(method, setter)]
+    fn set_topics(this: &Out, topics: &Array);
+    #[wasm_bindgen(method, setter)]
+    fn set_due(this: &Out, micros: Option<f64>);
+    #[wasm_bindgen(method, setter, js_name = "readBody")]
+    fn set_read_body(this: &Out, bytes_max: f64);
+    #[wasm_bindgen(method, setter)]
+    fn set_perform(this: &Out, sends: &Array);
+    #[wasm_bindgen(method, setter)]
+    fn set_park(this: &Out, topic: &str);
+    #[wasm_bindgen(method, setter)]
+    fn set_until(this: &Out, micros: f64);
+    #[wasm_bindgen(method, setter)]
+    fn set_done(this: &Out, output: &Out);
+    #[wasm_bindgen(method, setter)]
+    fn set_failed(this: &Out, why: &str);
+
+    // Reads and changes.
+    #[wasm_bindgen(method, setter)]
+    fn set_get(this: &Out, key: Vec<u8>);
+    #[wasm_bindgen(method, setter)]
+    fn set_from(this: &Out, key: Vec<u8>);
+    #[wasm_bindgen(method, setter)]
+    fn set_to(this: &Out, key: Vec<u8>);
+    #[wasm_bindgen(method, setter)]
+    fn set_descending(this: &Out, descending: bool);
+    #[wasm_bindgen(method, setter)]
+    fn set_limit(this: &Out, rows: f64);
+    #[wasm_bindgen(method, setter)]
+    fn set_put(this: &Out, key: Vec<u8>);
+    #[wasm_bindgen(method, setter)]
+    fn set_value(this: &Out, value: Vec<u8>);
+    #[wasm_bindgen(method, setter)]
+    fn set_delete(this: &Out, key: Vec<u8>);
+
+    // Replies.
+    #[wasm_bindgen(method, setter)]
+    fn set_reply(this: &Out, reply: Option<Out>);
+    #[wasm_bindgen(method, setter)]
+    fn set_status(this: &Out, status: u16);
+    #[wasm_bindgen(method, setter, js_name = "headers")]
+    fn set_head(this: &Out, lines: &str);
+    #[wasm_bindgen(method, setter)]
+    fn set_media(this: &Out, media: &str);
+    #[wasm_bindgen(method, setter)]
+    fn set_body(this: &Out, body: Vec<u8>);
+    #[wasm_bindgen(method, setter)]
+    fn set_page(this: &Out, page: &str);
+    #[wasm_bindgen(method, setter)]
+    fn set_stream(this: &Out, topic: &str);
+    #[wasm_bindgen(method, setter)]
+    fn set_last(this: &Out, event: u32);
+
+    // Outputs, credentials and tickets.
+    #[wasm_bindgen(method, setter)]
+    fn set_sends(this: &Out, sends: &Array);
+    #[wasm_bindgen(method, setter)]
+    fn set_wake(this: &Out, micros: Option<f64>);
+    #[wasm_bindgen(method, setter)]
+    fn set_used(this: &Out, credential: Option<Out>);
+    #[wasm_bindgen(method, setter)]
+    fn set_account(this: &Out, account: u32);
+    #[wasm_bindgen(method, setter)]
+    fn set_session(this: &Out, session: bool);
+    #[wasm_bindgen(method, setter)]
+    fn set_count(this: &Out, count: u32);
+    #[wasm_bindgen(method, setter)]
+    fn set_ticket(this: &Out, ticket: Option<Out>);
+    #[wasm_bindgen(method, setter)]
+    fn set_task(this: &Out, task: Vec<u8>);
+    #[wasm_bindgen(method, setter)]
+    fn set_lease(this: &Out, lease: u32);
+
+    // Work and the answers that the core makes itself.
+    #[wasm_bindgen(method, setter)]
+    fn set_work(this: &Out, work: &Out);
+    #[wasm_bindgen(method, setter)]
+    fn set_kind(this: &Out, kind: &str);
+    #[wasm_bindgen(method, setter)]
+    fn set_method(this: &Out, method: &str);
+    #[wasm_bindgen(method, setter)]
+    fn set_url(this: &Out, url: &str);
+    #[wasm_bindgen(method, setter)]
+    fn set_headers(this: &Out, headers: &Array);
+    #[wasm_bindgen(method, setter, js_name = "timeoutMs")]
+    fn set_timeout_ms(this: &Out, timeout_ms: f64);
+    #[wasm_bindgen(method, setter, js_name = "replyBytesMax")]
+    fn set_reply_bytes_max(this: &Out, bytes: f64);
+    #[wasm_bindgen(method, setter)]
+    fn set_egress(this: &Out, egress: &str);
+    #[wasm_bindgen(method, setter)]
+    fn set_redirects(this: &Out, redirects: &str);
+    #[wasm_bindgen(method, setter)]
+    fn set_password(this: &Out, password: &str);
+    #[wasm_bindgen(method, setter)]
+    fn set_salt(this: &Out, salt: Vec<u8>);
+    #[wasm_bindgen(method, setter)]
+    fn set_stored(this: &Out, stored: Vec<u8>);
+    #[wasm_bindgen(method, setter)]
+    fn set_form(this: &Out, form: &str);
+    #[wasm_bindgen(method, setter)]
+    fn set_bytes(this: &Out, bytes: Vec<u8>);
+    #[wasm_bindgen(method, setter)]
+    fn set_digest(this: &Out, digest: Vec<u8>);
+    #[wasm_bindgen(method, setter)]
+    fn set_fits(this: &Out, fits: bool);
+    #[wasm_bindgen(method, setter)]
+    fn set_error(this: &Out, error: &str);
+}
+
+/// Microseconds since 1970.
+#[expect(clippy::cast_precision_loss, reason = "the year 9999 has no more than 2^58 of them; until 2255 it is exact")]
+pub fn micros(time: Timestamp) -> f64 {
+    time.micros() as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a size that memory holds")]
+fn size(bytes: usize) -> f64 {
+    bytes as f64
+}
+
+fn list(items: impl IntoIterator<Item = Out>) -> Array {
+    let list = Array::new();
+    for item in items {
+        list.push(&item);
+    }
+    list
+}
+
+/// What a host does next, other than reading and failing.
+pub fn next(next: Next) -> Out {
+    let out = Out::new();
+    match next {
+        Next::Commit(changes) => commit(&out, changes),
+        Next::ReadBody(bytes_max) => out.set_read_body(size(bytes_max)),
+        Next::Perform(sends) => out.set_perform(&list(sends.into_iter().map(send))),
+        Next::Park(awaited, until) => {
+            out.set_park(&topic(awaited));
+            out.set_until(micros(until));
+        }
+        Next::Done(decided) => out.set_done(&output(decided)),
+        Next::Read(_) | Next::Failed(_) | Next::Contended => unreachable!("the course says these itself"),
+    }
+    out
+}
+
+/// An input that came to nothing, and the reply to it if it is a request.
+pub fn failed(why: &str, answer: Option<Reply>) -> Out {
+    let out = Out::new();
+    out.set_failed(why);
+    out.set_reply(answer.map(reply));
+    out
+}
+
+/// Reads that JavaScript carries out.
+pub fn reads(reads: Vec<Read>) -> Out {
+    let one = |read| match read {
+        Read::Get(key) => {
+            let out = Out::new();
+            out.set_get(key);
+            Some(out)
+        }
+        Read::Scan(range) => Some(scan(range)),
+        Read::Admit(_) => None,
+    };
+    let out = Out::new();
+    out.set_read(&list(reads.into_iter().filter_map(one)));
+    out
+}
+
+fn scan(scan: Scan) -> Out {
+    let out = Out::new();
+    out.set_from(scan.from);
+    out.set_to(scan.to);
+    out.set_descending(scan.order == Order::Descending);
+    // One row more than a step may read is enough to know that it reads too much.
+    out.set_limit(size(scan.limit.min(READS_MAX + 1)));
+    out
+}
+
+/// Changes, what they are news of, and when they say that durable work is due.
+fn commit(out: &Out, changes: Vec<Change>) {
+    let (mut topics, mut due) = (Vec::new(), None::<Timestamp>);
+    for change in &changes {
+        let Change::Put(at, _) = change else { continue };
+        due = key::due_of(at).into_iter().chain(due).min();
+        if let Some(topic) = key::topic_of(at).filter(|topic| !topics.contains(topic)) {
+            topics.push(topic);
+        }
+    }
+    out.set_commit(&list(changes.into_iter().map(change)));
+    out.set_topics(&topics.into_iter().map(|news| JsValue::from(topic(news))).collect());
+    out.set_due(due.map(micros));
+}
+
+fn change(change: Change) -> Out {
+    let out = Out::new();
+    match change {
+        Change::Put(key, value) => {
+            out.set_put(key);
+            out.set_value(value);
+        }
+        Change::Delete(key) => out.set_delete(key),
+    }
+    out
+}
+
+/// A topic as text.
+pub fn topic(topic: Topic) -> String {
+    match topic {
+        Topic::Waiting => "waiting".into(),
+        Topic::Feed(account) => format!("feed {account}"),
+        Topic::Call(account, call) => format!("call {account} {call}"),
+    }
+}
+
+fn output(output: Output) -> Out {
+    let out = Out::new();
+    out.set_reply(match output.outcome {
+        Outcome::Reply(answer) => Some(reply(answer)),
+        Outcome::Nothing | Outcome::ReadBody(_) | Outcome::Wait | Outcome::Park(..) => None,
+    });
+    out.set_sends(&list(output.sends.into_iter().map(send)));
+    out.set_wake(output.wake.map(micros));
+    out.set_used(output.used.map(credential));
+    out
+}
+
+fn credential(used: Credential) -> Out {
+    let out = Out::new();
+    out.set_account(used.account);
+    out.set_session(used.session);
+    out.set_count(used.count);
+    out
+}
+
+/// A reply; its head as lines of `name: value`.
+pub fn reply(reply: Reply) -> Out {
+    let out = Out::new();
+    out.set_status(reply.status);
+    out.set_head(&lines(&reply.headers));
+    match reply.content {
+        Content::Json(bytes) => {
+            out.set_media("application/json");
+            out.set_body(bytes);
+        }
+        Content::Static(media, bytes) => {
+            out.set_media(media);
+            out.set_body(bytes.to_vec());
+        }
+        Content::Empty => {}
+        Content::Host(page) => out.set_page(match page {
+            HostPage::Health => "health",
+            HostPage::Ready => "ready",
+            HostPage::Metrics => "metrics",
+            HostPage::Docs => "docs",
+            HostPage::Backup => "backup",
+        }),
+        Content::Stream(stream) => {
+            out.set_stream(&topic(stream.topic));
+            out.set_last(stream.last);
+            out.set_body(stream.bytes);
+        }
+    }
+    out
+}
+
+/// Header by header; one whose value would not be one line is left out.
+fn lines(headers: &[(&'static str, String)]) -> String {
+    let mut lines = String::new();
+    for (name, value) in headers.iter().filter(|(_, value)| !value.chars().any(char::is_control)) {
+        lines.extend([name, ": ", value, "\n"]);
+    }
+    lines
+}
+
+fn send(send: Send) -> Out {
+    let out = Out::new();
+    out.set_ticket(match send.ticket {
+        Ticket::Exchange => None,
+        Ticket::Job { account, task, lease } => {
+            let ticket = Out::new();
+            ticket.set_account(account);
+            ticket.set_task(task.to_bytes());
+            ticket.set_lease(lease);
+            Some(ticket)
+        }
+    });
+    out.set_work(&work(send.work));
+    out
+}
+
+fn work(work: Work) -> Out {
+    let out = Out::new();
+    match work {
+        Work::Http(request) => {
+            out.set_kind("http");
+            http(&out, request);
+        }
+        Work::HashPassword { password, salt } => {
+            out.set_kind("hash");
+            out.set_password(&password.0);
+            out.set_salt(salt.to_vec());
+        }
+        Work::VerifyPassword { password, stored } => {
+            out.set_kind("verify");
+            out.set_password(&password.0);
+            out.set_stored(stored);
+        }
+        Work::Extract { form, bytes } => {
+            out.set_kind("extract");
+            out.set_form(match form {
+                TextForm::Pdf => "pdf",
+                TextForm::Docx => "docx",
+                TextForm::Txt => "txt",
+                TextForm::Html => "html",
+            });
+            out.set_bytes(bytes);
+        }
+    }
+    out
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a time-out is far below 2^53 ms")]
+fn http(out: &Out, request: HttpOut) {
+    let header = |(name, value): (String, switchboard_core::record::Secret)| {
+        JsValue::from(Array::of2(&JsValue::from(name), &JsValue::from(value.0)))
+    };
+    out.set_method(request.method);
+    out.set_url(&request.url);
+    out.set_headers(&request.headers.into_iter().map(header).collect());
+    out.set_body(request.body);
+    out.set_timeout_ms(request.timeout_ms as f64);
+    out.set_reply_bytes_max(size(request.reply_bytes_max));
+    out.set_egress(match request.egress {
+        Egress::User => "user",
+        Egress::Operator => "operator",
+    });
+    out.set_redirects(match request.redirects {
+        Redirects::None => "none",
+        Redirects::SameOrigin => "same-origin",
+        Redirects::Any => "any",
+    });
+}
+
+/// An answer that the core made itself.
+pub fn answer(answer: Answer) -> Out {
+    let out = Out::new();
+    match answer {
+        Answer::Hashed(digest) => {
+            out.set_kind("hashed");
+            out.set_digest(digest);
+        }
+        Answer::Verified(fits) => {
+            out.set_kind("verified");
+            out.set_fits(fits);
+        }
+        Answer::Failed(SendError::Unreachable) => {
+            out.set_kind("failed");
+            out.set_error("unreachable");
+        }
+        _ => unreachable!("the core answers for passwords only"),
+    }
+    out
+}
