@@ -1,0 +1,52 @@
+/**
+ * The pages that only a host can make.
+ *
+ * @import { Storage } from "../storage/storage.d.ts"
+ * @import { Reply } from "./types.d.ts"
+ */
+
+import { jsonReply } from "./reply.js";
+
+/** What is looked up to see whether the store answers: the ledger of the root, which is always there. */
+const LEDGER = new Uint8Array([0, 0, 0, 0, 0, 1]);
+
+/** What this host has no page for, and what there is instead. */
+const MISSING = {
+  metrics: "This host has no metrics: those of its platform count its requests.",
+  docs: "This host has no API explorer; the OpenAPI document is at /openapi.json.",
+  backup: "This host makes no backups: copy its store with what the platform has for that.",
+};
+
+/**
+ * @param {Reply} reply that asks for a page
+ * @param {Storage<any>} storage
+ * @returns {Promise<Reply>}
+ */
+export async function filled(reply, storage) {
+  const page = await body(reply.page, storage);
+  return { ...page, headers: reply.headers };
+}
+
+/**
+ * @param {Reply["page"]} page
+ * @param {Storage<any>} storage
+ */
+async function body(page, storage) {
+  if (page === "health") return jsonReply(200, { status: "ok" });
+  if (page === "ready") {
+    return (await isReady(storage))
+      ? jsonReply(200, { status: "ready" })
+      : jsonReply(503, { message: "The store does not answer." });
+  }
+  return jsonReply(501, { message: page === undefined ? "This host has no such page." : MISSING[page] });
+}
+
+/** @param {Storage<any>} storage */
+async function isReady(storage) {
+  try {
+    await storage.read([{ get: LEDGER }]);
+    return true;
+  } catch {
+    return false;
+  }
+}

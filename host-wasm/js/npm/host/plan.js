@@ -1,0 +1,52 @@
+/**
+ * {@link Plan}: when this host comes back for durable work, and for what else waits.
+ *
+ * @import { Clock } from "./clock.js"
+ */
+
+export class Plan {
+  #clock;
+  #schedule;
+  /** @type {number | null} microseconds */
+  #at = null;
+
+  /**
+   * @param {Clock} clock
+   * @param {(atMs: number | null) => void} schedule is told of every change of plan
+   */
+  constructor(clock, schedule) {
+    this.#clock = clock;
+    this.#schedule = schedule;
+  }
+
+  /** When to come back, milliseconds since 1970. */
+  get atMs() {
+    return this.#at === null ? null : Math.ceil(this.#at / 1000);
+  }
+
+  /**
+   * Comes back no later than then; nothing leaves the plan as it is.
+   *
+   * @param {number | null | undefined} at microseconds
+   */
+  noLaterThan(at) {
+    if (at === null || at === undefined || (this.#at !== null && this.#at <= at)) return;
+    this.#at = at;
+    this.#schedule(this.atMs);
+  }
+
+  /** Comes back at once. */
+  now() {
+    this.noLaterThan(this.#clock.now());
+  }
+
+  /** The time has come: what is next is said anew. */
+  begin() {
+    this.#at = null;
+  }
+
+  /** What was begun is done: without a word of what is next there is nothing. */
+  end() {
+    if (this.#at === null) this.#schedule(null);
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Replies with all their headers, as the native host sends them.
+ *
+ * @import { Reply } from "./types.d.ts"
+ * @typedef {object} Answered a complete answer
+ * @property {number} status
+ * @property {[name: string, value: string][]} headers
+ * @property {Uint8Array | ReadableStream<Uint8Array> | null} body
+ */
+
+/** When even the core cannot say what is wrong. @type {Reply} */
+export const SERVER_ERROR = jsonReply(500, { message: "Server Error", request_id: "" });
+/** When the core cannot say that it is not available. @type {Reply} */
+export const UNAVAILABLE = {
+  ...jsonReply(503, { message: "The service is not available right now." }),
+  headers: "retry-after: 1\n",
+};
+
+/**
+ * A reply that the host makes itself.
+ *
+ * @param {number} status
+ * @param {object} body
+ * @returns {Reply}
+ */
+export function jsonReply(status, body) {
+  return { status, headers: "", media: "application/json", body: new TextEncoder().encode(JSON.stringify(body)) };
+}
+
+/**
+ * A reply as it goes out: `HEAD` says how long its body would be, 204 and 304 have none (RFC 9110 section 8.6).
+ *
+ * @param {Reply} reply
+ * @param {string} method of the request
+ * @param {ReadableStream<Uint8Array>} [stream] its body, where that goes on
+ * @returns {Answered}
+ */
+export function answered(reply, method, stream) {
+  const { status, body } = reply;
+  const goesOn = reply.stream !== undefined;
+  const media = goesOn ? "text/event-stream" : reply.media;
+  const headers = new Map();
+  if (media !== undefined) headers.set("content-type", media);
+  headers.set("x-content-type-options", "nosniff");
+  for (const line of reply.headers.split("\n")) {
+    const at = line.indexOf(": ");
+    if (at > 0) headers.set(line.slice(0, at), line.slice(at + 2));
+  }
+  const isEmpty = status === 204 || status === 304;
+  if (!goesOn && !isEmpty && !headers.has("content-length")) {
+    headers.set("content-length", String(body?.length ?? 0));
+  }
+  const shown = isEmpty || method === "HEAD" ? null : (stream ?? body ?? null);
+  return { status, headers: [...headers], body: shown };
+}
+
+/**
+ * @param {Answered} answer
+ * @returns {Response}
+ */
+export function responseOf({ status, headers, body }) {
+  return new Response(/** @type {BodyInit | null} */ (body), { status, headers });
+}

@@ -1,0 +1,89 @@
+/** {@link Slots}: so many at once, the others one after another; never more than a bound that wait. */
+
+import { Busy } from "./faults.js";
+
+export class Slots {
+  #free;
+  #waitingMax;
+  /** @type {(() => void)[]} */
+  #waiting = [];
+
+  /**
+   * @param {number} count
+   * @param {number} waitingMax
+   */
+  constructor(count, waitingMax) {
+    this.#free = count;
+    this.#waitingMax = waitingMax;
+  }
+
+  /**
+   * Takes a slot: at once, where nothing is returned. Throws {@link Busy} where too many wait.
+   *
+   * @returns {Promise<void> | undefined}
+   */
+  enter() {
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return undefined;
+    }
+    if (this.#waiting.length >= this.#waitingMax) throw new Busy();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  leave() {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free += 1;
+    else next();
+  }
+
+  /**
+   * Takes a slot, or throws {@link Busy} after so long.
+   *
+   * @param {number} ms
+   */
+  async enterWithin(ms) {
+    if (this.#free > 0 || this.#waiting.length >= this.#waitingMax) return this.enter();
+    return new Promise((resolve, reject) => {
+      const enter = () => {
+        clearTimeout(deadline);
+        resolve(undefined);
+      };
+      const deadline = setTimeout(() => {
+        this.#waiting = this.#waiting.filter((waiting) => waiting !== enter);
+        reject(new Busy());
+      }, ms);
+      this.#waiting.push(enter);
+    });
+  }
+}
+
+/** Whether somebody holds one of the slots, over the course of an input. */
+export class Turn {
+  #slots;
+  #held = false;
+
+  /** @param {Slots} slots */
+  constructor(slots) {
+    this.#slots = slots;
+  }
+
+  /** @returns {Promise<void> | undefined} */
+  enter() {
+    if (this.#held) return undefined;
+    const wait = this.#slots.enter();
+    if (wait === undefined) {
+      this.#held = true;
+      return undefined;
+    }
+    return wait.then(() => {
+      this.#held = true;
+    });
+  }
+
+  leave() {
+    if (!this.#held) return;
+    this.#held = false;
+    this.#slots.leave();
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * What the WebAssembly module takes and gives. Times are microseconds since 1970, seeds 32 bytes.
+ *
+ * @see ../../src for the other side of it
+ */
+
+import type { Bytes, Change, Found, Read } from "../storage/storage.d.ts";
+
+/** How much of a request's body there is: none, all of it, or why it is not there. */
+export type Body = null | Bytes | "pending" | "cut" | "too-large";
+
+/** A request; `headers` is a head, `name: value` line by line. */
+export type Request = { method: string; target: string; headers: string; body: Body; peer: string | undefined };
+
+/** A task of an account, to be handed back unread. */
+export type Ticket = { account: number; task: Bytes; lease: number };
+
+/** A token that authenticated. */
+export type Credential = { account: number; session: boolean; count: number };
+
+export type Http = {
+  kind: "http";
+  method: string;
+  url: string;
+  headers: [name: string, value: string][];
+  body: Bytes;
+  timeoutMs: number;
+  replyBytesMax: number;
+  egress: "user" | "operator";
+  redirects: "none" | "same-origin" | "any";
+};
+
+/** What text is read from. */
+export type Form = "pdf" | "docx" | "txt" | "html";
+
+export type Password =
+  | { kind: "hash"; password: string; salt: Bytes }
+  | { kind: "verify"; password: string; stored: Bytes };
+
+export type Work = Http | Password | { kind: "extract"; form: Form; bytes: Bytes };
+
+/** Something to do outside; without a ticket it is for the request that asked. */
+export type Send = { ticket: Ticket | undefined; work: Work };
+
+export type HttpAnswer = {
+  kind: "http";
+  status: number;
+  headers: [name: string, value: string][];
+  body: Bytes;
+  cut: boolean;
+  durationMs: number;
+};
+
+/** What was read from a file or page. */
+export type Extracted = {
+  title?: string | null;
+  text: string;
+  links?: string[];
+  baseHref?: string | null;
+  noindex?: boolean;
+};
+
+export type Answer =
+  | HttpAnswer
+  | { kind: "failed"; error: "refused" | "unreachable" | "timed-out" }
+  | { kind: "hashed"; digest: Bytes }
+  | { kind: "verified"; fits: boolean }
+  | { kind: "elapsed" }
+  | ({ kind: "extracted"; links: string[] } & Extracted)
+  | { kind: "unreadable"; reason: string };
+
+/** What the host did. */
+export type Event =
+  | "begin"
+  | "changed"
+  | "committed"
+  | "news"
+  | "elapsed"
+  | { found: Found[] }
+  | { body: Body }
+  | { answers: Answer[] };
+
+/** A reply; `page` is one that the host makes, `stream` the topic of one that goes on after event `last`. */
+export type Reply = {
+  status: number;
+  headers: string;
+  media?: string;
+  body?: Bytes;
+  page?: "health" | "ready" | "metrics" | "docs" | "backup";
+  stream?: string;
+  last?: number;
+};
+
+/** What an input came to; all of it is durable. */
+export type Decided = {
+  reply: Reply | undefined;
+  sends: Send[];
+  wake: number | undefined;
+  used: Credential | undefined;
+};
+
+/** Changes, the topics that they are news of, and when they say that durable work is due. */
+export type Commit = { commit: Change[]; topics: string[]; due: number | undefined };
+
+export type Park = { park: string; until: number };
+
+/** What the host must do next. */
+export type Next =
+  | { read: Read[] }
+  | Commit
+  | { readBody: number }
+  | { perform: Send[] }
+  | Park
+  | { done: Decided }
+  | { failed: string; reply: Reply | undefined };
+
+export interface Course {
+  next(service: Service, event: Event, now: number): Next;
+  unavailable(): Reply | undefined;
+  broken(): Reply | undefined;
+  follow(last: number, now: number, seed: Bytes): Course | undefined;
+  free(): void;
+}
+
+export interface Service {
+  allows(address: string): boolean | undefined;
+}
+
+/** The glue of one instance. */
+export interface Bindings {
+  initSync(options: { module: WebAssembly.Module }): unknown;
+  Service: new (settings: string) => Service;
+  Course: {
+    http(request: Request, answers: Answer[], now: number, seed: Bytes): Course;
+    tick(now: number, seed: Bytes): Course;
+    answered(ticket: Ticket, answer: Answer, now: number, seed: Bytes): Course;
+    used(credentials: Credential[], now: number, seed: Bytes): Course;
+    firstStart(answers: Answer[], now: number, seed: Bytes): Course;
+  };
+  headerNames(): string;
+  isWrite(method: string): boolean;
+  topicOf(key: Bytes): string | undefined;
+  dueOf(key: Bytes): number | undefined;
+  accountOf(authorization: string): number | undefined;
+  perform(work: Password): Answer | undefined;
+}
