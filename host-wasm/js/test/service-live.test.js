@@ -1,0 +1,194 @@
+/** What waits and what goes on: long polls, live streams, and several hosts over one store. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { MemoryStorage } from "../npm/storage/memory.js";
+import { ASSISTANT, Time, open, toolAt } from "./service.js";
+
+/** A service with an engine and an assistant. @param {Parameters<typeof open>[0]} [options] */
+async function house(options) {
+  const client = await open(options);
+  const engine = await client.engine();
+  const { json } = await client.call("POST", "/user/assistant", ASSISTANT);
+  const place = () =>
+    client.call("POST", "/user/make_call", { assistant_id: json.data.id, phone_number: "+40700000001" });
+  return { client, engine, place };
+}
+
+/** @param {number} wait */
+const claim = (wait) => ({ engine: "test", modes: ["pipeline"], capacity: 1, wait });
+
+/** Timers that run out when the test says so. */
+class Timers {
+  /** @type {Set<{ ms: number, act: () => void }>} */
+  waiting = new Set();
+
+  /** @param {number} ms @param {() => void} act */
+  timer = (ms, act) => {
+    const one = { ms, act };
+    this.waiting.add(one);
+    return () => this.waiting.delete(one);
+  };
+
+  /** Lets one run out, and tells how long it was to wait. */
+  async elapse() {
+    const [first] = this.waiting;
+    assert.ok(first !== undefined, "somebody waits");
+    this.waiting.delete(first);
+    first.act();
+    await turns();
+    return first.ms;
+  }
+}
+
+/** Lets what can go on go on. */
+const turns = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+test("a claim waits for a call and is woken by it", async () => {
+  const { client, engine, place } = await house();
+  let isAnswered = false;
+  const claimed = client.call("POST", "/engine/claim", claim(30), engine).finally(() => {
+    isAnswered = true;
+  });
+  await turns();
+  assert.equal(isAnswered, false);
+  const placed = await place();
+  assert.equal(placed.status, 200, JSON.stringify(placed.json));
+  assert.equal((await claimed).json.calls.length, 1);
+  assert.deepEqual(client.reported, []);
+});
+
+test("a claim ends when its time is over", async () => {
+  const timers = new Timers();
+  const time = new Time();
+  const { client, engine } = await house({ timer: timers.timer, now: time.now });
+  const claimed = client.call("POST", "/engine/claim", claim(7), engine);
+  await turns();
+  assert.equal(await timers.elapse(), 7_000);
+  assert.deepEqual((await claimed).json, { calls: [] });
+});
+
+test("whoever went away takes no call", async () => {
+  const { client, engine, place } = await house();
+  const gone = new AbortController();
+  const lost = client.send("POST", "/engine/claim", { token: engine, json: claim(30), signal: gone.signal });
+  await turns();
+  gone.abort();
+  await lost;
+  await place();
+  assert.equal((await client.call("POST", "/engine/claim", claim(0), engine)).json.calls.length, 1);
+});
+
+test("a stop ends what waits", async () => {
+  const { client, engine } = await house();
+  const claimed = client.call("POST", "/engine/claim", claim(30), engine);
+  await turns();
+  await client.service.close();
+  assert.deepEqual((await claimed).json, { calls: [] });
+  assert.equal((await client.call("GET", "/user/me")).status, 503);
+});
+
+test("a live stream shows what happens, and says that it lives", async () => {
+  const timers = new Timers();
+  const { client, engine, place } = await house({ timer: timers.timer });
+  const call = (await place()).json.call_id ?? 1;
+  const response = await client.send("GET", `/user/calls/${call}/events`, { headers: { accept: "text/event-stream" } });
+  assert.equal(response.headers.get("content-type"), "text/event-stream");
+  assert.equal(response.headers.get("content-length"), null);
+  const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
+  const text = async () => new TextDecoder().decode((await reader.read()).value);
+  assert.match(await text(), /^id: 1\ndata: \{.*\}\n\n/);
+  await turns();
+  assert.equal(await timers.elapse(), 15_000);
+  assert.equal(await text(), ":\n\n");
+  await client.call("POST", "/engine/claim", claim(0), engine);
+  const events = [{ seq: 1, type: "ringing", at: "2026-09-21T14:13:20Z" }];
+  const told = await client.call("POST", `/engine/calls/${call}/events`, { engine: "test", events }, engine);
+  assert.equal(told.status, 200, JSON.stringify(told.json));
+  let seen = "";
+  while (!seen.includes("ringing")) seen += await text();
+  assert.match(seen, /id: 2\ndata: \{.*"claimed".*\}\n\nid: 3\ndata: \{.*"ringing".*\}\n\n$/s);
+  await reader.cancel();
+  await turns();
+  assert.equal(timers.waiting.size, 0);
+  assert.deepEqual(client.reported, []);
+});
+
+test("a stream pays the rate limit once, and ends with its key", async () => {
+  const { client, place } = await house({ config: { rate_limit: 24 } });
+  const key = await client.call("POST", "/user/api-keys", { name: "Reader" });
+  const headers = { accept: "text/event-stream" };
+  const token = key.json.api_key.key ?? key.json.api_key.token;
+  const response = await client.send("GET", "/user/events", { headers, token });
+  assert.equal(response.status, 200, JSON.stringify(key.json));
+  const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
+  await reader.read();
+  const { json } = await client.call("GET", "/user/me", undefined, token);
+  assert.equal(json.email, "owner@localhost");
+  assert.equal((await client.call("DELETE", `/user/api-keys/${key.json.api_key.id}`)).status, 200);
+  await place();
+  const next = reader.read();
+  await client.service.close();
+  assert.equal((await next).done, true);
+});
+
+test("what another host commits wakes when it is told, or looked for", async () => {
+  const storage = new MemoryStorage();
+  const timers = new Timers();
+  const { client, engine, place } = await house({ storage });
+  const told = await open({ storage });
+  const polls = await open({ storage, pollMs: 1_000, timer: timers.timer });
+  const one = told.call("POST", "/engine/claim", claim(30), engine);
+  const other = polls.call("POST", "/engine/claim", claim(30), engine);
+  await turns();
+  await place();
+  await turns();
+  assert.equal(await timers.elapse(), 1_000);
+  assert.equal((await other).json.calls.length, 1);
+  await place();
+  told.service.committed([{ put: new Uint8Array([0, 0, 0, 0, 0, 36]), value: new Uint8Array() }]);
+  assert.equal((await one).json.calls.length, 1);
+  assert.deepEqual([client.reported, told.reported, polls.reported], [[], [], []]);
+});
+
+/** A storage that answers later. */
+class Slow {
+  #storage;
+
+  /** @param {MemoryStorage} storage */
+  constructor(storage) {
+    this.#storage = storage;
+  }
+
+  /** @param {import("../npm/storage/storage.d.ts").Read[]} reads @param {any} [picture] */
+  async read(reads, picture) {
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    return this.#storage.read(reads, picture);
+  }
+
+  /** @param {import("../npm/storage/storage.d.ts").Change[]} changes @param {any} picture */
+  async commit(changes, picture) {
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    return this.#storage.commit(changes, picture);
+  }
+}
+
+test("many writers at once make one row each", async () => {
+  const storage = new MemoryStorage();
+  const one = await open({ storage: new Slow(storage) });
+  const other = await open({ storage: new Slow(storage) });
+  const writes = Array.from({ length: 12 }, async (_, at) => {
+    const made = await (at % 3 === 0 ? other : one).call(
+      "POST",
+      "/user/tools",
+      { ...toolAt("https://x.example/"), name: `tool_${String.fromCharCode(97 + at)}` },
+      one.secrets.apiKey,
+    );
+    return made.json.data?.id ?? made;
+  });
+  const ids = await Promise.all(writes);
+  assert.equal(new Set(ids).size, 12, JSON.stringify(ids));
+  assert.equal((await one.call("GET", "/user/tools")).json.length, 12);
+  assert.deepEqual([one.reported, other.reported], [[], []]);
+});

@@ -1,0 +1,133 @@
+/**
+ * A service of a test, and somebody who calls it.
+ *
+ * @import { Secrets, Service, ServiceOptions } from "../npm/index.d.ts"
+ */
+
+import { createService, loadModule } from "../npm/index.js";
+import { MemoryStorage } from "../npm/storage/memory.js";
+
+const module = await loadModule();
+
+/** An assistant that everything may be tried with. */
+export const ASSISTANT = {
+  name: "Anna",
+  voice_id: 1,
+  language_id: 1,
+  type: "outbound",
+  mode: "pipeline",
+  timezone: "Europe/Bucharest",
+  llm_model_id: 1,
+  initial_message: "Hello, this is Anna.",
+  system_prompt: "You confirm appointments.",
+};
+
+/** @param {string} endpoint */
+export const toolAt = (endpoint) => ({ name: "probe", description: "Tries.", method: "POST", timeout: 1, endpoint });
+
+/** A time that the test moves. */
+export class Time {
+  ms = 1_790_000_000_000;
+  now = () => this.ms;
+}
+
+/** What a service without timers of its own is told to do. @returns {() => void} */
+const idle = () => () => {};
+
+/**
+ * A service over a new store. What it reports is kept; its timers are the test's.
+ *
+ * @param {Partial<ServiceOptions>} [options]
+ */
+export async function open(options) {
+  /** @type {unknown[]} */
+  const reported = [];
+  /** @type {Secrets | undefined} */
+  let secrets;
+  const platform = new Platform();
+  const service = await createService({
+    storage: new MemoryStorage(),
+    wasm: module,
+    report: (error) => reported.push(error),
+    onFirstStart: (told) => {
+      secrets = told;
+    },
+    schedule: (atMs) => {
+      platform.atMs = atMs;
+    },
+    waitUntil: (work) => platform.background.push(work),
+    timer: idle,
+    ...options,
+  });
+  return new Client(service, /** @type {Secrets} */ (secrets), reported, platform);
+}
+
+/** What a service told the platform that it runs on. */
+class Platform {
+  /** @type {number | null} */
+  atMs = null;
+  /** @type {Promise<unknown>[]} */
+  background = [];
+}
+
+export class Client {
+  /**
+   * @param {Service} service
+   * @param {Secrets} secrets
+   * @param {unknown[]} reported
+   * @param {Platform} platform
+   */
+  constructor(service, secrets, reported, platform) {
+    this.platform = platform;
+    this.service = service;
+    this.secrets = secrets;
+    this.reported = reported;
+  }
+
+  /**
+   * A request that is not read yet.
+   *
+   * @param {string} method
+   * @param {string} path
+   * @param {RequestInit & { json?: unknown, token?: string | null }} [options]
+   */
+  send(method, path, { json, token = this.secrets?.apiKey, headers, ...rest } = {}) {
+    const all = new Headers(headers);
+    if (token !== null) all.set("authorization", `Bearer ${token}`);
+    if (json !== undefined) all.set("content-type", "application/json");
+    const body = json === undefined ? rest.body : JSON.stringify(json);
+    return this.service(new Request(`http://host.test${path}`, { ...rest, method, headers: all, body }));
+  }
+
+  /**
+   * The status and the JSON of an answer.
+   *
+   * @param {string} method
+   * @param {string} path
+   * @param {unknown} [json]
+   * @param {string | null} [token]
+   * @returns {Promise<{ status: number, json: any, headers: Headers }>}
+   */
+  async call(method, path, json, token) {
+    const response = await this.send(method, path, { json, token });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, json: text === "" ? null : JSON.parse(text) };
+  }
+
+  /** A token of an engine. */
+  async engine() {
+    const made = await this.call("POST", "/admin/engine-tokens", { name: "engine" }, this.secrets.adminToken);
+    return /** @type {string} */ (made.json.token ?? made.json.data?.token);
+  }
+
+  /** Does all that is due; gives when more is. @param {Time} time */
+  async settle(time) {
+    for (let turns = 0; turns < 100; turns++) {
+      const { atMs, background } = this.platform;
+      if (atMs === null || atMs > time.ms) return atMs;
+      await this.service.tick();
+      while (background.length > 0) await background.pop();
+    }
+    throw new Error("there is always more to do");
+  }
+}

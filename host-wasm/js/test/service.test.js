@@ -1,0 +1,154 @@
+/** The service as its users meet it. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { accountReader, createService } from "../npm/index.js";
+import { MemoryStorage } from "../npm/storage/memory.js";
+import { ASSISTANT, Time, open, toolAt } from "./service.js";
+
+test("what is made is found, listed, changed and deleted", async () => {
+  const client = await open();
+  const made = await client.call("POST", "/api/user/assistant", ASSISTANT);
+  assert.equal(made.status, 201, JSON.stringify(made.json));
+  const path = `/api/user/assistant/${made.json.data.id}`;
+  assert.equal((await client.call("GET", path)).json.name, "Anna");
+  assert.equal((await client.call("GET", "/api/user/assistants")).json.length, 1);
+  assert.equal((await client.call("PATCH", path, { name: "Bea" })).status, 200);
+  assert.equal((await client.call("GET", "/api/user/assistants/get?per_page=10")).json.data[0].name, "Bea");
+  assert.equal((await client.call("DELETE", path)).status, 200);
+  assert.equal((await client.call("GET", path)).status, 404);
+  assert.deepEqual(client.reported, []);
+});
+
+test("what cannot be is refused in the words of every host", async () => {
+  const client = await open();
+  for (const [method, path, status, message] of /** @type {const} */ ([
+    ["GET", "/nowhere", 404, "Not found."],
+    ["DELETE", "/user/me", 405, "This method is not allowed here."],
+    ["GET", `/${"x".repeat(9000)}`, 414, "The request target is too long."],
+  ])) {
+    const got = await client.call(method, path);
+    assert.deepEqual([got.status, got.json.message], [status, message]);
+  }
+  const nobody = await client.call("GET", "/user/me", undefined, null);
+  assert.deepEqual([nobody.status, nobody.headers.get("www-authenticate")], [401, "Bearer"]);
+  const wrong = await client.call("POST", "/user/tools", { name: "Not a name" });
+  assert.equal(wrong.status, 422);
+  assert.deepEqual(Object.keys(wrong.json.errors), ["name", "description", "endpoint", "method"]);
+});
+
+test("HEAD, 204 and 304 have no bodies", async () => {
+  const client = await open();
+  const me = await client.send("GET", "/user/me");
+  const length = (await me.arrayBuffer()).byteLength;
+  assert.equal(me.headers.get("x-content-type-options"), "nosniff");
+  const head = await client.send("HEAD", "/user/me");
+  assert.deepEqual([head.status, head.headers.get("content-length"), head.body], [200, String(length), null]);
+  assert.equal((await client.send("HEAD", "/healthz")).headers.get("content-length"), "15");
+  const etag = /** @type {string} */ (me.headers.get("etag"));
+  const same = await client.send("GET", "/user/me", { headers: { "if-none-match": etag } });
+  assert.deepEqual([same.status, same.body, same.headers.get("content-length")], [304, null, null]);
+  const options = await client.send("OPTIONS", "/user/me");
+  assert.deepEqual([options.status, options.body, options.headers.get("allow")], [204, null, "GET, HEAD, OPTIONS"]);
+});
+
+test("a body is read when it is wanted, and no further than it may go", async () => {
+  const client = await open();
+  let pulled = 0;
+  const endless = () =>
+    new ReadableStream({
+      pull(controller) {
+        pulled += 1;
+        controller.enqueue(new Uint8Array(64 << 10));
+      },
+    });
+  /** @param {RequestInit & { token?: null }} options */
+  const post = (options) => client.send("POST", "/user/tools", /** @type {any} */ ({ duplex: "half", ...options }));
+  const nobody = await post({ token: null, body: endless() });
+  assert.deepEqual([nobody.status, pulled < 3], [401, true]);
+  const long = await post({ body: endless() });
+  assert.equal(long.status, 413);
+  assert.ok(pulled < 32, `${pulled} chunks of 64 kB were read`);
+  const typed = await post({ headers: { "content-type": "text/plain" }, body: "{}" });
+  assert.equal(typed.status, 415);
+  const broken = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode("{"));
+      controller.error(new Error("the connection broke"));
+    },
+  });
+  const cut = await post({ body: broken });
+  assert.deepEqual([cut.status, await cut.json()], [400, { message: "The request body broke off." }]);
+});
+
+test("a login compares the password and gives a token", async () => {
+  const client = await open();
+  const { email, password } = client.secrets;
+  const wrong = await client.call("POST", "/user/login", { email, password: "wrong" }, null);
+  assert.equal(wrong.status, 401);
+  const right = await client.call("POST", "/user/login", { email, password }, null);
+  assert.equal(right.status, 200);
+  assert.equal((await client.call("GET", "/user/me", undefined, right.json.token)).json.email, email);
+});
+
+test("a store gets its owner once, and other settings a clear sentence", async () => {
+  const storage = new MemoryStorage();
+  const { secrets } = await open({ storage });
+  const again = await open({ storage });
+  assert.equal(again.secrets, undefined);
+  assert.equal((await again.call("GET", "/user/me", undefined, secrets.apiKey)).status, 200);
+  const without = await open({ firstStart: false });
+  assert.equal(without.secrets, undefined);
+  await assert.rejects(createService({ storage, config: { public_url: "nowhere" } }), {
+    message: "The public url field must be a valid URL.",
+  });
+});
+
+test("pages of the host", async () => {
+  const client = await open();
+  const { adminToken } = client.secrets;
+  assert.deepEqual((await client.call("GET", "/healthz", undefined, null)).json, { status: "ok" });
+  assert.deepEqual((await client.call("GET", "/readyz", undefined, null)).json, { status: "ready" });
+  assert.equal((await client.call("GET", "/metrics")).status, 401);
+  for (const path of ["/metrics", "/docs", "/admin/backup"]) {
+    const got = await client.call("GET", path, undefined, adminToken);
+    assert.deepEqual([got.status, typeof got.json.message], [501, "string"], path);
+  }
+  assert.equal((await client.call("GET", "/openapi.json")).json.openapi.startsWith("3."), true);
+});
+
+test("the rate limit holds, and a key's last use is written down once a minute", async () => {
+  const time = new Time();
+  const client = await open({ config: { rate_limit: 6 }, now: time.now });
+  assert.equal((await client.call("GET", "/user/me")).status, 200);
+  const limited = await client.call("GET", "/user/me");
+  assert.deepEqual([limited.status, limited.headers.get("retry-after")], [429, "10"]);
+  time.ms += 59_000;
+  await client.settle(time);
+  const before = await client.call("GET", "/user/api-keys");
+  assert.equal(before.json.api_keys[0].last_used_at, null);
+  time.ms += 20_000;
+  await client.settle(time);
+  const after = await client.call("GET", "/user/api-keys");
+  assert.equal(typeof after.json.api_keys[0].last_used_at, "string");
+});
+
+test("the clock never runs backwards", async () => {
+  const time = new Time();
+  const client = await open({ now: time.now });
+  const first = await client.call("POST", "/user/tools", toolAt("https://one.example/"));
+  time.ms -= 3_600_000;
+  const second = await client.call("POST", "/user/tools", toolAt("https://two.example/"));
+  assert.equal(first.status, 201);
+  assert.ok(second.json.data.created_at >= first.json.data.created_at, JSON.stringify(second.json));
+});
+
+test("a token names its account, and nothing else does", async () => {
+  const { secrets } = await open();
+  const accountOf = await accountReader();
+  assert.equal(accountOf(`Bearer ${secrets.apiKey}`), 0);
+  for (const other of [`Bearer ${secrets.adminToken}`, secrets.apiKey, "Bearer sbk_x", "", null, undefined]) {
+    assert.equal(accountOf(other), null, String(other));
+  }
+});
