@@ -80,8 +80,10 @@ pub fn sim(rest: &[&str]) -> Done {
 /// Makes what the JavaScript package loads: the core as WebAssembly, and its glue.
 pub fn js() -> Done {
     wasm_target()?;
+    // The generator reads from the module what it may use, and strips the rest itself.
+    let strip = ["--config", "profile.wasm.strip='debuginfo'"];
     let build = ["build", "--quiet", "-p", "switchboard-js", "--target", WASM, "--profile", "wasm"];
-    step("core for JavaScript", "cargo", &build)?;
+    step("core for JavaScript", "cargo", &[&build[..], &strip[..]].concat())?;
     let module =
         metadata()?["target_directory"].as_str().map(|folder| format!("{folder}/{WASM}/wasm/switchboard_js.wasm"));
     let module = module.ok_or("cargo metadata names no target directory")?;

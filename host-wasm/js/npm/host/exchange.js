@@ -91,10 +91,12 @@ export class Exchange {
     const kept = request.headers.split("\n").filter((line) => line !== "" && !line.startsWith("last-event-id:"));
     const headers = [...kept, `last-event-id: ${last}`, ""].join("\n");
     const next = new Exchange(this.#core, this.#clock, { request: { ...request, headers } });
-    // What the rate limit said once stays said.
-    if (this.#course !== null && this.#core.holds(this.#instance)) {
-      next.#course = this.#course.follow(last, this.#clock.now(), next.#seed) ?? null;
-      next.#instance = this.#instance;
+    const instance = this.#instance;
+    if (this.#course !== null && instance !== null && this.#core.holds(instance)) {
+      // What the rate limit said once stays said.
+      const follow = (/** @type {Course} */ course) => course.follow(last, this.#clock.now(), next.#seed);
+      next.#course = this.#guarded(instance, follow) ?? null;
+      next.#instance = instance;
     }
     return next;
   }

@@ -12,7 +12,7 @@
  * @typedef {object} Asked a request, whatever brought it
  * @property {string} method
  * @property {string} target path and query as sent
- * @property {Iterable<[name: string, value: string]>} headers names in lower case; a character is a byte
+ * @property {[name: string, value: string][]} headers names in lower case; a character is a byte
  * @property {ReadableStream<Uint8Array> | null} body
  * @property {string} [peer] the IP address at the other end
  * @property {AbortSignal} [signal] aborted when nobody wants the answer any longer

@@ -109,8 +109,9 @@ export class Outside {
   async #read(form, bytes) {
     if (this.#extract === undefined) return { kind: "unreadable", reason: `This host reads no ${FORMS[form]}.` };
     try {
-      const read = await this.#extract(form, bytes);
-      return { kind: "extracted", ...read, links: read.links ?? [] };
+      const { title = null, text, links = [], baseHref = null, noindex = false } = await this.#extract(form, bytes);
+      if (typeof text !== "string") throw new Error();
+      return { kind: "extracted", title, text, links, baseHref, noindex };
     } catch (error) {
       const reason = error instanceof Error ? error.message : "";
       return { kind: "unreadable", reason: reason || "This file could not be read." };

@@ -9,10 +9,11 @@ export class Plan {
   #schedule;
   /** @type {number | null} microseconds */
   #at = null;
+  #isBusy = false;
 
   /**
    * @param {Clock} clock
-   * @param {(atMs: number | null) => void} schedule is told of every change of plan
+   * @param {(atMs: number | null) => void} schedule is told when to come back, whenever that changes
    */
   constructor(clock, schedule) {
     this.#clock = clock;
@@ -32,7 +33,7 @@ export class Plan {
   noLaterThan(at) {
     if (at === null || at === undefined || (this.#at !== null && this.#at <= at)) return;
     this.#at = at;
-    this.#schedule(this.atMs);
+    if (!this.#isBusy) this.#schedule(this.atMs);
   }
 
   /** Comes back at once. */
@@ -40,13 +41,15 @@ export class Plan {
     this.noLaterThan(this.#clock.now());
   }
 
-  /** The time has come: what is next is said anew. */
+  /** It came back: what is next is said anew. */
   begin() {
     this.#at = null;
+    this.#isBusy = true;
   }
 
-  /** What was begun is done: without a word of what is next there is nothing. */
+  /** It is done. An alarm that went off meanwhile did nothing, so that it is set in any case. */
   end() {
-    if (this.#at === null) this.#schedule(null);
+    this.#isBusy = false;
+    this.#schedule(this.atMs);
   }
 }
