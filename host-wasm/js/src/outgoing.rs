@@ -279,7 +279,6 @@ pub fn reply(reply: Reply) -> Out {
         }
         Content::Empty => {}
         Content::Host(page) => out.set_page(match page {
-            HostPage::Health => "health",
             HostPage::Ready => "ready",
             HostPage::Metrics => "metrics",
             HostPage::Docs => "docs",

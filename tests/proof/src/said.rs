@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use base64ct::{Base64, Encoding};
 use serde_json::{Value, json};
+use switchboard_core::http::reply::Reply;
 use switchboard_core::output::{Output, Send, Ticket, Work};
 use switchboard_core::remote::Answered;
 use switchboard_core::time::Timestamp;
@@ -61,6 +62,12 @@ impl Said {
         Self::reply(answered.status, headers, answered.body, head)
     }
 
+    /// What a first start shows once: it has no head.
+    pub fn first(reply: Reply) -> Self {
+        let Answered { status, body, .. } = reply.into();
+        Self::Reply { status, headers: Vec::new(), body }
+    }
+
     /// What a step without a request decided; its sends go to the end of `pending`.
     pub fn decided(output: Output, pending: &mut VecDeque<Send>) -> Self {
         let sends = output.sends.iter().map(send).collect();
@@ -74,7 +81,7 @@ impl Said {
             let pair = |pair: &Value| Some((pair[0].as_str()?.to_owned(), pair[1].as_str()?.to_owned()));
             return Some(Self::Reply {
                 status: u16::try_from(status).ok()?,
-                headers: line["headers"].as_array()?.iter().map(pair).collect::<Option<_>>()?,
+                headers: line["headers"].as_array().into_iter().flatten().map(pair).collect::<Option<_>>()?,
                 body: Base64::decode_vec(line["body"].as_str()?).ok()?,
             });
         }

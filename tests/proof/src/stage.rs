@@ -133,7 +133,7 @@ impl<S: Steps> Stage<S> {
         loop {
             let output = self.step(&input, line).expect("a first start does not stop");
             match output.outcome {
-                Outcome::Reply(reply) => return Said::answered(reply.into(), false),
+                Outcome::Reply(reply) => return Said::first(reply),
                 _ => output.sends.iter().for_each(|send| input.answer(outside::answer(&send.work))),
             }
         }

@@ -32,7 +32,6 @@ export async function filled(reply, storage) {
  * @param {Storage<any>} storage
  */
 async function body(page, storage) {
-  if (page === "health") return jsonReply(200, { status: "ok" });
   if (page === "ready") {
     return (await isReady(storage))
       ? jsonReply(200, { status: "ready" })

@@ -86,7 +86,7 @@ export type Reply = {
   headers: string;
   media?: string;
   body?: Bytes;
-  page?: "health" | "ready" | "metrics" | "docs" | "backup";
+  page?: "ready" | "metrics" | "docs" | "backup";
   stream?: string;
   last?: number;
 };

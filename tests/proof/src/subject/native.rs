@@ -83,7 +83,7 @@ impl Native {
             Act::Http(request) => self.runtime.block_on(send(&self.client, front, request)),
             Act::First => {
                 let reply = self.runtime.block_on(self.host.first_start()).expect("a first start");
-                Said::answered(reply.expect("an owner").into(), false)
+                Said::first(reply.expect("an owner"))
             }
             Act::Tick => self.decide(Owned::Tick),
             Act::Answer => match self.pending.pop_front() {
