@@ -5,6 +5,7 @@
 //! byte for byte. [`scene`] records one script over all operations, [`history`] draws any number of them.
 
 pub mod history;
+pub mod measure;
 pub mod outside;
 pub mod said;
 pub mod scene;

@@ -1,6 +1,8 @@
 //! `cargo xtask hosts`: plays the script on every host that this machine has, and prints how far they agree.
 //!
-//! Programs are looked for in `PATH`; a host whose program is missing is named as not run.
+//! Programs are looked for in `PATH`; a host whose program is missing is named as not run. A number says how many
+//! drawn histories are played; `script FILE` writes the script down and plays nothing,
+//! `measure` says what a step costs across the boundary of the component.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,7 +15,7 @@ use switchboard_proof::subject::component::{Program, built};
 use switchboard_proof::subject::player::{Player, scripts};
 use switchboard_proof::subject::served::{Served, program};
 use switchboard_proof::subject::{Cold, Native, Redb, configured};
-use switchboard_proof::{history, scene};
+use switchboard_proof::{history, measure, scene};
 
 /// What came of a host.
 enum Verdict {
@@ -33,7 +35,18 @@ struct Run {
 type Played = Result<Transcript, String>;
 
 fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words == ["measure"] {
+        measure::run();
+        return ExitCode::SUCCESS;
+    }
     let (script, said) = scene::record();
+    if let [word, file] = words.as_slice()
+        && word == "script"
+    {
+        let written = std::fs::write(file, script.to_json_lines());
+        return written.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+    }
     let folder = std::env::temp_dir().join(format!("switchboard-hosts-{}", std::process::id()));
     let run = Run { script, said, folder, path: std::env::var("PATH").unwrap_or_default() };
     println!("{} lines, {} rows at the end\n", run.script.lines.len(), run.said.rows.len());
@@ -58,7 +71,7 @@ fn main() -> ExitCode {
             }
         }
     }
-    failed += histories(std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(256));
+    failed += histories(words.first().and_then(|count| count.parse().ok()).unwrap_or(256));
     let _ = std::fs::remove_dir_all(&run.folder);
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

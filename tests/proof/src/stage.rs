@@ -39,6 +39,11 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// None at all.
+    pub fn none() -> Self {
+        Self { buckets: RefCell::new(Buckets::new(0)), told: RefCell::default(), now: Timestamp::default() }
+    }
+
     /// What a caller is told.
     pub fn admit(&self, caller: Caller) -> Option<Rate> {
         let mut told = self.told.borrow_mut();
@@ -90,6 +95,11 @@ impl<S: Steps> Stage<S> {
     pub fn play(mut self, script: &Script) -> Transcript {
         let said = script.lines.iter().map(|line| self.line(line)).collect();
         Transcript { said, rows: self.rows() }
+    }
+
+    /// What runs its steps.
+    pub fn into_steps(self) -> S {
+        self.steps
     }
 
     /// Its rows.
