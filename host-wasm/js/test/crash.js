@@ -55,7 +55,9 @@ export async function surviveKills(kind, rounds) {
  * @returns {Promise<number>}
  */
 function writeUntilKilled(kind, path, account, random) {
-  const writer = spawn(process.execPath, [...RUN, WRITER, kind, path, String(account)], { stdio: ["ignore", "pipe", "pipe"] });
+  const writer = spawn(process.execPath, [...RUN, WRITER, kind, path, String(account)], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const lifeMs = random.below(700);
   let printed = "";
   let failure = "";

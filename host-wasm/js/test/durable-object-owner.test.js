@@ -33,7 +33,12 @@ test("durable objects: an owner's time stands beside the shard's own alarms", as
   const atMs = sim.nowMs + 30_000;
   two.shard.wakeAt(atMs);
   // A claim whose coordinator knows nothing of it: it is asked by the alarm, and the claim is dropped.
-  const claim = { id: "unknown", coordinator: "account-1", part: /** @type {const} */ ("first"), changes: [{ put: key(2, 1), value }] };
+  const claim = {
+    id: "unknown",
+    coordinator: "account-1",
+    part: /** @type {const} */ ("first"),
+    changes: [{ put: key(2, 1), value }],
+  };
   check(await sim.act(() => two.shard.prepare(claim)), "it is prepared");
   check(two.count("prepared") === 1 && two.wokenMs.length === 0, "it waits");
   await sim.pass(10_000);
@@ -52,7 +57,8 @@ test("durable objects: the owner is told of all changes of its space, and of no 
   check(await commit(put(2, 2)), "one of another");
   check(await commit(put(1, 3), put(2, 3), { delete: key(2, 2) }), "one of both");
   await sim.pass(100);
-  const told = (/** @type {typeof one} */ object) => object.told.map((changes) => changes.map((change) => ("put" in change ? change.put[5] : -change.delete[5])).join());
+  const told = (/** @type {typeof one} */ object) =>
+    object.told.map((changes) => changes.map((change) => ("put" in change ? change.put[5] : -change.delete[5])).join());
   check(told(one).join(" ") === "1 3", `the first was told of ${told(one).join(" ")}`);
   check(told(two).join(" ") === "2 -2,3", `the second was told of ${told(two).join(" ")}`);
 });
@@ -60,7 +66,11 @@ test("durable objects: the owner is told of all changes of its space, and of no 
 test("durable objects: an owner that throws undoes nothing", async () => {
   const sim = new Sim(4, CALM);
   const object = sim.object("root");
-  object.told = /** @type {any} */ ({ push: () => { throw new Error("the owner's own error"); } });
+  object.told = /** @type {any} */ ({
+    push: () => {
+      throw new Error("the owner's own error");
+    },
+  });
   const logged = console.error;
   console.error = () => undefined;
   check(await sim.act(() => object.shard.storage.commit([{ put: key(0, 1), value }], undefined)), "it is made");

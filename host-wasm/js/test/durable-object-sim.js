@@ -199,8 +199,11 @@ export class SimObject {
 
   /** @param {string} name @param {number} deaths of the instance that calls @returns {Peer} */
   #stub(name, deaths) {
-    const call = (/** @type {keyof Peer} */ method) => (/** @type {any[]} */ ...args) => this.#call(name, deaths, method, args);
-    return /** @type {Peer} */ (/** @type {unknown} */ (Object.fromEntries(METHODS.map((method) => [method, call(method)]))));
+    const call = (/** @type {keyof Peer} */ method) => (/** @type {any[]} */ ...args) =>
+      this.#call(name, deaths, method, args);
+    return /** @type {Peer} */ (/** @type {unknown} */ (Object.fromEntries(
+      METHODS.map((method) => [method, call(method)]),
+    )));
   }
 
   /**

@@ -31,7 +31,9 @@ const nameOf = (account) => (account === 0 ? "root" : `account-${account}`);
 /** @param {number} number */
 const bytesOf = (number) => new Uint8Array([number >> 24, number >> 16, number >> 8, number]);
 /** @param {Found} found */
-const numberOf = (found) => (found instanceof Uint8Array ? new DataView(found.buffer, found.byteOffset).getInt32(0) : 0);
+const numberOf = (
+  found,
+) => (found instanceof Uint8Array ? new DataView(found.buffer, found.byteOffset).getInt32(0) : 0);
 
 class World {
   /** @type {Run[]} */
@@ -100,9 +102,14 @@ class World {
       /** @type {Run} */
       const run = { id: this.runs.length, accounts: changed, read: new Map(), fate: "unknown" };
       this.runs.push(run);
-      const order = [...changed, ...ACCOUNTS.filter((at) => !changed.includes(at) && (!commits || this.random.once(3)))];
+      const order = [
+        ...changed,
+        ...ACCOUNTS.filter((at) => !changed.includes(at) && (!commits || this.random.once(3))),
+      ];
       if (this.random.once(2)) order.reverse();
-      const made = await this.#inObject(account, (storage) => this.#carryOut(storage, run, order)).catch(() => undefined);
+      const made = await this.#inObject(account, (storage) => this.#carryOut(storage, run, order)).catch(() =>
+        undefined
+      );
       if (made !== undefined) run.fate = made ? "made" : "refused";
     }
   }
@@ -115,8 +122,8 @@ class World {
   async #carryOut(storage, { id, accounts, read }, order) {
     /** @type {unknown} */
     let picture;
-    for (let at = 0; at < order.length; ) {
-      const some = order.slice(at, (at += 1 + this.random.below(2)));
+    for (let at = 0; at < order.length;) {
+      const some = order.slice(at, at += 1 + this.random.below(2));
       const reading = await storage.read(some.map((account) => ({ get: key(account, COUNT) })), picture);
       if (reading === null) return false;
       picture = reading.picture;
@@ -137,11 +144,18 @@ class World {
     check(this.#isQuiet(), "something stays undecided");
     const { storage } = this.sim.object(nameOf(account)).shard;
     const reading = await this.sim.act(() => storage.read(ACCOUNTS.map(everything)));
-    const maps = /** @type {Row[][]} */ (reading?.found).map((rows) => new Map(rows.map(([at, value]) => [at.slice(5).join(), numberOf(value)])));
+    const maps = /** @type {Row[][]} */ (reading?.found).map((rows) =>
+      new Map(rows.map(([at, value]) => [at.slice(5).join(), numberOf(value)]))
+    );
     const made = this.runs.filter((run) => {
       const present = ACCOUNTS.filter((at) => maps[at].has([MARKER, (run.id >> 8) & 255, run.id & 255].join()));
-      check(present.length === 0 || present.join() === run.accounts.join(), `commit ${run.id} is there by half: ${present} of ${run.accounts}`);
-      if (run.fate === "made") check(present.join() === run.accounts.join(), `the acknowledged commit ${run.id} is lost`);
+      check(
+        present.length === 0 || present.join() === run.accounts.join(),
+        `commit ${run.id} is there by half: ${present} of ${run.accounts}`,
+      );
+      if (run.fate === "made") {
+        check(present.join() === run.accounts.join(), `the acknowledged commit ${run.id} is lost`);
+      }
       if (run.fate === "refused") check(present.length === 0, `the refused commit ${run.id} was made`);
       return present.length > 0 || (run.accounts.length === 0 && run.fate === "made");
     });
@@ -157,16 +171,25 @@ class World {
  */
 function checkOrder(runs) {
   const writers = new Map();
-  for (const run of runs) for (const account of run.accounts) writers.set(`${account} ${(run.read.get(account) ?? 0) + 1}`, run);
-  /** Those that come right after a run: it read what they overwrote, or they read or overwrote what it wrote. @param {Run} run */
+  for (const run of runs) {
+    for (const account of run.accounts) writers.set(`${account} ${(run.read.get(account) ?? 0) + 1}`, run);
+  }
+  /**
+   * Those that come right after a run: it read what they overwrote, or they read or overwrote what it wrote.
+   *
+   * @param {Run} run
+   */
   const followers = (run) =>
     runs.filter((other) =>
       [...other.read].some(([account, version]) => {
         const wrote = run.accounts.includes(account) ? (run.read.get(account) ?? 0) + 1 : undefined;
         return wrote === version || (other.accounts.includes(account) && run.read.get(account) === version);
-      }),
+      })
     );
-  check(writers.size === runs.reduce((sum, { accounts }) => sum + accounts.length, 0), "two commits wrote the same version");
+  check(
+    writers.size === runs.reduce((sum, { accounts }) => sum + accounts.length, 0),
+    "two commits wrote the same version",
+  );
   const done = new Set();
   const path = new Set();
   const visit = (/** @type {Run} */ run) => {

@@ -44,7 +44,9 @@ test("durable objects: all spaces agree after kill -9", { timeout: 300_000 }, as
     try {
       const counts = JSON.parse(await textOf(`${url}/counts?space=${random.pick(SPACES)}`));
       counts.forEach((/** @type {number[]} */ group, /** @type {number} */ at) => {
-        const context = `SWITCHBOARD_SEED=${seed} round ${round}: group ${at} has ${group}, acknowledged ${acknowledged[at]}`;
+        const context = `SWITCHBOARD_SEED=${seed} round ${round}: group ${at} has ${group}, acknowledged ${
+          acknowledged[at]
+        }`;
         check(new Set(group).size === 1 && group[0] >= acknowledged[at], context);
       });
       await writeFor(url, random.below(800), acknowledged);
@@ -65,7 +67,9 @@ test("durable objects: all spaces agree after kill -9", { timeout: 300_000 }, as
  */
 async function writeFor(url, lifeMs, acknowledged) {
   const response = await fetch(`${url}/write`);
-  const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (response.body).pipeThrough(new TextDecoderStream()).getReader();
+  const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (response.body).pipeThrough(
+    new TextDecoderStream(),
+  ).getReader();
   const first = await reader.read();
   const end = Date.now() + lifeMs;
   let text = first.value ?? "";

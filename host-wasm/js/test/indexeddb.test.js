@@ -28,7 +28,9 @@ test("indexeddb: every acknowledged commit survives kill -9, whole", { timeout: 
     await withSite(async (site, folder) => {
       const acknowledged = await writeUntilKilled(site, folder, random.below(900));
       const found = await lastCommitIn(site, folder);
-      if (found < acknowledged || found > acknowledged + 1) throw new Error(`${acknowledged} was acknowledged, ${found} is there`);
+      if (found < acknowledged || found > acknowledged + 1) {
+        throw new Error(`${acknowledged} was acknowledged, ${found} is there`);
+      }
       commits += found;
     });
   }

@@ -48,7 +48,9 @@ export async function bench(storage) {
       for (let at = 0; at < 1_000; at++) await storage.read([{ get: keyAt(random.below(ROWS)) }]);
     }),
     await rate("rows scanned, 1,000 a read", ROWS, async () => {
-      for (let at = 0; at < ROWS; at += 1_000) await storage.read([{ from: keyAt(at), to: key(2), descending: false, limit: 1_000 }]);
+      for (let at = 0; at < ROWS; at += 1_000) {
+        await storage.read([{ from: keyAt(at), to: key(2), descending: false, limit: 1_000 }]);
+      }
     }),
     await rate("rows scanned at once", ROWS, async () => {
       await storage.read([everything(1)]);

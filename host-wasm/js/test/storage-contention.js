@@ -96,7 +96,7 @@ export const contention = {
     });
     const watchers = Array.from({ length: 3 }, async (_, worker) => {
       const order = [0, 1, 2].map((at) => places[(at + worker) % 3]);
-      for (let seen = 0; open || seen === 0; ) seen += await watch(stores[worker % stores.length], order);
+      for (let seen = 0; open || seen === 0;) seen += await watch(stores[worker % stores.length], order);
     });
     await Promise.all(movers).finally(() => (open = false));
     await Promise.all(watchers);

@@ -28,7 +28,13 @@ async function agree(store, model, reads) {
   });
 }
 
-/** Puts and deletes through one storage and the model. @param {World} world @param {Model} model @param {Change[]} changes */
+/**
+ * Puts and deletes through one storage and the model.
+ *
+ * @param {World} world
+ * @param {Model} model
+ * @param {Change[]} changes
+ */
 async function commit(world, model, changes) {
   check((await world.stores[0].commit(changes, undefined)) === true, "a commit without a picture is made");
   model.apply(changes);
@@ -58,7 +64,7 @@ export const cases = {
         [0, 1, 2, 9, 10, 4_294_967_295].flatMap((limit) => [
           { from, to, descending: false, limit },
           { from, to, descending: true, limit },
-        ]),
+        ])
       );
       await agree(world.stores[0], model, reads);
     }
@@ -67,7 +73,11 @@ export const cases = {
 
   async "a scan over all spaces gives the whole map, or is refused"(world) {
     const model = new Model();
-    await commit(world, model, [0, 1, 2, 255].map((account) => ({ put: key(account, 7), value: new Uint8Array([account]) })));
+    await commit(
+      world,
+      model,
+      [0, 1, 2, 255].map((account) => ({ put: key(account, 7), value: new Uint8Array([account]) })),
+    );
     const whole = { from: new Uint8Array(), to: new Uint8Array(32).fill(255), descending: false, limit: 1_000 };
     if (!world.isDivided) return agree(world.stores[0], model, [whole, { ...whole, descending: true }]);
     const outcome = await Promise.resolve().then(() => world.stores[0].read([whole])).catch((error) => error);
@@ -98,7 +108,22 @@ export const cases = {
   async "values of every size come back, whatever was there before"(world) {
     const model = new Model();
     const random = new Random(world.seed);
-    const sizes = [0, 1, 255, 65_535, 65_536, 65_537, 131_072, 131_073, 1 << 20, (1 << 20) + 300, 1_100_000, 3, 700_000, 0];
+    const sizes = [
+      0,
+      1,
+      255,
+      65_535,
+      65_536,
+      65_537,
+      131_072,
+      131_073,
+      1 << 20,
+      (1 << 20) + 300,
+      1_100_000,
+      3,
+      700_000,
+      0,
+    ];
     for (const size of [...sizes, ...sizes.toReversed()]) {
       const value = random.bytes(size);
       await commit(world, model, [{ put: key(3, 1), value }, { put: key(3, 2, size % 7), value }]);
@@ -112,9 +137,14 @@ export const cases = {
     const model = new Model();
     /** @type {Change[]} */
     const changes = [0, 1, 127, 128, 500, 995].flatMap((length) =>
-      [0, 1, 255].map((byte) => ({ put: key(4, byte, ...Array(Math.max(0, length - 1)).fill(byte)), value: new Uint8Array(length) })),
+      [0, 1, 255].map((byte) => ({
+        put: key(4, byte, ...Array(Math.max(0, length - 1)).fill(byte)),
+        value: new Uint8Array(length),
+      }))
     );
-    await commit(world, model, [...new Map(changes.map((change) => ["put" in change ? change.put.join() : "", change])).values()]);
+    await commit(world, model, [
+      ...new Map(changes.map((change) => ["put" in change ? change.put.join() : "", change])).values(),
+    ]);
     await agree(world.stores[0], model, [everything(4), { ...everything(4), descending: true }]);
   },
 
@@ -142,9 +172,16 @@ export const cases = {
     const keys = Array.from({ length: 3_000 }, (_, at) => keyAt(at));
     await commit(world, model, keys.map((put) => ({ put, value: random.bytes(random.below(300)) })));
     await agree(world.stores[0], model, [0, 1, 2].map(everything));
-    await commit(world, model, keys.map((at) => (random.once(2) ? { delete: at } : { put: at, value: random.bytes(40) })));
+    await commit(
+      world,
+      model,
+      keys.map((at) => (random.once(2) ? { delete: at } : { put: at, value: random.bytes(40) })),
+    );
     await agree(world.stores.at(-1) ?? world.stores[0], model, [0, 1, 2].map(everything));
-    const large = Array.from({ length: 12 }, (_, at) => ({ put: keys[at * 9], value: random.bytes(random.below(1_100_000)) }));
+    const large = Array.from(
+      { length: 12 },
+      (_, at) => ({ put: keys[at * 9], value: random.bytes(random.below(1_100_000)) }),
+    );
     await commit(world, model, large);
     await agree(world.stores[0], model, large.map(({ put }) => ({ get: put })));
     await commit(world, model, keys.map((at) => ({ delete: at })));
@@ -159,7 +196,8 @@ export const cases = {
     const { picture } = /** @type {{ picture: unknown }} */ (await stores[0].read([{ get: key(5) }]));
     const changes = Array.from({ length: count }, (_, at) => ({ put: keyAt(at), value }));
     check((await stores[0].commit(changes, picture)) === true, "the commit is made");
-    const [rows] = /** @type {Row[][]} */ (await found(stores[0], [{ ...everything(5), limit: 30_000, descending: true }]));
+    const [rows] =
+      /** @type {Row[][]} */ (await found(stores[0], [{ ...everything(5), limit: 30_000, descending: true }]));
     check(rows.length === 30_000, "the rows are there");
     check(rows.every((row, at) => same([row], [[keyAt(count - 1 - at), value]])), "in order");
     const deletes = changes.map(({ put }) => ({ delete: put }));
@@ -178,7 +216,10 @@ export const cases = {
         check(again !== null, "it holds while nothing was committed");
         check((await writer.commit([change], undefined)) === true, "a change is made");
         const other = await stores[0].read([{ get: key(0, 9) }], again.picture);
-        check(other === null || same(other.found[0], again.found[0]), "another read does not hold, or is of the picture");
+        check(
+          other === null || same(other.found[0], again.found[0]),
+          "another read does not hold, or is of the picture",
+        );
         const late = await stores[0].read([read], again.picture);
         check(late === null || same(late.found[0], before.found[0]), "so is the same read");
         check((await stores[0].commit([{ put: key(0, 9), value }], again.picture)) === false, "a commit says so");

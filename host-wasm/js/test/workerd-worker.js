@@ -87,17 +87,23 @@ export class SpaceObject extends DurableObject {
   /** The counts of all groups, each space's. */
   async counts() {
     const reading = await this.shard.storage.read(SPACES.map((_, account) => everything(account)));
-    const maps = reading?.found.map((rows) => new Map(/** @type {[Uint8Array, Uint8Array][]} */ (rows).map(([at, value]) => [at[6], countOf(value)])));
+    const maps = reading?.found.map((rows) =>
+      new Map(/** @type {[Uint8Array, Uint8Array][]} */ (rows).map(([at, value]) => [at[6], countOf(value)]))
+    );
     return GROUPS.map((accounts, group) => accounts.map((account) => maps?.[account].get(group) ?? 0));
   }
 
   /** A commit over two spaces that is larger than a call between them may be, and its rows read back. */
   async bulk() {
     const value = new Uint8Array(1_000).fill(7);
-    const put = (/** @type {number} */ account, /** @type {number} */ at) => ({ put: key(account, at >> 16, at >> 8, at), value });
+    const put = (/** @type {number} */ account, /** @type {number} */ at) => ({
+      put: key(account, at >> 16, at >> 8, at),
+      value,
+    });
     const changes = Array.from({ length: 60_000 }, (_, at) => put(1 + (at % 3 === 0 ? 0 : 1), at));
     const { storage } = this.shard;
-    const { picture } = /** @type {{ picture: any }} */ (await storage.read([1, 2].map((account) => ({ get: key(account) }))));
+    const { picture } =
+      /** @type {{ picture: any }} */ (await storage.read([1, 2].map((account) => ({ get: key(account) }))));
     check(await storage.commit(changes, picture), "the commit is made");
     for (const descending of [false, true]) {
       const reading = await storage.read([1, 2].map((account) => ({ ...everything(account), descending })));
@@ -106,12 +112,15 @@ export class SpaceObject extends DurableObject {
       const keys = twos.map(([at]) => at.slice(5).reduce((number, byte) => number * 256 + byte, 0));
       check(keys.every((at, n) => n === 0 || (descending ? at < keys[n - 1] : at > keys[n - 1])), "in order");
     }
+    /** @type {Uint8Array | null | undefined} */
+    let after;
     let rows = 0;
-    for (let after; after !== null; ) {
-      const page = /** @type {import("../npm/storage/durable-object.d.ts").Page} */ (this.shard.dump(after));
+    do {
+      /** @type {import("../npm/storage/durable-object.d.ts").Page} */
+      const page = this.shard.dump(after ?? undefined);
       rows += page.rows.length;
       after = page.next;
-    }
+    } while (after !== null);
     check(rows === 20_000, `a dump of ${rows} rows`);
     return "passed";
   }
@@ -132,23 +141,41 @@ function stub(environment, world, space) {
   return environment.SPACES.get(environment.SPACES.idFromName(`${world}/${space}`));
 }
 
-/** Storages of one map: the objects of three spaces. @param {Environment} environment @param {string} world @returns {Storage[]} */
+/**
+ * Storages of one map: the objects of three spaces.
+ *
+ * @param {Environment} environment
+ * @param {string} world
+ * @returns {Storage[]}
+ */
 function storesOf(environment, world) {
   return SPACES.map((space) => {
     const object = stub(environment, world, space);
-    return { read: (reads, picture) => object.storageRead(reads, picture), commit: (changes, picture) => object.storageCommit(changes, picture) };
+    return {
+      read: (reads, picture) => object.storageRead(reads, picture),
+      commit: (changes, picture) => object.storageCommit(changes, picture),
+    };
   });
 }
 
-/** Raises counts in several objects at once, for ever; a line for each that was acknowledged. @param {Environment} environment @param {string} world */
+/**
+ * Raises counts in several objects at once, for ever; a line for each that was acknowledged.
+ *
+ * @param {Environment} environment
+ * @param {string} world
+ */
 function writeForEver(environment, world) {
   const { readable, writable } = new TransformStream();
   const writer = writable.getWriter();
   const encoder = new TextEncoder();
   GROUPS.forEach((accounts, group) =>
     accounts.forEach(async (account) => {
-      for (;;) await writer.write(encoder.encode(`${group} ${await stub(environment, world, SPACES[account]).raise(group)}\n`));
-    }),
+      for (;;) {
+        await writer.write(
+          encoder.encode(`${group} ${await stub(environment, world, SPACES[account]).raise(group)}\n`),
+        );
+      }
+    })
   );
   return new Response(readable);
 }
@@ -160,7 +187,12 @@ const acts = {
     const title = String(query.get("title"));
     const seed = Number(query.get("seed"));
     // What is given to an object in one call is bounded here; the largest commits are tried in an object.
-    const world = { stores: storesOf(environment, `${title} ${seed}`), seed, commitBytesMax: 20_000_000, isDivided: true };
+    const world = {
+      stores: storesOf(environment, `${title} ${seed}`),
+      seed,
+      commitBytesMax: 20_000_000,
+      isDivided: true,
+    };
     return cases[title](world).then(
       () => new Response("passed"),
       (error) => new Response(String(error.stack ?? error)),
@@ -169,7 +201,8 @@ const acts = {
   "/bulk": async (environment) => new Response(await stub(environment, "bulk", "account-1").bulk()),
   "/bench": async (environment) => Response.json(await stub(environment, "bench", "account-1").bench()),
   "/write": (environment) => writeForEver(environment, "write"),
-  "/counts": async (environment, query) => Response.json(await stub(environment, "write", String(query.get("space"))).counts()),
+  "/counts": async (environment, query) =>
+    Response.json(await stub(environment, "write", String(query.get("space"))).counts()),
 };
 
 export default {

@@ -32,7 +32,9 @@ const main :Workerd.Worker = (
 /** A folder with the worker and a place for its objects. */
 export async function makeFolder() {
   const folder = await mkdtemp(join(tmpdir(), "switchboard-"));
-  const storages = (await readdir(join(ROOT, "npm/storage"))).filter((name) => name === "bytes.js" || /^durable-object.*\.js$/.test(name));
+  const storages = (await readdir(join(ROOT, "npm/storage"))).filter((name) =>
+    name === "bytes.js" || /^durable-object.*\.js$/.test(name)
+  );
   const modules = [WORKER, ...TESTS.map((name) => `test/${name}.js`), ...storages.map((name) => `npm/storage/${name}`)];
   for (const name of modules) await cp(join(ROOT, name), join(folder, name));
   await mkdir(join(folder, "objects"));
@@ -57,7 +59,10 @@ export async function start(folder) {
   const control = /** @type {import("node:stream").Readable} */ (child.stdio[3]);
   let events = "";
   while (!events.includes('"listen"')) {
-    const [data] = await Promise.race([once(control, "data"), closed.then(() => Promise.reject(new Error("workerd ended")))]);
+    const [data] = await Promise.race([
+      once(control, "data"),
+      closed.then(() => Promise.reject(new Error("workerd ended"))),
+    ]);
     events += data;
   }
   control.resume();

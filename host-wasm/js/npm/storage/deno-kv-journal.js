@@ -16,7 +16,7 @@
 
 import { keyOf } from "./bytes.js";
 import { carryOut } from "./deno-kv-batch.js";
-import { KEYS_MAX, VALUE_BYTES_MAX, lookUp, mutations, partCounts } from "./deno-kv-rows.js";
+import { KEYS_MAX, lookUp, mutations, partCounts, VALUE_BYTES_MAX } from "./deno-kv-rows.js";
 
 /** Changes whose rows are looked at together while a journal is carried out. */
 const GROUP = 100;
@@ -88,7 +88,10 @@ export async function sweep(kv, ageMs, stateKey) {
     const state = await kv.get(stateKey);
     if (state.value !== null) return;
     // While the state names no journal this one is not the truth, and with its head replaced it never will be.
-    const operation = kv.atomic().check({ key: stateKey, versionstamp: state.versionstamp }, { key: headKey(id), versionstamp });
+    const operation = kv.atomic().check({ key: stateKey, versionstamp: state.versionstamp }, {
+      key: headKey(id),
+      versionstamp,
+    });
     const { ok } = await operation.set(headKey(id), { ...head, swept: true }).commit();
     if (ok) await remove(kv, { id, pieces: head.pieces });
   }
@@ -206,7 +209,7 @@ class PieceStream {
    */
   async take(length) {
     const bytes = new Uint8Array(length);
-    for (let filled = 0; filled < length; ) {
+    for (let filled = 0; filled < length;) {
       if (this.#piece.length === 0 && !(await this.#advance())) return undefined;
       const part = this.#piece.subarray(0, length - filled);
       bytes.set(part, filled);

@@ -68,7 +68,7 @@ export class PatientKv {
  * @param {() => Promise<T>} act
  */
 export async function patiently(act) {
-  for (const end = Date.now() + BUSY_MS; ; ) {
+  for (const end = Date.now() + BUSY_MS;;) {
     try {
       return await act();
     } catch (error) {

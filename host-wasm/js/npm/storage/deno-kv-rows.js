@@ -122,7 +122,9 @@ async function scan(kv, range) {
  */
 async function assemble(kv, keys, entries) {
   const long = entries.flatMap(({ value }, at) => (typeof value === "number" ? [{ at, bytes: value }] : []));
-  const partKeys = long.flatMap(({ at, bytes }) => Array.from({ length: partsOf(bytes) }, (_, part) => partKey(keys[at], part)));
+  const partKeys = long.flatMap(({ at, bytes }) =>
+    Array.from({ length: partsOf(bytes) }, (_, part) => partKey(keys[at], part))
+  );
   const parts = (await lookUp(kv, partKeys)).values();
   const values = entries.map(({ value }) => (value instanceof Uint8Array ? value : null));
   for (const { at, bytes } of long) {

@@ -20,9 +20,9 @@
 
 import { checkChanges, keyOf } from "./bytes.js";
 import { Batch } from "./deno-kv-batch.js";
-import { Gone, apply, remove, sweep, write } from "./deno-kv-journal.js";
+import { apply, Gone, remove, sweep, write } from "./deno-kv-journal.js";
 import { PatientKv, patiently } from "./deno-kv-patient.js";
-import { KEYS_MAX, Torn, entryKeys, find, mutations, partCounts, shortValues } from "./deno-kv-rows.js";
+import { entryKeys, find, KEYS_MAX, mutations, partCounts, shortValues, Torn } from "./deno-kv-rows.js";
 
 /** @type {KvKey} */
 const STATE = ["switchboard", "state"];
@@ -41,7 +41,8 @@ export class DenoKvStorage {
 
   /** @param {string} [path] */
   static async open(path) {
-    const { Deno } = /** @type {{ Deno: { openKv(path?: string): Promise<Kv> } }} */ (/** @type {unknown} */ (globalThis));
+    const { Deno } =
+      /** @type {{ Deno: { openKv(path?: string): Promise<Kv> } }} */ (/** @type {unknown} */ (globalThis));
     return new DenoKvStorage(await patiently(() => Deno.openKv(path)));
   }
 

@@ -140,7 +140,14 @@ export class Coordinator {
    */
   async #commitAcross(parts, pictures) {
     /** @type {Commit} */
-    const commit = { id: crypto.randomUUID(), parts, pictures, sinceMs: this.#around.now(), tried: [], isRefused: false };
+    const commit = {
+      id: crypto.randomUUID(),
+      parts,
+      pictures,
+      sinceMs: this.#around.now(),
+      tried: [],
+      isRefused: false,
+    };
     this.#underWay = commit;
     let isMade = false;
     try {
@@ -165,7 +172,9 @@ export class Coordinator {
         this.#participant.hold(sortedKeys(changes));
         return true;
       };
-      const isReady = name === own ? await this.#participant.whenUnlocked(lockHere) : await this.#prepare(commit, name, changes);
+      const isReady = name === own
+        ? await this.#participant.whenUnlocked(lockHere)
+        : await this.#prepare(commit, name, changes);
       if (!isReady) return false;
     }
     return true;

@@ -4,8 +4,8 @@
  *
  * A commit that is prepared here locks the space for every other commit, and hides the rows that it changes,
  * until its coordinator has decided: it may have decided already, and a reader may have seen elsewhere what came
- * after it. So does the object's own commit over several spaces. A coordinator that stays silent is asked. Whoever waits holds no lock that comes after this space's in the
- * order of names, so nobody waits in a circle.
+ * after it. So does the object's own commit over several spaces. A coordinator that stays silent is asked. Whoever
+ * waits holds no lock that comes after this space's in the order of names, so nobody waits in a circle.
  *
  * @import { Bytes, Change } from "./storage.d.ts"
  * @import { Answer, Ask, Claim, Decision, Range } from "./durable-object.d.ts"

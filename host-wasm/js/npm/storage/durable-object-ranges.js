@@ -66,7 +66,9 @@ export function rangesOf(read) {
  * @returns {Range[]}
  */
 export function seenRanges(read, found, cut) {
-  if ("get" in read || !Array.isArray(found) || isEmpty(read) || (found.length < read.limit && !cut)) return rangesOf(read);
+  if ("get" in read || !Array.isArray(found) || isEmpty(read) || (found.length < read.limit && !cut)) {
+    return rangesOf(read);
+  }
   const last = found[found.length - 1][0];
   return [read.descending ? [last, read.to] : [read.from, successor(last)]];
 }

@@ -90,7 +90,8 @@ export class Reader {
     /** @type {Found[]} */
     const found = Array(count);
     pictures[this.own] ??= { commits: this.space.commits, ranges: [] };
-    const fill = (/** @type {number[]} */ at, /** @type {Found[]} */ results) => at.forEach((place, n) => (found[place] = results[n]));
+    const fill = (/** @type {number[]} */ at, /** @type {Found[]} */ results) =>
+      at.forEach((place, n) => (found[place] = results[n]));
     const ownGroup = groups.get(this.own);
     if (ownGroup) {
       const ranges = ownGroup.reads.flatMap(rangesOf);
@@ -158,7 +159,7 @@ export class Reader {
         const cut = answer.cut && at === answer.found.length - 1;
         ranges.push(...seenRanges(rest[at], result, cut));
         const open = isCut && at === 0 ? found[found.length - 1] : undefined;
-        if (Array.isArray(open) && Array.isArray(result)) for (const row of result) open.push(row);
+        if (Array.isArray(open) && Array.isArray(result)) { for (const row of result) open.push(row); }
         else found.push(result);
       }
       const last = answer.found.length - 1;

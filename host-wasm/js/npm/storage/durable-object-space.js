@@ -107,7 +107,9 @@ export class Space {
         else this.#run("DELETE FROM rows WHERE key = ?", change.delete);
       }
       if (changes.length > 0) this.#run("UPDATE state SET commits = commits + 1");
-      for (const name of decision?.participants ?? []) this.#run("INSERT INTO decisions VALUES (?, ?)", decision?.id, name);
+      for (const name of decision?.participants ?? []) {
+        this.#run("INSERT INTO decisions VALUES (?, ?)", decision?.id, name);
+      }
     });
     this.#remember(sortedKeys(changes));
   }
@@ -139,7 +141,9 @@ export class Space {
   settle(committed) {
     const kept = committed ? this.#run("SELECT key, value FROM prepared_rows") : [];
     /** @type {Change[]} */
-    const changes = kept.map(([key, value]) => (value === null ? { delete: bytes(key) } : { put: bytes(key), value: bytes(value) }));
+    const changes = kept.map((
+      [key, value],
+    ) => (value === null ? { delete: bytes(key) } : { put: bytes(key), value: bytes(value) }));
     this.#storage.transactionSync(() => {
       if (committed) {
         this.#run("INSERT OR REPLACE INTO rows SELECT key, value FROM prepared_rows WHERE value IS NOT NULL");
@@ -155,7 +159,12 @@ export class Space {
     return changes;
   }
 
-  /** Whether a commit was decided that this participant has not confirmed. @param {string} id @param {string} participant */
+  /**
+   * Whether a commit was decided that this participant has not confirmed.
+   *
+   * @param {string} id
+   * @param {string} participant
+   */
   isDecided(id, participant) {
     return this.#run("SELECT 1 FROM decisions WHERE id = ? AND participant = ?", id, participant).length > 0;
   }

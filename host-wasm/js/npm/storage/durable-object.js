@@ -50,7 +50,8 @@ export class Shard {
     const own = this.#space.name;
     const committed = (/** @type {Change[]} */ changes) => tell(onCommit, changes);
     const schedule = () => this.#schedule();
-    const ask = async (/** @type {string} */ coordinator, /** @type {string} */ id) => peer(coordinator).decision(id, own);
+    const ask = async (/** @type {string} */ coordinator, /** @type {string} */ id) =>
+      peer(coordinator).decision(id, own);
     this.#objectStorage = storage;
     this.#now = now;
     this.#participant = new Participant(this.#space, { now, sleep, ask, committed, schedule });

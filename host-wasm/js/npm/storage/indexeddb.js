@@ -24,6 +24,8 @@ const COMMITS = 0;
 /** The most that a browser takes as a count of rows. */
 const LIMIT_MAX = 2 ** 32 - 1;
 
+/** @typedef {{ key: IDBValidKey, value: ArrayBuffer }} StoredRow */
+
 /** @implements {Pick<Declared, keyof Declared>} */
 export class IndexedDbStorage {
   #database;
@@ -49,7 +51,10 @@ export class IndexedDbStorage {
   async read(reads, picture) {
     const rows = this.#database.transaction(ROWS, "readonly").objectStore(ROWS);
     // All requests are made at once: a transaction ends as soon as it has none.
-    const [commits, ...found] = await Promise.all([outcome(rows.get(COMMITS)), ...reads.map((read) => find(rows, read))]);
+    const [commits, ...found] = await Promise.all([
+      outcome(rows.get(COMMITS)),
+      ...reads.map((read) => find(rows, read)),
+    ]);
     const current = commits ?? 0;
     return picture === undefined || picture === current ? { found, picture: current } : null;
   }
@@ -107,14 +112,17 @@ async function find(rows, read) {
  * @returns {Promise<Row[]>}
  */
 async function ascend(rows, range, limit) {
-  const [keys, values] = await Promise.all([outcome(rows.getAllKeys(range, limit)), outcome(rows.getAll(range, limit))]);
+  const [keys, values] = await Promise.all([
+    outcome(rows.getAllKeys(range, limit)),
+    outcome(rows.getAll(range, limit)),
+  ]);
   return keys.map((key, at) => rowOf(key, values[at]));
 }
 
 /**
  * Only newer browsers fetch many rows at once from the end of a range.
  *
- * @param {IDBObjectStore & { getAllRecords?: (options: object) => IDBRequest<{ key: IDBValidKey, value: ArrayBuffer }[]> }} rows
+ * @param {IDBObjectStore & { getAllRecords?: (options: object) => IDBRequest<StoredRow[]> }} rows
  * @param {IDBKeyRange} range
  * @param {number} limit
  * @returns {Promise<Row[]>}

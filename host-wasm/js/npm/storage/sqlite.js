@@ -88,7 +88,9 @@ export class SqliteStorage {
       database.exec("BEGIN IMMEDIATE");
       // Another process may have made the tables while this one waited.
       if (mark() !== APPLICATION_ID) {
-        if (numberOf(database, "SELECT count(*) FROM sqlite_schema") > 0) throw new Error(`${path} is not of Switchboard`);
+        if (numberOf(database, "SELECT count(*) FROM sqlite_schema") > 0) {
+          throw new Error(`${path} is not of Switchboard`);
+        }
         database.exec(TABLES);
       }
       database.exec("COMMIT");

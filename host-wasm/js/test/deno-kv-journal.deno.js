@@ -26,7 +26,13 @@ const large = [
   ...Array.from({ length: 150 }, (_, at) => ({ put: key(1, 100, at >> 8, at), value: random.bytes(10) })),
 ];
 
-/** Each operation first asks `gate`, with its number. @param {Kv} kv @param {(count: number) => Promise<void>} gate @returns {Kv} */
+/**
+ * Each operation first asks `gate`, with its number.
+ *
+ * @param {Kv} kv
+ * @param {(count: number) => Promise<void>} gate
+ * @returns {Kv}
+ */
 function gated(kv, gate) {
   let count = 0;
   const pass = () => gate(count++);
@@ -103,7 +109,10 @@ test("deno-kv: a process that dies at any operation leaves all of a commit or no
     made.push(end.made);
   }
   const first = made.indexOf(true);
-  check(first > 2 && first < made.length - 5, `of ${made.length} deaths the first after the decision was number ${first}`);
+  check(
+    first > 2 && first < made.length - 5,
+    `of ${made.length} deaths the first after the decision was number ${first}`,
+  );
   check(made.slice(first).every(Boolean), "what is decided stays decided");
 });
 
@@ -148,7 +157,10 @@ async function sleepAt(sleepy, second) {
   // A commit without a picture begins again after another one; one that was decided stands before it.
   if (model.find({ get: key(1, 100, 0, 8) }) === null) model.apply(large);
   check(result === "true", `asleep at ${sleepy}: the late commit ended with ${result}`);
-  check(same(await everythingIn(other), model.find(everything(1))), `asleep at ${sleepy}: the late process changed something`);
+  check(
+    same(await everythingIn(other), model.find(everything(1))),
+    `asleep at ${sleepy}: the late process changed something`,
+  );
   check((await entriesOf(kv)) === entriesFor(model), `asleep at ${sleepy}: something is left over`);
   kv.close();
   return slept;
