@@ -1,5 +1,5 @@
 //! The hosts that every run of the tests can afford: rows in memory, warm and cold, redb step by step, the native
-//! server over sockets, and the pure component in wasmtime.
+//! server over sockets, the pure component in wasmtime, and the JavaScript host in Node.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -8,6 +8,8 @@ use switchboard_proof::said::Transcript;
 use switchboard_proof::script::{Act, Script};
 use switchboard_proof::stage::Stage;
 use switchboard_proof::subject::component::{Program, built};
+use switchboard_proof::subject::player::{Player, scripts};
+use switchboard_proof::subject::served::program;
 use switchboard_proof::subject::{Cold, Native, Redb};
 use switchboard_proof::{history, scene};
 
@@ -77,6 +79,20 @@ fn the_native_server_agrees() {
 fn the_component_agrees() {
     let (script, said) = &*SCRIPT;
     agrees(said, &Stage::new(PROGRAM.start(&script.settings), PER_MINUTE).play(script));
+}
+
+#[test]
+fn the_javascript_host_agrees() {
+    let (script, said) = &*SCRIPT;
+    let path = std::env::var("PATH").unwrap_or_default();
+    let Some(node) = program("node", &path) else {
+        println!("not run: there is no node in PATH");
+        return;
+    };
+    let folder = Folder::new("node");
+    let before = vec![scripts().join("play-node.js").display().to_string()];
+    let player = Player { program: node, before, after: vec!["memory".into()] };
+    agrees(said, &player.play(script, &folder.0).expect("a transcript"));
 }
 
 /// Histories from `first` on, every second one.

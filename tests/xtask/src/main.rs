@@ -1,4 +1,4 @@
-//! `cargo xtask test | component | openapi | js | bench | sim`: each is what its name says.
+//! `cargo xtask test | component | openapi | js | bench | hosts | sim`: each is what its name says.
 
 mod chores;
 
@@ -13,8 +13,9 @@ fn main() -> ExitCode {
         ["openapi"] => chores::openapi(),
         ["js"] => chores::js(),
         ["bench", rest @ ..] => chores::bench(rest),
+        ["hosts", rest @ ..] => chores::hosts(rest),
         ["sim", rest @ ..] => chores::sim(rest),
-        _ => Err("usage: cargo xtask test | component | openapi | js | bench | sim".into()),
+        _ => Err("usage: cargo xtask test | component | openapi | js | bench | hosts | sim".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
