@@ -1,10 +1,7 @@
 /** Switchboard for JavaScript: the service as a function from `Request` to `Response`, over a storage. */
 
 import type { Change, MaybePromise, Storage } from "./storage/storage.d.ts";
-import type { Answer, Decided, Extracted, Form, Reply, Ticket, Work } from "./host/types.d.ts";
-import type { Answered } from "./host/reply.js";
-import type { Asked } from "./host/host.js";
-import type { Input } from "./host/exchange.js";
+import type { Answer, Answered, Asked, Decided, Extracted, Form, Own, Reply, Ticket, Work } from "./host/types.d.ts";
 
 export type { Answered, Asked, Decided, Extracted, Form, Reply, Ticket, Work };
 
@@ -115,7 +112,7 @@ export interface Host {
   answer(asked: Asked): Promise<Answered>;
 
   /** Carries out an input that is no request; its sends are left to the caller. */
-  decide(input: Exclude<Input, { request: any }>): Promise<Decided>;
+  decide(input: Own): Promise<Decided>;
 
   /** Does what a step asked for. */
   perform(work: Work): Promise<Answer>;

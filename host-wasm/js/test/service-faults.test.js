@@ -18,12 +18,12 @@ class Faulty extends MemoryStorage {
   onCommit = null;
   commits = 0;
 
-  /** @param {Read[]} reads @param {number} [picture] @returns {any} */
+  /** @override @param {Read[]} reads @param {number} [picture] @returns {any} */
   read(reads, picture) {
     return this.onRead?.(reads) ?? super.read(reads, picture);
   }
 
-  /** @param {Change[]} changes @param {number | undefined} picture @returns {any} */
+  /** @override @param {Change[]} changes @param {number | undefined} picture @returns {any} */
   commit(changes, picture) {
     this.commits += 1;
     return this.onCommit?.(changes) ?? super.commit(changes, picture);
@@ -182,4 +182,31 @@ test("a panic while another's commit is under way leaves that one unanswered, no
   release(null);
   assert.equal((await made).status, 503);
   assert.equal((await client.call("GET", "/user/tools")).json.length, 1);
+});
+
+test("a stop waits for what is under way", async () => {
+  const storage = new Faulty();
+  const client = await open({ storage });
+  let isClosed = false;
+  Reflect.set(storage, "close", () => {
+    isClosed = true;
+  });
+  /** @type {(done: null) => void} */
+  let release = () => {};
+  storage.onCommit = (changes) => {
+    storage.onCommit = null;
+    return new Promise((resolve) => {
+      release = resolve;
+    }).then(() => storage.commit(changes, undefined));
+  };
+  const made = client.call("POST", "/user/tools", toolAt("https://x.example/"));
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  const closed = client.service.close();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(isClosed, false);
+  release(null);
+  assert.equal((await made).status, 201);
+  await closed;
+  assert.equal(isClosed, true);
+  assert.deepEqual(client.reported, []);
 });

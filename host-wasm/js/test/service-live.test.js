@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { MemoryStorage } from "../npm/storage/memory.js";
-import { ASSISTANT, Time, open, toolAt } from "./service.js";
+import { ASSISTANT, Slow, Time, open, toolAt } from "./service.js";
 
 /** A service with an engine and an assistant. @param {Parameters<typeof open>[0]} [options] */
 async function house(options) {
@@ -151,28 +151,6 @@ test("what another host commits wakes when it is told, or looked for", async () 
   assert.equal((await one).json.calls.length, 1);
   assert.deepEqual([client.reported, told.reported, polls.reported], [[], [], []]);
 });
-
-/** A storage that answers later. */
-class Slow {
-  #storage;
-
-  /** @param {MemoryStorage} storage */
-  constructor(storage) {
-    this.#storage = storage;
-  }
-
-  /** @param {import("../npm/storage/storage.d.ts").Read[]} reads @param {any} [picture] */
-  async read(reads, picture) {
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    return this.#storage.read(reads, picture);
-  }
-
-  /** @param {import("../npm/storage/storage.d.ts").Change[]} changes @param {any} picture */
-  async commit(changes, picture) {
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    return this.#storage.commit(changes, picture);
-  }
-}
 
 test("many writers at once make one row each", async () => {
   const storage = new MemoryStorage();

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { ASSISTANT, Time, open, toolAt } from "./service.js";
+import { MemoryStorage } from "../npm/storage/memory.js";
+import { ASSISTANT, Slow, Time, open, toolAt } from "./service.js";
 
 /**
  * An outside, and what came to it.
@@ -144,6 +145,33 @@ test("a webhook is delivered in the background, and tried again", async () => {
   assert.equal(came.length, 2);
   const { json } = await client.call("GET", "/user/webhook-deliveries");
   assert.equal(json.data[0].status, "delivered", JSON.stringify(json));
+  assert.deepEqual(client.reported, []);
+});
+
+test("what is due is done by itself", async () => {
+  /** @type {(read: number) => void} */
+  let tell = () => {};
+  const all = new Promise((resolve) => {
+    tell = (read) => read === 6 && resolve(read);
+  });
+  let read = 0;
+  const extract = () => {
+    tell(++read);
+    return { text: "We open at nine." };
+  };
+  // Undefined is as good as left out: then timers of the platform are used.
+  const client = await open({ extract, schedule: undefined, timer: undefined, storage: new Slow(new MemoryStorage()) });
+  await client.call("POST", "/user/knowledgebases", { name: "Hours" });
+  for (let count = 0; count < 6; count++) {
+    const form = new FormData();
+    form.append("name", `Hours ${count}`);
+    form.append("type", "txt");
+    form.append("file", new Blob(["."]), "hours.txt");
+    const added = await client.send("POST", "/user/knowledgebases/1/documents", { body: form });
+    assert.equal(added.status, 201, await added.text());
+  }
+  assert.equal(await all, 6);
+  await client.service.close();
   assert.deepEqual(client.reported, []);
 });
 

@@ -2,6 +2,7 @@
  * A service of a test, and somebody who calls it.
  *
  * @import { Secrets, Service, ServiceOptions } from "../npm/index.d.ts"
+ * @import { Change, Read } from "../npm/storage/storage.d.ts"
  */
 
 import { createService, loadModule } from "../npm/index.js";
@@ -24,6 +25,28 @@ export const ASSISTANT = {
 
 /** @param {string} endpoint */
 export const toolAt = (endpoint) => ({ name: "probe", description: "Tries.", method: "POST", timeout: 1, endpoint });
+
+/** A storage that answers later. */
+export class Slow {
+  #storage;
+
+  /** @param {MemoryStorage} storage */
+  constructor(storage) {
+    this.#storage = storage;
+  }
+
+  /** @param {Read[]} reads @param {any} [picture] */
+  async read(reads, picture) {
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    return this.#storage.read(reads, picture);
+  }
+
+  /** @param {Change[]} changes @param {any} picture */
+  async commit(changes, picture) {
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    return this.#storage.commit(changes, picture);
+  }
+}
 
 /** A time that the test moves. */
 export class Time {

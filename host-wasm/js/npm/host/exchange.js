@@ -3,7 +3,7 @@
  * runs from its start each time, so an instance that is given up takes nothing with it but what it was about to
  * say.
  *
- * @import { Answer, Bindings, Course, Credential, Event, Next, Reply, Request, Ticket } from "./types.d.ts"
+ * @import { Answer, Bindings, Course, Event, Input, Next, Reply } from "./types.d.ts"
  * @import { Clock } from "./clock.js"
  * @import { Core, Instance } from "./core.js"
  */
@@ -12,13 +12,6 @@ import { Broken, Lost } from "./faults.js";
 
 /** The longest body that is kept for another instance, bytes. */
 const KEPT_BODY_BYTES_MAX = 1 << 20;
-
-/**
- * What an exchange is about.
- *
- * @typedef {{ request: Request } | { tick: true } | { used: Credential[] } | { firstStart: true }
- *   | { answered: { ticket: Ticket, answer: Answer } }} Input
- */
 
 export class Exchange {
   #core;

@@ -3,36 +3,27 @@
  * due, and holds nothing that it could not lose: what counts is in the store.
  *
  * @import { Change, Storage } from "../storage/storage.d.ts"
- * @import { Body, Decided, Reply, Send, Work } from "./types.d.ts"
+ * @import { Answered, Asked, Body, Commit, Decided, Own, Reply, Work } from "./types.d.ts"
+ * @import { Caller } from "./carry.js"
  * @import { Clock } from "./clock.js"
  * @import { Core } from "./core.js"
- * @import { Input } from "./exchange.js"
  * @import { Outside } from "./outside.js"
- * @import { Answered } from "./reply.js"
- * @typedef {object} Asked a request, whatever brought it
- * @property {string} method
- * @property {string} target path and query as sent
- * @property {[name: string, value: string][]} headers names in lower case; a character is a byte
- * @property {ReadableStream<Uint8Array> | null} body
- * @property {string} [peer] the IP address at the other end
- * @property {AbortSignal} [signal] aborted when nobody wants the answer any longer
  */
 
 import { Coming, largeBodies } from "./body.js";
 import { Carrier } from "./carry.js";
 import { Exchange } from "./exchange.js";
 import { Broken, Busy, Gone, Stopped } from "./faults.js";
+import { Jobs } from "./jobs.js";
 import { News } from "./news.js";
 import { filled } from "./pages.js";
-import { Plan } from "./plan.js";
 import { SERVER_ERROR, UNAVAILABLE, answered } from "./reply.js";
 import { Events } from "./stream.js";
-import { Used } from "./used.js";
 
 /** Streams at once. */
 const STREAMS_MAX = 4096;
-/** A tick that failed is tried again a little later, microseconds. */
-const AGAIN_MICROS = 1_000_000;
+/** How long a stop waits for requests that are under way, milliseconds. */
+const STOP_MS = 10_000;
 
 export class Host {
   #core;
@@ -41,18 +32,15 @@ export class Host {
   #outside;
   #carrier;
   #news;
-  #plan;
+  #jobs;
   #report;
-  #waitUntil;
   #pollMs;
-  #used = new Used();
   #large = largeBodies();
   #streams = 0;
+  #answering = 0;
   #isClosed = false;
-  /** @type {Set<Promise<void>>} */
-  #background = new Set();
-  /** @type {Promise<number | null> | null} */
-  #ticking = null;
+  /** Called when the last request was answered. */
+  #whenIdle = () => {};
 
   /**
    * @param {object} means
@@ -61,9 +49,9 @@ export class Host {
    * @param {Clock} means.clock
    * @param {Outside} means.outside
    * @param {(atMs: number | null) => void} means.schedule
-   * @param {(error: unknown) => void} means.report is told of what went wrong
-   * @param {(work: Promise<unknown>) => void} means.waitUntil is given what goes on in the background
-   * @param {number} means.pollMs
+   * @param {(error: unknown) => void} means.report
+   * @param {(work: Promise<unknown>) => void} means.waitUntil
+   * @param {number} means.pollMs how often whoever waits looks without news
    */
   constructor({ core, storage, clock, outside, schedule, report, waitUntil, pollMs }) {
     this.#core = core;
@@ -71,20 +59,12 @@ export class Host {
     this.#clock = clock;
     this.#outside = outside;
     this.#report = report;
-    this.#waitUntil = waitUntil;
     this.#pollMs = pollMs;
     this.#news = new News(clock);
-    this.#plan = new Plan(clock, (atMs) => {
-      if (!this.#isClosed) schedule(atMs);
-    });
-    this.#carrier = new Carrier({
-      storage,
-      clock,
-      outside,
-      pollMs,
-      news: this.#news,
-      noted: ({ topics, due }) => this.#noted(topics, due),
-    });
+    const decide = (/** @type {Own} */ input) => this.decide(input);
+    this.#jobs = new Jobs({ clock, outside, decide, schedule, report, waitUntil });
+    const noted = (/** @type {Pick<Commit, "topics" | "due">} */ commit) => this.#noted(commit);
+    this.#carrier = new Carrier({ storage, clock, outside, pollMs, noted, news: this.#news });
   }
 
   /**
@@ -98,12 +78,11 @@ export class Host {
     const body = bindings.isWrite(asked.method) ? asked.body : null;
     const coming = new Coming(this.#large, body, this.#announced(asked));
     const exchange = new Exchange(this.#core, this.#clock, { request: this.#request(asked, body) });
+    const readBody = (/** @type {number} */ bytesMax) => coming.read(bytesMax);
     let streams = false;
+    this.#answering += 1;
     try {
-      const reply = await this.#reply(exchange, {
-        readBody: (bytesMax) => coming.read(bytesMax),
-        signal: asked.signal,
-      });
+      const reply = await this.#reply(exchange, { readBody, signal: asked.signal });
       if (reply.stream !== undefined && asked.method !== "HEAD") {
         streams = this.#streams < STREAMS_MAX;
         return streams ? this.#stream(exchange, reply, asked) : answered(this.#unavailable(exchange), asked.method);
@@ -112,13 +91,15 @@ export class Host {
     } finally {
       coming.close();
       if (!streams) exchange.free();
+      this.#answering -= 1;
+      if (this.#answering === 0) this.#whenIdle();
     }
   }
 
   /**
    * Carries out an input that is no request; what it asks to be sent is left to the caller.
    *
-   * @param {Exclude<Input, { request: any }>} input
+   * @param {Own} input
    * @returns {Promise<Decided>}
    */
   async decide(input) {
@@ -150,19 +131,12 @@ export class Host {
 
   /** Comes back for what was due while nothing ran. */
   start() {
-    this.#plan.now();
+    this.#jobs.start();
   }
 
-  /**
-   * Does some of what is due; says when to come back, milliseconds since 1970.
-   *
-   * @returns {Promise<number | null>}
-   */
+  /** Does some of what is due; says when to come back, milliseconds since 1970. */
   tick() {
-    this.#ticking ??= this.#tick().finally(() => {
-      this.#ticking = null;
-    });
-    return this.#ticking;
+    return this.#jobs.tick();
   }
 
   /**
@@ -175,7 +149,7 @@ export class Host {
     for (const change of changes) {
       if (!("put" in change)) continue;
       const topic = bindings.topicOf(change.put);
-      this.#noted(topic === undefined ? [] : [topic], bindings.dueOf(change.put));
+      this.#noted({ topics: topic === undefined ? [] : [topic], due: bindings.dueOf(change.put) });
     }
   }
 
@@ -185,24 +159,35 @@ export class Host {
     this.#isClosed = true;
     this.#news.close();
     this.#outside.close();
-    await this.#ticking;
-    await Promise.allSettled(this.#background);
-    await this.#writeUsed();
+    await this.#jobs.close();
+    await this.#idle();
     await this.#storage.close?.();
+  }
+
+  /** Waits until all requests are answered, but not for ever. */
+  async #idle() {
+    if (this.#answering === 0) return;
+    await new Promise((resolve) => {
+      const deadline = setTimeout(resolve, STOP_MS);
+      this.#whenIdle = () => {
+        clearTimeout(deadline);
+        resolve(undefined);
+      };
+    });
   }
 
   /**
    * The reply to a request, whatever becomes of it.
    *
    * @param {Exchange} exchange
-   * @param {import("./carry.js").Caller} caller
+   * @param {Caller} caller
    * @returns {Promise<Reply>}
    */
   async #reply(exchange, caller) {
     if (this.#isClosed) return this.#unavailable(exchange);
     try {
       const { reply, used } = await this.#carrier.carry(exchange, caller);
-      if (used !== undefined) this.#note(used);
+      if (used !== undefined) this.#jobs.used(used);
       return reply ?? this.#broken(exchange);
     } catch (error) {
       if (!(error instanceof Gone || error instanceof Busy)) this.#report(error);
@@ -236,7 +221,8 @@ export class Host {
   #request({ method, target, headers, peer }, body) {
     let head = "";
     for (const [name, value] of headers) {
-      if (this.#core.headerNames.has(name)) head += `${name}: ${value}\n`;
+      // A value is one line, whoever put the request together.
+      if (this.#core.headerNames.has(name)) head += `${name}: ${value.replace(/[\r\n]/g, " ")}\n`;
     }
     return { method, target, headers: head, peer, body: /** @type {Body} */ (body === null ? null : "pending") };
   }
@@ -275,61 +261,9 @@ export class Host {
     return answered(reply, asked.method, events.stream());
   }
 
-  async #tick() {
-    this.#plan.begin();
-    try {
-      if (this.#used.at !== null && this.#used.at <= this.#clock.now()) await this.#writeUsed();
-      this.#after(await this.decide({ tick: true }));
-    } catch (error) {
-      this.#report(error);
-      this.#plan.noLaterThan(this.#clock.now() + AGAIN_MICROS);
-    }
-    this.#plan.noLaterThan(this.#used.at);
-    this.#plan.end();
-    return this.#plan.atMs;
-  }
-
-  /** @param {Decided} decided */
-  #after({ wake, sends }) {
-    this.#plan.noLaterThan(wake);
-    for (const send of sends) {
-      const carried = this.#carry(send).catch(this.#report);
-      this.#background.add(carried);
-      this.#waitUntil(carried);
-      carried.finally(() => this.#background.delete(carried));
-    }
-  }
-
-  /**
-   * Does what a job asked for, and tells the job. A host that stops tells it nothing: its lease lapses.
-   *
-   * @param {Send} send
-   */
-  async #carry({ ticket, work }) {
-    if (ticket === undefined || this.#isClosed) return;
-    const answer = await this.#outside.perform(work);
-    if (this.#isClosed) return;
-    this.#after(await this.decide({ answered: { ticket, answer } }));
-  }
-
-  /**
-   * @param {string[]} topics
-   * @param {number | undefined} due
-   */
-  #noted(topics, due) {
+  /** @param {Pick<Commit, "topics" | "due">} commit */
+  #noted({ topics, due }) {
     for (const topic of topics) this.#news.publish(topic);
-    this.#plan.noLaterThan(due);
-  }
-
-  /** @param {import("./types.d.ts").Credential} credential */
-  #note(credential) {
-    this.#used.note(credential, this.#clock.now());
-    this.#plan.noLaterThan(this.#used.at);
-  }
-
-  async #writeUsed() {
-    const used = this.#used.take();
-    if (used.length === 0) return;
-    await this.decide({ used }).catch(this.#report);
+    this.#jobs.noted(due);
   }
 }

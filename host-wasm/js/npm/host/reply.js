@@ -1,12 +1,10 @@
 /**
  * Replies with all their headers, as the native host sends them.
  *
- * @import { Reply } from "./types.d.ts"
- * @typedef {object} Answered a complete answer
- * @property {number} status
- * @property {[name: string, value: string][]} headers
- * @property {Uint8Array | ReadableStream<Uint8Array> | null} body
+ * @import { Answered, Reply } from "./types.d.ts"
  */
+
+import { byteString } from "./text.js";
 
 /** When even the core cannot say what is wrong. @type {Reply} */
 export const SERVER_ERROR = jsonReply(500, { message: "Server Error", request_id: "" });
@@ -44,7 +42,7 @@ export function answered(reply, method, stream) {
   headers.set("x-content-type-options", "nosniff");
   for (const line of reply.headers.split("\n")) {
     const at = line.indexOf(": ");
-    if (at > 0) headers.set(line.slice(0, at), line.slice(at + 2));
+    if (at > 0) headers.set(line.slice(0, at), byteString(line.slice(at + 2)));
   }
   const isEmpty = status === 204 || status === 304;
   if (!goesOn && !isEmpty && !headers.has("content-length")) {

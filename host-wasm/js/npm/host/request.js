@@ -1,7 +1,7 @@
 /**
  * A `Request` of the Fetch Standard, as a host takes it.
  *
- * @import { Asked } from "./host.js"
+ * @import { Asked } from "./types.d.ts"
  */
 
 /**

@@ -9,6 +9,7 @@
  */
 
 import { readBytes } from "./body.js";
+import { byteString } from "./text.js";
 
 /** Redirects that one request follows. */
 const REDIRECTS_MAX = 3;
@@ -161,11 +162,6 @@ function bare(url, headers) {
   const [user, password] = [url.username, url.password].map((part) => byteString(decodeURIComponent(part)));
   if (!headers.has("authorization")) headers.set("authorization", `Basic ${btoa(`${user}:${password}`)}`);
   return target.href;
-}
-
-/** Text as its bytes in UTF-8, each a character. @param {string} text */
-function byteString(text) {
-  return /^[\x00-\x7f]*$/.test(text) ? text : String.fromCharCode(...new TextEncoder().encode(text));
 }
 
 /**

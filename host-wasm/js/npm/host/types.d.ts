@@ -114,6 +114,36 @@ export type Next =
   | { done: Decided }
   | { failed: string; reply: Reply | undefined };
 
+/** What an exchange is about; what is no request is the service's own work. */
+export type Input = { request: Request } | Own;
+
+export type Own =
+  | { tick: true }
+  | { used: Credential[] }
+  | { firstStart: true }
+  | { answered: { ticket: Ticket; answer: Answer } };
+
+/** A request, whatever brought it. */
+export type Asked = {
+  method: string;
+  /** Path and query as sent. */
+  target: string;
+  /** Names in lower case; each character of a value is a byte. */
+  headers: [name: string, value: string][];
+  body: ReadableStream<Uint8Array> | null;
+  /** The IP address at the other end. */
+  peer?: string;
+  /** Aborted when nobody wants the answer any longer. */
+  signal?: AbortSignal;
+};
+
+/** A complete answer. */
+export type Answered = {
+  status: number;
+  headers: [name: string, value: string][];
+  body: Bytes | ReadableStream<Uint8Array> | null;
+};
+
 export interface Course {
   next(service: Service, event: Event, now: number): Next;
   unavailable(): Reply | undefined;
