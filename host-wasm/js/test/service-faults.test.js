@@ -122,7 +122,18 @@ test("a step that panics is 500, and the next request goes on", async () => {
 
 test("what was under way goes on after another's panic", async () => {
   const storage = new Faulty();
-  const client = await open({ storage });
+  let asked = 0;
+  /** @type {(response: Response) => void} */
+  let respond = () => {};
+  const fetch = () => {
+    asked += 1;
+    return new Promise((resolve) => {
+      respond = resolve;
+    });
+  };
+  const client = await open({ storage, fetch: /** @type {any} */ (fetch) });
+  await client.call("POST", "/user/tools", { ...toolAt("https://slow.example/"), name: "slow", timeout: 30 });
+  const tested = client.call("POST", "/user/tools/1/test", {});
   const engine = await client.engine();
   const { json } = await client.call("POST", "/user/assistant", ASSISTANT);
   const claim = { engine: "test", modes: ["pipeline"], capacity: 1, wait: 30 };
@@ -151,6 +162,8 @@ test("what was under way goes on after another's panic", async () => {
   assert.equal((await client.call("GET", "/user/me")).status, 500);
   storage.onRead = null;
 
+  respond(new Response("slow"));
+  assert.deepEqual([(await tested).json.body, asked], ["slow", 1]);
   body.enqueue(new TextEncoder().encode(JSON.stringify(toolAt("https://x.example/"))));
   body.close();
   assert.equal((await posted).status, 201);

@@ -120,7 +120,8 @@ test("a webhook is delivered in the background, and tried again", async () => {
   const time = new Time();
   let status = 500;
   const { came, fetch } = outside(() => new Response("{}", { status }));
-  const client = await open({ fetch, now: time.now });
+  const storage = new MemoryStorage();
+  const client = await open({ fetch, now: time.now, storage });
   const made = await client.call("POST", "/user/assistant", {
     ...ASSISTANT,
     webhook_url: "https://hook.example/",
@@ -138,10 +139,11 @@ test("a webhook is delivered in the background, and tried again", async () => {
   assert.ok(came[0].init.headers.has("webhook-signature"));
   assert.ok(next > time.ms, "it is tried again");
   status = 200;
-  for (let hours = 0; hours < 24 && came.length < 2; hours++) {
-    time.ms += 3_600_000;
-    await client.settle(time);
-  }
+  // Another host takes over: what is due it learns from the store.
+  const heir = await open({ fetch, now: time.now, storage });
+  assert.equal(await heir.settle(time), next);
+  time.ms = next;
+  await heir.settle(time);
   assert.equal(came.length, 2);
   const { json } = await client.call("GET", "/user/webhook-deliveries");
   assert.equal(json.data[0].status, "delivered", JSON.stringify(json));

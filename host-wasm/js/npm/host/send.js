@@ -13,8 +13,10 @@ import { byteString } from "./text.js";
 
 /** Redirects that one request follows. */
 const REDIRECTS_MAX = 3;
-/** A browser keeps cookies and sends them unless it is told not to; others know no such option. */
-const OPTIONS = "credentials" in Request.prototype ? { credentials: /** @type {const} */ ("omit") } : {};
+/** A browser sends its cookies and its address unless it is told not to; some others refuse what they do not know. */
+const OPTIONS = Object.fromEntries(
+  Object.entries({ credentials: "omit", referrerPolicy: "no-referrer" }).filter(([name]) => name in Request.prototype),
+);
 /** What a name that leads to this machine stands for (RFC 6761, section 6.3). */
 const LOOPBACK = "127.0.0.1";
 
