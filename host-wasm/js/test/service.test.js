@@ -87,12 +87,16 @@ test("a body that does not come is not waited for", async (t) => {
   if (t.mock?.timers === undefined) return t.skip("this runtime has no timers of tests");
   const client = await open();
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  /** @type {any} */
-  const request = { duplex: "half", body: new ReadableStream() };
-  const got = client.send("POST", "/user/tools", request);
-  await new Promise((resolve) => setImmediate(resolve));
-  t.mock.timers.tick(15_000 + (1 << 20) / 32);
-  assert.deepEqual(await (await got).json(), { message: "The request body broke off." });
+  try {
+    /** @type {any} */
+    const request = { duplex: "half", body: new ReadableStream() };
+    const got = client.send("POST", "/user/tools", request);
+    await new Promise((resolve) => setImmediate(resolve));
+    t.mock.timers.tick(15_000 + (1 << 20) / 32);
+    assert.deepEqual(await (await got).json(), { message: "The request body broke off." });
+  } finally {
+    t.mock.timers.reset();
+  }
 });
 
 test("a login compares the password and gives a token", async () => {
