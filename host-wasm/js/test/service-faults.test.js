@@ -12,7 +12,7 @@ import { ASSISTANT, open, toolAt } from "./service.js";
 
 /** A storage whose calls a test may put something before. */
 class Faulty extends MemoryStorage {
-  /** @type {((reads: Read[]) => any) | null} */
+  /** @type {((reads: Read[], picture: number | undefined) => any) | null} */
   onRead = null;
   /** @type {((changes: Change[]) => any) | null} */
   onCommit = null;
@@ -20,7 +20,7 @@ class Faulty extends MemoryStorage {
 
   /** @override @param {Read[]} reads @param {number} [picture] @returns {any} */
   read(reads, picture) {
-    return this.onRead?.(reads) ?? super.read(reads, picture);
+    return this.onRead?.(reads, picture) ?? super.read(reads, picture);
   }
 
   /** @override @param {Change[]} changes @param {number | undefined} picture @returns {any} */
@@ -74,6 +74,32 @@ test("what changed meanwhile is looked at again, but not for ever", async () => 
   storage.onCommit = null;
   storage.onRead = () => Promise.resolve(null);
   assert.equal((await client.call("GET", "/user/me")).status, 503);
+});
+
+test("writers do not starve a reader", async () => {
+  const storage = new Faulty();
+  const client = await open({ storage, config: { rate_limit: 0 } });
+  await client.call("POST", "/user/tools", toolAt("https://x.example/"));
+  /** @type {Promise<{ status: number }>[]} */
+  const writes = [];
+  let isWriting = false;
+  storage.onRead = (reads, picture) => {
+    if (isWriting || picture === undefined) return null;
+    // Between any two reads of the reader somebody writes, if that is possible.
+    isWriting = true;
+    const write = client.call("POST", "/user/tools", { ...toolAt("https://x.example/"), name: `t${"x".repeat(writes.length)}` });
+    writes.push(write);
+    const soon = new Promise((resolve) => setTimeout(resolve, 20));
+    return Promise.race([write, soon]).then(() => {
+      isWriting = false;
+      return MemoryStorage.prototype.read.call(storage, reads, picture) ?? Promise.resolve(null);
+    });
+  };
+  const got = await client.call("GET", "/user/tools/1");
+  storage.onRead = null;
+  assert.equal(got.status, 200);
+  assert.ok(writes.length > 3, "it was overtaken three times");
+  assert.deepEqual((await Promise.all(writes)).map(({ status }) => status), writes.map(() => 201));
 });
 
 test("a queue has an end", async () => {

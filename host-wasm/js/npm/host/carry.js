@@ -15,6 +15,8 @@ import { Slots, Turn } from "./slots.js";
 
 /** Writes that may wait; more are refused instead of piling up. */
 const WRITES_MAX = 1024;
+/** How often an input may be overtaken before it takes the writers' turn, so that none of this host overtakes it. */
+const OVERTAKEN_MAX = 3;
 
 /**
  * Whoever an input is carried out for.
@@ -62,13 +64,15 @@ export class Carrier {
    * @returns {Promise<Decided>}
    */
   async carry(exchange, caller = NOBODY) {
+    /** @type {Run} */
     const run = { exchange, caller, turn: new Turn(this.#writes), parked: null };
     try {
-      const wait = exchange.isRequest ? undefined : run.turn.enter();
-      if (wait !== undefined) await wait;
       /** @type {Event} */
       let event = "begin";
-      for (;;) {
+      for (let overtaken = exchange.isRequest ? 0 : OVERTAKEN_MAX; ; ) {
+        if (event === "changed") overtaken += 1;
+        const wait = overtaken < OVERTAKEN_MAX ? undefined : run.turn.enter();
+        if (wait !== undefined) await wait;
         const next = exchange.next(event);
         if ("done" in next) return next.done;
         const came = this.#act(next, run);
@@ -76,7 +80,7 @@ export class Carrier {
       }
     } finally {
       run.turn.leave();
-      /** @type {Run} */ (run).parked?.waiting.close();
+      run.parked?.waiting.close();
     }
   }
 

@@ -11,12 +11,13 @@
  */
 export function asked(request, peer) {
   const { method, url, signal } = request;
-  const begin = url.indexOf("/", url.indexOf("//") + 2);
+  const authority = url.indexOf("//") + 2;
+  const begin = url.indexOf("/", authority);
   const target = url.slice(begin).split("#", 1)[0];
   /** @type {[string, string][]} */
   const headers = [...request.headers];
   // Not every platform shows the header that the URL was made of.
-  if (!request.headers.has("host")) headers.push(["host", new URL(url).host]);
+  if (!request.headers.has("host")) headers.push(["host", url.slice(authority, begin)]);
   return { method, target, headers, body: bodyOf(request), peer, signal };
 }
 
