@@ -6,12 +6,16 @@ use std::collections::BTreeMap;
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Error, Store};
 
-wasmtime::component::bindgen!({ path: "../../wit", world: "pure" });
-
-use exports::switchboard::core::engine::Progress;
-use exports::switchboard::core::types::{
+use bindings::Pure;
+use bindings::exports::switchboard::core::engine::Progress;
+use bindings::exports::switchboard::core::types::{
     Body, Change, Content, Door, Exchange, Found, Header, Input, Outcome, Output, Read, Request, Row, Scan,
 };
+
+mod bindings {
+    #![allow(missing_docs)]
+    wasmtime::component::bindgen!({ path: "../../wit", world: "pure" });
+}
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
