@@ -1,0 +1,102 @@
+/**
+ * {@link Egress}: requests out, for Node and Deno, that reach only what was judged.
+ *
+ * The service judges the addresses that `resolve` gives for a name which a user chose. A plain `fetch` looks the name
+ * up once more, and whoever owns it may answer something else then (DNS rebinding): with `fetch` the egress filter
+ * keeps out addresses and honest names, no more. This `fetch` connects to the very addresses that were judged, over a
+ * connection of its own, so the filter holds. It is all that the service needs of a `fetch`: no redirects followed,
+ * no cookies, no compression.
+ *
+ * @typedef {{ address: string, family: number }} Address
+ */
+
+import { lookup } from "node:dns";
+import { lookup as lookUp } from "node:dns/promises";
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { Readable } from "node:stream";
+
+/** How long a judged name keeps its addresses: longer than the moment between judging and connecting. */
+const KEPT_MS = 10_000;
+/** Names that are kept at once; more of them are not resolved. */
+const NAMES_MAX = 4_096;
+/** Statuses whose answers have no body (Fetch Standard). */
+const WITHOUT_BODY = [204, 205, 304];
+
+export class Egress {
+  /** An entry never changes while it is kept: of two requests to a name both see the same. @type {Map<string, Address[]>} */
+  #kept = new Map();
+  #lookUp;
+
+  /** @param {(name: string, options: { all: true }) => Promise<Address[]>} [lookUpName] for tests */
+  constructor(lookUpName = lookUp) {
+    this.#lookUp = lookUpName;
+  }
+
+  /**
+   * The addresses of a name, to be judged.
+   *
+   * @param {string} name
+   */
+  resolve = async (name) => {
+    if (this.#kept.size >= NAMES_MAX) throw new Error("too many names at once");
+    const found = this.#kept.get(name) ?? await this.#lookUp(name, { all: true });
+    if (!this.#kept.has(name)) {
+      this.#kept.set(name, found);
+      setTimeout(() => this.#kept.delete(name), KEPT_MS).unref();
+    }
+    return (this.#kept.get(name) ?? found).map(({ address }) => address);
+  };
+
+  /**
+   * Sends a request to the judged addresses of its name; names that the operator chose are judged by nobody, and are
+   * looked up.
+   *
+   * @param {string} target
+   * @param {{ method: string, headers: Headers, body?: Uint8Array, signal: AbortSignal }} init
+   * @returns {Promise<Response>}
+   */
+  fetch = (target, { method, headers, body, signal }) =>
+    new Promise((resolve, reject) => {
+      const url = new URL(target);
+      const send = url.protocol === "https:" ? requestHttps : requestHttp;
+      const kept = this.#kept.get(url.hostname);
+      const options = { method, headers: Object.fromEntries(headers), signal, agent: false };
+      const request = send(url, kept === undefined ? options : { ...options, lookup: fixed(kept) }, (incoming) => {
+        try {
+          resolve(responseOf(incoming));
+        } catch (error) {
+          incoming.destroy();
+          reject(error);
+        }
+      });
+      request.on("error", reject).end(body);
+    });
+}
+
+/**
+ * A lookup that knows its answer.
+ *
+ * @param {Address[]} addresses
+ * @returns {typeof lookup}
+ */
+function fixed(addresses) {
+  /** @param {string} _ @param {{ all?: boolean }} options @param {Function} done */
+  const answer = (_, { all }, done) =>
+    all ? done(null, addresses) : done(null, addresses[0].address, addresses[0].family);
+  return /** @type {any} */ (answer);
+}
+
+/** @param {import("node:http").IncomingMessage} incoming */
+function responseOf(incoming) {
+  const status = incoming.statusCode ?? 0;
+  const headers = new Headers();
+  for (const [name, values = []] of Object.entries(incoming.headersDistinct)) {
+    values.forEach((value) => headers.append(name, value));
+  }
+  if (!WITHOUT_BODY.includes(status)) {
+    return new Response(/** @type {ReadableStream} */ (Readable.toWeb(incoming)), { status, headers });
+  }
+  incoming.resume();
+  return new Response(null, { status, headers });
+}

@@ -1,0 +1,155 @@
+/** The example servers of Node and Deno, met as their users meet them: started, asked, stopped, started again. */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { Egress } from "../examples/node/egress.js";
+
+const DENO_FLAGS = ["run", "--allow-net", "--allow-read", "--allow-write", "--allow-env", "--unstable-kv"];
+const EXAMPLES = {
+  node: [process.execPath],
+  deno: ["deno", ...DENO_FLAGS, "--unstable-no-legacy-abort"],
+};
+
+/** A running server and what it printed. */
+class Server {
+  /** @type {string[]} */
+  printed = [];
+  url = "";
+
+  /** @param {import("node:child_process").ChildProcess} process */
+  constructor(process) {
+    this.process = process;
+    this.closed = once(process, "close");
+  }
+
+  /** @param {keyof typeof EXAMPLES} name @param {string} file */
+  static async start(name, file) {
+    const [command, ...flags] = EXAMPLES[name];
+    const script = fileURLToPath(new URL(`../examples/${name}/server.js`, import.meta.url));
+    const server = new Server(spawn(command, [...flags, script, file, "0"], { stdio: ["ignore", "pipe", "inherit"] }));
+    for await (const line of createInterface({ input: /** @type {any} */ (server.process.stdout) })) {
+      server.printed.push(line);
+      server.url = /^listening on (.+)$/.exec(line)?.[1] ?? "";
+      if (server.url !== "") return server;
+    }
+    throw new Error(`the server ended: ${server.printed.join("\n")}`);
+  }
+
+  get apiKey() {
+    return this.printed.join("\n").match(/API key\s+(\S+)/)?.[1];
+  }
+
+  /**
+   * @param {string} path
+   * @param {string} token
+   * @param {RequestInit} [init]
+   */
+  ask(path, token, init) {
+    return fetch(this.url + path, { ...init, headers: { authorization: `Bearer ${token}`, ...init?.headers } });
+  }
+
+  async stop() {
+    this.process.kill("SIGTERM");
+    const [code] = await this.closed;
+    assert.equal(code, 0);
+  }
+}
+
+/** @param {unknown} json @returns {RequestInit} */
+const posted = (json) => ({
+  method: "POST",
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify(json),
+});
+const TOOL = { name: "probe", description: "Tries.", method: "POST", timeout: 2, endpoint: "http://127.0.0.1:9/" };
+
+/** @param {Server} server @param {string} key */
+async function answersRequests(server, key) {
+  assert.equal((await server.ask("/user/me", "nobody")).status, 401);
+  const me = await server.ask("/user/me", key);
+  assert.deepEqual([me.status, (await me.json()).email], [200, "owner@localhost"]);
+  assert.equal((await server.ask("/user/tools", key, posted(TOOL))).status, 201);
+  const large = await server.ask("/user/tools", key, { ...posted({}), body: new Uint8Array(3_000_000) });
+  assert.equal(large.status, 413);
+  assert.match((await large.json()).message, /larger than 1048576 bytes/);
+  const [{ id }] = await toolsOf(server, key);
+  const tried = await server.ask(`/user/tools/${id}/test`, key, posted({}));
+  assert.equal(tried.status, 502, "what users choose must not reach this machine");
+}
+
+/** @param {Server} server @param {string} key @returns {Promise<{ id: number, name: string }[]>} */
+async function toolsOf(server, key) {
+  const json = await (await server.ask("/user/tools", key)).json();
+  return json.data ?? json;
+}
+
+/** A stream that has begun. @param {Server} server @param {string} key @param {AbortSignal} [signal] */
+async function stream(server, key, signal) {
+  const response = await server.ask("/user/events", key, { headers: { accept: "text/event-stream" }, signal });
+  assert.equal(response.headers.get("content-type"), "text/event-stream");
+  const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
+  assert.equal((await reader.read()).done, false);
+  return reader;
+}
+
+for (const name of /** @type {const} */ (["node", "deno"])) {
+  test(`${name}: a server answers, streams, stops, and finds everything again`, { timeout: 60_000 }, async () => {
+    const folder = await mkdtemp(join(tmpdir(), "switchboard-"));
+    /** @type {Server[]} */
+    const servers = [];
+    try {
+      const first = await Server.start(name, join(folder, "store"));
+      servers.push(first);
+      const key = first.apiKey ?? "";
+      await answersRequests(first, key);
+      const gone = new AbortController();
+      await stream(first, key, gone.signal);
+      gone.abort();
+      const open = await stream(first, key);
+      await first.stop();
+      assert.equal((await open.read()).done, true, "a stop ends streams in order");
+      const second = await Server.start(name, join(folder, "store"));
+      servers.push(second);
+      assert.equal(second.apiKey, undefined, "secrets are shown once");
+      assert.deepEqual((await toolsOf(second, key)).map((tool) => tool.name), ["probe"]);
+      await second.stop();
+    } finally {
+      servers.forEach((server) => server.process.kill("SIGKILL"));
+      await rm(folder, { recursive: true });
+    }
+  });
+}
+
+test("a request reaches the addresses that were judged, whatever its name leads to by then", async () => {
+  const server = createServer((request, response) =>
+    response.writeHead(302, { location: "/x" }).end(request.headers.host)
+  );
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  const answers = [[{ address: "127.0.0.1", family: 4 }], [{ address: "192.0.2.1", family: 4 }]];
+  const { resolve, fetch } = new Egress(() => Promise.resolve(answers.shift() ?? []));
+  try {
+    assert.deepEqual(await resolve("rebinds.example"), ["127.0.0.1"]);
+    assert.deepEqual(await resolve("rebinds.example"), ["127.0.0.1"]);
+    assert.equal(answers.length, 1, "it is looked up once");
+    const signal = AbortSignal.timeout(5_000);
+    const init = { method: "POST", headers: new Headers(), body: new Uint8Array([1]), signal };
+    const response = await fetch(`http://rebinds.example:${port}/`, init);
+    assert.deepEqual([response.status, response.headers.get("location")], [302, "/x"]);
+    assert.equal(await response.text(), `rebinds.example:${port}`);
+    await assert.rejects(fetch(`http://rebinds.example:${port}/`, { ...init, signal: AbortSignal.abort() }));
+  } finally {
+    server.close();
+  }
+});
