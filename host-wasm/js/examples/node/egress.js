@@ -10,7 +10,6 @@
  * @typedef {{ address: string, family: number }} Address
  */
 
-import { lookup } from "node:dns";
 import { lookup as lookUp } from "node:dns/promises";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
@@ -78,7 +77,7 @@ export class Egress {
  * A lookup that knows its answer.
  *
  * @param {Address[]} addresses
- * @returns {typeof lookup}
+ * @returns {typeof import("node:dns").lookup}
  */
 function fixed(addresses) {
   /** @param {string} _ @param {{ all?: boolean }} options @param {Function} done */

@@ -1,0 +1,170 @@
+/** The playground in Chromium, as its visitors meet it: loaded once, asked, and asked again without a network. */
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { launch } from "./playwright.js";
+import { Static } from "./static.js";
+
+const BUILD = fileURLToPath(new URL("../examples/page/build.js", import.meta.url));
+const LOADED_BYTES_MAX = 1_000_000;
+
+/** A visitor, and what went wrong or elsewhere. */
+class Visitor {
+  /** @type {string[]} */
+  complaints = [];
+  /** @type {string[]} */
+  foreign = [];
+
+  /** @param {any} context @param {any} page */
+  constructor(context, page) {
+    this.context = context;
+    this.page = page;
+  }
+
+  /** @param {any} browser @param {Static} site @param {object} [options] */
+  static async visit(browser, site, options) {
+    const context = await browser.newContext(options);
+    const visitor = new Visitor(context, await context.newPage());
+    visitor.page.on("console", (/** @type {any} */ message) => {
+      if (["error", "warning"].includes(message.type())) visitor.complaints.push(message.text());
+    });
+    visitor.page.on("pageerror", (/** @type {Error} */ error) => visitor.complaints.push(String(error)));
+    visitor.context.on("request", (/** @type {any} */ request) => {
+      if (!request.url().startsWith(site.url)) visitor.foreign.push(request.url());
+    });
+    await visitor.page.goto(site.url);
+    await visitor.ready();
+    return visitor;
+  }
+
+  async ready() {
+    await this.page.waitForSelector("#state[data-is]");
+    assert.equal(await this.page.textContent("#state"), "Ready");
+  }
+
+  /** Clicks a sample and waits for the status of its answer. @param {any} button */
+  async click(button) {
+    await this.page.evaluate(() => document.getElementById("status")?.replaceChildren());
+    await button.click();
+    await this.page.waitForSelector("#status b");
+    return Number(await this.page.textContent("#status b"));
+  }
+
+  /** @param {string} title */
+  async sample(title) {
+    const status = await this.click(this.page.getByRole("button", { name: title }));
+    return { status, text: await this.page.textContent("#answer") };
+  }
+
+  content() {
+    assert.deepEqual({ complaints: this.complaints, foreign: this.foreign }, { complaints: [], foreign: [] });
+  }
+}
+
+/** @param {(browser: any, site: Static) => Promise<void>} act */
+async function withPage(act) {
+  const folder = await mkdtemp(join(tmpdir(), "switchboard-"));
+  execFileSync(process.execPath, [BUILD, folder]);
+  const site = await Static.serve(folder);
+  const browser = await launch();
+  try {
+    await act(browser, site);
+  } finally {
+    await browser.close();
+    site.close();
+    await rm(folder, { recursive: true });
+  }
+}
+
+const LIMITS = { timeout: 60_000 };
+
+test(
+  "the page loads under a megabyte, answers, and does so again without a network",
+  LIMITS,
+  () =>
+    withPage(async (browser, site) => {
+      const visitor = await Visitor.visit(browser, site);
+      assert.equal((await visitor.sample("Make an assistant")).status, 201);
+      assert.ok(site.sentBytes < LOADED_BYTES_MAX, `${site.sentBytes} bytes were loaded`);
+      assert.equal(site.asked.filter((path) => path === "/core.wasm.gz").length, 1);
+      const token = await visitor.page.inputValue("#token");
+      const asked = site.asked.length;
+      site.close();
+      await visitor.context.setOffline(true);
+      await visitor.page.reload();
+      await visitor.ready();
+      assert.equal(await visitor.page.inputValue("#token"), token);
+      const listed = await visitor.sample("List assistants");
+      assert.equal(listed.status, 200);
+      assert.match(listed.text, /"name": "Anna"/, "what was made before the reload is there");
+      assert.equal(site.asked.length, asked);
+      visitor.content();
+    }),
+);
+
+test("every sample is answered as its title says, on a phone as well", LIMITS, () =>
+  withPage(async (browser, site) => {
+    const visitor = await Visitor.visit(browser, site, { viewport: { width: 360, height: 700 }, hasTouch: true });
+    /** @type {string[]} */
+    const refused = [];
+    for (const button of await visitor.page.$$("nav button")) {
+      if (!await visitor.page.$eval("#samples", (/** @type {any} */ samples) => samples.open)) {
+        await visitor.page.click("summary");
+      }
+      const status = await visitor.click(button);
+      if (status >= 300) refused.push(`${await button.textContent()}: ${status}`);
+    }
+    assert.deepEqual(refused, ["POSTMake one with mistakes: 422"]);
+    assert.deepEqual(
+      await visitor.page.$$eval("#outbox summary", (/** @type {any[]} */ all) => all.map((one) => one.textContent)),
+      [
+        "POST https://calendar.example/free",
+        "POST https://hooks.example/calls",
+      ],
+    );
+    const wide = await visitor.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(wide <= 0, "nothing is wider than the phone");
+    visitor.content();
+  }));
+
+test(
+  "a live stream shows what another tab does; starting anew forgets everything",
+  LIMITS,
+  () =>
+    withPage(async (browser, site) => {
+      const visitor = await Visitor.visit(browser, site);
+      const { page } = visitor;
+      for (const title of ["Make an assistant", "Call somebody", "Give it a token"]) await visitor.sample(title);
+      await visitor.sample("All events, live");
+      const other = await visitor.context.newPage();
+      await other.goto(site.url);
+      await other.waitForSelector("#state[data-is=ready]");
+      for (const title of ["Claim the call", "Tell what happens"]) {
+        await other.getByRole("button", { name: title }).click();
+        await other.waitForFunction(
+          (/** @type {string} */ word) => document.getElementById("answer")?.textContent?.includes(word),
+          {
+            "Claim the call": "calls",
+            "Tell what happens": "call_status",
+          }[title],
+        );
+      }
+      await page.waitForFunction(() => document.getElementById("answer")?.textContent?.includes("Tuesday at nine"));
+      await page.click("#stop");
+      await other.close();
+      const token = await page.inputValue("#token");
+      page.on("dialog", (/** @type {any} */ dialog) => dialog.accept());
+      await Promise.all([page.waitForEvent("load"), page.click("#anew")]);
+      await visitor.ready();
+      assert.notEqual(await page.inputValue("#token"), token);
+      assert.equal((await visitor.sample("List assistants")).text.includes("Anna"), false);
+      visitor.content();
+    }),
+);

@@ -1,0 +1,38 @@
+/**
+ * Chromium, driven by playwright-core, which is no dependency: it is found at `PLAYWRIGHT` (its folder), or as Node
+ * finds packages (`NODE_PATH` counts). The browser is `CHROMIUM`, or `chromium` on the path.
+ */
+
+import { accessSync, constants } from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, join } from "node:path";
+import process from "node:process";
+
+const require = createRequire(import.meta.url);
+
+/** A browser without a window, which keeps nothing. @returns {Promise<any>} */
+export const launch = () => driver().launch(options());
+
+/** One that keeps its files, IndexedDB among them, in a folder. @param {string} folder @returns {Promise<any>} */
+export const launchIn = (folder) => driver().launchPersistentContext(folder, options());
+
+function driver() {
+  return require(process.env.PLAYWRIGHT ?? "playwright-core").chromium;
+}
+
+function options() {
+  return { executablePath: process.env.CHROMIUM ?? onPath("chromium") };
+}
+
+/** @param {string} name */
+function onPath(name) {
+  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+    try {
+      accessSync(join(folder, name), constants.X_OK);
+      return join(folder, name);
+    } catch {
+      // It is in another folder.
+    }
+  }
+  throw new Error(`${name} is not on the path`);
+}
