@@ -1,23 +1,36 @@
-/** `node play-node.js SCRIPT OUT memory|sqlite[:PATH]`: plays a script (play.js) and writes its transcript. */
+/**
+ * `node play-node.js SCRIPT OUT memory|sqlite[:PATH] [--kills N]`: plays a script (play.js) and writes its transcript;
+ * over SQLite by hosts that are killed so many times, between two lines each (play-killed.js).
+ */
 
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import process from "node:process";
+import { parseArgs } from "node:util";
 
 import { MemoryStorage } from "../npm/storage/memory.js";
 import { play } from "./play.js";
+import { playKilled } from "./play-killed.js";
 
-const [script, out, kind = "memory"] = process.argv.slice(2);
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { kills: { type: "string", default: "0" } },
+});
+const [script, out, kind = "memory"] = positionals;
+const kills = Number(values.kills);
 const folder = await mkdtemp(join(tmpdir(), "play-"));
 try {
   const [name, ...path] = kind.split(":");
   if (out === undefined || !["memory", "sqlite"].includes(name)) {
-    throw new Error("usage: play-node.js SCRIPT OUT memory|sqlite[:PATH]");
+    throw new Error("usage: play-node.js SCRIPT OUT memory|sqlite[:PATH] [--kills N]");
+  }
+  if (!Number.isInteger(kills) || (kills > 0 && name === "memory")) {
+    throw new Error("only what SQLite keeps survives kills");
   }
   const file = path.length > 0 ? path.join(":") : join(folder, "store");
   const storage = name === "memory" ? new MemoryStorage() : await sqlite(file);
-  const lines = await play(await readFile(script, "utf8"), storage);
+  const text = await readFile(script, "utf8");
+  const lines = kills > 0 ? await playKilled(text, file, kills) : await play(text, storage);
   await writeFile(out, `${lines.join("\n")}\n`);
 } finally {
   await rm(folder, { recursive: true });

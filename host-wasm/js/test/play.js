@@ -31,34 +31,61 @@ const MODEL = JSON.stringify({ choices: [{ message: { content: MODEL_SAYS } }] }
  * @returns {Promise<string[]>}
  */
 export async function play(script, storage, wasm) {
-  const [{ config }, ...lines] = script.split("\n").filter((line) => line.trim() !== "").map((line) => JSON.parse(line));
-  const player = await Player.open(storage, config, wasm);
   const transcript = [];
-  for (const [at, line] of lines.entries()) {
-    const result = await player.play(line).catch((cause) => {
-      throw new Error(`line ${at + 2} of the script: ${cause}`, { cause });
-    });
-    transcript.push(JSON.stringify(result));
-  }
-  transcript.push(JSON.stringify({ dump: await dump(storage) }));
+  for await (const { result } of steps(script, storage, { wasm })) transcript.push(result);
+  transcript.push(await dump(storage));
   return transcript;
 }
 
+/**
+ * What a host that is to go on where another one ended has to know.
+ *
+ * @typedef {object} Stand
+ * @property {import("../npm/index.d.ts").HostOptions["wasm"]} [wasm]
+ * @property {number} [from] lines that are played already
+ * @property {Send[]} [pending] sends that nobody answered so far
+ */
+
+/**
+ * Plays line by line: after each it gives a line of the transcript and the sends that wait for an answer.
+ *
+ * @param {string} script
+ * @param {Storage<any>} storage
+ * @param {Stand} [stand]
+ */
+export async function* steps(script, storage, { wasm, from = 0, pending = [] } = {}) {
+  const [{ config }, ...lines] = script.split("\n").filter((line) => line.trim() !== "").map((line) =>
+    JSON.parse(line)
+  );
+  const player = await Player.open(storage, config, wasm, pending);
+  for (let at = from; at < lines.length; at++) {
+    const result = await player.play(lines[at]).catch((cause) => {
+      throw new Error(`line ${at + 2} of the script: ${cause}`, { cause });
+    });
+    yield { result: JSON.stringify(result), pending };
+  }
+}
+
 class Player {
-  /** @type {Send[]} */
-  #pending = [];
+  #pending;
   #nowMicros = 0;
   #seed = new Uint8Array(32);
   /** @type {Host} */
   #host = /** @type {any} */ (null);
 
+  /** @param {Send[]} pending belongs to both sides */
+  constructor(pending) {
+    this.#pending = pending;
+  }
+
   /**
    * @param {Storage<any>} storage
    * @param {object} config
    * @param {import("../npm/index.d.ts").HostOptions["wasm"]} wasm
+   * @param {Send[]} pending
    */
-  static async open(storage, config, wasm) {
-    const player = new Player();
+  static async open(storage, config, wasm, pending) {
+    const player = new Player(pending);
     player.#host = await createHost({
       storage,
       config,
@@ -169,19 +196,19 @@ function extract(form) {
 }
 
 /**
- * All rows, in the order of their keys.
+ * The last line of a transcript: all rows, in the order of their keys.
  *
  * @param {Storage<any>} storage
  */
-async function dump(storage) {
+export async function dump(storage) {
   /** @type {[string, string][]} */
   const all = [];
   const to = new Uint8Array([2, 0, 0, 0, 0]);
-  for (let from = new Uint8Array(5); ; ) {
+  for (let from = new Uint8Array(5);;) {
     const reading = await storage.read([{ from, to, descending: false, limit: DUMP_ROWS }]);
     const rows = /** @type {[Bytes, Bytes][]} */ (reading?.found[0]);
     all.push(...rows.map(([key, value]) => /** @type {[string, string]} */ ([hex(key), hex(value)])));
-    if (rows.length < DUMP_ROWS) return all;
+    if (rows.length < DUMP_ROWS) return JSON.stringify({ dump: all });
     from = new Uint8Array([...rows[rows.length - 1][0], 0]);
   }
 }

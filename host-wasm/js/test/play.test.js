@@ -10,6 +10,7 @@ import { loadModule } from "../npm/index.js";
 import { MemoryStorage } from "../npm/storage/memory.js";
 import { SqliteStorage } from "../npm/storage/sqlite.js";
 import { play } from "./play.js";
+import { playKilled } from "./play-killed.js";
 import { ASSISTANT, toolAt } from "./service.js";
 
 const module = await loadModule();
@@ -64,7 +65,7 @@ function script(apiKey, adminToken) {
   return whole.http(apiKey, "GET", "/user/webhook-deliveries").text();
 }
 
-test("a script comes to the same on every store", async () => {
+test("a script comes to the same on every store, and with hosts that are killed", async () => {
   const folder = await mkdtemp(join(tmpdir(), "play-"));
   try {
     const [first] = await play(new Script().add({ first: true }).text(), new MemoryStorage(), module);
@@ -74,6 +75,7 @@ test("a script comes to the same on every store", async () => {
     const file = new SqliteStorage(join(folder, "store"));
     assert.deepEqual(await play(whole, file, module), transcript);
     file.close();
+    assert.deepEqual(await playKilled(whole, join(folder, "killed"), 9), transcript);
     const statuses = transcript.map((line) => JSON.parse(line).status);
     assert.deepEqual(statuses.slice(1, 13), [200, 401, 200, 201, 201, 502, 201, 401, 200, 200, 200, 200]);
     const deliveries = bodyOf(transcript[transcript.length - 2]);
