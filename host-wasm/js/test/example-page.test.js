@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -68,14 +68,14 @@ class Visitor {
   }
 }
 
-/** @param {(browser: any, site: Static) => Promise<void>} act */
+/** @param {(browser: any, site: Static, folder: string) => Promise<void>} act */
 async function withPage(act) {
   const folder = await mkdtemp(join(tmpdir(), "switchboard-"));
   execFileSync(process.execPath, [BUILD, folder]);
   const site = await Static.serve(folder);
   const browser = await launch();
   try {
-    await act(browser, site);
+    await act(browser, site, folder);
   } finally {
     await browser.close();
     site.close();
@@ -165,6 +165,43 @@ test(
       await visitor.ready();
       assert.notEqual(await page.inputValue("#token"), token);
       assert.equal((await visitor.sample("List assistants")).text.includes("Anna"), false);
+      visitor.content();
+    }),
+);
+
+test(
+  "a new version takes over whole once no page of the old one is open",
+  LIMITS,
+  () =>
+    withPage(async (browser, site, folder) => {
+      const visitor = await Visitor.visit(browser, site);
+      /** @param {string} name @param {(text: string) => string} change */
+      const rewrite = async (name, change) => {
+        await writeFile(join(folder, name), change(await readFile(join(folder, name), "utf8")));
+      };
+      await rewrite("index.html", (text) => text.replace("<h1>", "<h1>New "));
+      await rewrite("sw.js", (text) => text.replace(/"version":"\w+"/, '"version":"next"'));
+      const title = () => visitor.page.textContent("h1");
+      await visitor.page.reload();
+      await visitor.ready();
+      assert.equal(await title(), "Switchboard playground");
+      await visitor.page.evaluate(async () => {
+        const registration = /** @type {any} */ (await navigator.serviceWorker.getRegistration());
+        await registration.update();
+        const next = registration.waiting ?? registration.installing;
+        while (next.state !== "installed") {
+          await new Promise((resolve) => next.addEventListener("statechange", resolve));
+        }
+      });
+      await visitor.page.close();
+      visitor.page = await visitor.context.newPage();
+      await visitor.page.goto(site.url);
+      await visitor.page.waitForFunction(() =>
+        document.querySelector("h1")?.textContent === "New Switchboard playground"
+      );
+      await visitor.ready();
+      const caches = await visitor.page.evaluate(() => globalThis.caches.keys());
+      assert.deepEqual(caches, [`switchboard playground ${site.url} next`]);
       visitor.content();
     }),
 );

@@ -13,6 +13,7 @@ import test from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { Egress } from "../examples/node/egress.js";
+import { ASSISTANT } from "../examples/page/samples.js";
 
 const DENO_FLAGS = ["run", "--allow-net", "--allow-read", "--allow-write", "--allow-env", "--unstable-kv"];
 const EXAMPLES = {
@@ -46,7 +47,16 @@ class Server {
   }
 
   get apiKey() {
-    return this.printed.join("\n").match(/API key\s+(\S+)/)?.[1];
+    return this.#secret("API key");
+  }
+
+  get adminToken() {
+    return this.#secret("operator token") ?? "";
+  }
+
+  /** @param {string} name */
+  #secret(name) {
+    return this.printed.map((line) => line.split(name)[1]?.trim()).find((secret) => secret !== undefined);
   }
 
   /**
@@ -87,6 +97,24 @@ async function answersRequests(server, key) {
   assert.equal(tried.status, 502, "what users choose must not reach this machine");
 }
 
+/** Nobody takes a call for a client that went away. @param {Server} server @param {string} key */
+async function forgetsTheGone(server, key) {
+  const assistant = await server.ask("/user/assistant", key, posted(ASSISTANT));
+  const { token } = await (await server.ask("/admin/engine-tokens", server.adminToken, posted({ name: "e" }))).json();
+  const gone = new AbortController();
+  const waits = server.ask("/engine/claim", token, { ...posted({ engine: "e", wait: 30 }), signal: gone.signal });
+  const failed = assert.rejects(waits);
+  // The claim is under way once a request that was made after it is answered.
+  await server.ask("/user/me", key);
+  gone.abort();
+  await failed;
+  await server.ask("/user/me", key);
+  const call = { assistant_id: (await assistant.json()).data.id, phone_number: "+40700000001" };
+  assert.equal((await server.ask("/user/make_call", key, posted(call))).status, 200);
+  const claimed = await server.ask("/engine/claim", token, posted({ engine: "e" }));
+  assert.equal((await claimed.json()).calls.length, 1);
+}
+
 /** @param {Server} server @param {string} key @returns {Promise<{ id: number, name: string }[]>} */
 async function toolsOf(server, key) {
   const json = await (await server.ask("/user/tools", key)).json();
@@ -112,6 +140,7 @@ for (const name of /** @type {const} */ (["node", "deno"])) {
       servers.push(first);
       const key = first.apiKey ?? "";
       await answersRequests(first, key);
+      await forgetsTheGone(first, key);
       const gone = new AbortController();
       await stream(first, key, gone.signal);
       gone.abort();

@@ -60,7 +60,8 @@ export class Egress {
       const url = new URL(target);
       const send = url.protocol === "https:" ? requestHttps : requestHttp;
       const kept = this.#kept.get(url.hostname);
-      const options = { method, headers: Object.fromEntries(headers), signal, agent: false };
+      const asked = { ...Object.fromEntries(headers), "accept-encoding": "identity" };
+      const options = { method, headers: asked, signal, agent: false };
       const request = send(url, kept === undefined ? options : { ...options, lookup: fixed(kept) }, (incoming) => {
         try {
           resolve(responseOf(incoming));

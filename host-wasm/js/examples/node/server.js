@@ -21,6 +21,7 @@ import { requestOf, sendResponse } from "./messages.js";
 
 /** Connections that are still open so long after a stop are cut. */
 const STOP_MS = 5_000;
+const SWEEP_MS = 50;
 
 const [file = "switchboard.sqlite", port = "8080"] = process.argv.slice(2);
 const { resolve, fetch } = new Egress();
@@ -48,8 +49,10 @@ async function stop() {
   server.close();
   setTimeout(() => server.closeAllConnections(), STOP_MS).unref();
   await service.close();
-  server.closeIdleConnections();
+  // A connection whose last answer ends from here on would be kept for a next request.
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
   await closed;
+  clearInterval(sweep);
 }
 /** The second one is left to the system: it ends the process at once. */
 const stopped = Promise.race(["SIGINT", "SIGTERM"].map((signal) => once(process, signal)));

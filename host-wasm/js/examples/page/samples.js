@@ -14,7 +14,8 @@ const CALL_EVENTS = [
   { type: "ended", by: "customer", reason: "hung up" },
 ];
 
-const ASSISTANT = {
+/** An assistant that calls. */
+export const ASSISTANT = {
   name: "Anna",
   voice_id: 1,
   language_id: 1,
