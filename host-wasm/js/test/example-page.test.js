@@ -157,6 +157,12 @@ test(
         );
       }
       await page.waitForFunction(() => document.getElementById("answer")?.textContent?.includes("Tuesday at nine"));
+      const shown = await page.textContent("#answer");
+      assert.equal(
+        shown.match(/^:/gm).length,
+        1,
+        "it looks for itself, and does not wait until it shows that it lives",
+      );
       await page.click("#stop");
       await other.close();
       const token = await page.inputValue("#token");

@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
@@ -81,7 +81,8 @@ const posted = (json) => ({
   headers: { "content-type": "application/json" },
   body: JSON.stringify(json),
 });
-const TOOL = { name: "probe", description: "Tries.", method: "POST", timeout: 2, endpoint: "http://127.0.0.1:9/" };
+/** The name of this machine, which leads to it or to its network. */
+const TOOL = { name: "probe", description: "Tries.", method: "POST", timeout: 2, endpoint: `http://${hostname()}:9/` };
 
 /** @param {Server} server @param {string} key */
 async function answersRequests(server, key) {
@@ -95,6 +96,7 @@ async function answersRequests(server, key) {
   const [{ id }] = await toolsOf(server, key);
   const tried = await server.ask(`/user/tools/${id}/test`, key, posted({}));
   assert.equal(tried.status, 502, "what users choose must not reach this machine");
+  assert.match((await tried.json()).message, /may not be reached/);
 }
 
 /** Nobody takes a call for a client that went away. @param {Server} server @param {string} key */
