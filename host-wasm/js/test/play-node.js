@@ -10,7 +10,6 @@ import { parseArgs } from "node:util";
 
 import { MemoryStorage } from "../npm/storage/memory.js";
 import { play } from "./play.js";
-import { playKilled } from "./play-killed.js";
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -30,7 +29,7 @@ try {
   const file = path.length > 0 ? path.join(":") : join(folder, "store");
   const storage = name === "memory" ? new MemoryStorage() : await sqlite(file);
   const text = await readFile(script, "utf8");
-  const lines = kills > 0 ? await playKilled(text, file, kills) : await play(text, storage);
+  const lines = kills > 0 ? await killed(text, file) : await play(text, storage);
   await writeFile(out, `${lines.join("\n")}\n`);
 } finally {
   await rm(folder, { recursive: true });
@@ -44,4 +43,13 @@ try {
 async function sqlite(file) {
   const { SqliteStorage } = await import("../npm/storage/sqlite.js");
   return new SqliteStorage(file);
+}
+
+/**
+ * @param {string} text
+ * @param {string} file
+ */
+async function killed(text, file) {
+  const { playKilled } = await import("./play-killed.js");
+  return playKilled(text, file, kills);
 }
