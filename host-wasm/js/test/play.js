@@ -57,7 +57,8 @@ export async function* steps(script, storage, { wasm, from = 0, pending = [] } =
   const [{ config }, ...lines] = script.split("\n").filter((line) => line.trim() !== "").map((line) =>
     JSON.parse(line)
   );
-  const player = await Player.open(storage, config, wasm, pending);
+  const player = await Player.open(storage, config, wasm);
+  player.pending = pending;
   for (let at = from; at < lines.length; at++) {
     const result = await player.play(lines[at]).catch((cause) => {
       throw new Error(`line ${at + 2} of the script: ${cause}`, { cause });
@@ -66,26 +67,22 @@ export async function* steps(script, storage, { wasm, from = 0, pending = [] } =
   }
 }
 
-class Player {
-  #pending;
+/** A host between whose inputs nothing happens. */
+export class Player {
+  /** What was asked to be sent, and was not yet. @type {Send[]} */
+  pending = [];
   #nowMicros = 0;
   #seed = new Uint8Array(32);
   /** @type {Host} */
   #host = /** @type {any} */ (null);
 
-  /** @param {Send[]} pending belongs to both sides */
-  constructor(pending) {
-    this.#pending = pending;
-  }
-
   /**
    * @param {Storage<any>} storage
    * @param {object} config
    * @param {import("../npm/index.d.ts").HostOptions["wasm"]} wasm
-   * @param {Send[]} pending
    */
-  static async open(storage, config, wasm, pending) {
-    const player = new Player(pending);
+  static async open(storage, config, wasm) {
+    const player = new Player();
     player.#host = await createHost({
       storage,
       config,
@@ -137,7 +134,7 @@ class Player {
   }
 
   async #answer() {
-    const send = this.#pending.shift();
+    const send = this.pending.shift();
     if (send?.ticket === undefined) return { wake: null, sends: [] };
     const { ticket } = send;
     const answer = await this.#host.perform(send.work);
@@ -146,7 +143,7 @@ class Player {
 
   /** @param {import("../npm/index.d.ts").Decided} decided */
   #decided({ wake, sends }) {
-    this.#pending.push(...sends);
+    this.pending.push(...sends);
     return { wake: wake ?? null, sends: sends.map(shownSend) };
   }
 }
@@ -220,7 +217,7 @@ function byText(one, other) {
 }
 
 /** @param {Bytes} bytes */
-function hex(bytes) {
+export function hex(bytes) {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
