@@ -92,9 +92,6 @@ fn hosts() -> Vec<Host> {
         ("edge, wasi:http 0.2", |run, folder| run.edge("p2", folder)),
         ("Node, memory", |run, folder| run.player("node", &["play-node.js"], &["memory"], folder)),
         ("Node, SQLite", |run, folder| run.player("node", &["play-node.js"], &["sqlite"], folder)),
-        ("Node, SQLite, 5 kills", |run, folder| {
-            run.without_limits().player("node", &["play-node.js"], &["sqlite", "--kills", "5"], folder)
-        }),
         ("Deno, memory", |run, folder| run.player("deno", &["run", "-A", "play-deno.js"], &["memory"], folder)),
         ("Deno, KV", |run, folder| {
             run.player("deno", &["run", "-A", "--unstable-kv", "play-deno.js"], &["deno-kv"], folder)
