@@ -93,8 +93,7 @@ pub fn js() -> Done {
 /// Plays the script on every host: what is missing is fetched from the registries, into the build folder.
 pub fn hosts(rest: &[&str]) -> Done {
     component()?;
-    edge("p2")?;
-    edge("p3")?;
+    edges()?;
     js()?;
     let tools = target()?.join("hosts");
     let (cargo, npm) = (tools.join("cargo"), tools.join("npm"));
@@ -208,6 +207,12 @@ fn purity() -> Done {
         "cargo",
         &["build", "--quiet", "-p", "switchboard-core", "--target", WASM, "--profile", "wasm"],
     )?;
+    edges()
+}
+
+/// The edge for both versions of `wasi:http`.
+pub fn edges() -> Done {
+    wasm_target()?;
     edge("p2")?;
     edge("p3")
 }

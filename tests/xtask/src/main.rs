@@ -1,4 +1,4 @@
-//! `cargo xtask test | component | openapi | js | bench | hosts | sim`: each is what its name says.
+//! `cargo xtask test | component | edge | openapi | js | bench | hosts | sim`: each is what its name says.
 
 mod chores;
 
@@ -10,12 +10,13 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test"] => chores::test(),
         ["component"] => chores::component(),
+        ["edge"] => chores::edges(),
         ["openapi"] => chores::openapi(),
         ["js"] => chores::js(),
         ["bench", rest @ ..] => chores::bench(rest),
         ["hosts", rest @ ..] => chores::hosts(rest),
         ["sim", rest @ ..] => chores::sim(rest),
-        _ => Err("usage: cargo xtask test | component | openapi | js | bench | hosts | sim".into()),
+        _ => Err("usage: cargo xtask test | component | edge | openapi | js | bench | hosts | sim".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
