@@ -13,7 +13,7 @@ use crate::catalogue::Catalogue;
 use crate::engine::{BuiltIn, calendar};
 use crate::http::pipeline;
 use crate::http::request::Method;
-use crate::http::route::{Router, Who};
+use crate::http::route::{Route, Router, Who};
 use crate::http::routes::ROUTES;
 use crate::job;
 use crate::llm::Llm;
@@ -113,15 +113,17 @@ impl Service {
 
     /// Which operation a request is for, by its `operationId`: the label of metrics and logs.
     pub fn operation(&self, method: Method, target: &str) -> &'static str {
-        let path = target.split('?').next().unwrap_or_default();
-        let found = self.router.find(path);
-        found.and_then(|found| found.route(method).map(|route| route.id)).unwrap_or("unknown")
+        self.route(method, target).map_or("unknown", |route| route.id)
     }
 
     /// Who may call the operation that a request is for; none where there is no such operation.
     pub fn who(&self, method: Method, target: &str) -> Option<Who> {
+        self.route(method, target).map(|route| route.who)
+    }
+
+    fn route(&self, method: Method, target: &str) -> Option<&'static Route> {
         let path = target.split('?').next().unwrap_or_default();
-        self.router.find(path)?.route(method).map(|route| route.who)
+        self.router.find(path)?.route(method)
     }
 
     /// The version of this release.

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use switchboard_core::http::pipeline;
-use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::Reply;
 use switchboard_core::http::request::{Body, Request};
 use switchboard_core::key::Topic;
@@ -15,7 +14,7 @@ use switchboard_core::remote::wire::{CommitCall, ReadCall};
 use switchboard_core::seed::Seed;
 use switchboard_core::service::{Config, Service};
 use switchboard_core::time::Timestamp;
-use switchboard_core::view::{Found, Read, Scene};
+use switchboard_core::view::{Found, Read, Scene, Stop};
 
 use tokio::sync::{oneshot, watch};
 
@@ -26,7 +25,7 @@ use crate::limiter::{Limiter, Told};
 use crate::metrics::Metrics;
 use crate::news::{News, Waiting};
 use crate::send::{Outside, Sender};
-use crate::store::{Admission, Store};
+use crate::store::{Admission, Snapshot, Store};
 use crate::writer::{Exchange, Failure, Owned, Parts, Writer, guarded};
 
 /// How often the last use of keys is written down.
@@ -133,11 +132,15 @@ impl Host {
         }
     }
 
-    fn look(&self, request: &Request, answers: &[Answer], told: &Told, seed: Seed) -> Result<Output, Failure> {
-        let snapshot = self.store.snapshot().map_err(|error| {
+    fn snapshot(&self) -> Result<Snapshot, Failure> {
+        self.store.snapshot().map_err(|error| {
             tracing::error!(%error, "the store failed");
             Failure::Unavailable
-        })?;
+        })
+    }
+
+    fn look(&self, request: &Request, answers: &[Answer], told: &Told, seed: Seed) -> Result<Output, Failure> {
+        let snapshot = self.snapshot()?;
         let now = self.clock.now();
         let limits = Admission { limiter: &self.limiter, told, now };
         let view = snapshot.view(&limits);
@@ -226,10 +229,7 @@ impl Host {
 
     /// Carries out what a step at the edge reads: none where what it read before no longer holds.
     pub fn read_for(&self, call: &ReadCall) -> Result<Option<Vec<Found>>, Failure> {
-        let snapshot = self.store.snapshot().map_err(|error| {
-            tracing::error!(%error, "the store failed");
-            Failure::Unavailable
-        })?;
+        let snapshot = self.snapshot()?;
         let (told, now) = (Told::default(), self.clock.now());
         let limits = Admission { limiter: &self.limiter, told: &told, now };
         let view = snapshot.view(&limits);
@@ -358,8 +358,6 @@ fn failure_reply(request: &Request, failure: &Failure, seed: &Seed) -> Reply {
         Failure::Stopped(stop) => pipeline::failed(request, Some(stop), seed),
         Failure::Panicked => pipeline::failed(request, None, seed),
         // Nobody but a node at the edge commits what it read elsewhere.
-        Failure::Unavailable | Failure::Changed => Refusal::Unavailable
-            .reply(Form::Message, Invalid::First)
-            .header("x-request-id", pipeline::request_id(request, seed)),
+        Failure::Unavailable | Failure::Changed => pipeline::failed(request, Some(&Stop::Failed), seed),
     }
 }

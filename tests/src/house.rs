@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use switchboard::extract;
 use switchboard_core::http::reply::{Content, Reply};
-use switchboard_core::http::request::{Body, Door, HEADERS, Method, Request};
+use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 use switchboard_core::memory::Memory;
 use switchboard_core::output::{Answer, HttpIn, HttpOut, Input, Outcome, Output, SendError, Ticket, Work};
 use switchboard_core::seed::Seed;
@@ -280,8 +280,7 @@ impl Call<'_> {
 
     /// With one more header.
     pub fn header(mut self, name: &str, value: &str) -> Self {
-        let known =
-            HEADERS.iter().find(|known| **known == name).unwrap_or_else(|| panic!("the core does not look at {name}"));
+        let known = known_header(name).unwrap_or_else(|| panic!("the core does not look at {name}"));
         self.request.headers.push((known, value.as_bytes().to_vec()));
         self
     }
@@ -317,7 +316,6 @@ impl Call<'_> {
             Outcome::Reply(reply) => {
                 let bytes = match reply.content {
                     Content::Json(bytes) => bytes,
-                    Content::Static(_, bytes) => bytes.to_vec(),
                     Content::Stream(stream) => stream.bytes,
                     Content::Empty | Content::Host(_) => Vec::new(),
                 };

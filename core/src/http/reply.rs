@@ -24,8 +24,6 @@ pub enum HostPage {
 pub enum Content {
     /// JSON bytes.
     Json(Vec<u8>),
-    /// Text that is part of the program.
-    Static(&'static str, &'static [u8]),
     /// Nothing.
     Empty,
     /// What the host makes.
@@ -83,11 +81,6 @@ impl Reply {
     /// 200 without a JSON body of ours.
     pub fn host(page: HostPage) -> Self {
         Self { status: 200, headers: Vec::new(), content: Content::Host(page) }
-    }
-
-    /// 200 with text that is part of the program.
-    pub fn fixed(media_type: &'static str, body: &'static [u8]) -> Self {
-        Self { status: 200, headers: Vec::new(), content: Content::Static(media_type, body) }
     }
 
     /// 204, for `OPTIONS`.

@@ -80,6 +80,11 @@ pub const HEADERS: [&str; 16] = [
     "x-forwarded-proto",
 ];
 
+/// The header of this name, in lower case, if the service looks at it.
+pub fn known_header(name: &str) -> Option<&'static str> {
+    HEADERS.into_iter().find(|known| *known == name)
+}
+
 /// The door a request came in by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Door {

@@ -8,7 +8,6 @@ use alloc::vec::Vec;
 use super::session::{Fault, Progress, Session};
 use super::version::Seen;
 use crate::http::pipeline;
-use crate::http::refusal::{Form, Invalid, Refusal};
 use crate::http::reply::Reply;
 use crate::http::request::{Body, Request};
 use crate::key::Topic;
@@ -18,7 +17,7 @@ use crate::seed::Seed;
 use crate::service::Service;
 use crate::store::Change;
 use crate::time::Timestamp;
-use crate::view::Found;
+use crate::view::{Found, Stop};
 
 /// One input on its way.
 #[derive(Debug)]
@@ -167,12 +166,11 @@ impl Course {
     /// The reply to a request that came to nothing: 503 where the store is to blame or contended, else 500.
     pub fn failed(&self, fault: Option<&Fault>) -> Option<Reply> {
         let (request, seed) = (self.request()?, self.session.seed());
-        Some(match fault {
-            Some(Fault::Stopped(stop)) => pipeline::failed(request, Some(stop), &seed),
-            Some(Fault::Misread(_)) => pipeline::failed(request, None, &seed),
-            None => Refusal::Unavailable
-                .reply(Form::Message, Invalid::First)
-                .header("x-request-id", pipeline::request_id(request, &seed)),
-        })
+        let stop = match fault {
+            Some(Fault::Stopped(stop)) => Some(stop),
+            Some(Fault::Misread(_)) => None,
+            None => Some(&Stop::Failed),
+        };
+        Some(pipeline::failed(request, stop, &seed))
     }
 }

@@ -161,7 +161,7 @@ impl Visit {
     fn reply(&self, reply: Reply) -> Do {
         match reply.content {
             Content::Host(_) | Content::Stream(_) => self.pass(),
-            Content::Json(_) | Content::Static(..) | Content::Empty => Do::Reply(reply.into()),
+            Content::Json(_) | Content::Empty => Do::Reply(reply.into()),
         }
     }
 
@@ -191,7 +191,6 @@ impl From<Reply> for Answered {
     fn from(reply: Reply) -> Self {
         let (media, body) = match reply.content {
             Content::Json(body) => (Some("application/json"), body),
-            Content::Static(media, body) => (Some(media), body.to_vec()),
             Content::Empty | Content::Host(_) | Content::Stream(_) => (None, Vec::new()),
         };
         let mut headers: Vec<(&'static str, String)> = Vec::with_capacity(reply.headers.len() + 3);

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use super::version::Seen;
-use crate::http::request::{Body, Door, HEADERS, Method, Request};
+use crate::http::request::{Body, Door, Method, Request, known_header};
 use crate::limits::remote::ITEMS_MAX;
 use crate::rate::{Caller, Rate};
 use crate::seed::Seed;
@@ -160,8 +160,8 @@ impl Message for PassCall {
         let target = input.text()?;
         let headers = input.list(|input| {
             let name = input.text()?;
-            let known = HEADERS.iter().find(|known| **known == name).ok_or("an unknown header")?;
-            Ok((*known, input.bytes()?))
+            let known = known_header(&name).ok_or("an unknown header")?;
+            Ok((known, input.bytes()?))
         })?;
         let body = if input.flag()? { Body::Pending } else { Body::None };
         let peer = input.text()?;

@@ -12,7 +12,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode, http::request};
 use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::{Content, Reply};
-use switchboard_core::http::request::{Body, Door, HEADERS, Method, Request};
+use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 use switchboard_core::seed::Seed;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -145,8 +145,8 @@ fn request_of(head: &request::Parts, body: &Incoming, peer: IpAddr, door: Door) 
 fn headers(map: &HeaderMap) -> Vec<(&'static str, Vec<u8>)> {
     let mut headers = Vec::with_capacity(8);
     for (name, value) in map {
-        if let Some(known) = HEADERS.iter().find(|known| **known == name.as_str()) {
-            headers.push((*known, value.as_bytes().to_vec()));
+        if let Some(known) = known_header(name.as_str()) {
+            headers.push((known, value.as_bytes().to_vec()));
         }
     }
     headers
@@ -213,7 +213,6 @@ pub fn response(reply: Reply, body: Option<(&'static str, Out)>) -> Response<Out
     let (media, body) = match (reply.content, body) {
         (_, Some((media, body))) => (Some(media), body),
         (Content::Json(bytes), None) => (Some("application/json"), full(bytes)),
-        (Content::Static(media, bytes), None) => (Some(media), full(bytes)),
         (Content::Empty | Content::Host(_) | Content::Stream(_), None) => (None, full(Vec::new())),
     };
     let mut response = Response::new(body);

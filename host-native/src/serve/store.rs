@@ -76,10 +76,13 @@ async fn carry_out(host: &Arc<Host>, head: &request::Parts, body: Incoming) -> R
     if head.headers.get(RELEASE).is_none_or(|release| release.as_bytes() != Service::version().as_bytes()) {
         return Err(Refused::Release);
     }
+    if head.uri.path() == "/store/pass" {
+        return pass(host, body).await;
+    }
+    let Ok(Ok(_room)) = tokio::time::timeout(BODY, MESSAGES.acquire()).await else { return Err(Refused::Unavailable) };
     match head.uri.path() {
         "/store/read" => read_rows(host, &message(body).await?),
         "/store/commit" => commit(host, &message(body).await?).await,
-        "/store/pass" => pass(host, body).await,
         _ => Err(Refused::Malformed("there is no such message")),
     }
 }
@@ -87,8 +90,6 @@ async fn carry_out(host: &Arc<Host>, head: &request::Parts, body: Incoming) -> R
 /// The bytes of a message that is read as a whole.
 async fn message(body: Incoming) -> Result<Vec<u8>, Refused> {
     let limit = BODY + Duration::from_secs(MESSAGE_BYTES_MAX as u64 / BODY_RATE);
-    let permit = tokio::time::timeout(BODY, MESSAGES.acquire()).await;
-    let Ok(Ok(_permit)) = permit else { return Err(Refused::Unavailable) };
     match tokio::time::timeout(limit, read(Coming::from(body), MESSAGE_BYTES_MAX)).await {
         Ok(Body::Full(bytes)) => Ok(bytes),
         Ok(Body::TooLarge) => Err(Refused::TooLarge),

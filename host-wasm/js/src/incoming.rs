@@ -4,7 +4,7 @@
 //! another account's rows.
 
 use js_sys::Uint8Array;
-use switchboard_core::http::request::{Body, Door, HEADERS, Method, Request};
+use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 use switchboard_core::job::Task;
 use switchboard_core::limits::{LINKS_MAX, TEXT_BYTES_MAX};
 use switchboard_core::output::{Answer, Credential, Extracted, HttpIn, SendError, Ticket, Work};
@@ -136,7 +136,7 @@ pub fn request(request: &In) -> Request {
 /// A line of a head. Its characters stand for bytes, as in the Fetch Standard; those that cannot are no value.
 fn header(line: &str) -> Option<(&'static str, Vec<u8>)> {
     let (name, value) = line.split_once(": ")?;
-    let known = HEADERS.iter().find(|known| **known == name)?;
+    let known = known_header(name)?;
     let bytes = value.chars().map(|letter| u8::try_from(u32::from(letter)).ok()).collect::<Option<_>>()?;
     Some((known, bytes))
 }

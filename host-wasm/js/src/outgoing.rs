@@ -273,10 +273,6 @@ pub fn reply(reply: Reply) -> Out {
             out.set_media("application/json");
             out.set_body(bytes);
         }
-        Content::Static(media, bytes) => {
-            out.set_media(media);
-            out.set_body(bytes.to_vec());
-        }
         Content::Empty => {}
         Content::Host(page) => out.set_page(match page {
             HostPage::Ready => "ready",

@@ -7,11 +7,12 @@ import { once } from "node:events";
  * Starts workerd on a configuration and waits until it listens. `log` is what it has printed so far.
  *
  * @param {string} configuration the file
- * @param {{ flags?: string[], env?: Record<string, string> }} [options]
+ * @param {{ cwd?: string, flags?: string[], env?: Record<string, string> }} [options]
  */
-export async function startWorkerd(configuration, { flags = [], env = {} } = {}) {
+export async function startWorkerd(configuration, { cwd, flags = [], env = {} } = {}) {
   const args = ["serve", configuration, "--control-fd=3", ...flags];
-  const child = spawn("workerd", args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe", "pipe"] });
+  const stdio = /** @type {("ignore" | "pipe")[]} */ (["ignore", "pipe", "pipe", "pipe"]);
+  const child = spawn("workerd", args, { cwd, env: { ...process.env, ...env }, stdio });
   const closed = once(child, "close");
   let log = "";
   let events = "";

@@ -1,11 +1,11 @@
 /** Starts workerd (on the path) with the worker of these tests, on a folder in which objects are kept. */
 
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+
+import { startWorkerd } from "./workerd-process.js";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const WORKER = "test/workerd-worker.js";
@@ -52,24 +52,6 @@ export function removeFolder(folder) {
  *
  * @param {string} folder
  */
-export async function start(folder) {
-  const stdio = /** @type {("ignore" | "inherit" | "pipe")[]} */ (["ignore", "inherit", "inherit", "pipe"]);
-  const child = spawn("workerd", ["serve", "workerd.capnp", "--control-fd=3"], { cwd: folder, stdio });
-  const closed = once(child, "close");
-  const control = /** @type {import("node:stream").Readable} */ (child.stdio[3]);
-  let events = "";
-  while (!events.includes('"listen"')) {
-    const [data] = await Promise.race([
-      once(control, "data"),
-      closed.then(() => Promise.reject(new Error("workerd ended"))),
-    ]);
-    events += data;
-  }
-  control.resume();
-  const line = events.split("\n").find((event) => event.includes('"listen"')) ?? "";
-  const kill = async () => {
-    child.kill("SIGKILL");
-    await closed;
-  };
-  return { url: `http://127.0.0.1:${JSON.parse(line).port}`, kill };
+export function start(folder) {
+  return startWorkerd("workerd.capnp", { cwd: folder });
 }

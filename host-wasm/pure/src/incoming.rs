@@ -1,6 +1,6 @@
 //! What comes in, as the core's types.
 
-use switchboard_core::http::request::{Body, Door, HEADERS, Method, Request};
+use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 use switchboard_core::job::Task;
 use switchboard_core::output::{Answer, Credential, Extracted, HttpIn, OwnedInput, SendError, Ticket, Work};
 use switchboard_core::rate::Rate;
@@ -48,7 +48,7 @@ fn request(request: wit::Request) -> Request {
 }
 
 fn header(header: wit::Header) -> Option<(&'static str, Vec<u8>)> {
-    HEADERS.iter().find(|known| **known == header.name).map(|known| (*known, header.value))
+    known_header(&header.name).map(|known| (known, header.value))
 }
 
 fn ticket(ticket: wit::Ticket) -> Option<Ticket> {

@@ -70,9 +70,6 @@ fn reply(reply: Reply) -> wit::Reply {
             .collect(),
         content: match reply.content {
             Content::Json(bytes) => wit::Content::Json(bytes),
-            Content::Static(media_type, bytes) => {
-                wit::Content::Fixed(wit::Fixed { media_type: media_type.to_owned(), bytes: bytes.to_vec() })
-            }
             Content::Empty => wit::Content::Empty,
             Content::Host(page) => wit::Content::Host(match page {
                 HostPage::Ready => wit::HostPage::Ready,

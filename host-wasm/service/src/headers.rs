@@ -1,6 +1,6 @@
 //! Heads of requests and answers: what the core sees of them, and what goes on to whom.
 
-use switchboard_core::http::request::{Body, Door, HEADERS, Method, Request};
+use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 
 use switchboard_core::remote::Answered;
 use switchboard_core::service::Service;
@@ -41,8 +41,8 @@ const HOP_BY_HOP: [&str; 9] = [
 pub fn request(method: Method, target: Option<String>, authority: Option<String>, fields: &Fields) -> Request {
     let mut headers = Vec::with_capacity(8);
     for (name, value) in fields {
-        if let Some(known) = HEADERS.iter().find(|known| known.eq_ignore_ascii_case(name)) {
-            headers.push((*known, value.clone()));
+        if let Some(known) = known_header(&name.to_ascii_lowercase()) {
+            headers.push((known, value.clone()));
         }
     }
     // Hosts keep this header to themselves and give its value by another way.

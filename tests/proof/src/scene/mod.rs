@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use switchboard_core::http::request::{Body, Door, HEADERS, Method, Request};
+use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 use switchboard_core::http::route::Router;
 use switchboard_core::http::routes::ROUTES;
 use switchboard_core::seed::Seed;
@@ -153,7 +153,7 @@ impl Recorder {
             all.push(("authorization", format!("Bearer {token}").into_bytes()));
         }
         for (name, value) in headers {
-            let known = HEADERS.iter().find(|known| *known == name).expect("a header that the service looks at");
+            let known = known_header(name).expect("a header that the service looks at");
             all.push((known, value.as_bytes().to_vec()));
         }
         let body = body.map_or(Body::None, |bytes| Body::Full(bytes.to_vec()));

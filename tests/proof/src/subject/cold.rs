@@ -47,6 +47,6 @@ impl Steps for Cold {
     }
 
     fn rows(&mut self) -> Vec<Row> {
-        self.rows.rows().iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+        super::all(&self.rows)
     }
 }

@@ -105,6 +105,6 @@ impl Steps for Component {
     }
 
     fn rows(&mut self) -> Vec<Row> {
-        self.rows.rows().iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+        super::all(&self.rows)
     }
 }

@@ -165,7 +165,6 @@ fn reply(reply: wit::Reply) -> Reply {
         headers: reply.headers.into_iter().map(|header| (known(&header.name), header.value)).collect(),
         content: match reply.content {
             wit::Content::Json(bytes) => Content::Json(bytes),
-            wit::Content::Fixed(fixed) => Content::Static(leak(fixed.media_type), Vec::leak(fixed.bytes)),
             wit::Content::Empty => Content::Empty,
             wit::Content::Host(page) => Content::Host(match page {
                 wit::HostPage::Ready => HostPage::Ready,

@@ -37,6 +37,6 @@ impl Steps for Warm {
     }
 
     fn rows(&mut self) -> Vec<Row> {
-        self.rows.rows().iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+        super::all(&self.rows)
     }
 }

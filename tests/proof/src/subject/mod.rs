@@ -16,8 +16,11 @@ pub use native::Native;
 pub use rows::Redb;
 
 use serde_json::Value;
+use switchboard_core::memory::Memory;
 use switchboard_core::service::Service;
 use switchboard_core::settings::{self, Configured};
+
+use crate::said::Row;
 
 /// The configuration of a script.
 ///
@@ -25,6 +28,11 @@ use switchboard_core::settings::{self, Configured};
 /// Where it is none.
 pub fn configured(settings: &Value) -> Configured {
     settings::parse(settings.to_string().as_bytes()).expect("a script's settings are valid")
+}
+
+/// Every row in memory.
+fn all(rows: &Memory) -> Vec<Row> {
+    rows.rows().iter().map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 fn service(settings: &Value) -> Service {
