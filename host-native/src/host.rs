@@ -10,11 +10,11 @@ use switchboard_core::http::request::{Body, Request};
 use switchboard_core::key::Topic;
 use switchboard_core::output::{Answer, Credential, Input, Outcome, Output, Send, Ticket, Work};
 use switchboard_core::remote::region;
-use switchboard_core::remote::wire::{CommitCall, ReadCall};
+use switchboard_core::remote::wire::{CommitCall, ReadAnswer, ReadCall};
 use switchboard_core::seed::Seed;
 use switchboard_core::service::{Config, Service};
 use switchboard_core::time::Timestamp;
-use switchboard_core::view::{Found, Read, Scene, Stop};
+use switchboard_core::view::{Read, Scene, Stop};
 
 use tokio::sync::{oneshot, watch};
 
@@ -228,7 +228,7 @@ impl Host {
     }
 
     /// Carries out what a step at the edge reads: none where what it read before no longer holds.
-    pub fn read_for(&self, call: &ReadCall) -> Result<Option<Vec<Found>>, Failure> {
+    pub fn read_for(&self, call: &ReadCall) -> Result<Option<ReadAnswer>, Failure> {
         let snapshot = self.snapshot()?;
         let (told, now) = (Told::default(), self.clock.now());
         let limits = Admission { limiter: &self.limiter, told: &told, now };
@@ -238,7 +238,17 @@ impl Host {
         }
         // Whoever asks for a token's limit has read its row.
         call.reads.iter().filter_map(used_by).for_each(|credential| self.note(credential));
-        region::carry_out(&view, &call.reads).map(Some).map_err(Failure::Stopped)
+        let admitted = match &call.shown {
+            Some(shown) => region::admit(&view, shown, now).map_err(Failure::Stopped)?,
+            None => None,
+        };
+        let rates = admitted.map(|(credential, rate)| {
+            self.note(credential);
+            (credential.bucket(), rate)
+        });
+        let found = region::carry_out(&view, &call.reads).map_err(Failure::Stopped)?;
+        let seed = self.clock.seed().map_err(|_| Failure::Stopped(Stop::Failed))?;
+        Ok(Some(ReadAnswer { now, seed, found, rates: rates.into_iter().collect() }))
     }
 
     /// Makes what a step at the edge decided durable, if what it read still holds.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use switchboard_core::account::token::{Token, TokenKind};
 use switchboard_core::http::request::{Body, Door, Method, Request};
 use switchboard_core::remote::wire::{CommitCall, Message, ReadCall};
 use switchboard_core::remote::{Came, Do, Visit};
@@ -125,6 +126,10 @@ fn a_node_reads_and_writes_what_the_region_shows() {
     let (status, there) = call("GET", &format!("{url}/api/user/tools/{id}"), &key, None);
     let here = node.call(Method::Get, &format!("/api/user/tools/{id}"), &key, b"");
     assert_eq!((status, there), (here.status, here.json));
+    assert_eq!(here.asked, ["/store/read"], "token, rate limit and row are one round");
+    let list = node.call(Method::Get, "/api/user/tools", &key, b"");
+    assert_eq!((list.status, list.asked.len()), (200, 2), "a list is its head, then its rows");
+    assert!(made.asked.len() <= 6, "{:?}", made.asked);
     // What is wrong is refused here, and stored nowhere.
     let wrong = node.call(Method::Post, "/api/user/tools", &key, br#"{"name":1}"#);
     assert_eq!(wrong.status, 422);
@@ -148,6 +153,23 @@ fn a_deleted_key_fails_on_the_next_request() {
     let id = made["api_key"]["id"].as_u64().expect("an id");
     assert_eq!(call("DELETE", &format!("{url}/api/user/api-keys/{id}"), &owner, None).0, 200);
     assert_eq!(node.call(Method::Get, "/user/me", &key, b"").status, 401);
+}
+
+#[test]
+fn a_forged_token_takes_nothing_from_the_rate_limit_of_a_real_one() {
+    let folder = Folder::new();
+    let server =
+        Server::start(&folder.path("data"), &["--store-token", TOKEN, "--engine", "none", "--rate-limit", "12"]);
+    let key = server.text("api_key").to_owned();
+    let node = Node::new(server.text("url"));
+    let known = Token::parse(&key).expect("a key");
+    let forged = Token::new(TokenKind::ApiKey, known.account, known.count, &[7; 32]);
+    for _ in 0..5 {
+        assert_eq!(node.call(Method::Get, "/user/me", forged.text(), b"").status, 401);
+    }
+    // A burst of two, then no more: the limit itself holds at the edge as well.
+    let statuses: Vec<u16> = (0..3).map(|_| node.call(Method::Get, "/user/me", &key, b"").status).collect();
+    assert_eq!(statuses, [200, 200, 429]);
 }
 
 #[test]

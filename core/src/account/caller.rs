@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 
 use super::profile;
-use super::token::{Token, TokenKind};
+use super::token::{self, Token, TokenKind};
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::request::Request;
 use crate::http::route::Route;
-use crate::key::{self, Kind, Space};
+use crate::key::{self, Key, Kind, Space};
 use crate::output::Credential;
 use crate::store::{Row, Scope, Tx};
 use crate::time::Timestamp;
@@ -98,33 +98,50 @@ pub fn bearer(request: &Request) -> Result<Token, Halt> {
     token.ok_or_else(|| Refusal::Unauthenticated.into())
 }
 
-/// The caller of an operation of an account.
-pub fn session(tx: &Tx<'_>, request: &Request, now: Timestamp) -> Result<Session, Halt> {
-    let token = bearer(request)?;
-    let kind = match token.kind {
-        TokenKind::ApiKey => Kind::ApiKey,
-        TokenKind::Session => Kind::Session,
-        TokenKind::Operator | TokenKind::Engine => return Err(Refusal::Unauthenticated.into()),
-    };
-    let space = Space::Account(token.account);
-    let keys = [key::row(space, kind, token.count), key::profile(token.account)];
-    let rows = tx.scope(space).get_many(&keys)?;
-    let [Some(row), Some(profile)] = rows.as_slice() else { return Err(Refusal::Unauthenticated.into()) };
-    let kept = Kept::from_bytes(Row::private_of(row)?).ok_or(Stop::Corrupt("a credential has an unknown form"))?;
-    let state = profile::State::of(profile)?;
-    let valid = token.fits(&kept.digest) && kept.expires.is_none_or(|at| at > now);
-    let current = kind == Kind::ApiKey || kept.epoch == state.epoch;
-    if !valid || !current {
-        return Err(Refusal::Unauthenticated.into());
+/// A token of an account as a request shows it: which row should keep its digest. Whether one does is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// The row.
+    pub credential: Credential,
+    /// SHA-256 of the token.
+    pub digest: [u8; 32],
+}
+
+impl Shown {
+    /// The token of a request, if it is of an account.
+    pub fn by(request: &Request) -> Result<Self, Halt> {
+        let token = bearer(request)?;
+        let session = match token.kind {
+            TokenKind::ApiKey => false,
+            TokenKind::Session => true,
+            TokenKind::Operator | TokenKind::Engine => return Err(Refusal::Unauthenticated.into()),
+        };
+        let credential = Credential { account: token.account, session, count: token.count };
+        Ok(Self { credential, digest: token.digest() })
     }
-    Ok(Session {
-        account: token.account,
-        count: token.count,
-        session: kind == Kind::Session,
-        read_only: kept.read_only,
-        expires: kept.expires,
-        suspended: state.suspended,
-    })
+
+    /// What tells who calls: the token's row and the account's profile.
+    pub fn keys(&self) -> [Key; 2] {
+        let Credential { account, session, count } = self.credential;
+        let kind = if session { Kind::Session } else { Kind::ApiKey };
+        [key::row(Space::Account(account), kind, count), key::profile(account)]
+    }
+
+    /// The caller that it makes, if it is valid.
+    pub fn session(&self, tx: &Tx<'_>, now: Timestamp) -> Result<Session, Halt> {
+        let Credential { account, session, count } = self.credential;
+        let rows = tx.scope(Space::Account(account)).get_many(&self.keys())?;
+        let [Some(row), Some(profile)] = rows.as_slice() else { return Err(Refusal::Unauthenticated.into()) };
+        let kept = Kept::from_bytes(Row::private_of(row)?).ok_or(Stop::Corrupt("a credential has an unknown form"))?;
+        let state = profile::State::of(profile)?;
+        let valid = token::same(&self.digest, &kept.digest) && kept.expires.is_none_or(|at| at > now);
+        let current = !session || kept.epoch == state.epoch;
+        if !valid || !current {
+            return Err(Refusal::Unauthenticated.into());
+        }
+        let (read_only, expires, suspended) = (kept.read_only, kept.expires, state.suspended);
+        Ok(Session { account, count, session, read_only, expires, suspended })
+    }
 }
 
 /// Lets the operator through.

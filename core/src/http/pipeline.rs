@@ -12,7 +12,7 @@ use super::reply::{Content, Reply};
 use super::request::{Body, Door, Method, Request};
 use super::route::{Found, Route, Who};
 use super::{etag, route::Handled};
-use crate::account::caller::{self, Session};
+use crate::account::caller::{self, Session, Shown};
 use crate::engine::{self, Engine};
 use crate::key::Space;
 use crate::limits::TARGET_BYTES_MAX;
@@ -166,7 +166,7 @@ impl<'a> Exchange<'a> {
             }
             Who::User => {}
         }
-        let session = caller::session(self.tx, self.request, self.scene.now)?;
+        let session = Shown::by(self.request)?.session(self.tx, self.scene.now)?;
         self.caller.set(Some(session));
         let rate = self.scene.view.admit(session.credential().bucket())?;
         self.rate.set(rate);

@@ -8,6 +8,7 @@ use super::ctx::Ctx;
 use super::refusal::{Form, Halt, Invalid};
 use super::reply::Reply;
 use super::request::Method;
+use crate::key::Kind;
 use crate::record::Table;
 use crate::record::schema::Purpose;
 
@@ -111,6 +112,8 @@ pub struct Route {
     pub secret: bool,
     /// Whether a read-only key may call it.
     pub read_only: bool,
+    /// What it is about: the row that its first parameter names, a list of such rows, or a new one.
+    pub about: Option<Kind>,
     /// What it does.
     pub handler: fn(&Ctx<'_>) -> Handled,
 }
@@ -138,6 +141,7 @@ const fn row(
         etag: matches!(method, Method::Get),
         secret: false,
         read_only: matches!(method, Method::Get),
+        about: None,
         handler,
     }
 }
@@ -242,6 +246,11 @@ impl Route {
     /// Who may call it.
     pub const fn by(self, who: Who) -> Self {
         Self { who, ..self }
+    }
+
+    /// It is about rows of this kind.
+    pub const fn about(self, kind: Kind) -> Self {
+        Self { about: Some(kind), ..self }
     }
 
     /// Its answer carries no `ETag`.

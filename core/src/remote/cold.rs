@@ -29,7 +29,7 @@ impl Cold {
                 self.scans.insert(scan, rows);
             }
             (Read::Admit(caller), Found::Rate(rate)) => {
-                self.rates.insert(caller, rate);
+                self.tell(caller, rate);
             }
             _ => return Err("an answer is not of the kind that was asked for"),
         }
@@ -53,6 +53,11 @@ impl Cold {
     pub fn forget_rows(&mut self) {
         self.values.clear();
         self.scans.clear();
+    }
+
+    /// Takes what the limiter said.
+    pub fn tell(&mut self, caller: Caller, rate: Option<Rate>) {
+        self.rates.insert(caller, rate);
     }
 
     /// What the limiter said.

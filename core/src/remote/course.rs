@@ -13,6 +13,7 @@ use crate::http::request::{Body, Request};
 use crate::key::Topic;
 use crate::limits::remote::CONFLICTS_MAX;
 use crate::output::{Answer, Outcome, Output, OwnedInput, Send};
+use crate::rate::{Caller, Rate};
 use crate::seed::Seed;
 use crate::service::Service;
 use crate::store::Change;
@@ -143,6 +144,11 @@ impl Course {
     pub fn set_scene(&mut self, now: Timestamp, seed: Seed) {
         self.session.set_now(now);
         self.session.set_seed(seed);
+    }
+
+    /// What the store's limiter said with the first reads.
+    pub fn tell(&mut self, caller: Caller, rate: Option<Rate>) {
+        self.session.tell(caller, rate);
     }
 
     /// What was read, with its versions.

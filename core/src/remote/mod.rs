@@ -8,6 +8,7 @@
 
 mod cold;
 mod course;
+mod foresight;
 pub mod region;
 mod session;
 #[cfg(test)]

@@ -4,8 +4,14 @@ use alloc::vec::Vec;
 use core::slice;
 
 use super::version::{self, Seen};
+use crate::account::caller::Shown;
+use crate::http::refusal::Halt;
 use crate::limits::remote::MESSAGE_BYTES_MAX;
 use crate::limits::step::READS_MAX;
+use crate::output::Credential;
+use crate::rate::Rate;
+use crate::store::Tx;
+use crate::time::Timestamp;
 use crate::view::{Found, Read, Stop, View};
 
 /// What each read finds, all from this view; [`Stop::OverBudget`] when that is more than a step may read or a
@@ -21,6 +27,15 @@ pub fn carry_out(view: &dyn View, reads: &[Read]) -> Result<Vec<Found>, Stop> {
             if rows > READS_MAX || bytes > MESSAGE_BYTES_MAX { Err(Stop::OverBudget) } else { Ok(found) }
         })
         .collect()
+}
+
+/// What the limiter says to a token, and whose it is; nothing to one that is not valid.
+pub fn admit(view: &dyn View, shown: &Shown, now: Timestamp) -> Result<Option<(Credential, Option<Rate>)>, Stop> {
+    match shown.session(&Tx::new(view), now) {
+        Ok(session) => Ok(Some((session.credential(), view.admit(session.credential().bucket())?))),
+        Err(Halt::Stop(stop)) => Err(stop),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Whether every read finds what it found before.

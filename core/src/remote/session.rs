@@ -3,8 +3,10 @@
 use alloc::vec::Vec;
 
 use super::cold::Cold;
+use super::foresight;
 use crate::limits::remote::ROUNDS_MAX;
 use crate::output::{Output, OwnedInput};
+use crate::rate::{Caller, Rate};
 use crate::seed::Seed;
 use crate::service::Service;
 use crate::time::Timestamp;
@@ -53,13 +55,22 @@ impl Session {
         match service.step(&self.input.borrow(), &scene) {
             Ok(output) => Ok(Progress::Done(output)),
             Err(Stop::Missing(_)) if self.rounds == ROUNDS_MAX => Err(Fault::Stopped(Stop::OverBudget)),
-            Err(Stop::Missing(reads)) => {
+            Err(Stop::Missing(mut reads)) => {
+                if self.rounds == 0 {
+                    reads.extend(self.foreseen(service, &reads));
+                }
                 self.rounds += 1;
                 self.wanted.clone_from(&reads);
                 Ok(Progress::Need(reads))
             }
             Err(stop) => Err(Fault::Stopped(stop)),
         }
+    }
+
+    /// What the step is sure to read besides, as long as nothing was read yet.
+    fn foreseen(&self, service: &Service, reads: &[Read]) -> Vec<Read> {
+        let OwnedInput::Http(request, _) = &self.input else { return Vec::new() };
+        foresight::of(service, request).into_iter().filter(|read| !reads.contains(read)).collect()
     }
 
     fn load(&mut self, found: Vec<Found>) -> Result<(), Fault> {
@@ -97,6 +108,11 @@ impl Session {
     /// The input, to add to it before a restart.
     pub fn input_mut(&mut self) -> &mut OwnedInput {
         &mut self.input
+    }
+
+    /// Takes what the limiter said before it was asked.
+    pub fn tell(&mut self, caller: Caller, rate: Option<Rate>) {
+        self.cold.tell(caller, rate);
     }
 
     /// What was read.

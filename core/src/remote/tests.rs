@@ -9,10 +9,11 @@ use proptest::prelude::*;
 use super::version::Seen;
 use super::wire::{CommitCall, Message, PassCall, ReadAnswer, ReadCall};
 use super::{Cold, Course, Event, Fault, Next, Progress, Session};
+use crate::account::caller::Shown;
 use crate::account::token::{Token, TokenKind};
 use crate::http::request::{Body, Door, HEADERS, Method, Request};
 use crate::limits::remote::CONFLICTS_MAX;
-use crate::output::OwnedInput;
+use crate::output::{Credential, OwnedInput};
 use crate::rate::{Caller, Rate};
 use crate::seed::Seed;
 use crate::service::{Config, Service};
@@ -30,6 +31,13 @@ fn caller() -> impl Strategy<Value = Caller> {
         any::<u64>().prop_map(Caller::LoginPair),
         any::<u64>().prop_map(Caller::LoginAddress),
     ]
+}
+
+fn shown() -> impl Strategy<Value = Shown> {
+    (any::<u32>(), any::<bool>(), any::<u32>(), any::<[u8; 32]>()).prop_map(|(account, session, count, digest)| Shown {
+        credential: Credential { account, session, count },
+        digest,
+    })
 }
 
 fn rate() -> impl Strategy<Value = Option<Rate>> {
@@ -85,6 +93,7 @@ proptest! {
         changes in prop::collection::vec((key(), prop::option::of(key())), 0..4),
         found in prop::collection::vec(found(), 0..4),
         now: u32, seed: [u8; 32],
+        shown in prop::option::of(shown()), rates in prop::collection::vec((caller(), rate()), 0..3),
     ) {
         let changes = changes.into_iter().map(|(key, value)| match value {
             Some(value) => Change::Put(key, value),
@@ -93,12 +102,12 @@ proptest! {
         let commit = CommitCall { seen: seen.clone(), changes: changes.collect() };
         prop_assert_eq!(CommitCall::from_bytes(&commit.to_bytes()), Ok(commit.clone()));
         read_back(&commit)?;
-        let read = ReadCall { seen, reads };
+        let read = ReadCall { seen, reads, shown };
         prop_assert_eq!(ReadCall::from_bytes(&read.to_bytes()), Ok(read.clone()));
         read_back(&read)?;
-        let answer = ReadAnswer { now: Timestamp::from_seconds(now.into()), seed: Seed::new(seed), found: found.clone() };
+        let answer = ReadAnswer { now: Timestamp::from_seconds(now.into()), seed: Seed::new(seed), found: found.clone(), rates: rates.clone() };
         read_back(&answer)?;
-        prop_assert_eq!(ReadAnswer::from_bytes(&answer.to_bytes()).map(|answer| answer.found), Ok(found));
+        prop_assert_eq!(ReadAnswer::from_bytes(&answer.to_bytes()).map(|answer| (answer.found, answer.rates)), Ok((found, rates)));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use super::course::{Course, Event, Next};
 use super::wire::{CommitCall, Message, PassCall, ReadAnswer, ReadCall};
+use crate::account::caller::Shown;
 use crate::http::refusal::{Form, Invalid, Refusal};
 use crate::http::reply::{Content, Reply};
 use crate::http::request::{Body, Request};
@@ -111,27 +112,38 @@ impl Visit {
             Came::Answer { .. } | Came::Lost => return self.unavailable(),
         };
         let next = self.course.next(service, event);
-        self.act(next)
+        self.act(service, next)
     }
 
     /// What engines ask waits, streams, or is for their calls: it belongs where the calls are.
     fn is_for_region(&self, service: &Service) -> bool {
-        let request = self.course.request();
-        request.is_some_and(|request| service.who(request.method, &request.target) == Some(Who::Engine))
+        self.who(service) == Some(Who::Engine)
+    }
+
+    fn who(&self, service: &Service) -> Option<Who> {
+        let request = self.course.request()?;
+        service.who(request.method, &request.target)
+    }
+
+    /// The token of a request of an account, until the region has said what its rate limit is.
+    fn shown(&self, service: &Service) -> Option<Shown> {
+        let user = !self.opened && self.who(service) == Some(Who::User);
+        if user { Shown::by(self.course.request()?).ok() } else { None }
     }
 
     fn opened(&mut self, answer: ReadAnswer) -> Event {
         if !self.opened {
             self.opened = true;
             self.course.set_scene(answer.now, answer.seed);
+            answer.rates.into_iter().for_each(|(caller, rate)| self.course.tell(caller, rate));
         }
         Event::Found(answer.found)
     }
 
-    fn act(&mut self, next: Next) -> Do {
+    fn act(&mut self, service: &Service, next: Next) -> Do {
         match next {
             Next::Read(reads) => {
-                let call = ReadCall { seen: self.course.seen(), reads };
+                let call = ReadCall { seen: self.course.seen(), reads, shown: self.shown(service) };
                 self.ask(Asked::Read, "/store/read", call.to_bytes())
             }
             Next::Commit(changes) => {

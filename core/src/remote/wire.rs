@@ -9,8 +9,10 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use super::version::Seen;
+use crate::account::caller::Shown;
 use crate::http::request::{Body, Door, Method, Request, known_header};
 use crate::limits::remote::ITEMS_MAX;
+use crate::output::Credential;
 use crate::rate::{Caller, Rate};
 use crate::seed::Seed;
 use crate::store::Change;
@@ -30,6 +32,8 @@ pub struct ReadCall {
     pub seen: Vec<Seen>,
     /// What it wants now.
     pub reads: Vec<Read>,
+    /// The token of a request that begins with these reads: if it is valid, its rate limit is asked with them.
+    pub shown: Option<Shown>,
 }
 
 /// Its answer.
@@ -41,6 +45,8 @@ pub struct ReadAnswer {
     pub seed: Seed,
     /// What each read found, in their order.
     pub found: Vec<Found>,
+    /// What the limiter said to the token that was shown.
+    pub rates: Vec<(Caller, Option<Rate>)>,
 }
 
 /// `POST /store/commit`: make changes durable, all or none, if `seen` holds.
@@ -91,10 +97,17 @@ impl Message for ReadCall {
     fn write(&self, out: &mut Vec<u8>) {
         list(out, &self.seen, write_seen);
         list(out, &self.reads, write_read);
+        out.push(u8::from(self.shown.is_some()));
+        if let Some(shown) = self.shown {
+            write_caller(shown.credential.bucket(), out);
+            out.extend_from_slice(&shown.digest);
+        }
     }
 
     fn read(input: &mut Input<'_>) -> Result<Self, Malformed> {
-        Ok(Self { seen: input.list(read_seen)?, reads: input.list(read_read)? })
+        let (seen, reads) = (input.list(read_seen)?, input.list(read_read)?);
+        let shown = if input.flag()? { Some(read_shown(input)?) } else { None };
+        Ok(Self { seen, reads, shown })
     }
 }
 
@@ -103,11 +116,13 @@ impl Message for ReadAnswer {
         out.extend_from_slice(&self.now.micros().to_be_bytes());
         out.extend_from_slice(self.seed.bytes());
         list(out, &self.found, write_found);
+        list(out, &self.rates, write_told);
     }
 
     fn read(input: &mut Input<'_>) -> Result<Self, Malformed> {
         let now = Timestamp::from_micros(u64::from_be_bytes(input.array()?));
-        Ok(Self { now, seed: Seed::new(input.array()?), found: input.list(read_found)? })
+        let seed = Seed::new(input.array()?);
+        Ok(Self { now, seed, found: input.list(read_found)?, rates: input.list(read_told)? })
     }
 }
 
@@ -149,10 +164,7 @@ impl Message for PassCall {
         });
         out.push(u8::from(request.body != Body::None));
         bytes(out, request.peer.map(|peer| alloc::format!("{peer}")).unwrap_or_default().as_bytes());
-        list(out, &self.rates, |(caller, rate), out| {
-            write_caller(*caller, out);
-            write_rate(rate.as_ref(), out);
-        });
+        list(out, &self.rates, write_told);
     }
 
     fn read(input: &mut Input<'_>) -> Result<Self, Malformed> {
@@ -168,7 +180,7 @@ impl Message for PassCall {
         let peer: Option<IpAddr> =
             if peer.is_empty() { None } else { Some(peer.parse().map_err(|_| "an unknown address")?) };
         let request = Request { method, target, headers, body, peer, door: Door::Main };
-        Ok(Self { request, rates: input.list(|input| Ok((read_caller(input)?, read_rate(input)?)))? })
+        Ok(Self { request, rates: input.list(read_told)? })
     }
 }
 
@@ -235,6 +247,20 @@ fn read_caller(input: &mut Input<'_>) -> Result<Caller, Malformed> {
         (2, 0) => Ok(Caller::LoginAddress(token)),
         _ => Err("an unknown caller"),
     }
+}
+
+fn read_shown(input: &mut Input<'_>) -> Result<Shown, Malformed> {
+    let credential = Credential::of_bucket(read_caller(input)?).ok_or("an unknown token")?;
+    Ok(Shown { credential, digest: input.array()? })
+}
+
+fn write_told((caller, rate): &(Caller, Option<Rate>), out: &mut Vec<u8>) {
+    write_caller(*caller, out);
+    write_rate(rate.as_ref(), out);
+}
+
+fn read_told(input: &mut Input<'_>) -> Result<(Caller, Option<Rate>), Malformed> {
+    Ok((read_caller(input)?, read_rate(input)?))
 }
 
 fn write_found(found: &Found, out: &mut Vec<u8>) {

@@ -13,7 +13,7 @@ use hyper::http::request;
 use hyper::{Method, Response, StatusCode};
 use switchboard_core::http::request::{Body, Door};
 use switchboard_core::limits::remote::{HEAD_BYTES_MAX, MESSAGE_BYTES_MAX};
-use switchboard_core::remote::wire::{CommitCall, Malformed, Message, PassCall, ReadAnswer, ReadCall};
+use switchboard_core::remote::wire::{CommitCall, Malformed, Message, PassCall, ReadCall};
 use switchboard_core::service::Service;
 use switchboard_core::view::Stop;
 use tokio::sync::Semaphore;
@@ -99,9 +99,7 @@ async fn message(body: Incoming) -> Result<Vec<u8>, Refused> {
 
 fn read_rows(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<Out>, Refused> {
     let call = ReadCall::from_bytes(bytes).map_err(Refused::Malformed)?;
-    let found = host.read_for(&call)?.ok_or(Refused::Changed)?;
-    let seed = host.clock.seed().map_err(|_| Refused::Failed)?;
-    let answer = ReadAnswer { now: host.clock.now(), seed, found };
+    let answer = host.read_for(&call)?.ok_or(Refused::Changed)?;
     Ok(octets(StatusCode::OK, answer.to_bytes()))
 }
 

@@ -1,0 +1,36 @@
+//! What a request of an account is sure to read, so that a step over a store elsewhere asks for it at once.
+//!
+//! A step comes to the same without: it only goes back more often. The rows follow from the route table alone
+//! (its column `about`); nothing here looks at a body or decides anything.
+
+use alloc::vec::Vec;
+
+use crate::account::caller::Shown;
+use crate::collection::Facet;
+use crate::http::request::{Method, Request};
+use crate::http::route::Who;
+use crate::id;
+use crate::key::{self, Space};
+use crate::service::Service;
+use crate::view::Read;
+
+/// The reads that a request is sure to make.
+pub fn of(service: &Service, request: &Request) -> Vec<Read> {
+    let path = request.target.split('?').next().unwrap_or_default();
+    let Some(found) = service.router.find(path) else { return Vec::new() };
+    let Some(route) = found.route(request.method).filter(|route| route.who == Who::User) else { return Vec::new() };
+    let Ok(shown) = Shown::by(request) else { return Vec::new() };
+    let space = Space::Account(shown.credential.account);
+    let mut keys = Vec::from(shown.keys());
+    match (route.about, found.params.first()) {
+        (Some(kind), Some(text)) => keys.extend(id::parse(space, text).map(|count| key::row(space, kind, count))),
+        (Some(kind), None) => {
+            keys.push(key::head(space, kind, &Facet::ALL));
+            if route.method == Method::Post {
+                keys.push(key::ledger(space));
+            }
+        }
+        (None, _) => {}
+    }
+    keys.into_iter().map(Read::Get).collect()
+}
