@@ -59,7 +59,15 @@ impl Program {
     /// # Panics
     /// Where it is none, or imports anything: nothing is linked to it.
     pub fn load(file: &Path) -> Self {
-        let engine = Engine::new(&Config::new()).expect("an engine");
+        Self::load_with(file, &Config::new())
+    }
+
+    /// The same in an engine of this configuration.
+    ///
+    /// # Panics
+    /// As [`Program::load`].
+    pub fn load_with(file: &Path, config: &Config) -> Self {
+        let engine = Engine::new(config).expect("an engine");
         let compiled = Compiled::from_file(&engine, file).expect("a component");
         assert_eq!(compiled.component_type().imports(&engine).count(), 0, "the component imports nothing");
         Self { engine, compiled }
@@ -67,30 +75,67 @@ impl Program {
 
     /// A new instance without rows.
     pub fn start(&self, settings: &Value) -> Component {
+        self.start_over(settings, Memory::default(), None)
+    }
+
+    /// A new instance over rows; where the engine counts fuel, with so much of it.
+    ///
+    /// # Panics
+    /// Where it cannot be made, or its settings are wrong.
+    pub fn start_over(&self, settings: &Value, rows: Memory, fuel: Option<u64>) -> Component {
         let mut store = Store::new(&self.engine, ());
+        if let Some(fuel) = fuel {
+            store.set_fuel(fuel).expect("an engine that counts fuel");
+        }
         let linker = Linker::new(&self.engine);
         let pure = bindings::Pure::instantiate(&mut store, &self.compiled, &linker).expect("an instance");
         let opened = pure.switchboard_core_engine().service().call_open(&mut store, &settings.to_string());
         let service = opened.expect("no trap").expect("valid settings");
-        Component { store, pure, service, rows: Memory::default() }
+        Component { store, pure, service, rows }
+    }
+}
+
+impl Component {
+    /// A step that has not begun.
+    pub fn open(&mut self, input: &OwnedInput, now: Timestamp, seed: Seed) -> wasmtime::Result<ResourceAny> {
+        let (input, seed) = (convert::input(input), convert::seed(seed));
+        let engine = self.pure.switchboard_core_engine();
+        engine.session().call_constructor(&mut self.store, self.service, &input, now.micros(), seed)
+    }
+
+    /// Goes on with what was found; whatever a host makes of the reads.
+    pub fn advance(
+        &mut self,
+        session: ResourceAny,
+        found: &[wit::Found],
+    ) -> wasmtime::Result<Result<wit::Progress, wit::Stop>> {
+        self.pure.switchboard_core_engine().session().call_advance(&mut self.store, session, found)
+    }
+
+    /// The rows.
+    pub fn held(&self) -> &Memory {
+        &self.rows
+    }
+
+    /// Where fuel is counted: so much from here on.
+    ///
+    /// # Panics
+    /// Where it is not.
+    pub fn refuel(&mut self, fuel: u64) {
+        self.store.set_fuel(fuel).expect("an engine that counts fuel");
     }
 }
 
 impl Steps for Component {
     fn step(&mut self, input: &OwnedInput, now: Timestamp, seed: Seed, limits: &Limits) -> Result<Output, Stop> {
-        let view = Limited { rows: &self.rows, limits };
-        let engine = self.pure.switchboard_core_engine();
-        let input = convert::input(input);
-        let session =
-            engine.session().call_constructor(&mut self.store, self.service, &input, now.micros(), convert::seed(seed));
-        let session = session.expect("no trap");
+        let session = self.open(input, now, seed).expect("no trap");
         let mut found = Vec::new();
         let done = loop {
-            let progress = engine.session().call_advance(&mut self.store, session, &found).expect("no trap");
-            match progress {
+            match self.advance(session, &found).expect("no trap") {
                 Ok(wit::Progress::Done(output)) => break Ok(convert::output(output)),
                 Ok(wit::Progress::Need(reads)) => {
                     let reads: Vec<_> = reads.into_iter().map(convert::read).collect();
+                    let view = Limited { rows: &self.rows, limits };
                     found = region::carry_out(&view, &reads)?.into_iter().map(convert::found).collect();
                 }
                 Err(stop) => break Err(convert::stop(&stop)),

@@ -2,7 +2,7 @@
 
 mod cold;
 pub mod component;
-mod convert;
+pub mod convert;
 mod memory;
 mod native;
 pub mod player;
@@ -31,7 +31,7 @@ pub fn configured(settings: &Value) -> Configured {
 }
 
 /// Every row in memory.
-fn all(rows: &Memory) -> Vec<Row> {
+pub fn all(rows: &Memory) -> Vec<Row> {
     rows.rows().iter().map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
