@@ -9,6 +9,8 @@ const WASM: &str = "wasm32-unknown-unknown";
 const IMPURE: [&str; 8] = ["tokio", "getrandom", "mio", "socket2", "rustix", "web-sys", "js-sys", "wasm-bindgen"];
 /// What has no tests that cargo could run: modules for other hosts, and what makes one of them.
 const UNTESTED: [&str; 3] = ["switchboard-pure", "switchboard-js", "switchboard-js-bindgen"];
+/// The tests of the JavaScript host that any Node since 20 runs; the others need a runtime of their own.
+const NODE_TESTS: [&str; 5] = ["memory", "service", "service-faults", "service-live", "service-outside"];
 /// Licences that the project takes.
 const LICENCES: [&str; 16] = [
     "MIT",
@@ -35,9 +37,10 @@ type Done = Result<(), String>;
 pub fn test() -> Done {
     wasm_target()?;
     step("format", "cargo", &["fmt", "--all", "--check"])?;
-    step("lints", "cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
-    let shells = ["clippy", "-p", "switchboard-service", "--features", "p2,p3", "--all-targets", "--quiet"];
-    step("lints of the edge's shells", "cargo", &[&shells[..], &["--", "-D", "warnings"]].concat())?;
+    // The edge's shells are features, since a component has one of them.
+    let shells = "switchboard-service/p2,switchboard-service/p3";
+    let lints = ["clippy", "--workspace", "--all-targets", "--features", shells, "--quiet", "--", "-D", "warnings"];
+    step("lints", "cargo", &lints)?;
     // The tests of the hosts start the binary, and run the component.
     step("binary", "cargo", &["build", "--quiet", "-p", "switchboard"])?;
     component()?;
@@ -45,6 +48,7 @@ pub fn test() -> Done {
     let excluded = UNTESTED.iter().flat_map(|name| ["--exclude", name]);
     let tests: Vec<&str> = ["test", "--workspace", "--quiet"].into_iter().chain(excluded).collect();
     step("tests", "cargo", &tests)?;
+    node_tests()?;
     documents()?;
     purity()?;
     licences()
@@ -90,7 +94,21 @@ pub fn js() -> Done {
     step("bindings", "cargo", &bind)
 }
 
-/// Plays the script on every host: what is missing is fetched from the registries, into the build folder.
+/// The tests of the JavaScript host, as far as the installed Node runs them.
+fn node_tests() -> Done {
+    let version = Command::new("node").arg("--version").output();
+    if !version.is_ok_and(|output| output.status.success()) {
+        println!("== tests of the JavaScript host: not run, there is no node in PATH");
+        return Ok(());
+    }
+    let files = NODE_TESTS.map(|name| format!("host-wasm/js/test/{name}.test.js"));
+    let arguments: Vec<&str> =
+        ["--test", "--test-reporter=dot"].into_iter().chain(files.iter().map(String::as_str)).collect();
+    step("tests of the JavaScript host", "node", &arguments)
+}
+
+/// Plays the script on every host, and runs every test of the JavaScript host: what is missing is fetched from the
+/// registries, into the build folder.
 pub fn hosts(rest: &[&str]) -> Done {
     component()?;
     edges()?;
@@ -108,12 +126,31 @@ pub fn hosts(rest: &[&str]) -> Done {
     optional("runtimes", "npm", &[&["install", "--no-save", "--silent", "--prefix", &folder][..], &packages].concat());
     let path = std::env::var("PATH").unwrap_or_default();
     let bins = [cargo.join("bin"), npm.join("node_modules/.bin")].map(|folder| folder.display().to_string());
+    let path = format!("{}:{path}", bins.join(":"));
+    let playwright = npm.join("node_modules/playwright-core").display().to_string();
+    let tools = [("PATH", path.as_str()), ("PLAYWRIGHT", playwright.as_str())];
     let mut arguments = vec!["run", "--quiet", "-p", "switchboard-proof", "--"];
     arguments.extend(rest);
-    let mut command = Command::new("cargo");
-    command.args(arguments).current_dir(root()).env("PATH", format!("{}:{path}", bins.join(":")));
-    let status = command.env("PLAYWRIGHT", npm.join("node_modules/playwright-core")).status();
-    if status.map_err(|error| error.to_string())?.success() { Ok(()) } else { Err("hosts differ".into()) }
+    let played = step_with("hosts", "cargo", &arguments, &tools);
+    let files = javascript_tests()?;
+    let wanted: Vec<&str> = ["--test", "--test-concurrency=1", "--test-reporter=dot"]
+        .into_iter()
+        .chain(files.iter().map(String::as_str))
+        .collect();
+    let tested = step_with("tests of the JavaScript host", "node", &wanted, &tools);
+    played.and(tested)
+}
+
+/// Every file of tests of the JavaScript host.
+fn javascript_tests() -> Result<Vec<String>, String> {
+    let folder = root().join("host-wasm/js/test");
+    let entries = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".test.js"))
+        .collect();
+    names.sort();
+    Ok(names.into_iter().map(|name| format!("host-wasm/js/test/{name}")).collect())
 }
 
 /// What can be done without: the report says what was not run.
@@ -133,10 +170,16 @@ fn root() -> PathBuf {
 }
 
 fn step(name: &str, program: &str, arguments: &[&str]) -> Done {
+    step_with(name, program, arguments, &[])
+}
+
+/// The same with an environment.
+fn step_with(name: &str, program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Done {
     let began = Instant::now();
     println!("== {name}: {program} {}", arguments.join(" "));
     let status = Command::new(program)
         .args(arguments)
+        .envs(environment.iter().copied())
         .current_dir(root())
         .status()
         .map_err(|error| format!("{program}: {error}"))?;
