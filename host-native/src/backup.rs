@@ -1,4 +1,5 @@
-//! Snapshots as a file: every row of one consistent picture, with a count and a digest at the end.
+//! Snapshots as a file: every row of one consistent picture, with a count and a digest at the end. Sealed values
+//! stay sealed: a backup needs the keys of its store.
 //!
 //! Bytes: `SWBK1\n`, then for each row the lengths of key and value (u32 LE), key and value; then
 //! `0xffff_ffff` twice, the number of rows (u64 LE) and the SHA-256 of all before it.
@@ -8,8 +9,6 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 use switchboard_core::key;
-use switchboard_core::store::Change;
-use switchboard_core::view::{Order, View};
 
 use crate::store::{Store, StoreError};
 
@@ -22,7 +21,6 @@ const COMMIT_BYTES: usize = 8 << 20;
 /// Writes a snapshot; gives the number of rows.
 pub fn write(store: &Store, out: &mut dyn Write) -> Result<u64, StoreError> {
     let snapshot = store.snapshot()?;
-    let view = snapshot.plain();
     let mut digest = Sha256::new();
     let mut put = |bytes: &[u8]| -> Result<(), StoreError> {
         digest.update(bytes);
@@ -31,9 +29,7 @@ pub fn write(store: &Store, out: &mut dyn Write) -> Result<u64, StoreError> {
     put(MAGIC)?;
     let (mut range, mut count) = (key::everything(), 0_u64);
     loop {
-        let slice = view
-            .scan(range.clone(), Order::Ascending, SLICE)
-            .map_err(|_| StoreError::of("the backup stopped", &"the store cannot be read"))?;
+        let slice = snapshot.stored(range.clone(), SLICE)?;
         let Some((last, _)) = slice.last() else { break };
         range.start = [last.as_slice(), &[0]].concat();
         count += slice.len() as u64;
@@ -75,7 +71,7 @@ fn fill(input: &mut dyn Read, folder: &Path) -> Result<u64, StoreError> {
     if input.take(MAGIC.len())? != MAGIC {
         return Err(damaged("it is not a backup"));
     }
-    let (mut changes, mut bytes, mut count) = (Vec::new(), 0, 0_u64);
+    let (mut rows, mut bytes, mut count) = (Vec::new(), 0, 0_u64);
     loop {
         let (key, value) = (input.number()?, input.number()?);
         if (key, value) == (u32::MAX, u32::MAX) {
@@ -85,9 +81,9 @@ fn fill(input: &mut dyn Read, folder: &Path) -> Result<u64, StoreError> {
         let value = input.take(value as usize)?;
         bytes += key.len() + value.len();
         count += 1;
-        changes.push(Change::Put(key, value));
+        rows.push((key, value));
         if bytes > COMMIT_BYTES {
-            store.commit(&std::mem::take(&mut changes))?;
+            store.put_back(&std::mem::take(&mut rows))?;
             bytes = 0;
         }
     }
@@ -96,7 +92,7 @@ fn fill(input: &mut dyn Read, folder: &Path) -> Result<u64, StoreError> {
     if u64::from_le_bytes(told) != count || input.take(32)? != digest.as_slice() {
         return Err(damaged("its digest does not fit"));
     }
-    store.commit(&changes)?;
+    store.put_back(&rows)?;
     Ok(count)
 }
 

@@ -75,6 +75,14 @@ pub struct Settings {
     /// What nodes at the edge show to reach the store, at least 32 characters; none: they do not
     #[arg(long, env = "SWITCHBOARD_STORE_TOKEN", value_name = "TOKEN", hide_env_values = true)]
     pub store_token: Option<String>,
+    /// File with the keys under which secrets are sealed in the store: base64 of 32 bytes a line, the one that
+    /// seals first, then earlier ones
+    #[arg(long, env = "SWITCHBOARD_SEAL_KEY_FILE", value_name = "FILE")]
+    pub seal_key_file: Option<PathBuf>,
+    /// The same keys themselves; better set in the environment than as a flag
+    #[arg(long, env = "SWITCHBOARD_SEAL_KEYS", value_name = "KEYS", hide_env_values = true)]
+    #[serde(skip)]
+    pub seal_keys: Option<String>,
     /// Form of the log: text or json [default: text]
     #[arg(long, env = "SWITCHBOARD_LOG_FORMAT", value_name = "FORM")]
     pub log_format: Option<String>,
@@ -145,6 +153,8 @@ impl Settings {
             twilio_base_url: self.twilio_base_url.or(file.twilio_base_url),
             twilio_number_cents: self.twilio_number_cents.or(file.twilio_number_cents),
             store_token: self.store_token.or(file.store_token),
+            seal_key_file: self.seal_key_file.or(file.seal_key_file),
+            seal_keys: self.seal_keys,
             log_format: self.log_format.or(file.log_format),
             engine: self.engine.or(file.engine),
             engine_speed: self.engine_speed.or(file.engine_speed),

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
-use redb::Table;
 use switchboard_core::http::request::Request;
 use switchboard_core::key::{self, Topic};
 use switchboard_core::output::{Answer, Credential, Input, Output, Ticket};
@@ -24,7 +23,7 @@ use crate::clock::Clock;
 use crate::limiter::{Limiter, Told};
 use crate::metrics::Metrics;
 use crate::news::News;
-use crate::store::{Admission, RowsView, Store, StoreError, apply, rows};
+use crate::store::{Admission, Rows, Store, StoreError};
 
 /// Inputs that may wait; more are refused with 503 instead of piling up.
 const QUEUE_MAX: usize = 4_096;
@@ -181,9 +180,9 @@ impl Group {
             }
         };
         {
-            let mut table = rows(&transaction)?;
+            let mut rows = parts.store.rows(&transaction)?;
             while let Some(queued) = next.take() {
-                self.step(parts, &mut table, queued)?;
+                self.step(parts, &mut rows, queued)?;
                 if began.elapsed() < GROUP_TIME && self.changed_bytes < GROUP_BYTES {
                     next = inputs.try_recv().ok();
                 }
@@ -196,14 +195,9 @@ impl Group {
         }
     }
 
-    fn step(
-        &mut self,
-        parts: &Parts,
-        table: &mut Table<'_, &'static [u8], &'static [u8]>,
-        queued: Queued,
-    ) -> Result<(), StoreError> {
+    fn step(&mut self, parts: &Parts, rows: &mut Rows<'_>, queued: Queued) -> Result<(), StoreError> {
         let Queued { input, seed, done } = queued;
-        let result = decide(parts, table, &input, seed);
+        let result = decide(parts, rows, &input, seed);
         if let Ok(output) = &result {
             self.changed |= !output.changes.is_empty();
             self.wake = earlier(self.wake, output.wake);
@@ -215,7 +209,7 @@ impl Group {
                 }
             }
         }
-        let applied = result.as_ref().map_or(Ok(()), |output| apply(table, &output.changes));
+        let applied = result.as_ref().map_or(Ok(()), |output| rows.apply(&output.changes));
         self.finished.push((input, result, done));
         applied
     }
@@ -235,12 +229,12 @@ fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp
     }
 }
 
-fn decide(parts: &Parts, table: &Table<'_, &'static [u8], &'static [u8]>, input: &Owned, seed: Seed) -> Done {
+fn decide(parts: &Parts, rows: &Rows<'_>, input: &Owned, seed: Seed) -> Done {
     let now = parts.clock.now();
     let fresh = Told::default();
     let told = if let Owned::Http(exchange) = input { &exchange.told } else { &fresh };
     let limits = Admission { limiter: &parts.limiter, told, now };
-    let view = RowsView { rows: table, limits: Some(&limits) };
+    let view = rows.view(Some(&limits));
     let scene = Scene { now, seed, view: &view };
     let borrowed = match input {
         Owned::Commit(call) => return held(&view, call),

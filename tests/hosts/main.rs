@@ -12,5 +12,6 @@ mod outside;
 mod readers;
 mod receivers;
 mod samples;
+mod secrets;
 mod server;
 mod tour;

@@ -57,6 +57,11 @@ pub struct Server {
 impl Server {
     /// Starts one on a store.
     pub fn start(data: &Path, arguments: &[&str]) -> Self {
+        Self::start_logging(data, arguments, &[("SWITCHBOARD_LOG", "warn")], Stdio::inherit())
+    }
+
+    /// Starts one with an environment, its log going where it is told.
+    pub fn start_logging(data: &Path, arguments: &[&str], environment: &[(&str, &str)], log: impl Into<Stdio>) -> Self {
         let ready_file = data.with_extension("ready.json");
         let _ = std::fs::remove_file(&ready_file);
         let child = Command::new(binary())
@@ -66,9 +71,10 @@ impl Server {
             .arg("--ready-file")
             .arg(&ready_file)
             .args(arguments)
-            .env("SWITCHBOARD_LOG", "warn")
+            .envs(environment.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
+            .stderr(log)
             .spawn()
             .expect("the server starts");
         let mut server = Self { child, ready: Value::Null };
@@ -110,17 +116,25 @@ impl Drop for Server {
 
 /// A request over a real socket, by curl's peer: one connection, one answer.
 pub fn call(method: &str, url: &str, token: &str, body: Option<&Value>) -> (u16, Value) {
+    let (status, _, bytes) = send(method, url, token, &[], &body.map(Value::to_string).unwrap_or_default());
+    (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+}
+
+/// The same with headers and whatever body; gives the answer's headers as text, and its bytes.
+pub fn send(method: &str, url: &str, token: &str, headers: &[(&str, &str)], body: &str) -> (u16, String, Vec<u8>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let client = switchboard::send::client().expect("TLS").build().expect("a client");
         let method = reqwest::Method::from_bytes(method.as_bytes()).expect("a method");
         let mut request = client.request(method, url).bearer_auth(token);
-        if let Some(body) = body {
-            request = request.header("content-type", "application/json").body(body.to_string());
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if !body.is_empty() {
+            request = request.header("content-type", "application/json").body(body.to_owned());
         }
         let reply = request.send().await.expect("an answer");
-        let status = reply.status().as_u16();
-        let bytes = reply.bytes().await.expect("a body");
-        (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+        let (status, head) = (reply.status().as_u16(), format!("{:?}", reply.headers()));
+        (status, head, reply.bytes().await.expect("a body").to_vec())
     })
 }

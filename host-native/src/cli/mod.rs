@@ -57,7 +57,11 @@ enum Command {
     Verify {
         /// Folder of the store
         folder: PathBuf,
+        #[command(flatten)]
+        seal: SealKeys,
     },
+    /// Print a new key to seal secrets with
+    SealKey,
     /// Make a folder from a backup
     Restore {
         /// File that `backup` wrote
@@ -70,6 +74,17 @@ enum Command {
     /// Read a file on the input and print its text as JSON: how the service has files read
     #[command(hide = true)]
     Extract(extract::Extract),
+}
+
+/// The keys of a store.
+#[derive(Args)]
+struct SealKeys {
+    /// File with the keys under which secrets are sealed in the store
+    #[arg(long, env = "SWITCHBOARD_SEAL_KEY_FILE", value_name = "FILE")]
+    seal_key_file: Option<PathBuf>,
+    /// The same keys themselves
+    #[arg(long, env = "SWITCHBOARD_SEAL_KEYS", value_name = "KEYS", hide_env_values = true)]
+    seal_keys: Option<String>,
 }
 
 /// Where the operator's API is.
@@ -185,7 +200,8 @@ pub fn main() -> ExitCode {
         Command::EngineToken { command } => remote::engine_token(command, json),
         Command::Listen(listen) => listen::listen(&listen, json),
         Command::Backup { file, at } => remote::backup(&file, &at, json),
-        Command::Verify { folder } => offline::verify(&folder, json),
+        Command::Verify { folder, seal } => offline::verify(&folder, &seal, json),
+        Command::SealKey => offline::seal_key(json),
         Command::Restore { file, folder } => offline::restore(&file, &folder, json),
         Command::Openapi => offline::openapi(),
         Command::Extract(file) => extract::extract(&file),

@@ -6,14 +6,16 @@ use std::path::Path;
 
 use serde_json::json;
 use switchboard::backup;
+use switchboard::seal::{self, Seal};
 use switchboard::store::Store;
 use switchboard_core::{openapi, verify};
 
-use super::{Failed, say};
+use super::{Failed, SealKeys, say};
 
 /// `verify`: the file's checksums, then every row and every set.
-pub fn verify(folder: &Path, json: bool) -> Result<(), Failed> {
-    let mut store = Store::existing(folder)?;
+pub fn verify(folder: &Path, seal: &SealKeys, json: bool) -> Result<(), Failed> {
+    let seal = Seal::of(seal.seal_key_file.as_deref(), seal.seal_keys.as_deref())?;
+    let mut store = Store::existing(folder)?.opened(seal)?;
     let sound = store.check()?;
     let snapshot = store.snapshot()?;
     let mut report = verify::verify(&snapshot.plain()).map_err(|stop| format!("the store cannot be read: {stop:?}"))?;
@@ -27,6 +29,12 @@ pub fn verify(folder: &Path, json: bool) -> Result<(), Failed> {
         report.faults.iter().for_each(|fault| println!("fault: {fault}"));
     }
     if report.faults.is_empty() { Ok(()) } else { Err(format!("{} faults", report.faults.len()).into()) }
+}
+
+/// `seal-key`
+pub fn seal_key(json: bool) -> Result<(), Failed> {
+    let key = seal::new_key()?;
+    if json { say(&json!({ "seal_key": key }).to_string()) } else { say(&key) }
 }
 
 /// `restore`

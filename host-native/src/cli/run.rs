@@ -8,6 +8,7 @@ use std::sync::Arc;
 use switchboard::clock::Clock;
 use switchboard::edge::EdgeToken;
 use switchboard::host::{Host, Means};
+use switchboard::seal::Seal;
 use switchboard::send::Outside;
 use switchboard::settings::{Settings, Yields};
 use switchboard::store::Store;
@@ -41,7 +42,7 @@ fn start(settings: &Settings, json: bool) -> Result<(), Failed> {
     let mut config = settings.service()?;
     let engine = settings.simulated_engine()?.map(|yields| inside(&mut config, yields)).transpose()?;
     let folder = settings.data.clone().unwrap_or_else(|| PathBuf::from(DATA));
-    let store = Store::open(&folder)?;
+    let store = sealed(Store::open(&folder)?, settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let means = Means {
         config,
@@ -58,6 +59,19 @@ fn start(settings: &Settings, json: bool) -> Result<(), Failed> {
     drop(host);
     writer.join().map_err(|_| "the writer failed")?;
     Ok(())
+}
+
+/// The store with its keys; without any the operator is told what that means.
+fn sealed(store: Store, settings: &Settings) -> Result<Store, Failed> {
+    let seal = Seal::of(settings.seal_key_file.as_deref(), settings.seal_keys.as_deref())?;
+    if seal.current().is_none() {
+        tracing::warn!("secrets stand in the store in clear: no seal key is set (--seal-key-file)");
+    }
+    let (store, count) = store.sealed(seal)?;
+    if count > 0 {
+        tracing::info!(count, "values were sealed with the current key");
+    }
+    Ok(store)
 }
 
 /// Lets the simulated engine attach, with a token that lives as long as the process.

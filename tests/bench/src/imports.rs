@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use switchboard::clock;
-use switchboard::store::{RowsView, Store, apply, rows};
+use switchboard::store::Store;
 use switchboard_core::http::request::{Body, Door, Method, Request};
 use switchboard_core::output::{Input, Outcome};
 use switchboard_core::service::{Config, Service};
@@ -150,14 +150,14 @@ fn step(store: &Store, service: &Service, input: &Input<'_>) -> Result<((Duratio
     let transaction = store.begin()?;
     let began = Instant::now();
     let (output, stepped, applying) = {
-        let mut table = rows(&transaction)?;
+        let mut rows = store.rows(&transaction)?;
         let output = {
-            let view = RowsView { rows: &table, limits: None };
+            let view = rows.view(None);
             let scene = Scene { now: clock.now(), seed, view: &view };
             service.step(input, &scene).map_err(|stop| format!("{stop:?}"))?
         };
         let (stepped, applying) = (began.elapsed(), Instant::now());
-        apply(&mut table, &output.changes)?;
+        rows.apply(&output.changes)?;
         (output, stepped, applying)
     };
     transaction.commit()?;

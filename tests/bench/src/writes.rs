@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use switchboard::clock;
-use switchboard::store::{RowsView, Store, apply, rows};
+use switchboard::store::Store;
 use switchboard_core::http::request::{Body, Door, Method, Request};
 use switchboard_core::output::{Input, Outcome};
 use switchboard_core::service::{Config, Service};
@@ -45,10 +45,10 @@ pub fn direct(data: &Path, key: &str, group: usize) -> Result<(f64, Rows), Faile
     while began.elapsed() < Duration::from_secs(3) {
         let transaction = store.begin()?;
         {
-            let mut table = rows(&transaction)?;
+            let mut rows = store.rows(&transaction)?;
             for _ in 0..group {
                 let changes = {
-                    let view = RowsView { rows: &table, limits: None };
+                    let view = rows.view(None);
                     let scene = Scene { now: clock.now(), seed: clock::seed()?, view: &view };
                     let output =
                         service.step(&Input::Http(&request, &[]), &scene).map_err(|stop| format!("{stop:?}"))?;
@@ -57,7 +57,7 @@ pub fn direct(data: &Path, key: &str, group: usize) -> Result<(f64, Rows), Faile
                     }
                     output.changes
                 };
-                apply(&mut table, &changes)?;
+                rows.apply(&changes)?;
                 last = changes;
                 done += 1;
             }
