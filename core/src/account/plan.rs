@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use crate::json::{self, ToJson, Value};
-use crate::key::{self, Kind, Unique};
+use crate::key::{self, Key, Kind, Space, Unique};
 use crate::record;
 use crate::record::{Record, Source, check, format, int, text};
 use crate::store::{Row, Scope};
@@ -46,6 +46,12 @@ const DAMAGED: Stop = Stop::Corrupt("a plan has an unknown form");
 pub fn read(row: &Row) -> Result<Plan, Stop> {
     let Ok(Value::Object(members)) = json::parse(&row.public) else { return Err(DAMAGED) };
     check(Plan::TABLE, members, Source::Body).finish().map_err(|_| DAMAGED)
+}
+
+/// Where the plan of an account for which the operator named none stands: it is the first of an installation.
+pub fn standard_keys() -> [Key; 2] {
+    let root = Space::Root;
+    [key::unique(root, Unique::PlanName, STANDARD.as_bytes()), key::row(root, Kind::Plan, 1)]
 }
 
 /// Stores a new plan, or a changed one under its name.

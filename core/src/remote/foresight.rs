@@ -1,4 +1,5 @@
-//! What a request of an account is sure to read, so that a step over a store elsewhere asks for it at once.
+//! What a request of an account will read, so that a step over a store elsewhere asks for it at once: what it is
+//! sure to read, and the plan that most accounts have.
 //!
 //! A step comes to the same without: it only goes back more often. The rows follow from the route table alone
 //! (its column `about`); nothing here looks at a body or decides anything.
@@ -6,6 +7,7 @@
 use alloc::vec::Vec;
 
 use crate::account::caller::Shown;
+use crate::account::plan;
 use crate::collection::Facet;
 use crate::http::request::{Method, Request};
 use crate::http::route::Who;
@@ -14,7 +16,7 @@ use crate::key::{self, Space};
 use crate::service::Service;
 use crate::view::Read;
 
-/// The reads that a request is sure to make.
+/// The reads that a request will make.
 pub fn of(service: &Service, request: &Request) -> Vec<Read> {
     let path = request.target.split('?').next().unwrap_or_default();
     let Some(found) = service.router.find(path) else { return Vec::new() };
@@ -28,6 +30,7 @@ pub fn of(service: &Service, request: &Request) -> Vec<Read> {
             keys.push(key::head(space, kind, &Facet::ALL));
             if route.method == Method::Post {
                 keys.push(key::ledger(space));
+                keys.extend(plan::standard_keys());
             }
         }
         (None, _) => {}
