@@ -150,7 +150,13 @@ fn query(column: &Column) -> Value {
     };
     let Value::Object(mut schema) = schema::column(&strict, Purpose::Update) else { return Value::Null };
     schema.remove("description");
-    parameter(column.name, "query", matches!(column.need, Need::Required), column.doc.trim(), Value::Object(schema))
+    let required = matches!(column.need, Need::Required);
+    let mut parameter = parameter(column.name, "query", required, column.doc.trim(), Value::Object(schema));
+    // `?status=` asks for nothing.
+    if let (Value::Object(members), false) = (&mut parameter, required) {
+        members.set("allowEmptyValue", Value::Bool(true));
+    }
+    parameter
 }
 
 fn parameter(name: &str, place: &str, required: bool, doc: &str, schema: Value) -> Value {
@@ -233,6 +239,9 @@ fn responses(route: &Route, path: &str) -> Value {
     if writes || route.query.is_some() {
         add("400", "The request is malformed, or what it asks for cannot be done now.", &one_of(&[&plain, &simple]));
     }
+    if route.query.is_some() {
+        add("414", "Path and query are over 8 KiB.", &plain);
+    }
     if path.contains('{') || asks {
         add("404", "No such resource for this caller.", &one_of(&[&plain, &simple]));
     }
@@ -266,6 +275,8 @@ fn responses(route: &Route, path: &str) -> Value {
         add("410", "Events before the oldest one that is kept.", &plain);
     }
     add("503", "The store does not answer.", &plain);
+    // The server refuses such a head before it knows what it is for: there is no body.
+    responses.set("431", object([("description", string("The head of the request is too large."))]));
     Value::Object(responses)
 }
 

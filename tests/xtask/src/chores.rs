@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use crate::schemathesis;
+
 const WASM: &str = "wasm32-unknown-unknown";
 /// What the core must never depend on: whatever reads a clock, draws randomness, or talks to the system.
 const IMPURE: [&str; 8] = ["tokio", "getrandom", "mio", "socket2", "rustix", "web-sys", "js-sys", "wasm-bindgen"];
@@ -31,7 +33,7 @@ const LICENCES: [&str; 16] = [
     "MPL-2.0",
 ];
 
-type Done = Result<(), String>;
+pub type Done = Result<(), String>;
 
 /// Everything that must hold before a commit.
 pub fn test() -> Done {
@@ -49,6 +51,7 @@ pub fn test() -> Done {
     let tests: Vec<&str> = ["test", "--workspace", "--quiet"].into_iter().chain(excluded).collect();
     step("tests", "cargo", &tests)?;
     node_tests()?;
+    schemathesis::each_commit()?;
     documents()?;
     purity()?;
     licences()
@@ -160,21 +163,21 @@ fn optional(name: &str, program: &str, arguments: &[&str]) {
     }
 }
 
-fn target() -> Result<PathBuf, String> {
+pub fn target() -> Result<PathBuf, String> {
     let folder = metadata()?["target_directory"].as_str().map(PathBuf::from);
     folder.ok_or_else(|| "cargo metadata names no target directory".into())
 }
 
-fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn step(name: &str, program: &str, arguments: &[&str]) -> Done {
+pub fn step(name: &str, program: &str, arguments: &[&str]) -> Done {
     step_with(name, program, arguments, &[])
 }
 
 /// The same with an environment.
-fn step_with(name: &str, program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Done {
+pub fn step_with(name: &str, program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Done {
     let began = Instant::now();
     println!("== {name}: {program} {}", arguments.join(" "));
     let status = Command::new(program)

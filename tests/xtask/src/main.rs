@@ -1,6 +1,7 @@
-//! `cargo xtask test | component | edge | openapi | js | bench | hosts | sim`: each is what its name says.
+//! `cargo xtask test | component | edge | openapi | js | bench | hosts | schemathesis | sim`: each is what its name says.
 
 mod chores;
+mod schemathesis;
 
 use std::process::ExitCode;
 
@@ -15,8 +16,14 @@ fn main() -> ExitCode {
         ["js"] => chores::js(),
         ["bench", rest @ ..] => chores::bench(rest),
         ["hosts", rest @ ..] => chores::hosts(rest),
+        ["schemathesis"] => schemathesis::run(schemathesis::LONG_SECONDS),
+        ["schemathesis", seconds] => {
+            seconds.parse().map_err(|_| "how many seconds?".into()).and_then(schemathesis::run)
+        }
         ["sim", rest @ ..] => chores::sim(rest),
-        _ => Err("usage: cargo xtask test | component | edge | openapi | js | bench | hosts | sim".into()),
+        _ => {
+            Err("usage: cargo xtask test | component | edge | openapi | js | bench | hosts | schemathesis | sim".into())
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

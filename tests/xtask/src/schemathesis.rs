@@ -1,0 +1,135 @@
+//! Schemathesis from `PyPI` against a running server with four users: every check, every phase. What it may find is
+//! in `tests/schemathesis/schemathesis.toml`, each entry with its reason.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::chores::{Done, root, step, step_with, target};
+
+/// The release whose checks are those of the allow-list.
+const RELEASE: &str = "schemathesis==4.32.5";
+/// How long it runs among the tests, seconds.
+const EACH_COMMIT_SECONDS: u32 = 40;
+/// How long it runs by itself, seconds.
+pub const LONG_SECONDS: u32 = 3_600;
+/// How long the server may take to answer.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The share of each commit; a machine without Python is told.
+pub fn each_commit() -> Done {
+    let version = Command::new("python3").args(["-c", "import venv, ensurepip"]).stderr(Stdio::null()).status();
+    if version.is_ok_and(|status| status.success()) {
+        run(EACH_COMMIT_SECONDS)
+    } else {
+        println!("== schemathesis: not run, there is no python3 with venv in PATH");
+        Ok(())
+    }
+}
+
+/// Runs it for so long.
+pub fn run(seconds: u32) -> Done {
+    let home = target()?.join("schemathesis");
+    let tools = home.join("tools/bin");
+    if !tools.join("schemathesis").is_file() {
+        step("python", "python3", &["-m", "venv", &text(&home.join("tools"))])?;
+        let pip = text(&tools.join("pip"));
+        step("schemathesis from PyPI", &pip, &["install", "--quiet", "--disable-pip-version-check", RELEASE])?;
+    }
+    step("binary", "cargo", &["build", "--quiet", "-p", "switchboard"])?;
+    let folder = home.join("run");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let server = Server::start(&folder)?;
+    let users = folder.join("users.json");
+    std::fs::write(&users, server.users()?.to_string()).map_err(|error| error.to_string())?;
+    let config = text(&root().join("tests/schemathesis/schemathesis.toml"));
+    let (schema, seconds) = (format!("{}/openapi.json", server.ready("url")?), seconds.to_string());
+    let arguments = ["--config-file", &config, "--no-color", "run", &schema, "--max-time", &seconds];
+    let environment = [("SWITCHBOARD_USERS", &*text(&users))];
+    step_with("schemathesis", &text(&tools.join("schemathesis")), &arguments, &environment)?;
+    server.stop()?;
+    step("the store it leaves behind", &text(&binary()?), &["verify", &text(&folder.join("data"))])
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn binary() -> Result<std::path::PathBuf, String> {
+    Ok(target()?.join("debug/switchboard"))
+}
+
+/// A server on a folder of its own.
+struct Server {
+    child: Child,
+    ready: Value,
+}
+
+impl Server {
+    fn start(folder: &Path) -> Result<Self, String> {
+        let ready = folder.join("ready.json");
+        let mut command = Command::new(binary()?);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--rate-limit", "0", "--data"]).arg(folder.join("data"));
+        command.arg("--ready-file").arg(&ready).env("SWITCHBOARD_LOG", "error");
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().map_err(|error| error.to_string())?;
+        let mut server = Self { child, ready: Value::Null };
+        let began = Instant::now();
+        while !ready.is_file() {
+            if began.elapsed() > PATIENCE || server.child.try_wait().is_ok_and(|ended| ended.is_some()) {
+                return Err("the server does not answer".into());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let bytes = std::fs::read(ready).map_err(|error| error.to_string())?;
+        server.ready = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+        Ok(server)
+    }
+
+    fn ready(&self, name: &str) -> Result<&str, String> {
+        self.ready[name].as_str().ok_or_else(|| format!("the ready file has no {name}"))
+    }
+
+    /// Two accounts, the operator and an engine, as a Web Fuzzing Commons document.
+    fn users(&self) -> Result<Value, String> {
+        let stranger = self.command(&["account", "create", "--email", "stranger@localhost", "--name", "Stranger"])?;
+        let engine = self.command(&["engine-token", "create", "--name", "Engine"])?;
+        let tokens = [
+            ("owner", &self.ready["api_key"]),
+            ("stranger", &stranger["api_key"]),
+            ("operator", &self.ready["admin_token"]),
+            ("engine", &engine["token"]),
+        ];
+        let users = tokens.map(|(name, token)| {
+            let bearer = format!("Bearer {}", token.as_str().unwrap_or_default());
+            json!({ "name": name, "fixedHeaders": [{ "name": "Authorization", "value": bearer }] })
+        });
+        Ok(json!({ "auth": users }))
+    }
+
+    fn command(&self, words: &[&str]) -> Result<Value, String> {
+        let at = ["--json", "--url", self.ready("url")?, "--admin-token", self.ready("admin_token")?];
+        let output = Command::new(binary()?).args(words).args(at).output().map_err(|error| error.to_string())?;
+        serde_json::from_slice(&output.stdout).map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    /// Asks it to stop; one that is gone by then is a failure.
+    fn stop(mut self) -> Done {
+        if self.child.try_wait().is_ok_and(|ended| ended.is_some()) {
+            return Err("the server ended by itself".into());
+        }
+        let id = self.child.id().to_string();
+        let asked = Command::new("kill").args(["-TERM", &id]).status().is_ok_and(|status| status.success());
+        let ended = self.child.wait().map_err(|error| error.to_string())?;
+        if asked && ended.success() { Ok(()) } else { Err("the server did not stop well".into()) }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
