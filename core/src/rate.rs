@@ -73,7 +73,8 @@ pub struct Rate {
 impl Bucket {
     /// Takes one request's worth if there is one (a token bucket kept as the instant it is full).
     pub fn take(self, limit: Limit, now: Timestamp) -> (Self, Rate) {
-        let cost = 60_000_000 / u64::from(limit.per_minute.max(1));
+        // Time is counted in microseconds: more than one request in each is as many as there can be.
+        let cost = (60_000_000 / u64::from(limit.per_minute.max(1))).max(1);
         let depth = cost * u64::from(limit.burst.max(1));
         let debt = self.full_at.micros().saturating_sub(now.micros());
         let admitted = debt + cost <= depth;
@@ -165,6 +166,16 @@ mod tests {
         assert_eq!((refused.admitted, refused.retry_after, refused.reset), (false, 1, 1_003));
         assert!(bucket.take(limit, now.plus_seconds(1)).1.admitted);
         assert!(bucket.is_full(now.plus_seconds(3)));
+    }
+
+    #[test]
+    fn the_highest_rates_admit_and_refuse_like_others() {
+        let caller = Caller::Token { account: 1, token: 1 };
+        let now = Timestamp::from_seconds(100);
+        for per_minute in [6_000_001, 60_000_000, 60_000_001, u32::MAX] {
+            let rate = Buckets::new(per_minute).admit(caller, now).expect("a limit");
+            assert!(rate.admitted && rate.limit == per_minute && rate.remaining > 0, "{rate:?}");
+        }
     }
 
     #[test]
