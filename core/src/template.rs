@@ -1,5 +1,6 @@
 //! `{{name}}` in prompts, URLs and header values.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -15,6 +16,8 @@ pub struct Filled {
 /// Fills in what `value` knows; `unknown` says what stands in the place of any other name.
 pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>, unknown: impl Fn(&str) -> String) -> Filled {
     let mut filled = Filled { text: String::with_capacity(text.len()), unknown: Vec::new() };
+    // A text of a megabyte has room for many names.
+    let mut told: BTreeSet<&str> = BTreeSet::new();
     let mut rest = text;
     while let Some((before, name, after)) = placeholder(rest) {
         filled.text.push_str(before);
@@ -22,7 +25,7 @@ pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>, unknown: impl Fn
             filled.text.push_str(&value);
         } else {
             filled.text.push_str(&unknown(name));
-            if !filled.unknown.iter().any(|known| known == name) {
+            if told.insert(name) {
                 filled.unknown.push(name.into());
             }
         }
@@ -37,18 +40,22 @@ fn placeholder(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     while let Some(at) = text[from..].find("{{").map(|at| at + from) {
         let inner = &text[at + 2..];
-        let end = inner.find("}}")?;
+        // No name has a brace or a space in it, so that no part of a text is looked at for more than one.
+        let end = inner.find(|c: char| !is_of_name(c) && !c.is_whitespace()).unwrap_or(inner.len());
         let name = inner[..end].trim();
-        if is_name(name) {
-            return Some((&text[..at], name, &inner[end + 2..]));
+        if let Some(after) = inner[end..].strip_prefix("}}")
+            && !name.is_empty()
+            && name.chars().all(is_of_name)
+        {
+            return Some((&text[..at], name, after));
         }
         from = at + 1;
     }
     None
 }
 
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-' || c == '.')
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '-' || c == '.'
 }
 
 #[cfg(test)]
@@ -76,6 +83,19 @@ mod tests {
             );
         }
         assert_eq!(fill("{{who}}", |_| Some("{{who}}".into()), |_| String::new()).text, "{{who}}");
+    }
+
+    #[test]
+    fn a_hostile_prompt_takes_no_longer_than_others() {
+        let none = |_: &str| None;
+        let kept = |name: &str| alloc::format!("{{{{{name}}}}}");
+        let braces = alloc::format!("{}}}}}", "{".repeat(1_000_000));
+        assert_eq!(fill(&braces, none, kept), Filled { text: braces.clone(), unknown: vec![] });
+        let open = "{{a ".repeat(250_000);
+        assert_eq!(fill(&open, none, kept), Filled { text: open.clone(), unknown: vec![] });
+        let names = (0..100_000).map(|n| alloc::format!("{{{{{n:05}}}}}")).collect::<Vec<_>>().concat();
+        let filled = fill(&names, none, kept);
+        assert_eq!((filled.text, filled.unknown.len()), (names, 100_000));
     }
 
     use alloc::vec;

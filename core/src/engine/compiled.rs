@@ -1,5 +1,6 @@
 //! The assistant as an engine gets it: every stored member, and beside them all that needs looking up.
 
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -29,11 +30,11 @@ pub fn compile(ctx: &Ctx<'_>, account: Scope<'_>, call: &Stored) -> Result<Membe
     let values = Values::of(&assistant, call, ctx.now);
     let catalogue = ctx.service.catalogue();
     let mut out = assistant.shown();
-    let mut unknown: Vec<String> = Vec::new();
+    let (mut unknown, mut told): (Vec<String>, BTreeSet<String>) = Default::default();
     let mut filled = |name: &str| {
         let Filled { text, unknown: missing } = values.fill(assistant.text(name)?);
         missing.into_iter().for_each(|name| {
-            if !unknown.contains(&name) {
+            if told.insert(name.clone()) {
                 unknown.push(name);
             }
         });
