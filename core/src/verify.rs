@@ -6,7 +6,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::collection::{Edit, Facet, update};
+use crate::job::Task;
 use crate::key::{self, Key, Kind, Space};
+use crate::lead;
 use crate::memory::Memory;
 use crate::store::{Row, Tx};
 use crate::view::{Order, Stop, View};
@@ -41,6 +43,7 @@ pub fn verify(view: &dyn View) -> Result<Report, Stop> {
     let mut stored: BTreeMap<Key, Vec<u8>> = BTreeMap::new();
     let mut rebuilt = Memory::default();
     let mut range = key::everything();
+    let mut going = Going { view, known: BTreeMap::new() };
     loop {
         let slice = view.scan(range.clone(), Order::Ascending, SLICE)?;
         let Some((last, _)) = slice.last() else { break };
@@ -51,7 +54,7 @@ pub fn verify(view: &dyn View) -> Result<Report, Stop> {
             if key::is_set(&at) {
                 stored.insert(at, value);
             } else if key::is_row(&at) {
-                judge(&at, &value, &mut edits, &mut report);
+                judge(&at, &value, &mut going, &mut edits, &mut report)?;
             }
         }
         rebuild(&mut rebuilt, &edits)?;
@@ -60,20 +63,54 @@ pub fn verify(view: &dyn View) -> Result<Report, Stop> {
     Ok(report)
 }
 
-fn judge(at: &[u8], value: &[u8], edits: &mut BTreeMap<(Space, Kind), Vec<Edit>>, report: &mut Report) {
+fn judge(
+    at: &[u8],
+    value: &[u8],
+    going: &mut Going<'_>,
+    edits: &mut BTreeMap<(Space, Kind), Vec<Edit>>,
+    report: &mut Report,
+) -> Result<(), Stop> {
     report.rows += 1;
     let (Some(space), Some((kind, count))) = (key::space_of(at), key::read_row(at)) else {
-        return report.fault(format!("a row's key cannot be read: {at:02x?}"));
+        report.fault(format!("a row's key cannot be read: {at:02x?}"));
+        return Ok(());
     };
     let Ok(row) = Row::from_bytes(value) else {
-        return report.fault(format!("{kind:?} {count} of {space:?} cannot be read"));
+        report.fault(format!("{kind:?} {count} of {space:?} cannot be read"));
+        return Ok(());
     };
     // A secondary contact is a lead that stands in no list: its own lead names it.
-    if kind == Kind::Lead && row.facets.is_empty() {
-        return;
+    if kind == Kind::Lead && (row.facets.is_empty() || going.has(space, &row.facets)?) {
+        return Ok(());
     }
     let sets = core::iter::once(Facet::ALL).chain(row.facets);
     edits.entry((space, kind)).or_default().extend(sets.map(|facet| Edit { facet, id: count, present: true }));
+    Ok(())
+}
+
+/// The campaigns that were deleted and whose leads a job still removes: their sets went at once, their rows go in
+/// slices.
+struct Going<'v> {
+    view: &'v dyn View,
+    known: BTreeMap<(Space, u32), bool>,
+}
+
+impl Going<'_> {
+    /// Whether a lead with these facets is one of them.
+    fn has(&mut self, space: Space, facets: &[Facet]) -> Result<bool, Stop> {
+        let campaign = facets.iter().find_map(|facet| {
+            let count = u32::from_be_bytes(facet.value().try_into().ok()?);
+            (*facet == lead::facet_of_campaign(count)).then_some(count)
+        });
+        let Some(campaign) = campaign else { return Ok(false) };
+        if let Some(known) = self.known.get(&(space, campaign)) {
+            return Ok(*known);
+        }
+        let task = key::job(space, &Task::DropLeads(campaign).to_bytes());
+        let planned = self.view.get(&[task])?.into_iter().flatten().next().is_some();
+        self.known.insert((space, campaign), planned);
+        Ok(planned)
+    }
 }
 
 fn rebuild(rebuilt: &mut Memory, edits: &BTreeMap<(Space, Kind), Vec<Edit>>) -> Result<(), Stop> {

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
+use switchboard_core::key::{Kind, read_row};
+use switchboard_core::verify::verify;
 use switchboard_tests::house::{Got, House, assistant, campaign, lead, with};
 
 const NO_ASSISTANT: &str = "Assistant not found or not an outbound assistant.";
@@ -155,4 +157,21 @@ fn a_plan_allows_so_many() {
     house.put("/admin/accounts/1", &json!({ "plan": "one" })).token(&operator).send().expect(200);
     create(&mut house, &campaign(assistant_id)).expect(201);
     assert!(create(&mut house, &campaign(assistant_id)).expect(403).json["message"].is_string());
+}
+
+/// Its leads leave every list at once, and the store a little later: it is sound all the while.
+#[test]
+fn a_store_is_sound_while_the_leads_of_a_deleted_campaign_go() {
+    let (mut house, assistant_id) = house();
+    let id = house.make("/user/campaigns", &campaign(assistant_id));
+    for n in 0..3_u8 {
+        house.make("/user/leads", &lead(id, &format!("+4070000000{n}")));
+    }
+    let leads = |house: &House| {
+        house.store.rows().keys().filter_map(|at| read_row(at)).filter(|(kind, _)| *kind == Kind::Lead).count()
+    };
+    house.delete(&format!("/user/campaigns/{id}")).expect(200);
+    assert_eq!((verify(&house.store).expect("readable").faults, leads(&house)), (vec![], 3));
+    house.tick();
+    assert_eq!((verify(&house.store).expect("readable").faults, leads(&house)), (vec![], 0));
 }
