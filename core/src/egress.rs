@@ -5,8 +5,9 @@ use core::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
 
-/// Ranges that are not the public internet (IANA special-purpose registries, RFC 6890 and later).
-const CLOSED: [&str; 24] = [
+/// Ranges that are not the public internet (IANA special-purpose registries, RFC 6890 and later). Of IPv6 only
+/// `2000::/3` is given out: whatever lies beside it is local, reserved, or an address in disguise.
+const CLOSED: [&str; 22] = [
     "0.0.0.0/8",
     "10.0.0.0/8",
     "100.64.0.0/10",
@@ -22,15 +23,13 @@ const CLOSED: [&str; 24] = [
     "203.0.113.0/24",
     "224.0.0.0/4",
     "240.0.0.0/4",
-    "::/96",
-    "::1/128",
-    "100::/64",
+    "::/3",
     "2001::/23",
     "2001:db8::/32",
     "3fff::/20",
-    "fc00::/7",
-    "fe80::/10",
-    "ff00::/8",
+    "4000::/2",
+    "8000::/2",
+    "c000::/2",
 ];
 
 /// The filter: public addresses, and the ranges that the operator allows.
@@ -57,13 +56,12 @@ impl Filter {
 
 fn inner(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else { return address };
-    let [a, b, .., g, h] = v6.segments();
-    let low = |high: u16, low: u16| IpAddr::V4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)));
-    match (v6.to_ipv4_mapped(), a, b) {
-        (Some(v4), ..) => IpAddr::V4(v4),
-        // RFC 6052 well-known prefix, RFC 8215 local-use prefix.
-        (_, 0x64, 0xff9b) => low(g, h),
-        (_, 0x2002, _) => low(b, v6.segments()[2]),
+    let of = |high: u16, low: u16| IpAddr::V4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)));
+    match v6.segments() {
+        [0, 0, 0, 0, 0, 0xffff, high, low]
+        // The well-known prefix of NAT64 (RFC 6052); what a local one (RFC 8215) holds is for its network to say.
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x2002, high, low, ..] => of(high, low),
         _ => IpAddr::V6(v6),
     }
 }
@@ -102,6 +100,19 @@ mod tests {
             "2002:a00:1::1",
             "2001:db8::1",
             "::10.0.0.1",
+            // The local-use prefix of NAT64 holds an address wherever its network put it.
+            "64:ff9b:1:a00:0:100:808:808",
+            "64:ff9b:1::808:808",
+            "64:ff9b::1:0:808:808",
+            // Translated (RFC 2765), site-local (RFC 3879), dummy (RFC 9780), segment routing (RFC 9602).
+            "::ffff:0:10.0.0.1",
+            "::ffff:0:8.8.8.8",
+            "fec0::1",
+            "100:0:0:1::1",
+            "5f00::1",
+            "2001::1",
+            "4000::1",
+            "e000::1",
         ] {
             assert!(!allows(closed), "{closed}");
         }

@@ -1,6 +1,7 @@
 //! What a step asked to be done outside: HTTP requests, slow pure work on a thread of its own, and files read
 //! in a process of their own.
 
+use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,6 +29,8 @@ const HASHES_MAX: usize = 4;
 pub enum Outside {
     /// The world, as far as this filter lets requests for users go.
     World(Filter),
+    /// The world, with names that lead where this says: for tests of the filter.
+    Named(Filter, Arc<dyn Resolve>),
     /// A function, for tests that compare hosts.
     Script(Script),
 }
@@ -46,18 +49,43 @@ pub struct Sender {
     metrics: Arc<Metrics>,
 }
 
-/// Resolves a name and lets it through only if every address of it is open.
-struct Guard(Filter);
+/// Resolves names as the system does.
+struct System;
+
+impl Resolve for System {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// Lets a name through only if every address of it is open; the connection goes to one of these very addresses.
+struct Guard {
+    filter: Filter,
+    names: Arc<dyn Resolve>,
+}
+
+/// Why a name was not let through.
+#[derive(Debug)]
+struct Closed;
+
+impl std::fmt::Display for Closed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the name leads to an address that may not be reached")
+    }
+}
+
+impl Error for Closed {}
 
 impl Resolve for Guard {
     fn resolve(&self, name: Name) -> Resolving {
-        let filter = self.0.clone();
+        let (filter, found) = (self.filter.clone(), self.names.resolve(name));
         Box::pin(async move {
-            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            if found.is_empty() || !found.iter().all(|address| filter.allows(address.ip())) {
-                return Err("the name leads to an address that may not be reached".into());
-            }
-            Ok(Box::new(found.into_iter()) as Addrs)
+            let found: Vec<SocketAddr> = found.await?.collect();
+            let open = !found.is_empty() && found.iter().all(|address| filter.allows(address.ip()));
+            if open { Ok(Box::new(found.into_iter()) as Addrs) } else { Err(Closed.into()) }
         })
     }
 }
@@ -68,12 +96,14 @@ impl Sender {
         outside: Outside,
         extractor: Extractor,
         metrics: Arc<Metrics>,
-    ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
-        let (filter, script) = match outside {
-            Outside::World(filter) => (filter, None),
-            Outside::Script(script) => (Filter::new(Vec::new()), Some(script)),
+    ) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let system: Arc<dyn Resolve> = Arc::new(System);
+        let (filter, names, script) = match outside {
+            Outside::World(filter) => (filter, system, None),
+            Outside::Named(filter, names) => (filter, names, None),
+            Outside::Script(script) => (Filter::new(Vec::new()), system, Some(script)),
         };
-        let users = client()?.dns_resolver(Arc::new(Guard(filter.clone()))).build()?;
+        let users = client()?.dns_resolver(Arc::new(Guard { filter: filter.clone(), names })).build()?;
         let operator = client()?.build()?;
         Ok(Self {
             script,
@@ -205,7 +235,23 @@ fn headers(map: &HeaderMap) -> Vec<(String, String)> {
 /// Why there is no answer.
 pub fn reason(error: &reqwest::Error) -> SendError {
     tracing::debug!(%error, "a send failed");
-    if error.is_timeout() { SendError::TimedOut } else { SendError::Unreachable }
+    match error {
+        error if error.is_timeout() => SendError::TimedOut,
+        error if is_closed(error) => SendError::Refused,
+        _ => SendError::Unreachable,
+    }
+}
+
+/// Whether the filter closed the name, somewhere below what the client says of it.
+fn is_closed(error: &reqwest::Error) -> bool {
+    let mut below = error.source();
+    while let Some(error) = below {
+        if error.is::<Closed>() {
+            return true;
+        }
+        below = error.source();
+    }
+    false
 }
 
 /// A client with this program's TLS: public roots, no redirects, and no proxy from the environment, which

@@ -20,7 +20,12 @@ pub type Answered = (u16, Vec<(&'static str, String)>, Vec<u8>);
 
 /// Answers requests for as long as the test runs; gives where.
 pub fn serve(answer: impl Fn(Came) -> Answered + Send + Sync + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    serve_at("127.0.0.1:0", answer)
+}
+
+/// The same at another address of this machine.
+pub fn serve_at(address: &str, answer: impl Fn(Came) -> Answered + Send + Sync + 'static) -> String {
+    let listener = TcpListener::bind(address).expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let answer = Arc::new(answer);
     std::thread::spawn(move || {
