@@ -6,103 +6,11 @@ use serde_json::{Value, json};
 use switchboard_core::http::request::{Body, Method};
 use switchboard_core::http::route::{Route, Shape, Who};
 use switchboard_core::http::routes::ROUTES;
-use switchboard_tests::house::{House, assistant, campaign, lead, tool, trunk, with};
+use switchboard_tests::house::{House, assistant, campaign};
+use switchboard_tests::places::Places;
 
 /// The operations that ask for no token; this list may only shrink.
 const ANONYMOUS: [&str; 5] = ["login", "health", "ready", "openapi", "docs"];
-
-/// What stands for the `{…}` of a path: where paths begin, the placeholder, its value; and an engine's token.
-struct Places(Vec<(&'static str, &'static str, String)>, String);
-
-impl Places {
-    /// One resource of each kind, made by the holder of a token.
-    fn of(house: &mut House, token: &str) -> Self {
-        let mut make = |path: &str, body: &Value| {
-            let got = house.post(path, body).token(token).send();
-            assert!(matches!(got.status, 200 | 201), "{path}: {}", got.json);
-            got.json["call_id"].as_u64().unwrap_or_else(|| got.id())
-        };
-        let key = make("/user/api-keys", &json!({ "name": "Walk" }));
-        let tool = make("/user/tools", &tool("look"));
-        let told = json!({
-            "is_webhook_active": true, "webhook_url": "https://a.example", "send_webhook_only_on_completed": false,
-            "tool_ids": [tool],
-        });
-        let assistant = make("/user/assistant", &with(assistant(), &told));
-        let number = make("/user/phone-numbers/caller-ids", &json!({ "phone_number": "+40700000001" }));
-        let trunk_number = format!("+4070000{:04}", assistant >> 32);
-        let trunk = make("/user/phone-numbers/sip-trunks", &trunk(&trunk_number));
-        let base = make("/user/knowledgebases", &json!({ "name": "Hours" }));
-        let site = json!({ "name": "Site", "type": "website", "url": "https://a.example" });
-        let document = make(&format!("/user/knowledgebases/{base}/documents"), &site);
-        let call = make("/user/make_call", &json!({ "phone_number": "+40700000002", "assistant_id": assistant }));
-        let campaign = make("/user/campaigns", &campaign(assistant));
-        let lead = make("/user/leads", &lead(campaign, "+40700000003"));
-        let suppressed = make("/user/do-not-call", &json!({ "phone_number": "+40700000004" }));
-        let over = make("/user/make_call", &json!({ "phone_number": "+40700000005", "assistant_id": assistant }));
-        let mut import = |path: &str| {
-            let file = house.call(Method::Post, path).header("content-type", "text/csv").token(token);
-            file.body(b"phone_number\n+40700000006\n".to_vec()).send().expect(202).id()
-        };
-        let leads = import(&format!("/user/leads/import?campaign_id={campaign}"));
-        let numbers = import("/user/do-not-call/import");
-        house.post(&format!("/user/calls/{over}/hangup"), &json!({})).token(token).send().expect(200);
-        let deliveries = house.call(Method::Get, "/user/webhook-deliveries").token(token).send().expect(200);
-        let delivery = deliveries.json["data"][0]["id"].as_u64().expect("a delivery");
-        let operator = house.operator.clone();
-        let account = json!({ "name": "E", "account_ids": [(assistant >> 32) + 1] });
-        let made = house.post("/admin/engine-tokens", &account).token(&operator).send().expect(201);
-        let engine_token = made.json["token"].as_str().expect("a token").to_owned();
-        let engine = made.id();
-        let claimed = house.post("/engine/claim", &json!({ "engine": "E" })).token(&engine_token).send().expect(200);
-        assert_eq!(claimed.json["calls"][0]["call"]["id"], call, "{}", claimed.json);
-        let ids = [
-            ("/user/api-keys", "{id}", key),
-            ("/user/assistant", "{id}", assistant),
-            ("/user/tools", "{id}", tool),
-            ("/user/phone-numbers/sip-trunks", "{id}", trunk),
-            ("/user/phone-numbers", "{id}", number),
-            ("/user/knowledgebases", "{id}", base),
-            ("/user/knowledgebases", "{document_id}", document),
-            ("/user/calls", "{id}", call),
-            ("/engine/calls", "{id}", call),
-            ("/user/do-not-call/imports", "{id}", numbers),
-            ("/user/do-not-call", "{id}", suppressed),
-            ("/user/webhook-deliveries", "{id}", delivery),
-            ("/user/campaign", "{id}", campaign),
-            ("/user/leads/imports", "{id}", leads),
-            ("/user/leads", "{id}", lead),
-            ("/leads", "{id}", lead),
-            ("/admin/accounts", "{id}", (key >> 32) + 1),
-            ("/admin/accounts", "{key_id}", key),
-            ("/admin/accounts", "{number_id}", number),
-            ("/admin/engine-tokens", "{id}", engine),
-        ];
-        let mut places: Vec<_> = ids.map(|(start, name, id)| (start, name, id.to_string())).into();
-        places.push(("/admin/plans", "{name}", "standard".into()));
-        places.push(("/docs", "{file}", "index.html".into()));
-        places.push(("/engine/calls", "{name}", "look".into()));
-        Self(places, engine_token)
-    }
-
-    /// The same text everywhere.
-    fn all(text: &str) -> Self {
-        let names = ["{id}", "{document_id}"];
-        Self(names.map(|name| ("/", name, text.to_owned())).into(), String::new())
-    }
-
-    fn path(&self, pattern: &str) -> String {
-        let fits = self.0.iter().filter(|(start, ..)| pattern.starts_with(start));
-        let path = fits.fold(pattern.to_owned(), |path, (_, name, value)| path.replace(name, value));
-        assert!(!path.contains('{'), "nothing stands for a part of {path}");
-        path
-    }
-
-    fn id(&self, start: &str) -> u64 {
-        let (.., id) = self.0.iter().find(|place| place.0 == start).expect("a place");
-        id.parse().expect("an id")
-    }
-}
 
 fn methods(route: &Route) -> Vec<Method> {
     let mut methods = vec![route.method];
@@ -135,7 +43,7 @@ fn target(places: &Places, pattern: &str) -> String {
 fn token(house: &House, places: &Places, route: &Route) -> String {
     match route.who {
         Who::Operator => house.operator.clone(),
-        Who::Engine => places.1.clone(),
+        Who::Engine => places.engine.clone(),
         Who::User | Who::Anyone => house.key.clone(),
     }
 }
@@ -197,8 +105,8 @@ fn a_strangers_id_is_answered_like_one_that_never_was() {
         if pattern.contains("{document_id}") {
             let base = places.id("/user/knowledgebases");
             let within = |id: &str| pattern.replace("{id}", &base.to_string()).replace("{document_id}", id);
-            let theirs = theirs.0.iter().find(|place| place.1 == "{document_id}").expect("a document");
-            assert_eq!(reply(&within(&theirs.2)), reply(&within("4000000")), "{method:?} {pattern}");
+            let theirs = theirs.value("{document_id}");
+            assert_eq!(reply(&within(theirs)), reply(&within("4000000")), "{method:?} {pattern}");
         }
     }
     assert!(*house.store.rows() == before, "a refusal stores nothing");

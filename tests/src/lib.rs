@@ -3,4 +3,5 @@
 pub mod cold;
 pub mod house;
 pub mod line;
+pub mod places;
 pub mod strategy;

@@ -1,0 +1,124 @@
+//! [`Places`]: one resource of each kind, so that every path of the route table can be asked.
+
+use serde_json::{Value, json};
+use switchboard_core::http::request::Method;
+
+use crate::house::{House, assistant, campaign, lead, tool, trunk, with};
+
+/// What stands for the `{…}` of a path.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// Where paths begin, the placeholder, its value.
+    ids: Vec<(&'static str, &'static str, String)>,
+    /// A token of an engine for this account alone.
+    pub engine: String,
+}
+
+impl Places {
+    /// One resource of each kind, made by the holder of a token.
+    ///
+    /// # Panics
+    /// Where one cannot be made.
+    pub fn of(house: &mut House, token: &str) -> Self {
+        let mut make = |path: &str, body: &Value| {
+            let got = house.post(path, body).token(token).send();
+            assert!(matches!(got.status, 200 | 201), "{path}: {}", got.json);
+            got.json["call_id"].as_u64().unwrap_or_else(|| got.id())
+        };
+        let key = make("/user/api-keys", &json!({ "name": "Walk" }));
+        let tool = make("/user/tools", &tool("look"));
+        let told = json!({
+            "is_webhook_active": true, "webhook_url": "https://a.example", "send_webhook_only_on_completed": false,
+            "tool_ids": [tool],
+        });
+        let assistant = make("/user/assistant", &with(assistant(), &told));
+        let number = make("/user/phone-numbers/caller-ids", &json!({ "phone_number": "+40700000001" }));
+        let trunk_number = format!("+4070000{:04}", assistant >> 32);
+        let trunk = make("/user/phone-numbers/sip-trunks", &trunk(&trunk_number));
+        let base = make("/user/knowledgebases", &json!({ "name": "Hours" }));
+        let site = json!({ "name": "Site", "type": "website", "url": "https://a.example" });
+        let document = make(&format!("/user/knowledgebases/{base}/documents"), &site);
+        let call = make("/user/make_call", &json!({ "phone_number": "+40700000002", "assistant_id": assistant }));
+        let campaign = make("/user/campaigns", &campaign(assistant));
+        let lead = make("/user/leads", &lead(campaign, "+40700000003"));
+        let suppressed = make("/user/do-not-call", &json!({ "phone_number": "+40700000004" }));
+        let over = make("/user/make_call", &json!({ "phone_number": "+40700000005", "assistant_id": assistant }));
+        let mut import = |path: &str| {
+            let file = house.call(Method::Post, path).header("content-type", "text/csv").token(token);
+            file.body(b"phone_number\n+40700000006\n".to_vec()).send().expect(202).id()
+        };
+        let leads = import(&format!("/user/leads/import?campaign_id={campaign}"));
+        let numbers = import("/user/do-not-call/import");
+        house.post(&format!("/user/calls/{over}/hangup"), &json!({})).token(token).send().expect(200);
+        let deliveries = house.call(Method::Get, "/user/webhook-deliveries").token(token).send().expect(200);
+        let delivery = deliveries.json["data"][0]["id"].as_u64().expect("a delivery");
+        let operator = house.operator.clone();
+        let account = json!({ "name": "E", "account_ids": [(assistant >> 32) + 1] });
+        let made = house.post("/admin/engine-tokens", &account).token(&operator).send().expect(201);
+        let engine_token = made.json["token"].as_str().expect("a token").to_owned();
+        let engine = made.id();
+        let claimed = house.post("/engine/claim", &json!({ "engine": "E" })).token(&engine_token).send().expect(200);
+        assert_eq!(claimed.json["calls"][0]["call"]["id"], call, "{}", claimed.json);
+        let ids = [
+            ("/user/api-keys", "{id}", key),
+            ("/user/assistant", "{id}", assistant),
+            ("/user/tools", "{id}", tool),
+            ("/user/phone-numbers/sip-trunks", "{id}", trunk),
+            ("/user/phone-numbers", "{id}", number),
+            ("/user/knowledgebases", "{id}", base),
+            ("/user/knowledgebases", "{document_id}", document),
+            ("/user/calls", "{id}", call),
+            ("/engine/calls", "{id}", call),
+            ("/user/do-not-call/imports", "{id}", numbers),
+            ("/user/do-not-call", "{id}", suppressed),
+            ("/user/webhook-deliveries", "{id}", delivery),
+            ("/user/campaign", "{id}", campaign),
+            ("/user/leads/imports", "{id}", leads),
+            ("/user/leads", "{id}", lead),
+            ("/leads", "{id}", lead),
+            ("/admin/accounts", "{id}", (key >> 32) + 1),
+            ("/admin/accounts", "{key_id}", key),
+            ("/admin/accounts", "{number_id}", number),
+            ("/admin/engine-tokens", "{id}", engine),
+        ];
+        let mut places: Vec<_> = ids.map(|(start, name, id)| (start, name, id.to_string())).into();
+        places.push(("/admin/plans", "{name}", "standard".into()));
+        places.push(("/docs", "{file}", "index.html".into()));
+        places.push(("/engine/calls", "{name}", "look".into()));
+        Self { ids: places, engine: engine_token }
+    }
+
+    /// The same text everywhere.
+    pub fn all(text: &str) -> Self {
+        let names = ["{id}", "{document_id}"];
+        Self { ids: names.map(|name| ("/", name, text.to_owned())).into(), engine: String::new() }
+    }
+
+    /// The path of a pattern.
+    ///
+    /// # Panics
+    /// Where nothing stands for a part of it.
+    pub fn path(&self, pattern: &str) -> String {
+        let fits = self.ids.iter().filter(|(start, ..)| pattern.starts_with(start));
+        let path = fits.fold(pattern.to_owned(), |path, (_, name, value)| path.replace(name, value));
+        assert!(!path.contains('{'), "nothing stands for a part of {path}");
+        path
+    }
+
+    /// The id where paths begin like this.
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub fn id(&self, start: &str) -> u64 {
+        let (.., id) = self.ids.iter().find(|place| place.0 == start).expect("a place");
+        id.parse().expect("an id")
+    }
+
+    /// What stands for a placeholder, wherever it is.
+    ///
+    /// # Panics
+    /// Where nothing does.
+    pub fn value(&self, placeholder: &str) -> &str {
+        &self.ids.iter().find(|place| place.1 == placeholder).expect("a place").2
+    }
+}
