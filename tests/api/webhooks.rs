@@ -4,9 +4,13 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
+use standardwebhooks::Webhook;
 use switchboard_core::http::request::Method;
 use switchboard_core::output::{HttpIn, HttpOut, Redirects, SendError};
+use switchboard_core::record::Secret;
+use switchboard_core::time::Timestamp;
 use switchboard_tests::house::{House, assistant, with};
 use switchboard_tests::line::{Held, Line, said};
 
@@ -257,6 +261,66 @@ fn secrets_rotate_with_two_valid_at_once() {
     let reader = reader.json["api_key"]["token"].as_str().expect("a token").to_owned();
     house.call(Method::Get, "/user/webhook-secrets").token(&reader).send().expect(403);
     house.call(Method::Get, "/user/webhook-deliveries").token(&reader).send().expect(200);
+}
+
+/// The headers of a webhook as a receiver gets them; nothing where a value cannot be sent.
+fn received(request: &HttpOut) -> Option<HeaderMap> {
+    let pair = |(name, value): &(String, Secret)| {
+        Some((HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_bytes(value.0.as_bytes()).ok()?))
+    };
+    request.headers.iter().map(pair).collect()
+}
+
+/// Whether the published library takes a webhook.
+fn verifies(secret: &str, request: &HttpOut) -> bool {
+    let webhook = Webhook::new(secret).expect("a secret of the published form");
+    received(request).is_some_and(|headers| webhook.verify(&request.body, &headers).is_ok())
+}
+
+/// The webhook with one bit of a header flipped; nothing where that is no text.
+fn flipped(request: &HttpOut, name: &str, bit: usize) -> Option<HttpOut> {
+    let mut request = request.clone();
+    let (_, value) = request.headers.iter_mut().find(|(known, _)| known == name)?;
+    let mut bytes = value.0.clone().into_bytes();
+    bytes[bit / 8] ^= 1 << (bit % 8);
+    value.0 = String::from_utf8(bytes).ok()?;
+    Some(request)
+}
+
+#[test]
+fn the_published_library_verifies_ours_and_no_other_bit_will_do() {
+    let (mut house, line, id) = hooked(&json!({}));
+    // The library looks at the clock itself: it takes what is five minutes old at most.
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_secs();
+    house.now = Timestamp::from_seconds(now);
+    let seen = receiver(&mut house, vec![]);
+    let secret = |house: &mut House, at: usize| {
+        let secrets = house.get("/user/webhook-secrets").expect(200).json["secrets"].clone();
+        secrets[at]["secret"].as_str().expect("a secret").to_owned()
+    };
+    let first = secret(&mut house, 0);
+    finished(&mut house, &line, id);
+    house.tick();
+    let request = seen.0.borrow()[0].clone();
+    assert!(verifies(&first, &request), "{:?}", request.headers);
+    for bit in 0..request.body.len() * 8 {
+        let mut torn = request.clone();
+        torn.body[bit / 8] ^= 1 << (bit % 8);
+        assert!(!verifies(&first, &torn), "bit {bit} of the body");
+    }
+    for name in ["webhook-id", "webhook-timestamp", "webhook-signature"] {
+        let bits = seen.header(0, name).len() * 8;
+        for torn in (0..bits).filter_map(|bit| flipped(&request, name, bit)) {
+            assert!(!verifies(&first, &torn), "{name}: {:?}", torn.headers);
+        }
+    }
+    house.post("/user/webhook-secrets/rotate", &json!({})).send().expect(201);
+    let second = secret(&mut house, 1);
+    assert!(!verifies(&second, &request), "another secret");
+    finished(&mut house, &line, id);
+    house.tick();
+    let request = seen.0.borrow()[1].clone();
+    assert!(verifies(&first, &request) && verifies(&second, &request), "both sign for a while");
 }
 
 /// An inbound assistant with both webhooks, and an engine that brings a call to it.
