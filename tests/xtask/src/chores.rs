@@ -85,6 +85,13 @@ pub fn sim(rest: &[&str]) -> Done {
     step("sim", "cargo", &arguments)
 }
 
+/// Gives drawn inputs to everything that reads what others wrote; a table of what came of them is printed.
+pub fn fuzz(rest: &[&str]) -> Done {
+    let mut arguments = vec!["run", "--release", "--quiet", "-p", "switchboard-fuzz", "--"];
+    arguments.extend(rest);
+    step("fuzz", "cargo", &arguments)
+}
+
 /// Makes what the JavaScript package loads: the core as WebAssembly, and its glue.
 pub fn js() -> Done {
     wasm_target()?;

@@ -1,9 +1,12 @@
-//! `cargo xtask test | component | edge | openapi | js | bench | hosts | schemathesis | sim`: each is what its name says.
+//! `cargo xtask CHORE`: each is what its name says.
 
 mod chores;
 mod schemathesis;
 
 use std::process::ExitCode;
+
+const USAGE: &str =
+    "usage: cargo xtask test | component | edge | openapi | js | bench | hosts | schemathesis | sim | fuzz";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -21,9 +24,8 @@ fn main() -> ExitCode {
             seconds.parse().map_err(|_| "how many seconds?".into()).and_then(schemathesis::run)
         }
         ["sim", rest @ ..] => chores::sim(rest),
-        _ => {
-            Err("usage: cargo xtask test | component | edge | openapi | js | bench | hosts | schemathesis | sim".into())
-        }
+        ["fuzz", rest @ ..] => chores::fuzz(rest),
+        _ => Err(USAGE.into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,83 @@
+//! One request from its first step to its reply, with every reply judged.
+
+use switchboard_core::http::reply::Reply;
+use switchboard_core::http::request::{Body, Request};
+use switchboard_core::output::{Answer, Input, Outcome, Work};
+use switchboard_core::seed::Seed;
+use switchboard_core::service::Service;
+use switchboard_core::time::Timestamp;
+use switchboard_core::view::Scene;
+
+use crate::judge::{Exchange, Judge};
+use crate::layer::Layer;
+use crate::target::Seen;
+use crate::town::Town;
+
+/// Runs of one request: each asks for its body, or for something outside, a few times at most.
+const RUNS_MAX: usize = 12;
+
+/// Where a request is carried out.
+pub struct Place<'p, 'm> {
+    /// The service.
+    pub service: &'p Service,
+    /// What judges its replies.
+    pub judge: &'p Judge,
+    /// The store.
+    pub layer: &'p mut Layer<'m>,
+    /// The time.
+    pub now: Timestamp,
+    /// The randomness of the request.
+    pub seed: Seed,
+}
+
+/// A reply, and what it was by its words.
+pub struct Carried {
+    /// The reply.
+    pub reply: Reply,
+    /// What it was.
+    pub seen: Seen,
+}
+
+impl Place<'_, '_> {
+    /// Carries a request out; what is outside answers by `answer`. The error says which promise was broken.
+    pub fn carry(
+        &mut self,
+        mut request: Request,
+        own: bool,
+        mut answer: impl FnMut(&Work) -> Answer,
+    ) -> Result<Carried, String> {
+        let mut answers = Vec::new();
+        for _ in 0..RUNS_MAX {
+            let scene = Scene { now: self.now, seed: self.seed, view: &*self.layer };
+            let output = self
+                .service
+                .step(&Input::Http(&request, &answers), &scene)
+                .map_err(|stop| format!("the step stopped: {stop:?}"))?;
+            self.layer.apply(&output.changes);
+            match &output.outcome {
+                Outcome::Reply(reply) => {
+                    let answers = answers.len();
+                    let exchange = Exchange { request: &request, output: &output, reply, answers, own };
+                    let says = self.judge.judge(&exchange)?;
+                    let operation = self.judge.route(&request).map_or("nothing", |route| route.id);
+                    let seen =
+                        Seen { said: reply.status.to_string(), kind: format!("{operation} {} {says}", reply.status) };
+                    return Ok(Carried { reply: reply.clone(), seen });
+                }
+                Outcome::ReadBody(_) if request.body == Body::Pending => request.body = Body::Full(b"{}".to_vec()),
+                Outcome::Wait if !output.sends.is_empty() => {
+                    answers.extend(output.sends.iter().map(|send| answer(&send.work)));
+                }
+                Outcome::Park(..) => answers.push(Answer::Elapsed),
+                other => return Err(format!("the step ends with {other:?}")),
+            }
+        }
+        Err("the request never ends".into())
+    }
+}
+
+/// Whether a request comes with a token of the first account.
+pub fn is_own(town: &Town, request: &Request) -> bool {
+    let header = request.header("authorization").unwrap_or_default();
+    ["owner", "session", "reader"].iter().any(|name| header.contains(town.token(name)))
+}

@@ -1,0 +1,260 @@
+//! [`Judge`]: what every reply to a request must be, whatever was sent.
+//!
+//! A status that the operation documents, never 500; a body of the documented form; a request id; nothing of another
+//! account; and a refusal that changes nothing.
+
+use std::collections::BTreeMap;
+
+use jsonschema::Validator;
+use serde_json::Value;
+use switchboard_core::http::ctx::body_bytes_max;
+use switchboard_core::http::reply::{Content, Reply};
+use switchboard_core::http::request::{Body, Method, Request};
+use switchboard_core::http::route::{Route, Router, Who};
+use switchboard_core::http::routes::ROUTES;
+use switchboard_core::limits::TARGET_BYTES_MAX;
+use switchboard_core::openapi;
+use switchboard_core::output::Output;
+
+use crate::town::MARKER;
+
+/// Letters of a refusal's sentence by which it is told from others.
+const SAYING_MAX: usize = 40;
+
+/// One reply with what led to it.
+pub struct Exchange<'a> {
+    /// The request.
+    pub request: &'a Request,
+    /// What its last step decided.
+    pub output: &'a Output,
+    /// The reply among it.
+    pub reply: &'a Reply,
+    /// How many answers from outside the step had.
+    pub answers: usize,
+    /// Whether the marker of the other account must not be in it.
+    pub own: bool,
+}
+
+/// What the document says of each operation.
+pub struct Judge {
+    router: Router,
+    documented: BTreeMap<(&'static str, Method), BTreeMap<u16, Option<Validator>>>,
+}
+
+impl Default for Judge {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Judge {
+    /// Reads the `OpenAPI` document.
+    ///
+    /// # Panics
+    /// Where it is none.
+    pub fn new() -> Self {
+        let document: Value = serde_json::from_str(&openapi::text()).expect("the document is JSON");
+        let mut documented = BTreeMap::new();
+        for route in ROUTES {
+            let operation = &document["paths"][route.paths[0]][route.method.name().to_lowercase()];
+            let responses = operation["responses"].as_object().expect("an operation has responses");
+            let schemas: BTreeMap<u16, Option<Validator>> = responses
+                .iter()
+                .map(|(status, response)| {
+                    let schema = &response["content"]["application/json"]["schema"];
+                    let validator = schema
+                        .is_object()
+                        .then(|| jsonschema::draft202012::options().build(schema).expect("a documented schema"));
+                    (status.parse().expect("a status"), validator)
+                })
+                .collect();
+            documented.insert((route.id, route.method), schemas);
+        }
+        Self { router: Router::new(ROUTES), documented }
+    }
+
+    /// The operation that a request is for.
+    pub fn route(&self, request: &Request) -> Option<&'static Route> {
+        self.router.find(path(request))?.route(request.method)
+    }
+
+    /// What a refusal says, without names and numbers; the error says what is wrong with a reply.
+    pub fn judge(&self, exchange: &Exchange<'_>) -> Result<String, String> {
+        let Exchange { request, output, reply, answers, .. } = exchange;
+        let route = self.route(request);
+        let status = reply.status;
+        if status == 500 {
+            return Err("500 for what a client sent".into());
+        }
+        if !self.is_documented(request, route, status) {
+            return Err(format!("{status} is not documented for {}", route.map_or("nothing", |route| route.id)));
+        }
+        if status >= 400 && *answers == 0 && !output.changes.is_empty() {
+            return Err(format!("a refusal with {status} changes {} rows", output.changes.len()));
+        }
+        bounded(request, route, status)?;
+        asked_for_a_token(request, route, status)?;
+        request_id(request, reply)?;
+        self.body(exchange, route)
+    }
+
+    /// Whether the operation, or the conventions that hold for all of them (API.md, section 1), know a status.
+    fn is_documented(&self, request: &Request, route: Option<&'static Route>, status: u16) -> bool {
+        if request.target.len() > TARGET_BYTES_MAX {
+            return status == 414;
+        }
+        let Some(route) = route else {
+            return match self.router.find(path(request)) {
+                Some(_) if request.method == Method::Options => status == 204,
+                Some(_) => {
+                    status == 405 || request.door != switchboard_core::http::request::Door::Main && status == 404
+                }
+                None => status == 404,
+            };
+        };
+        let known = &self.documented[&(route.id, route.method)];
+        known.contains_key(&status)
+            || status == 304 && route.etag && request.count("if-none-match") > 0
+            || status == 400 && route.who != Who::Anyone && request.count("authorization") > 1
+    }
+
+    fn body(&self, exchange: &Exchange<'_>, route: Option<&'static Route>) -> Result<String, String> {
+        let Exchange { request, reply, own, .. } = exchange;
+        let Content::Json(bytes) = &reply.content else {
+            let empty = matches!(reply.status, 204 | 304) || request.method == Method::Head;
+            let other = matches!(reply.content, Content::Host(_) | Content::Stream(_));
+            return if empty || other { Ok(String::new()) } else { Err(format!("{} without a body", reply.status)) };
+        };
+        // The document itself has a test of its own, and is half a megabyte.
+        if route.is_some_and(|route| route.id == "openapi") && reply.status == 200 {
+            return Ok(String::new());
+        }
+        let value: Value =
+            serde_json::from_slice(bytes).map_err(|error| format!("{} is not JSON: {error}", reply.status))?;
+        if *own && contains(bytes, MARKER.as_bytes()) && !sent(request, MARKER.as_bytes()) {
+            return Err("the reply shows what another account has".into());
+        }
+        let schema = route.and_then(|route| self.documented[&(route.id, route.method)].get(&reply.status));
+        match schema {
+            Some(Some(schema)) => match schema.validate(&value) {
+                Ok(()) => Ok(saying(reply.status, &value)),
+                Err(error) => Err(format!("{} has another form: {error} at {}", reply.status, error.instance_path())),
+            },
+            Some(None) => Ok(String::new()),
+            None if value["message"].is_string() => Ok(saying(reply.status, &value)),
+            None => Err(format!("{} without a message", reply.status)),
+        }
+    }
+}
+
+/// The first words of a refusal's sentence.
+fn saying(status: u16, value: &Value) -> String {
+    let sentence = value["message"].as_str().or(value["error"].as_str()).filter(|_| status >= 400).unwrap_or_default();
+    sentence.chars().filter(|letter| letter.is_alphabetic() || *letter == ' ').take(SAYING_MAX).collect()
+}
+
+fn path(request: &Request) -> &str {
+    request.target.split('?').next().unwrap_or_default()
+}
+
+/// A body over the limit is never taken.
+fn bounded(request: &Request, route: Option<&'static Route>, status: u16) -> Result<(), String> {
+    let Some(route) = route.filter(|route| route.method.is_write()) else { return Ok(()) };
+    let large = match &request.body {
+        Body::TooLarge => true,
+        Body::Full(bytes) => bytes.len() > body_bytes_max(route),
+        _ => false,
+    };
+    if large && status < 400 { Err(format!("{status} to a body over the limit")) } else { Ok(()) }
+}
+
+fn asked_for_a_token(request: &Request, route: Option<&'static Route>, status: u16) -> Result<(), String> {
+    let open = route.is_none_or(|route| route.who == Who::Anyone) || request.method == Method::Options;
+    if !open && request.count("authorization") == 0 && status != 401 && status != 414 && status != 404 {
+        return Err(format!("{status} to nobody"));
+    }
+    Ok(())
+}
+
+fn request_id(request: &Request, reply: &Reply) -> Result<(), String> {
+    let mut ids = reply.headers.iter().filter(|(name, _)| *name == "x-request-id").map(|(_, value)| value.as_str());
+    let (Some(id), None) = (ids.next(), ids.next()) else { return Err("a reply has one request id".into()) };
+    let sent = request.header("x-request-id").unwrap_or_default();
+    let good = |text: &str| {
+        (1..=128).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+    };
+    if good(sent) && id != sent || !good(id) {
+        return Err(format!("the request id {sent:?} became {id:?}"));
+    }
+    let odd = reply.headers.iter().find(|(_, value)| value.bytes().any(|byte| byte < b' ' || byte == 0x7f));
+    odd.map_or(Ok(()), |(name, _)| Err(format!("the header {name} has a control character")))
+}
+
+/// Whether the caller itself wrote a word.
+fn sent(request: &Request, word: &[u8]) -> bool {
+    let body: &[u8] = if let Body::Full(bytes) = &request.body { bytes } else { &[] };
+    contains(request.target.as_bytes(), word) || contains(body, word)
+}
+
+fn contains(bytes: &[u8], word: &[u8]) -> bool {
+    bytes.windows(word.len()).any(|window| window == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::{Text, parse};
+    use switchboard_core::output::Outcome;
+    use switchboard_core::store::Change;
+
+    fn told(target: &str, reply: &Reply, changes: Vec<Change>) -> Result<(), String> {
+        let text = Text::new(Method::Post, target).bearer("x").json("{}");
+        judged(&parse(&text.bytes(), &[]).expect("a request"), reply, changes)
+    }
+
+    fn judged(request: &Request, reply: &Reply, changes: Vec<Change>) -> Result<(), String> {
+        let output = Output { outcome: Outcome::Reply(reply.clone()), changes, ..Output::default() };
+        Judge::new().judge(&Exchange { request, output: &output, reply, answers: 0, own: true }).map(drop)
+    }
+
+    fn reply(status: u16, body: &str) -> Reply {
+        let content = Content::Json(body.as_bytes().to_vec());
+        Reply { status, headers: vec![("x-request-id", "abc".into())], content }
+    }
+
+    #[test]
+    fn broken_promises_are_seen() {
+        let refused = r#"{"message":"No.","errors":{"name":["No."]}}"#;
+        assert_eq!(told("/user/tools", &reply(422, refused), vec![]), Ok(()));
+        let change = vec![Change::Delete(vec![1])];
+        for (target, given, changes, says) in [
+            ("/user/tools", reply(500, refused), vec![], "500 for"),
+            ("/user/tools", reply(418, refused), vec![], "418 is not documented"),
+            ("/user/tools", reply(422, refused), change.clone(), "changes 1 rows"),
+            ("/user/tools", reply(422, "{"), vec![], "not JSON"),
+            ("/user/tools", reply(422, "[]"), vec![], "another form"),
+            ("/user/tools", reply(201, "{}"), change, "another form"),
+            ("/user/tools", reply(422, r#"{"message":"STRANGER"}"#), vec![], "another account"),
+            ("/user/nothing", reply(200, "{}"), vec![], "200 is not documented for nothing"),
+            ("/user/nothing", reply(404, "{}"), vec![], "404 without a message"),
+            ("/user/tools", Reply { headers: vec![], ..reply(422, refused) }, vec![], "one request id"),
+            ("/user/tools", reply(422, refused).header("allow", "a\nb"), vec![], "control character"),
+            ("/user/tools", Reply { content: Content::Empty, ..reply(422, refused) }, vec![], "without a body"),
+        ] {
+            let said = told(target, &given, changes).expect_err(says);
+            assert!(said.contains(says), "{said}");
+        }
+    }
+
+    #[test]
+    fn nobody_and_large_bodies_are_refused() {
+        let made = r#"{"message":"x","secrets":[]}"#;
+        let nobody = parse(b"POST /user/webhook-secrets/rotate\n", &[]).expect("a request");
+        assert!(judged(&nobody, &reply(201, made), vec![]).is_err_and(|said| said.contains("to nobody")));
+        let large = parse(b"POST /user/webhook-secrets/rotate\nauthorization: x\n:body too-large\n", &[]);
+        let large = large.expect("a request");
+        assert!(judged(&large, &reply(201, made), vec![]).is_err_and(|said| said.contains("over the limit")));
+        let named = parse(b"GET /nothing\nx-request-id: mine\n", &[]).expect("a request");
+        assert!(judged(&named, &reply(404, r#"{"message":"x"}"#), vec![]).is_err_and(|said| said.contains("became")));
+    }
+}

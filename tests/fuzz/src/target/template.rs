@@ -1,0 +1,54 @@
+//! `{{name}}` in texts: what is known is filled in, the rest stays and is told once each.
+
+use switchboard_core::template::fill;
+use switchboard_sim::random::Random;
+
+use super::{Seen, Target};
+use crate::mutate;
+
+/// What stands for the known names.
+const KNOWN: [(&str, &str); 3] = [("who", "Ana"), ("x_1", "{{who}}"), ("ün", "")];
+
+/// Texts with placeholders.
+pub struct Templates;
+
+impl Target for Templates {
+    fn name(&self) -> &'static str {
+        "template"
+    }
+
+    fn draw(&self, random: &mut Random) -> Vec<u8> {
+        let pieces = ["{{", "}}", "{", "}", "who", "{{who}}", "{{ x_1 }}", "{{ün}}", "{{a.b-c}}", " ", "\u{a0}", "é"];
+        let mut text: Vec<u8> = Vec::new();
+        for _ in 0..random.below(20) {
+            let piece = if random.chance(900) { random.one(&pieces).to_owned() } else { mutate::text(random) };
+            text.extend(piece.into_bytes());
+        }
+        text
+    }
+
+    fn run(&self, input: &[u8]) -> Result<Seen, String> {
+        let text = String::from_utf8_lossy(input);
+        let value = |name: &str| KNOWN.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let kept = fill(&text, |_| None, |name| format!("{{{{{name}}}}}"));
+        let filled = fill(&text, value, |name| format!("<{name}>"));
+        if !text.contains("{{") && filled.text != text {
+            return Err(format!("{text:?} without a placeholder becomes {:?}", filled.text));
+        }
+        let squeezed = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>();
+        if squeezed(&kept.text) != squeezed(&text) {
+            return Err(format!("{text:?} becomes {:?}", kept.text));
+        }
+        let unknown = &filled.unknown;
+        let once = unknown.iter().all(|name| unknown.iter().filter(|other| *other == name).count() == 1);
+        if !once || unknown.iter().any(|name| value(name).is_some()) {
+            return Err(format!("{text:?}: {unknown:?} are told"));
+        }
+        let said = match (kept.unknown.len(), unknown.len()) {
+            (0, _) => "no name",
+            (_, 0) => "all known",
+            _ => "some unknown",
+        };
+        Ok(Seen::word(said))
+    }
+}

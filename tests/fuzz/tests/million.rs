@@ -1,0 +1,45 @@
+//! A million inputs, five hundred histories of two accounts, and a thousand requests that come several times at once.
+
+use switchboard_fuzz::run::{Order, run};
+use switchboard_fuzz::target::shares;
+use switchboard_fuzz::town::Town;
+use switchboard_fuzz::{corpus, report, target};
+
+/// The seed of every run of the tests; `cargo xtask fuzz` takes any.
+const SEED: u64 = 1;
+
+#[track_caller]
+fn holds(shares: Vec<(&'static str, u64)>) {
+    let done = run(&Town::new(), &Order { seed: SEED, from: 0, shares, shrink: true });
+    println!("{}", report::table(&done));
+    let failures: Vec<String> = done.failures.iter().map(|failure| report::failure(failure, SEED)).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn a_million_inputs_break_no_promise() {
+    holds(shares(1_000_000));
+}
+
+#[test]
+fn five_hundred_histories_show_no_account_to_another() {
+    holds(vec![("tenancy", 500)]);
+}
+
+#[test]
+fn a_thousand_repeated_requests_have_one_effect_each() {
+    holds(vec![("idempotency", 1_000)]);
+}
+
+/// What stands in the repository is run as it is, besides what is drawn from it.
+#[test]
+fn the_corpus_breaks_no_promise() {
+    let town = Town::new();
+    for (name, _) in target::NAMES {
+        let target = target::named(&town, name);
+        for input in corpus::of(name) {
+            let said = switchboard_fuzz::run::judged(&*target, &input);
+            assert!(said.is_ok(), "{name} {:016x}: {said:?}", corpus::digest(&input));
+        }
+    }
+}
