@@ -3,7 +3,10 @@
 //! The first byte of an input says which message it is; of a conversation, the second says which answer is damaged,
 //! and the rest is the request.
 
+use switchboard_core::account::caller::Shown;
+use switchboard_core::account::token::{Token, TokenKind};
 use switchboard_core::http::request::Body;
+use switchboard_core::output::Credential;
 use switchboard_core::remote::version::{self, Seen as Read};
 use switchboard_core::remote::wire::{CommitCall, Message, PassCall, ReadAnswer, ReadCall};
 use switchboard_core::remote::{Came, Do, Visit, region};
@@ -65,7 +68,10 @@ impl<'t> Messages<'t> {
             .collect();
         let tag = random.one(&[READ, ANSWER, COMMIT, PASS, VISIT]);
         let body = match tag {
-            READ => ReadCall { seen, reads }.to_bytes(),
+            READ => {
+                let shown = if random.chance(500) { self.shown(random) } else { None };
+                ReadCall { seen, reads, shown }.to_bytes()
+            }
             COMMIT => {
                 let changes = reads.iter().map(|read| match read {
                     view::Read::Get(key) => Change::Put(key.clone(), mutate::noise(random, 20)),
@@ -75,7 +81,7 @@ impl<'t> Messages<'t> {
             }
             ANSWER => {
                 let found = region::carry_out(&*self.town.store, &reads).unwrap_or_default();
-                ReadAnswer { now: self.town.now, seed: Seed::new([1; 32]), found }.to_bytes()
+                ReadAnswer { now: self.town.now, seed: Seed::new([1; 32]), found, rates: Vec::new() }.to_bytes()
             }
             PASS => {
                 let request = http::parse(&draw::request(random, self.town).bytes(), &self.town.tokens);
@@ -93,18 +99,32 @@ impl<'t> Messages<'t> {
         message
     }
 
+    /// A token of the town as a message shows it, now and then a forged one.
+    fn shown(&self, random: &mut Random) -> Option<Shown> {
+        let (_, text) = random.one(&self.town.tokens.iter().collect::<Vec<_>>());
+        let token = Token::parse(text)?;
+        let mut digest = token.digest();
+        if random.chance(300) {
+            digest[0] ^= 1;
+        }
+        let session = token.kind == TokenKind::Session;
+        Some(Shown { credential: Credential { account: token.account, session, count: token.count }, digest })
+    }
+
     /// A region takes a message and carries out what it asks.
     fn region(&self, bytes: &[u8]) -> Result<Seen, String> {
         let Ok(call) = ReadCall::from_bytes(bytes) else { return Ok(Seen::word("malformed")) };
         again::<ReadCall>(&call.to_bytes())?;
         let holds = region::holds(&*self.town.store, &call.seen);
         let found = region::carry_out(&*self.town.store, &call.reads);
+        let told = call.shown.map(|shown| region::admit(&*self.town.store, &shown, self.town.now));
+        let valid = matches!(told, Some(Ok(Some(_))));
         if let Ok(found) = &found
             && found.len() != call.reads.len()
         {
             return Err("a read has no answer".into());
         }
-        Ok(Seen { said: "read".into(), kind: format!("read {holds:?} {}", found.is_ok()) })
+        Ok(Seen { said: "read".into(), kind: format!("read {holds:?} {} {valid}", found.is_ok()) })
     }
 
     fn commit(bytes: &[u8], town: &Town) -> Result<Seen, String> {
@@ -156,7 +176,10 @@ impl<'t> Messages<'t> {
         let call = ReadCall::from_bytes(body)?;
         match region::carry_out(&*self.town.store, &call.reads) {
             Ok(found) => {
-                let answer = ReadAnswer { now: self.town.now, seed: Seed::new([1; 32]), found };
+                let told = call.shown.map(|shown| region::admit(&*self.town.store, &shown, self.town.now));
+                let told = told.transpose().ok().flatten().flatten();
+                let rates = told.map(|(credential, rate)| (credential.bucket(), rate)).into_iter().collect();
+                let answer = ReadAnswer { now: self.town.now, seed: Seed::new([1; 32]), found, rates };
                 Ok((200, answer.to_bytes()))
             }
             Err(_) => Ok((413, Vec::new())),
