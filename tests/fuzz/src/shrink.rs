@@ -1,7 +1,7 @@
 //! A failing input made small: bytes are taken away and made plain for as long as it still fails.
 
 /// Tries of one shrinking.
-const TRIES_MAX: usize = 2_000;
+const TRIES_MAX: usize = 400;
 
 /// The smallest input found that `fails` as well.
 pub fn shrink(input: &[u8], mut fails: impl FnMut(&[u8]) -> bool) -> Vec<u8> {
