@@ -18,4 +18,5 @@ pub mod send;
 pub mod serve;
 pub mod settings;
 pub mod store;
+pub mod watched;
 pub mod writer;

@@ -22,6 +22,7 @@ pub struct Metrics {
     requests: Family<Labels, Counter>,
     seconds: Histogram,
     connections: Gauge,
+    turned_away: Counter,
     group: Histogram,
     panics: Counter,
     sends: Counter,
@@ -34,6 +35,7 @@ impl Default for Metrics {
         let requests = Family::<Labels, Counter>::default();
         let seconds = Histogram::new([0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0]);
         let connections = Gauge::default();
+        let turned_away = Counter::default();
         let group = Histogram::new([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0]);
         let panics = Counter::default();
         let sends = Counter::default();
@@ -41,11 +43,12 @@ impl Default for Metrics {
         registry.register("requests", "Requests answered", requests.clone());
         registry.register("request_seconds", "From head to answer", seconds.clone());
         registry.register("connections", "Open connections", connections.clone());
+        registry.register("turned_away", "Connections for which there was no room", turned_away.clone());
         registry.register("commit_inputs", "Inputs of one commit", group.clone());
         registry.register("panics", "Steps that panicked: each is a bug", panics.clone());
         registry.register("sends", "Requests sent to the outside", sends.clone());
         registry.register("store_bytes", "Size of the store's file", store_bytes.clone());
-        Self { registry, requests, seconds, connections, group, panics, sends, store_bytes }
+        Self { registry, requests, seconds, connections, turned_away, group, panics, sends, store_bytes }
     }
 }
 
@@ -64,6 +67,11 @@ impl Metrics {
     /// A connection closed.
     pub fn closed(&self) {
         self.connections.dec();
+    }
+
+    /// There was no room for a connection.
+    pub fn turned_away(&self) {
+        self.turned_away.inc();
     }
 
     /// A group of inputs was committed.

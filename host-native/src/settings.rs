@@ -54,6 +54,9 @@ pub struct Settings {
     /// Own address for the operator's API and metrics
     #[arg(long, env = "SWITCHBOARD_ADMIN_LISTEN", value_name = "ADDR")]
     pub admin_listen: Option<SocketAddr>,
+    /// Connections at once; more are turned away with 503 [default: 16384]
+    #[arg(long, env = "SWITCHBOARD_MAX_CONNECTIONS", value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_connections: Option<u32>,
     /// How long a session token lives, seconds [default: 86400]
     #[arg(long, env = "SWITCHBOARD_SESSION_SECONDS", value_name = "SECONDS")]
     pub session_seconds: Option<u64>,
@@ -146,6 +149,7 @@ impl Settings {
             trust_proxy: list(self.trust_proxy, file.trust_proxy),
             cors_origin: if self.cors_origin.is_empty() { file.cors_origin } else { self.cors_origin },
             admin_listen: self.admin_listen.or(file.admin_listen),
+            max_connections: self.max_connections.or(file.max_connections),
             session_seconds: self.session_seconds.or(file.session_seconds),
             carrier: self.carrier.or(file.carrier),
             twilio_account_sid: self.twilio_account_sid.or(file.twilio_account_sid),

@@ -23,7 +23,7 @@ use crate::clock::Clock;
 use crate::limiter::{Limiter, Told};
 use crate::metrics::Metrics;
 use crate::news::News;
-use crate::store::{Admission, Rows, Store, StoreError};
+use crate::store::{Admission, Rows, Store, StoreError, caught, refused};
 
 /// Inputs that may wait; more are refused with 503 instead of piling up.
 const QUEUE_MAX: usize = 4_096;
@@ -133,11 +133,15 @@ impl Writer {
 fn run(parts: &Parts, inputs: &Receiver<Queued>) {
     while let Ok(first) = inputs.recv() {
         let mut group = Group::default();
-        let result = group.run(parts, inputs, first);
+        // A damaged store may lead to a panic: the thread goes on, and whoever waits is told.
+        let result = caught("a commit failed", || group.run(parts, inputs, first)).and_then(|done| done);
         parts.metrics.group(group.finished.len());
         if let Err(error) = result {
             tracing::error!(%error, "a commit failed; nothing of it was acknowledged");
             group.fail();
+            if error.is_full() {
+                open_again(&parts.store);
+            }
         } else {
             group.topics.iter().for_each(|topic| parts.news.publish(*topic));
         }
@@ -154,6 +158,15 @@ fn run(parts: &Parts, inputs: &Receiver<Queued>) {
             // A caller that went away does not need its answer; what it asked for is done.
             let _ = to.send((input, done));
         }
+    }
+}
+
+/// A disk that was full may have room again. After any other failure nothing is written until somebody has looked
+/// after the disk and starts the service again.
+fn open_again(store: &Store) {
+    match store.reopen() {
+        Ok(()) => tracing::warn!("the disk is full: the store was opened again, and serves what was committed"),
+        Err(error) => tracing::error!(%error, "the disk is full: the next write tries to open the store again"),
     }
 }
 
@@ -189,9 +202,9 @@ impl Group {
             }
         }
         if self.changed {
-            transaction.commit().map_err(|error| StoreError::of("a commit failed", &error))
+            transaction.commit().map_err(refused("a commit failed"))
         } else {
-            transaction.abort().map_err(|error| StoreError::of("an empty write could not be dropped", &error))
+            transaction.abort().map_err(refused("an empty write could not be dropped"))
         }
     }
 

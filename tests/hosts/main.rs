@@ -1,10 +1,9 @@
-//! The real binary over real sockets: start, stop, crash, the README's tour, the command line, a carrier, and files
+//! The real binary over real sockets: start, stop, the README's tour, the command line, a carrier, and files
 //! read by it and beside it.
 
 mod campaign;
 mod carrier;
 mod commands;
-mod crash;
 mod edge;
 mod egress;
 mod extract;
@@ -15,5 +14,7 @@ mod readers;
 mod receivers;
 mod samples;
 mod secrets;
-mod server;
+mod stopping;
 mod tour;
+
+use switchboard_tests::server;

@@ -1,7 +1,9 @@
-//! What the tests share: a service in memory that is driven like a server, and generators from its tables.
+//! What the tests share: a service in memory that is driven like a server, the real server, and generators from
+//! the service's tables.
 
 pub mod cold;
 pub mod house;
 pub mod line;
 pub mod places;
+pub mod server;
 pub mod strategy;

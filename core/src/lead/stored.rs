@@ -19,6 +19,9 @@ use crate::view::{Order, Stop};
 
 const DAMAGED: Stop = Stop::Corrupt("a lead has an unknown form");
 
+/// The filter by campaign.
+const CAMPAIGN: u8 = 2;
+
 /// Leads in a state.
 pub fn facet_of_status(status: LeadStatus) -> Facet {
     Facet::new(1, status.word().as_bytes())
@@ -26,7 +29,13 @@ pub fn facet_of_status(status: LeadStatus) -> Facet {
 
 /// Leads of a campaign.
 pub fn facet_of_campaign(count: u32) -> Facet {
-    Facet::id(2, count)
+    Facet::id(CAMPAIGN, count)
+}
+
+/// The campaign among the facets of a lead; a secondary contact has none.
+pub fn campaign_among(facets: &[Facet]) -> Option<u32> {
+    let facet = facets.iter().find(|facet| facet.tag() == CAMPAIGN)?;
+    Some(u32::from_be_bytes(facet.value().try_into().ok()?))
 }
 
 /// A lead as it is kept.

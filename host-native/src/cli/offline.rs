@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::json;
 use switchboard::backup;
 use switchboard::seal::{self, Seal};
-use switchboard::store::Store;
+use switchboard::store::{Store, caught};
 use switchboard_core::{openapi, verify};
 
 use super::{Failed, SealKeys, say};
@@ -18,7 +18,8 @@ pub fn verify(folder: &Path, seal: &SealKeys, json: bool) -> Result<(), Failed> 
     let mut store = Store::existing(folder)?.opened(seal)?;
     let sound = store.check()?;
     let snapshot = store.snapshot()?;
-    let mut report = verify::verify(&snapshot.plain()).map_err(|stop| format!("the store cannot be read: {stop:?}"))?;
+    let mut report = caught("the store cannot be read", || verify::verify(&snapshot.plain()))?
+        .map_err(|stop| format!("the store cannot be read: {stop:?}"))?;
     if !sound {
         report.faults.insert(0, "the file needed repair".into());
     }

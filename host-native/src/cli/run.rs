@@ -121,7 +121,8 @@ async fn run(
     let (stop, stopping) = watch::channel(false);
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let schedule = tokio::spawn(Arc::clone(&host).schedule(stopping.clone()));
-    let serving = tokio::spawn(serve::serve(Arc::clone(&host), listeners, stopping.clone()));
+    let room = serve::room(settings.max_connections.unwrap_or(serve::CONNECTIONS_MAX));
+    let serving = tokio::spawn(serve::serve(Arc::clone(&host), listeners, room, stopping.clone()));
     let engine = token.map(|token| tokio::spawn(engine::run(attach(settings, address, &token), stopping)));
     announce(settings, folder, address, secrets.as_ref(), json)?;
     tokio::select! {

@@ -13,6 +13,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::exchange;
+use super::patient::Patient;
 use crate::host::Host;
 
 /// Until the head of a request must be complete, and how long an idle connection is kept.
@@ -21,7 +22,6 @@ const HEAD: Duration = Duration::from_secs(15);
 const HEAD_BYTES_MAX: usize = 32 << 10;
 /// Streams of one HTTP/2 connection.
 const STREAMS_MAX: u32 = 100;
-const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Serves a connection until it ends.
 pub async fn run(
@@ -34,10 +34,11 @@ pub async fn run(
 ) {
     // Small answers leave at once.
     let _ = stream.set_nodelay(true);
+    let mut stream = Patient::of(stream);
     let second = tokio::select! {
         // A connection that never said anything holds up no drain.
         _ = stop.changed() => return,
-        second = tokio::time::timeout(HEAD, is_http2(&stream)) => second,
+        second = tokio::time::timeout(HEAD, stream.speaks_http2()) => second,
     };
     let Ok(Ok(second)) = second else { return };
     let service = service_fn(|request| exchange::answer(Arc::clone(host), request, peer.ip(), door));
@@ -58,21 +59,5 @@ pub async fn run(
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended");
-    }
-}
-
-/// Whether the connection begins with the preface of HTTP/2 (RFC 9113 section 3.4).
-async fn is_http2(stream: &TcpStream) -> std::io::Result<bool> {
-    let mut start = [0; PREFACE.len()];
-    loop {
-        let read = stream.peek(&mut start).await?;
-        if read == 0 || start[..read] != PREFACE[..read] {
-            return Ok(false);
-        }
-        if read == PREFACE.len() {
-            return Ok(true);
-        }
-        // What was peeked stays readable: waiting for more is a pause.
-        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

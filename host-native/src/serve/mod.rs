@@ -4,26 +4,60 @@ mod connection;
 mod docs;
 mod exchange;
 mod pages;
+mod patient;
 mod store;
 mod stream;
 
+use std::io::Write;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use hyper_util::server::graceful::GracefulShutdown;
 use switchboard_core::http::request::Door;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
 use crate::host::Host;
 
-/// Connections at once; more wait in the listen queue.
-const CONNECTIONS_MAX: usize = 16_384;
+/// Connections at once, where nothing else is said; more are turned away.
+pub const CONNECTIONS_MAX: u32 = 16_384;
+/// Of an address of the operator's own: they get in however many knock at the other.
+const ADMIN_CONNECTIONS_MAX: usize = 256;
+/// Descriptors kept for everything else: that address, the store, requests to the outside, files being read.
+const RESERVE: u64 = 512;
 /// Connections that may wait to be accepted.
 const BACKLOG: u32 = 4_096;
 /// How long a drain waits for running requests.
 const DRAIN: Duration = Duration::from_secs(30);
+
+/// What a connection hears for which there is no room.
+const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 63\r\nRetry-After: 1\r\nConnection: close\r\n\r\n{\"message\":\"Too many connections are open. Try again shortly.\"}";
+/// Connections that are waited for until they have heard it.
+static TURNED_AWAY: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(256)));
+/// How long one that is turned away may take to hear it.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// How much of what it said meanwhile is read, so that closing does not take the answer with it.
+const FAREWELL_BYTES_MAX: u64 = 64 << 10;
+
+/// How many connections this process can have of those wished for, after asking the system for more descriptors.
+pub fn room(wished: u32) -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // Where it may not be raised, what there is counts.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let room = u64::from(wished).min(descriptors.saturating_sub(RESERVE)).max(1);
+    if room < u64::from(wished) {
+        tracing::warn!(
+            descriptors,
+            connections = room,
+            "fewer connections than configured: raise the limit of open files"
+        );
+    }
+    usize::try_from(room).unwrap_or(usize::MAX)
+}
 
 /// Binds a listener.
 pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
@@ -34,10 +68,16 @@ pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 /// Serves until told to stop, then lets running requests finish.
-pub async fn serve(host: Arc<Host>, listeners: Vec<(TcpListener, Door)>, stop: watch::Receiver<bool>) {
-    let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+pub async fn serve(
+    host: Arc<Host>,
+    listeners: Vec<(TcpListener, Door)>,
+    connections_max: usize,
+    stop: watch::Receiver<bool>,
+) {
     let loops = listeners.into_iter().map(|(listener, door)| {
-        tokio::spawn(accept(Arc::clone(&host), listener, door, Arc::clone(&slots), stop.clone()))
+        let slots = if door == Door::Admin { ADMIN_CONNECTIONS_MAX } else { connections_max };
+        let slots = Arc::new(Semaphore::new(slots));
+        tokio::spawn(accept(Arc::clone(&host), listener, door, slots, stop.clone()))
     });
     for listening in loops.collect::<Vec<_>>() {
         if let Err(error) = listening.await {
@@ -55,7 +95,6 @@ async fn accept(
 ) {
     let graceful = GracefulShutdown::new();
     loop {
-        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { break };
         let accepted = tokio::select! {
             _ = stop.changed() => break,
             accepted = listener.accept() => accepted,
@@ -69,6 +108,10 @@ async fn accept(
                 continue;
             }
         };
+        let Ok(slot) = Arc::clone(&slots).try_acquire_owned() else {
+            turn_away(&host, stream);
+            continue;
+        };
         let (host, watcher, stop) = (Arc::clone(&host), graceful.watcher(), stop.clone());
         tokio::spawn(async move {
             host.metrics.opened();
@@ -81,4 +124,24 @@ async fn accept(
     if tokio::time::timeout(DRAIN, graceful.shutdown()).await.is_err() {
         tracing::warn!("some requests did not finish in time");
     }
+}
+
+/// Tells a connection that there is no room, without waiting for it.
+fn turn_away(host: &Host, mut stream: TcpStream) {
+    host.metrics.turned_away();
+    let Ok(permit) = Arc::clone(&TURNED_AWAY).try_acquire_owned() else {
+        // A new connection takes so few bytes at once; nobody waits until they are read.
+        let _ = stream.into_std().and_then(|mut stream| stream.write_all(BUSY));
+        return;
+    };
+    tokio::spawn(async move {
+        let farewell = async {
+            stream.write_all(BUSY).await?;
+            stream.shutdown().await?;
+            tokio::io::copy(&mut stream.take(FAREWELL_BYTES_MAX), &mut tokio::io::sink()).await
+        };
+        // Whoever does not listen misses it.
+        let _ = tokio::time::timeout(FAREWELL, farewell).await;
+        drop(permit);
+    });
 }

@@ -92,6 +92,14 @@ pub fn fuzz(rest: &[&str]) -> Done {
     step("fuzz", "cargo", &arguments)
 }
 
+/// Kills, cuts, fills, damages and floods; a table of what came of each claim is printed.
+pub fn faults(rest: &[&str]) -> Done {
+    step("build", "cargo", &["build", "--release", "--quiet", "-p", "switchboard"])?;
+    let mut arguments = vec!["run", "--release", "--quiet", "-p", "switchboard-faults", "--"];
+    arguments.extend(rest);
+    step("faults", "cargo", &arguments)
+}
+
 /// Makes what the JavaScript package loads: the core as WebAssembly, and its glue.
 pub fn js() -> Done {
     wasm_target()?;

@@ -6,7 +6,7 @@ mod schemathesis;
 use std::process::ExitCode;
 
 const USAGE: &str =
-    "usage: cargo xtask test | component | edge | openapi | js | bench | hosts | schemathesis | sim | fuzz";
+    "usage: cargo xtask test | component | edge | openapi | js | bench | hosts | schemathesis | sim | fuzz | faults";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         }
         ["sim", rest @ ..] => chores::sim(rest),
         ["fuzz", rest @ ..] => chores::fuzz(rest),
+        ["faults", rest @ ..] => chores::faults(rest),
         _ => Err(USAGE.into()),
     };
     match done {

@@ -60,7 +60,7 @@ impl Native {
         let listener = runtime.block_on(async { serve::bind(SocketAddr::from(([127, 0, 0, 1], 0))) });
         let listener = listener.expect("a free port");
         let address = listener.local_addr().expect("an address");
-        runtime.spawn(serve::serve(Arc::clone(&host), vec![(listener, Door::Main)], stopping));
+        runtime.spawn(serve::serve(Arc::clone(&host), vec![(listener, Door::Main)], 64, stopping));
         let client = client().expect("TLS").build().expect("a client");
         Self { runtime, host, stop, address, client, pending: VecDeque::new() }
     }

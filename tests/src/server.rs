@@ -12,6 +12,12 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 /// A folder that is removed at the end.
 pub struct Folder(pub PathBuf);
 
+impl Default for Folder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Folder {
     /// An empty folder.
     pub fn new() -> Self {
@@ -33,13 +39,11 @@ impl Drop for Folder {
     }
 }
 
-/// The binary under test, built beside this one.
+/// The binary under test, built beside this program, or beside the folder of this test.
 pub fn binary() -> PathBuf {
-    let own = std::env::current_exe().expect("this test's path");
-    let folder = own.parent().and_then(Path::parent).expect("target/debug");
-    let binary = folder.join("switchboard");
-    assert!(binary.is_file(), "build the binary first: cargo build -p switchboard");
-    binary
+    let own = std::env::current_exe().expect("this program's path");
+    let found = own.ancestors().skip(1).take(2).map(|folder| folder.join("switchboard")).find(|path| path.is_file());
+    found.expect("build the binary first: cargo build -p switchboard")
 }
 
 /// Runs a command of the binary.
@@ -57,35 +61,43 @@ pub struct Server {
 impl Server {
     /// Starts one on a store.
     pub fn start(data: &Path, arguments: &[&str]) -> Self {
-        Self::start_logging(data, arguments, &[("SWITCHBOARD_LOG", "warn")], Stdio::inherit())
+        Self::spawn(Command::new(binary()), data, arguments).wait()
     }
 
     /// Starts one with an environment, its log going where it is told.
     pub fn start_logging(data: &Path, arguments: &[&str], environment: &[(&str, &str)], log: impl Into<Stdio>) -> Self {
+        let mut command = Command::new(binary());
+        command.envs(environment.iter().copied()).stderr(log);
+        Self::spawn(command, data, arguments).wait()
+    }
+
+    /// Starts one by a command that ends in the binary, and does not wait for it.
+    ///
+    /// # Panics
+    /// Where there is no such program.
+    pub fn spawn(mut command: Command, data: &Path, arguments: &[&str]) -> Starting {
         let ready_file = data.with_extension("ready.json");
         let _ = std::fs::remove_file(&ready_file);
-        let child = Command::new(binary())
+        if command.get_envs().all(|(name, _)| name != "SWITCHBOARD_LOG") {
+            command.env("SWITCHBOARD_LOG", "warn");
+        }
+        let child = command
             .args(["serve", "--listen", "127.0.0.1:0"])
             .arg("--data")
             .arg(data)
             .arg("--ready-file")
             .arg(&ready_file)
             .args(arguments)
-            .envs(environment.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(log)
             .spawn()
             .expect("the server starts");
-        let mut server = Self { child, ready: Value::Null };
-        let patience = Instant::now() + Duration::from_mins(1);
-        while !ready_file.is_file() {
-            assert!(server.child.try_wait().expect("a child").is_none(), "the server ended before it answered");
-            assert!(Instant::now() < patience, "the server does not answer");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        server.ready = serde_json::from_slice(&std::fs::read(&ready_file).expect("the ready file")).expect("JSON");
-        server
+        Starting { server: Self { child, ready: Value::Null }, ready_file }
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// A member of its ready file.
@@ -104,6 +116,42 @@ impl Server {
         let asked = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status().expect("kill runs");
         assert!(asked.success());
         self.child.wait().expect("a child").code()
+    }
+}
+
+/// A server that was started and may not answer yet.
+pub struct Starting {
+    server: Server,
+    ready_file: PathBuf,
+}
+
+impl Starting {
+    /// The server, once it answers.
+    ///
+    /// # Panics
+    /// Where it ends before, or does not answer for a minute.
+    pub fn wait(self) -> Server {
+        self.outcome().unwrap_or_else(|code| panic!("the server ended before it answered: {code:?}"))
+    }
+
+    /// The server, once it answers, or its exit code.
+    pub fn outcome(mut self) -> Result<Server, Option<i32>> {
+        let patience = Instant::now() + Duration::from_mins(1);
+        while !self.ready_file.is_file() {
+            if let Some(status) = self.server.child.try_wait().expect("a child") {
+                return Err(status.code());
+            }
+            assert!(Instant::now() < patience, "the server does not answer");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let ready = std::fs::read(&self.ready_file).expect("the ready file");
+        self.server.ready = serde_json::from_slice(&ready).expect("JSON");
+        Ok(self.server)
+    }
+
+    /// Kills it, whether it answers or not.
+    pub fn kill(self) {
+        self.server.kill();
     }
 }
 

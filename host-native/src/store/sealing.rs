@@ -1,0 +1,128 @@
+//! A store takes its keys: what they are is noted in a table of its own, and what is not sealed with the current one
+//! is sealed anew.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use redb::{ReadableDatabase, ReadableTable, TableDefinition};
+use switchboard_core::key::{self, Key};
+use switchboard_core::store::Change;
+use switchboard_core::view::Bytes;
+
+use super::{ROWS, Store, StoreError, refused};
+use crate::seal::{KeyId, Seal, sealed_with};
+
+/// With which keys values are sealed, by id, and whether all of them are.
+const SEALS: TableDefinition<KeyId, bool> = TableDefinition::new("seals");
+/// Values that one commit seals anew at most.
+const RESEALED: usize = 256;
+
+impl Store {
+    /// Takes the keys of the store. What is in clear, or sealed with an earlier key, is sealed anew, all of it
+    /// before this returns; gives how many values that were. Without the keys that it was sealed with a store
+    /// does not open.
+    pub fn sealed(self, seal: Seal) -> Result<(Self, u64), StoreError> {
+        let store = self.opened(seal)?;
+        let known = store.seals()?;
+        let Some(current) = store.seal.current().filter(|id| known != [(*id, true)]) else { return Ok((store, 0)) };
+        store.note_seals(&[(current, false)], &[])?;
+        let count = store.reseal(current)?;
+        let earlier: Vec<KeyId> = known.iter().map(|(id, _)| *id).filter(|id| *id != current).collect();
+        store.note_seals(&[(current, true)], &earlier)?;
+        Ok((store, count))
+    }
+
+    /// Takes the keys of the store, and changes nothing in it.
+    pub fn opened(self, seal: Seal) -> Result<Self, StoreError> {
+        match self.seals()?.iter().find(|(id, _)| !seal.knows(*id)) {
+            Some((id, _)) => {
+                let why = format!("it is sealed with key {}, which was not given", named(*id));
+                Err(StoreError::of("the store cannot be opened", &why))
+            }
+            None => Ok(Self { seal: Arc::new(seal), ..self }),
+        }
+    }
+
+    fn seals(&self) -> Result<Vec<(KeyId, bool)>, StoreError> {
+        let transaction =
+            self.with_database(|database| database.begin_read().map_err(refused("a read cannot begin")))?;
+        match transaction.open_table(SEALS) {
+            Ok(table) => {
+                let all = table.iter().map_err(refused("the seals cannot be read"))?;
+                let one = |entry: Result<(redb::AccessGuard<'_, KeyId>, redb::AccessGuard<'_, bool>), _>| {
+                    entry.map(|(id, whole)| (id.value(), whole.value())).map_err(refused("the seals cannot be read"))
+                };
+                all.map(one).collect()
+            }
+            Err(redb::TableError::TableDoesNotExist(_)) => Ok(Vec::new()),
+            Err(error) => Err(refused("the seals cannot be read")(error)),
+        }
+    }
+
+    fn note_seals(&self, present: &[(KeyId, bool)], gone: &[KeyId]) -> Result<(), StoreError> {
+        let transaction = self.begin()?;
+        {
+            let mut table = transaction.open_table(SEALS).map_err(refused("the seals cannot be opened"))?;
+            for (id, whole) in present {
+                table.insert(id, whole).map_err(refused("a change failed"))?;
+            }
+            for id in gone {
+                table.remove(id).map_err(refused("a change failed"))?;
+            }
+        }
+        transaction.commit().map_err(refused("a commit failed"))
+    }
+
+    /// Seals whatever is not sealed with the current key.
+    fn reseal(&self, current: KeyId) -> Result<u64, StoreError> {
+        let (mut spaces, mut count) = (key::everything(), 0);
+        loop {
+            let first = self.snapshot()?.stored(spaces, 1)?.into_iter().next();
+            let Some(space) = first.and_then(|(at, _)| key::space_of(&at)) else { return Ok(count) };
+            for range in key::secret_ranges(space) {
+                count += self.reseal_range(range, current)?;
+            }
+            spaces = key::behind(space);
+        }
+    }
+
+    /// A slice a commit.
+    fn reseal_range(&self, mut range: Range<Key>, current: KeyId) -> Result<u64, StoreError> {
+        let mut count = 0;
+        loop {
+            let slice = self.snapshot()?.stored(range.clone(), RESEALED)?;
+            let Some((last, _)) = slice.last() else { return Ok(count) };
+            range.start = [last.as_slice(), &[0]].concat();
+            let old = slice.into_iter().filter(|(at, value)| sealed_with(at, value) != Some(current));
+            let open = |(at, value): (Key, Bytes)| match self.seal.open(&at, &value) {
+                Ok(value) => Ok(Change::Put(at, value)),
+                Err(unopened) => Err(StoreError::of("the store cannot be sealed anew", &format!("{unopened:?}"))),
+            };
+            let changes = old.map(open).collect::<Result<Vec<_>, _>>()?;
+            count += changes.len() as u64;
+            if !changes.is_empty() {
+                self.commit(&changes)?;
+            }
+        }
+    }
+
+    /// Commits rows as a backup holds them, sealed ones as they are, and notes which keys they need.
+    pub fn put_back(&self, rows: &[(Key, Bytes)]) -> Result<(), StoreError> {
+        let transaction = self.begin()?;
+        {
+            let mut table = transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?;
+            let mut seals = transaction.open_table(SEALS).map_err(refused("the seals cannot be opened"))?;
+            for (at, value) in rows {
+                table.insert(at.as_slice(), value.as_slice()).map_err(refused("a change failed"))?;
+                if let Some(id) = sealed_with(at, value) {
+                    seals.insert(id, false).map_err(refused("a change failed"))?;
+                }
+            }
+        }
+        transaction.commit().map_err(refused("a commit failed"))
+    }
+}
+
+fn named(id: KeyId) -> String {
+    format!("{:08x}", u32::from_be_bytes(id))
+}

@@ -1,0 +1,106 @@
+//! Cuts while a new store is made: whatever is left, the next start makes a store, and it is empty.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use switchboard::store::{Look, Store};
+use switchboard_sim::random::Random;
+use switchboard_tests::server::{Folder, Server, binary};
+
+use crate::disk::{Cut, Disk};
+use crate::history::rows_of;
+use crate::report::Row;
+
+/// Images after each operation.
+const IMAGES: u64 = 3;
+/// Servers that are killed while they start for the first time.
+const KILLS: u64 = 20;
+/// Until such a kill, microseconds.
+const START_US_MAX: u64 = 150_000;
+/// Where a store is made before it is renamed, and where it is then.
+const ASIDE: &str = "switchboard.redb.new";
+const FILE: &str = "switchboard.redb";
+
+/// Cuts the power after every operation of a store's creation.
+pub fn creation(seed: u64) -> Row {
+    let mut row = Row::begin("a cut while a store is made leaves no half-made store", 1);
+    let (disk, made) = made();
+    let log = disk.log();
+    let mut random = Random::new(seed);
+    let mut cut = Cut::before(&log, Vec::new());
+    loop {
+        for _ in 0..IMAGES {
+            let image = cut.image(&mut random);
+            let at = cut.at();
+            let told = |why| format!("seed {seed}, after operation {at} of {}: {why}", log.len());
+            row.count(left(&image, ASIDE).map_err(told));
+            if at >= made {
+                // The file is renamed after its first commit; what closing it wrote may be lost.
+                row.count(left(&image, FILE).map_err(told));
+            }
+        }
+        if !cut.step() {
+            break;
+        }
+    }
+    let mut untold = 0;
+    for number in 0..KILLS {
+        let outcome = killed(&mut random).map_err(|why| format!("seed {seed}, first start {number}: {why}"));
+        untold += u64::from(outcome == Ok(Secrets::Untold));
+        row.count(outcome.map(drop));
+    }
+    row.notes
+        .push(format!("of {KILLS} first starts that were killed, {untold} left an owner whose secrets nobody saw"));
+    row.notes.push(format!("{} operations, {made} until the first commit is acknowledged", log.len()));
+    row.end()
+}
+
+/// The real server, killed while it makes its store: the next start goes well.
+fn killed(random: &mut Random) -> Result<Secrets, String> {
+    let folder = Folder::new();
+    let data = folder.path("data");
+    let first = Server::spawn(Command::new(binary()), &data, &[]);
+    std::thread::sleep(Duration::from_micros(random.below(START_US_MAX)));
+    first.kill();
+    let told = data.with_extension("ready.json").is_file();
+    let next = Server::spawn(Command::new(binary()), &data, &[]).outcome();
+    let next = next.map_err(|code| format!("the next start ends with {code:?}"))?;
+    let told = told || next.ready["api_key"].is_string();
+    next.kill();
+    Ok(if told { Secrets::Told } else { Secrets::Untold })
+}
+
+/// Whether somebody was told the secrets of a new store's owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Secrets {
+    Told,
+    Untold,
+}
+
+/// The operations that make a store, and how many there are when it is made.
+fn made() -> (Disk, usize) {
+    let disk = Disk::of(Vec::new());
+    let storage = disk.clone();
+    let store = Store::over(move || storage.clone(), Look::Quick).expect("a store on a sound disk");
+    let made = disk.ops();
+    drop(store);
+    (disk, made)
+}
+
+/// The store of a folder in which the power left this file.
+fn left(image: &[u8], name: &str) -> Result<(), String> {
+    let folder = Folder::new();
+    let data = folder.path("data");
+    std::fs::create_dir_all(&data).and_then(|()| std::fs::write(data.join(name), image)).map_err(|e| e.to_string())?;
+    empty(&data)?;
+    // And once more, as the start after.
+    empty(&data)
+}
+
+fn empty(data: &Path) -> Result<(), String> {
+    let store = Store::open(data).map_err(|error| format!("it does not open: {error}"))?;
+    let snapshot = store.snapshot().map_err(|error| error.to_string())?;
+    let rows = rows_of(&snapshot.plain()).ok_or("it cannot be read")?;
+    if rows.is_empty() { Ok(()) } else { Err("a new store holds rows".into()) }
+}

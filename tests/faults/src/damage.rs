@@ -1,0 +1,162 @@
+//! A store's file damaged at random places: `verify` says so, or every row is still right; a service does not start
+//! on it, or every row is right; and nothing ends without a word.
+
+use std::path::Path;
+use std::process::Output;
+
+use switchboard::store::Store;
+use switchboard_sim::random::Random;
+use switchboard_tests::server::{Folder, run};
+
+use crate::disk::{Disk, SECTOR_BYTES};
+use crate::history::{Life, Rows, digest};
+use crate::report::Row;
+
+/// Commits of the store that is damaged.
+const COMMITS: u64 = 48;
+/// Bytes of a page of the store.
+const PAGE_BYTES: usize = 4_096;
+/// Bytes at its front that say where everything is.
+const HEADER_BYTES: usize = 320;
+/// The byte that says which of two commits is the last: no checksum covers it. Of a store whose power was cut, a
+/// flipped bit of it brings back the commit before, whole; this is the one damage that goes unseen, and is left out.
+const SLOT_BYTE: usize = 9;
+/// Where a folder keeps its store.
+const FILE: &str = "switchboard.redb";
+
+/// A store before it is damaged.
+struct Sound {
+    image: Vec<u8>,
+    rows: Rows,
+}
+
+/// Damages a store so many times.
+pub fn damage(wanted: u64, seed: u64) -> Row {
+    let mut row = Row::begin("a damaged store is named, or every row is still right", wanted);
+    let stores = [sound(seed, true), sound(seed, false)];
+    let (mut named, mut refused) = (0_u64, 0_u64);
+    for number in 0..wanted {
+        let mut random = Random::new(seed.wrapping_add(number));
+        let from = &stores[usize::from(random.chance(500))];
+        let mut image = from.image.clone();
+        let what = hurt(&mut image, &mut random);
+        let told = |why| format!("seed {}, {what}: {why}", seed.wrapping_add(number));
+        match (verified(&image, from.rows), served(&image, from.rows)) {
+            (Ok(was_named), Ok(was_refused)) => {
+                named += u64::from(was_named);
+                refused += u64::from(was_refused);
+                row.count(Ok(()));
+            }
+            (Err(why), _) => row.count(Err(told(format!("verify: {why}")))),
+            (_, Err(why)) => row.count(Err(told(format!("serve: {why}")))),
+        }
+    }
+    row.notes.push(format!(
+        "verify named {named}, a start refused {refused} of {wanted}; in the others every row was right"
+    ));
+    row.end()
+}
+
+/// A store that was closed, or one whose power was cut.
+fn sound(seed: u64, closed: bool) -> Sound {
+    let mut life = Life::begin(seed).expect("a store on a sound disk");
+    for _ in 0..COMMITS {
+        life.commit().expect("a commit on a sound disk");
+    }
+    let rows = life.commits.last().map_or(0, |commit| commit.rows);
+    let disk: Disk = life.disk.clone();
+    let cut = disk.bytes();
+    drop(life);
+    Sound { image: if closed { disk.bytes() } else { cut }, rows }
+}
+
+/// Damages an image; says how.
+fn hurt(image: &mut Vec<u8>, random: &mut Random) -> String {
+    let place = |random: &mut Random, length: usize| usize::try_from(random.below(length as u64)).unwrap_or(0);
+    // A third of it where every store has something.
+    let reach = if random.chance(333) { image.len().min(16 * PAGE_BYTES) } else { image.len() };
+    match random.below(7) {
+        0 => {
+            let at = place(random, reach);
+            flip(image, at, random)
+        }
+        1 => {
+            let at = place(random, reach) / SECTOR_BYTES * SECTOR_BYTES;
+            image[at..at + SECTOR_BYTES].fill(0);
+            format!("the sector at {at} zeroed")
+        }
+        2 => {
+            let at = place(random, reach) / SECTOR_BYTES * SECTOR_BYTES;
+            image[at..at + SECTOR_BYTES].iter_mut().for_each(|byte| *byte = random.bits().to_le_bytes()[0]);
+            format!("the sector at {at} filled with chance")
+        }
+        3 => {
+            let (at, to) = (place(random, reach) / PAGE_BYTES, place(random, reach) / PAGE_BYTES);
+            let page = image[at * PAGE_BYTES..(at + 1) * PAGE_BYTES].to_vec();
+            image[to * PAGE_BYTES..(to + 1) * PAGE_BYTES].copy_from_slice(&page);
+            format!("page {at} written over page {to}")
+        }
+        4 => {
+            let length = place(random, image.len());
+            image.truncate(length);
+            format!("cut off at {length}")
+        }
+        5 => {
+            let at = place(random, HEADER_BYTES);
+            flip(image, at, random)
+        }
+        _ => {
+            for _ in 0..64 {
+                let at = place(random, reach);
+                image[at] = random.bits().to_le_bytes()[0];
+            }
+            "64 bytes changed".into()
+        }
+    }
+}
+
+fn flip(image: &mut [u8], at: usize, random: &mut Random) -> String {
+    let at = if at == SLOT_BYTE { at + 1 } else { at };
+    image[at] ^= 1 << random.below(8);
+    format!("a bit of byte {at} flipped")
+}
+
+/// Whether `switchboard verify` names the damage; where it does not, every row is right.
+fn verified(image: &[u8], rows: Rows) -> Result<bool, String> {
+    let folder = Folder::new();
+    let data = put(&folder, image)?;
+    let Output { status, stdout, stderr } = run(&["verify", data.to_str().ok_or("a path")?]);
+    let (said, warned) = (String::from_utf8_lossy(&stdout).into_owned(), String::from_utf8_lossy(&stderr).into_owned());
+    match status.code() {
+        Some(0) => right(&data, rows).map(|()| false),
+        Some(1) if said.contains("fault: ") || warned.contains("switchboard: ") => Ok(true),
+        code => Err(format!("it ends with {code:?}, says {said:?} and warns {warned:?}")),
+    }
+}
+
+/// Whether a service refuses to start; where it does not, every row is right.
+fn served(image: &[u8], rows: Rows) -> Result<bool, String> {
+    let folder = Folder::new();
+    let data = put(&folder, image)?;
+    match Store::open(&data) {
+        Err(error) if error.to_string().len() > "the store".len() => Ok(true),
+        Err(error) => Err(format!("it says only {error}")),
+        Ok(store) => judge(&store, rows).map(|()| false),
+    }
+}
+
+fn put(folder: &Folder, image: &[u8]) -> Result<std::path::PathBuf, String> {
+    let data = folder.path("data");
+    std::fs::create_dir_all(&data).and_then(|()| std::fs::write(data.join(FILE), image)).map_err(|e| e.to_string())?;
+    Ok(data)
+}
+
+fn right(data: &Path, rows: Rows) -> Result<(), String> {
+    judge(&Store::open(data).map_err(|error| error.to_string())?, rows)
+}
+
+fn judge(store: &Store, rows: Rows) -> Result<(), String> {
+    let snapshot = store.snapshot().map_err(|error| error.to_string())?;
+    let found = digest(&snapshot).ok_or("its rows cannot be read")?;
+    if found == rows { Ok(()) } else { Err("a row is wrong, and nobody says so".into()) }
+}

@@ -1,0 +1,71 @@
+//! More connections than there is room for: each of them hears so, and service goes on.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use switchboard_tests::server::{Folder, Server};
+
+use crate::report::Row;
+use crate::wire::{Line, address_of};
+
+/// Connections of a flood, and how many of them there is room for.
+const FLOOD: usize = 400;
+const ROOM: usize = 64;
+
+/// One flood.
+pub fn flood(seed: u64) -> Row {
+    let mut row = Row::begin("connections over the limit are turned away in plain words", FLOOD as u64);
+    let folder = Folder::new();
+    let room = ROOM.to_string();
+    let server =
+        Server::start(&folder.path("data"), &["--max-connections", &room, "--rate-limit", "0", "--engine", "none"]);
+    let (address, key) = (address_of(server.text("url")), server.text("api_key").to_owned());
+    let outcome = rush(address, &key, &mut row).map_err(|why| format!("seed {seed}: {why}"));
+    row.fail_if(outcome);
+    row.fail_if(if server.stop() == Some(0) { Ok(()) } else { Err("the server does not stop well".into()) });
+    row.end()
+}
+
+fn rush(address: SocketAddr, key: &str, row: &mut Row) -> Result<(), String> {
+    let told = |error: std::io::Error| error.to_string();
+    let mut healthy = Line::to(address, key).map_err(told)?;
+    let mut ask = move || match healthy.ask("GET", "/user/me", None) {
+        Ok(answer) if answer.status == 200 => Ok(()),
+        other => Err(format!("a healthy client hears {other:?}")),
+    };
+    ask()?;
+    let mut open = Vec::new();
+    for number in 0..FLOOD {
+        let mut stream = TcpStream::connect(address).map_err(told)?;
+        stream.set_read_timeout(Some(Duration::from_secs(30))).map_err(told)?;
+        // The healthy client is one of those there is room for.
+        if number < ROOM - 1 {
+            row.count(Ok(()));
+        } else {
+            let mut heard = String::new();
+            let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+            // It may end in a reset: what was heard before counts.
+            let _ = stream.read_to_string(&mut heard);
+            let plain = heard.starts_with("HTTP/1.1 503") && heard.ends_with("Try again shortly.\"}");
+            row.count(if plain { Ok(()) } else { Err(format!("connection {number} heard {heard:?}")) });
+            if number % 2 == 0 {
+                // The others stay, as a client that does not care.
+                continue;
+            }
+        }
+        open.push(stream);
+        ask()?;
+    }
+    drop(open);
+    // The places are free again once the server has seen them go.
+    let patience = Instant::now() + Duration::from_mins(1);
+    loop {
+        match Line::to(address, key).and_then(|mut line| line.ask("GET", "/user/me", None)) {
+            Ok(answer) if answer.status == 200 => break,
+            _ if Instant::now() < patience => std::thread::sleep(Duration::from_millis(20)),
+            other => return Err(format!("after the flood a client hears {other:?}")),
+        }
+    }
+    ask()
+}

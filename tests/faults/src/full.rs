@@ -1,0 +1,103 @@
+//! A disk without room, or broken, from any operation on: nothing that was acknowledged is lost, nothing that was
+//! not is acknowledged, and once there is room the service goes on.
+
+use switchboard::store::{Look, Store};
+use switchboard_core::verify::verify;
+use switchboard_sim::random::Random;
+
+use crate::disk::{Disk, Trouble};
+use crate::history::Life;
+use crate::report::Row;
+
+/// Commits before the trouble begins, at most.
+const BEFORE_MAX: u64 = 12;
+/// Operations of the disk that still succeed, at most: about what two commits take.
+const LEFT_MAX: u64 = 60;
+/// Commits that are tried while there is no room.
+const TRIES: u64 = 4;
+
+/// Lets the disk run full at any operation, as many times as wanted.
+pub fn full(wanted: u64, seed: u64) -> Row {
+    let mut row = Row::begin("a full disk loses nothing, is told, and once there is room writing goes on", wanted);
+    for seed in seed..seed.saturating_add(wanted) {
+        row.count(fill(seed).map_err(|why| format!("seed {seed}: {why}")));
+    }
+    row.end()
+}
+
+/// Lets the disk, or only its syncs, break at any operation, as many times as wanted.
+pub fn broken(wanted: u64, seed: u64) -> Row {
+    let mut row = Row::begin("a broken disk loses nothing that was acknowledged", wanted);
+    for seed in seed..seed.saturating_add(wanted) {
+        row.count(smash(seed).map_err(|why| format!("seed {seed}: {why}")));
+    }
+    row.end()
+}
+
+fn begin(seed: u64) -> Result<(Life, Random), String> {
+    let mut random = Random::new(!seed);
+    let mut life = Life::begin(seed).map_err(|error| error.to_string())?;
+    for _ in 0..random.below(BEFORE_MAX) {
+        life.commit().map_err(|error| error.to_string())?;
+    }
+    Ok((life, random))
+}
+
+fn fill(seed: u64) -> Result<(), String> {
+    let (mut life, mut random) = begin(seed)?;
+    life.disk.fail(Trouble::Full(random.below(LEFT_MAX)));
+    let mut refused = false;
+    for _ in 0..TRIES {
+        let Err(error) = life.commit() else { continue };
+        if !error.is_full() {
+            return Err(format!("a full disk is told as something else: {error}"));
+        }
+        // As the writer does; without room it may not open either, and is tried again with the next write.
+        refused = life.restart().is_err();
+        if !refused {
+            settled(&mut life, "while the disk is full")?;
+        }
+    }
+    life.disk.fail(Trouble::None);
+    if refused {
+        life.restart().map_err(|error| format!("it does not open once there is room: {error}"))?;
+    }
+    settled(&mut life, "once there is room")?;
+    life.commit().map_err(|error| format!("no commit once there is room: {error}"))?;
+    settled(&mut life, "after another commit")?;
+    sound(&mut life)
+}
+
+fn settled(life: &mut Life, when: &str) -> Result<(), String> {
+    life.settle().map_err(|why| format!("{when}: {why}"))
+}
+
+fn smash(seed: u64) -> Result<(), String> {
+    let (mut life, mut random) = begin(seed)?;
+    let left = random.below(LEFT_MAX);
+    let sync = random.chance(500);
+    life.disk.fail(if sync { Trouble::Unsynced(left) } else { Trouble::Broken(left) });
+    while life.commit().is_ok() {}
+    let acknowledged = life.commits.len();
+    for _ in 0..TRIES {
+        let _ = life.commit();
+    }
+    if sync && life.restart().is_ok() {
+        return Err("a store goes on after a sync that failed".into());
+    }
+    if life.commits.len() != acknowledged {
+        return Err("a commit is acknowledged after one that failed".into());
+    }
+    life.disk.fail(Trouble::None);
+    sound(&mut life)
+}
+
+/// What is on the disk opens whole, and holds what was acknowledged; of the commit that failed, all or nothing.
+fn sound(life: &mut Life) -> Result<(), String> {
+    let disk = Disk::of(life.disk.bytes());
+    let store = Store::over(move || disk.clone(), Look::Whole).map_err(|error| format!("it does not open: {error}"))?;
+    life.settle_on(&store).map_err(|why| format!("opened again: {why}"))?;
+    let snapshot = store.snapshot().map_err(|error| error.to_string())?;
+    let report = verify(&snapshot.plain()).map_err(|stop| format!("{stop:?}"))?;
+    report.faults.first().map_or(Ok(()), |fault| Err(format!("verify: {fault}")))
+}

@@ -1,0 +1,56 @@
+//! Faults, one module each, against the real store and the real binary: kills, power cuts, full, broken and damaged
+//! disks, and clients that are slow or too many.
+//!
+//! Everything is drawn from a seed. A fault's function puts a claim to the test as often as it is told, and gives
+//! the row of a table.
+
+pub mod creation;
+pub mod cuts;
+pub mod damage;
+pub mod disk;
+pub mod disks;
+pub mod flood;
+pub mod full;
+pub mod history;
+pub mod kills;
+pub mod report;
+pub mod slow;
+pub mod wire;
+pub mod writing;
+
+use report::Row;
+
+/// A fault: its name on the command line, how to bring it about, and how often.
+pub struct Fault {
+    /// Its name.
+    pub name: &'static str,
+    /// Puts its claim to the test so many times, from a seed.
+    pub run: fn(u64, u64) -> Row,
+    /// How often before each commit.
+    pub share: u64,
+    /// How often in a long run.
+    pub long: u64,
+}
+
+/// Every fault.
+pub const FAULTS: [Fault; 11] = [
+    Fault { name: "kills", run: kills::kills, share: 200, long: 10_000 },
+    Fault { name: "cuts", run: cuts::cuts, share: 5_000, long: 500_000 },
+    Fault { name: "recuts", run: cuts::recuts, share: 500, long: 50_000 },
+    Fault { name: "creation", run: |_, seed| creation::creation(seed), share: 1, long: 1 },
+    Fault { name: "full", run: full::full, share: 200, long: 20_000 },
+    Fault { name: "broken", run: full::broken, share: 200, long: 20_000 },
+    Fault { name: "damage", run: damage::damage, share: 200, long: 20_000 },
+    Fault { name: "disks", run: |_, seed| disks::full(seed), share: 1, long: 1 },
+    Fault { name: "readonly", run: |_, seed| disks::read_only(seed), share: 1, long: 1 },
+    Fault { name: "slow", run: slow::slow, share: 1_000, long: 10_000 },
+    Fault { name: "flood", run: |_, seed| flood::flood(seed), share: 1, long: 1 },
+];
+
+/// A fault by its name.
+///
+/// # Panics
+/// Where there is none.
+pub fn fault(name: &str) -> &'static Fault {
+    FAULTS.iter().find(|fault| fault.name == name).unwrap_or_else(|| panic!("there is no fault {name}"))
+}

@@ -1,0 +1,243 @@
+//! Thousands of connections that send a byte a second, or take their answers as slowly, beside healthy clients.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use switchboard_sim::random::Random;
+use switchboard_tests::house::tool;
+use switchboard_tests::server::{Folder, Server};
+
+use crate::report::Row;
+use crate::wire::{Line, address_of};
+
+/// Clients that are served beside the slow ones.
+const HEALTHY: usize = 4;
+/// Between two bytes of a slow connection.
+const BEAT: Duration = Duration::from_secs(1);
+/// By then all slow ones must be closed: the server's limits are 15 s for a head and for a body, one after another.
+const GIVE_UP: Duration = Duration::from_mins(2);
+/// Requests that a slow reader makes at once: more than the buffers of both ends hold of answers.
+const PIPELINED: usize = 24;
+/// Descriptors that this process keeps for itself.
+const OWN: u64 = 128;
+/// Connections that are not slow: the healthy ones, the one that asks how many there are, and two on their way out.
+const OTHERS: u64 = HEALTHY as u64 + 3;
+/// How often each kind of slowness comes.
+const SHARES: [(u64, Slowness); 6] = [
+    (30, Slowness::Head),
+    (30, Slowness::Body),
+    (10, Slowness::Silent),
+    (10, Slowness::Preface),
+    (10, Slowness::Stranger),
+    (10, Slowness::Reader),
+];
+
+/// How a connection is slow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slowness {
+    /// It says nothing.
+    Silent,
+    /// A head that does not end.
+    Head,
+    /// The beginning of HTTP/2, over and over.
+    Preface,
+    /// A body that does not end.
+    Body,
+    /// A body for a route that refuses its caller.
+    Stranger,
+    /// Many requests, whose answers it takes a byte a second.
+    Reader,
+}
+
+struct Slow {
+    stream: TcpStream,
+    how: Slowness,
+    said: usize,
+    heard: Vec<u8>,
+    closed: bool,
+}
+
+/// Raises this process's limit of open files; gives how many connections it can hold.
+pub fn room() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    // Where it may not be raised, what there is counts.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX).saturating_sub(OWN)
+}
+
+/// So many slow connections at once.
+pub fn slow(wanted: u64, seed: u64) -> Row {
+    let mut row = Row::begin("slow connections are closed, and healthy ones are served beside them", wanted);
+    let had = wanted.min(room());
+    if had < wanted {
+        row.notes.push(format!("only {had} connections could be had: raise the limit of open files"));
+    }
+    let folder = Folder::new();
+    let server = Server::start(&folder.path("data"), &["--rate-limit", "0", "--engine", "none"]);
+    let (address, key) = (address_of(server.text("url")), server.text("api_key").to_owned());
+    let before = memory_kib(server.pid());
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let healthy: Vec<_> = (0..HEALTHY).map(|_| scope.spawn(|| healthy(address, &key, &done))).collect();
+        let crowd = Crowd { address, server: &server, before_kib: before };
+        let outcome = crowd.press(had, seed, &mut row);
+        done.store(true, Ordering::Relaxed);
+        let mut took: Vec<Duration> = Vec::new();
+        for client in healthy {
+            match client.join().expect("a healthy client reports") {
+                Ok(times) => took.extend(times),
+                Err(why) => row.fail_if(Err(format!("a healthy client: {why}"))),
+            }
+        }
+        took.sort_unstable();
+        row.fail_if(outcome);
+        row.notes.push(format!("{} healthy requests, p50 {:?}, p99 {:?}", took.len(), at(&took, 50), at(&took, 99)));
+    });
+    if server.stop() != Some(0) {
+        row.fail_if(Err("the server does not stop well".into()));
+    }
+    row.end()
+}
+
+fn at(sorted: &[Duration], percent: usize) -> Duration {
+    sorted.get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1))).copied().unwrap_or_default()
+}
+
+/// Reads and writes until told to stop.
+fn healthy(address: SocketAddr, key: &str, done: &AtomicBool) -> Result<Vec<Duration>, String> {
+    let mut line = Line::to(address, key).map_err(|error| error.to_string())?;
+    let made = line.ask("POST", "/user/tools", Some(&tool("look_up"))).map_err(|error| error.to_string())?;
+    let changed = format!("/user/tools/{}", made.json["data"]["id"]);
+    let mut took = Vec::new();
+    while !done.load(Ordering::Relaxed) {
+        let began = Instant::now();
+        let answer = match took.len() % 64 {
+            0 => line.ask("PUT", &changed, Some(&tool("look_up"))),
+            1 => {
+                // A connection of its own, as a new client makes.
+                line = Line::to(address, key).map_err(|error| error.to_string())?;
+                line.ask("GET", "/user/me", None)
+            }
+            _ => line.ask("GET", "/user/me", None),
+        };
+        let answer = answer.map_err(|error| error.to_string())?;
+        if answer.status != 200 {
+            return Err(format!("{} {}", answer.status, answer.json));
+        }
+        took.push(began.elapsed());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(took)
+}
+
+/// A server that slow connections press upon.
+struct Crowd<'s> {
+    address: SocketAddr,
+    server: &'s Server,
+    before_kib: u64,
+}
+
+impl Crowd<'_> {
+    /// Opens so many slow connections, and waits until the server has closed them.
+    fn press(&self, count: u64, seed: u64, row: &mut Row) -> Result<(), String> {
+        let mut random = Random::new(seed);
+        let mut slow = Vec::new();
+        for number in 0..count {
+            let how = random.weighed(&SHARES);
+            let begun = Slow::begin(self.address, self.server.text("api_key"), how);
+            slow.push(begun.map_err(|error| format!("connection {number}: {error}"))?);
+        }
+        let began = Instant::now();
+        let (mut open, mut most_kib) = (u64::MAX, 0);
+        // Whoever reads a byte a second learns of the end only when it has read all before it: the server says
+        // itself how many connections it holds.
+        while (open > OTHERS || slow.iter().any(Slow::is_held)) && began.elapsed() < GIVE_UP {
+            slow.iter_mut().filter(|one| !one.closed).for_each(Slow::beat);
+            most_kib = most_kib.max(memory_kib(self.server.pid()));
+            open = self.open()?;
+            std::thread::sleep(BEAT);
+        }
+        for one in &slow {
+            row.count(if one.is_held() { Err(format!("{:?} is still open", one.how)) } else { Ok(()) });
+        }
+        let each = most_kib.saturating_sub(self.before_kib) / count.max(1);
+        row.notes.push(format!(
+            "the last of {count} was closed after {:.0} s; {each} KiB a connection at most",
+            began.elapsed().as_secs_f64()
+        ));
+        if open > OTHERS { Err(format!("the server holds {open} connections")) } else { Ok(()) }
+    }
+
+    /// How many connections the server holds.
+    fn open(&self) -> Result<u64, String> {
+        let line = Line::to(self.address, self.server.text("admin_token"));
+        let answer = line.and_then(|mut line| line.ask("GET", "/metrics", None)).map_err(|error| error.to_string())?;
+        let open = answer.text.lines().find_map(|line| line.strip_prefix("switchboard_connections "));
+        open.and_then(|open| open.parse().ok()).ok_or_else(|| format!("the metrics come to {answer:?}"))
+    }
+}
+
+impl Slow {
+    fn begin(address: SocketAddr, key: &str, how: Slowness) -> std::io::Result<Self> {
+        let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(30))?;
+        let token = if how == Slowness::Stranger { "nobody" } else { key };
+        let first = match how {
+            Slowness::Silent | Slowness::Preface => String::new(),
+            Slowness::Head => "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ".into(),
+            Slowness::Body | Slowness::Stranger => format!(
+                "POST /user/tools HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: 10000\r\n\r\n{{"
+            ),
+            Slowness::Reader => "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(PIPELINED),
+        };
+        stream.write_all(first.as_bytes())?;
+        stream.set_nonblocking(true)?;
+        Ok(Self { stream, how, said: 0, heard: Vec::new(), closed: false })
+    }
+
+    /// Whether its end should have shown and did not.
+    fn is_held(&self) -> bool {
+        !self.closed && self.how != Slowness::Reader
+    }
+
+    /// A byte to the server, or from it.
+    fn beat(&mut self) {
+        let said = match self.how {
+            Slowness::Silent | Slowness::Reader => Ok(()),
+            Slowness::Preface => self.say(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+            Slowness::Head | Slowness::Body | Slowness::Stranger => self.say(b" "),
+        };
+        let mut byte = [0; 1];
+        match self.stream.read(&mut byte) {
+            Ok(0) => self.closed = true,
+            Ok(_) => self.heard.extend(byte),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => self.closed |= said.is_err(),
+            Err(_) => self.closed = true,
+        }
+        // What it is told at the end is read at once: only then does the closing show.
+        if self.how != Slowness::Reader && !self.closed && !self.heard.is_empty() {
+            let mut rest = [0; 4_096];
+            while let Ok(count) = self.stream.read(&mut rest) {
+                if count == 0 {
+                    self.closed = true;
+                    break;
+                }
+            }
+        }
+    }
+
+    fn say(&mut self, text: &[u8]) -> std::io::Result<()> {
+        let byte = text[self.said % text.len()];
+        self.said += 1;
+        self.stream.write_all(&[byte])
+    }
+}
+
+/// Memory of a process, KiB; 0 where the system does not say.
+fn memory_kib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
