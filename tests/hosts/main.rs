@@ -1,12 +1,14 @@
 //! The real binary over real sockets: start, stop, the README's tour, the command line, a carrier, and files
 //! read by it and beside it.
 
+mod backup;
 mod campaign;
 mod carrier;
 mod commands;
 mod edge;
 mod egress;
 mod extract;
+mod golden;
 mod idempotency;
 mod limits;
 mod outside;

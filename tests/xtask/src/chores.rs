@@ -43,8 +43,7 @@ pub fn test() -> Done {
     let shells = "switchboard-service/p2,switchboard-service/p3";
     let lints = ["clippy", "--workspace", "--all-targets", "--features", shells, "--quiet", "--", "-D", "warnings"];
     step("lints", "cargo", &lints)?;
-    // The tests of the hosts start the binary, and run the component.
-    step("binary", "cargo", &["build", "--quiet", "-p", "switchboard"])?;
+    // The tests of the hosts run the component, and start the binary, which is built with them.
     component()?;
     js()?;
     let excluded = UNTESTED.iter().flat_map(|name| ["--exclude", name]);
