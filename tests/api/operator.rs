@@ -136,6 +136,7 @@ fn the_standard_plan_and_others() {
             put(&mut house, "/admin/plans/small", &json!({ field: bad })).wrong(&[field]);
         }
     }
+    put(&mut house, "/admin/plans/small", &json!({ "name": "Sm all" })).wrong(&["name"]);
     put(&mut house, "/admin/plans/none", &json!({})).message(404, "Plan not found.");
 }
 

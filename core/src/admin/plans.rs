@@ -49,10 +49,9 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let Ok(Value::Object(members)) = parse(&before.to_json()) else {
         return Err(Stop::Corrupt("a plan has an unknown form").into());
     };
-    let mut supplied = ctx.members()?;
+    let changed: Plan = ctx.finish(crate::record::check_update(Plan::TABLE, members, ctx.members()?))?;
     // A plan keeps its name: accounts name it.
-    supplied.remove("name");
-    let after: Plan = ctx.finish(crate::record::check_update(Plan::TABLE, members, supplied))?;
+    let after = Plan { name: before.name.clone(), ..changed };
     ctx.if_match(&before)?;
     plan::save(root, &after, ctx.now)?;
     Ok(Reply::ok(&message_data("Plan updated successfully.", &after)))

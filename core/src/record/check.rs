@@ -6,10 +6,11 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::errors::{Errors, Place, label};
 use super::field::Choice;
 use super::format::Format;
 use super::{Column, Kind, Literal, Need, Record, Rule, Strictness, Table, When};
-use crate::json::{Members, Object, ToJson, Value};
+use crate::json::{Members, ToJson, Value};
 use crate::limits::VARIABLES_MAX;
 
 /// A value that was checked.
@@ -42,74 +43,6 @@ pub enum Source {
     Body,
     /// A query string.
     Query,
-}
-
-/// What is wrong, by field.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Errors(pub Vec<(String, Vec<String>)>);
-
-impl Errors {
-    /// Adds a sentence to a field.
-    pub fn add(&mut self, field: &str, sentence: impl Into<String>) {
-        let sentence = sentence.into();
-        match self.0.iter_mut().find(|(name, _)| name == field) {
-            Some((_, sentences)) => sentences.push(sentence),
-            None => self.0.push((field.to_owned(), [sentence].into())),
-        }
-    }
-
-    /// Adds `The {field} {says}`.
-    pub fn say(&mut self, field: &str, says: &str) {
-        self.add(field, format!("The {} {says}", label(field)));
-    }
-
-    /// Adds `The selected {field} is invalid.`
-    pub fn invalid(&mut self, field: &str) {
-        self.add(field, format!("The selected {} is invalid.", label(field)));
-    }
-
-    /// Whether a field, or anything inside it, is wrong.
-    pub fn has(&self, field: &str) -> bool {
-        self.0
-            .iter()
-            .any(|(name, _)| name.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
-    }
-
-    /// Whether nothing is wrong.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The first sentence.
-    pub fn first(&self) -> &str {
-        self.0.first().and_then(|(_, sentences)| sentences.first()).map_or("", String::as_str)
-    }
-
-    /// Puts the fields into the order of the table.
-    pub fn sort(&mut self, table: &Table) {
-        self.0.sort_by_cached_key(|(name, _)| {
-            let mut parts = name.split('.');
-            let head = parts.next().unwrap_or_default();
-            let column = table.columns.iter().position(|column| column.name == head);
-            let entry: usize = parts.next().and_then(|n| n.parse().ok()).unwrap_or(0);
-            (column.unwrap_or(usize::MAX), entry)
-        });
-    }
-}
-
-impl ToJson for Errors {
-    fn write(&self, out: &mut Vec<u8>) {
-        let mut object = Object::open(out);
-        for (field, sentences) in &self.0 {
-            object.member(field, sentences);
-        }
-        object.close();
-    }
-}
-
-/// A field's name in a sentence.
-pub(crate) fn label(field: &str) -> String {
-    field.replace('_', " ")
 }
 
 /// What a check found: cells in column order, and errors.
@@ -146,7 +79,7 @@ impl Checked {
 /// Checks members against a table.
 pub fn check(table: &'static Table, members: Members, source: Source) -> Checked {
     let mut errors = Errors::default();
-    let cells = record(table, members, source, "", &mut errors);
+    let cells = record(table, members, source, &Place::Whole, &mut errors);
     Checked { table, cells, errors }
 }
 
@@ -184,7 +117,13 @@ fn is_empty(value: &Value, kind: &Kind) -> bool {
     }
 }
 
-fn record(table: &'static Table, members: Members, source: Source, path: &str, errors: &mut Errors) -> Vec<Cell> {
+fn record(
+    table: &'static Table,
+    members: Members,
+    source: Source,
+    place: &Place<'_>,
+    errors: &mut Errors,
+) -> Vec<Cell> {
     let mut given: Vec<Option<Value>> = table.columns.iter().map(|_| None).collect();
     let mut next = 0;
     for (name, value) in members.0 {
@@ -199,23 +138,23 @@ fn record(table: &'static Table, members: Members, source: Source, path: &str, e
     for (column, value) in table.columns.iter().zip(given) {
         let value = value
             .filter(|value| !(is_empty(value, &column.kind) || source == Source::Query && value.as_text() == Some("")));
-        let field = if path.is_empty() { column.name.to_owned() } else { format!("{path}.{}", column.name) };
+        let field = Place::Member(place, column.name);
         cells.push(match value {
             Some(value) => one(&column.kind, value, source, &field, errors),
             None => absent(column, &field, errors),
         });
     }
     for rule in table.rules {
-        judge(rule, table, &mut cells, path, errors);
+        judge(rule, table, &cells, place, errors);
     }
     cells
 }
 
-fn absent(column: &Column, field: &str, errors: &mut Errors) -> Cell {
+fn absent(column: &Column, field: &Place<'_>, errors: &mut Errors) -> Cell {
     match column.need {
         Need::Optional => Cell::None,
         Need::Required => {
-            errors.say(field, "field is required.");
+            errors.say(&field.text(), "field is required.");
             Cell::None
         }
         Need::Default(Literal::Bool(value)) => Cell::Bool(value),
@@ -231,7 +170,7 @@ fn absent(column: &Column, field: &str, errors: &mut Errors) -> Cell {
     }
 }
 
-fn one(kind: &'static Kind, value: Value, source: Source, field: &str, errors: &mut Errors) -> Cell {
+fn one(kind: &'static Kind, value: Value, source: Source, field: &Place<'_>, errors: &mut Errors) -> Cell {
     match kind {
         Kind::Text { min, max, format } => text(*min, *max, *format, value, field, errors),
         Kind::Int { min, max } => int(*min, *max, &value, field, errors),
@@ -249,33 +188,33 @@ fn one(kind: &'static Kind, value: Value, source: Source, field: &str, errors: &
     }
 }
 
-fn wrong(field: &str, says: &str, errors: &mut Errors) -> Cell {
-    errors.say(field, says);
+fn wrong(field: &Place<'_>, says: &str, errors: &mut Errors) -> Cell {
+    errors.say(&field.text(), says);
     Cell::None
 }
 
-fn text(min: usize, max: usize, format: Option<&Format>, value: Value, field: &str, errors: &mut Errors) -> Cell {
+fn text(min: usize, max: usize, format: Option<&Format>, value: Value, field: &Place<'_>, errors: &mut Errors) -> Cell {
     let Value::Text(text) = value else { return wrong(field, "field must be a string.", errors) };
     let length = text.chars().count();
     let before = errors.0.len();
     if length > max {
-        errors.say(field, &format!("field must not be greater than {max} characters."));
+        errors.say(&field.text(), &format!("field must not be greater than {max} characters."));
     }
     if length < min {
-        errors.say(field, &format!("field must be at least {min} characters."));
+        errors.say(&field.text(), &format!("field must be at least {min} characters."));
     }
     if let Some(format) = format
         && !(format.accepts)(&text)
     {
         match format.says.strip_prefix('=') {
-            Some(sentence) => errors.add(field, sentence),
-            None => errors.say(field, &format!("field {}", format.says)),
+            Some(sentence) => errors.add(&field.text(), sentence),
+            None => errors.say(&field.text(), &format!("field {}", format.says)),
         }
     }
     if errors.0.len() > before { Cell::None } else { Cell::Text(text) }
 }
 
-fn int(min: i64, max: i64, value: &Value, field: &str, errors: &mut Errors) -> Cell {
+fn int(min: i64, max: i64, value: &Value, field: &Place<'_>, errors: &mut Errors) -> Cell {
     let whole = match value {
         Value::Number(number) => number.as_whole(),
         Value::Text(text) if is_json_number(text) && !text.contains(['.', 'e', 'E']) => text.parse().ok(),
@@ -293,7 +232,7 @@ fn int(min: i64, max: i64, value: &Value, field: &str, errors: &mut Errors) -> C
     wrong(field, &says, errors)
 }
 
-fn number(min: f64, max: f64, value: &Value, field: &str, errors: &mut Errors) -> Cell {
+fn number(min: f64, max: f64, value: &Value, field: &Place<'_>, errors: &mut Errors) -> Cell {
     let number = match value {
         Value::Number(number) => Some(number.as_f64()),
         Value::Text(text) if is_json_number(text) => text.parse().ok().filter(|n: &f64| n.is_finite()),
@@ -331,7 +270,7 @@ fn is_json_number(text: &str) -> bool {
     }
 }
 
-fn boolean(value: &Value, source: Source, field: &str, errors: &mut Errors) -> Cell {
+fn boolean(value: &Value, source: Source, field: &Place<'_>, errors: &mut Errors) -> Cell {
     let truth = match value {
         Value::Bool(truth) => Some(*truth),
         Value::Number(number) => match number.as_whole() {
@@ -349,11 +288,11 @@ fn boolean(value: &Value, source: Source, field: &str, errors: &mut Errors) -> C
     truth.map_or_else(|| wrong(field, "field must be true or false.", errors), Cell::Bool)
 }
 
-fn word(words: &[&str], value: &Value, field: &str, errors: &mut Errors) -> Cell {
+fn word(words: &[&str], value: &Value, field: &Place<'_>, errors: &mut Errors) -> Cell {
     match value {
         Value::Text(text) if words.contains(&text.as_str()) => Cell::Text(text.clone()),
         Value::Text(_) => {
-            errors.invalid(field);
+            errors.invalid(&field.text());
             Cell::None
         }
         _ => wrong(field, "field must be a string.", errors),
@@ -366,7 +305,7 @@ fn list(
     unique: Option<&str>,
     value: Value,
     source: Source,
-    field: &str,
+    field: &Place<'_>,
     errors: &mut Errors,
 ) -> Cell {
     let Value::List(entries) = value else { return wrong(field, "field must be an array.", errors) };
@@ -376,14 +315,14 @@ fn list(
     let mut seen = BTreeSet::new();
     let mut cells = Vec::with_capacity(entries.len());
     for (at, entry) in entries.into_iter().enumerate() {
-        let path = format!("{field}.{at}");
+        let entry_place = Place::Entry(field, at);
         let key = unique.and_then(|member| entry.member(member)?.as_text().map(ToString::to_string));
         if let Some(member) = unique
             && key.is_some_and(|key| !seen.insert(key))
         {
-            errors.say(&format!("{path}.{member}"), "field has a duplicate value.");
+            errors.say(&Place::Member(&entry_place, member).text(), "field has a duplicate value.");
         }
-        cells.push(one(of, entry, source, &path, errors));
+        cells.push(one(of, entry, source, &entry_place, errors));
     }
     Cell::List(cells)
 }
@@ -392,18 +331,18 @@ fn tagged(
     variants: &[(&'static str, &'static Table)],
     value: Value,
     source: Source,
-    field: &str,
+    field: &Place<'_>,
     errors: &mut Errors,
 ) -> Cell {
     let Value::Object(members) = value else { return wrong(field, "field must be an object.", errors) };
-    let tag = format!("{field}.type");
+    let tag = Place::Member(field, "type");
     match members.get("type") {
         None | Some(Value::Null) => wrong(&tag, "field is required.", errors),
         Some(Value::Text(word)) => {
             if let Some((name, table)) = variants.iter().find(|(name, _)| name == word) {
                 Cell::Tagged(name, record(table, members, source, field, errors))
             } else {
-                errors.invalid(&tag);
+                errors.invalid(&tag.text());
                 Cell::None
             }
         }
@@ -411,7 +350,7 @@ fn tagged(
     }
 }
 
-fn variables(value: Value, field: &str, errors: &mut Errors) -> Cell {
+fn variables(value: Value, field: &Place<'_>, errors: &mut Errors) -> Cell {
     let members = match value {
         Value::Object(members) => members,
         // An empty PHP array is the empty object of the clients of this API family.
@@ -432,10 +371,10 @@ fn variables(value: Value, field: &str, errors: &mut Errors) -> Cell {
     Cell::Object(members)
 }
 
-fn judge(rule: &Rule, table: &Table, cells: &mut [Cell], path: &str, errors: &mut Errors) {
-    let at = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+fn judge(rule: &Rule, table: &Table, cells: &[Cell], place: &Place<'_>, errors: &mut Errors) {
+    let at = |name: &str| Place::Member(place, name).text();
     let cell = |name: &str| table.columns.iter().position(|c| c.name == name).map_or(&Cell::None, |at| &cells[at]);
-    let failed = |name: &str, errors: &Errors| errors.has(&at(name));
+    let failed = |name: &str, errors: &Errors| !errors.is_empty() && errors.has(&at(name));
     match rule {
         Rule::Require(_, when) | Rule::Fixed(.., when) | Rule::OneOf(_, when) if failed(when.field, errors) => {}
         Rule::Require(field, when) => {

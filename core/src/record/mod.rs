@@ -6,16 +6,18 @@
 
 pub mod check;
 mod column;
+mod errors;
 mod field;
 pub mod format;
 mod rule;
 pub mod schema;
 
-pub use check::{Cell, Checked, Errors, Source, check, check_update};
+pub use check::{Cell, Checked, Source, check, check_update};
 pub use column::{
     Column, ID_MAX, Kind, Literal, Need, Ref, Table, Typed, any, anything, boolean, choice, choices, decimal, flag,
     hundredths, id, ids, int, iso, list, number, object, sql, tagged, text, texts, variables,
 };
+pub use errors::Errors;
 pub use field::{Cells, Choice, DecimalText, Field, Flag, Hundredths, Iso, Json, Secret, Sql, Tagged, Variables};
 pub use rule::{Rule, Strictness, When, fixed, one_of, ordered, require, require_unless};
 

@@ -50,9 +50,12 @@ pub fn test() -> Done {
     let tests: Vec<&str> = ["test", "--workspace", "--quiet"].into_iter().chain(excluded).collect();
     step("tests", "cargo", &tests)?;
     node_tests()?;
-    schemathesis::each_commit()?;
-    documents()?;
-    purity()?;
+    // The fuzzer has one core, the documents the other.
+    std::thread::scope(|scope| {
+        let fuzzer = scope.spawn(schemathesis::each_commit);
+        let rest = documents().and_then(|()| purity());
+        fuzzer.join().map_err(|_| "the fuzzer's chore panicked".to_owned())?.and(rest)
+    })?;
     licences()
 }
 

@@ -22,7 +22,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub fn each_commit() -> Done {
     let version = Command::new("python3").args(["-c", "import venv, ensurepip"]).stderr(Stdio::null()).status();
     if version.is_ok_and(|status| status.success()) {
-        against(EACH_COMMIT_SECONDS)
+        // The same inputs each time: what a commit breaks is the commit's.
+        against(EACH_COMMIT_SECONDS, &["--generation-deterministic"])
     } else {
         println!("== schemathesis: not run, there is no python3 with venv in PATH");
         Ok(())
@@ -32,10 +33,10 @@ pub fn each_commit() -> Done {
 /// Builds the binary, and runs it for so long.
 pub fn run(seconds: u32) -> Done {
     step("binary", "cargo", &["build", "--quiet", "-p", "switchboard"])?;
-    against(seconds)
+    against(seconds, &[])
 }
 
-fn against(seconds: u32) -> Done {
+fn against(seconds: u32, how: &[&str]) -> Done {
     let home = target()?.join("schemathesis");
     let tools = home.join("tools/bin");
     if !tools.join("schemathesis").is_file() {
@@ -53,7 +54,7 @@ fn against(seconds: u32) -> Done {
     let (schema, seconds) = (format!("{}/openapi.json", server.ready("url")?), seconds.to_string());
     let arguments = ["--config-file", &config, "--no-color", "run", &schema, "--max-time", &seconds];
     let environment = [("SWITCHBOARD_USERS", &*text(&users))];
-    step_with("schemathesis", &text(&tools.join("schemathesis")), &arguments, &environment)?;
+    step_with("schemathesis", &text(&tools.join("schemathesis")), &[&arguments, how].concat(), &environment)?;
     server.stop()?;
     step("the store it leaves behind", &text(&binary()?), &["verify", &text(&folder.join("data"))])
 }
