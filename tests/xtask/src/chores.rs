@@ -195,12 +195,17 @@ pub fn step(name: &str, program: &str, arguments: &[&str]) -> Done {
 
 /// The same with an environment.
 pub fn step_with(name: &str, program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Done {
+    step_in(&root(), name, program, arguments, environment)
+}
+
+/// The same in a folder of its own, where it may leave things behind.
+pub fn step_in(folder: &Path, name: &str, program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Done {
     let began = Instant::now();
     println!("== {name}: {program} {}", arguments.join(" "));
     let status = Command::new(program)
         .args(arguments)
         .envs(environment.iter().copied())
-        .current_dir(root())
+        .current_dir(folder)
         .status()
         .map_err(|error| format!("{program}: {error}"))?;
     println!(

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::chores::{Done, root, step, step_with, target};
+use crate::chores::{Done, root, step, step_in, target};
 
 /// The release whose checks are those of the allow-list.
 const RELEASE: &str = "schemathesis==4.32.5";
@@ -54,7 +54,7 @@ fn against(seconds: u32, how: &[&str]) -> Done {
     let (schema, seconds) = (format!("{}/openapi.json", server.ready("url")?), seconds.to_string());
     let arguments = ["--config-file", &config, "--no-color", "run", &schema, "--max-time", &seconds];
     let environment = [("SWITCHBOARD_USERS", &*text(&users))];
-    step_with("schemathesis", &text(&tools.join("schemathesis")), &[&arguments, how].concat(), &environment)?;
+    step_in(&folder, "schemathesis", &text(&tools.join("schemathesis")), &[&arguments, how].concat(), &environment)?;
     server.stop()?;
     step("the store it leaves behind", &text(&binary()?), &["verify", &text(&folder.join("data"))])
 }
