@@ -98,11 +98,7 @@ struct Going<'v> {
 impl Going<'_> {
     /// Whether a lead with these facets is one of them.
     fn has(&mut self, space: Space, facets: &[Facet]) -> Result<bool, Stop> {
-        let campaign = facets.iter().find_map(|facet| {
-            let count = u32::from_be_bytes(facet.value().try_into().ok()?);
-            (*facet == lead::facet_of_campaign(count)).then_some(count)
-        });
-        let Some(campaign) = campaign else { return Ok(false) };
+        let Some(campaign) = lead::campaign_among(facets) else { return Ok(false) };
         if let Some(known) = self.known.get(&(space, campaign)) {
             return Ok(*known);
         }

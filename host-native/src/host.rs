@@ -14,7 +14,7 @@ use switchboard_core::remote::wire::{CommitCall, ReadAnswer, ReadCall};
 use switchboard_core::seed::Seed;
 use switchboard_core::service::{Config, Service};
 use switchboard_core::time::Timestamp;
-use switchboard_core::view::{Read, Scene, Stop};
+use switchboard_core::view::{Scene, Stop};
 
 use tokio::sync::{oneshot, watch};
 
@@ -236,8 +236,6 @@ impl Host {
         if !region::holds(&view, &call.seen).map_err(Failure::Stopped)? {
             return Ok(None);
         }
-        // Whoever asks for a token's limit has read its row.
-        call.reads.iter().filter_map(used_by).for_each(|credential| self.note(credential));
         let admitted = match &call.shown {
             Some(shown) => region::admit(&view, shown, now).map_err(Failure::Stopped)?,
             None => None,
@@ -353,13 +351,6 @@ impl Host {
         if let Ok(output) = self.decide(Owned::Answered(send.ticket, answer)).await {
             self.plan_after(output);
         }
-    }
-}
-
-fn used_by(read: &Read) -> Option<Credential> {
-    match read {
-        Read::Admit(caller) => Credential::of_bucket(*caller),
-        Read::Get(_) | Read::Scan(_) => None,
     }
 }
 

@@ -238,24 +238,26 @@ pub fn is_set(key: &[u8]) -> bool {
     key.get(5) == Some(&(Table::Set as u8))
 }
 
+/// Rows that may hold secrets, and tables whose every value may.
+const SECRET_KINDS: [Kind; 3] = [Kind::Assistant, Kind::Tool, Kind::Number];
+const SECRET_TABLES: [Table; 2] = [Table::Idempotency, Table::Secrets];
+
 /// Whether the value of a key may hold what must be known in clear to work: header values of tools (and kept
 /// replies that show them), keys of calendars, passwords of SIP trunks, secrets that sign webhooks. A host seals
 /// such values at rest.
 pub fn holds_secrets(key: &[u8]) -> bool {
-    let kinds = [Kind::Assistant as u8, Kind::Tool as u8, Kind::Number as u8];
     match key.get(5) {
-        Some(table) if *table == Table::Row as u8 => key.get(6).is_some_and(|kind| kinds.contains(kind)),
-        Some(table) => [Table::Idempotency as u8, Table::Secrets as u8].contains(table),
+        Some(table) if *table == Table::Row as u8 => SECRET_KINDS.iter().any(|kind| key.get(6) == Some(&(*kind as u8))),
+        Some(table) => SECRET_TABLES.iter().any(|secret| *table == *secret as u8),
         None => false,
     }
 }
 
 /// The ranges of a space that hold all such keys.
-pub fn secret_ranges(space: Space) -> [Range<Key>; 5] {
-    let rows = |kind: Kind| below(with(key(space, Table::Row, 1), &[&[kind as u8]]));
-    let table = |table: Table| below(key(space, table, 0));
-    let [assistants, tools, numbers] = [Kind::Assistant, Kind::Tool, Kind::Number].map(rows);
-    [assistants, tools, numbers, table(Table::Idempotency), table(Table::Secrets)]
+pub fn secret_ranges(space: Space) -> impl Iterator<Item = Range<Key>> {
+    let rows = SECRET_KINDS.map(|kind| below(with(key(space, Table::Row, 1), &[&[kind as u8]])));
+    let tables = SECRET_TABLES.map(|table| below(key(space, table, 0)));
+    rows.into_iter().chain(tables)
 }
 
 /// The keys behind those of a space.

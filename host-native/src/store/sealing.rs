@@ -1,6 +1,7 @@
 //! A store takes its keys: what they are is noted in a table of its own, and what is not sealed with the current one
 //! is sealed anew.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -112,11 +113,13 @@ impl Store {
         {
             let mut table = transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?;
             let mut seals = transaction.open_table(SEALS).map_err(refused("the seals cannot be opened"))?;
+            let mut needed = BTreeSet::new();
             for (at, value) in rows {
                 table.insert(at.as_slice(), value.as_slice()).map_err(refused("a change failed"))?;
-                if let Some(id) = sealed_with(at, value) {
-                    seals.insert(id, false).map_err(refused("a change failed"))?;
-                }
+                needed.extend(sealed_with(at, value));
+            }
+            for id in needed {
+                seals.insert(id, false).map_err(refused("a change failed"))?;
             }
         }
         transaction.commit().map_err(refused("a commit failed"))

@@ -6,7 +6,6 @@ mod idempotency;
 mod import;
 mod json;
 mod multipart;
-mod query;
 mod request;
 mod robots;
 mod row;
@@ -92,8 +91,8 @@ pub fn shares(count: u64) -> Vec<(&'static str, u64)> {
 /// Where there is none.
 pub fn named<'t>(town: &'t Town, name: &str) -> Box<dyn Target + 't> {
     match name {
-        "request" => Box::new(request::Requests::new(town)),
-        "query" => Box::new(query::Queries::new(town)),
+        "request" => Box::new(request::Requests::all(town)),
+        "query" => Box::new(request::Requests::reads(town)),
         "multipart" => Box::new(multipart::Forms::new(town)),
         "answer" => Box::new(answer::Answers::new(town)),
         "session" => Box::new(session::Sessions::new(town)),

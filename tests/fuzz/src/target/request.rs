@@ -1,33 +1,42 @@
-//! One request of any kind to a store that has something of everything.
+//! One request to a store that has something of everything: of any kind, or a read with queries, cursors, filters
+//! and ids of every kind.
 
 use switchboard_sim::random::Random;
 
 use super::{Seen, Target, mutated};
 use crate::exchange::{Place, is_own};
+use crate::http::Text;
 use crate::layer::Layer;
 use crate::town::Town;
 use crate::{answer, corpus, draw, http};
 
 /// Requests.
 pub struct Requests<'t> {
+    name: &'static str,
     town: &'t Town,
     corpus: Vec<Vec<u8>>,
+    drawn: fn(&mut Random, &Town) -> Text,
 }
 
 impl<'t> Requests<'t> {
-    /// Requests to a town.
-    pub fn new(town: &'t Town) -> Self {
-        Self { town, corpus: corpus::of("request") }
+    /// Requests of any kind.
+    pub fn all(town: &'t Town) -> Self {
+        Self { name: "request", town, corpus: corpus::of("request"), drawn: draw::request }
+    }
+
+    /// Reads.
+    pub fn reads(town: &'t Town) -> Self {
+        Self { name: "query", town, corpus: corpus::of("query"), drawn: draw::read }
     }
 }
 
 impl Target for Requests<'_> {
     fn name(&self) -> &'static str {
-        "request"
+        self.name
     }
 
     fn draw(&self, random: &mut Random) -> Vec<u8> {
-        mutated(random, &self.corpus, |random| draw::request(random, self.town).bytes())
+        mutated(random, &self.corpus, |random| (self.drawn)(random, self.town).bytes())
     }
 
     fn run(&self, input: &[u8]) -> Result<Seen, String> {
