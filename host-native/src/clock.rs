@@ -1,5 +1,6 @@
 //! The one place that reads the clock and the random source.
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -91,11 +92,28 @@ impl Clock {
     }
 }
 
-/// A seed from the operating system's random source.
+/// Seeds that are drawn from the operating system at once: asking it for each costs more than a read does.
+const DRAWN: usize = 128;
+
+thread_local! {
+    /// Seeds that this thread has drawn and not given away.
+    static SEEDS: RefCell<Vec<[u8; 32]>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A seed from the operating system's random source; nobody else gets it.
 pub fn seed() -> std::io::Result<Seed> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
-    Ok(Seed::new(bytes))
+    SEEDS.with_borrow_mut(|seeds| {
+        if seeds.is_empty() {
+            let mut drawn = vec![[0; 32]; DRAWN];
+            getrandom::fill(drawn.as_flattened_mut()).map_err(std::io::Error::other)?;
+            *seeds = drawn;
+        }
+        let Some(last) = seeds.last_mut() else { return Err(std::io::Error::other("no seed was drawn")) };
+        // What is given away is forgotten here.
+        let seed = std::mem::take(last);
+        seeds.pop();
+        Ok(Seed::new(seed))
+    })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod rows;
 mod sealing;
+mod write;
 
 use std::fmt;
 use std::fs::File;
@@ -19,6 +20,7 @@ use crate::seal::Seal;
 use crate::watched::Watched;
 
 pub use rows::{Admission, Rows, RowsView, Snapshot};
+pub use write::Write;
 
 const ROWS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("rows");
 const FILE: &str = "switchboard.redb";
@@ -88,6 +90,8 @@ pub struct Store {
     unsynced: Arc<AtomicBool>,
     /// None after the disk was full, until it opens again.
     database: RwLock<Option<Database>>,
+    /// What reads see until the next commit: beginning a transaction for each would cost as much as a row.
+    latest: Arc<Latest>,
     path: Option<PathBuf>,
     seal: Arc<Seal>,
 }
@@ -149,7 +153,7 @@ impl Store {
     fn with(opener: Opener, path: Option<PathBuf>, look: Look) -> Result<Self, StoreError> {
         let unsynced = Arc::default();
         let database = RwLock::new(Some(opener(look, &unsynced)?));
-        Ok(Self { opener, unsynced, database, path, seal: Arc::default() })
+        Ok(Self { opener, unsynced, database, latest: Arc::default(), path, seal: Arc::default() })
     }
 
     /// Opens the store again after the disk was full: redb lets nothing through once a write has failed, not
@@ -161,6 +165,7 @@ impl Store {
             return Err(StoreError::of("the store is not opened again", &"a sync failed: look after the disk"));
         }
         let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        self.latest.forget();
         // The old one holds the lock of the file.
         drop(database.take());
         *database = Some((self.opener)(Look::Quick, &self.unsynced)?);
@@ -175,33 +180,26 @@ impl Store {
         }
     }
 
-    /// A consistent picture of now.
-    pub fn snapshot(&self) -> Result<Snapshot, StoreError> {
-        self.with_database(|database| {
-            let transaction = database.begin_read().map_err(refused("a read cannot begin"))?;
-            Snapshot::of(&transaction, Arc::clone(&self.seal))
+    /// A consistent picture of now: everything that was committed, and nothing else.
+    pub fn snapshot(&self) -> Result<Arc<Snapshot>, StoreError> {
+        self.latest.get(|| {
+            self.with_database(|database| {
+                let transaction = database.begin_read().map_err(refused("a read cannot begin"))?;
+                Snapshot::of(&transaction, Arc::clone(&self.seal))
+            })
         })
-    }
-
-    /// Begins a write; there is one at a time.
-    pub fn begin(&self) -> Result<WriteTransaction, StoreError> {
-        self.with_database(begin)
-    }
-
-    /// The rows of an open write.
-    pub fn rows<'t>(&self, transaction: &'t WriteTransaction) -> Result<Rows<'t>, StoreError> {
-        Rows::of(transaction, Arc::clone(&self.seal))
     }
 
     /// Commits changes at once, outside the writer.
     pub fn commit(&self, changes: &[Change]) -> Result<(), StoreError> {
-        let transaction = self.begin()?;
-        self.rows(&transaction)?.apply(changes)?;
-        transaction.commit().map_err(refused("a commit failed"))
+        let write = self.begin()?;
+        write.rows()?.apply(changes)?;
+        write.commit()
     }
 
     /// Checks the file itself: every page's checksum. False: it was not as it should be, and was repaired.
     pub fn check(&mut self) -> Result<bool, StoreError> {
+        self.latest.forget();
         let database = self.database.get_mut().unwrap_or_else(PoisonError::into_inner);
         let Some(database) = database else { return Ok(false) };
         caught("the store cannot be checked", || database.check_integrity())?
@@ -211,6 +209,26 @@ impl Store {
     /// How large the file is, bytes.
     pub fn file_bytes(&self) -> u64 {
         self.path.as_ref().and_then(|path| std::fs::metadata(path).ok()).map_or(0, |meta| meta.len())
+    }
+}
+
+/// The snapshot of the last commit, once somebody has read it.
+#[derive(Default)]
+struct Latest(RwLock<Option<Arc<Snapshot>>>);
+
+impl Latest {
+    fn get(&self, take: impl FnOnce() -> Result<Snapshot, StoreError>) -> Result<Arc<Snapshot>, StoreError> {
+        if let Some(latest) = &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
+            return Ok(Arc::clone(latest));
+        }
+        // Taken while the lock is held: a commit that ends meanwhile has it forgotten afterwards, never before.
+        let mut latest = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let known = latest.take().map_or_else(|| take().map(Arc::new), Ok)?;
+        Ok(Arc::clone(latest.insert(known)))
+    }
+
+    fn forget(&self) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 

@@ -23,7 +23,7 @@ use crate::clock::Clock;
 use crate::limiter::{Limiter, Told};
 use crate::metrics::Metrics;
 use crate::news::News;
-use crate::store::{Admission, Rows, Store, StoreError, caught, refused};
+use crate::store::{Admission, Rows, Store, StoreError, caught};
 
 /// Inputs that may wait; more are refused with 503 instead of piling up.
 const QUEUE_MAX: usize = 4_096;
@@ -183,8 +183,8 @@ impl Group {
     fn run(&mut self, parts: &Parts, inputs: &Receiver<Queued>, first: Queued) -> Result<(), StoreError> {
         let began = Instant::now();
         let mut next = Some(first);
-        let transaction = match parts.store.begin() {
-            Ok(transaction) => transaction,
+        let write = match parts.store.begin() {
+            Ok(write) => write,
             Err(error) => {
                 if let Some(Queued { input, done, .. }) = next.take() {
                     self.finished.push((input, Err(Failure::Unavailable), done));
@@ -193,7 +193,7 @@ impl Group {
             }
         };
         {
-            let mut rows = parts.store.rows(&transaction)?;
+            let mut rows = write.rows()?;
             while let Some(queued) = next.take() {
                 self.step(parts, &mut rows, queued)?;
                 if began.elapsed() < GROUP_TIME && self.changed_bytes < GROUP_BYTES {
@@ -201,11 +201,7 @@ impl Group {
                 }
             }
         }
-        if self.changed {
-            transaction.commit().map_err(refused("a commit failed"))
-        } else {
-            transaction.abort().map_err(refused("an empty write could not be dropped"))
-        }
+        if self.changed { write.commit() } else { write.abort() }
     }
 
     fn step(&mut self, parts: &Parts, rows: &mut Rows<'_>, queued: Queued) -> Result<(), StoreError> {

@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeSet;
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::ctx::Ctx;
@@ -10,7 +10,7 @@ use super::query as query_string;
 use super::refusal::Halt;
 use super::reply::Reply;
 use crate::collection::{self, Page, Query};
-use crate::json::{Array, Object};
+use crate::json::{Array, Object, ToJson};
 use crate::key::Kind;
 use crate::record::schema::{self, Purpose, object, string, strings};
 use crate::store::{Row, Scope};
@@ -58,7 +58,8 @@ pub fn of(
 
 struct Links {
     path: String,
-    keep: String,
+    /// The URL of a page as JSON, up to its number: a page has a dozen of them.
+    url: Vec<u8>,
     last: u64,
     current: u64,
 }
@@ -66,27 +67,28 @@ struct Links {
 impl Links {
     fn of(ctx: &Ctx<'_>, page: &Page, query: &Query) -> Self {
         let last = page.total.div_ceil(query.limit as u64).max(1);
-        let mut keep = query_string::without(ctx.query, "page").join("&");
-        if !keep.is_empty() {
-            keep.push('&');
+        let path = format!("{}{}", ctx.base().0, ctx.path);
+        let mut url = format!("{path}?");
+        for pair in query_string::without(ctx.query, "page") {
+            url.push_str(pair);
+            url.push('&');
         }
-        Self {
-            path: format!("{}{}", ctx.base().0, ctx.path),
-            keep,
-            last,
-            current: query.offset / query.limit as u64 + 1,
-        }
+        url.push_str("page=");
+        let mut url = url.to_json();
+        // The number comes before the closing quote.
+        url.pop();
+        Self { path, url, last, current: query.offset / query.limit as u64 + 1 }
     }
 
-    fn url(&self, page: u64) -> String {
-        format!("{}?{}page={page}", self.path, self.keep)
+    fn url(&self, page: u64) -> Quoted<'_> {
+        Quoted(&self.url, page)
     }
 
-    fn previous(&self) -> Option<String> {
+    fn previous(&self) -> Option<Quoted<'_>> {
         (self.current > 1).then(|| self.url(self.current - 1))
     }
 
-    fn next(&self) -> Option<String> {
+    fn next(&self) -> Option<Quoted<'_>> {
         (self.current < self.last).then(|| self.url(self.current + 1))
     }
 
@@ -102,21 +104,32 @@ impl Links {
 
     fn write_links(&self, out: &mut Vec<u8>) {
         let mut array = Array::open(out);
-        link(array.slot(), self.previous().as_deref(), "&laquo; Previous", false);
+        link(array.slot(), self.previous(), "&laquo; Previous", false);
         let mut before = 0;
         for number in shown(self.current, self.last) {
             if number > before + 1 {
                 link(array.slot(), None, "...", false);
             }
-            link(array.slot(), Some(&self.url(number)), &number.to_string(), number == self.current);
+            link(array.slot(), Some(self.url(number)), Quoted(b"\"", number), number == self.current);
             before = number;
         }
-        link(array.slot(), self.next().as_deref(), "Next &raquo;", false);
+        link(array.slot(), self.next(), "Next &raquo;", false);
         array.close();
     }
 }
 
-fn link(out: &mut Vec<u8>, url: Option<&str>, label: &str, active: bool) {
+/// A JSON string that ends in a number: what comes before it, with its opening quote.
+struct Quoted<'a>(&'a [u8], u64);
+
+impl ToJson for Quoted<'_> {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.0);
+        self.1.write(out);
+        out.push(b'"');
+    }
+}
+
+fn link(out: &mut Vec<u8>, url: Option<Quoted<'_>>, label: impl ToJson, active: bool) {
     let mut object = Object::open(out);
     object.member("url", url).member("label", label).member("active", active);
     object.close();

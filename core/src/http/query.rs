@@ -2,7 +2,6 @@
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 
 use percent_encoding::percent_decode_str;
 
@@ -31,8 +30,8 @@ pub fn pairs(query: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The pairs without those of one parameter, as sent: for the URLs of a pagination envelope.
-pub fn without<'q>(query: &'q str, name: &str) -> Vec<&'q str> {
-    pairs(query).filter(|pair| pair.split('=').next() != Some(name)).collect()
+pub fn without<'q>(query: &'q str, name: &'q str) -> impl Iterator<Item = &'q str> {
+    pairs(query).filter(move |pair| pair.split('=').next() != Some(name))
 }
 
 fn decode(text: &str) -> Result<String, Refusal> {

@@ -40,7 +40,7 @@ impl Store {
                 let why = format!("it is sealed with key {}, which was not given", named(*id));
                 Err(StoreError::of("the store cannot be opened", &why))
             }
-            None => Ok(Self { seal: Arc::new(seal), ..self }),
+            None => Ok(Self { seal: Arc::new(seal), latest: Arc::default(), ..self }),
         }
     }
 
@@ -61,9 +61,9 @@ impl Store {
     }
 
     fn note_seals(&self, present: &[(KeyId, bool)], gone: &[KeyId]) -> Result<(), StoreError> {
-        let transaction = self.begin()?;
+        let write = self.begin()?;
         {
-            let mut table = transaction.open_table(SEALS).map_err(refused("the seals cannot be opened"))?;
+            let mut table = write.transaction.open_table(SEALS).map_err(refused("the seals cannot be opened"))?;
             for (id, whole) in present {
                 table.insert(id, whole).map_err(refused("a change failed"))?;
             }
@@ -71,7 +71,7 @@ impl Store {
                 table.remove(id).map_err(refused("a change failed"))?;
             }
         }
-        transaction.commit().map_err(refused("a commit failed"))
+        write.commit()
     }
 
     /// Seals whatever is not sealed with the current key.
@@ -109,10 +109,10 @@ impl Store {
 
     /// Commits rows as a backup holds them, sealed ones as they are, and notes which keys they need.
     pub fn put_back(&self, rows: &[(Key, Bytes)]) -> Result<(), StoreError> {
-        let transaction = self.begin()?;
+        let write = self.begin()?;
         {
-            let mut table = transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?;
-            let mut seals = transaction.open_table(SEALS).map_err(refused("the seals cannot be opened"))?;
+            let mut table = write.transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?;
+            let mut seals = write.transaction.open_table(SEALS).map_err(refused("the seals cannot be opened"))?;
             let mut needed = BTreeSet::new();
             for (at, value) in rows {
                 table.insert(at.as_slice(), value.as_slice()).map_err(refused("a change failed"))?;
@@ -122,7 +122,7 @@ impl Store {
                 seals.insert(id, false).map_err(refused("a change failed"))?;
             }
         }
-        transaction.commit().map_err(refused("a commit failed"))
+        write.commit()
     }
 }
 

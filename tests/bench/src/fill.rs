@@ -1,24 +1,120 @@
-//! Stores with as many calls as wanted, made through the core's own rows and sets.
+//! Stores with as many rows as wanted, made through the core's own steps, rows and sets.
 
-use std::path::Path;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
 use switchboard::store::Store;
 use switchboard_core::call::tables::{AnsweredBy, Call, CallStatus, CallType};
 use switchboard_core::call::{Live, Stored};
 use switchboard_core::id;
 use switchboard_core::key::{Kind, Space};
+use switchboard_core::output::{Input, Outcome};
 use switchboard_core::record::{Choice, Sql, Variables};
 use switchboard_core::store::Tx;
 use switchboard_core::time::Timestamp;
 
 use crate::Failed;
+use crate::inside::{Inside, post};
+use crate::server::Server;
 
-/// Calls of one commit.
+/// Rows of one commit.
 const BATCH: u32 = 2_000;
+/// Lines of one import.
+const IMPORT: u32 = 100_000;
+/// Assistants whose calls are made.
+pub const ASSISTANTS: u32 = 20;
+
+/// A folder that is removed at the end.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    /// An empty folder among the temporary ones.
+    pub fn new(name: &str) -> Result<Self, Failed> {
+        let path = std::env::temp_dir().join(format!("switchboard-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A store on a disk, and the owner's API key.
+pub struct Stock {
+    /// Its folder.
+    pub data: PathBuf,
+    /// The key.
+    pub key: String,
+}
+
+/// The body of an assistant of two kilobytes.
+pub fn assistant(name: &str) -> Value {
+    json!({
+        "name": name, "voice_id": 1, "language_id": 1, "type": "outbound", "mode": "pipeline",
+        "timezone": "Etc/UTC", "initial_message": "Hello.",
+        "system_prompt": "You confirm appointments. ".repeat(20), "llm_model_id": 1,
+    })
+}
+
+impl Stock {
+    /// A new store with so many assistants and calls.
+    pub fn new(folder: &Path, name: &str, assistants: u32, calls: u32) -> Result<Self, Failed> {
+        let data = folder.join(name);
+        let server = Server::service(&data)?;
+        let plan = json!({ "name": "standard", "assistants": 10_000 }).to_string();
+        let json = ["-H", "Content-Type: application/json", "-d", &plan];
+        server.curl_as(&server.admin, "PUT", "/admin/plans/standard", &json)?;
+        let stock = Self { data, key: server.key.clone() };
+        drop(server);
+        eprintln!("filling {name}: {assistants} assistants, {calls} calls");
+        let inside = Inside::open(&stock.data)?;
+        let requests: Vec<_> = (0..assistants)
+            .map(|number| {
+                let body = assistant(&format!("Assistant {number}")).to_string();
+                post(&stock.key, "/user/assistant", "application/json", body)
+            })
+            .collect();
+        requests.chunks(BATCH as usize / 4).try_for_each(|group| inside.group(group.iter()).map(drop))?;
+        fill_calls(&inside.store, calls)?;
+        Ok(stock)
+    }
+
+    /// Adds a campaign and imports so many leads into it.
+    pub fn leads(&self, count: u32) -> Result<(), Failed> {
+        eprintln!("importing {count} leads");
+        let inside = Inside::open(&self.data)?;
+        let campaign = json!({ "name": "Spring", "assistant_id": 1 }).to_string();
+        inside.group(std::iter::once(&post(&self.key, "/user/campaigns", "application/json", campaign)))?;
+        let mut line = 0;
+        while line < count {
+            let until = count.min(line + IMPORT);
+            let request = post(&self.key, "/user/leads/import?campaign_id=1", "text/csv", lines(line..until)?);
+            let begun = inside.step(&Input::Http(&request, &[]))?;
+            if !matches!(&begun.outcome, Outcome::Reply(reply) if reply.status == 202) {
+                return Err(format!("no import: {:?}", begun.outcome).into());
+            }
+            while !inside.step(&Input::Tick)?.changes.is_empty() {}
+            line = until;
+        }
+        Ok(())
+    }
+}
+
+/// Lines of an import, with their heading.
+pub fn lines(numbers: std::ops::Range<u32>) -> Result<String, Failed> {
+    let mut csv = String::from("phone_number,customer_name,note\n");
+    for line in numbers {
+        writeln!(csv, "+407{line:08},Customer {line},Please call before noon")?;
+    }
+    Ok(csv)
+}
 
 /// Adds calls to the owner's account: every combination of status, type and assistant, many numbers.
-pub fn calls(folder: &Path, count: u32) -> Result<(), Failed> {
-    let store = Store::existing(folder)?;
+fn fill_calls(store: &Store, count: u32) -> Result<(), Failed> {
     let mut made = 0;
     while made < count {
         let snapshot = store.snapshot()?;
@@ -33,12 +129,20 @@ pub fn calls(folder: &Path, count: u32) -> Result<(), Failed> {
             made += 1;
         }
         store.commit(&tx.changes())?;
+        if made % 1_000_000 == 0 {
+            eprintln!("{made} calls");
+        }
     }
     Ok(())
 }
 
+/// Drawn from a call's number alone.
+pub fn mixed(number: u32) -> u32 {
+    number.wrapping_mul(2_654_435_761) >> 8
+}
+
 fn call(number: u32, at: Timestamp) -> Call {
-    let mixed = number.wrapping_mul(2_654_435_761) >> 8;
+    let mixed = mixed(number);
     let status = if mixed % 10 < 6 { CallStatus::Completed } else { CallStatus::ALL[(mixed % 10) as usize] };
     let r#type = if mixed % 7 < 4 { CallType::Outbound } else { CallType::Inbound };
     Call {
@@ -60,8 +164,8 @@ fn call(number: u32, at: Timestamp) -> Call {
         recording_url: None,
         created_at: Sql(at),
         updated_at: Sql(at),
-        assistant_id: u64::from(1 + mixed % 20),
-        campaign_id: None,
+        assistant_id: u64::from(1 + mixed / 7 % ASSISTANTS),
+        campaign_id: mixed.is_multiple_of(1_000).then(|| id::of(Space::Account(0), 1)),
         lead_id: None,
     }
 }

@@ -1,4 +1,4 @@
-//! A load: connections that each send a request, read its whole answer, and send the next.
+//! A load: connections that each send a request, read its whole answer, and send the next, at once or at a rate.
 
 use std::time::{Duration, Instant};
 
@@ -8,9 +8,28 @@ use tokio::net::TcpStream;
 use crate::Failed;
 use crate::server::Server;
 
-/// How long one figure is measured, after a warm-up.
-const SPAN: Duration = Duration::from_secs(4);
+/// How long a load is run before it is measured.
 const WARM: Duration = Duration::from_millis(500);
+
+/// A load.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// Connections at once.
+    pub connections: u32,
+    /// How long it is measured.
+    pub span: Duration,
+    /// Requests a second over all connections; none: as many as are answered.
+    pub rate: Option<f64>,
+    /// What each is answered with; 200 stands for every success.
+    pub status: u16,
+}
+
+impl Load {
+    /// As many requests as so many connections get answered.
+    pub fn full(connections: u32, span: Duration) -> Self {
+        Self { connections, span, rate: None, status: 200 }
+    }
+}
 
 /// What a load showed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,44 +40,55 @@ pub struct Figures {
     pub p50_us: f64,
     /// 99th percentile, microseconds.
     pub p99_us: f64,
+    /// 99.9th percentile, microseconds.
+    pub p999_us: f64,
     /// Server CPU a request, microseconds.
     pub cpu_us: f64,
+    /// Bytes that the server wrote to its disk a request.
+    pub written: f64,
     /// Bytes of an answer's body.
     pub bytes: usize,
 }
 
-/// Sends requests made by `request` over so many connections.
+/// What one connection saw.
+#[derive(Default)]
+struct Seen {
+    micros: Vec<u32>,
+    bytes: usize,
+}
+
+/// Sends requests made by `request`, which is given a number that no other request of the load has.
 pub fn run(
     server: &Server,
-    connections: usize,
+    load: Load,
     request: impl Fn(u64) -> Vec<u8> + Clone + Send + Sync + 'static,
 ) -> Result<Figures, Failed> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let began = Instant::now();
-        let tasks: Vec<_> = (0..connections)
-            .map(|which| tokio::spawn(connection(server.address.clone(), which as u64, began, request.clone())))
+        let tasks: Vec<_> = (0..load.connections)
+            .map(|which| tokio::spawn(connection(server.address.clone(), which, load, began, request.clone())))
             .collect();
         tokio::time::sleep(WARM).await;
-        let before = server.cpu_ms();
-        tokio::time::sleep(SPAN).await;
-        let cpu_ms = server.cpu_ms() - before;
-        let (mut times, mut bytes) = (Vec::new(), 0);
+        let (cpu_before, written_before) = (server.cpu_ms(), server.written());
+        tokio::time::sleep(load.span).await;
+        let (cpu_ms, written) = (server.cpu_ms() - cpu_before, server.written() - written_before);
+        let (mut micros, mut bytes) = (Vec::new(), 0);
         for task in tasks {
-            let (own, length) = task.await??;
-            times.extend(own);
-            bytes = length;
+            let seen = task.await??;
+            micros.extend(seen.micros);
+            bytes = bytes.max(seen.bytes);
         }
-        times.sort_unstable();
-        let at = |percent: usize| {
-            times.get(times.len() * percent / 100).map_or(0.0, |time: &Duration| time.as_secs_f64() * 1e6)
-        };
-        let count = f64::from(u32::try_from(times.len())?);
+        micros.sort_unstable();
+        let at = |permille: usize| micros.get(micros.len() * permille / 1_000).map_or(f64::NAN, |at| f64::from(*at));
+        let count = f64::from(u32::try_from(micros.len())?);
         Ok(Figures {
-            rate: count / SPAN.as_secs_f64(),
-            p50_us: at(50),
-            p99_us: at(99),
+            rate: count / load.span.as_secs_f64(),
+            p50_us: at(500),
+            p99_us: at(990),
+            p999_us: at(999),
             cpu_us: cpu_ms * 1e3 / count.max(1.0),
+            written: written / count.max(1.0),
             bytes,
         })
     })
@@ -66,27 +96,43 @@ pub fn run(
 
 async fn connection(
     address: String,
-    which: u64,
+    which: u32,
+    load: Load,
     began: Instant,
     request: impl Fn(u64) -> Vec<u8>,
-) -> Result<(Vec<Duration>, usize), Failed> {
+) -> Result<Seen, Failed> {
     let mut stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
-    let (mut times, mut buffer, mut turn, mut length) = (Vec::new(), Vec::with_capacity(64 << 10), 0, 0);
-    while began.elapsed() < WARM + SPAN {
-        let sent = Instant::now();
-        stream.write_all(&request(which * 1_000_003 + turn)).await?;
+    let (mut seen, mut buffer, mut turn) = (Seen::default(), Vec::with_capacity(64 << 10), 0_u32);
+    let end = began + WARM + load.span;
+    loop {
+        let mut begin = Instant::now();
+        if let Some(rate) = load.rate {
+            let place = f64::from(turn) * f64::from(load.connections) + f64::from(which);
+            let due = began + Duration::from_secs_f64(place / rate);
+            if due > begin {
+                tokio::time::sleep_until(due.into()).await;
+                begin = Instant::now();
+            } else {
+                // Who is late because an answer was has waited since then.
+                begin = due;
+            }
+        }
+        if begin >= end {
+            return Ok(seen);
+        }
+        stream.write_all(&request(u64::from(which) << 32 | u64::from(turn))).await?;
         turn += 1;
         let (status, bytes) = answer(&mut stream, &mut buffer).await?;
-        if !(200..300).contains(&status) {
+        let success = load.status == 200 && (200..300).contains(&status);
+        if status != load.status && !success {
             return Err(format!("answered {status}: {}", String::from_utf8_lossy(&buffer)).into());
         }
-        length = bytes;
+        seen.bytes = seen.bytes.max(bytes);
         if began.elapsed() > WARM {
-            times.push(sent.elapsed());
+            seen.micros.push(u32::try_from(begin.elapsed().as_micros()).unwrap_or(u32::MAX));
         }
     }
-    Ok((times, length))
 }
 
 /// Reads one answer; gives its status and the bytes of its body.
@@ -118,8 +164,8 @@ pub fn get(key: &str, target: &str) -> Vec<u8> {
     format!("GET {target} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\n\r\n").into_bytes()
 }
 
-/// A POST with a token.
-pub fn post(key: &str, target: &str, body: &str) -> Vec<u8> {
+/// A request with a token and a JSON body.
+pub fn sent(method: &str, key: &str, target: &str, body: &str) -> Vec<u8> {
     let length = body.len();
-    format!("POST {target} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
+    format!("{method} {target} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
 }

@@ -1,28 +1,82 @@
-//! Figures of one run on one machine: the service beside a bare hyper server that sends the same bytes, and
-//! beside a bare redb loop that commits the same bytes. Ratios are what counts: machines are noisy.
+//! Figures of one run on one machine: the service beside a bare hyper server that sends the same bytes, a bare redb
+//! loop that commits the same bytes, `SQLite`, and a peer. Ratios are what counts: machines are noisy.
 
 mod bare;
+mod day;
+mod edge;
 mod fill;
+mod growth;
 mod imports;
+mod inside;
+#[cfg(feature = "beside")]
+mod lists;
 mod load;
+mod peer;
+mod pressure;
 mod reads;
-mod report;
 mod search;
 mod server;
+#[cfg(feature = "beside")]
+mod steps;
 mod writes;
+
+use std::path::Path;
+use std::process::ExitCode;
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-fn main() -> Result<(), Failed> {
+const USAGE: &str = "usage: cargo xtask bench NAME
+  reads            reads and pages beside bare hyper
+  load             reads as more connections ask
+  creates          durable creates beside bare redb
+  growth [CALLS…]  pages, start and memory as the data grows
+  imports [LINES]  what an import costs, and who waits for it
+  search           a knowledgebase's index
+  day [SECONDS]    reads, writes and webhooks at half the peak
+  lists            pages beside SQLite
+  steps            what a step consists of
+  edge WASMTIME COMPONENTS  nodes at the edge
+  stock DIR CALLS  makes a store to look at by hand, and prints its key
+  peer PROGRAM     openvox-core, whose command that is, on the same operations";
+
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words.as_slice() {
+    match carry_out(&words) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Measures; gives whether every claim was met.
+fn carry_out(words: &[&str]) -> Result<bool, Failed> {
+    match words {
         // The bare server runs as a process of its own, so that its CPU time can be told.
-        ["bare", bytes] => bare::serve(bytes.parse()?),
-        [] => report::print(1_000_000),
-        ["--calls", calls] => report::print(calls.parse()?),
-        ["search"] => [10_000, 50_000].into_iter().try_for_each(search::print),
-        ["--import", lines] => imports::print(lines.parse()?),
-        _ => Err("usage: cargo xtask bench [--calls N | search | --import LINES]".into()),
+        ["bare", bytes] => bare::serve(bytes.parse()?).map(|()| true),
+        ["reads"] => reads::print(),
+        ["load"] => pressure::print(),
+        ["creates"] => writes::print(),
+        ["growth"] => growth::print(&[10_000, 1_000_000, 10_000_000]),
+        ["growth", sizes @ ..] => growth::print(&sizes.iter().map(|size| size.parse()).collect::<Result<Vec<_>, _>>()?),
+        ["imports"] => imports::print(50_000),
+        ["imports", lines] => imports::print(lines.parse()?),
+        ["stock", folder, calls] => {
+            println!("{}", fill::Stock::new(Path::new(folder), "store", fill::ASSISTANTS, calls.parse()?)?.key);
+            Ok(true)
+        }
+        ["search"] => [10_000, 50_000].into_iter().try_for_each(search::print).map(|()| true),
+        ["day"] => day::print(300),
+        ["day", seconds] => day::print(seconds.parse()?),
+        #[cfg(feature = "beside")]
+        ["lists"] => lists::print(),
+        #[cfg(feature = "beside")]
+        ["steps"] => steps::print(),
+        ["edge", wasmtime, components] => edge::print(Path::new(wasmtime), Path::new(components)),
+        ["peer", program] => peer::print(Path::new(program)),
+        _ => Err(USAGE.into()),
     }
 }

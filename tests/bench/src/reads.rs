@@ -1,51 +1,102 @@
-//! Reads and pages, each beside bare hyper that sends the same bytes.
+//! Reads and pages beside bare hyper that sends the same bytes, in turns.
+
+use std::time::Duration;
+
+use switchboard_claims::{Claim, tell};
 
 use crate::Failed;
-use crate::load::{Figures, get, run};
+use crate::fill::{ASSISTANTS, Folder, Stock};
+use crate::load::{Figures, Load, get, run};
 use crate::server::Server;
 
 /// Connections of a read.
-const CONNECTIONS: usize = 64;
+const CONNECTIONS: u32 = 64;
+/// How long each of both is asked in one turn.
+const SPAN: Duration = Duration::from_secs(2);
+/// Turns; the middle one counts.
+const TURNS: usize = 5;
+/// Calls in the store.
+const CALLS: u32 = 100_000;
+/// Rows of a page of calls.
+const PER_PAGE: u64 = 15;
 
-/// One line of the report.
-pub struct Line {
-    /// What was asked for.
-    pub name: String,
-    /// The service.
-    pub own: Figures,
-    /// Bare hyper with the same bytes.
-    pub bare: Figures,
+/// What kind of a read it is: what is aimed at.
+#[derive(Clone, Copy)]
+struct Aim {
+    /// The rate beside bare hyper.
+    ratio: f64,
+    /// Server CPU, microseconds.
+    cpu_us: f64,
 }
 
-/// Measures a target, which may differ from request to request.
-pub fn line(
-    server: &Server,
-    key: &str,
-    name: &str,
-    target: impl Fn(u64) -> String + Clone + Send + Sync + 'static,
-) -> Result<Line, Failed> {
-    let key = key.to_owned();
-    let own = run(server, CONNECTIONS, move |turn| get(&key, &target(turn)))?;
-    let bare = run(&Server::bare(own.bytes)?, CONNECTIONS, |_| get("none", "/"))?;
-    eprintln!("{name}: {:.0}/s, bare {:.0}/s", own.rate, bare.rate);
-    Ok(Line { name: name.to_owned(), own, bare })
+const READ: Aim = Aim { ratio: 0.65, cpu_us: 30.0 };
+const FIRST: Aim = Aim { ratio: 0.5, cpu_us: 60.0 };
+const ANY: Aim = Aim { ratio: 0.3, cpu_us: f64::INFINITY };
+
+/// Measures reads and pages.
+pub fn print() -> Result<bool, Failed> {
+    let folder = Folder::new("reads")?;
+    let stock = Stock::new(&folder.0, "store", ASSISTANTS, CALLS)?;
+    let server = Server::service(&stock.data)?;
+    println!("The middle of {TURNS} turns over {CONNECTIONS} connections; the client runs on the same cores.\n");
+    println!(
+        "| | bytes | req/s | bare req/s | of bare | p50 µs | p99 µs | CPU µs | bare CPU µs |\n|---|---|---|---|---|---|---|---|---|"
+    );
+    let mut claims = Vec::new();
+    let page = |query: &'static str| move |_: u64| format!("/user/calls?{query}per_page={PER_PAGE}&page=1");
+    let any = |query: &'static str, rows: u64| {
+        move |turn: u64| {
+            let page = 1 + turn.wrapping_mul(0x9E37_79B9_7F4A_7C15) % rows.div_ceil(PER_PAGE);
+            format!("/user/calls?{query}per_page={PER_PAGE}&page={page}")
+        }
+    };
+    let rows = u64::from(CALLS);
+    let mut line = |name: &str, aim, target: &Target| -> Result<(), Failed> {
+        claims.extend(line(&server, &stock.key, name, aim, target)?);
+        Ok(())
+    };
+    line("an assistant", READ, &Target::of(|_| "/user/assistant/1".into()))?;
+    line("a call", READ, &Target::of(|_| "/user/calls/77".into()))?;
+    line("ten assistants", FIRST, &Target::of(|_| "/user/assistants/get".into()))?;
+    line("calls, first page", FIRST, &Target::of(page("")))?;
+    line("calls, one filter, first page", FIRST, &Target::of(page("status=completed&")))?;
+    line("calls, any page", ANY, &Target::of(any("", rows)))?;
+    line("calls, one filter, any page", ANY, &Target::of(any("status=completed&", rows * 6 / 10)))?;
+    line("calls, two filters, any page", ANY, &Target::of(any("status=completed&type=outbound&", rows / 3)))?;
+    Ok(tell(&claims)?)
 }
 
-/// Pages of a list at the beginning, in the middle, at the end and anywhere.
-pub fn pages(server: &Server, key: &str, name: &str, query: &str, rows: u64) -> Result<Vec<Line>, Failed> {
-    let last = rows.div_ceil(15).max(1);
-    let at = |page: u64| {
-        let query = query.to_owned();
-        move |_: u64| format!("/user/calls?{query}per_page=15&page={page}")
-    };
-    let query_any = query.to_owned();
-    let any = move |turn: u64| {
-        format!("/user/calls?{query_any}per_page=15&page={}", 1 + turn.wrapping_mul(2_654_435_761) % last)
-    };
-    Ok(vec![
-        line(server, key, &format!("{name}, first page"), at(1))?,
-        line(server, key, &format!("{name}, middle page"), at(last.div_ceil(2)))?,
-        line(server, key, &format!("{name}, last page"), at(last))?,
-        line(server, key, &format!("{name}, any page"), any)?,
-    ])
+/// The targets of a read, by the number of the request.
+struct Target(std::sync::Arc<dyn Fn(u64) -> String + Send + Sync>);
+
+impl Target {
+    fn of(target: impl Fn(u64) -> String + Send + Sync + 'static) -> Self {
+        Self(std::sync::Arc::new(target))
+    }
+}
+
+fn line(server: &Server, key: &str, name: &str, aim: Aim, target: &Target) -> Result<Vec<Claim>, Failed> {
+    let (load, mut bare, mut turns) = (Load::full(CONNECTIONS, SPAN), None, Vec::<(Figures, Figures)>::new());
+    for _ in 0..TURNS {
+        let (key, target) = (key.to_owned(), std::sync::Arc::clone(&target.0));
+        let own = run(server, load, move |turn| get(&key, &target(turn)))?;
+        if bare.is_none() {
+            bare = Some(Server::bare(own.bytes)?);
+        }
+        let Some(bare) = &bare else { continue };
+        turns.push((own, run(bare, load, |_| get("none", "/"))?));
+    }
+    let ratio = |(own, bare): &(Figures, Figures)| own.rate / bare.rate;
+    turns.sort_by(|one, other| ratio(one).total_cmp(&ratio(other)));
+    let (own, bare) = turns[TURNS / 2];
+    let ratio = ratio(&(own, bare));
+    println!(
+        "| {name} | {} | {:.0} | {:.0} | {ratio:.2} | {:.0} | {:.0} | {:.1} | {:.1} |",
+        own.bytes, own.rate, bare.rate, own.p50_us, own.p99_us, own.cpu_us, bare.cpu_us
+    );
+    let mut claims = vec![Claim::at_least(format!("Rate beside bare hyper: {name}"), aim.ratio, ratio, "")];
+    if aim.cpu_us.is_finite() {
+        claims.push(Claim::at_most(format!("Server CPU: {name}"), aim.cpu_us, own.cpu_us, "µs"));
+    }
+    Ok(claims)
 }

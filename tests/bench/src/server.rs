@@ -1,4 +1,4 @@
-//! Server processes: the service and the bare one, with their CPU time and memory.
+//! Server processes: the service, the bare one and others, with their CPU time, memory and bytes written.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use crate::Failed;
 
+/// How long a server may take until it answers.
+const PATIENCE: Duration = Duration::from_mins(1);
+
 /// A server process.
 pub struct Server {
     child: Child,
@@ -16,13 +19,20 @@ pub struct Server {
     pub address: String,
     /// The owner's API key, on a first start.
     pub key: String,
+    /// The operator's token, on a first start.
+    pub admin: String,
     /// From start to answer.
     pub start: Duration,
 }
 
 impl Server {
-    /// The service on a store.
+    /// The service on a store, without an engine.
     pub fn service(data: &Path) -> Result<Self, Failed> {
+        Self::service_with(data, &["--engine", "none"])
+    }
+
+    /// The service on a store.
+    pub fn service_with(data: &Path, arguments: &[&str]) -> Result<Self, Failed> {
         let ready = data.with_extension("ready.json");
         let _ = std::fs::remove_file(&ready);
         let began = Instant::now();
@@ -31,12 +41,13 @@ impl Server {
             .arg(data)
             .arg("--ready-file")
             .arg(&ready)
-            .env("SWITCHBOARD_LOG", "warn")
+            .args(arguments)
+            .env("SWITCHBOARD_LOG", "error")
             .stdout(Stdio::null())
             .spawn()?;
-        let mut server = Self { child, address: String::new(), key: String::new(), start: Duration::ZERO };
+        let mut server = Self::of(child);
         while !ready.is_file() {
-            if began.elapsed() > Duration::from_mins(1) {
+            if began.elapsed() > PATIENCE {
                 return Err("the service does not answer".into());
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -45,43 +56,94 @@ impl Server {
         let told: Value = serde_json::from_slice(&std::fs::read(&ready)?)?;
         let text = |name: &str| told[name].as_str().unwrap_or_default().to_owned();
         text("url").trim_start_matches("http://").clone_into(&mut server.address);
-        server.key = text("api_key");
+        (server.key, server.admin) = (text("api_key"), text("admin_token"));
         Ok(server)
     }
 
     /// Bare hyper that answers so many bytes.
     pub fn bare(bytes: usize) -> Result<Self, Failed> {
-        let began = Instant::now();
         let mut child =
             Command::new(std::env::current_exe()?).args(["bare", &bytes.to_string()]).stdout(Stdio::piped()).spawn()?;
         let mut address = String::new();
         BufReader::new(child.stdout.take().ok_or("no output")?).read_line(&mut address)?;
-        Ok(Self { child, address: address.trim().to_owned(), key: String::new(), start: began.elapsed() })
+        let mut server = Self::of(child);
+        address.trim().clone_into(&mut server.address);
+        Ok(server)
+    }
+
+    /// Another program that will listen on a port of this machine.
+    pub fn other(command: &mut Command, port: u16) -> Result<Self, Failed> {
+        let began = Instant::now();
+        let mut server = Self::of(command.spawn()?);
+        server.address = format!("127.0.0.1:{port}");
+        while std::net::TcpStream::connect(&server.address).is_err() {
+            if began.elapsed() > PATIENCE || server.child.try_wait()?.is_some() {
+                return Err("the other server does not answer".into());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        server.start = began.elapsed();
+        Ok(server)
+    }
+
+    fn of(child: Child) -> Self {
+        Self { child, address: String::new(), key: String::new(), admin: String::new(), start: Duration::ZERO }
+    }
+
+    /// Asks with curl.
+    pub fn curl(&self, method: &str, target: &str, arguments: &[&str]) -> Result<Value, Failed> {
+        self.curl_as(&self.key, method, target, arguments)
+    }
+
+    /// Asks with curl and another token.
+    pub fn curl_as(&self, token: &str, method: &str, target: &str, arguments: &[&str]) -> Result<Value, Failed> {
+        let output = Command::new("curl")
+            .args(["-fsS", "-X", method, "-H", &format!("Authorization: Bearer {token}")])
+            .args(arguments)
+            .arg(format!("http://{}{target}", self.address))
+            .output()?;
+        if !output.status.success() {
+            return Err(format!("{target}: {}", String::from_utf8_lossy(&output.stderr)).into());
+        }
+        Ok(serde_json::from_slice(&output.stdout)?)
+    }
+
+    /// Sends JSON with curl.
+    pub fn send(&self, method: &str, target: &str, body: &Value) -> Result<Value, Failed> {
+        self.curl(method, target, &["-H", "Content-Type: application/json", "-d", &body.to_string()])
     }
 
     /// CPU time so far, milliseconds (user and system, ticks of 10 ms).
     pub fn cpu_ms(&self) -> f64 {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        let stat = self.proc("stat");
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
         let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
         (ticks(11) + ticks(12)) * 10.0
     }
 
+    /// Bytes that it had written to disks so far.
+    pub fn written(&self) -> f64 {
+        number(&self.proc("io"), "write_bytes:")
+    }
+
     /// Resident memory, MiB.
     pub fn memory_mib(&self) -> f64 {
-        self.status_mib("VmRSS:")
+        number(&self.proc("status"), "VmRSS:") / 1024.0
     }
 
     /// The most resident memory that it ever had, MiB.
     pub fn peak_mib(&self) -> f64 {
-        self.status_mib("VmHWM:")
+        number(&self.proc("status"), "VmHWM:") / 1024.0
     }
 
-    fn status_mib(&self, name: &str) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
-        let line = status.lines().find(|line| line.starts_with(name)).unwrap_or_default();
-        line.split_whitespace().nth(1).and_then(|kib| kib.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
+    fn proc(&self, name: &str) -> String {
+        std::fs::read_to_string(format!("/proc/{}/{name}", self.child.id())).unwrap_or_default()
     }
+}
+
+fn number(lines: &str, name: &str) -> f64 {
+    let line = lines.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|value| value.parse().ok()).unwrap_or(0.0)
 }
 
 impl Drop for Server {

@@ -1,73 +1,113 @@
 //! Durable creates: through the server, through the same steps without a queue, and as bare puts.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use switchboard::clock;
-use switchboard::store::Store;
-use switchboard_core::http::request::{Body, Door, Method, Request};
-use switchboard_core::output::{Input, Outcome};
-use switchboard_core::service::{Config, Service};
+use switchboard_claims::{Claim, tell};
 use switchboard_core::store::Change;
-use switchboard_core::view::Scene;
 
-use crate::Failed;
-use crate::load::{Figures, post, run};
+use crate::fill::{ASSISTANTS, Folder, Stock};
+use crate::inside::{Inside, post};
+use crate::load::{Figures, Load, run, sent};
 use crate::server::Server;
+use crate::{Failed, bare};
 
 /// Keys and values of one creation.
 pub type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// Steps of one commit where there is no queue: as many as clients at once.
-pub const GROUP: usize = 64;
+pub const GROUP: u32 = 64;
+/// How long each way is measured in one turn.
+pub const SPAN: Duration = Duration::from_secs(3);
+/// Turns; the middle one of each ratio counts.
+const TURNS: usize = 5;
 
 /// The request that is measured: a call, since no plan bounds their number.
 pub const BODY: &str = r#"{"phone_number":"+40700000001","assistant_id":1,"variables":{"customer_name":"Ana","note":"Please call before noon."}}"#;
 
-/// Creates through the server, over one connection and over 64.
-pub fn served(server: &Server, key: &str, connections: usize) -> Result<Figures, Failed> {
-    let key = key.to_owned();
-    let figures = run(server, connections, move |_| post(&key, "/user/make_call", BODY))?;
-    eprintln!("creates over {connections}: {:.0}/s", figures.rate);
-    Ok(figures)
+/// One turn of all ways.
+struct Turn {
+    served: Figures,
+    direct: f64,
+    bare: f64,
+    one_phase: f64,
+}
+
+/// Measures creates, alone and many at once.
+pub fn print() -> Result<bool, Failed> {
+    let folder = Folder::new("creates")?;
+    let stock = Stock::new(&folder.0, "store", ASSISTANTS, 10_000)?;
+    let rows = direct(&stock, 1, Duration::ZERO)?.1;
+    println!(
+        "`make_call`: {} rows, {} bytes each; the middle of {TURNS} turns.\n",
+        rows.len(),
+        rows.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>()
+    );
+    println!(
+        "| clients | over HTTP /s | p50 µs | p99 µs | CPU µs | bytes written | same steps, no queue /s | bare puts /s | one-phase puts /s |\n|---|---|---|---|---|---|---|---|---|"
+    );
+    let mut claims = Vec::new();
+    for group in [1, GROUP] {
+        let turns = (0..TURNS).map(|_| turn(&folder, &stock, &rows, group)).collect::<Result<Vec<_>, _>>()?;
+        let middle = |of: &dyn Fn(&Turn) -> f64| {
+            let mut all: Vec<f64> = turns.iter().map(of).collect();
+            all.sort_by(f64::total_cmp);
+            all[TURNS / 2]
+        };
+        let shown = [
+            middle(&|turn| turn.served.rate),
+            middle(&|turn| turn.served.p50_us),
+            middle(&|turn| turn.served.p99_us),
+            middle(&|turn| turn.served.cpu_us),
+            middle(&|turn| turn.served.written),
+            middle(&|turn| turn.direct),
+            middle(&|turn| turn.bare),
+            middle(&|turn| turn.one_phase),
+        ];
+        println!("| {group} | {} |", shown.map(|figure| format!("{figure:.0}")).join(" | "));
+        if group > 1 {
+            claims.extend([
+                Claim::at_most("Server CPU: a durable create", 200.0, shown[3], "µs"),
+                Claim::at_least("Creates by 64 over bare puts", 0.65, middle(&|turn| turn.served.rate / turn.bare), ""),
+                Claim::at_least(
+                    "Puts by 64: two phases and quick repair over one phase",
+                    0.85,
+                    middle(&|turn| turn.bare / turn.one_phase),
+                    "",
+                ),
+            ]);
+        }
+        let queue = middle(&|turn| turn.served.rate / turn.direct);
+        claims.push(Claim::at_least(format!("Creates by {group} over the same steps without a queue"), 0.9, queue, ""));
+    }
+    Ok(tell(&claims)?)
+}
+
+fn turn(folder: &Folder, stock: &Stock, rows: &Rows, group: u32) -> Result<Turn, Failed> {
+    let server = Server::service(&stock.data)?;
+    let key = stock.key.clone();
+    let served = run(&server, Load::full(group, SPAN), move |_| sent("POST", &key, "/user/make_call", BODY))?;
+    drop(server);
+    let direct = direct(stock, group, SPAN)?.0;
+    let bare = bare::puts(&folder.0, rows, group, true)?;
+    let one_phase = bare::puts(&folder.0, rows, group, false)?;
+    Ok(Turn { served, direct, bare, one_phase })
 }
 
 /// The same steps in this process, so many a commit; gives the rate and the rows of one creation.
-pub fn direct(data: &Path, key: &str, group: usize) -> Result<(f64, Rows), Failed> {
-    let (store, service) = (Store::existing(data)?, Service::new(Config::default()));
-    let headers =
-        vec![("authorization", format!("Bearer {key}").into_bytes()), ("content-type", b"application/json".to_vec())];
-    let body = Body::Full(BODY.as_bytes().to_vec());
-    let request =
-        Request { method: Method::Post, target: "/user/make_call".into(), headers, body, peer: None, door: Door::Main };
-    let clock = clock::Clock::default();
-    let (began, mut done, mut last) = (Instant::now(), 0_u32, Vec::new());
-    while began.elapsed() < Duration::from_secs(3) {
-        let transaction = store.begin()?;
-        {
-            let mut rows = store.rows(&transaction)?;
-            for _ in 0..group {
-                let changes = {
-                    let view = rows.view(None);
-                    let scene = Scene { now: clock.now(), seed: clock::seed()?, view: &view };
-                    let output =
-                        service.step(&Input::Http(&request, &[]), &scene).map_err(|stop| format!("{stop:?}"))?;
-                    if !matches!(&output.outcome, Outcome::Reply(reply) if reply.status == 200) {
-                        return Err(format!("no call was made: {:?}", output.outcome).into());
-                    }
-                    output.changes
-                };
-                rows.apply(&changes)?;
-                last = changes;
-                done += 1;
-            }
+fn direct(stock: &Stock, group: u32, span: Duration) -> Result<(f64, Rows), Failed> {
+    let inside = Inside::open(&stock.data)?;
+    let request = post(&stock.key, "/user/make_call", "application/json", BODY);
+    let (began, mut done) = (Instant::now(), 0_u32);
+    let last = loop {
+        let last = inside.group(std::iter::repeat_n(&request, group as usize))?;
+        done += group;
+        if began.elapsed() >= span {
+            break last;
         }
-        transaction.commit()?;
-    }
-    let rate = f64::from(done) / began.elapsed().as_secs_f64();
+    };
     let puts = last.into_iter().filter_map(|change| match change {
         Change::Put(key, value) => Some((key, value)),
         Change::Delete(_) => None,
     });
-    Ok((rate, puts.collect()))
+    Ok((f64::from(done) / began.elapsed().as_secs_f64(), puts.collect()))
 }

@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
-use switchboard::store::{Look, Snapshot, Store, StoreError, refused};
+use switchboard::store::{Look, Snapshot, Store, StoreError};
 use switchboard_core::http::request::Request;
 use switchboard_core::key;
 use switchboard_core::memory::Memory;
@@ -148,9 +148,9 @@ impl Life {
 
     fn group(&mut self) -> Result<Vec<Change>, StoreError> {
         let mut changes = Vec::new();
-        let transaction = self.store.begin()?;
+        let write = self.store.begin()?;
         {
-            let mut rows = self.store.rows(&transaction)?;
+            let mut rows = write.rows()?;
             for _ in 0..self.random.within(1..=4) {
                 self.now = self.now.plus_seconds(self.random.below(3));
                 let seed = self.random.seed();
@@ -166,12 +166,12 @@ impl Life {
             }
         }
         if changes.is_empty() {
-            return transaction.abort().map(|()| changes).map_err(refused("an empty write could not be dropped"));
+            return write.abort().map(|()| changes);
         }
         let mut tried = self.memory.clone();
         tried.apply(&changes);
         self.tried = Some(tried);
-        transaction.commit().map_err(refused("a commit failed"))?;
+        write.commit()?;
         self.tried = None;
         Ok(changes)
     }

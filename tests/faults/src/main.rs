@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use switchboard_claims::{Claim, tell};
 use switchboard_faults::report::{HEAD, line};
 use switchboard_faults::{FAULTS, Fault};
 
@@ -37,7 +38,14 @@ fn main() -> ExitCode {
             println!("{name} FELL SHORT: {} of {}", row.count, row.wanted);
         }
     }
-    if rows.iter().all(|(_, row)| row.holds()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let claims: Vec<Claim> = rows
+        .iter()
+        .map(|(_, row)| {
+            let figure = format!("{} tests, {} failures", row.count, row.failures.len());
+            Claim::holds(row.claim, format!("{} tests, no failure", row.wanted), figure, row.holds())
+        })
+        .collect();
+    if tell(&claims).is_ok_and(|met| met) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn wish(words: &[String]) -> Option<Wish> {

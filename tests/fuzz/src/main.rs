@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use switchboard_claims::{Claim, tell};
 use switchboard_fuzz::run::{Order, Report, judged, run};
 use switchboard_fuzz::town::Town;
 use switchboard_fuzz::{corpus, report, target};
@@ -42,7 +43,19 @@ fn main() -> ExitCode {
     if wish.keep {
         keep(&town, &done);
     }
-    if done.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if tell(&[claim(&wish, &done)]).is_ok_and(|met| met) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What the inputs show.
+fn claim(wish: &Wish, done: &Report) -> Claim {
+    let text = match wish.target {
+        Some("tenancy") => "Tenants are invisible to each other",
+        Some("idempotency") => "An idempotency key has one effect",
+        _ => "No input leads to a panic or breaks a promise",
+    };
+    let figure = format!("{} inputs, {} failures", done.inputs(), done.failures.len());
+    let met = done.failures.is_empty() && done.inputs() >= wish.count;
+    Claim::holds(text, format!("{} inputs, no failure", wish.count), figure, met)
 }
 
 fn wish(arguments: &[String]) -> Option<Wish> {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use switchboard_claims::{Claim, tell};
 use switchboard_proof::said::Transcript;
 use switchboard_proof::script::Script;
 use switchboard_proof::stage::{Stage, Steps};
@@ -37,8 +38,7 @@ type Played = Result<Transcript, String>;
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words == ["measure"] {
-        measure::run();
-        return ExitCode::SUCCESS;
+        return if tell(&measure::run()).is_ok_and(|met| met) { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let (script, said) = scene::record();
     if let [word, file] = words.as_slice()
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     let run = Run { script, said, folder, path: std::env::var("PATH").unwrap_or_default() };
     println!("{} lines, {} rows at the end\n", run.script.lines.len(), run.said.rows.len());
     println!("| host | verdict | seconds |\n|---|---|---|");
-    let mut failed = 0;
+    let (mut failed, mut claims) = (0, Vec::new());
     for (name, play) in hosts() {
         let began = Instant::now();
         let own = run.folder.join(name.replace([' ', ',', '.'], "-"));
@@ -61,6 +61,12 @@ fn main() -> ExitCode {
                 Err(why) => Verdict::NotRun(why),
             };
         let seconds = began.elapsed().as_secs_f64();
+        let claim = |figure: &str, met| Claim::holds(format!("Same replies and rows: {name}"), "agrees", figure, met);
+        claims.push(match &verdict {
+            Verdict::Agrees => claim("agrees", true),
+            Verdict::Differs(_) => claim("differs", false),
+            Verdict::NotRun(_) => Claim::stated(format!("Same replies and rows: {name}"), "not run"),
+        });
         match verdict {
             Verdict::Agrees => println!("| {name} | agrees | {seconds:.1} |"),
             Verdict::NotRun(why) => println!("| {name} | not run: {} | |", why.lines().next().unwrap_or_default()),
@@ -71,9 +77,16 @@ fn main() -> ExitCode {
             }
         }
     }
-    failed += histories(words.first().and_then(|count| count.parse().ok()).unwrap_or(256));
+    let count = words.first().and_then(|count| count.parse().ok()).unwrap_or(256);
+    let differ = histories(count);
+    claims.push(Claim::holds(
+        "Same replies and rows in drawn histories: memory, cold view, component",
+        format!("{count} histories agree"),
+        format!("{} of {count} agree", count.saturating_sub(differ)),
+        differ == 0,
+    ));
     let _ = std::fs::remove_dir_all(&run.folder);
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if tell(&claims).is_ok() && failed == 0 && differ == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 type Host = (&'static str, fn(&Run, &Path) -> Played);
@@ -132,10 +145,11 @@ impl Run {
 }
 
 /// Plays drawn histories on the hosts that start in no time; gives how many differ.
-fn histories(count: u64) -> usize {
+fn histories(count: u64) -> u64 {
     let program = Program::load(&built());
     let mut failed = 0;
     for number in 0..count {
+        let mut differs = false;
         let (script, said) = history::draw(number);
         let limit = configured(&script.settings).rate_limit;
         for (host, played) in [
@@ -143,10 +157,11 @@ fn histories(count: u64) -> usize {
             ("pure component", Stage::new(program.start(&script.settings), limit).play(&script)),
         ] {
             if let Some(how) = said.difference(&played) {
-                failed += 1;
+                differs = true;
                 eprintln!("history {number}, {host}: {how}");
             }
         }
+        failed += u64::from(differs);
     }
     println!("\n{count} drawn histories: {failed} differ");
     failed

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{available_parallelism, scope};
 use std::time::Instant;
 
+use switchboard_claims::Claim;
 use switchboard_sim::plan::Scale;
 use switchboard_sim::report::{HEAD, Tally};
 use switchboard_sim::{Outcome, live, run, scenario, world};
@@ -121,5 +122,11 @@ fn many(wish: &Wish) -> bool {
         println!("seed {seed} failed: {fault}");
         println!("  cargo xtask sim --seed {seed} --scale {}", wish.scale.word());
     }
-    failures.is_empty()
+    let claim = Claim::holds(
+        "Every due webhook is delivered or recorded as exhausted, and no call is dialed twice",
+        format!("{} worlds, no failure", wish.seeds),
+        format!("{} worlds, {} failures", wish.seeds, failures.len()),
+        failures.is_empty(),
+    );
+    switchboard_claims::tell(&[claim]).is_ok_and(|met| met)
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::schemathesis;
 
-const WASM: &str = "wasm32-unknown-unknown";
+pub const WASM: &str = "wasm32-unknown-unknown";
 /// What the core must never depend on: whatever reads a clock, draws randomness, or talks to the system.
 const IMPURE: [&str; 8] = ["tokio", "getrandom", "mio", "socket2", "rustix", "web-sys", "js-sys", "wasm-bindgen"];
 /// What has no tests that cargo could run: modules for other hosts, and what makes one of them.
@@ -75,8 +75,9 @@ pub fn openapi() -> Done {
 /// Measures; the figures are printed.
 pub fn bench(rest: &[&str]) -> Done {
     step("build", "cargo", &["build", "--release", "--quiet", "-p", "switchboard"])?;
-    let mut arguments = vec!["run", "--release", "--quiet", "-p", "switchboard-bench", "--"];
-    arguments.extend(rest);
+    let beside = ["--features", "beside"].iter().filter(|_| matches!(rest, ["lists" | "steps", ..]));
+    let mut arguments = vec!["run", "--release", "--quiet", "-p", "switchboard-bench"];
+    arguments.extend(beside.chain(&["--"]).chain(rest));
     step("bench", "cargo", &arguments)
 }
 
@@ -133,7 +134,28 @@ pub fn hosts(rest: &[&str]) -> Done {
     component()?;
     edges()?;
     js()?;
-    let tools = target()?.join("hosts");
+    let tools = tools()?;
+    let tools: Vec<(&str, &str)> = tools.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let mut arguments = vec!["run", "--quiet", "-p", "switchboard-proof", "--"];
+    arguments.extend(rest);
+    let played = step_with("hosts", "cargo", &arguments, &tools);
+    let files = javascript_tests()?;
+    let wanted: Vec<&str> = ["--test", "--test-concurrency=1", "--test-reporter=dot"]
+        .into_iter()
+        .chain(files.iter().map(String::as_str))
+        .collect();
+    let tested = step_with("tests of the JavaScript host", "node", &wanted, &tools);
+    played.and(tested)
+}
+
+/// Where runtimes of other hosts are kept, once they are fetched.
+pub fn runtimes() -> Result<PathBuf, String> {
+    Ok(target()?.join("hosts"))
+}
+
+/// Fetches the runtimes of other hosts; gives the environment in which they are found.
+pub fn tools() -> Result<[(&'static str, String); 2], String> {
+    let tools = runtimes()?;
     let (cargo, npm) = (tools.join("cargo"), tools.join("npm"));
     if !cargo.join("bin/wasmtime").is_file() {
         let features = "run,serve,component-model,component-model-async,cranelift,cache,pooling-allocator";
@@ -148,17 +170,7 @@ pub fn hosts(rest: &[&str]) -> Done {
     let bins = [cargo.join("bin"), npm.join("node_modules/.bin")].map(|folder| folder.display().to_string());
     let path = format!("{}:{path}", bins.join(":"));
     let playwright = npm.join("node_modules/playwright-core").display().to_string();
-    let tools = [("PATH", path.as_str()), ("PLAYWRIGHT", playwright.as_str())];
-    let mut arguments = vec!["run", "--quiet", "-p", "switchboard-proof", "--"];
-    arguments.extend(rest);
-    let played = step_with("hosts", "cargo", &arguments, &tools);
-    let files = javascript_tests()?;
-    let wanted: Vec<&str> = ["--test", "--test-concurrency=1", "--test-reporter=dot"]
-        .into_iter()
-        .chain(files.iter().map(String::as_str))
-        .collect();
-    let tested = step_with("tests of the JavaScript host", "node", &wanted, &tools);
-    played.and(tested)
+    Ok([("PATH", path), ("PLAYWRIGHT", playwright)])
 }
 
 /// Every file of tests of the JavaScript host.
@@ -183,6 +195,11 @@ fn optional(name: &str, program: &str, arguments: &[&str]) {
 pub fn target() -> Result<PathBuf, String> {
     let folder = metadata()?["target_directory"].as_str().map(PathBuf::from);
     folder.ok_or_else(|| "cargo metadata names no target directory".into())
+}
+
+/// A path as an argument.
+pub fn text(path: &Path) -> String {
+    path.display().to_string()
 }
 
 pub fn root() -> PathBuf {
@@ -232,17 +249,14 @@ fn wasm_target() -> Done {
     })
 }
 
+/// Where programs are built to in release.
+pub fn binaries() -> Result<PathBuf, String> {
+    Ok(target()?.join("release"))
+}
+
 fn documents() -> Done {
-    let began = Instant::now();
-    println!("== documents: cargo doc");
-    let status = Command::new("cargo")
-        .args(["doc", "--workspace", "--no-deps", "--quiet", "--exclude", "xtask"])
-        .env("RUSTDOCFLAGS", "-D warnings")
-        .current_dir(root())
-        .status();
-    let passed = status.map_err(|error| error.to_string())?.success();
-    println!("== documents: {} in {:.0} s", if passed { "passed" } else { "failed" }, began.elapsed().as_secs_f64());
-    if passed { Ok(()) } else { Err("documents failed".into()) }
+    let doc = ["doc", "--workspace", "--no-deps", "--quiet", "--exclude", "xtask"];
+    step_with("documents", "cargo", &doc, &[("RUSTDOCFLAGS", "-D warnings")])
 }
 
 /// The core depends on nothing impure, and builds where there is no system at all.

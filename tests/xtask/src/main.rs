@@ -1,12 +1,12 @@
 //! `cargo xtask CHORE`: each is what its name says.
 
 mod chores;
+mod figures;
 mod schemathesis;
 
 use std::process::ExitCode;
 
-const USAGE: &str =
-    "usage: cargo xtask test | component | edge | openapi | js | bench | hosts | schemathesis | sim | fuzz | faults";
+const USAGE: &str = "usage: cargo xtask test | component | edge | openapi | js | bench | hosts | schemathesis | sim | fuzz | faults | figures";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         ["sim", rest @ ..] => chores::sim(rest),
         ["fuzz", rest @ ..] => chores::fuzz(rest),
         ["faults", rest @ ..] => chores::faults(rest),
+        ["figures", rest @ ..] => figures::run(rest),
         _ => Err(USAGE.into()),
     };
     match done {

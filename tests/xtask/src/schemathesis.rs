@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::chores::{Done, root, step, step_in, target};
+use crate::chores::{Done, root, step, step_in, target, text};
 
 /// The release whose checks are those of the allow-list.
 const RELEASE: &str = "schemathesis==4.32.5";
@@ -57,10 +57,6 @@ fn against(seconds: u32, how: &[&str]) -> Done {
     step_in(&folder, "schemathesis", &text(&tools.join("schemathesis")), &[&arguments, how].concat(), &environment)?;
     server.stop()?;
     step("the store it leaves behind", &text(&binary()?), &["verify", &text(&folder.join("data"))])
-}
-
-fn text(path: &Path) -> String {
-    path.display().to_string()
 }
 
 fn binary() -> Result<std::path::PathBuf, String> {

@@ -1,0 +1,232 @@
+//! What pages cost as the data grows: each combination of filters, at the beginning, in the middle, at the end and
+//! anywhere; and what a store of that size costs to start, to keep open and to write to.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use switchboard::clock::{self, Clock};
+use switchboard_claims::{Claim, tell};
+use switchboard_core::http::reply::Content;
+use switchboard_core::http::request::Request;
+use switchboard_core::output::{Input, Outcome};
+use switchboard_core::view::Scene;
+
+use crate::fill::{ASSISTANTS, Folder, Stock};
+use crate::inside::{Inside, get};
+use crate::load::{Load, run, sent};
+use crate::server::Server;
+use crate::{Failed, writes};
+
+/// Filters of calls, with the share of calls that each leaves.
+const FILTERS: [(&str, &str); 5] = [
+    ("status 60%", "status=completed"),
+    ("type 57%", "type=outbound"),
+    ("assistant 5%", "assistant_id=1"),
+    ("campaign 0.1%", "campaign_id=1"),
+    // The first three days, however many there are.
+    ("first three days", "date_from=2026-09-21&date_to=2026-09-23"),
+];
+/// How long one kind of page is asked for.
+const SPAN: Duration = Duration::from_millis(150);
+/// The fewest and the most times that it is.
+const TURNS: (usize, usize) = (9, 400);
+/// Rows of a page of calls.
+const PER_PAGE: u64 = 15;
+
+/// The places of pages that are asked for.
+const PLACES: [&str; 4] = ["first", "middle", "last", "any"];
+
+/// Microseconds of a page at each of [`PLACES`].
+type Costs = [f64; 4];
+
+/// One list in a store.
+struct Line {
+    name: String,
+    filters: usize,
+    dense: bool,
+    rows: u64,
+    costs: Costs,
+}
+
+/// Everything of a store of one size.
+struct Grown {
+    calls: u32,
+    lines: Vec<Line>,
+    start_ms: f64,
+    idle_mib: f64,
+    file_mib: f64,
+    /// Bytes written a create: alone, and 64 at once.
+    written: (f64, f64),
+}
+
+/// Measures stores of these sizes, smallest first.
+pub fn print(sizes: &[u32]) -> Result<bool, Failed> {
+    let folder = Folder::new("growth")?;
+    let grown = sizes.iter().map(|calls| measure(&folder.0, *calls)).collect::<Result<Vec<_>, _>>()?;
+    println!("Microseconds of a page of {PER_PAGE} calls: a step over redb in one process, its answer included.\n");
+    println!("| filters | calls | rows | {} |\n|---|---|---|---|---|---|---|", PLACES.join(" | "));
+    for at in 0..grown[0].lines.len() {
+        for store in &grown {
+            let Line { name, rows, costs, .. } = &store.lines[at];
+            let costs: Vec<String> = costs.iter().map(|micros| format!("{micros:.0}")).collect();
+            println!("| {name} | {} | {rows} | {} |", store.calls, costs.join(" | "));
+        }
+    }
+    let mut claims = claims(&grown);
+    claims.extend(other_lists(&folder.0)?);
+    Ok(tell(&claims)?)
+}
+
+fn measure(folder: &Path, calls: u32) -> Result<Grown, Failed> {
+    let stock = Stock::new(folder, &format!("calls-{calls}"), ASSISTANTS, calls)?;
+    let inside = Inside::open(&stock.data)?;
+    let mut lines = Vec::new();
+    for chosen in 0..1_usize << FILTERS.len() {
+        let picked: Vec<_> = FILTERS.iter().enumerate().filter(|(at, _)| chosen >> at & 1 == 1).collect();
+        let names: Vec<&str> = picked.iter().map(|(_, (name, _))| *name).collect();
+        let query: String = picked.iter().flat_map(|(_, (_, query))| [*query, "&"]).collect();
+        let name = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let (rows, costs) = pages(&inside, &stock.key, "/user/calls", &query, PER_PAGE)?;
+        lines.push(Line { name, filters: names.len(), dense: picked.iter().all(|(at, _)| *at < 2), rows, costs });
+    }
+    let (rows, costs) = pages(&inside, &stock.key, "/user/calls", "phone_number=%2B40700000077&", PER_PAGE)?;
+    lines.push(Line { name: "phone number".into(), filters: 1, dense: false, rows, costs });
+    let file_mib = f64::from(u32::try_from(inside.store.file_bytes() >> 20)?);
+    drop(inside);
+    // The second start: the system has the file in its cache, as after a restart of the service alone.
+    drop(Server::service(&stock.data)?);
+    let server = Server::service(&stock.data)?;
+    let (start_ms, idle_mib) = (server.start.as_secs_f64() * 1e3, server.memory_mib());
+    let written = |connections| -> Result<f64, Failed> {
+        let key = stock.key.clone();
+        let load = Load::full(connections, Duration::from_secs(3));
+        Ok(run(&server, load, move |_| sent("POST", &key, "/user/make_call", writes::BODY))?.written)
+    };
+    let written = (written(1)?, written(writes::GROUP)?);
+    drop(server);
+    std::fs::remove_dir_all(&stock.data)?;
+    Ok(Grown { calls, lines, start_ms, idle_mib, file_mib, written })
+}
+
+/// What pages of a list cost at each place, and how many rows it has.
+fn pages(inside: &Inside, key: &str, path: &str, query: &str, per_page: u64) -> Result<(u64, Costs), Failed> {
+    let ask = |page: u64| get(key, &format!("{path}?{query}per_page={per_page}&page={page}"));
+    let shown: Value = serde_json::from_slice(&answered(inside, &ask(1))?.1)?;
+    let rows = shown["total"].as_u64().ok_or("a page has no total")?;
+    let last = rows.div_ceil(per_page).max(1);
+    let mut costs = [0.0; 4];
+    for (cost, place) in costs.iter_mut().zip(PLACES) {
+        let (began, mut times) = (Instant::now(), Vec::new());
+        while times.len() < TURNS.0 || (began.elapsed() < SPAN && times.len() < TURNS.1) {
+            let page = match place {
+                "first" => 1,
+                "middle" => last.div_ceil(2),
+                "last" => last,
+                _ => 1 + (times.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) % last,
+            };
+            times.push(answered(inside, &ask(page))?.0);
+        }
+        times.sort_unstable();
+        *cost = times[times.len() / 2].as_secs_f64() * 1e6;
+    }
+    Ok((rows, costs))
+}
+
+/// Carries out a read; gives how long it took, and its body.
+fn answered(inside: &Inside, request: &Request) -> Result<(Duration, Vec<u8>), Failed> {
+    let (seed, clock) = (clock::seed()?, Clock::default());
+    let began = Instant::now();
+    let snapshot = inside.store.snapshot()?;
+    let view = snapshot.plain();
+    let scene = Scene { now: clock.now(), seed, view: &view };
+    let output = inside.service.step(&Input::Http(request, &[]), &scene).map_err(|stop| format!("{stop:?}"))?;
+    let took = began.elapsed();
+    match output.outcome {
+        Outcome::Reply(reply) if reply.status == 200 => match reply.content {
+            Content::Json(body) => Ok((took, body)),
+            _ => Err("a page has no body".into()),
+        },
+        outcome => Err(format!("{}: {outcome:?}", request.target).into()),
+    }
+}
+
+/// The dearest page of a line but those anywhere: what a cache holds of them depends on how many are asked for.
+fn dearest(line: &Line) -> f64 {
+    line.costs[..3].iter().copied().fold(0.0, f64::max)
+}
+
+fn claims(grown: &[Grown]) -> Vec<Claim> {
+    let (Some(small), Some(large)) = (grown.first(), grown.last()) else { return Vec::new() };
+    let (few, many) = (small.calls, large.calls);
+    let pairs = || small.lines.iter().zip(&large.lines);
+    let grows = |filters: usize| {
+        let ratios = pairs().filter(|(_, large)| large.filters == filters);
+        ratios
+            .flat_map(|(small, large)| (0..3).map(|place| large.costs[place] / small.costs[place]))
+            .fold(0.0, f64::max)
+    };
+    let two = large.lines.iter().find(|line| line.filters == 2 && line.dense);
+    let none = &large.lines[0];
+    let mut claims = vec![
+        Claim::at_most(format!("A page without a filter, {many} calls over {few}"), 5.0, grows(0), "times"),
+        Claim::at_most(format!("A page with any one filter, {many} calls over {few}"), 5.0, grows(1), "times"),
+        Claim::at_most(
+            format!("The last page over the first, {many} calls"),
+            1.5,
+            none.costs[2] / none.costs[0],
+            "times",
+        ),
+        Claim::at_most(
+            format!("A page with two dense filters, {many} calls"),
+            5.0,
+            two.map_or(f64::NAN, dearest) / 1e3,
+            "ms",
+        ),
+        Claim::stated(
+            format!("The dearest page of all combinations of filters, {many} calls"),
+            format!("{:.1} ms", large.lines.iter().map(dearest).fold(0.0, f64::max) / 1e3),
+        ),
+        Claim::at_most(format!("Start with {many} calls"), 100.0, large.start_ms, "ms"),
+        Claim::at_most(format!("Memory when idle, {many} calls"), 64.0, large.idle_mib, "MiB"),
+    ];
+    claims.extend(grown.iter().map(|store| {
+        let Grown { calls, file_mib, written: (lone, many), .. } = store;
+        Claim::stated(
+            format!("Bytes written a create, {calls} calls in a file of {file_mib:.0} MiB"),
+            format!("{:.0} kB alone, {:.1} kB 64 at once", lone / 1e3, many / 1e3),
+        )
+    }));
+    claims
+}
+
+/// Leads and assistants, by the thousand.
+fn other_lists(folder: &Path) -> Result<Vec<Claim>, Failed> {
+    let mut costs = Vec::new();
+    for (assistants, leads) in [(100, 10_000), (10_000, 300_000)] {
+        let stock = Stock::new(folder, &format!("leads-{leads}"), assistants, 0)?;
+        stock.leads(leads)?;
+        let inside = Inside::open(&stock.data)?;
+        let of = |path: &str, query: &str| -> Result<f64, Failed> {
+            let (rows, costs) = pages(&inside, &stock.key, path, query, 10)?;
+            if rows == 0 {
+                return Err(format!("{path}?{query} is empty").into());
+            }
+            Ok(costs[..3].iter().copied().fold(0.0, f64::max))
+        };
+        costs.push([
+            of("/user/leads", "")?,
+            of("/user/leads", "campaign_id=1&status=created&")?,
+            of("/user/assistants/get", "")?,
+            of("/user/assistants/get", "type=outbound&")?,
+        ]);
+    }
+    let names = [
+        "A page of leads, 300000 over 10000",
+        "A page of leads with two filters, 300000 over 10000",
+        "A page of assistants, 10000 over 100",
+        "A page of assistants of one type, 10000 over 100",
+    ];
+    let ratios = names.iter().zip(&costs[1]).zip(&costs[0]);
+    Ok(ratios.map(|((name, large), small)| Claim::at_most(*name, 5.0, large / small, "times")).collect())
+}

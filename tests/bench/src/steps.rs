@@ -1,0 +1,112 @@
+//! What a step consists of: the checks of a body against its table, and allocations of whole requests.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use allocation_counter::measure;
+use serde_json::json;
+use switchboard::clock::{self, Clock};
+use switchboard_claims::{Claim, tell};
+use switchboard_core::assistant::tables::NewAssistant;
+use switchboard_core::http::request::Request;
+use switchboard_core::json::{self, Members, Value};
+use switchboard_core::output::{Input, Outcome};
+use switchboard_core::record::{Record, Source, check};
+use switchboard_core::view::Scene;
+
+use crate::Failed;
+use crate::fill::{ASSISTANTS, Folder, Stock, assistant};
+use crate::inside::{Inside, get, post};
+use crate::writes::BODY;
+
+/// Times that each part is measured.
+const TURNS: usize = 5_000;
+/// A check of a body took so long in a first trial, microseconds; half of it is aimed at.
+const TRIAL_US: f64 = 21.0;
+
+/// Measures checks and steps.
+pub fn print() -> Result<bool, Failed> {
+    let mut body = assistant("Anna");
+    // As many members as clients send, a kilobyte and a half.
+    body["variables"] = json!({ "order": "17", "shop": "Anna & Co.", "city": "Bucharest" });
+    body["post_call_schema"] = json!([
+        { "name": "reached", "type": "bool", "description": "Whether the customer was reached." },
+        { "name": "summary", "type": "string", "description": "What was agreed on." },
+    ]);
+    let bytes = body.to_string().into_bytes();
+    let members = members(&bytes)?;
+    let parse = middle(|| members_of(black_box(&bytes)));
+    let checked = middle(|| check(NewAssistant::TABLE, black_box(members.clone()), Source::Body));
+    let clone = middle(|| black_box(&members).clone());
+    let folder = Folder::new("steps")?;
+    let stock = Stock::new(&folder.0, "store", ASSISTANTS, 10_000)?;
+    let inside = Inside::open(&stock.data)?;
+    let of = |target: &str| get(&stock.key, target);
+    let requests = [
+        ("a read of an assistant", of("/user/assistant/1")),
+        ("a read of a call", of("/user/calls/77")),
+        ("ten assistants", of("/user/assistants/get")),
+        ("a page of calls", of("/user/calls")),
+        ("a page of calls, one filter", of("/user/calls?status=completed")),
+        ("a call placed", post(&stock.key, "/user/make_call", "application/json", BODY)),
+        ("an assistant made", post(&stock.key, "/user/assistant", "application/json", bytes.clone())),
+    ];
+    println!("| a step over redb | µs | allocations | bytes allocated |\n|---|---|---|---|");
+    let mut claims = vec![
+        Claim::at_most(
+            format!("Checks of an assistant's body of {} bytes", bytes.len()),
+            TRIAL_US / 2.0,
+            checked - clone,
+            "µs",
+        ),
+        Claim::stated("Reading that JSON", format!("{parse:.1} µs")),
+    ];
+    for (name, request) in &requests {
+        step(&inside, request)?;
+        let micros = middle(|| step(&inside, request));
+        let counted = measure(|| drop(step(&inside, request)));
+        println!("| {name} | {micros:.1} | {} | {} |", counted.count_total, counted.bytes_total);
+        claims.push(Claim::stated(format!("Allocations: {name}"), counted.count_total.to_string()));
+    }
+    Ok(tell(&claims)?)
+}
+
+fn members(bytes: &[u8]) -> Result<Members, Failed> {
+    let members = members_of(bytes).ok_or("the body is no object")?;
+    let errors = check(NewAssistant::TABLE, members.clone(), Source::Body).errors;
+    if errors.is_empty() { Ok(members) } else { Err(format!("the body is not right: {errors:?}").into()) }
+}
+
+fn members_of(bytes: &[u8]) -> Option<Members> {
+    match json::parse(bytes) {
+        Ok(Value::Object(members)) => Some(members),
+        _ => None,
+    }
+}
+
+/// A step on a snapshot; its changes are dropped.
+fn step(inside: &Inside, request: &Request) -> Result<(), Failed> {
+    let snapshot = inside.store.snapshot()?;
+    let view = snapshot.plain();
+    let scene = Scene { now: Clock::default().now(), seed: clock::seed()?, view: &view };
+    let output = inside.service.step(&Input::Http(request, &[]), &scene).map_err(|stop| format!("{stop:?}"))?;
+    match output.outcome {
+        Outcome::Reply(reply) if reply.status < 300 => Ok(()),
+        outcome => Err(format!("{}: {outcome:?}", request.target).into()),
+    }
+}
+
+/// The middle of many turns, microseconds.
+fn middle<T>(act: impl Fn() -> T) -> f64 {
+    let mut times: Vec<_> = (0..TURNS)
+        .map(|_| {
+            let began = Instant::now();
+            let made = act();
+            let took = began.elapsed();
+            drop(made);
+            took
+        })
+        .collect();
+    times.sort_unstable();
+    times[TURNS / 2].as_secs_f64() * 1e6
+}
