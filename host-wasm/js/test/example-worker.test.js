@@ -1,7 +1,7 @@
 /** The Worker example as its users meet it: under workerd (on the path), by HTTP, with its own configuration. */
 
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
@@ -13,7 +13,9 @@ import { startWorkerd } from "./workerd-process.js";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const CONFIGURATION = join(ROOT, "examples/worker/config.capnp");
 /** The token of a key that was never made, of account 70,000. */
-const STRANGER = `sbk_${Buffer.concat([Buffer.from([0, 1, 0x11, 0x70, 0, 0, 0, 1]), Buffer.alloc(24, 7)]).toString("base64url")}`;
+const STRANGER = `sbk_${
+  Buffer.concat([Buffer.from([0, 1, 0x11, 0x70, 0, 0, 0, 1]), Buffer.alloc(24, 7)]).toString("base64url")
+}`;
 
 /** The example on a folder, and somebody who calls it. */
 class Example {
@@ -78,99 +80,127 @@ async function eventually(ask) {
 /** @param {number} wait */
 const claim = (wait) => ({ engine: "test", modes: ["pipeline"], capacity: 1, wait });
 
-test("accounts live in objects of their own, and outlive workerd", { timeout: 120_000 }, () =>
-  withFolder(async (objects) => {
-    let example = await Example.start(objects);
-    try {
-      assert.equal((await example.call("nobody", "GET", "/readyz")).status, 200);
-      const [apiKey, operator] = [example.secret("API key"), example.secret("operator token")];
-      const [email, password] = [example.secret("e-mail"), example.secret("password")];
-      assert.equal((await example.call(apiKey, "POST", "/user/do-not-call", { phone_number: "+40700000009" })).status, 201);
-      const made = await example.call(operator, "POST", "/admin/accounts", { email: "two@example.com" });
-      assert.equal(made.status, 201, JSON.stringify(made.json));
-      assert.equal((await example.call(STRANGER, "GET", "/user/me")).status, 401);
+test(
+  "accounts live in objects of their own, and outlive workerd",
+  { timeout: 120_000 },
+  () =>
+    withFolder(async (objects) => {
+      let example = await Example.start(objects);
+      try {
+        assert.equal((await example.call("nobody", "GET", "/readyz")).status, 200);
+        const [apiKey, operator] = [example.secret("API key"), example.secret("operator token")];
+        const [email, password] = [example.secret("e-mail"), example.secret("password")];
+        assert.equal(
+          (await example.call(apiKey, "POST", "/user/do-not-call", { phone_number: "+40700000009" })).status,
+          201,
+        );
+        const made = await example.call(operator, "POST", "/admin/accounts", { email: "two@example.com" });
+        assert.equal(made.status, 201, JSON.stringify(made.json));
+        assert.equal((await example.call(STRANGER, "GET", "/user/me")).status, 401);
 
-      for (let starts = 0; starts < 3; starts++) {
-        const listed = await example.call(apiKey, "GET", "/user/do-not-call");
-        assert.equal(listed.json.data[0].phone_number, "+40700000009");
-        const others = await example.call(made.json.api_key, "GET", "/user/do-not-call");
-        assert.deepEqual([others.status, others.json.data], [200, []], "an account sees its own only");
-        const login = await example.call("", "POST", "/user/login", { email, password });
-        assert.equal((await example.call(login.json.token, "GET", "/user/me")).json.email, email);
-        const both = await example.call(operator, "GET", "/admin/accounts");
-        assert.equal(both.json.data.length, 2, JSON.stringify(both.json));
-        assert.equal(example.workerd.log().includes("operator token"), starts === 0, "secrets are shown once");
+        for (let starts = 0; starts < 3; starts++) {
+          const listed = await example.call(apiKey, "GET", "/user/do-not-call");
+          assert.equal(listed.json.data[0].phone_number, "+40700000009");
+          const others = await example.call(made.json.api_key, "GET", "/user/do-not-call");
+          assert.deepEqual([others.status, others.json.data], [200, []], "an account sees its own only");
+          const login = await example.call("", "POST", "/user/login", { email, password });
+          assert.equal((await example.call(login.json.token, "GET", "/user/me")).json.email, email);
+          const both = await example.call(operator, "GET", "/admin/accounts");
+          assert.equal(both.json.data.length, 2, JSON.stringify(both.json));
+          assert.equal(example.workerd.log().includes("operator token"), starts === 0, "secrets are shown once");
+          await example.workerd.kill();
+          example = await Example.start(objects);
+        }
+      } finally {
         await example.workerd.kill();
-        example = await Example.start(objects);
       }
-    } finally {
-      await example.workerd.kill();
-    }
-  }));
+    }),
+);
 
-test("who waits in one object is woken by another, and durable work is done", { timeout: 120_000 }, () =>
-  withFolder(async (objects) => {
-    const example = await Example.start(objects);
-    try {
-      await example.call("nobody", "GET", "/readyz");
-      const [apiKey, operator] = [example.secret("API key"), example.secret("operator token")];
-      const engine = (await example.call(operator, "POST", "/admin/engine-tokens", { name: "engine" })).json;
-      const token = engine.token ?? engine.data.token;
-      const hook = { webhook_url: "https://hook.invalid/", is_webhook_active: true, send_webhook_only_on_completed: false };
-      const assistant = await example.call(apiKey, "POST", "/user/assistant", { ...ASSISTANT, ...hook });
-      assert.equal(assistant.status, 201, JSON.stringify(assistant.json));
+test(
+  "who waits in one object is woken by another, and durable work is done",
+  { timeout: 120_000 },
+  () =>
+    withFolder(async (objects) => {
+      const example = await Example.start(objects);
+      try {
+        await example.call("nobody", "GET", "/readyz");
+        const [apiKey, operator] = [example.secret("API key"), example.secret("operator token")];
+        const engine = (await example.call(operator, "POST", "/admin/engine-tokens", { name: "engine" })).json;
+        const token = engine.token ?? engine.data.token;
+        const hook = {
+          webhook_url: "https://hook.invalid/",
+          is_webhook_active: true,
+          send_webhook_only_on_completed: false,
+        };
+        const assistant = await example.call(apiKey, "POST", "/user/assistant", { ...ASSISTANT, ...hook });
+        assert.equal(assistant.status, 201, JSON.stringify(assistant.json));
 
-      const stream = await example.send(apiKey, "GET", "/user/events", undefined, {
-        headers: { accept: "text/event-stream" },
-        signal: AbortSignal.timeout(20_000),
-      });
-      const events = /** @type {ReadableStream<Uint8Array>} */ (stream.body).getReader();
-      const claimed = example.call(token, "POST", "/engine/claim", claim(30));
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      const place = () => example.call(apiKey, "POST", "/user/make_call", { assistant_id: assistant.json.data.id, phone_number: "+40700000001" });
-      assert.equal((await place()).status, 200);
-      const { calls } = (await claimed).json;
-      assert.equal(calls.length, 1, "the claim got the call");
-      await place();
-      assert.equal((await example.call(apiKey, "POST", "/user/calls/2/hangup")).status, 200);
-      let seen = "";
-      while (!seen.includes("data:")) {
-        const { value, done } = await events.read();
-        assert.ok(!done, seen);
-        seen += new TextDecoder().decode(value);
+        const stream = await example.send(apiKey, "GET", "/user/events", undefined, {
+          headers: { accept: "text/event-stream" },
+          signal: AbortSignal.timeout(20_000),
+        });
+        const events = /** @type {ReadableStream<Uint8Array>} */ (stream.body).getReader();
+        const claimed = example.call(token, "POST", "/engine/claim", claim(30));
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        const place = () =>
+          example.call(apiKey, "POST", "/user/make_call", {
+            assistant_id: assistant.json.data.id,
+            phone_number: "+40700000001",
+          });
+        assert.equal((await place()).status, 200);
+        const { calls } = (await claimed).json;
+        assert.equal(calls.length, 1, "the claim got the call");
+        await place();
+        assert.equal((await example.call(apiKey, "POST", "/user/calls/2/hangup")).status, 200);
+        let seen = "";
+        while (!seen.includes("data:")) {
+          const { value, done } = await events.read();
+          assert.ok(!done, seen);
+          seen += new TextDecoder().decode(value);
+        }
+        await events.cancel();
+        const attempt = await eventually(async () => {
+          const { data } = (await example.call(apiKey, "GET", "/user/webhook-deliveries")).json;
+          return data[0]?.attempts[0];
+        });
+        assert.ok(attempt, "the alarm of the root sent the webhook, which nobody takes");
+      } finally {
+        await example.workerd.kill();
       }
-      await events.cancel();
-      const attempt = await eventually(async () => {
-        const { data } = (await example.call(apiKey, "GET", "/user/webhook-deliveries")).json;
-        return data[0]?.attempts[0];
-      });
-      assert.ok(attempt, "the alarm of the root sent the webhook, which nobody takes");
-    } finally {
-      await example.workerd.kill();
-    }
-  }));
+    }),
+);
 
-test("with a token the first start is asked for, and shows nothing to anybody else", { timeout: 60_000 }, () =>
-  withFolder(async (objects) => {
-    const example = await Example.start(objects, { FIRST_START_TOKEN: "a long secret" });
-    try {
-      assert.equal((await example.call("nobody", "GET", "/readyz")).status, 200);
-      assert.equal((await example.call("a wrong secret", "POST", "/first-start")).status, 404);
-      assert.equal((await example.call("a long secret", "GET", "/first-start")).status, 404);
-      const { status, json } = await example.call("a long secret", "POST", "/first-start");
-      assert.equal(status, 201);
-      assert.equal((await example.call(json.api_key, "GET", "/user/me")).status, 200);
-      assert.equal((await example.call("a long secret", "POST", "/first-start")).status, 409);
-      assert.ok(!example.workerd.log().includes(json.api_key), "it is not logged");
-    } finally {
-      await example.workerd.kill();
-    }
-  }));
+test(
+  "with a token the first start is asked for, and shows nothing to anybody else",
+  { timeout: 60_000 },
+  () =>
+    withFolder(async (objects) => {
+      const example = await Example.start(objects, { FIRST_START_TOKEN: "a long secret" });
+      try {
+        assert.equal((await example.call("nobody", "GET", "/readyz")).status, 200);
+        assert.equal((await example.call("a wrong secret", "POST", "/first-start")).status, 404);
+        assert.equal((await example.call("a long secret", "GET", "/first-start")).status, 404);
+        const { status, json } = await example.call("a long secret", "POST", "/first-start");
+        assert.equal(status, 201);
+        assert.equal((await example.call(json.api_key, "GET", "/user/me")).status, 200);
+        assert.equal((await example.call("a long secret", "POST", "/first-start")).status, 409);
+        assert.ok(!example.workerd.log().includes(json.api_key), "it is not logged");
+      } finally {
+        await example.workerd.kill();
+      }
+    }),
+);
 
 test("the configuration names every module of the package that a Worker uses", async () => {
-  const named = [...(await readFile(CONFIGURATION, "utf8")).matchAll(/embed "\.\.\/\.\.\/(.*)"/g)].map(([, name]) => name);
+  const named = [...(await readFile(CONFIGURATION, "utf8")).matchAll(/embed "\.\.\/\.\.\/(.*)"/g)].map(([, name]) =>
+    name
+  );
   const folders = ["npm", "npm/host", "npm/storage", "npm/wasm"];
-  const all = await Promise.all(folders.map(async (name) => (await readdir(join(ROOT, name))).map((file) => `${name}/${file}`)));
-  const isUsed = (/** @type {string} */ name) => /\.(js|wasm)$/.test(name) && (!name.includes("/storage/") || /\/(bytes|durable-object.*)\.js$/.test(name));
+  const all = await Promise.all(
+    folders.map(async (name) => (await readdir(join(ROOT, name))).map((file) => `${name}/${file}`)),
+  );
+  const isUsed = (/** @type {string} */ name) =>
+    /\.(js|wasm)$/.test(name) && (!name.includes("/storage/") || /\/(bytes|durable-object.*)\.js$/.test(name));
   assert.deepEqual(named.sort(), all.flat().filter(isUsed).sort());
 });
