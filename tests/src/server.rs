@@ -79,7 +79,8 @@ impl Server {
         let ready_file = data.with_extension("ready.json");
         let _ = std::fs::remove_file(&ready_file);
         if command.get_envs().all(|(name, _)| name != "SWITCHBOARD_LOG") {
-            command.env("SWITCHBOARD_LOG", "warn");
+            // That secrets of a test stand in clear is nothing to be warned of.
+            command.env("SWITCHBOARD_LOG", "warn,switchboard::cli::run=error");
         }
         let child = command
             .args(["serve", "--listen", "127.0.0.1:0"])

@@ -168,14 +168,17 @@ impl<'s> Sets<'s> {
     /// Each stretch with its number of ids, and its chunk where that had to be read for the number.
     fn counted(&self, stretches: &[u32]) -> Result<Vec<(u32, u32, Option<Chunk>)>, Stop> {
         if let [(_, Head::Many(counts))] = self.named.as_slice() {
+            // The stretches are the head's own, in its order or against it: both are walked once.
+            let backwards = stretches.first() > stretches.last();
+            let mut counts = counts.iter();
             return stretches
                 .iter()
                 .map(|at| {
+                    let is_it = |(own, _): &&(u32, u32)| own == at;
+                    let found = if backwards { counts.rfind(is_it) } else { counts.find(is_it) };
                     if self.is_inside(*at) {
-                        let place = counts
-                            .binary_search_by_key(at, |(c, _)| *c)
-                            .map_err(|_| Stop::Corrupt("a stretch without a count"))?;
-                        return Ok((*at, counts[place].1, None));
+                        let (_, count) = found.ok_or(Stop::Corrupt("a stretch without a count"))?;
+                        return Ok((*at, *count, None));
                     }
                     let chunk = self.intersection(*at)?;
                     Ok((*at, chunk.count(), Some(chunk)))

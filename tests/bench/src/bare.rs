@@ -10,8 +10,9 @@ use hyper::body::Bytes;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use redb::{Database, TableDefinition};
+use switchboard_core::store::Change;
 
-use crate::{Failed, writes};
+use crate::Failed;
 
 const ROWS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("rows");
 
@@ -43,32 +44,27 @@ pub fn serve(bytes: usize) -> Result<(), Failed> {
     })
 }
 
-/// Creations a second that redb takes when each commit holds `group` of them, as rows of these sizes: committed as the
-/// store does, or in one phase and without what makes the next opening quick.
-pub fn puts(folder: &Path, rows: &[(Vec<u8>, Vec<u8>)], group: u32, careful: bool) -> Result<f64, Failed> {
-    let path = folder.join(format!("bare-{group}-{careful}.redb"));
+/// Creations a second that redb takes when each commit holds `group` of them, the very rows of `creations`: committed
+/// as the store does, or in one phase and without what makes the next opening quick.
+pub fn puts(folder: &Path, creations: &[Vec<Change>], group: u32, careful: bool) -> Result<f64, Failed> {
+    let path = folder.join("bare.redb");
     let database = Database::create(&path)?;
-    let (began, mut done) = (Instant::now(), 0_u32);
-    while began.elapsed() < writes::SPAN {
+    let began = Instant::now();
+    for group in creations.chunks(group as usize) {
         let mut transaction = database.begin_write()?;
         transaction.set_quick_repair(careful);
         {
             let mut table = transaction.open_table(ROWS)?;
-            for _ in 0..group {
-                for (key, value) in rows {
-                    // Rows that are new in each creation get a new key; the others are written over.
-                    let mut key = key.clone();
-                    if value.len() > 1_000 {
-                        key.extend_from_slice(&done.to_be_bytes());
-                    }
-                    table.insert(key.as_slice(), value.as_slice())?;
+            for change in group.iter().flatten() {
+                match change {
+                    Change::Put(key, value) => drop(table.insert(key.as_slice(), value.as_slice())?),
+                    Change::Delete(key) => drop(table.remove(key.as_slice())?),
                 }
-                done += 1;
             }
         }
         transaction.commit()?;
     }
-    let rate = f64::from(done) / began.elapsed().as_secs_f64();
+    let rate = f64::from(u32::try_from(creations.len())?) / began.elapsed().as_secs_f64();
     drop(database);
     std::fs::remove_file(path)?;
     Ok(rate)

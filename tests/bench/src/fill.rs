@@ -11,15 +11,17 @@ use switchboard_core::id;
 use switchboard_core::key::{Kind, Space};
 use switchboard_core::output::{Input, Outcome};
 use switchboard_core::record::{Choice, Sql, Variables};
-use switchboard_core::store::Tx;
+use switchboard_core::store::{Change, Tx};
 use switchboard_core::time::Timestamp;
+use switchboard_core::view::View;
 
 use crate::Failed;
 use crate::inside::{Inside, post};
 use crate::server::Server;
 
-/// Rows of one commit.
+/// Rows of one step, and steps of one commit.
 const BATCH: u32 = 2_000;
+const BATCHES: u32 = 10;
 /// Lines of one import.
 const IMPORT: u32 = 100_000;
 /// Assistants whose calls are made.
@@ -117,28 +119,44 @@ pub fn lines(numbers: std::ops::Range<u32>) -> Result<String, Failed> {
 fn fill_calls(store: &Store, count: u32) -> Result<(), Failed> {
     let mut made = 0;
     while made < count {
-        let snapshot = store.snapshot()?;
-        let view = snapshot.plain();
-        let tx = Tx::new(&view);
-        let scope = tx.scope(Space::Account(0));
-        for _ in 0..BATCH.min(count - made) {
-            let now = Timestamp::from_seconds(1_790_000_000 + u64::from(made) * 3);
-            let (number, at) = scope.allot(Kind::Call, now).map_err(|stop| format!("{stop:?}"))?;
-            let call = call(number, at);
-            Stored::insert(scope, number, at, &call, Live::default()).map_err(|stop| format!("{stop:?}"))?;
-            made += 1;
+        let write = store.begin()?;
+        {
+            let mut rows = write.rows()?;
+            for _ in 0..BATCHES {
+                let changes = batch(&rows.view(None), made, count.min(made + BATCH))?;
+                rows.apply(&changes)?;
+                made = count.min(made + BATCH);
+            }
         }
-        store.commit(&tx.changes())?;
-        if made % 1_000_000 == 0 {
+        write.commit()?;
+        if made.is_multiple_of(1_000_000) {
             eprintln!("{made} calls");
         }
     }
     Ok(())
 }
 
+fn batch(view: &dyn View, from: u32, until: u32) -> Result<Vec<Change>, Failed> {
+    let tx = Tx::new(view);
+    let scope = tx.scope(Space::Account(0));
+    for made in from..until {
+        let now = Timestamp::from_seconds(1_790_000_000 + u64::from(made) * 3);
+        // Not when the ledger says: the account is younger than its calls are to be.
+        let (number, _) = scope.allot(Kind::Call, now).map_err(|stop| format!("{stop:?}"))?;
+        let call = call(number, now);
+        Stored::insert(scope, number, now, &call, Live::default()).map_err(|stop| format!("{stop:?}"))?;
+    }
+    Ok(tx.changes())
+}
+
 /// Drawn from a call's number alone.
-pub fn mixed(number: u32) -> u32 {
+fn mixed(number: u32) -> u32 {
     number.wrapping_mul(2_654_435_761) >> 8
+}
+
+/// The customer's phone number in a call.
+pub fn number(call: u32) -> String {
+    format!("+407{:08}", mixed(call) % 250_000)
 }
 
 fn call(number: u32, at: Timestamp) -> Call {
@@ -152,7 +170,7 @@ fn call(number: u32, at: Timestamp) -> Call {
         r#type,
         duration: mixed % 600,
         assistant_phone_number: Some("+12122011892".into()),
-        client_phone_number: Some(format!("+407{:08}", mixed % 250_000)),
+        client_phone_number: Some(self::number(number)),
         status,
         transcript: "AI: Hello, this is Anna.\nCustomer: Hello.\n".repeat(8),
         variables: Variables::default(),

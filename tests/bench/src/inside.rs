@@ -66,10 +66,10 @@ impl Inside {
         })
     }
 
-    /// Carries out requests in one commit; gives the changes of the last.
-    pub fn group<'r>(&self, requests: impl Iterator<Item = &'r Request>) -> Result<Vec<Change>, Failed> {
+    /// Carries out requests in one commit; gives what each changed.
+    pub fn group<'r>(&self, requests: impl Iterator<Item = &'r Request>) -> Result<Vec<Vec<Change>>, Failed> {
         let write = self.store.begin()?;
-        let mut last = Vec::new();
+        let mut changes = Vec::new();
         {
             let mut rows = write.rows()?;
             for request in requests {
@@ -82,11 +82,11 @@ impl Inside {
                     return Err(format!("{}: {:?}", request.target, output.outcome).into());
                 }
                 rows.apply(&output.changes)?;
-                last = output.changes;
+                changes.push(output.changes);
             }
         }
         write.commit()?;
-        Ok(last)
+        Ok(changes)
     }
 }
 

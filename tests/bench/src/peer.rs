@@ -14,12 +14,12 @@ use crate::fill::{Folder, Stock, assistant};
 use crate::load::{Load, get, run, sent};
 use crate::server::Server;
 
-/// How long each operation is measured.
+/// How long each operation is measured, and connections at once.
 const SPAN: Duration = Duration::from_secs(5);
-/// Connections at once.
-const CONNECTIONS: u32 = 8;
-/// Creates a second at most: a plan allows so many assistants.
-const CREATES: f64 = 1_000.0;
+const CONNECTIONS: u32 = 64;
+/// The same of creates: a plan allows ten thousand assistants.
+const CREATE_SPAN: Duration = Duration::from_millis(600);
+const CREATE_RATE: f64 = 7_000.0;
 /// Assistants that are listed.
 const LISTED: usize = 10;
 /// How much less CPU is aimed at.
@@ -98,9 +98,11 @@ pub fn print(program: &Path) -> Result<bool, Failed> {
 /// CPU microseconds of a read, a list and a create, in that order: creates change what is listed.
 fn measure(side: &Side<'_>) -> Result<[f64; 3], Failed> {
     let mut cpu = [0.0; 3];
-    let requests = [("read", &side.read, None), ("list", &side.list, None), ("create", &side.create, Some(CREATES))];
-    for (cpu, (operation, request, rate)) in cpu.iter_mut().zip(requests) {
-        let (request, load) = (request.clone(), Load { rate, ..Load::full(CONNECTIONS, SPAN) });
+    let full = Load::full(CONNECTIONS, SPAN);
+    let create = Load { rate: Some(CREATE_RATE), span: CREATE_SPAN, ..full };
+    let requests = [("read", &side.read, full), ("list", &side.list, full), ("create", &side.create, create)];
+    for (cpu, (operation, request, load)) in cpu.iter_mut().zip(requests) {
+        let request = request.clone();
         let figures = run(side.server, load, move |_| request.clone())?;
         println!(
             "| {} | {operation} | {:.0} | {:.0} | {:.0} | {:.3} | {} |",
