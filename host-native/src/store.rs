@@ -182,8 +182,9 @@ impl Store {
 
     /// A consistent picture of now: everything that was committed, and nothing else.
     pub fn snapshot(&self) -> Result<Arc<Snapshot>, StoreError> {
-        self.latest.get(|| {
-            self.with_database(|database| {
+        // The database before the latest, as everywhere: the other way round two would wait for each other.
+        self.with_database(|database| {
+            self.latest.get(|| {
                 let transaction = database.begin_read().map_err(refused("a read cannot begin"))?;
                 Snapshot::of(&transaction, Arc::clone(&self.seal))
             })
@@ -286,4 +287,45 @@ fn make_folder(folder: &Path) -> std::io::Result<()> {
 fn sync(folder: &Path) -> std::io::Result<()> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread::spawn;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Reads and openings take the same locks: were their order not the same, both would wait for ever.
+    #[test]
+    fn reads_go_on_while_a_store_is_opened_again() {
+        let folder = std::env::temp_dir().join(format!("switchboard-reopened-{}", std::process::id()));
+        let store = Arc::new(Store::open(&folder).expect("a store"));
+        let over = Arc::new(AtomicBool::new(false));
+        let readers: Vec<_> = (0..2)
+            .map(|_| {
+                let (store, over) = (Arc::clone(&store), Arc::clone(&over));
+                spawn(move || {
+                    while !over.load(Ordering::Relaxed) {
+                        drop(store.snapshot().expect("a snapshot"));
+                    }
+                })
+            })
+            .collect();
+        let (done, wait) = mpsc::channel();
+        spawn(move || {
+            for number in 0..100_u8 {
+                store.commit(&[Change::Put(vec![1], vec![number])]).expect("a commit");
+                store.reopen().expect("it opens again");
+                let rows = store.snapshot().expect("a snapshot").stored(vec![0]..vec![2], 2).expect("rows");
+                assert_eq!(rows, [(vec![1], vec![number])], "what was committed is seen at once");
+            }
+            over.store(true, Ordering::Relaxed);
+            readers.into_iter().for_each(|reader| reader.join().expect("a reader"));
+            done.send(()).expect("somebody waits");
+        });
+        wait.recv_timeout(Duration::from_mins(1)).expect("nobody waits for ever");
+        std::fs::remove_dir_all(folder).expect("it was made");
+    }
 }
