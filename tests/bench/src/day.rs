@@ -10,6 +10,7 @@ use crate::Failed;
 use crate::fill::{ASSISTANTS, Folder, Stock};
 use crate::load::{Figures, Load, get, run, sent};
 use crate::server::Server;
+use crate::turns::spread;
 use crate::writes::BODY;
 
 /// Connections at once.
@@ -36,7 +37,7 @@ pub fn print(seconds: u64) -> Result<bool, Failed> {
     }
     let key = stock.key.clone();
     let request = move |turn: u64| {
-        let drawn = turn.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
+        let drawn = spread(turn) >> 20;
         match drawn % 1_000 {
             0..PLACED => sent("POST", &key, "/user/make_call", BODY),
             PLACED..100 => {

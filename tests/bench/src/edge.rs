@@ -1,9 +1,8 @@
 //! Nodes at the edge under `wasmtime serve`, in front of a region on the same machine: what they refuse without a
 //! read, what they read, and what each version of `wasi:http` adds.
 
-use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use switchboard_claims::{Claim, tell};
@@ -66,12 +65,13 @@ pub fn print(wasmtime: &Path, components: &Path) -> Result<bool, Failed> {
 
 fn node(wasmtime: &Path, components: &Path, version: &str, region: &Server) -> Result<Server, Failed> {
     let component = components.join(format!("switchboard_service_{version}.wasm"));
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    let mut command = Command::new(wasmtime);
-    command.args(["serve", "-Scli", "--addr", &format!("127.0.0.1:{port}")]);
-    command.args(["--env", &format!("SWITCHBOARD_REGION=http://{}", region.address)]);
-    command.args(["--env", &format!("SWITCHBOARD_STORE_TOKEN={TOKEN}")]).arg(component);
-    Server::other(command.stdout(Stdio::null()).stderr(Stdio::null()), port)
+    Server::other(|port| {
+        let mut command = Command::new(wasmtime);
+        command.args(["serve", "-Scli", "--addr", &format!("127.0.0.1:{port}")]);
+        command.args(["--env", &format!("SWITCHBOARD_REGION=http://{}", region.address)]);
+        command.args(["--env", &format!("SWITCHBOARD_STORE_TOKEN={TOKEN}")]).arg(component);
+        command
+    })
 }
 
 /// Each request over many connections, and over one.

@@ -9,7 +9,7 @@ use switchboard_core::call::tables::{AnsweredBy, Call, CallStatus, CallType};
 use switchboard_core::call::{Live, Stored};
 use switchboard_core::id;
 use switchboard_core::key::{Kind, Space};
-use switchboard_core::output::{Input, Outcome};
+use switchboard_core::output::Input;
 use switchboard_core::record::{Choice, Sql, Variables};
 use switchboard_core::store::{Change, Tx};
 use switchboard_core::time::Timestamp;
@@ -94,11 +94,7 @@ impl Stock {
         let mut line = 0;
         while line < count {
             let until = count.min(line + IMPORT);
-            let request = post(&self.key, "/user/leads/import?campaign_id=1", "text/csv", lines(line..until)?);
-            let begun = inside.step(&Input::Http(&request, &[]))?;
-            if !matches!(&begun.outcome, Outcome::Reply(reply) if reply.status == 202) {
-                return Err(format!("no import: {:?}", begun.outcome).into());
-            }
+            inside.import(&self.key, lines(line..until)?)?;
             while !inside.step(&Input::Tick)?.changes.is_empty() {}
             line = until;
         }

@@ -2,20 +2,18 @@
 //! anywhere; and what a store of that size costs to start, to keep open and to write to.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
-use switchboard::clock::{self, Clock};
 use switchboard_claims::{Claim, tell};
-use switchboard_core::http::reply::Content;
-use switchboard_core::http::request::Request;
-use switchboard_core::output::{Input, Outcome};
-use switchboard_core::view::Scene;
+use switchboard_core::http::reply::{Content, Reply};
+use switchboard_core::output::Outcome;
 
 use crate::fill::{self, ASSISTANTS, Folder, Stock};
 use crate::inside::{Inside, get};
 use crate::load::{Load, run, sent};
 use crate::server::Server;
+use crate::turns::{Turns, spread};
 use crate::{Failed, writes};
 
 /// Filters of calls, with the share of calls that each leaves.
@@ -27,10 +25,8 @@ const FILTERS: [(&str, &str); 5] = [
     // The first three days, however many there are.
     ("first three days", "date_from=2026-09-21&date_to=2026-09-23"),
 ];
-/// How long one kind of page is asked for.
-const SPAN: Duration = Duration::from_millis(150);
-/// The fewest and the most times that it is.
-const TURNS: (usize, usize) = (9, 400);
+/// How often one kind of page is asked for.
+const TURNS: Turns = Turns { span: Duration::from_millis(150), bounds: (9, 400) };
 /// Rows of a page of calls.
 const PER_PAGE: u64 = 15;
 
@@ -124,43 +120,24 @@ fn measure(folder: &Path, calls: u32) -> Result<Grown, Failed> {
 /// What pages of a list cost at each place, and how many rows it has.
 fn pages(inside: &Inside, key: &str, path: &str, query: &str, per_page: u64) -> Result<(u64, Costs), Failed> {
     let ask = |page: u64| get(key, &format!("{path}?{query}per_page={per_page}&page={page}"));
-    let shown: Value = serde_json::from_slice(&answered(inside, &ask(1))?.1)?;
+    let shown = match inside.look(&ask(1))? {
+        Outcome::Reply(Reply { content: Content::Json(body), .. }) => serde_json::from_slice::<Value>(&body)?,
+        outcome => return Err(format!("a page without a body: {outcome:?}").into()),
+    };
     let rows = shown["total"].as_u64().ok_or("a page has no total")?;
     let last = rows.div_ceil(per_page).max(1);
     let mut costs = [0.0; 4];
     for (cost, place) in costs.iter_mut().zip(PLACES) {
-        let (began, mut times) = (Instant::now(), Vec::new());
-        while times.len() < TURNS.0 || (began.elapsed() < SPAN && times.len() < TURNS.1) {
-            let page = match place {
+        *cost = TURNS.middle(|turn| {
+            inside.look(&ask(match place {
                 "first" => 1,
                 "middle" => last.div_ceil(2),
                 "last" => last,
-                _ => 1 + (times.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) % last,
-            };
-            times.push(answered(inside, &ask(page))?.0);
-        }
-        times.sort_unstable();
-        *cost = times[times.len() / 2].as_secs_f64() * 1e6;
+                _ => 1 + spread(turn) % last,
+            }))
+        })?;
     }
     Ok((rows, costs))
-}
-
-/// Carries out a read; gives how long it took, and its body.
-fn answered(inside: &Inside, request: &Request) -> Result<(Duration, Vec<u8>), Failed> {
-    let (seed, clock) = (clock::seed()?, Clock::default());
-    let began = Instant::now();
-    let snapshot = inside.store.snapshot()?;
-    let view = snapshot.plain();
-    let scene = Scene { now: clock.now(), seed, view: &view };
-    let output = inside.service.step(&Input::Http(request, &[]), &scene).map_err(|stop| format!("{stop:?}"))?;
-    let took = began.elapsed();
-    match output.outcome {
-        Outcome::Reply(reply) if reply.status == 200 => match reply.content {
-            Content::Json(body) => Ok((took, body)),
-            _ => Err("a page has no body".into()),
-        },
-        outcome => Err(format!("{}: {outcome:?}", request.target).into()),
-    }
 }
 
 /// The dearest page of a line but those anywhere: what a cache holds of them depends on how many are asked for.

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use switchboard_claims::{Claim, tell};
-use switchboard_core::output::{Input, Outcome};
+use switchboard_core::output::Input;
 
 use crate::Failed;
 use crate::fill::{self, Folder, assistant};
-use crate::inside::{Inside, post};
+use crate::inside::Inside;
 use crate::load::{Load, run, sent};
 use crate::server::Server;
 
@@ -74,13 +74,8 @@ fn served(data: &Path, file: &Path) -> Result<Vec<Claim>, Failed> {
 fn sliced(data: &Path, csv: String) -> Result<Vec<Claim>, Failed> {
     let key = server(data)?.key.clone();
     let inside = Inside::open(data)?;
-    let request = post(&key, "/user/leads/import?campaign_id=1", "text/csv", csv);
-    let begun = inside.step(&Input::Http(&request, &[]))?;
-    if !matches!(&begun.outcome, Outcome::Reply(reply) if reply.status == 202) {
-        return Err(format!("no import: {:?}", begun.outcome).into());
-    }
+    let begun = inside.import(&key, csv)?;
     println!("Step by step: the request {:.0} + {:.0} ms.", ms(begun.step), ms(begun.commit));
-    drop(request);
     let (began, mut steps, mut both) = (Instant::now(), Vec::new(), Vec::new());
     loop {
         let slice = inside.step(&Input::Tick)?;

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use switchboard::clock::{self, Clock};
-use switchboard::store::Store;
+use switchboard::store::{Rows, Store};
 use switchboard_core::http::request::{Body, Door, Method, Request};
-use switchboard_core::output::{Input, Outcome};
+use switchboard_core::output::{Input, Outcome, Output};
 use switchboard_core::service::{Config, Service};
 use switchboard_core::store::Change;
-use switchboard_core::view::Scene;
+use switchboard_core::view::{Scene, View};
 
 use crate::Failed;
 
@@ -44,26 +44,11 @@ impl Inside {
     /// Runs and commits one step.
     pub fn step(&self, input: &Input<'_>) -> Result<Stepped, Failed> {
         let write = self.store.begin()?;
-        let seed = clock::seed()?;
         let began = Instant::now();
-        let (output, step) = {
-            let mut rows = write.rows()?;
-            let output = {
-                let view = rows.view(None);
-                let scene = Scene { now: self.clock.now(), seed, view: &view };
-                self.service.step(input, &scene).map_err(|stop| format!("{stop:?}"))?
-            };
-            let step = began.elapsed();
-            rows.apply(&output.changes)?;
-            (output, step)
-        };
+        let (output, step) = self.apply(&mut write.rows()?, input)?;
         write.commit()?;
-        Ok(Stepped {
-            outcome: output.outcome,
-            changes: output.changes,
-            step,
-            commit: began.elapsed().saturating_sub(step),
-        })
+        let commit = began.elapsed().saturating_sub(step);
+        Ok(Stepped { outcome: output.outcome, changes: output.changes, step, commit })
     }
 
     /// Carries out requests in one commit; gives what each changed.
@@ -73,20 +58,50 @@ impl Inside {
         {
             let mut rows = write.rows()?;
             for request in requests {
-                let output = {
-                    let view = rows.view(None);
-                    let scene = Scene { now: self.clock.now(), seed: clock::seed()?, view: &view };
-                    self.service.step(&Input::Http(request, &[]), &scene).map_err(|stop| format!("{stop:?}"))?
-                };
-                if !matches!(&output.outcome, Outcome::Reply(reply) if reply.status < 300) {
-                    return Err(format!("{}: {:?}", request.target, output.outcome).into());
-                }
-                rows.apply(&output.changes)?;
+                let (output, _) = self.apply(&mut rows, &Input::Http(request, &[]))?;
+                succeeded(request, &output.outcome)?;
                 changes.push(output.changes);
             }
         }
         write.commit()?;
         Ok(changes)
+    }
+
+    /// Carries out a read.
+    pub fn look(&self, request: &Request) -> Result<Outcome, Failed> {
+        let snapshot = self.store.snapshot()?;
+        let outcome = self.decide(&Input::Http(request, &[]), &snapshot.plain())?.outcome;
+        succeeded(request, &outcome)?;
+        Ok(outcome)
+    }
+
+    /// Begins to import leads into the first campaign: the ticks that follow carry it out.
+    pub fn import(&self, key: &str, csv: String) -> Result<Stepped, Failed> {
+        let request = post(key, "/user/leads/import?campaign_id=1", "text/csv", csv);
+        let begun = self.step(&Input::Http(&request, &[]))?;
+        succeeded(&request, &begun.outcome)?;
+        Ok(begun)
+    }
+
+    /// Steps, then applies the changes; gives how long the step took.
+    fn apply(&self, rows: &mut Rows<'_>, input: &Input<'_>) -> Result<(Output, Duration), Failed> {
+        let began = Instant::now();
+        let output = self.decide(input, &rows.view(None))?;
+        let took = began.elapsed();
+        rows.apply(&output.changes)?;
+        Ok((output, took))
+    }
+
+    fn decide(&self, input: &Input<'_>, view: &dyn View) -> Result<Output, Failed> {
+        let scene = Scene { now: self.clock.now(), seed: clock::seed()?, view };
+        Ok(self.service.step(input, &scene).map_err(|stop| format!("{stop:?}"))?)
+    }
+}
+
+fn succeeded(request: &Request, outcome: &Outcome) -> Result<(), Failed> {
+    match outcome {
+        Outcome::Reply(reply) if reply.status < 300 => Ok(()),
+        outcome => Err(format!("{}: {outcome:?}", request.target).into()),
     }
 }
 

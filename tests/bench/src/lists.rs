@@ -2,7 +2,7 @@
 //! rows of a page, both in this process.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::{Connection, params};
 use switchboard_claims::{Claim, tell};
@@ -14,10 +14,10 @@ use switchboard_core::view::Order;
 use crate::Failed;
 use crate::fill::{ASSISTANTS, Folder, Stock};
 use crate::inside::Inside;
+use crate::turns::Turns;
 
-/// How long one kind of page is asked for, and the fewest and the most times that it is.
-const SPAN: Duration = Duration::from_millis(300);
-const TURNS: (usize, usize) = (5, 2_000);
+/// How often one kind of page is asked for.
+const TURNS: Turns = Turns { span: Duration::from_millis(300), bounds: (5, 2_000) };
 const PER_PAGE: u32 = 15;
 /// Rows of one transaction.
 const BATCH: u32 = 10_000;
@@ -115,14 +115,7 @@ fn copied(inside: &Inside, path: &Path, calls: u32) -> Result<Connection, Failed
 fn timed(page: impl Fn(u64) -> Result<u64, Failed>) -> Result<(u64, f64), Failed> {
     let rows = page(0)?;
     let offset = rows.div_ceil(u64::from(PER_PAGE)) / 2 * u64::from(PER_PAGE);
-    let (began, mut times) = (Instant::now(), Vec::new());
-    while times.len() < TURNS.0 || (began.elapsed() < SPAN && times.len() < TURNS.1) {
-        let begin = Instant::now();
-        page(offset)?;
-        times.push(begin.elapsed());
-    }
-    times.sort_unstable();
-    Ok((rows, times[times.len() / 2].as_secs_f64() * 1e6))
+    Ok((rows, TURNS.middle(|_| page(offset))?))
 }
 
 /// Reads a page; gives how many rows the list has.

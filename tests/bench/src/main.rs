@@ -18,6 +18,7 @@ mod search;
 mod server;
 #[cfg(feature = "beside")]
 mod steps;
+mod turns;
 mod writes;
 
 use std::path::Path;

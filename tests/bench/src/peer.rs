@@ -1,9 +1,8 @@
 //! The service beside openvox-core, an open voice-agent server from `PyPI`: the same operations on assistants over the
 //! same client, CPU time a request of either's process.
 
-use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::json;
@@ -41,16 +40,12 @@ pub fn print(program: &Path) -> Result<bool, Failed> {
     let own = Server::service(&stock.data)?;
     let key = &stock.key;
     let body = assistant("Anna").to_string();
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    let other = Server::other(
-        Command::new(program)
-            .args(["run", "--no-browser", "--host", "127.0.0.1", "--port", &port.to_string()])
-            .env("HOME", &folder.0)
-            .current_dir(&folder.0)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null()),
-        port,
-    )?;
+    let other = Server::other(|port| {
+        let mut command = Command::new(program);
+        command.args(["run", "--no-browser", "--host", "127.0.0.1", "--port", &port.to_string()]);
+        command.env("HOME", &folder.0).current_dir(&folder.0);
+        command
+    })?;
     let agent =
         json!({ "name": "Anna", "greeting": "Hello.", "system_prompt": "You confirm appointments. ".repeat(20) });
     let agents = "/api/v1/agents";

@@ -8,6 +8,7 @@ use crate::Failed;
 use crate::fill::{ASSISTANTS, Folder, Stock};
 use crate::load::{Figures, Load, get, run};
 use crate::server::Server;
+use crate::turns::spread;
 
 /// Connections of a read.
 const CONNECTIONS: u32 = 64;
@@ -46,7 +47,7 @@ pub fn print() -> Result<bool, Failed> {
     let page = |query: &'static str| move |_: u64| format!("/user/calls?{query}per_page={PER_PAGE}&page=1");
     let any = |query: &'static str, rows: u64| {
         move |turn: u64| {
-            let page = 1 + turn.wrapping_mul(0x9E37_79B9_7F4A_7C15) % rows.div_ceil(PER_PAGE);
+            let page = 1 + spread(turn) % rows.div_ceil(PER_PAGE);
             format!("/user/calls?{query}per_page={PER_PAGE}&page={page}")
         }
     };

@@ -1,6 +1,7 @@
 //! Server processes: the service, the bare one and others, with their CPU time, memory and bytes written.
 
 use std::io::{BufRead, BufReader};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -71,12 +72,13 @@ impl Server {
         Ok(server)
     }
 
-    /// Another program that will listen on a port of this machine.
-    pub fn other(command: &mut Command, port: u16) -> Result<Self, Failed> {
+    /// Another program, which `command` has listen on the given port of this machine.
+    pub fn other(command: impl FnOnce(u16) -> Command) -> Result<Self, Failed> {
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let began = Instant::now();
-        let mut server = Self::of(command.spawn()?);
+        let mut server = Self::of(command(port).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
         server.address = format!("127.0.0.1:{port}");
-        while std::net::TcpStream::connect(&server.address).is_err() {
+        while TcpStream::connect(&server.address).is_err() {
             if began.elapsed() > PATIENCE || server.child.try_wait()?.is_some() {
                 return Err("the other server does not answer".into());
             }

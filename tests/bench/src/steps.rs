@@ -1,26 +1,23 @@
 //! What a step consists of: the checks of a body against its table, and allocations of whole requests.
 
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::Duration;
 
 use allocation_counter::measure;
 use serde_json::json;
-use switchboard::clock::{self, Clock};
 use switchboard_claims::{Claim, tell};
 use switchboard_core::assistant::tables::NewAssistant;
-use switchboard_core::http::request::Request;
 use switchboard_core::json::{self, Members, Value};
-use switchboard_core::output::{Input, Outcome};
 use switchboard_core::record::{Record, Source, check};
-use switchboard_core::view::Scene;
 
 use crate::Failed;
 use crate::fill::{ASSISTANTS, Folder, Stock, assistant};
 use crate::inside::{Inside, get, post};
+use crate::turns::Turns;
 use crate::writes::BODY;
 
-/// Times that each part is measured.
-const TURNS: usize = 5_000;
+/// How often each part is measured.
+const TURNS: Turns = Turns { span: Duration::ZERO, bounds: (5_000, 5_000) };
 /// A check of a body took so long in a first trial, microseconds; half of it is aimed at.
 const TRIAL_US: f64 = 21.0;
 
@@ -35,9 +32,9 @@ pub fn print() -> Result<bool, Failed> {
     ]);
     let bytes = body.to_string().into_bytes();
     let members = members(&bytes)?;
-    let parse = middle(|| members_of(black_box(&bytes)));
-    let checked = middle(|| check(NewAssistant::TABLE, black_box(members.clone()), Source::Body));
-    let clone = middle(|| black_box(&members).clone());
+    let parse = TURNS.middle(|_| Ok(members_of(black_box(&bytes))))?;
+    let checked = TURNS.middle(|_| Ok(check(NewAssistant::TABLE, black_box(members.clone()), Source::Body)))?;
+    let clone = TURNS.middle(|_| Ok(black_box(&members).clone()))?;
     let folder = Folder::new("steps")?;
     let stock = Stock::new(&folder.0, "store", ASSISTANTS, 10_000)?;
     let inside = Inside::open(&stock.data)?;
@@ -62,9 +59,9 @@ pub fn print() -> Result<bool, Failed> {
         Claim::stated("Reading that JSON", format!("{parse:.1} µs")),
     ];
     for (name, request) in &requests {
-        step(&inside, request)?;
-        let micros = middle(|| step(&inside, request));
-        let counted = measure(|| drop(step(&inside, request)));
+        // The changes of a step are dropped: the next one finds the same rows.
+        let micros = TURNS.middle(|_| inside.look(request))?;
+        let counted = measure(|| drop(inside.look(request)));
         println!("| {name} | {micros:.1} | {} | {} |", counted.count_total, counted.bytes_total);
         claims.push(Claim::stated(format!("Allocations: {name}"), counted.count_total.to_string()));
     }
@@ -82,31 +79,4 @@ fn members_of(bytes: &[u8]) -> Option<Members> {
         Ok(Value::Object(members)) => Some(members),
         _ => None,
     }
-}
-
-/// A step on a snapshot; its changes are dropped.
-fn step(inside: &Inside, request: &Request) -> Result<(), Failed> {
-    let snapshot = inside.store.snapshot()?;
-    let view = snapshot.plain();
-    let scene = Scene { now: Clock::default().now(), seed: clock::seed()?, view: &view };
-    let output = inside.service.step(&Input::Http(request, &[]), &scene).map_err(|stop| format!("{stop:?}"))?;
-    match output.outcome {
-        Outcome::Reply(reply) if reply.status < 300 => Ok(()),
-        outcome => Err(format!("{}: {outcome:?}", request.target).into()),
-    }
-}
-
-/// The middle of many turns, microseconds.
-fn middle<T>(act: impl Fn() -> T) -> f64 {
-    let mut times: Vec<_> = (0..TURNS)
-        .map(|_| {
-            let began = Instant::now();
-            let made = act();
-            let took = began.elapsed();
-            drop(made);
-            took
-        })
-        .collect();
-    times.sort_unstable();
-    times[TURNS / 2].as_secs_f64() * 1e6
 }

@@ -1,7 +1,6 @@
 //! A claim is a sentence, what was aimed at, and the figure that was measured. Programs that measure print theirs
 //! as a table, and leave them in a file for the page of all figures where they are asked to.
 
-use std::fmt::Display;
 use std::io::{Error, Write};
 
 use serde_json::{Value, json};
@@ -128,11 +127,6 @@ pub fn tell(claims: &[Claim]) -> Result<bool, Error> {
     Ok(claims.iter().all(|claim| claim.verdict != Verdict::Missed))
 }
 
-/// A number of things: `1 thing`, `2 things`.
-pub fn counted(number: u64, thing: impl Display) -> String {
-    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,7 +146,7 @@ mod tests {
     fn a_claim_reads_back() {
         for claim in [
             Claim::stated("a", "1 ms"),
-            Claim::holds("b", "always", counted(2, "time"), true),
+            Claim::holds("b", "always", "2 times", true),
             Claim::at_most("c", 1.0, 2.0, "s"),
         ] {
             assert_eq!(Claim::of_json(&claim.to_json()), Some(claim));

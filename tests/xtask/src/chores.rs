@@ -135,7 +135,6 @@ pub fn hosts(rest: &[&str]) -> Done {
     edges()?;
     js()?;
     let tools = tools()?;
-    let tools: Vec<(&str, &str)> = tools.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let mut arguments = vec!["run", "--quiet", "-p", "switchboard-proof", "--"];
     arguments.extend(rest);
     let played = step_with("hosts", "cargo", &arguments, &tools);
@@ -211,17 +210,17 @@ pub fn step(name: &str, program: &str, arguments: &[&str]) -> Done {
 }
 
 /// The same with an environment.
-pub fn step_with(name: &str, program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Done {
+pub fn step_with(name: &str, program: &str, arguments: &[&str], environment: &[(&str, String)]) -> Done {
     step_in(&root(), name, program, arguments, environment)
 }
 
 /// The same in a folder of its own, where it may leave things behind.
-pub fn step_in(folder: &Path, name: &str, program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Done {
+pub fn step_in(folder: &Path, name: &str, program: &str, arguments: &[&str], environment: &[(&str, String)]) -> Done {
     let began = Instant::now();
     println!("== {name}: {program} {}", arguments.join(" "));
     let status = Command::new(program)
         .args(arguments)
-        .envs(environment.iter().copied())
+        .envs(environment.iter().cloned())
         .current_dir(folder)
         .status()
         .map_err(|error| format!("{program}: {error}"))?;
@@ -249,14 +248,9 @@ fn wasm_target() -> Done {
     })
 }
 
-/// Where programs are built to in release.
-pub fn binaries() -> Result<PathBuf, String> {
-    Ok(target()?.join("release"))
-}
-
 fn documents() -> Done {
     let doc = ["doc", "--workspace", "--no-deps", "--quiet", "--exclude", "xtask"];
-    step_with("documents", "cargo", &doc, &[("RUSTDOCFLAGS", "-D warnings")])
+    step_with("documents", "cargo", &doc, &[("RUSTDOCFLAGS", "-D warnings".into())])
 }
 
 /// The core depends on nothing impure, and builds where there is no system at all.

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Map, Value, json};
 use switchboard_claims::{Claim, FILE, HEAD, Verdict};
 
-use crate::chores::{self, Done, binaries, component, edges, root, runtimes, step, target, text};
+use crate::chores::{self, Done, component, edges, root, runtimes, step, target, text};
 use crate::schemathesis;
 
 /// One part of the page.
@@ -214,7 +214,6 @@ impl Part {
                 edges()?;
                 chores::js()?;
                 let tools = chores::tools()?;
-                let tools: Vec<(&str, &str)> = tools.iter().map(|(name, value)| (*name, value.as_str())).collect();
                 self.program("switchboard-proof", &[], if short { &["256"] } else { &["10000"] }, &tools)
             }
             Measure::Sizes => sizes().map(|claims| (claims, String::new())),
@@ -235,7 +234,7 @@ impl Part {
         package: &str,
         features: &[&str],
         arguments: &[&str],
-        environment: &[(&str, &str)],
+        environment: &[(&str, String)],
     ) -> Result<Measured, String> {
         if package == "switchboard-proof" {
             component()?;
@@ -249,7 +248,7 @@ impl Part {
         let mut child = Command::new("cargo")
             .args(&words)
             .env(FILE, &file)
-            .envs(environment.iter().copied())
+            .envs(environment.iter().cloned())
             .current_dir(root())
             .stdout(Stdio::piped())
             .spawn()
@@ -303,7 +302,7 @@ fn sizes() -> Result<Vec<Claim>, String> {
         Claim::stated("The edge, 0.3", kb(packed(built.join("switchboard_service_p3.wasm"))?)),
         Claim::stated("The edge, 0.2", kb(packed(built.join("switchboard_service_p2.wasm"))?)),
         Claim::stated("The module of the npm package", kb(packed(root().join("host-wasm/js/npm/wasm/core.wasm"))?)),
-        Claim::stated("The native binary, unpacked", format!("{} MB", raw(binaries()?.join("switchboard")))),
+        Claim::stated("The native binary, unpacked", format!("{} MB", raw(target()?.join("release/switchboard")))),
     ])
 }
 

@@ -53,7 +53,7 @@ fn against(seconds: u32, how: &[&str]) -> Done {
     let config = text(&root().join("tests/schemathesis/schemathesis.toml"));
     let (schema, seconds) = (format!("{}/openapi.json", server.ready("url")?), seconds.to_string());
     let arguments = ["--config-file", &config, "--no-color", "run", &schema, "--max-time", &seconds];
-    let environment = [("SWITCHBOARD_USERS", &*text(&users))];
+    let environment = [("SWITCHBOARD_USERS", text(&users))];
     step_in(&folder, "schemathesis", &text(&tools.join("schemathesis")), &[&arguments, how].concat(), &environment)?;
     server.stop()?;
     step("the store it leaves behind", &text(&binary()?), &["verify", &text(&folder.join("data"))])
