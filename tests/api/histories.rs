@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
 use switchboard_core::time::Timestamp;
 use switchboard_core::verify::verify;
+use switchboard_tests::drawn::for_all;
 use switchboard_tests::house::{House, assistant, campaign, lead, tool, with};
 
 /// Histories, and actions of each.
@@ -352,12 +352,9 @@ fn run(history: &[(bool, Action)]) {
 
 #[test]
 fn any_history_agrees_with_a_plain_model() {
-    let config = Config { cases: HISTORIES, failure_persistence: None, ..Config::default() };
     let histories = prop::collection::vec((any::<bool>(), action()), ACTIONS);
-    TestRunner::new(config)
-        .run(&histories, |history| {
-            run(&history);
-            Ok(())
-        })
-        .unwrap_or_else(|error| panic!("{error}"));
+    for_all(HISTORIES, &histories, |history| {
+        run(&history);
+        Ok(())
+    });
 }

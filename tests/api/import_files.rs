@@ -1,12 +1,12 @@
 //! The files of imports: bad ones, bad records in good ones, and any others, which are as many creations.
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
 use switchboard_core::lead::tables::NewLead;
 use switchboard_core::limits::IMPORT_RECORD_BYTES_MAX;
 use switchboard_core::record::{Record, Ref};
+use switchboard_tests::drawn::for_all;
 use switchboard_tests::house::{lead, with};
 use switchboard_tests::strategy;
 
@@ -150,39 +150,36 @@ fn line() -> impl Strategy<Value = Value> {
 
 #[test]
 fn an_import_is_as_many_creations() {
-    let config = Config { cases: 60, failure_persistence: None, ..Config::default() };
-    TestRunner::new(config)
-        .run(&prop::collection::vec(line(), 0..40), |lines| {
-            let (mut one, campaign_id, _) = house();
-            let (mut other, _, target) = house();
-            let (mut want, mut errors) = ([0; 3], Vec::new());
-            for (at, line) in (1..).zip(&lines) {
-                let got = one.post("/user/lead", &with(line.clone(), &json!({ "campaign_id": campaign_id }))).send();
-                let says = got.json["errors"].to_string();
-                let taken = says.contains("already used");
-                want[if got.status == 200 {
-                    0
-                } else if taken {
-                    1
-                } else {
-                    2
-                }] += 1;
-                if got.status != 200 && !taken {
-                    errors.push(json!({ "line": at, "errors": got.json["errors"] }));
-                }
+    for_all(60, &prop::collection::vec(line(), 0..40), |lines| {
+        let (mut one, campaign_id, _) = house();
+        let (mut other, _, target) = house();
+        let (mut want, mut errors) = ([0; 3], Vec::new());
+        for (at, line) in (1..).zip(&lines) {
+            let got = one.post("/user/lead", &with(line.clone(), &json!({ "campaign_id": campaign_id }))).send();
+            let says = got.json["errors"].to_string();
+            let taken = says.contains("already used");
+            want[if got.status == 200 {
+                0
+            } else if taken {
+                1
+            } else {
+                2
+            }] += 1;
+            if got.status != 200 && !taken {
+                errors.push(json!({ "line": at, "errors": got.json["errors"] }));
             }
-            let file = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
-            if file.is_empty() {
-                send(&mut other, &target, LINES, file).wrong(&["file"]);
-                return Ok(());
-            }
-            let done = import(&mut other, &target, LINES, file);
-            prop_assert_eq!(counts(&done), want);
-            prop_assert_eq!(&done["errors"], &json!(errors));
-            prop_assert_eq!(leads(&mut other), leads(&mut one));
-            Ok(())
-        })
-        .unwrap_or_else(|error| panic!("{error}"));
+        }
+        let file = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
+        if file.is_empty() {
+            send(&mut other, &target, LINES, file).wrong(&["file"]);
+            return Ok(());
+        }
+        let done = import(&mut other, &target, LINES, file);
+        prop_assert_eq!(counts(&done), want);
+        prop_assert_eq!(&done["errors"], &json!(errors));
+        prop_assert_eq!(leads(&mut other), leads(&mut one));
+        Ok(())
+    });
 }
 
 /// A cell that may hold anything.
@@ -193,24 +190,21 @@ fn quoted(text: &str) -> String {
 #[test]
 fn an_import_of_cells_is_as_many_creations() {
     let row = (0..12_u8, prop::collection::vec("[a\",\r\n é=;]{0,6}", 2));
-    let config = Config { cases: 60, failure_persistence: None, ..Config::default() };
-    TestRunner::new(config)
-        .run(&prop::collection::vec(row, 0..100), |rows| {
-            let (mut one, campaign_id, _) = house();
-            let (mut other, _, target) = house();
-            let (mut want, mut records) = ([0; 3], vec![String::from("name,phone_number,\"a \"\"b\"\"\"")]);
-            for (phone, cells) in &rows {
-                let phone = format!("+407000000{phone:02}");
-                let mut variables = json!({ "name": cells[0], "a \"b\"": cells[1] });
-                variables.as_object_mut().expect("an object").retain(|_, cell| *cell != "");
-                let body = with(lead(campaign_id, &phone), &json!({ "variables": variables }));
-                want[usize::from(one.post("/user/lead", &body).send().status != 200)] += 1;
-                records.push(format!("{},{phone},{}", quoted(&cells[0]), quoted(&cells[1])));
-            }
-            let done = import(&mut other, &target, CSV, records.join("\r\n"));
-            prop_assert_eq!(counts(&done), want);
-            prop_assert_eq!(leads(&mut other), leads(&mut one));
-            Ok(())
-        })
-        .unwrap_or_else(|error| panic!("{error}"));
+    for_all(60, &prop::collection::vec(row, 0..100), |rows| {
+        let (mut one, campaign_id, _) = house();
+        let (mut other, _, target) = house();
+        let (mut want, mut records) = ([0; 3], vec![String::from("name,phone_number,\"a \"\"b\"\"\"")]);
+        for (phone, cells) in &rows {
+            let phone = format!("+407000000{phone:02}");
+            let mut variables = json!({ "name": cells[0], "a \"b\"": cells[1] });
+            variables.as_object_mut().expect("an object").retain(|_, cell| *cell != "");
+            let body = with(lead(campaign_id, &phone), &json!({ "variables": variables }));
+            want[usize::from(one.post("/user/lead", &body).send().status != 200)] += 1;
+            records.push(format!("{},{phone},{}", quoted(&cells[0]), quoted(&cells[1])));
+        }
+        let done = import(&mut other, &target, CSV, records.join("\r\n"));
+        prop_assert_eq!(counts(&done), want);
+        prop_assert_eq!(leads(&mut other), leads(&mut one));
+        Ok(())
+    });
 }

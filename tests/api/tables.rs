@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value};
 use switchboard_core::http::route::BodyKind;
 use switchboard_core::http::routes::ROUTES;
 use switchboard_core::json::{self, ToJson};
 use switchboard_core::record::schema::{self, Purpose};
 use switchboard_core::record::{Cell, Checked, Errors, Kind, Source, Table, check};
+use switchboard_tests::drawn::for_all;
 use switchboard_tests::strategy::{anything, body, broken};
 
 /// Bodies drawn over all tables.
-const BODIES: usize = 2_000;
+const BODIES: u32 = 2_000;
 
 fn tables() -> BTreeMap<&'static str, &'static Table> {
     ROUTES
@@ -37,22 +37,20 @@ fn checked(table: &'static Table, body: &Map<String, Value>) -> Checked {
     check(table, members, Source::Body)
 }
 
-fn runner(share: usize) -> TestRunner {
-    let cases = u32::try_from(BODIES.div_ceil(share)).expect("few cases");
-    TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
+/// Each table's part of the bodies.
+fn share(tables: &BTreeMap<&'static str, &'static Table>) -> u32 {
+    BODIES.div_ceil(u32::try_from(tables.len()).expect("few tables"))
 }
 
 #[test]
 fn any_body_drawn_from_a_table_is_accepted() {
     let tables = tables();
     for table in tables.values() {
-        runner(tables.len())
-            .run(&body(table, &anything), |body| {
-                let errors = errors(table, &body);
-                prop_assert!(errors.is_empty(), "{}: {:?} in {:?}", table.name, errors, body);
-                Ok(())
-            })
-            .unwrap_or_else(|error| panic!("{}: {error}", table.name));
+        for_all(share(&tables), &body(table, &anything), |body| {
+            let errors = errors(table, &body);
+            prop_assert!(errors.is_empty(), "{}: {:?} in {:?}", table.name, errors, body);
+            Ok(())
+        });
     }
 }
 
@@ -61,26 +59,24 @@ fn a_body_broken_in_one_field_names_that_field() {
     let tables = tables();
     for table in tables.values() {
         let drawn = (body(table, &anything), any::<Index>(), any::<Index>());
-        runner(tables.len())
-            .run(&drawn, |(mut body, column, value)| {
-                let column = column.get(table.columns);
-                let values = broken(column);
-                body.insert(column.name.to_owned(), value.get(&values).clone());
-                let errors = errors(table, &body);
-                prop_assert!(!errors.is_empty(), "{}: accepted {:?}", table.name, body);
-                for (field, _) in &errors.0 {
-                    prop_assert_eq!(
-                        field.split('.').next(),
-                        Some(column.name),
-                        "{}: {:?} in {:?}",
-                        table.name,
-                        errors,
-                        body
-                    );
-                }
-                Ok(())
-            })
-            .unwrap_or_else(|error| panic!("{}: {error}", table.name));
+        for_all(share(&tables), &drawn, |(mut body, column, value)| {
+            let column = column.get(table.columns);
+            let values = broken(column);
+            body.insert(column.name.to_owned(), value.get(&values).clone());
+            let errors = errors(table, &body);
+            prop_assert!(!errors.is_empty(), "{}: accepted {:?}", table.name, body);
+            for (field, _) in &errors.0 {
+                prop_assert_eq!(
+                    field.split('.').next(),
+                    Some(column.name),
+                    "{}: {:?} in {:?}",
+                    table.name,
+                    errors,
+                    body
+                );
+            }
+            Ok(())
+        });
     }
 }
 
@@ -94,19 +90,17 @@ fn the_published_schema_agrees_with_the_checks() {
             .build(&published)
             .unwrap_or_else(|error| panic!("{}: {error}", table.name));
         let drawn = (body(table, &anything), any::<Index>(), any::<Index>(), any::<bool>());
-        runner(tables.len())
-            .run(&drawn, |(mut body, column, value, spoil)| {
-                if spoil {
-                    let column = column.get(table.columns);
-                    let values = broken(column);
-                    body.insert(column.name.to_owned(), value.get(&values).clone());
-                }
-                let ours = errors(table, &body);
-                let theirs = judge.is_valid(&Value::Object(body.clone()));
-                prop_assert_eq!(ours.is_empty(), theirs, "{}: {:?} in {:?}", table.name, ours, body);
-                Ok(())
-            })
-            .unwrap_or_else(|error| panic!("{}: {error}", table.name));
+        for_all(share(&tables), &drawn, |(mut body, column, value, spoil)| {
+            if spoil {
+                let column = column.get(table.columns);
+                let values = broken(column);
+                body.insert(column.name.to_owned(), value.get(&values).clone());
+            }
+            let ours = errors(table, &body);
+            let theirs = judge.is_valid(&Value::Object(body.clone()));
+            prop_assert_eq!(ours.is_empty(), theirs, "{}: {:?} in {:?}", table.name, ours, body);
+            Ok(())
+        });
     }
 }
 
@@ -114,18 +108,16 @@ fn the_published_schema_agrees_with_the_checks() {
 fn lenient_spellings_mean_the_same() {
     let tables = tables();
     for table in tables.values() {
-        runner(tables.len())
-            .run(&(body(table, &anything), any::<bool>()), |(strict, quoted)| {
-                let respelled: Map<String, Value> =
-                    strict.iter().map(|(name, value)| (name.clone(), respell(table, name, value, quoted))).collect();
-                let cells = |body: &Map<String, Value>| -> Vec<Cell> {
-                    checked(table, body).columns().map(|(_, cell)| cell.clone()).collect()
-                };
-                prop_assert!(errors(table, &respelled).is_empty(), "{}: {:?}", table.name, respelled);
-                prop_assert_eq!(cells(&respelled), cells(&strict), "{}: {:?}", table.name, respelled);
-                Ok(())
-            })
-            .unwrap_or_else(|error| panic!("{}: {error}", table.name));
+        for_all(share(&tables), &(body(table, &anything), any::<bool>()), |(strict, quoted)| {
+            let respelled: Map<String, Value> =
+                strict.iter().map(|(name, value)| (name.clone(), respell(table, name, value, quoted))).collect();
+            let cells = |body: &Map<String, Value>| -> Vec<Cell> {
+                checked(table, body).columns().map(|(_, cell)| cell.clone()).collect()
+            };
+            prop_assert!(errors(table, &respelled).is_empty(), "{}: {:?}", table.name, respelled);
+            prop_assert_eq!(cells(&respelled), cells(&strict), "{}: {:?}", table.name, respelled);
+            Ok(())
+        });
     }
 }
 

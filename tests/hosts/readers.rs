@@ -4,10 +4,10 @@
 use lopdf::{Object, Stream, dictionary};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use proptest::test_runner::{Config, TestRunner};
 use switchboard::extract::read;
 use switchboard_core::limits::{FILE_BYTES_MAX, TEXT_BYTES_MAX};
 use switchboard_core::output::{Extracted, TextForm};
+use switchboard_tests::drawn::for_all;
 use zip::CompressionMethod;
 
 use crate::samples::{Pdf, archive, docx, encrypted_pdf, pdf, save, word};
@@ -331,11 +331,9 @@ impl Damage {
 #[test]
 fn damaged_files_are_read_or_refused() {
     let damage = (select(good()), prop::collection::vec(Damage::any(), 1..6));
-    let config = Config { cases: DAMAGED, failure_persistence: None, ..Config::default() };
-    let done = TestRunner::new(config).run(&damage, |((form, mut bytes), damage)| {
+    for_all(DAMAGED, &damage, |((form, mut bytes), damage)| {
         damage.iter().for_each(|damage| damage.happen(&mut bytes));
         sound(&read(form, &bytes));
         Ok(())
     });
-    done.unwrap_or_else(|error| panic!("{error}"));
 }

@@ -3,6 +3,8 @@
 //! What was measured is kept in `docs/figures.json`, part by part, so that one part can be measured anew;
 //! `docs/figures.md` is made of it and of nothing else.
 
+mod parts;
+
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -14,159 +16,10 @@ use switchboard_claims::{Claim, FILE, HEAD, Verdict};
 use crate::chores::{self, Done, component, edges, root, runtimes, step, target, text};
 use crate::schemathesis;
 
-/// One part of the page.
-struct Part {
-    /// Its name on the command line.
-    name: &'static str,
-    /// Its heading.
-    title: &'static str,
-    /// What is to be known about its figures.
-    about: &'static str,
-    measure: Measure,
-}
+use parts::{BENCH, Measure, PARTS, Part, Test};
 
-/// How a part is measured.
-enum Measure {
-    /// A program of the workspace: its package, its features, and its arguments in a long and in a short run.
-    Program(&'static str, &'static [&'static str], &'static [&'static str]),
-    /// The bench with what is not built by default.
-    Beside(&'static str),
-    /// The bench beside a program from a registry.
-    Peer,
-    /// The bench with nodes at the edge.
-    Edge,
-    /// The hosts, every one that can be had.
-    Hosts,
-    /// What is loaded over a network.
-    Sizes,
-    /// Schemathesis: seconds of a long and of a short run.
-    Schemathesis(u32, u32),
-}
-
-const BENCH: &str = "switchboard-bench";
 /// The peer's release.
 const PEER: &str = "openvox-core==0.2.40";
-
-const PARTS: [Part; 19] = [
-    Part {
-        name: "reads",
-        title: "Reads and pages beside bare hyper",
-        about: "Bare hyper sends the same bytes and does nothing else. Why the ratios fall short: of a read's CPU two fifths are the service's own (token, rows, headers), of a page's three fifths (fifteen rows copied twice, a dozen links, the entity tag); the rest is the socket, where a server that answers slower than the bare one also wakes its client for each answer. Measured with another allocator than the present one, with which a page costs about a fifth more CPU.",
-        measure: Measure::Program(BENCH, &["reads"], &["reads"]),
-    },
-    Part {
-        name: "load",
-        title: "More connections",
-        about: "p99 at half of the peak counts the time that a request waits for its turn. Measured with another allocator than the present one, with which a page costs about a fifth more CPU.",
-        measure: Measure::Program(BENCH, &["load"], &["load"]),
-    },
-    Part {
-        name: "creates",
-        title: "Durable creates beside bare redb",
-        about: "Each is acknowledged after its commit is on the disk: two syncs. Measured with another allocator than the present one, with which a page costs about a fifth more CPU.",
-        measure: Measure::Program(BENCH, &["creates"], &["creates"]),
-    },
-    Part {
-        name: "growth",
-        title: "Growing data",
-        about: "One account has all the calls. *Any* page is one anywhere in the list.",
-        measure: Measure::Program(BENCH, &["growth"], &["growth", "10000", "1000000"]),
-    },
-    Part {
-        name: "lists",
-        title: "Pages beside SQLite",
-        about: "SQLite has an index for each filter, and its pages in memory.",
-        measure: Measure::Beside("lists"),
-    },
-    Part {
-        name: "steps",
-        title: "What a step consists of",
-        about: "Steps on a store of 10,000 calls, in one process.",
-        measure: Measure::Beside("steps"),
-    },
-    Part {
-        name: "imports",
-        title: "Imports",
-        about: "A neighbour writes, one request after the other, while 50,000 leads are imported.",
-        measure: Measure::Program(BENCH, &["imports"], &["imports"]),
-    },
-    Part {
-        name: "day",
-        title: "A mixed day",
-        about: "Reads, updates and calls at half of the peak rate; each call is played by the simulated engine in the same process and told to a webhook. Measured with another allocator than the present one, with which a page costs about a fifth more CPU.",
-        measure: Measure::Program(BENCH, &["day"], &["day", "30"]),
-    },
-    Part {
-        name: "peer",
-        title: "Beside openvox-core",
-        about: "An open voice-agent server from PyPI, as it installs: one process, SQLite. Measured with another allocator than the present one, with which a page costs about a fifth more CPU.",
-        measure: Measure::Peer,
-    },
-    Part {
-        name: "edge",
-        title: "Nodes at the edge",
-        about: "wasmtime opens a connection for each request to the region, and makes an instance for each request of 0.2.",
-        measure: Measure::Edge,
-    },
-    Part {
-        name: "component",
-        title: "Steps through the component",
-        about: "The aim is 1.5 times the same step natively with its reads in rounds, and 20 µs.",
-        measure: Measure::Program("switchboard-proof", &["measure"], &["measure"]),
-    },
-    Part {
-        name: "sizes",
-        title: "Sizes",
-        about: "Packed with `gzip -9`. Of the component, time zones take 49 kB, the catalogue 7, tables, texts and words of the search about 65; the rest is code, no part of which stands out. Optimising for size alone (`z`) gives 526 and costs half as much time again; `wasm-opt -Oz` makes the packed file larger.",
-        measure: Measure::Sizes,
-    },
-    Part {
-        name: "hosts",
-        title: "Hosts agree",
-        about: "One recorded script over every operation and drawn histories, compared byte for byte: replies, wake-ups, stored rows. Not run: Cloudflare itself, Deno Deploy, Spin, wasmCloud, Firefox, Safari.",
-        measure: Measure::Hosts,
-    },
-    Part {
-        name: "faults",
-        title: "Faults",
-        about: "The real binary and the real store.",
-        measure: Measure::Program("switchboard-faults", &["--long"], &[]),
-    },
-    Part {
-        name: "fuzz",
-        title: "Any input",
-        about: "Drawn and mutated inputs into everything that reads what others wrote.",
-        measure: Measure::Program("switchboard-fuzz", &["--count", "100000000"], &["--count", "1000000"]),
-    },
-    Part {
-        name: "tenancy",
-        title: "Tenants",
-        about: "Two accounts, drawn histories; a stranger is answered as if the row had never been.",
-        measure: Measure::Program("switchboard-fuzz", &["--count", "50000", "tenancy"], &["--count", "500", "tenancy"]),
-    },
-    Part {
-        name: "idempotency",
-        title: "Idempotency keys",
-        about: "Copies at once, and a crash between commit and answer.",
-        measure: Measure::Program(
-            "switchboard-fuzz",
-            &["--count", "100000", "idempotency"],
-            &["--count", "1000", "idempotency"],
-        ),
-    },
-    Part {
-        name: "sim",
-        title: "Simulated worlds",
-        about: "Campaigns, engines that lie, receivers that fail, hosts that die between any two steps.",
-        measure: Measure::Program("switchboard-sim", &["--seeds", "100000"], &["--seeds", "1000"]),
-    },
-    Part {
-        name: "schemathesis",
-        title: "A third party's fuzzer",
-        about: "Schemathesis against the served document, with all checks and phases and two accounts.",
-        measure: Measure::Schemathesis(3_600, 60),
-    },
-];
 
 /// What a part came to: its claims, and what else was printed.
 type Measured = (Vec<Claim>, String);
@@ -225,6 +78,12 @@ impl Part {
                 let text = "All checks of Schemathesis pass, but for its reasoned list";
                 Ok((vec![Claim::holds(text, aim, figure, silent.is_ok())], String::new()))
             }
+            Measure::Tests(tests, times) => {
+                component()?;
+                let times = if short { 1 } else { times };
+                let claims = tests.iter().map(|test| test.run(times)).collect::<Result<Vec<_>, _>>()?;
+                Ok((claims, String::new()))
+            }
         }
     }
 
@@ -270,6 +129,27 @@ impl Part {
         }
         let detail = detail.split(HEAD).next().unwrap_or_default().trim().to_owned();
         Ok((claims, detail))
+    }
+}
+
+impl Test {
+    fn run(&self, times: u32) -> Result<Claim, String> {
+        println!("== tests: {}", self.text);
+        let output = Command::new("cargo")
+            .args(["test", "--quiet", "-p", self.package, "--test", self.suite, self.name])
+            .env("SWITCHBOARD_TIMES", times.to_string())
+            .current_dir(root())
+            .output()
+            .map_err(|error| error.to_string())?;
+        let told = String::from_utf8_lossy(&output.stdout);
+        let passed = told.lines().find_map(|line| line.strip_prefix("test result: ok. ")?.split(' ').next());
+        let passed = passed.and_then(|passed| passed.parse::<u32>().ok()).unwrap_or(0);
+        if passed == 0 {
+            println!("{told}{}", String::from_utf8_lossy(&output.stderr));
+        }
+        let aim = if self.cases == 0 { "passes".into() } else { format!("{} cases pass", self.cases * times) };
+        let figure = format!("{passed} {}", if passed == 1 { "test passes" } else { "tests pass" });
+        Ok(Claim::holds(self.text, aim, figure, output.status.success() && passed > 0))
     }
 }
 

@@ -1,0 +1,28 @@
+//! Tests on drawn cases: more of them where more are asked for, and the same ones again.
+
+use std::hash::{BuildHasher, RandomState};
+
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, RngSeed, TestCaseResult, TestRunner};
+
+/// Names how many times as many cases are drawn as before a commit.
+pub const TIMES: &str = "SWITCHBOARD_TIMES";
+
+/// Holds a test against so many drawn cases. One that fails names its seed: with it in `PROPTEST_RNG_SEED`, the same
+/// cases are drawn again.
+///
+/// # Panics
+/// Where the test fails, with the smallest case that was found.
+#[track_caller]
+pub fn for_all<S: Strategy>(cases: u32, drawn: &S, test: impl Fn(S::Value) -> TestCaseResult) {
+    let times = std::env::var(TIMES).ok().and_then(|times| times.parse().ok()).unwrap_or(1);
+    let config = Config::default();
+    let seed = match config.rng_seed {
+        RngSeed::Fixed(seed) => seed,
+        RngSeed::Random => RandomState::new().hash_one(0),
+    };
+    let config = Config { cases: cases * times, failure_persistence: None, rng_seed: RngSeed::Fixed(seed), ..config };
+    if let Err(error) = TestRunner::new(config).run(drawn, test) {
+        panic!("PROPTEST_RNG_SEED={seed}: {error}");
+    }
+}

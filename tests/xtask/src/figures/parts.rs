@@ -1,0 +1,238 @@
+//! The parts of the page: what is measured, how, and what is to be known about it.
+
+/// One part of the page.
+pub struct Part {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Its heading.
+    pub title: &'static str,
+    /// What is to be known about its figures.
+    pub about: &'static str,
+    /// How it is measured.
+    pub measure: Measure,
+}
+
+/// How a part is measured.
+pub enum Measure {
+    /// A program of the workspace: its package, its features, and its arguments in a long and in a short run.
+    Program(&'static str, &'static [&'static str], &'static [&'static str]),
+    /// The bench with what is not built by default.
+    Beside(&'static str),
+    /// The bench beside a program from a registry.
+    Peer,
+    /// The bench with nodes at the edge.
+    Edge,
+    /// The hosts, every one that can be had.
+    Hosts,
+    /// What is loaded over a network.
+    Sizes,
+    /// Schemathesis: seconds of a long and of a short run.
+    Schemathesis(u32, u32),
+    /// Tests of the test command; those on drawn cases draw so many times as many in a long run.
+    Tests(&'static [Test], u32),
+}
+
+/// Tests that show a claim.
+pub struct Test {
+    /// The claim.
+    pub text: &'static str,
+    /// The package that they are in.
+    pub package: &'static str,
+    /// The test target.
+    pub suite: &'static str,
+    /// The beginning of their names.
+    pub name: &'static str,
+    /// How many cases are drawn in a short run; 0: none is.
+    pub cases: u32,
+}
+
+pub const BENCH: &str = "switchboard-bench";
+
+/// Every part, in the order of the page.
+pub const PARTS: [Part; 20] = [
+    Part {
+        name: "reads",
+        title: "Reads and pages beside bare hyper",
+        about: "Bare hyper sends the same bytes and does nothing else. Why the ratios fall short: of a read's CPU two fifths are the service's own (token, rows, headers), of a page's three fifths (fifteen rows copied twice, a dozen links, the entity tag); the rest is the socket, where a server that answers slower than the bare one also wakes its client for each answer. Measured with another allocator than the present one, with which a page costs about a fifth more CPU.",
+        measure: Measure::Program(BENCH, &["reads"], &["reads"]),
+    },
+    Part {
+        name: "load",
+        title: "More connections",
+        about: "p99 at half of the peak counts the time that a request waits for its turn. Measured with another allocator than the present one, with which a page costs about a fifth more CPU.",
+        measure: Measure::Program(BENCH, &["load"], &["load"]),
+    },
+    Part {
+        name: "creates",
+        title: "Durable creates beside bare redb",
+        about: "Each is acknowledged after its commit is on the disk: two syncs. Measured with another allocator than the present one, with which a page costs about a fifth more CPU.",
+        measure: Measure::Program(BENCH, &["creates"], &["creates"]),
+    },
+    Part {
+        name: "growth",
+        title: "Growing data",
+        about: "One account has all the calls. *Any* page is one anywhere in the list.",
+        measure: Measure::Program(BENCH, &["growth"], &["growth", "10000", "1000000"]),
+    },
+    Part {
+        name: "lists",
+        title: "Pages beside SQLite",
+        about: "SQLite has an index for each filter, and its pages in memory.",
+        measure: Measure::Beside("lists"),
+    },
+    Part {
+        name: "steps",
+        title: "What a step consists of",
+        about: "Steps on a store of 10,000 calls, in one process.",
+        measure: Measure::Beside("steps"),
+    },
+    Part {
+        name: "imports",
+        title: "Imports",
+        about: "A neighbour writes, one request after the other, while 50,000 leads are imported.",
+        measure: Measure::Program(BENCH, &["imports"], &["imports"]),
+    },
+    Part {
+        name: "day",
+        title: "A mixed day",
+        about: "Reads, updates and calls at half of the peak rate; each call is played by the simulated engine in the same process and told to a webhook. Measured with another allocator than the present one, with which a page costs about a fifth more CPU.",
+        measure: Measure::Program(BENCH, &["day"], &["day", "30"]),
+    },
+    Part {
+        name: "peer",
+        title: "Beside openvox-core",
+        about: "An open voice-agent server from PyPI, as it installs: one process, SQLite. Measured with another allocator than the present one, with which a page costs about a fifth more CPU.",
+        measure: Measure::Peer,
+    },
+    Part {
+        name: "edge",
+        title: "Nodes at the edge",
+        about: "wasmtime opens a connection for each request to the region, and makes an instance for each request of 0.2.",
+        measure: Measure::Edge,
+    },
+    Part {
+        name: "component",
+        title: "Steps through the component",
+        about: "The aim is 1.5 times the same step natively with its reads in rounds, and 20 µs.",
+        measure: Measure::Program("switchboard-proof", &["measure"], &["measure"]),
+    },
+    Part {
+        name: "sizes",
+        title: "Sizes",
+        about: "Packed with `gzip -9`. Of the component, time zones take 49 kB, the catalogue 7, tables, texts and words of the search about 65; the rest is code, no part of which stands out. Optimising for size alone (`z`) gives 526 and costs half as much time again; `wasm-opt -Oz` makes the packed file larger.",
+        measure: Measure::Sizes,
+    },
+    Part {
+        name: "hosts",
+        title: "Hosts agree",
+        about: "One recorded script over every operation and drawn histories, compared byte for byte: replies, wake-ups, stored rows. Not run: Cloudflare itself, Deno Deploy, Spin, wasmCloud, Firefox, Safari.",
+        measure: Measure::Hosts,
+    },
+    Part {
+        name: "faults",
+        title: "Faults",
+        about: "The real binary and the real store.",
+        measure: Measure::Program("switchboard-faults", &["--long"], &[]),
+    },
+    Part {
+        name: "fuzz",
+        title: "Any input",
+        about: "Drawn and mutated inputs into everything that reads what others wrote.",
+        measure: Measure::Program("switchboard-fuzz", &["--count", "100000000"], &["--count", "1000000"]),
+    },
+    Part {
+        name: "tenancy",
+        title: "Tenants",
+        about: "Two accounts, drawn histories; a stranger is answered as if the row had never been.",
+        measure: Measure::Program("switchboard-fuzz", &["--count", "50000", "tenancy"], &["--count", "500", "tenancy"]),
+    },
+    Part {
+        name: "idempotency",
+        title: "Idempotency keys",
+        about: "Copies at once, and a crash between commit and answer.",
+        measure: Measure::Program(
+            "switchboard-fuzz",
+            &["--count", "100000", "idempotency"],
+            &["--count", "1000", "idempotency"],
+        ),
+    },
+    Part {
+        name: "sim",
+        title: "Simulated worlds",
+        about: "Campaigns, engines that lie, receivers that fail, hosts that die between any two steps.",
+        measure: Measure::Program("switchboard-sim", &["--seeds", "100000"], &["--seeds", "1000"]),
+    },
+    Part {
+        name: "schemathesis",
+        title: "A third party's fuzzer",
+        about: "Schemathesis against the served document, with all checks and phases and two accounts.",
+        measure: Measure::Schemathesis(3_600, 60),
+    },
+    Part {
+        name: "tests",
+        title: "What tests show",
+        about: "These are part of the test command; a long run draws more cases.",
+        measure: Measure::Tests(&TESTS, 100),
+    },
+];
+
+const API: &str = "switchboard-tests";
+const TESTS: [Test; 9] = [
+    Test {
+        text: "Every error of a body is named, no other, and checks agree with the published schema",
+        package: API,
+        suite: "api",
+        name: "tables::",
+        cases: 2_000,
+    },
+    Test {
+        text: "Lists, totals and rows agree with a plain model over histories of two accounts",
+        package: API,
+        suite: "api",
+        name: "histories::",
+        cases: 60,
+    },
+    Test {
+        text: "Signatures of webhooks are standard, and one flipped bit fails",
+        package: API,
+        suite: "api",
+        name: "webhooks::the_published_library",
+        cases: 0,
+    },
+    Test {
+        text: "No spelling of a closed address opens a socket",
+        package: API,
+        suite: "hosts",
+        name: "egress::",
+        cases: 0,
+    },
+    Test {
+        text: "Every route: 401, a stranger's 404, 405 with Allow, 413, 415, HEAD, OPTIONS",
+        package: API,
+        suite: "api",
+        name: "routes::",
+        cases: 0,
+    },
+    Test {
+        text: "Secrets leave only where they must, and are sealed at rest",
+        package: API,
+        suite: "hosts",
+        name: "secrets::",
+        cases: 0,
+    },
+    Test {
+        text: "A backup under load is one moment, and restores to the same store",
+        package: API,
+        suite: "hosts",
+        name: "backup::",
+        cases: 0,
+    },
+    Test { text: "A store of every format there was opens", package: API, suite: "hosts", name: "golden::", cases: 0 },
+    Test {
+        text: "The core is pure: its component imports nothing",
+        package: "switchboard-proof",
+        suite: "agree",
+        name: "the_component_agrees",
+        cases: 0,
+    },
+];
