@@ -1,6 +1,6 @@
 //! Making a call: for `make_call`, for the dialer, and for calls that an engine brings.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 
 use super::states::FIRST;
 use super::stored::{Live, Stored};
@@ -40,22 +40,20 @@ pub struct Caller {
 impl Caller {
     /// Reads it from the assistant's row.
     pub fn of(account: Scope<'_>, count: u32, assistant: &Row) -> Result<Self, Stop> {
-        let value = assistant.members(DAMAGED)?;
-        let text = |name: &str| value.get(name).and_then(Value::as_text).ok_or(DAMAGED);
-        let seconds =
-            |name: &str| value.get(name).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok()).ok_or(DAMAGED);
-        let number = value.get("phone_number_id").and_then(Value::as_u64);
-        let phone_number = match number.and_then(|id| id::local(account.space(), id)) {
+        let [name, number, mode, ringing_time, max_duration] =
+            assistant.pick(["name", "phone_number_id", "mode", "ringing_time", "max_duration"], DAMAGED)?;
+        let seconds = |value: Value| value.as_u64().and_then(|n| u32::try_from(n).ok()).ok_or(DAMAGED);
+        let phone_number = match number.as_u64().and_then(|id| id::local(account.space(), id)) {
             Some(number) => number::e164_of(account, number)?,
             None => None,
         };
         Ok(Self {
             count,
-            name: text("name")?.to_string(),
+            name: name.into_text().ok_or(DAMAGED)?,
             phone_number,
-            mode: Mode::of(text("mode")?).ok_or(DAMAGED)?,
-            ringing_time: seconds("ringing_time")?,
-            max_duration: seconds("max_duration")?,
+            mode: mode.as_text().and_then(Mode::of).ok_or(DAMAGED)?,
+            ringing_time: seconds(ringing_time)?,
+            max_duration: seconds(max_duration)?,
         })
     }
 }
@@ -114,9 +112,9 @@ pub fn place(account: Scope<'_>, new: New, now: Timestamp) -> Result<Stored, Sto
         main: new.main,
         ..Live::default()
     };
-    let mut call = Stored::insert(account, count, at, &shown, live)?;
+    let mut call = Stored::new(count, &shown, live)?;
     call.note(account, at, "initiated", &Members::default())?;
-    call.save(account, at)?;
+    call.insert(account, at)?;
     if kind == CallType::Outbound {
         root::enqueue(account, caller.mode, count)?;
         job::add(account, at.plus_seconds(UNCLAIMED_SECONDS), Task::Watch(count))?;

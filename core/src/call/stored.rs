@@ -103,13 +103,16 @@ impl Stored {
         Ok(Self { count, shown, live, before: row })
     }
 
-    /// A new call, entered.
-    pub fn insert(account: Scope<'_>, count: u32, at: Timestamp, shown: &Call, live: Live) -> Result<Self, Stop> {
+    /// A new call, not entered yet.
+    pub fn new(count: u32, shown: &Call, live: Live) -> Result<Self, Stop> {
         let Ok(Value::Object(shown)) = json::parse(&shown.to_json()) else { return Err(DAMAGED) };
-        let mut call = Self { count, shown, live, before: Row::default() };
-        call.before = call.row()?;
-        account.insert(Kind::Call, count, at, &call.before)?;
-        Ok(call)
+        Ok(Self { count, shown, live, before: Row::default() })
+    }
+
+    /// Enters it.
+    pub fn insert(&mut self, account: Scope<'_>, at: Timestamp) -> Result<(), Stop> {
+        self.before = self.row()?;
+        account.insert(Kind::Call, self.count, at, &self.before)
     }
 
     /// Writes it back.

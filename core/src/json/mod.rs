@@ -9,7 +9,7 @@ mod write;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-pub use parse::{Malformed, parse};
+pub use parse::{Malformed, parse, pick};
 pub use write::{Array, Object, Raw, ToJson, text};
 
 use crate::time::Timestamp;
@@ -111,6 +111,14 @@ impl Value {
 
     /// The text, if this is a string.
     pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The text itself, if this is a string.
+    pub fn into_text(self) -> Option<String> {
         match self {
             Self::Text(text) => Some(text),
             _ => None,

@@ -1,12 +1,11 @@
 //! Bytes to [`Value`]: `serde_json`'s reader driving our own visitor.
 
-use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use serde_core::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_core::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::{Members, Number, Value};
 use crate::limits::JSON_DEPTH_MAX;
@@ -25,6 +24,12 @@ pub fn parse(bytes: &[u8]) -> Result<Value, Malformed> {
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value))
         .map_err(|error| Malformed { reason: error.to_string() })
+}
+
+/// Reads the members of these names of an object that the service wrote itself; null stands for one that is not there.
+pub fn pick<const N: usize>(bytes: &[u8], names: [&str; N]) -> Result<[Value; N], Malformed> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    reader.deserialize_map(Picked(names)).map_err(|error| Malformed { reason: error.to_string() })
 }
 
 /// How many levels may still open.
@@ -93,27 +98,75 @@ impl<'de> Visitor<'de> for Levels {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        /// Up to this many members a walk over them is quicker than a set.
-        const FEW: usize = 16;
         let below = self.below()?;
         let mut members: Vec<(String, Value)> = Vec::new();
-        let mut seen = BTreeSet::new();
-        while let Some(name) = entries.next_key::<String>()? {
-            let twice = if members.len() < FEW {
-                members.iter().any(|(n, _)| *n == name)
-            } else {
-                if seen.is_empty() {
-                    seen.extend(members.iter().map(|(n, _)| n.clone()));
-                }
-                !seen.insert(name.clone())
-            };
-            if twice {
-                return Err(A::Error::custom(format!("member {name:?} occurs twice")));
-            }
-            let value = entries.next_value_seed(below)?;
-            members.push((name, value));
+        while let Some(name) = entries.next_key()? {
+            members.push((name, entries.next_value_seed(below)?));
         }
-        Ok(Value::Object(Members(members)))
+        match twice(&members) {
+            Some(name) => Err(A::Error::custom(format!("member {name:?} occurs twice"))),
+            None => Ok(Value::Object(Members(members))),
+        }
+    }
+}
+
+/// A name that more than one member has.
+fn twice(members: &[(String, Value)]) -> Option<&str> {
+    /// Up to this many members, comparing each with each is quicker than sorting.
+    const FEW: usize = 16;
+    if members.len() <= FEW {
+        let mut each = members.iter().enumerate();
+        let twice = each.find(|(at, (name, _))| members[..*at].iter().any(|(earlier, _)| earlier == name));
+        return twice.map(|(_, (name, _))| name.as_str());
+    }
+    let mut names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+}
+
+/// Members by name: which of them a name is.
+#[derive(Clone, Copy)]
+struct Picked<'n, const N: usize>([&'n str; N]);
+
+impl<'de, const N: usize> Visitor<'de> for Picked<'_, N> {
+    type Value = [Value; N];
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<[Value; N], A::Error> {
+        let mut picked = [const { Value::Null }; N];
+        while let Some(at) = entries.next_key_seed(Name(&self.0))? {
+            match at.and_then(|at| picked.get_mut(at)) {
+                Some(value) => *value = entries.next_value_seed(Levels(JSON_DEPTH_MAX))?,
+                None => drop(entries.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(picked)
+    }
+}
+
+/// Reads a name: its place among these.
+struct Name<'n>(&'n [&'n str]);
+
+impl<'de> DeserializeSeed<'de> for Name<'_> {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Option<usize>, D::Error> {
+        reader.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Name<'_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Option<usize>, E> {
+        Ok(self.0.iter().position(|known| *known == name))
     }
 }
 
@@ -148,6 +201,17 @@ mod tests {
             assert!(parse(text.as_bytes()).is_err(), "{text}");
         }
         assert!(parse(b"\"\xff\"").is_err());
+    }
+
+    #[test]
+    fn members_are_picked_out_of_an_object() {
+        let bytes = br#"{"a":[{"c":1}],"b":"x\u00e9","c":null,"d":{"b":2}}"#;
+        let picked = pick(bytes, ["b", "z", "a", "c"]).expect("an object");
+        let all = parse(bytes).expect("JSON");
+        assert_eq!(picked.each_ref(), ["b", "z", "a", "c"].map(|name| all.member(name).unwrap_or(&Value::Null)));
+        for wrong in ["[1]", "{\"a\":}", "{\"x\":[}", ""] {
+            assert!(pick(wrong.as_bytes(), ["a"]).is_err(), "{wrong}");
+        }
     }
 
     #[test]
