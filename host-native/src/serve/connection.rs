@@ -13,6 +13,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::exchange;
+use super::owed::Owed;
 use super::patient::Patient;
 use crate::host::Host;
 
@@ -41,9 +42,14 @@ pub async fn run(
         second = tokio::time::timeout(HEAD, stream.speaks_http2()) => second,
     };
     let Ok(Ok(second)) = second else { return };
-    let service = service_fn(|request| exchange::answer(Arc::clone(host), request, peer.ip(), door));
+    let answer = |request| exchange::answer(Arc::clone(host), request, peer.ip(), door);
     let io = TokioIo::new(stream);
     let ended = if second {
+        let owed = Arc::new(Owed::default());
+        let service = service_fn(|request| {
+            let (owed, answer) = (Arc::clone(&owed), answer(request));
+            async move { answer.await.map(|answer| owed.count(answer)) }
+        });
         let mut builder = http2::Builder::new(TokioExecutor::new());
         builder
             .timer(TokioTimer::new())
@@ -51,11 +57,14 @@ pub async fn run(
             .max_header_list_size(32 << 10)
             .keep_alive_interval(HEAD)
             .keep_alive_timeout(HEAD);
-        watcher.watch(builder.serve_connection(io, service)).await
+        tokio::select! {
+            ended = watcher.watch(builder.serve_connection(io, service)) => ended,
+            () = owed.overdue() => return,
+        }
     } else {
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(HEAD_BYTES_MAX).half_close(false);
-        watcher.watch(builder.serve_connection(io, service)).await
+        watcher.watch(builder.serve_connection(io, service_fn(answer))).await
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended");

@@ -3,6 +3,7 @@
 mod connection;
 mod docs;
 mod exchange;
+mod owed;
 mod pages;
 mod patient;
 mod store;

@@ -26,14 +26,24 @@ const OWN: u64 = 128;
 /// Connections that are not slow: the healthy ones, the one that asks how many there are, and two on their way out.
 const OTHERS: u64 = HEALTHY as u64 + 3;
 /// How often each kind of slowness comes.
-const SHARES: [(u64, Slowness); 6] = [
-    (30, Slowness::Head),
-    (30, Slowness::Body),
+const SHARES: [(u64, Slowness); 7] = [
+    (25, Slowness::Head),
+    (25, Slowness::Body),
     (10, Slowness::Silent),
     (10, Slowness::Preface),
     (10, Slowness::Stranger),
     (10, Slowness::Reader),
+    (10, Slowness::Window),
 ];
+/// The beginning of an HTTP/2 connection (RFC 9113) whose client has no room for answers: the preface, its settings
+/// (`INITIAL_WINDOW_SIZE` 0), and a request.
+const WINDOWLESS: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\
+    \x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\
+    \x00\x00\x0f\x01\x05\x00\x00\x00\x01\x82\x86\x04\x08/healthz\x01\x01x";
+/// The head of a frame of HTTP/2: length of what follows (3 bytes), type, flags, stream (4 bytes).
+const FRAME_HEAD: usize = 9;
+const PING: u8 = 6;
+const ACKNOWLEDGED: u8 = 1;
 
 /// How a connection is slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +60,8 @@ enum Slowness {
     Stranger,
     /// Many requests, whose answers it takes a byte a second.
     Reader,
+    /// A request over HTTP/2 whose answer it never has room for, while it answers every ping.
+    Window,
 }
 
 struct Slow {
@@ -185,14 +197,14 @@ impl Slow {
         let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(30))?;
         let token = if how == Slowness::Stranger { "nobody" } else { key };
         let first = match how {
-            Slowness::Silent | Slowness::Preface => String::new(),
+            Slowness::Silent | Slowness::Preface | Slowness::Window => String::new(),
             Slowness::Head => "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ".into(),
             Slowness::Body | Slowness::Stranger => format!(
                 "POST /user/tools HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: 10000\r\n\r\n{{"
             ),
             Slowness::Reader => "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(PIPELINED),
         };
-        stream.write_all(first.as_bytes())?;
+        stream.write_all(if how == Slowness::Window { WINDOWLESS } else { first.as_bytes() })?;
         stream.set_nonblocking(true)?;
         Ok(Self { stream, how, said: 0, heard: Vec::new(), closed: false })
     }
@@ -205,6 +217,7 @@ impl Slow {
     /// A byte to the server, or from it.
     fn beat(&mut self) {
         let said = match self.how {
+            Slowness::Window => return self.answer_pings(),
             Slowness::Silent | Slowness::Reader => Ok(()),
             Slowness::Preface => self.say(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
             Slowness::Head | Slowness::Body | Slowness::Stranger => self.say(b" "),
@@ -224,6 +237,29 @@ impl Slow {
                     self.closed = true;
                     break;
                 }
+            }
+        }
+    }
+
+    /// Reads frames of HTTP/2, and answers pings.
+    fn answer_pings(&mut self) {
+        let mut bytes = [0; 4_096];
+        loop {
+            match self.stream.read(&mut bytes) {
+                Ok(count @ 1..) => self.heard.extend(&bytes[..count]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Ok(0) | Err(_) => return self.closed = true,
+            }
+        }
+        while let [high, middle, low, kind, flags, ..] = self.heard[..] {
+            let end = FRAME_HEAD + u32::from_be_bytes([0, high, middle, low]) as usize;
+            if self.heard.len() < end {
+                break;
+            }
+            let mut frame: Vec<u8> = self.heard.drain(..end).collect();
+            if (kind, flags) == (PING, 0) {
+                frame[4] = ACKNOWLEDGED;
+                self.closed |= self.stream.write_all(&frame).is_err();
             }
         }
     }
