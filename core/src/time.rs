@@ -69,9 +69,9 @@ impl Timestamp {
         format!("{y:04}-{mo:02}-{d:02} {h:02}:{mi:02}:{s:02}")
     }
 
-    /// Reads the form that [`Timestamp::sql`] writes.
+    /// Reads the form that [`Timestamp::sql`] writes, which has no fraction.
     pub fn parse_sql(text: &str) -> Option<Self> {
-        let (date, clock) = text.split_once(' ')?;
+        let (date, clock) = text.split_once(' ').filter(|(_, clock)| !clock.contains('.'))?;
         Self::parse_iso(&format!("{date}T{clock}Z"))
     }
 
@@ -158,6 +158,7 @@ mod tests {
         assert_eq!(t.iso(), "2026-01-31T14:05:09.000042Z");
         assert_eq!(t.sql(), "2026-01-31 14:05:09");
         assert_eq!(Timestamp::parse_sql(&t.sql()), Some(Timestamp::from_seconds(t.seconds())));
+        assert_eq!(Timestamp::parse_sql("2026-01-31 14:05:09.5"), None);
         assert_eq!(t.plus_seconds(90).seconds_since(t), 90);
         assert_eq!(t.seconds_since(t.plus_seconds(90)), 0);
         assert_eq!(Timestamp::parse_iso(&t.iso()), Some(t));

@@ -40,7 +40,9 @@ pub struct Dialing {
     rounds: BTreeMap<(At, u32, u32, u32), At>,
     placed: BTreeMap<At, Placed>,
     /// When the last call to a person that an engine had was over, by epoch.
-    over: BTreeMap<(At, u32), (Timestamp, At)>,
+    over: BTreeMap<(At, u32), Timestamp>,
+    /// Where a lead was when it was last rescheduled: that campaign's interval counts, wherever it goes then.
+    rescheduled: BTreeMap<At, At>,
     /// Calls to a person that an engine had, and the most that any of their campaigns allows, by epoch.
     tried: BTreeMap<(At, u32), (u32, u32)>,
     reached: BTreeSet<(At, u32)>,
@@ -87,6 +89,14 @@ impl Dialing {
             bounds.retries_max = bounds.retries_max.max(after.rules.max_retries);
             bounds.interval_min_seconds = bounds.interval_min_seconds.min(interval);
         }
+        for lead in &commit.diff.leads {
+            if let Some(after) = &lead.after
+                && after.status == LeadStatus::Rescheduled
+                && lead.before.as_ref().is_none_or(|before| before.status != LeadStatus::Rescheduled)
+            {
+                self.rescheduled.insert(lead.at, (lead.at.0, after.campaign));
+            }
+        }
         if let Some(set) = commit.cause.set_lead
             && commit.diff.leads.iter().any(|lead| lead.at == set)
         {
@@ -121,9 +131,9 @@ impl Dialing {
                 lead.rounds
             );
         }
-        if let Some((over, last)) = self.over.get(&(person, epoch)) {
-            let wait = |at: &At| self.bounds.get(at).map_or(0, |bounds| bounds.interval_min_seconds);
-            let from = over.plus_seconds(wait(last).min(wait(&campaign)));
+        if let Some(over) = self.over.get(&(person, epoch)) {
+            let ruled = self.rescheduled.get(&main).and_then(|at| self.bounds.get(at));
+            let from = over.plus_seconds(ruled.map_or(0, |bounds| bounds.interval_min_seconds));
             let now = commit.now.plus_seconds(APART_SECONDS);
             holds!(now >= from, "a retry waits for its interval: {person:?} gets call {at:?} before {from:?}");
         }
@@ -153,7 +163,7 @@ impl Dialing {
         self.lines.entry(campaign).or_default().remove(&call.at.1);
         if let Some(placed) = self.placed.get(&call.at).filter(|placed| placed.engaged) {
             let ended = call.after.as_ref().and_then(|call| call.ended_at).unwrap_or(commit.now);
-            self.over.insert((person, placed.epoch), (ended, campaign));
+            self.over.insert((person, placed.epoch), ended);
         }
     }
 
