@@ -16,8 +16,8 @@ use switchboard_core::service::Config;
 
 use crate::clock::Pace;
 
-/// What `serve` and `dev` can be told; a TOML file has the same names.
-#[derive(Args, Clone, Debug, Default, Deserialize)]
+/// What `serve` and `dev` can be told; a TOML file has the same names. Some of it is secret: it has no `Debug`.
+#[derive(Args, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Settings {
     /// Address to listen on; port 0 takes a free one [default: 127.0.0.1:8080]
@@ -119,6 +119,16 @@ pub struct Settings {
     pub llm_model: Option<String>,
 }
 
+/// What is wrong with a file, and in which line: the line itself may hold a secret.
+fn without_text(error: &toml::de::Error, text: &str) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    let message = match error.message().split_once(", expected") {
+        Some((wrong, expected)) if wrong.starts_with("invalid") => format!("expected{expected}"),
+        _ => error.message().to_owned(),
+    };
+    format!("line {}: {message}", before.matches('\n').count() + 1)
+}
+
 /// Whether the simulated engine gives way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Yields(pub bool);
@@ -131,8 +141,9 @@ impl Settings {
     pub fn load(self) -> Result<Self, Refused> {
         let Some(path) = &self.config else { return Ok(self) };
         let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let file: Self = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(self.over(file))
+        let file =
+            toml::from_str(&text).map_err(|error| format!("{}: {}", path.display(), without_text(&error, &text)));
+        Ok(self.over(file?))
     }
 
     fn over(self, file: Self) -> Self {

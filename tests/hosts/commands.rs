@@ -83,6 +83,23 @@ fn bad_settings_get_a_sentence() {
 }
 
 #[test]
+fn a_wrong_line_of_the_file_is_named_and_not_shown() {
+    let folder = Folder::new();
+    let config = folder.path("wrong.toml");
+    for (line, says) in [
+        ("seal-keys = \"marker-of-a-key\"", "line 2: unknown field `seal-keys`"),
+        ("rate-limit = \"marker-of-a-token\"", "line 2: expected u32"),
+        ("store-token = \"marker-of-a-token", "line 2: "),
+        ("twilio-auth-token = [\"marker-of-a-token\"]", "line 2: expected a string"),
+    ] {
+        std::fs::write(&config, format!("listen = \"127.0.0.1:0\"\n{line}\n")).expect("a file");
+        let output = run(&["serve", "--config", config.to_str().expect("a path")]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(says) && !said.contains("marker"), "{line}: {said}");
+    }
+}
+
+#[test]
 fn a_flag_wins_over_the_file() {
     let folder = Folder::new();
     let config = folder.path("settings.toml");

@@ -164,6 +164,8 @@ fn planted_markers_leave_only_where_they_must() {
     let secrets = client.make("/user/webhook-secrets/rotate", &key, &json!({}));
     let signing = secrets["secrets"][0]["secret"].as_str().expect("a secret").to_owned();
     walk(&mut client, &session, &operator, ids);
+    // What is kept of a deleted assistant holds its secrets as well.
+    assert_eq!(client.send("DELETE", &format!("/user/assistant/{}", ids.1), &key, &[], "").0, 200);
     let file = folder.path("backup");
     let file = file.to_str().expect("a path");
     let backup = run(&["backup", file, "--url", &client.url, "--admin-token", &operator]);

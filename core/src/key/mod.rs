@@ -238,26 +238,25 @@ pub fn is_set(key: &[u8]) -> bool {
     key.get(5) == Some(&(Table::Set as u8))
 }
 
-/// Rows that may hold secrets, and tables whose every value may.
+/// Rows that may hold secrets, where they stand (an assistant that was deleted is kept as a part), and tables whose
+/// every value may.
 const SECRET_KINDS: [Kind; 3] = [Kind::Assistant, Kind::Tool, Kind::Number];
+const KINDS_IN: [Table; 2] = [Table::Row, Table::Part];
 const SECRET_TABLES: [Table; 2] = [Table::Idempotency, Table::Secrets];
 
 /// Whether the value of a key may hold what must be known in clear to work: header values of tools (and kept
 /// replies that show them), keys of calendars, passwords of SIP trunks, secrets that sign webhooks. A host seals
 /// such values at rest.
 pub fn holds_secrets(key: &[u8]) -> bool {
-    match key.get(5) {
-        Some(table) if *table == Table::Row as u8 => SECRET_KINDS.iter().any(|kind| key.get(6) == Some(&(*kind as u8))),
-        Some(table) => SECRET_TABLES.iter().any(|secret| *table == *secret as u8),
-        None => false,
-    }
+    let is = |tables: &[Table]| tables.iter().any(|table| key.get(5) == Some(&(*table as u8)));
+    is(&SECRET_TABLES) || (is(&KINDS_IN) && SECRET_KINDS.iter().any(|kind| key.get(6) == Some(&(*kind as u8))))
 }
 
 /// The ranges of a space that hold all such keys.
 pub fn secret_ranges(space: Space) -> impl Iterator<Item = Range<Key>> {
-    let rows = SECRET_KINDS.map(|kind| below(with(key(space, Table::Row, 1), &[&[kind as u8]])));
+    let of = move |table| SECRET_KINDS.map(|kind| below(with(key(space, table, 1), &[&[kind as u8]])));
     let tables = SECRET_TABLES.map(|table| below(key(space, table, 0)));
-    rows.into_iter().chain(tables)
+    KINDS_IN.into_iter().flat_map(of).chain(tables)
 }
 
 /// The keys behind those of a space.

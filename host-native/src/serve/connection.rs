@@ -1,6 +1,7 @@
 //! One connection: HTTP/1.1, or HTTP/2 when it begins with its preface; slow ones are closed.
 
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::exchange;
-use super::owed::Owed;
+use super::owed::{Owed, Why};
 use super::patient::Patient;
 use crate::host::Host;
 
@@ -45,10 +46,10 @@ pub async fn run(
     let answer = |request| exchange::answer(Arc::clone(host), request, peer.ip(), door);
     let io = TokioIo::new(stream);
     let ended = if second {
-        let owed = Arc::new(Owed::default());
+        let owed = Owed::new();
         let service = service_fn(|request| {
-            let (owed, answer) = (Arc::clone(&owed), answer(request));
-            async move { answer.await.map(|answer| owed.count(answer)) }
+            let (owing, answer) = (owed.asked(), answer(request));
+            async move { answer.await.map(|answer| owing.answered(answer)) }
         });
         let mut builder = http2::Builder::new(TokioExecutor::new());
         builder
@@ -57,9 +58,21 @@ pub async fn run(
             .max_header_list_size(32 << 10)
             .keep_alive_interval(HEAD)
             .keep_alive_timeout(HEAD);
-        tokio::select! {
-            ended = watcher.watch(builder.serve_connection(io, service)) => ended,
-            () = owed.overdue() => return,
+        let mut connection = pin!(builder.serve_connection(io, service));
+        let mut leaving = *stop.borrow();
+        loop {
+            if leaving {
+                // Whoever asks meanwhile is told that it may ask again elsewhere.
+                connection.as_mut().graceful_shutdown();
+            }
+            leaving = tokio::select! {
+                ended = connection.as_mut() => break ended,
+                _ = stop.changed(), if !leaving => true,
+                why = owed.over() => match why {
+                    Why::Idle if !leaving => true,
+                    Why::Idle | Why::Late => return,
+                },
+            };
         }
     } else {
         let mut builder = http1::Builder::new();

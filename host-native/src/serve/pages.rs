@@ -22,7 +22,15 @@ const CHUNK_BYTES: usize = 256 << 10;
 
 /// The answer for hyper, with the host's pages filled in.
 pub fn response(host: &Arc<Host>, reply: Reply, target: &str) -> Response<Out> {
-    let Content::Host(page) = reply.content else { return plain(reply, None) };
+    let page = match reply.content {
+        Content::Host(page) => page,
+        // Anyone may ask for it, and it is large: nobody has a copy of their own.
+        Content::Json(ref bytes) if bytes == host.service.openapi() => {
+            let document = Bytes::from_owner(Document(Arc::clone(host)));
+            return plain(reply, Some(("application/json", full(document))));
+        }
+        _ => return plain(reply, None),
+    };
     match page {
         HostPage::Ready => ready(host, reply),
         HostPage::Metrics => {
@@ -31,6 +39,15 @@ pub fn response(host: &Arc<Host>, reply: Reply, target: &str) -> Response<Out> {
         }
         HostPage::Docs => docs::response(reply, target),
         HostPage::Backup => plain(reply, Some(("application/octet-stream", stream(Arc::clone(host))))),
+    }
+}
+
+/// The service's document, for as long as it is being sent.
+struct Document(Arc<Host>);
+
+impl AsRef<[u8]> for Document {
+    fn as_ref(&self) -> &[u8] {
+        self.0.service.openapi()
     }
 }
 

@@ -26,20 +26,23 @@ const OWN: u64 = 128;
 /// Connections that are not slow: the healthy ones, the one that asks how many there are, and two on their way out.
 const OTHERS: u64 = HEALTHY as u64 + 3;
 /// How often each kind of slowness comes.
-const SHARES: [(u64, Slowness); 7] = [
-    (25, Slowness::Head),
-    (25, Slowness::Body),
+const SHARES: [(u64, Slowness); 8] = [
+    (20, Slowness::Head),
+    (20, Slowness::Body),
     (10, Slowness::Silent),
     (10, Slowness::Preface),
     (10, Slowness::Stranger),
     (10, Slowness::Reader),
     (10, Slowness::Window),
+    (10, Slowness::Pings),
 ];
-/// The beginning of an HTTP/2 connection (RFC 9113) whose client has no room for answers: the preface, its settings
-/// (`INITIAL_WINDOW_SIZE` 0), and a request.
-const WINDOWLESS: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\
-    \x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\
-    \x00\x00\x0f\x01\x05\x00\x00\x00\x01\x82\x86\x04\x08/healthz\x01\x01x";
+/// The beginning of an HTTP/2 connection (RFC 9113) whose client has room for a byte of each answer: the preface, its
+/// settings (`INITIAL_WINDOW_SIZE` 1), and a request for the document.
+const WINDOW: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\
+    \x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x01\
+    \x00\x00\x14\x01\x05\x00\x00\x00\x01\x82\x86\x04\x0d/openapi.json\x01\x01x";
+/// The same without a request.
+const SETTINGS_BYTES: usize = 24 + FRAME_HEAD + 6;
 /// The head of a frame of HTTP/2: length of what follows (3 bytes), type, flags, stream (4 bytes).
 const FRAME_HEAD: usize = 9;
 const PING: u8 = 6;
@@ -62,6 +65,8 @@ enum Slowness {
     Reader,
     /// A request over HTTP/2 whose answer it never has room for, while it answers every ping.
     Window,
+    /// HTTP/2 without a request, every ping answered.
+    Pings,
 }
 
 struct Slow {
@@ -197,14 +202,17 @@ impl Slow {
         let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(30))?;
         let token = if how == Slowness::Stranger { "nobody" } else { key };
         let first = match how {
-            Slowness::Silent | Slowness::Preface | Slowness::Window => String::new(),
-            Slowness::Head => "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ".into(),
+            Slowness::Silent | Slowness::Preface => Vec::new(),
+            Slowness::Window => WINDOW.to_vec(),
+            Slowness::Pings => WINDOW[..SETTINGS_BYTES].to_vec(),
+            Slowness::Head => b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ".to_vec(),
             Slowness::Body | Slowness::Stranger => format!(
                 "POST /user/tools HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: 10000\r\n\r\n{{"
-            ),
-            Slowness::Reader => "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(PIPELINED),
+            )
+            .into_bytes(),
+            Slowness::Reader => b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(PIPELINED),
         };
-        stream.write_all(if how == Slowness::Window { WINDOWLESS } else { first.as_bytes() })?;
+        stream.write_all(&first)?;
         stream.set_nonblocking(true)?;
         Ok(Self { stream, how, said: 0, heard: Vec::new(), closed: false })
     }
@@ -217,7 +225,7 @@ impl Slow {
     /// A byte to the server, or from it.
     fn beat(&mut self) {
         let said = match self.how {
-            Slowness::Window => return self.answer_pings(),
+            Slowness::Window | Slowness::Pings => return self.answer_pings(),
             Slowness::Silent | Slowness::Reader => Ok(()),
             Slowness::Preface => self.say(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
             Slowness::Head | Slowness::Body | Slowness::Stranger => self.say(b" "),
