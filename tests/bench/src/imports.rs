@@ -15,6 +15,8 @@ use crate::server::Server;
 
 /// The longest that a neighbour should wait for a slice, milliseconds.
 const WAIT_MS: f64 = 20.0;
+/// How long the neighbour writes: from before the upload, longer than the import takes.
+const NEIGHBOUR: Duration = Duration::from_secs(7);
 
 /// Measures an import of so many lines, both ways.
 pub fn print(lines: u32) -> Result<bool, Failed> {
@@ -40,34 +42,43 @@ fn served(data: &Path, file: &Path) -> Result<Vec<Claim>, Failed> {
     let server = server(data)?;
     let idle = server.memory_mib();
     let body = format!("@{}", file.display());
-    let began = Instant::now();
     let upload = ["-H", "Content-Type: text/csv", "--data-binary", &body];
-    let started = server.curl("POST", "/user/leads/import?campaign_id=1", &upload)?;
-    let accepted = began.elapsed();
     let key = server.key.clone();
-    let neighbour = run(&server, Load::full(1, Duration::from_secs(4)), move |turn| {
-        sent("PUT", &key, "/user/campaigns/1", &format!("{{\"name\":\"Spring {turn}\"}}"))
+    let (neighbour, accepted, done, shown) = std::thread::scope(|scope| {
+        let neighbour = scope.spawn(|| {
+            run(&server, Load::full(1, NEIGHBOUR), move |turn| {
+                sent("PUT", &key, "/user/campaigns/1", &format!("{{\"name\":\"Spring {turn}\"}}"))
+            })
+        });
+        // It writes before the upload begins.
+        std::thread::sleep(Duration::from_secs(1));
+        let began = Instant::now();
+        let started = server.curl("POST", "/user/leads/import?campaign_id=1", &upload)?;
+        let accepted = began.elapsed();
+        let target = format!("/user/leads/imports/{}", started["data"]["id"]);
+        let shown = loop {
+            let shown = server.curl("GET", &target, &[])?;
+            if shown["data"]["status"] != "processing" {
+                break shown;
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        };
+        let done = began.elapsed();
+        let neighbour = neighbour.join().map_err(|_| "the neighbour gave up")??;
+        Ok::<_, Failed>((neighbour, accepted, done, shown))
     })?;
-    let target = format!("/user/leads/imports/{}", started["data"]["id"]);
-    let shown = loop {
-        let shown = server.curl("GET", &target, &[])?;
-        if shown["data"]["status"] != "processing" {
-            break shown;
-        }
-        std::thread::sleep(Duration::from_millis(200));
-    };
     println!(
         "Through the server: accepted in {:.1} s, done in {:.1} s; resident {idle:.0} MiB before and {:.0} MiB after, at most {:.0} MiB.\n\n`{}`\n",
         accepted.as_secs_f64(),
-        began.elapsed().as_secs_f64(),
+        done.as_secs_f64(),
         server.memory_mib(),
         server.peak_mib(),
         shown["data"]
     );
     Ok(vec![
         Claim::stated("A neighbour's write during an import: p50", format!("{:.1} ms", neighbour.p50_us / 1e3)),
-        Claim::at_most("A neighbour's write during an import: p99", WAIT_MS, neighbour.p99_us / 1e3, "ms"),
-        Claim::stated("A neighbour's write during an import: p99.9", format!("{:.1} ms", neighbour.p999_us / 1e3)),
+        Claim::stated("A neighbour's write during an import: p99", format!("{:.1} ms", neighbour.p99_us / 1e3)),
+        Claim::at_most("A neighbour's write during an import: the longest", WAIT_MS, neighbour.most_us / 1e3, "ms"),
     ])
 }
 

@@ -42,6 +42,8 @@ pub struct Figures {
     pub p99_us: f64,
     /// 99.9th percentile, microseconds.
     pub p999_us: f64,
+    /// The longest, microseconds.
+    pub most_us: f64,
     /// Server CPU a request, microseconds.
     pub cpu_us: f64,
     /// Bytes that the server wrote to its disk a request.
@@ -53,7 +55,10 @@ pub struct Figures {
 /// What one connection saw.
 #[derive(Default)]
 struct Seen {
+    /// How long each request took whose answer came after the warming up.
     micros: Vec<u32>,
+    /// How many of them were answered before the end: the time and CPU of the others lie beyond it.
+    within: u32,
     bytes: usize,
 }
 
@@ -73,20 +78,22 @@ pub fn run(
         let (cpu_before, written_before) = (server.cpu_ms(), server.written());
         tokio::time::sleep(load.span).await;
         let (cpu_ms, written) = (server.cpu_ms() - cpu_before, server.written() - written_before);
-        let (mut micros, mut bytes) = (Vec::new(), 0);
+        let (mut micros, mut within, mut bytes) = (Vec::new(), 0, 0);
         for task in tasks {
             let seen = task.await??;
             micros.extend(seen.micros);
+            within += seen.within;
             bytes = bytes.max(seen.bytes);
         }
         micros.sort_unstable();
         let at = |permille: usize| micros.get(micros.len() * permille / 1_000).map_or(f64::NAN, |at| f64::from(*at));
-        let count = f64::from(u32::try_from(micros.len())?);
+        let count = f64::from(within);
         Ok(Figures {
             rate: count / load.span.as_secs_f64(),
             p50_us: at(500),
             p99_us: at(990),
             p999_us: at(999),
+            most_us: micros.last().map_or(f64::NAN, |most| f64::from(*most)),
             cpu_us: cpu_ms * 1e3 / count.max(1.0),
             written: written / count.max(1.0),
             bytes,
@@ -131,6 +138,7 @@ async fn connection(
         seen.bytes = seen.bytes.max(bytes);
         if began.elapsed() > WARM {
             seen.micros.push(u32::try_from(begin.elapsed().as_micros()).unwrap_or(u32::MAX));
+            seen.within += u32::from(Instant::now() < end);
         }
     }
 }

@@ -18,16 +18,21 @@ use crate::schemathesis;
 
 use parts::{BENCH, Measure, PARTS, Part, Test};
 
+/// Asks for runs as long as before a commit.
+const SHORT: &str = "--short";
 /// The peer's release.
 const PEER: &str = "openvox-core==0.2.40";
 
 /// What a part came to: its claims, and what else was printed.
 type Measured = (Vec<Claim>, String);
 
-/// Measures the parts that are named, or all of them; `--short` as long as before a commit.
+/// Measures the parts that are named, or all of them; `page` writes the page of what was measured before.
 pub fn run(words: &[&str]) -> Done {
-    let short = words.contains(&"--short");
-    let named: Vec<&&str> = words.iter().filter(|word| **word != "--short").collect();
+    if words == ["page"] {
+        return write(&stored()?);
+    }
+    let short = words.contains(&SHORT);
+    let named: Vec<&&str> = words.iter().filter(|word| **word != SHORT).collect();
     if let Some(unknown) = named.iter().find(|name| PARTS.iter().all(|part| part.name != ***name)) {
         let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
         return Err(format!("there is no part {unknown}; the parts are: {}", names.join(", ")));
@@ -38,7 +43,7 @@ pub fn run(words: &[&str]) -> Done {
             Ok((claims, detail)) => {
                 let missing = claims.iter().filter(|claim| claim.verdict == Verdict::Missed);
                 missed.extend(missing.map(|claim| format!("{}: {}: {}", part.name, claim.text, claim.figure)));
-                keep(part, short, &claims, &detail)?;
+                keep(part, short && part.has_a_short_run(), &claims, &detail)?;
             }
             Err(error) => missed.push(format!("{}: {error}", part.name)),
         }
@@ -50,6 +55,14 @@ pub fn run(words: &[&str]) -> Done {
 }
 
 impl Part {
+    fn has_a_short_run(&self) -> bool {
+        match self.measure {
+            Measure::Program(_, long, brief) => long != brief,
+            Measure::Hosts | Measure::Schemathesis(..) | Measure::Tests(..) => true,
+            Measure::Beside(_) | Measure::Peer | Measure::Edge | Measure::Sizes => false,
+        }
+    }
+
     fn measure(&self, short: bool) -> Result<Measured, String> {
         match self.measure {
             Measure::Program(package, long, brief) => self.program(package, &[], if short { brief } else { long }, &[]),
@@ -202,17 +215,27 @@ fn stored() -> Result<Map<String, Value>, String> {
     }
 }
 
-/// Writes down what a part came to.
+/// Writes down what a part came to; a short run takes no long one's place.
 fn keep(part: &Part, short: bool, claims: &[Claim], detail: &str) -> Done {
     let mut parts = stored()?;
+    let was_long = |kept: &Value| kept["command"].as_str().is_some_and(|command| !command.contains(SHORT));
+    if short && parts.get(part.name).is_some_and(was_long) {
+        println!("== {}: the page keeps the long run", part.name);
+        return Ok(());
+    }
     let claims: Vec<Value> = claims.iter().map(Claim::to_json).collect();
-    let command = format!("cargo xtask figures {}{}", if short { "--short " } else { "" }, part.name);
+    let words = if short { format!("{SHORT} {}", part.name) } else { part.name.to_owned() };
+    let command = format!("cargo xtask figures {words}");
     let kept =
         json!({ "when": today()?, "machine": machine(), "command": command, "claims": claims, "detail": detail });
     parts.insert(part.name.to_owned(), kept);
-    let written = serde_json::to_string_pretty(&Value::Object(parts.clone())).map_err(|error| error.to_string())?;
+    write(&parts)
+}
+
+fn write(parts: &Map<String, Value>) -> Done {
+    let written = serde_json::to_string_pretty(parts).map_err(|error| error.to_string())?;
     std::fs::write(data(), written + "\n").map_err(|error| error.to_string())?;
-    std::fs::write(page(), shown(&parts)).map_err(|error| error.to_string())
+    std::fs::write(page(), shown(parts)).map_err(|error| error.to_string())
 }
 
 fn today() -> Result<String, String> {
@@ -232,11 +255,10 @@ fn machine() -> String {
 
 /// The page.
 fn shown(parts: &Map<String, Value>) -> String {
-    let known: Vec<(&Part, &Value)> = PARTS.iter().filter_map(|part| Some((part, parts.get(part.name)?))).collect();
     let claims = |part: &Value| -> Vec<Claim> {
         part["claims"].as_array().into_iter().flatten().filter_map(Claim::of_json).collect()
     };
-    let all: Vec<Claim> = known.iter().flat_map(|(_, part)| claims(part)).collect();
+    let all: Vec<Claim> = parts.values().flat_map(claims).collect();
     let count = |verdict| all.iter().filter(|claim| claim.verdict == verdict).count();
     let mut page = format!(
         "# Figures\n\nWhat is claimed of the service, and what was measured, part by part; made by `cargo xtask figures`.\n\
@@ -247,9 +269,14 @@ fn shown(parts: &Map<String, Value>) -> String {
         count(Verdict::Met),
         count(Verdict::Missed)
     );
-    for (part, kept) in known {
+    for part in &PARTS {
+        let _ = write!(page, "\n## {}\n\n{}\n\n", part.title, part.about);
+        let Some(kept) = parts.get(part.name) else {
+            let _ = writeln!(page, "Not measured: `cargo xtask figures {}`", part.name);
+            continue;
+        };
         let word = |name: &str| kept[name].as_str().unwrap_or_default();
-        let _ = write!(page, "\n## {}\n\n{}\n\n{HEAD}\n", part.title, part.about);
+        let _ = writeln!(page, "{HEAD}");
         claims(kept).iter().for_each(|claim| {
             let _ = writeln!(page, "{}", claim.row());
         });
@@ -268,7 +295,7 @@ mod tests {
     #[test]
     fn the_page_is_made_of_what_was_measured() {
         let page = std::fs::read_to_string(page()).expect("a page");
-        assert_eq!(page, shown(&stored().expect("what was measured")), "cargo xtask figures writes the page");
+        assert!(page == shown(&stored().expect("what was measured")), "cargo xtask figures page");
     }
 
     #[test]

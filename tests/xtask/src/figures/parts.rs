@@ -1,5 +1,7 @@
 //! The parts of the page: what is measured, how, and what is to be known about it.
 
+use crate::schemathesis::{EACH_COMMIT_SECONDS, LONG_SECONDS};
+
 /// One part of the page.
 pub struct Part {
     /// Its name on the command line.
@@ -166,7 +168,7 @@ pub const PARTS: [Part; 20] = [
         name: "schemathesis",
         title: "A third party's fuzzer",
         about: "Schemathesis against the served document, with all checks and phases and two accounts.",
-        measure: Measure::Schemathesis(3_600, 60),
+        measure: Measure::Schemathesis(LONG_SECONDS, EACH_COMMIT_SECONDS),
     },
     Part {
         name: "tests",
