@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use switchboard_core::http::request::Method;
+use switchboard_core::output::{Input, Outcome, Send, Ticket, Work};
 use switchboard_tests::house::House;
 
 #[test]
@@ -30,6 +31,24 @@ fn a_wrong_pair_is_refused_whether_or_not_the_account_exists() {
             .expect(401);
         assert_eq!(got.json, json!({ "message": "These credentials do not match our records." }));
     }
+}
+
+#[test]
+fn an_unknown_address_makes_as_much_work_as_a_known_one() {
+    let mut house = House::default();
+    let asked = ["owner@localhost", "nobody@localhost"].map(|email| {
+        let body = json!({ "email": email, "password": "wrong" });
+        let request = house.post("/user/login", &body).without("authorization").request();
+        let seed = house.seed();
+        let output = house.step(&Input::Http(&request, &[]), seed);
+        assert_eq!(output.outcome, Outcome::Wait);
+        let [Send { ticket: Ticket::Exchange, work: Work::VerifyPassword { password, stored } }] = &*output.sends
+        else {
+            panic!("{email}: no password is compared")
+        };
+        (password.0.clone(), stored.len())
+    });
+    assert_eq!(asked[0], asked[1]);
 }
 
 #[test]

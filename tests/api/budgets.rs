@@ -247,3 +247,18 @@ fn a_dialers_run_stays_within_a_step() {
     assert!(many < READS_MAX / 4 && changes < CHANGES_MAX / 4, "{many} reads, {changes} changes");
     assert!(many < few * 2, "{few} reads with a hundred leads, {many} with a thousand");
 }
+
+#[test]
+fn a_token_that_cannot_be_real_is_refused_without_a_read() {
+    let mut house = House::default();
+    let key = house.key.clone();
+    let last = if key.ends_with('0') { '1' } else { '0' };
+    for (token, reads) in [(format!("{}{last}", &key[..key.len() - 1]), 0..1), ("nonsense".into(), 0..1), (key, 1..9)] {
+        let request = house.call(Method::Get, "/user/me").token(&token).request();
+        let seed = house.seed();
+        let view = Counted { store: &house.store, reads: Cell::new(0) };
+        let scene = Scene { now: house.now, seed, view: &view };
+        house.service.step(&Input::Http(&request, &[]), &scene).expect("within budget");
+        assert!(reads.contains(&view.reads.get()), "{token}: {} reads", view.reads.get());
+    }
+}

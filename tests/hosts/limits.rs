@@ -4,7 +4,9 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::server::{Folder, Server, call};
+use serde_json::json;
+
+use crate::server::{Folder, Server, call, send};
 
 fn talk(address: &str, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).expect("a connection");
@@ -111,4 +113,22 @@ fn large_bodies_that_do_not_come_keep_others_waiting_only_for_a_while() {
     std::thread::sleep(Duration::from_millis(300));
     let whole = [head.into_bytes(), vec![b' '; 2_000_000]].concat();
     assert!(talk(&address, &whole).starts_with("HTTP/1.1 4"), "and there is room again");
+}
+
+#[test]
+fn logins_are_limited_by_pair_and_by_address() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.path("data"), &["--engine", "none"]);
+    let login = |email: &str| {
+        let body = json!({ "email": email, "password": "wrong" }).to_string();
+        let json = [("content-type", "application/json")];
+        let (status, headers, _) = send("POST", &format!("{}/user/login", server.text("url")), "", &json, &body);
+        assert!(status == 401 || (status == 429 && headers.contains("retry-after")), "{status} {headers}");
+        status == 429
+    };
+    let refused = |email: &str, tries: usize| (0..tries).filter(|_| login(email)).count();
+    assert_eq!(refused("one@localhost", 5), 0, "five a minute of a pair");
+    assert!(refused("one@localhost", 3) > 0, "and no more");
+    assert_eq!(refused("two@localhost", 5), 0, "another pair has its own");
+    assert!(refused("three@localhost", 5) + refused("four@localhost", 5) > 0, "twenty a minute of an address");
 }
