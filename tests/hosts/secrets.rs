@@ -131,26 +131,39 @@ fn walk(client: &mut Client, key: &str, operator: &str, (tool_id, assistant_id):
     assert_eq!(client.send("PUT", &other, key, &[], r#"{"name":"Bea"}"#).0, 200, "a calendar key stays as it was");
 }
 
+/// An engine brings a call in which the calendar is asked.
+fn ask_calendar(client: &mut Client, operator: &str, assistant_id: u64) {
+    let made = client.make("/admin/engine-tokens", operator, &json!({ "name": "engine" }));
+    let token = made["token"].as_str().expect("a token").to_owned();
+    let web = json!({ "type": "web", "assistant_id": assistant_id });
+    let call = client.make("/engine/calls", &token, &web);
+    let path = format!("/engine/calls/{}/tools/calendar_slots", call["call"]["id"]);
+    let days = json!({ "arguments": { "start_date": "2026-09-22", "end_date": "2026-09-23" } });
+    assert_eq!(client.make(&path, &token, &days)["status"], 500, "what the calendar says is passed on");
+}
+
 #[test]
 fn planted_markers_leave_only_where_they_must() {
     let folder = Folder::new();
     let (data, log) = (folder.path("data"), folder.path("log"));
-    let seen = Arc::<Mutex<Vec<Came>>>::default();
-    let came = Arc::clone(&seen);
-    let endpoint = serve(move |request| {
-        came.lock().expect("a list").push(request);
-        (500, vec![], b"no".to_vec())
+    let seen = Arc::<Mutex<Vec<(&str, Came)>>>::default();
+    let [endpoint, model, calendar] = [HEADER, MODEL, CALENDAR].map(|secret| {
+        let came = Arc::clone(&seen);
+        serve(move |request| {
+            came.lock().expect("a list").push((secret, request));
+            (500, vec![], b"no".to_vec())
+        })
     });
     let sealing = String::from_utf8(run(&["seal-key"]).stdout).expect("text");
     let environment = [
         ("SWITCHBOARD_SEAL_KEYS", sealing.trim()),
         ("SWITCHBOARD_LOG", "trace"),
-        ("SWITCHBOARD_LLM_URL", endpoint.as_str()),
+        ("SWITCHBOARD_LLM_URL", model.as_str()),
         ("SWITCHBOARD_LLM_MODEL", "m"),
         ("SWITCHBOARD_LLM_KEY", MODEL),
         ("SWITCHBOARD_STORE_TOKEN", STORE),
     ];
-    let arguments = ["--egress-allow", "127.0.0.0/8", "--engine-speed", "1000", "--calendar-url", &endpoint];
+    let arguments = ["--egress-allow", "127.0.0.0/8", "--engine-speed", "1000", "--calendar-url", &calendar];
     let server = Server::start_logging(&data, &arguments, &environment, File::create(&log).expect("a log"));
     let (key, operator) = (server.text("api_key").to_owned(), server.text("admin_token").to_owned());
     let mut client = Client { url: server.text("url").to_owned(), said: Vec::new() };
@@ -164,6 +177,7 @@ fn planted_markers_leave_only_where_they_must() {
     let secrets = client.make("/user/webhook-secrets/rotate", &key, &json!({}));
     let signing = secrets["secrets"][0]["secret"].as_str().expect("a secret").to_owned();
     walk(&mut client, &session, &operator, ids);
+    ask_calendar(&mut client, &operator, ids.1);
     // What is kept of a deleted assistant holds its secrets as well.
     assert_eq!(client.send("DELETE", &format!("/user/assistant/{}", ids.1), &key, &[], "").0, 200);
     let file = folder.path("backup");
@@ -186,13 +200,18 @@ fn planted_markers_leave_only_where_they_must() {
     assert_eq!(client.shows(&signing, |what| what.contains("/user/webhook-secrets")), [""; 0]);
 
     // In requests to the outside: the header to its endpoint, the calendar's key to the calendar, the model's to it.
-    for came in seen.lock().expect("a list").iter() {
+    let seen = seen.lock().expect("a list");
+    for (own, came) in seen.iter() {
         let text = format!("{} {:?} {}", came.target, came.headers, String::from_utf8_lossy(&came.body));
-        for marker in [TRUNK, LOGIN, STORE, &key, &operator, &session, &second, &signing, &password] {
+        let secrets = [HEADER, CALENDAR, MODEL].into_iter().filter(|secret| secret != own);
+        let others = [TRUNK, LOGIN, STORE, &key, &operator, &session, &second, &signing, &password];
+        for marker in secrets.chain(others) {
             assert!(!text.contains(marker), "{marker} in {text}");
         }
     }
-    assert!(seen.lock().expect("a list").iter().any(|came| came.headers.contains(&("x-key".into(), HEADER.into()))));
+    let got =
+        |secret: &str| seen.iter().any(|(own, came)| *own == secret && format!("{:?}", came.headers).contains(secret));
+    assert_eq!([HEADER, MODEL, CALENDAR].map(got), [true; 3], "each comes to where it belongs");
 
     // Nowhere else: not in the log, however much it says, nor on the disk.
     let (logged, stored, backup) =
