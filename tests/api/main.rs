@@ -25,6 +25,7 @@ mod numbers;
 mod operator;
 mod recall;
 mod routes;
+mod silence;
 mod spec;
 mod states;
 mod tables;

@@ -1,6 +1,7 @@
 //! An assistant as its calls see it: the row, or what is kept of a deleted one.
 
 use alloc::string::String;
+use core::fmt;
 
 use super::{mask, stored};
 use crate::catalogue::Mode;
@@ -10,11 +11,17 @@ use crate::record::Choice;
 use crate::store::{Row, Scope};
 use crate::view::Stop;
 
-/// The stored members of an assistant, secrets in clear.
-#[derive(Clone, Debug, PartialEq)]
+/// The stored members of an assistant, secrets in clear; silent in `Debug`.
+#[derive(Clone, PartialEq)]
 pub struct Kept {
     /// The members.
     pub members: Members,
+}
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kept").finish_non_exhaustive()
+    }
 }
 
 /// The assistant of a call, deleted or not.

@@ -17,7 +17,7 @@ pub fn secret(text: &str) -> String {
 pub fn tools(mut tools: Vec<BuiltInTool>) -> Vec<BuiltInTool> {
     for tool in &mut tools {
         if let BuiltInTool::CalendarIntegration(calendar) = tool {
-            calendar.calendar_api_key = secret(&calendar.calendar_api_key);
+            calendar.calendar_api_key.0 = secret(&calendar.calendar_api_key.0);
         }
     }
     tools

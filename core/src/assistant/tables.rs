@@ -7,8 +7,9 @@ use crate::catalogue::Mode;
 use crate::key::Kind;
 use crate::limits::{ENTRIES_MAX, URL_MAX};
 use crate::record::{
-    Column, DecimalText, Flag, Hundredths, Iso, Json, Literal, Record, Ref, Table, Variables, boolean, choice, decimal,
-    fixed, flag, format, hundredths, id, ids, int, iso, list, number, require, require_unless, tagged, text, variables,
+    Column, DecimalText, Flag, Hundredths, Iso, Json, Literal, Record, Ref, Secret, Table, Variables, boolean, choice,
+    decimal, fixed, flag, format, hundredths, id, ids, int, iso, list, number, require, require_unless, tagged, text,
+    variables,
 };
 use crate::{choice, record, tagged};
 
@@ -132,7 +133,7 @@ record! {
     /// Offers times and books them through an external calendar service.
     pub sparse struct CalendarIntegration {
         /// The key of the calendar service; shown masked.
-        calendar_api_key: String = text(1, 255).alias(&["calcom_api_key"]).required(),
+        calendar_api_key: Secret = text(1, 255).alias(&["calcom_api_key"]).required(),
         /// The event to book.
         calendar_event_slug: String = text(1, 255).alias(&["calcom_event_slug"]).required(),
         /// When to offer scheduling.

@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 use super::stream::Stream;
 use crate::json::{Object, ToJson};
@@ -19,8 +20,8 @@ pub enum HostPage {
     Backup,
 }
 
-/// The body of a reply.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The body of a reply; `Debug` shows its length.
+#[derive(Clone, PartialEq, Eq)]
 pub enum Content {
     /// JSON bytes.
     Json(Vec<u8>),
@@ -30,6 +31,17 @@ pub enum Content {
     Host(HostPage),
     /// Server-sent events, for as long as somebody reads them.
     Stream(Stream),
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json(bytes) => write!(f, "Json({} bytes)", bytes.len()),
+            Self::Empty => f.write_str("Empty"),
+            Self::Host(page) => write!(f, "Host({page:?})"),
+            Self::Stream(stream) => write!(f, "Stream({} bytes)", stream.bytes.len()),
+        }
+    }
 }
 
 /// One HTTP reply.

@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 use core::net::IpAddr;
 
 /// The methods that the service knows.
@@ -95,8 +96,8 @@ pub enum Door {
     Admin,
 }
 
-/// How much of a body there is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// How much of a body there is; `Debug` shows its length.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub enum Body {
     /// None was sent.
     #[default]
@@ -111,8 +112,20 @@ pub enum Body {
     TooLarge,
 }
 
-/// One HTTP request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("None"),
+            Self::Pending => f.write_str("Pending"),
+            Self::Full(bytes) => write!(f, "Full({} bytes)", bytes.len()),
+            Self::Cut => f.write_str("Cut"),
+            Self::TooLarge => f.write_str("TooLarge"),
+        }
+    }
+}
+
+/// One HTTP request; `Debug` shows the names of its headers.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Request {
     /// Its method.
     pub method: Method,
@@ -126,6 +139,20 @@ pub struct Request {
     pub peer: Option<IpAddr>,
     /// Where it came in.
     pub door: Door,
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers: Vec<&str> = self.headers.iter().map(|(name, _)| *name).collect();
+        f.debug_struct("Request")
+            .field("method", &self.method)
+            .field("target", &self.target)
+            .field("headers", &headers)
+            .field("body", &self.body)
+            .field("peer", &self.peer)
+            .field("door", &self.door)
+            .finish()
+    }
 }
 
 impl Request {

@@ -1,6 +1,7 @@
 //! [`Row`]: the stored form of a resource.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::collection::Facet;
 use crate::json::{self, Members, Value};
@@ -12,8 +13,8 @@ const FORMAT: u8 = 1;
 /// A resource as it is stored: under which facets it is filed, the JSON that the API shows, and what the
 /// API never shows.
 ///
-/// Bytes: format · facet count · facets · length of `public` (u32 LE) · `public` · `private`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Bytes: format · facet count · facets · length of `public` (u32 LE) · `public` · `private`. `Debug` shows the lengths.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Row {
     /// What a list filters by; edits of the sets come from here, never from a request.
     pub facets: Vec<Facet>,
@@ -21,6 +22,13 @@ pub struct Row {
     pub public: Vec<u8>,
     /// What is kept but never returned: digests, secrets.
     pub private: Vec<u8>,
+}
+
+impl fmt::Debug for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { facets, public, private } = self;
+        write!(f, "Row({facets:?}, {} + {} bytes)", public.len(), private.len())
+    }
 }
 
 impl Row {

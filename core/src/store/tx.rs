@@ -3,19 +3,29 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
+use core::fmt;
 use core::ops::Range;
 
 use crate::key::{Key, Space, space_of};
 use crate::limits::step::{CHANGES_MAX, READS_MAX};
 use crate::view::{Bytes, Order, Stop, View};
 
-/// One change of the byte map.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One change of the byte map; `Debug` shows a value's length.
+#[derive(Clone, PartialEq, Eq)]
 pub enum Change {
     /// Sets the value of a key.
     Put(Key, Bytes),
     /// Removes a key.
     Delete(Key),
+}
+
+impl fmt::Debug for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Put(key, value) => write!(f, "Put({key:?}, {} bytes)", value.len()),
+            Self::Delete(key) => write!(f, "Delete({key:?})"),
+        }
+    }
 }
 
 /// A step's reads and, until it ends, its changes.

@@ -20,7 +20,7 @@ use crate::http::route::Handled;
 use crate::json::{self, Array, Raw, ToJson, Value};
 use crate::key::Kind;
 use crate::limits::{ENTRIES_MAX, PLAN_ROWS_MAX, URL_MAX};
-use crate::record::{Iso, Json, Record, Source, check, check_update, choice, format, id, int, iso, list, text};
+use crate::record::{Iso, Json, Record, Secret, Source, check, check_update, choice, format, id, int, iso, list, text};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
@@ -67,7 +67,7 @@ record! {
         /// Its name.
         name: String = text(1, 128).form(&format::HEADER_NAME).required(),
         /// Its value.
-        value: String = text(1, 2_048).form(&format::HEADER_VALUE).required(),
+        value: Secret = text(1, 2_048).form(&format::HEADER_VALUE).required(),
     }
 }
 

@@ -1,0 +1,65 @@
+//! What holds secrets shows none of them in `Debug`, neither as text nor as a list of bytes.
+
+use serde_json::{Value, json};
+use switchboard_core::assistant::kept;
+use switchboard_core::assistant::tables::NewAssistant;
+use switchboard_core::http::request::Method;
+use switchboard_core::json;
+use switchboard_core::key::{Kind, Space};
+use switchboard_core::output::Input;
+use switchboard_core::record::{Record, Source, check};
+use switchboard_core::store::{Change, Tx};
+use switchboard_core::tool::NewTool;
+use switchboard_tests::house::{House, assistant, tool, with};
+
+const MARKER: &str = "marker-of-a-secret-0123456789";
+
+/// The `Debug` of something, once it was seen to show no marker.
+#[track_caller]
+fn silent(shown: &dyn std::fmt::Debug) -> String {
+    let text = format!("{shown:?} {shown:#?}");
+    let bytes = format!("{:?}", MARKER.as_bytes());
+    assert!(!text.contains(MARKER), "{text}");
+    assert!(!text.contains(bytes.trim_matches(['[', ']'])), "{text}");
+    text
+}
+
+/// The record that a body is.
+fn of<R: Record>(body: &Value) -> R {
+    let Ok(json::Value::Object(members)) = json::parse(body.to_string().as_bytes()) else { panic!("not an object") };
+    check(R::TABLE, members, Source::Body).finish().expect("a right body")
+}
+
+#[test]
+fn debug_shows_no_secret() {
+    let mut house = House::default();
+    let tool = with(tool("probe"), &json!({ "headers": [{ "name": "x-key", "value": MARKER }] }));
+    let calendar = json!([{ "type": "calendar_integration", "calendar_api_key": MARKER, "calendar_event_slug": "x" }]);
+    let body = with(assistant(), &json!({ "tools": calendar }));
+    assert!(silent(&of::<NewTool>(&tool)).contains("x-key"));
+    assert!(silent(&of::<NewAssistant>(&body)).contains("CalendarIntegration"));
+
+    let request = house.call(Method::Post, "/user/tools").token(MARKER).json(&tool).request();
+    assert!(silent(&request).contains("authorization"));
+    silent(&Input::Http(&request, &[]));
+    house.make("/user/assistant", &body);
+    let request = house.call(Method::Post, "/user/tools").json(&tool).request();
+    let seed = house.seed();
+    let output = house.step(&Input::Http(&request, &[]), seed);
+    assert!(
+        output.changes.iter().any(|change| matches!(change, Change::Put(_, value) if holds(value))),
+        "it is stored"
+    );
+    assert!(silent(&output).contains("Put("));
+
+    let tx = Tx::new(&house.store);
+    let account = tx.scope(Space::Account(0));
+    let row = account.find(Kind::Assistant, 1).expect("a sound store").expect("an assistant");
+    assert!(holds(&row.private));
+    silent(&row);
+    silent(&kept(account, 1).expect("a sound store"));
+}
+
+fn holds(bytes: &[u8]) -> bool {
+    bytes.windows(MARKER.len()).any(|window| window == MARKER.as_bytes())
+}
