@@ -25,11 +25,14 @@ use crate::limiter::{Limiter, Told};
 use crate::metrics::Metrics;
 use crate::news::{News, Waiting};
 use crate::send::{Outside, Sender};
+use crate::shares::Shares;
 use crate::store::{Admission, Snapshot, Store};
 use crate::writer::{Exchange, Failure, Owned, Parts, Writer, guarded};
 
 /// How often the last use of keys is written down.
 const USED_EVERY: Duration = Duration::from_mins(1);
+/// Requests that wait for something outside at once, and those of one account.
+const ASKING_MAX: (usize, usize) = (1_024, 16);
 /// Keys noted in between.
 const USED_MAX: usize = 100_000;
 
@@ -64,6 +67,7 @@ pub struct Host {
     limiter: Arc<Limiter>,
     writer: Writer,
     sender: Sender,
+    asking: Shares,
     used: Mutex<BTreeSet<Credential>>,
     news: Arc<News>,
     wake: watch::Receiver<Option<Timestamp>>,
@@ -104,7 +108,9 @@ impl Host {
         let (writer, thread) = Writer::start(parts)?;
         let sender = Sender::new(outside, Extractor::of_this_program()?, Arc::clone(&metrics))?;
         let used = Mutex::new(BTreeSet::new());
-        let host = Self { service, store, metrics, clock, edge, limiter, writer, sender, used, news, wake, plan };
+        let asking = Shares::new(ASKING_MAX.0, ASKING_MAX.1);
+        let host =
+            Self { service, store, metrics, clock, edge, limiter, writer, sender, asking, used, news, wake, plan };
         Ok((Arc::new(host), thread))
     }
 
@@ -125,7 +131,9 @@ impl Host {
         let mut answers = Vec::new();
         loop {
             match self.look(request, &answers, told, seed) {
-                Ok(Output { outcome: Outcome::Wait, sends, .. }) => self.perform(sends, &mut answers).await,
+                Ok(Output { outcome: Outcome::Wait, sends, .. }) => {
+                    self.perform(sends, &mut answers, told.account()).await;
+                }
                 Ok(output) => return self.reply_of(request, output, seed),
                 Err(failure) => return failure_reply(request, &failure, &seed),
             }
@@ -169,7 +177,8 @@ impl Host {
             match (input, done) {
                 (Some(Owned::Http(back)), Ok(Output { outcome: Outcome::Wait, sends, .. })) => {
                     exchange = *back;
-                    self.perform(sends, &mut exchange.answers).await;
+                    let account = exchange.told.account();
+                    self.perform(sends, &mut exchange.answers, account).await;
                 }
                 (Some(Owned::Http(back)), Ok(Output { outcome: Outcome::Park(topic, until), .. })) => {
                     exchange = *back;
@@ -261,7 +270,10 @@ impl Host {
         }
     }
 
-    async fn perform(&self, sends: Vec<Send>, answers: &mut Vec<Answer>) {
+    /// Does what a request waits for. Requests of an account have a share of their own of what goes out, so that they
+    /// keep neither its own durable work nor others waiting.
+    async fn perform(&self, sends: Vec<Send>, answers: &mut Vec<Answer>, account: Option<u32>) {
+        let _share = self.asking.take(account).await;
         for send in sends {
             answers.push(self.perform_one(send.work).await);
         }
@@ -274,7 +286,7 @@ impl Host {
         loop {
             let (_, done) = self.writer.submit(Owned::FirstStart(answers.clone()), seed).await;
             match done.map_err(|failure| format!("the first start failed: {failure:?}"))? {
-                Output { outcome: Outcome::Wait, sends, .. } => self.perform(sends, &mut answers).await,
+                Output { outcome: Outcome::Wait, sends, .. } => self.perform(sends, &mut answers, None).await,
                 Output { outcome: Outcome::Reply(reply), .. } => return Ok(Some(reply)),
                 _ => return Ok(None),
             }

@@ -17,6 +17,7 @@ pub mod seal;
 pub mod send;
 pub mod serve;
 pub mod settings;
+mod shares;
 pub mod store;
 pub mod watched;
 pub mod writer;

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use switchboard_core::output::Credential;
 use switchboard_core::rate::{Buckets, Caller, Rate};
 use switchboard_core::time::Timestamp;
 
@@ -17,6 +18,12 @@ impl Told {
     /// What it was told elsewhere.
     pub fn of(rates: Vec<(Caller, Option<Rate>)>) -> Self {
         Self(Mutex::new(rates))
+    }
+
+    /// The account that it is for, once that is known.
+    pub fn account(&self) -> Option<u32> {
+        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        told.iter().find_map(|(caller, _)| Some(Credential::of_bucket(*caller)?.account))
     }
 }
 

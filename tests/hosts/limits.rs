@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::server::{Folder, Server, call, send};
 
@@ -87,32 +87,42 @@ fn an_endless_head_is_refused() {
 }
 
 #[test]
-fn large_bodies_that_do_not_come_keep_others_waiting_only_for_a_while() {
+fn large_bodies_that_do_not_come_keep_only_their_own_account_waiting() {
     let folder = Folder::new();
     let server = Server::start(&folder.path("data"), &[]);
     let url = server.text("url").to_owned();
-    let key = server.text("api_key").to_owned();
-    let (status, _) =
-        call("POST", &format!("{url}/user/knowledgebases"), &key, Some(&serde_json::json!({ "name": "K" })));
-    assert_eq!(status, 201);
     let address = url.trim_start_matches("http://").to_owned();
-    let head = format!(
-        "POST /user/knowledgebases/1/documents HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {key}\r\nContent-Type: multipart/form-data; boundary=xx\r\nContent-Length: 2000000\r\n\r\n"
+    let (_, other) = call(
+        "POST",
+        &format!("{url}/admin/accounts"),
+        server.text("admin_token"),
+        Some(&json!({ "name": "Other", "email": "other@example.com" })),
     );
-    let held: Vec<TcpStream> = (0..16)
+    let [key, other] = [server.text("api_key"), other["api_key"].as_str().expect("a key")].map(|key| {
+        let made = call("POST", &format!("{url}/user/knowledgebases"), key, Some(&json!({ "name": "K" })));
+        assert_eq!(made.0, 201);
+        (key, made.1["data"]["id"].clone())
+    });
+    let head = |(key, base): &(&str, Value)| {
+        format!(
+            "POST /user/knowledgebases/{base}/documents HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {key}\r\nContent-Type: multipart/form-data; boundary=xx\r\nContent-Length: 2000000\r\n\r\n"
+        )
+    };
+    let whole = |owner| [head(owner).into_bytes(), vec![b' '; 2_000_000]].concat();
+    let held: Vec<TcpStream> = (0..4)
         .map(|_| {
             let mut stream = TcpStream::connect(&address).expect("a connection");
-            stream.write_all(head.as_bytes()).expect("a head");
+            stream.write_all(head(&key).as_bytes()).expect("a head");
             stream
         })
         .collect();
     std::thread::sleep(Duration::from_millis(300));
-    assert!(talk(&address, head.as_bytes()).starts_with("HTTP/1.1 503"), "there is no room for another");
-    assert_eq!(call("GET", &format!("{url}/user/me"), &key, None).0, 200, "what is small goes on");
+    assert!(talk(&address, head(&key).as_bytes()).starts_with("HTTP/1.1 503"), "there is no room for another");
+    assert_eq!(call("GET", &format!("{url}/user/me"), key.0, None).0, 200, "what is small goes on");
+    assert!(talk(&address, &whole(&other)).starts_with("HTTP/1.1 4"), "another account has room");
     drop(held);
     std::thread::sleep(Duration::from_millis(300));
-    let whole = [head.into_bytes(), vec![b' '; 2_000_000]].concat();
-    assert!(talk(&address, &whole).starts_with("HTTP/1.1 4"), "and there is room again");
+    assert!(talk(&address, &whole(&key)).starts_with("HTTP/1.1 4"), "and there is room again");
 }
 
 #[test]

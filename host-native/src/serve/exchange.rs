@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use http_body_util::combinators::BoxBody;
@@ -14,11 +14,12 @@ use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 use switchboard_core::seed::Seed;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 
 use super::{pages, store, stream};
 use crate::host::{Host, Verdict};
 use crate::limiter::Told;
+use crate::shares::Shares;
 
 /// The body of an answer.
 pub type Out = BoxBody<Bytes, std::io::Error>;
@@ -27,10 +28,11 @@ pub type Out = BoxBody<Bytes, std::io::Error>;
 pub const BODY: Duration = Duration::from_secs(15);
 /// The slowest a larger one may come, bytes a second.
 pub const BODY_RATE: u64 = 32 << 10;
-/// Bodies of more than a mebibyte that are in memory at once; more wait for a while, then get 503.
-const LARGE_MAX: usize = 16;
+/// Bodies of more than a mebibyte that are in memory at once, and those of one account; more wait for a while, then
+/// get 503.
+const LARGE_MAX: (usize, usize) = (16, 4);
 const LARGE_BYTES: usize = 1 << 20;
-static LARGE: Semaphore = Semaphore::const_new(LARGE_MAX);
+static LARGE: LazyLock<Shares> = LazyLock::new(|| Shares::new(LARGE_MAX.0, LARGE_MAX.1));
 /// How much of a refused body is read so that its sender sees the answer.
 const DRAIN_BYTES: usize = 64 << 20;
 const DRAIN: Duration = Duration::from_secs(10);
@@ -165,7 +167,7 @@ async fn write(host: &Arc<Host>, request: Request, body: Coming, told: Told, see
         }
         Verdict::Read(max) if sent => {
             if max > LARGE_BYTES && request.content_length().is_none_or(|length| length > LARGE_BYTES) {
-                room = tokio::time::timeout(BODY, LARGE.acquire()).await.ok().and_then(Result::ok);
+                room = tokio::time::timeout(BODY, LARGE.take(told.account())).await.ok().flatten();
                 if room.is_none() {
                     return Refusal::Unavailable.reply(Form::Message, Invalid::First);
                 }

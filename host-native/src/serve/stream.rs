@@ -1,6 +1,6 @@
 //! Live streams: the same request asked again with `Last-Event-ID` whenever there is news of its topic.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use hyper::Response;
@@ -9,15 +9,16 @@ use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::Request;
 use switchboard_core::http::stream::Stream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::mpsc;
 
 use super::exchange::{Out, response as plain};
 use super::pages::received;
 use crate::host::Host;
 use crate::limiter::Told;
+use crate::shares::{Share, Shares};
 
-/// Streams at once.
-const STREAMS_MAX: usize = 4_096;
+/// Streams at once, and those of one account.
+const STREAMS_MAX: (usize, usize) = (4_096, 256);
 /// Chunks of a stream on their way: a reader that is slower is waited for.
 const CHUNKS: usize = 1;
 /// How often a stream without news says that it lives.
@@ -25,18 +26,17 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// A stream ends after this long; its reader comes back with `Last-Event-ID`.
 const LONGEST: Duration = Duration::from_hours(1);
 
-static STREAMS: std::sync::LazyLock<Arc<Semaphore>> =
-    std::sync::LazyLock::new(|| Arc::new(Semaphore::new(STREAMS_MAX)));
+static STREAMS: LazyLock<Shares> = LazyLock::new(|| Shares::new(STREAMS_MAX.0, STREAMS_MAX.1));
 
 /// The answer that goes on.
 pub fn response(host: &Arc<Host>, reply: Reply, begin: Stream, request: Request, told: Told) -> Response<Out> {
-    let Ok(permit) = Arc::clone(&STREAMS).try_acquire_owned() else {
+    let Some(share) = STREAMS.try_take(told.account()) else {
         return plain(Refusal::Unavailable.reply(Form::Message, Invalid::First), None);
     };
     let (chunks, wait) = mpsc::channel(CHUNKS);
     let host = Arc::clone(host);
     tokio::spawn(async move {
-        let going = go_on(&host, begin, request, &told, &chunks, permit);
+        let going = go_on(&host, begin, request, &told, &chunks, share);
         let _ = tokio::time::timeout(LONGEST, going).await;
     });
     plain(reply, Some(("text/event-stream", received(wait))))
@@ -50,7 +50,7 @@ async fn go_on(
     mut request: Request,
     told: &Told,
     chunks: &Chunks,
-    _permit: OwnedSemaphorePermit,
+    _share: Share,
 ) {
     let mut waiting = host.subscribe(stream.topic);
     let mut sent_nothing = true;
