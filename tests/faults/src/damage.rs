@@ -32,7 +32,8 @@ struct Sound {
 
 /// Damages a store so many times.
 pub fn damage(wanted: u64, seed: u64) -> Row {
-    let mut row = Row::begin("a damaged store of at most 256 MB is named at the start, or every row is still right", wanted);
+    let mut row =
+        Row::begin("a damaged store of at most 256 MB is named at the start, or every row is still right", wanted);
     let stores = [sound(seed, true), sound(seed, false)];
     let (mut named, mut refused) = (0_u64, 0_u64);
     for number in 0..wanted {

@@ -55,19 +55,19 @@ pub const PARTS: [Part; 20] = [
     Part {
         name: "reads",
         title: "Reads and pages beside bare hyper",
-        about: "Bare hyper sends the same bytes and does nothing else. Why the ratios fall short: of a read's CPU two fifths are the service's own (token, rows, headers), of a page's three fifths (fifteen rows copied twice, a dozen links, the entity tag); the rest is the socket, where a server that answers slower than the bare one also wakes its client for each answer. Measured with another allocator than the present one, with which a page costs about a fifth more CPU.",
+        about: "Bare hyper sends the same bytes and does nothing else. Why the ratios fall short: of a read's CPU two fifths are the service's own (token, rows, headers), of a page's three fifths (fifteen rows copied twice, a dozen links, the entity tag); the rest is the socket, where a server that answers slower than the bare one also wakes its client for each answer.",
         measure: Measure::Program(BENCH, &["reads"], &["reads"]),
     },
     Part {
         name: "load",
         title: "More connections",
-        about: "p99 at half of the peak counts the time that a request waits for its turn. Measured with another allocator than the present one, with which a page costs about a fifth more CPU.",
+        about: "p99 at half of the peak counts the time that a request waits for its turn.",
         measure: Measure::Program(BENCH, &["load"], &["load"]),
     },
     Part {
         name: "creates",
         title: "Durable creates beside bare redb",
-        about: "Each is acknowledged after its commit is on the disk: two syncs. Measured with another allocator than the present one, with which a page costs about a fifth more CPU.",
+        about: "Each is acknowledged after its commit is on the disk: two syncs.",
         measure: Measure::Program(BENCH, &["creates"], &["creates"]),
     },
     Part {
@@ -97,13 +97,13 @@ pub const PARTS: [Part; 20] = [
     Part {
         name: "day",
         title: "A mixed day",
-        about: "Reads, updates and calls at half of the peak rate; each call is played by the simulated engine in the same process and told to a webhook. Measured with another allocator than the present one, with which a page costs about a fifth more CPU.",
+        about: "Reads, updates and calls at half of the peak rate; each call is played by the simulated engine in the same process and told to a webhook.",
         measure: Measure::Program(BENCH, &["day"], &["day", "30"]),
     },
     Part {
         name: "peer",
         title: "Beside openvox-core",
-        about: "An open voice-agent server from PyPI, as it installs: one process, SQLite. Measured with another allocator than the present one, with which a page costs about a fifth more CPU.",
+        about: "An open voice-agent server from PyPI, as it installs: one process, SQLite.",
         measure: Measure::Peer,
     },
     Part {
