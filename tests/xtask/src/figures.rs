@@ -299,8 +299,10 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_can_be_measured_again() {
-        for (name, kept) in stored().expect("what was measured") {
+    fn every_part_was_measured_and_can_be_again() {
+        let parts = stored().expect("what was measured");
+        assert!(PARTS.iter().all(|part| parts.contains_key(part.name)), "a part was never measured");
+        for (name, kept) in parts {
             assert!(PARTS.iter().any(|part| part.name == name), "there is no part {name}");
             let claims = kept["claims"].as_array().expect("claims");
             assert!(!claims.is_empty() && claims.iter().all(|claim| Claim::of_json(claim).is_some()), "{name}");
