@@ -6,7 +6,7 @@ use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngSeed, TestCaseResult, TestRunner};
 
 /// Names how many times as many cases are drawn as before a commit.
-pub const TIMES: &str = "SWITCHBOARD_TIMES";
+const TIMES: &str = "SWITCHBOARD_TIMES";
 
 /// Holds a test against so many drawn cases. One that fails names its seed: with it in `PROPTEST_RNG_SEED`, the same
 /// cases are drawn again.

@@ -74,7 +74,7 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: Told)
     };
     host.metrics.answered(operation, reply.status, began.elapsed());
     log(operation, method, &reply, began);
-    pages::response(host, reply, &target)
+    pages::response(host, reply, operation, &target)
 }
 
 /// The body of a request, of which some may have been read for something else.

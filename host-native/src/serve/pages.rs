@@ -21,11 +21,11 @@ const CHUNKS: usize = 8;
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// The answer for hyper, with the host's pages filled in.
-pub fn response(host: &Arc<Host>, reply: Reply, target: &str) -> Response<Out> {
+pub fn response(host: &Arc<Host>, reply: Reply, operation: &str, target: &str) -> Response<Out> {
     let page = match reply.content {
         Content::Host(page) => page,
-        // Anyone may ask for it, and it is large: nobody has a copy of their own.
-        Content::Json(ref bytes) if bytes == host.service.openapi() => {
+        // Anyone may ask for it, and it is large: nobody has a copy of their own. It is made when it is first asked for.
+        Content::Json(ref bytes) if operation == "openapi" && bytes == host.service.openapi() => {
             let document = Bytes::from_owner(Document(Arc::clone(host)));
             return plain(reply, Some(("application/json", full(document))));
         }

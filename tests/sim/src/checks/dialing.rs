@@ -40,7 +40,7 @@ pub struct Dialing {
     rounds: BTreeMap<(At, u32, u32, u32), At>,
     placed: BTreeMap<At, Placed>,
     /// When the last call to a person that an engine had was over, by epoch.
-    over: BTreeMap<(At, u32), Timestamp>,
+    over: BTreeMap<(At, u32), (Timestamp, At)>,
     /// Where a lead was when it was last rescheduled: that campaign's interval counts, wherever it goes then.
     rescheduled: BTreeMap<At, At>,
     /// Calls to a person that an engine had, and the most that any of their campaigns allows, by epoch.
@@ -131,8 +131,8 @@ impl Dialing {
                 lead.rounds
             );
         }
-        if let Some(over) = self.over.get(&(person, epoch)) {
-            let ruled = self.rescheduled.get(&main).and_then(|at| self.bounds.get(at));
+        if let Some((over, last)) = self.over.get(&(person, epoch)) {
+            let ruled = self.bounds.get(self.rescheduled.get(&main).unwrap_or(last));
             let from = over.plus_seconds(ruled.map_or(0, |bounds| bounds.interval_min_seconds));
             let now = commit.now.plus_seconds(APART_SECONDS);
             holds!(now >= from, "a retry waits for its interval: {person:?} gets call {at:?} before {from:?}");
@@ -163,7 +163,7 @@ impl Dialing {
         self.lines.entry(campaign).or_default().remove(&call.at.1);
         if let Some(placed) = self.placed.get(&call.at).filter(|placed| placed.engaged) {
             let ended = call.after.as_ref().and_then(|call| call.ended_at).unwrap_or(commit.now);
-            self.over.insert((person, placed.epoch), ended);
+            self.over.insert((person, placed.epoch), (ended, campaign));
         }
     }
 
