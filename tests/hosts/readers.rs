@@ -70,6 +70,16 @@ fn pages_read_as_they_are_set() {
     }
 }
 
+/// Codes end where 32 bits do, whatever a list of widths says.
+#[test]
+fn widths_beyond_the_last_code_are_left_out() {
+    let file = pdf("BT /F2 10 Tf <00010002> Tj ET");
+    let w = b"/W[1[500 500]";
+    let at = file.windows(w.len()).position(|window| window == w).expect("widths of F2");
+    let file = [&file[..at], b"/W[4294967295[500 500]", &file[at + w.len()..]].concat();
+    assert_eq!(text(TextForm::Pdf, &file), "ăț");
+}
+
 #[test]
 fn forms_and_titles_of_a_document() {
     let page = "BT /F1 10 Tf (before) Tj ET 1 0 0 1 0 -50 cm /X1 Do";

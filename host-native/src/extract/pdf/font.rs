@@ -167,7 +167,7 @@ fn composite_widths(font: &Dictionary, document: &Document) -> Widths {
         let Some(first) = code(first) else { break };
         let second = document.dereference(second).map_or(second, |(_, second)| second);
         if let Ok(list) = second.as_array() {
-            let listed = (first..).zip(numbers(list, document));
+            let listed = (first..=u32::MAX).zip(numbers(list, document));
             ranges.extend(listed.map(|(code, width)| (code, (code, width))));
             rest = after;
         } else {
