@@ -19,6 +19,9 @@ use super::noun;
 const CHILDREN_MAX: usize = 2;
 /// What a process may say, bytes: the longest text and all links, with their escapes.
 const SAID_BYTES_MAX: u64 = 32 << 20;
+/// Has mimalloc (`mi_option_arena_reserve`) take memory as it is needed. It would reserve 1 GiB of addresses
+/// before a process bounds itself, and leave the file nothing.
+const ARENA_RESERVE: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "0");
 /// How long a process may take, whatever it waits for.
 const WALL: Duration = Duration::from_secs(30);
 
@@ -92,8 +95,8 @@ impl Extractor {
         }
     }
 
-    /// Starts a process without anything of this one but the pipes: no environment, and all descriptors
-    /// of this program close by themselves.
+    /// Starts a process without anything of this one but the pipes: of the environment only a word to the
+    /// allocator, and all descriptors of this program close by themselves.
     fn spawn(&self, form: TextForm) -> std::io::Result<Child> {
         let number = |n: u64| OsString::from(n.to_string());
         Command::new(&self.program)
@@ -103,6 +106,7 @@ impl Extractor {
             .arg("--cpu-seconds")
             .arg(number(self.bounds.cpu_seconds))
             .env_clear()
+            .env(ARENA_RESERVE.0, ARENA_RESERVE.1)
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
