@@ -1,5 +1,7 @@
 //! Bytes changed at random: the odd strings and numbers of the trade, and blind cuts, copies and flips.
 
+use std::ops::Range;
+
 use switchboard_sim::random::Random;
 
 /// Texts that parsers stumble over.
@@ -166,7 +168,7 @@ pub fn bytes(random: &mut Random, bytes: &mut Vec<u8>) {
 
 fn once(random: &mut Random, bytes: &mut Vec<u8>) {
     let at = index(random, bytes.len() + 1);
-    match random.below(9) {
+    match random.below(10) {
         0 => bytes.truncate(at),
         1 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
         2 if at < bytes.len() => bytes[at] = byte(random),
@@ -183,11 +185,22 @@ fn once(random: &mut Random, bytes: &mut Vec<u8>) {
             let to = index(random, bytes.len() + 1);
             insert(bytes, to, &copied);
         }
+        8 => {
+            let number = next_number(bytes, at);
+            bytes.splice(number, random.one(NUMBERS).bytes());
+        }
         _ => {
             let noise: Vec<u8> = (0..random.below(16)).map(|_| byte(random)).collect();
             insert(bytes, at, &noise);
         }
     }
+}
+
+/// Where the first digits from here on stand: at the end where there are none.
+fn next_number(bytes: &[u8], at: usize) -> Range<usize> {
+    let start = bytes[at..].iter().position(u8::is_ascii_digit).map_or(bytes.len(), |digit| at + digit);
+    let length = bytes[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    start..start + length
 }
 
 fn insert(bytes: &mut Vec<u8>, at: usize, more: &[u8]) {

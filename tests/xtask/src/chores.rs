@@ -7,6 +7,8 @@ use std::time::Instant;
 use crate::schemathesis;
 
 pub const WASM: &str = "wasm32-unknown-unknown";
+/// The profile of what hunts faults.
+pub const CHECKED: &str = "checked";
 /// What the core must never depend on: whatever reads a clock, draws randomness, or talks to the system.
 const IMPURE: [&str; 8] = ["tokio", "getrandom", "mio", "socket2", "rustix", "web-sys", "js-sys", "wasm-bindgen"];
 /// What has no tests that cargo could run: modules for other hosts, and what makes one of them.
@@ -83,14 +85,14 @@ pub fn bench(rest: &[&str]) -> Done {
 
 /// Lives simulated worlds; a table of what happened in them is printed.
 pub fn sim(rest: &[&str]) -> Done {
-    let mut arguments = vec!["run", "--release", "--quiet", "-p", "switchboard-sim", "--"];
+    let mut arguments = vec!["run", "--profile", CHECKED, "--quiet", "-p", "switchboard-sim", "--"];
     arguments.extend(rest);
     step("sim", "cargo", &arguments)
 }
 
 /// Gives drawn inputs to everything that reads what others wrote; a table of what came of them is printed.
 pub fn fuzz(rest: &[&str]) -> Done {
-    let mut arguments = vec!["run", "--release", "--quiet", "-p", "switchboard-fuzz", "--"];
+    let mut arguments = vec!["run", "--profile", CHECKED, "--quiet", "-p", "switchboard-fuzz", "--"];
     arguments.extend(rest);
     step("fuzz", "cargo", &arguments)
 }

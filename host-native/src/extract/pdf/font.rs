@@ -116,7 +116,7 @@ impl Widths {
     fn of(&self, code: u32) -> f64 {
         match self {
             Self::Listed { first, list, missing } => {
-                let at = usize::try_from(i64::from(code) - first).ok();
+                let at = i64::from(code).checked_sub(*first).and_then(|at| usize::try_from(at).ok());
                 at.and_then(|at| list.get(at)).copied().unwrap_or(*missing)
             }
             Self::Ranges { ranges, default } => {

@@ -1,7 +1,7 @@
 //! Uploaded files and fetched pages, by the readers that a service runs in a process of their own.
 //!
 //! An input is a file; one that is no archive is the main part of a Word file, and one that is no PDF is the content
-//! of a page and, behind a line `%%%`, the table of its font's meanings.
+//! of a page and, each behind a line `%%%`, the table of its font's meanings and what else its font says.
 
 use std::io::Write;
 
@@ -15,8 +15,8 @@ use zip::{CompressionMethod, ZipWriter};
 use super::{Seen, Target, mutated};
 use crate::{corpus, mutate};
 
-/// What parts a page's content from its table.
-const TABLE: &[u8] = b"\n%%%\n";
+/// What parts a page's content from the table and the members of its font.
+const PARTING: &[u8] = b"\n%%%\n";
 
 const PAGES: &[&str] = &[
     "<!doctype html><html><head><title>Hours &amp; more</title><meta name=robots content=noindex></head><body>x</body></html>",
@@ -36,6 +36,9 @@ const CONTENTS: &[&str] = &[
     "BT /F1 10 Tf [(wo) 20 (rd) -400 (next)] TJ ( and) Tj 12 TL T* (x) ' 1 0 (y) \" ET",
     "q 2 0 0 2 0 0 cm BT /F1 10 Tf 5 Tc 5 Tw 50 Tz <00010002> Tj ET Q BI /W 1 /H 1 ID x EI Q Q\n%%%\n2 beginbfchar <0001> <0103> <0002> <021B> endbfchar 1 beginbfrange <0010> <0012> <0078> endbfrange",
     "BT /F1 1e9 Tf 1 0 0 1 0 0 Tm (a) Tj /X1 Do ET ) ] >> (\\351\\200\\\n\\(ok\\))\n%%%\n1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfrange <00> <FF> [<0041> <0042>] endbfrange",
+    "BT /F1 10 Tf <00010002> Tj 10 0 Td <001000110012> Tj ET\n%%%\n1 beginbfrange <0001> <0012> <0061> endbfrange\n%%%\n/Encoding /Identity-H /DescendantFonts [<< /DW 500 /W [1 [500 500] 16 18 500] >>]",
+    "BT /F1 10 Tf (\\001 a\\002) Tj 5 0 Td (b) Tj ET\n%%%\n\n%%%\n/FirstChar 32 /Widths [500 600 700] /FontDescriptor << /MissingWidth 300 >> /Encoding << /BaseEncoding /MacRomanEncoding /Differences [1 /fi /uni0103 200 /Euro] >>",
+    "BT /F1 1 Tf (ab) Tj 9 0 Td (c) Tj ET\n%%%\n\n%%%\n/Subtype /Type3 /FontMatrix [0.01 0 0 0.01 0 0] /FirstChar 97 /Widths [50 60 70]",
 ];
 
 /// Files of one form.
@@ -127,20 +130,22 @@ fn archive(main: &[u8]) -> Vec<u8> {
     writer.finish().expect("an archive").into_inner()
 }
 
-/// A PDF of one page with this content, and this table of its font's meanings.
+/// A PDF of one page with this content, the table of its font's meanings, and more members of its font.
 fn document(input: &[u8]) -> Vec<u8> {
-    let at = input.windows(TABLE.len()).position(|window| window == TABLE);
-    let (content, table) = at.map_or((input, &[][..]), |at| (&input[..at], &input[at + TABLE.len()..]));
+    let (content, font) = parted(input);
+    let (table, members) = parted(font);
     let stream = |bytes: &[u8]| {
         let head = format!("<< /Length {} >>\nstream\n", bytes.len());
         [head.as_bytes(), bytes, b"\nendstream"].concat()
     };
     let subtype = if table.is_empty() { "Type1" } else { "Type0" };
+    let meanings = if table.is_empty() { "" } else { "/ToUnicode 6 0 R" };
+    let font = format!("<< /Type /Font /Subtype /{subtype} /BaseFont /Helvetica {meanings} ");
     let objects: [Vec<u8>; 6] = [
         b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_vec(),
         b"<< /Type /Page /Parent 2 0 R /Contents 5 0 R /Resources << /Font << /F1 4 0 R >> >> >>".to_vec(),
-        format!("<< /Type /Font /Subtype /{subtype} /BaseFont /Helvetica /ToUnicode 6 0 R >>").into_bytes(),
+        [font.as_bytes(), members, b" >>"].concat(),
         stream(content),
         stream(table),
     ];
@@ -159,6 +164,12 @@ fn document(input: &[u8]) -> Vec<u8> {
     out
 }
 
+/// What stands before a line that parts, and what behind it.
+fn parted(input: &[u8]) -> (&[u8], &[u8]) {
+    let at = input.windows(PARTING.len()).position(|window| window == PARTING);
+    at.map_or((input, &[]), |at| (&input[..at], &input[at + PARTING.len()..]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,6 +178,9 @@ mod tests {
     fn files_that_are_made_here_can_be_read() {
         for (form, input, text) in [
             (TextForm::Pdf, CONTENTS[0], "one\ntwo"),
+            (TextForm::Pdf, CONTENTS[4], "abpqr"),
+            (TextForm::Pdf, CONTENTS[5], "fi aă b"),
+            (TextForm::Pdf, CONTENTS[6], "ab c"),
             (TextForm::Docx, PARTS[0], "We open at nine"),
             (TextForm::Txt, TEXTS[0], "We open at nine.\nWe close at five."),
         ] {
