@@ -18,8 +18,10 @@ use crate::extract::child::Extractor;
 use crate::metrics::Metrics;
 use switchboard_core::egress::Filter;
 
-/// Requests under way at once.
-const SENDS_MAX: usize = 256;
+/// Requests for users under way at once.
+const USER_SENDS_MAX: usize = 256;
+/// Requests to what the operator set up (model, carrier, calendar) under way at once.
+const OPERATOR_SENDS_MAX: usize = 128;
 /// Redirects that one request follows.
 const REDIRECTS_MAX: usize = 3;
 /// Password hashes under way at once: each takes 19 MiB.
@@ -40,13 +42,18 @@ type Script = Box<dyn Fn(&Work) -> Answer + Send + Sync>;
 /// Does what steps ask for.
 pub struct Sender {
     script: Option<Script>,
-    users: Client,
-    operator: Client,
+    users: Way,
+    operator: Way,
     filter: Filter,
-    sends: Semaphore,
     hashes: Semaphore,
     extractor: Extractor,
     metrics: Arc<Metrics>,
+}
+
+/// How requests leave. However slow the addresses of users are, those of the operator have a way of their own.
+struct Way {
+    client: Client,
+    places: Semaphore,
 }
 
 /// Resolves names as the system does.
@@ -103,14 +110,12 @@ impl Sender {
             Outside::Named(filter, names) => (filter, names, None),
             Outside::Script(script) => (Filter::new(Vec::new()), system, Some(script)),
         };
-        let users = client()?.dns_resolver(Arc::new(Guard { filter: filter.clone(), names })).build()?;
-        let operator = client()?.build()?;
+        let users = client()?.dns_resolver(Arc::new(Guard { filter: filter.clone(), names }));
         Ok(Self {
             script,
-            users,
-            operator,
+            users: Way { client: users.build()?, places: Semaphore::new(USER_SENDS_MAX) },
+            operator: Way { client: client()?.build()?, places: Semaphore::new(OPERATOR_SENDS_MAX) },
             filter,
-            sends: Semaphore::new(SENDS_MAX),
             hashes: Semaphore::new(HASHES_MAX),
             extractor,
             metrics,
@@ -138,10 +143,18 @@ impl Sender {
     }
 
     async fn http(&self, request: HttpOut) -> Result<Answer, SendError> {
-        let _permit = self.sends.acquire().await.map_err(|_| SendError::Unreachable)?;
+        let way = self.way(request.egress);
+        let _place = way.places.acquire().await.map_err(|_| SendError::Unreachable)?;
         self.metrics.sent();
         let limit = Duration::from_millis(request.timeout_ms);
         tokio::time::timeout(limit, self.exchange(request)).await.unwrap_or(Err(SendError::TimedOut))
+    }
+
+    fn way(&self, egress: Egress) -> &Way {
+        match egress {
+            Egress::User => &self.users,
+            Egress::Operator => &self.operator,
+        }
     }
 
     async fn exchange(&self, request: HttpOut) -> Result<Answer, SendError> {
@@ -166,14 +179,10 @@ impl Sender {
     }
 
     async fn one(&self, request: &HttpOut, method: Method, url: Url, body: Vec<u8>) -> Result<Response, SendError> {
-        let client = match request.egress {
-            Egress::Operator => &self.operator,
-            Egress::User => {
-                self.judge(&url)?;
-                &self.users
-            }
-        };
-        let mut sent = client.request(method, url).body(body);
+        if request.egress == Egress::User {
+            self.judge(&url)?;
+        }
+        let mut sent = self.way(request.egress).client.request(method, url).body(body);
         for (name, value) in &request.headers {
             sent = sent.header(name, &value.0);
         }

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -92,13 +92,8 @@ fn large_bodies_that_do_not_come_keep_only_their_own_account_waiting() {
     let server = Server::start(&folder.path("data"), &[]);
     let url = server.text("url").to_owned();
     let address = url.trim_start_matches("http://").to_owned();
-    let (_, other) = call(
-        "POST",
-        &format!("{url}/admin/accounts"),
-        server.text("admin_token"),
-        Some(&json!({ "name": "Other", "email": "other@example.com" })),
-    );
-    let [key, other] = [server.text("api_key"), other["api_key"].as_str().expect("a key")].map(|key| {
+    let other = server.second_account();
+    let [key, other] = [server.text("api_key"), &other].map(|key| {
         let made = call("POST", &format!("{url}/user/knowledgebases"), key, Some(&json!({ "name": "K" })));
         assert_eq!(made.0, 201);
         (key, made.1["data"]["id"].clone())
@@ -123,6 +118,39 @@ fn large_bodies_that_do_not_come_keep_only_their_own_account_waiting() {
     drop(held);
     std::thread::sleep(Duration::from_millis(300));
     assert!(talk(&address, &whole(&key)).starts_with("HTTP/1.1 4"), "and there is room again");
+}
+
+#[test]
+fn an_account_with_all_the_streams_it_may_have_leaves_others_theirs() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.path("data"), &["--rate-limit", "0"]);
+    let address = server.text("url").trim_start_matches("http://").to_owned();
+    let (key, other) = (server.text("api_key"), server.second_account());
+    let listen = |key: &str| {
+        let mut stream = TcpStream::connect(&address).expect("a connection");
+        let head = format!(
+            "GET /user/events HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nAuthorization: Bearer {key}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).expect("a request");
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).expect("an answer");
+        (String::from_utf8_lossy(&status).into_owned(), stream)
+    };
+    let mut held: Vec<TcpStream> = (0..256)
+        .map(|number| {
+            let (status, stream) = listen(key);
+            assert_eq!(status, "HTTP/1.1 200", "stream {number}");
+            stream
+        })
+        .collect();
+    assert_eq!(listen(key).0, "HTTP/1.1 503", "there is no room for another");
+    assert_eq!(listen(&other).0, "HTTP/1.1 200", "another account has room");
+    drop(held.split_off(128));
+    let patience = Instant::now() + Duration::from_mins(1);
+    while listen(key).0 != "HTTP/1.1 200" {
+        assert!(Instant::now() < patience, "those that left keep their places");
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 #[test]

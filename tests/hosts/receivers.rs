@@ -1,12 +1,19 @@
 //! Endpoints that hang, reset, redirect, or answer without end, asked by the real binary.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use switchboard::extract::child::Extractor;
+use switchboard::metrics::Metrics;
+use switchboard::send::{Outside, Sender};
+use switchboard_core::egress::Filter;
+use switchboard_core::output::{Answer, Egress, HttpOut, Redirects, Work};
 use switchboard_tests::house::{tool, with};
 
 use crate::outside::serve;
-use crate::server::{Folder, Server, call};
+use crate::server::{Folder, Server, binary, call};
 
 #[test]
 fn an_endpoint_that_misbehaves_gets_a_clear_answer_and_bounded_memory() {
@@ -66,4 +73,83 @@ fn an_endpoint_that_misbehaves_gets_a_clear_answer_and_bounded_memory() {
     let (status, json) = ask(&local("/large"));
     assert_eq!((status, json["body"].as_str().map(str::len)), (200, Some(1 << 20)));
     assert_eq!(server.stop(), Some(0));
+}
+
+/// The requests of an account that wait for its endpoints have a share of what goes out, and no more.
+#[test]
+fn endpoints_that_hang_keep_only_their_own_account_waiting() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.path("data"), &["--egress-allow", "127.0.0.0/8", "--engine", "none"]);
+    let (key, other) = (server.text("api_key"), server.second_account());
+    let (hanging, released) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    let (seen, over) = (Arc::clone(&hanging), Arc::clone(&released));
+    let endpoint = serve(move |_| {
+        seen.fetch_add(1, Ordering::SeqCst);
+        while !over.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        (200, vec![], b"late".to_vec())
+    });
+    let quick = serve(|_| (200, vec![], b"at once".to_vec()));
+    let probe = |key: &str, endpoint: &str| {
+        let body = with(tool("probe"), &json!({ "endpoint": endpoint, "method": "POST", "timeout": 30 }));
+        let (status, made) = call("POST", &format!("{}/user/tools", server.text("url")), key, Some(&body));
+        assert_eq!(status, 201, "{made}");
+        format!("{}/user/tools/{}/test", server.text("url"), made["data"]["id"])
+    };
+    let (slow, fast) = (probe(key, &endpoint), probe(&other, &quick));
+    std::thread::scope(|scope| {
+        let slow = &slow;
+        let waiting: Vec<_> = (0..20).map(|_| scope.spawn(move || call("POST", slow, key, Some(&json!({}))))).collect();
+        while hanging.load(Ordering::SeqCst) < 16 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let (status, json) = call("POST", &fast, &other, Some(&json!({})));
+        assert_eq!((status, &json["body"]), (200, &json!("at once")), "another account is answered");
+        assert_eq!(hanging.load(Ordering::SeqCst), 16, "four wait for their turn");
+        assert!(waiting.iter().all(|one| !one.is_finished()));
+        released.store(true, Ordering::SeqCst);
+        for one in waiting {
+            let (status, json) = one.join().expect("an answer");
+            assert_eq!((status, &json["body"]), (200, &json!("late")));
+        }
+    });
+    assert_eq!(server.stop(), Some(0));
+}
+
+/// As many addresses of users as may be asked at once say nothing: the operator's own is asked all the same.
+#[test]
+fn addresses_of_users_that_hang_do_not_keep_the_operators_waiting() {
+    let hanging = Arc::new(AtomicUsize::new(0));
+    let asked = Arc::clone(&hanging);
+    let silent = serve(move |_| {
+        asked.fetch_add(1, Ordering::SeqCst);
+        std::thread::park();
+        (200, vec![], Vec::new())
+    });
+    let served = serve(|_| (200, vec![], b"yes".to_vec()));
+    let request = |url: &str, egress| {
+        let (url, redirects) = (url.to_owned(), Redirects::None);
+        let (headers, body, timeout_ms, reply_bytes_max) = (vec![], vec![], 60_000, 9);
+        Work::Http(HttpOut { method: "GET", url, headers, body, timeout_ms, reply_bytes_max, egress, redirects })
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let outside = Outside::World(Filter::new(vec!["127.0.0.0/8".parse().expect("a range")]));
+        let sender = Sender::new(outside, Extractor::new(binary()), Arc::new(Metrics::default())).expect("a sender");
+        let sender = Arc::new(sender);
+        let ask = |url: &str, egress| {
+            let (sender, work) = (Arc::clone(&sender), request(url, egress));
+            tokio::spawn(async move { sender.perform(work).await })
+        };
+        let users: Vec<_> = (0..300).map(|_| ask(&silent, Egress::User)).collect();
+        while hanging.load(Ordering::SeqCst) < 256 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let said = ask(&served, Egress::Operator).await.expect("an answer");
+        assert!(matches!(&said, Answer::Http(answer) if answer.body == b"yes"), "{said:?}");
+        assert!(users.iter().all(|user| !user.is_finished()), "none of the others has its answer");
+        assert_eq!(hanging.load(Ordering::SeqCst), 256, "nor are more of them asked");
+        users.iter().for_each(tokio::task::JoinHandle::abort);
+    });
 }

@@ -20,6 +20,9 @@ const TRUNK: &str = "marker-of-a-sip-password-0003";
 const LOGIN: &str = "marker-of-a-login-password-0004";
 const MODEL: &str = "marker-of-a-model-key-0005";
 const STORE: &str = "marker-of-a-store-token-0006-0123456789";
+const CARRIER: &str = "marker-of-a-carrier-token-0007";
+/// The carrier's token in Base64, as it is sent behind its account (RFC 7617).
+const CARRIER_SENT: &str = "bWFya2VyLW9mLWEtY2Fycmllci10b2tlbi0wMDA3";
 
 /// What was said: request, status, head and body of the answer.
 struct Said {
@@ -147,7 +150,7 @@ fn planted_markers_leave_only_where_they_must() {
     let folder = Folder::new();
     let (data, log) = (folder.path("data"), folder.path("log"));
     let seen = Arc::<Mutex<Vec<(&str, Came)>>>::default();
-    let [endpoint, model, calendar] = [HEADER, MODEL, CALENDAR].map(|secret| {
+    let [endpoint, model, calendar, carrier] = [HEADER, MODEL, CALENDAR, CARRIER_SENT].map(|secret| {
         let came = Arc::clone(&seen);
         serve(move |request| {
             came.lock().expect("a list").push((secret, request));
@@ -162,6 +165,10 @@ fn planted_markers_leave_only_where_they_must() {
         ("SWITCHBOARD_LLM_MODEL", "m"),
         ("SWITCHBOARD_LLM_KEY", MODEL),
         ("SWITCHBOARD_STORE_TOKEN", STORE),
+        ("SWITCHBOARD_CARRIER", "twilio"),
+        ("SWITCHBOARD_TWILIO_ACCOUNT_SID", "AC"),
+        ("SWITCHBOARD_TWILIO_AUTH_TOKEN", CARRIER),
+        ("SWITCHBOARD_TWILIO_BASE_URL", carrier.as_str()),
     ];
     let arguments = ["--egress-allow", "127.0.0.0/8", "--engine-speed", "1000", "--calendar-url", &calendar];
     let server = Server::start_logging(&data, &arguments, &environment, File::create(&log).expect("a log"));
@@ -192,35 +199,34 @@ fn planted_markers_leave_only_where_they_must() {
     let refusals = client.said.iter().filter(|said| said.status >= 400);
     let told: Vec<&str> = refusals.filter(|said| said.text.contains("marker-of")).map(|said| &*said.what).collect();
     assert_eq!(told, [""; 0], "a refusal shows no value");
-    for marker in [CALENDAR, TRUNK, LOGIN, MODEL, STORE, &key, &operator, &password] {
+    for marker in [CALENDAR, TRUNK, LOGIN, MODEL, STORE, CARRIER, CARRIER_SENT, &key, &operator, &password] {
         assert_eq!(client.shows(marker, |_| false), [""; 0], "{marker}");
     }
     assert_eq!(client.shows(&session, |what| what == "POST /user/login"), [""; 0]);
     assert_eq!(client.shows(&second, |what| what == "POST /user/api-keys"), [""; 0]);
     assert_eq!(client.shows(&signing, |what| what.contains("/user/webhook-secrets")), [""; 0]);
 
-    // In requests to the outside: the header to its endpoint, the calendar's key to the calendar, the model's to it.
+    // In requests to the outside: the header to its endpoint, each key to the service that it is for.
     let seen = seen.lock().expect("a list");
     for (own, came) in seen.iter() {
         let text = format!("{} {:?} {}", came.target, came.headers, String::from_utf8_lossy(&came.body));
-        let secrets = [HEADER, CALENDAR, MODEL].into_iter().filter(|secret| secret != own);
-        let others = [TRUNK, LOGIN, STORE, &key, &operator, &session, &second, &signing, &password];
+        let secrets = [HEADER, CALENDAR, MODEL, CARRIER_SENT].into_iter().filter(|secret| secret != own);
+        let others = [CARRIER, TRUNK, LOGIN, STORE, &key, &operator, &session, &second, &signing, &password];
         for marker in secrets.chain(others) {
             assert!(!text.contains(marker), "{marker} in {text}");
         }
     }
     let got =
         |secret: &str| seen.iter().any(|(own, came)| *own == secret && format!("{:?}", came.headers).contains(secret));
-    assert_eq!([HEADER, MODEL, CALENDAR].map(got), [true; 3], "each comes to where it belongs");
+    assert_eq!([HEADER, MODEL, CALENDAR, CARRIER_SENT].map(got), [true; 4], "each comes to where it belongs");
 
     // Nowhere else: not in the log, however much it says, nor on the disk.
     let (logged, stored, backup) =
         (std::fs::read(&log).expect("a log"), bytes_of(&data), std::fs::read(file).expect("a backup"));
     assert!(holds(&logged, "DEBUG") || holds(&logged, "TRACE"), "the log says much");
     assert!(holds(&stored, "probe") || holds(&stored, "Anna") || stored.len() > 10_000, "there is a store");
-    let everything =
-        [HEADER, CALENDAR, TRUNK, LOGIN, MODEL, STORE, &key, &operator, &session, &second, &signing, &password];
-    for marker in everything {
+    let planted = [HEADER, CALENDAR, TRUNK, LOGIN, MODEL, STORE, CARRIER, CARRIER_SENT];
+    for marker in planted.into_iter().chain([&*key, &*operator, &*session, &*second, &*signing, &*password]) {
         for (what, bytes) in [("log", &logged), ("store", &stored), ("backup", &backup)] {
             assert!(!holds(bytes, marker), "{marker} is in the {what}");
         }

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
@@ -104,6 +104,15 @@ impl Server {
     /// A member of its ready file.
     pub fn text(&self, name: &str) -> &str {
         self.ready[name].as_str().unwrap_or_else(|| panic!("no {name} in the ready file"))
+    }
+
+    /// Makes an account beside the owner's; gives its key.
+    pub fn second_account(&self) -> String {
+        let body = json!({ "name": "Other", "email": "other@example.com" });
+        let url = format!("{}/admin/accounts", self.text("url"));
+        let (status, made) = call("POST", &url, self.text("admin_token"), Some(&body));
+        assert_eq!(status, 201, "{made}");
+        made["api_key"].as_str().expect("a key").to_owned()
     }
 
     /// Kills it, as a power cut of the process.

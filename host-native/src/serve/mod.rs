@@ -26,8 +26,8 @@ use crate::host::Host;
 pub const CONNECTIONS_MAX: u32 = 16_384;
 /// Of an address of the operator's own: they get in however many knock at the other.
 const ADMIN_CONNECTIONS_MAX: usize = 256;
-/// Descriptors kept for everything else: that address, the store, requests to the outside, files being read.
-const RESERVE: u64 = 512;
+/// Descriptors kept for everything else: that address, requests to the outside, the store, files being read.
+const RESERVE: u64 = 768;
 /// Connections that may wait to be accepted.
 const BACKLOG: u32 = 4_096;
 /// How long a drain waits for running requests.

@@ -62,7 +62,10 @@ async fn go_on(
             }
             sent_nothing = false;
         } else {
-            let news = tokio::time::timeout(HEARTBEAT, waiting.news()).await;
+            let news = tokio::select! {
+                () = chunks.closed() => return,
+                news = tokio::time::timeout(HEARTBEAT, waiting.news()) => news,
+            };
             let over = match news {
                 Ok(news) => !news,
                 Err(_) => chunks.send(Ok(Bytes::from_static(b":\n\n"))).await.is_err(),
