@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use switchboard_claims::Claim;
+
 /// Failures that are told in full.
 const FAILURES_MAX: usize = 20;
 
@@ -18,6 +20,8 @@ pub struct Row {
     pub failures: Vec<String>,
     /// What else is worth knowing.
     pub notes: Vec<String>,
+    /// What was measured meanwhile. A test does not fail by it, the page does.
+    pub figures: Vec<Claim>,
     /// How long it took, seconds.
     pub seconds: f64,
     began: Instant,
@@ -26,7 +30,16 @@ pub struct Row {
 impl Row {
     /// A claim that is now put to the test so many times.
     pub fn begin(claim: &'static str, wanted: u64) -> Self {
-        Self { claim, count: 0, wanted, failures: Vec::new(), notes: Vec::new(), seconds: 0.0, began: Instant::now() }
+        Self {
+            claim,
+            count: 0,
+            wanted,
+            failures: Vec::new(),
+            notes: Vec::new(),
+            figures: Vec::new(),
+            seconds: 0.0,
+            began: Instant::now(),
+        }
     }
 
     /// One more test, and what came of it.
@@ -49,6 +62,7 @@ impl Row {
         self.count += other.count;
         other.failures.into_iter().for_each(|failure| self.fail_if(Err(failure)));
         self.notes.extend(other.notes);
+        self.figures.extend(other.figures);
     }
 
     /// It is over.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use switchboard_claims::Claim;
 use switchboard_sim::random::Random;
 use switchboard_tests::house::tool;
 use switchboard_tests::server::{Folder, Server};
@@ -21,6 +22,10 @@ const BEAT: Duration = Duration::from_secs(1);
 const GIVE_UP: Duration = Duration::from_mins(2);
 /// Requests that a slow reader makes at once: more than the buffers of both ends hold of answers.
 const PIPELINED: usize = 24;
+/// What a slow connection may take, KiB.
+const KIB_AIM: f64 = 32.0;
+/// Of a hundred healthy requests 99 are to be answered within so many ms, both ends on the same cores.
+const P99_MS_AIM: f64 = 5.0;
 /// Descriptors that this process keeps for itself.
 const OWN: u64 = 128;
 /// Connections that are not slow: the healthy ones, the one that asks how many there are, and two on their way out.
@@ -112,6 +117,8 @@ pub fn slow(wanted: u64, seed: u64) -> Row {
         took.sort_unstable();
         row.fail_if(outcome);
         row.notes.push(format!("{} healthy requests, p50 {:?}, p99 {:?}", took.len(), at(&took, 50), at(&took, 99)));
+        let p99_ms = at(&took, 99).as_secs_f64() * 1e3;
+        row.figures.push(Claim::at_most("p99 of healthy clients beside slow ones", P99_MS_AIM, p99_ms, "ms"));
     });
     if server.stop() != Some(0) {
         row.fail_if(Err("the server does not stop well".into()));
@@ -180,11 +187,11 @@ impl Crowd<'_> {
         for one in &slow {
             row.count(if one.is_held() { Err(format!("{:?} is still open", one.how)) } else { Ok(()) });
         }
-        let each = most_kib.saturating_sub(self.before_kib) / count.max(1);
-        row.notes.push(format!(
-            "the last of {count} was closed after {:.0} s; {each} KiB a connection at most",
-            began.elapsed().as_secs_f64()
-        ));
+        let last = began.elapsed().as_secs_f64();
+        row.notes.push(format!("the last of {count} was closed after {last:.0} s"));
+        let number = |whole: u64| f64::from(u32::try_from(whole).unwrap_or(u32::MAX));
+        let each = number(most_kib.saturating_sub(self.before_kib)) / number(count.max(1));
+        row.figures.push(Claim::at_most("Memory of a slow connection", KIB_AIM, each, "KiB"));
         if open > OTHERS { Err(format!("the server holds {open} connections")) } else { Ok(()) }
     }
 
