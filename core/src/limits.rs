@@ -97,6 +97,10 @@ pub const KNOWLEDGE_BYTES_MAX: usize = 64 << 10;
 pub const IMPORT_BODY_BYTES_MAX: usize = 64_000_000;
 /// A row that holds part of an import's file, bytes: a little less than a power of two, to which stores round.
 pub const IMPORT_PART_BYTES: u32 = 127 << 10;
+/// Parts of an import's file that one commit keeps: no neighbour waits for more of it.
+pub const IMPORT_TURN_PARTS: usize = 8;
+/// How long an import waits for the rest of its file, seconds.
+pub const IMPORT_UPLOAD_SECONDS: u64 = 3_600;
 /// A record of an import, bytes.
 pub const IMPORT_RECORD_BYTES_MAX: usize = 64 << 10;
 /// Records that one slice of an import takes.
@@ -108,7 +112,7 @@ pub const IMPORT_ERRORS_MAX: usize = 1_000;
 /// A rejected line as it is kept, bytes.
 pub const IMPORT_ERROR_BYTES_MAX: usize = 4 << 10;
 /// Imports of an account that may be under way.
-pub const IMPORTS_MAX: u64 = 16;
+pub const IMPORTS_MAX: usize = 16;
 /// The `mapping` of an import, characters.
 pub const MAPPING_MAX: usize = 4_096;
 /// Rows that one slice of a clean-up job deletes.

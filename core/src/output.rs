@@ -124,6 +124,9 @@ pub enum Outcome {
     Wait,
     /// Run the step again when there is news of a topic, and at this time if there is none.
     Park(Topic, Timestamp),
+    /// Run the step again with one more [`Answer::Elapsed`], behind whoever waits to write: what it changes takes
+    /// more than one commit.
+    Again,
 }
 
 /// Whom an answer is for.
@@ -227,7 +230,7 @@ pub enum Answer {
     Hashed(Vec<u8>),
     /// Whether the password fits.
     Verified(bool),
-    /// What a request waited for did not come in time.
+    /// What a request waited for did not come in time, or others had their turn.
     Elapsed,
     /// The text of a file or page, or why there is none: a finished sentence of at most 255 characters.
     Extracted(Result<Extracted, String>),

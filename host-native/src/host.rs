@@ -180,6 +180,10 @@ impl Host {
                     let account = exchange.told.account();
                     self.perform(sends, &mut exchange.answers, account).await;
                 }
+                (Some(Owned::Http(back)), Ok(Output { outcome: Outcome::Again, .. })) => {
+                    exchange = *back;
+                    exchange.answers.push(Answer::Elapsed);
+                }
                 (Some(Owned::Http(back)), Ok(Output { outcome: Outcome::Park(topic, until), .. })) => {
                     exchange = *back;
                     let until = *deadline.get_or_insert(until);

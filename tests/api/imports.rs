@@ -1,11 +1,16 @@
 //! Imports of leads, and of numbers not to be called.
 
 use serde_json::{Value, json};
+use switchboard_core::http::reply::Reply;
 use switchboard_core::http::request::{Body, Method, Request};
 use switchboard_core::key::{self, Kind, Space};
-use switchboard_core::limits::{IMPORT_BODY_BYTES_MAX, IMPORT_SLICE_RECORDS, IMPORTS_MAX};
-use switchboard_core::output::{Input, Outcome};
+use switchboard_core::limits::{
+    IMPORT_BODY_BYTES_MAX, IMPORT_PART_BYTES, IMPORT_SLICE_RECORDS, IMPORT_TURN_PARTS, IMPORT_UPLOAD_SECONDS,
+    IMPORTS_MAX,
+};
+use switchboard_core::output::{Answer, Input, Outcome};
 use switchboard_core::seed::Seed;
+use switchboard_core::store::Change;
 use switchboard_core::verify::verify;
 use switchboard_core::view::{Order, View};
 use switchboard_tests::house::{Got, House, assistant, campaign, lead, with};
@@ -366,4 +371,101 @@ fn a_repeated_import_with_its_key_is_the_first() {
     let again = send("phone_number\n+40700000001\n").expect(202);
     assert_eq!((&again.bytes, again.header("idempotency-replayed")), (&first.bytes, Some("true")));
     send("phone_number\n+40700000002\n").expect(422);
+}
+
+/// A file of so many leads, each line `bytes` long.
+fn large(leads: usize, bytes: usize) -> String {
+    let line = |n: usize| format!("+4070{n:07},{:x<1$}\n", "", bytes - 14);
+    std::iter::once("phone_number,note\n".to_owned()).chain((0..leads).map(line)).collect()
+}
+
+/// An upload whose turns are taken one by one.
+struct Upload {
+    request: Request,
+    answers: Vec<Answer>,
+    seed: Seed,
+}
+
+impl Upload {
+    fn new(house: &mut House, target: &str, file: &str, key: &str) -> Self {
+        let call = house.call(Method::Post, target).header("content-type", CSV).header("idempotency-key", key);
+        Self { request: call.body(file.as_bytes().to_vec()).request(), answers: Vec::new(), seed: house.seed() }
+    }
+
+    /// One turn; the reply behind the last.
+    fn turn(&mut self, house: &mut House) -> Option<Reply> {
+        let output = house.step(&Input::Http(&self.request, &self.answers), self.seed);
+        let bytes = |change: &Change| if let Change::Put(at, value) = change { at.len() + value.len() } else { 0 };
+        let kept: usize = output.changes.iter().map(bytes).sum();
+        assert!(kept < (1 << 20) + (64 << 10), "a commit keeps {kept} bytes");
+        match output.outcome {
+            Outcome::Reply(reply) => Some(reply),
+            Outcome::Again => {
+                self.answers.push(Answer::Elapsed);
+                None
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_large_file_is_kept_in_turns_and_others_have_theirs() {
+    let (mut house, _, target) = house();
+    let files = [large(3_000, 1_000), large(2_500, 900)];
+    let mut uploads = [0, 1].map(|n| Upload::new(&mut house, &target, &files[n], &format!("key {n}")));
+    let mut turns = [0, 0];
+    let mut replies: [Option<Reply>; 2] = [None, None];
+    while replies.iter().any(Option::is_none) {
+        for n in [0, 1] {
+            if replies[n].is_none() {
+                replies[n] = uploads[n].turn(&mut house);
+                turns[n] += 1;
+            }
+        }
+        if replies.iter().all(Option::is_none) {
+            house.tick();
+            let early = shown(&mut house, &target, 1);
+            assert_eq!((counts(&early), &early["status"]), ([0, 0, 0], &json!("processing")), "it waits for its file");
+            let again = Upload::new(&mut house, &target, &files[0], "key 0").turn(&mut house);
+            assert_eq!(again.map(|reply| reply.status), Some(409), "its key is taken");
+        }
+    }
+    let parts = |file: &str| file.len().div_ceil(IMPORT_PART_BYTES as usize);
+    assert_eq!(turns, [0, 1].map(|n| parts(&files[n]).div_ceil(IMPORT_TURN_PARTS)));
+    assert!(replies.iter().flatten().all(|reply| reply.status == 202));
+    house.tick();
+    // The numbers of the second are among those of the first.
+    let both = [1, 2].map(|n| counts(&shown(&mut house, &target, n)));
+    assert_eq!(both.map(|[created, duplicates, rejected]| (created + duplicates, rejected)), [(3_000, 0), (2_500, 0)]);
+    assert_eq!(house.get("/user/leads").json["total"], 3_000);
+    assert_eq!(verify(&house.store).expect("readable").faults, Vec::<String>::new());
+
+    let again = Upload::new(&mut house, &target, &files[0], "key 0").turn(&mut house).expect("a reply");
+    assert!(again.status == 202 && again.headers.iter().any(|(name, _)| *name == "idempotency-replayed"));
+    let other = files[0].replacen("xx\n", "xy\n", 1);
+    let other = Upload::new(&mut house, &target, &other, "key 0").turn(&mut house).expect("a reply");
+    assert_eq!(other.status, 422, "the same key with another file");
+}
+
+#[test]
+fn a_file_that_never_arrives_whole_ends_its_import() {
+    let (mut house, _, target) = house();
+    let file = large(3_000, 1_000);
+    let mut upload = Upload::new(&mut house, &target, &file, "key");
+    // The host dies after its second turn.
+    assert!(upload.turn(&mut house).is_none() && upload.turn(&mut house).is_none());
+    house.now = house.now.plus_seconds(IMPORT_UPLOAD_SECONDS - 1);
+    house.tick();
+    assert_eq!(shown(&mut house, &target, 1)["status"], "processing");
+    house.now = house.now.plus_seconds(1);
+    house.tick();
+    let ended = shown(&mut house, &target, 1);
+    assert_eq!(ended["status"], "failed");
+    assert_eq!(ended["failure_reason"], "The file did not arrive whole.");
+    let parts = key::parts(Space::Account(0), Kind::Import, 1);
+    assert_eq!(house.store.scan(parts, Order::Ascending, 10), Ok(Vec::new()), "what was kept of it is gone");
+    assert_eq!(upload.turn(&mut house).map(|reply| reply.status), Some(503), "nor does it go on");
+    assert_eq!(verify(&house.store).expect("readable").faults, Vec::<String>::new());
+    send(&mut house, &target, CSV, &file).expect(202);
 }

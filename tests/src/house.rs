@@ -232,7 +232,7 @@ impl House {
             match output.outcome {
                 Outcome::Wait => {}
                 // Nothing else happens in this house while a request waits: its time is over at once.
-                Outcome::Park(..) => answers.push(Answer::Elapsed),
+                Outcome::Park(..) | Outcome::Again => answers.push(Answer::Elapsed),
                 outcome => return outcome,
             }
             for send in output.sends {

@@ -91,6 +91,7 @@ impl<'a> Exchange<'a> {
             }
             Err(Halt::Wait) => return Ok((Outcome::Wait, sends)),
             Err(Halt::Park(topic, until)) => return Ok((Outcome::Park(topic, until), Vec::new())),
+            Err(Halt::Again) => return Ok((Outcome::Again, Vec::new())),
             Err(Halt::Refuse(refusal)) => {
                 self.tx.forget();
                 refusal.reply(route.form, route.invalid)
@@ -146,7 +147,9 @@ impl<'a> Exchange<'a> {
         };
         let handled = (route.handler)(&ctx).and_then(|reply| ctx.unread().map(|()| reply));
         let sends = ctx.asks.sends();
-        if matches!(handled, Err(Halt::Wait))
+        // A body that comes again and again is not hashed each time.
+        let begins = self.answers.is_empty() && matches!(handled, Err(Halt::Again));
+        if (begins || matches!(handled, Err(Halt::Wait)))
             && let Some(claim) = self.claim(route, query, &found.params).ok().flatten()
         {
             claim.run(self.tx.scope(self.space()), self.scene.now)?;
@@ -190,9 +193,12 @@ impl<'a> Exchange<'a> {
 
     /// The answer of an earlier request with the same idempotency key.
     fn replay(&self, route: &Route, query: &str, params: &[&str]) -> Result<Option<Handled>, Stop> {
+        if !self.answers.is_empty() {
+            return Ok(None);
+        }
         let claim = match self.claim(route, query, params) {
-            Ok(Some(claim)) if self.answers.is_empty() => claim,
-            Ok(_) => return Ok(None),
+            Ok(Some(claim)) => claim,
+            Ok(None) => return Ok(None),
             Err(refusal) => return Ok(Some(Err(refusal.into()))),
         };
         let seen = claim.look_up(self.tx.scope(self.space()), self.scene.now)?;

@@ -99,6 +99,8 @@ pub enum Halt {
     Wait,
     /// It runs again when there is news of a topic, or at this time; its changes are committed first.
     Park(Topic, Timestamp),
+    /// It runs again when others had their turn; its changes are committed first.
+    Again,
     /// The step itself stops.
     Stop(Stop),
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::columns::Columns;
 use super::framing::Source;
 use crate::key::{self, Kind};
-use crate::limits::IMPORT_PART_BYTES;
+use crate::limits::{IMPORT_PART_BYTES, IMPORT_TURN_PARTS};
 use crate::store::Scope;
 use crate::view::Stop;
 
@@ -13,14 +13,18 @@ const DAMAGED: Stop = Stop::Corrupt("a part of an import is not there");
 /// The part that holds the columns; those of the file follow it.
 const COLUMNS: u32 = 0;
 
-/// Keeps a file, and the columns of its header.
-pub fn put(account: Scope<'_>, number: u32, columns: &Columns, file: &[u8]) -> Result<(), Stop> {
-    let space = account.space();
-    account.put(key::part(space, Kind::Import, number, COLUMNS), columns.to_json())?;
-    for (at, part) in (COLUMNS + 1..).zip(file.chunks(IMPORT_PART_BYTES as usize)) {
-        account.put(key::part(space, Kind::Import, number, at), part.to_vec())?;
+/// Keeps the columns of a file's header.
+pub fn put_columns(account: Scope<'_>, number: u32, columns: &Columns) -> Result<(), Stop> {
+    account.put(key::part(account.space(), Kind::Import, number, COLUMNS), columns.to_json())
+}
+
+/// Keeps the next parts of a file of which so many are kept; gives how many are then, and nothing when all are.
+pub fn put_next(account: Scope<'_>, number: u32, file: &[u8], kept: u32) -> Result<Option<u32>, Stop> {
+    let mut parts = (COLUMNS + 1..).zip(file.chunks(IMPORT_PART_BYTES as usize)).skip(kept as usize);
+    for (at, part) in parts.by_ref().take(IMPORT_TURN_PARTS) {
+        account.put(key::part(account.space(), Kind::Import, number, at), part.to_vec())?;
     }
-    Ok(())
+    Ok(parts.next().map(|(at, _)| at - COLUMNS - 1))
 }
 
 /// The columns that were kept.
@@ -71,7 +75,8 @@ mod tests {
         let tx = Tx::new(&memory);
         let account = tx.scope(Space::Account(1));
         let bytes: Vec<u8> = (0..=250).cycle().take(2 * IMPORT_PART_BYTES as usize + 5).collect();
-        put(account, 1, &Columns::default(), &bytes).expect("sound");
+        put_columns(account, 1, &Columns::default()).expect("sound");
+        assert_eq!(put_next(account, 1, &bytes, 0), Ok(None));
         let length = u32::try_from(bytes.len()).expect("small");
         let (mut file, mut read) = (File::of(account, 1, length), Vec::new());
         while let Some(more) = file.from(u32::try_from(read.len()).expect("small")).ok().filter(|more| !more.is_empty())
@@ -82,5 +87,23 @@ mod tests {
         assert_eq!(columns(account, 1), Ok(Columns::default()));
         account.delete(key::part(account.space(), Kind::Import, 1, 2)).expect("sound");
         assert_eq!(File::of(account, 1, length).from(IMPORT_PART_BYTES), Err(DAMAGED));
+    }
+
+    #[test]
+    fn a_file_is_kept_turn_by_turn() {
+        let memory = Memory::default();
+        let tx = Tx::new(&memory);
+        let account = tx.scope(Space::Account(1));
+        let (turn, part) = (u32::try_from(IMPORT_TURN_PARTS).expect("small"), IMPORT_PART_BYTES as usize);
+        for (bytes, turns) in [(1, 1), (8 * part, 1), (8 * part + 1, 2), (16 * part, 2), (20 * part - 1, 3)] {
+            let file = alloc::vec![7; bytes];
+            let (mut kept, mut taken) = (Some(0), 0);
+            while let Some(so_far) = kept {
+                assert_eq!(so_far, taken * turn);
+                kept = put_next(account, 1, &file, so_far).expect("sound");
+                taken += 1;
+            }
+            assert_eq!(taken, turns, "{bytes} bytes");
+        }
     }
 }

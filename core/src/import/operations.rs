@@ -7,9 +7,9 @@ use super::cells::Splitter;
 use super::columns::{Columns, Mapping};
 use super::file;
 use super::framing::{Found, Framing, Place, Reader};
-use super::stored::{self, Counts, Stored, Target};
+use super::stored::{self, Counts, Stored, Target, Upload};
 use super::tables::{ImportStatus, LeadImport, NumberImport, Started};
-use crate::collection::count;
+use crate::collection::{count, ids};
 use crate::http::ctx::Ctx;
 use crate::http::refs;
 use crate::http::refusal::{Halt, Refusal};
@@ -18,10 +18,12 @@ use crate::http::route::Handled;
 use crate::job::{self, Task};
 use crate::json::Raw;
 use crate::key::Kind;
-use crate::limits::{IMPORT_BODY_BYTES_MAX, IMPORTS_MAX};
+use crate::limits::{IMPORT_BODY_BYTES_MAX, IMPORT_UPLOAD_SECONDS, IMPORTS_MAX};
 use crate::record::Errors;
 
 const MISSING: &str = "Import not found";
+/// What a request that brings a file is known by.
+const UPLOAD: &str = "upload";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The types of a file.
@@ -53,17 +55,23 @@ fn body<'a>(ctx: &Ctx<'a>) -> Result<Option<&'a [u8]>, Halt> {
 }
 
 fn start(ctx: &Ctx<'_>, file: Option<&[u8]>, target: Target, mapping: Option<&str>) -> Handled {
+    if let Some(file) = file
+        && ctx.answered() > 0
+    {
+        return go_on(ctx, file);
+    }
     let framing = if ctx.media_type().as_deref() == Some("text/csv") { Framing::Csv } else { Framing::Lines };
     let mapping = judge_mapping(framing, mapping).map_err(Refusal::Invalid)?;
     let account = ctx.account();
-    if count(account, Kind::Import, &stored::facet_under_way())? >= IMPORTS_MAX {
+    if count(account, Kind::Import, &stored::facet_under_way())? >= IMPORTS_MAX as u64 {
         let says = alloc::format!("At most {IMPORTS_MAX} imports may be under way; please wait for one to end.");
         return Err(Refusal::Forbidden(says).into());
     }
     let Some(file) = file else { return Err(Halt::Wait) };
     let (columns, place) = begin(file, framing, &mapping, target)?;
     let (number, at) = account.allot(Kind::Import, ctx.now)?;
-    file::put(account, number, &columns, file)?;
+    file::put_columns(account, number, &columns)?;
+    let kept = file::put_next(account, number, file, 0)?;
     let import = Stored {
         target,
         framing,
@@ -71,10 +79,36 @@ fn start(ctx: &Ctx<'_>, file: Option<&[u8]>, target: Target, mapping: Option<&st
         failure_reason: None,
         counts: Counts::default(),
         file_bytes: u32::try_from(file.len()).map_err(|_| Refusal::TooLarge(IMPORT_BODY_BYTES_MAX))?,
+        upload: kept.map(|kept| Upload { request: ctx.uuid(UPLOAD), kept }),
         place,
     };
     account.insert(Kind::Import, number, at, &import.row())?;
-    job::add(account, ctx.now, Task::Import(number))?;
+    turn(ctx, number, &import)
+}
+
+/// Keeps more of a file whose beginning is kept.
+fn go_on(ctx: &Ctx<'_>, file: &[u8]) -> Handled {
+    let (account, request) = (ctx.account(), ctx.uuid(UPLOAD));
+    for number in ids(account, Kind::Import, &stored::facet_under_way(), IMPORTS_MAX)? {
+        let Some(row) = account.find(Kind::Import, number)? else { continue };
+        let mut import = Stored::of(&row)?;
+        let Some(upload) = import.upload.take_if(|upload| upload.request == request) else { continue };
+        let kept = file::put_next(account, number, file, upload.kept)?;
+        import.upload = kept.map(|kept| Upload { kept, ..upload });
+        account.replace(Kind::Import, number, &row, &import.row())?;
+        return turn(ctx, number, &import);
+    }
+    // It took so long that the import was given up.
+    Err(Refusal::Unavailable.into())
+}
+
+/// Lets others have their turn while the file is not whole; then the records are the job's.
+fn turn(ctx: &Ctx<'_>, number: u32, import: &Stored) -> Handled {
+    if import.upload.is_some() {
+        job::add(ctx.account(), ctx.now.plus_seconds(IMPORT_UPLOAD_SECONDS), Task::Import(number))?;
+        return Err(Halt::Again);
+    }
+    job::add(ctx.account(), ctx.now, Task::Import(number))?;
     let started = Started { id: ctx.id(number), status: ImportStatus::Processing };
     Ok(Reply::accepted(&message_data("Import started.", &started)))
 }

@@ -23,6 +23,7 @@ use crate::{campaign, lead, suppression};
 /// A slice that begins with the longest record ends behind it.
 const _: () = assert!(IMPORT_SLICE_BYTES as usize > IMPORT_RECORD_BYTES_MAX + 1);
 const GONE: &str = "The campaign was deleted.";
+const BROKEN_OFF: &str = "The file did not arrive whole.";
 
 /// Reads the next records of an import.
 pub fn slice(work: &Work<'_>, number: u32) -> Result<Progress, Stop> {
@@ -36,6 +37,10 @@ pub fn slice(work: &Work<'_>, number: u32) -> Result<Progress, Stop> {
     if lost(account, import.target)? {
         import.status = ImportStatus::Failed;
         import.failure_reason = Some(GONE.into());
+    } else if import.upload.is_some() {
+        // The task was planned for the time by which the file is there.
+        import.status = ImportStatus::Failed;
+        import.failure_reason = Some(BROKEN_OFF.into());
     } else if read(work, number, &mut import)? {
         import.status = ImportStatus::Completed;
     }

@@ -45,6 +45,15 @@ pub struct Counts {
     pub rejected: u32,
 }
 
+/// A file that is kept in more than one commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upload {
+    /// The request that brings it: the same in each of its runs, and no other's.
+    pub request: String,
+    /// How many parts of it are there.
+    pub kept: u32,
+}
+
 /// An import as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
@@ -60,6 +69,8 @@ pub struct Stored {
     pub counts: Counts,
     /// Bytes of its file.
     pub file_bytes: u32,
+    /// Who still brings it.
+    pub upload: Option<Upload>,
     /// How far that was read.
     pub place: Place,
 }
@@ -87,6 +98,9 @@ impl Stored {
         object.member("rejected", counts.rejected).member("file_bytes", self.file_bytes);
         object.member("offset", place.offset).member("line", place.line).member("after_return", place.after_return);
         object.member("state", place.state as u32).member("passing", place.passing);
+        if let Some(upload) = &self.upload {
+            object.member("upload", upload.request.as_str()).member("kept", upload.kept);
+        }
         object.close();
         let facets = if self.status == ImportStatus::Processing { [facet_under_way()].into() } else { Vec::new() };
         Row::open(facets, public)
@@ -115,6 +129,9 @@ impl Stored {
                 rejected: count("rejected")?,
             },
             file_bytes: count("file_bytes")?,
+            upload: text("upload")
+                .map(|request| Ok(Upload { request: request.to_string(), kept: count("kept")? }))
+                .transpose()?,
             place: Place {
                 offset: count("offset")?,
                 line: count("line")?,
@@ -197,6 +214,7 @@ mod tests {
                 failure_reason: (status == ImportStatus::Failed).then(|| "Why".into()),
                 counts: Counts { created: 1, duplicates: 2, rejected: 3 },
                 file_bytes: 64_000_000,
+                upload: (status == ImportStatus::Processing).then(|| Upload { request: "r".into(), kept: 8 }),
                 place: Place { offset: 4, line: 5, after_return: true, state: State::Quote, passing: true },
             };
             assert_eq!(Stored::of(&stored.row()), Ok(stored));

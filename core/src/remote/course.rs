@@ -59,7 +59,7 @@ pub enum Next {
     Commit(Vec<Change>),
     /// Read the request's body, at most so many bytes.
     ReadBody(usize),
-    /// Do this outside, for this very request.
+    /// Do this outside, for this very request; where there is nothing to do, only let others have their turn.
     Perform(Vec<Send>),
     /// Wait for news of a topic, until then.
     Park(Topic, Timestamp),
@@ -129,6 +129,10 @@ impl Course {
         match output.outcome {
             Outcome::ReadBody(max) => Next::ReadBody(max),
             Outcome::Wait => Next::Perform(output.sends),
+            Outcome::Again => {
+                self.session.input_mut().answer(Answer::Elapsed);
+                Next::Perform(Vec::new())
+            }
             // It is one wait, however often it looks.
             Outcome::Park(topic, until) => Next::Park(topic, *self.deadline.get_or_insert(until)),
             Outcome::Nothing | Outcome::Reply(_) => Next::Done(output),

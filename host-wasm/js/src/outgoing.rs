@@ -247,7 +247,7 @@ fn output(output: Output) -> Out {
     let out = Out::new();
     out.set_reply(match output.outcome {
         Outcome::Reply(answer) => Some(reply(answer)),
-        Outcome::Nothing | Outcome::ReadBody(_) | Outcome::Wait | Outcome::Park(..) => None,
+        Outcome::Nothing | Outcome::ReadBody(_) | Outcome::Wait | Outcome::Park(..) | Outcome::Again => None,
     });
     out.set_sends(&list(output.sends.into_iter().map(send)));
     out.set_wake(output.wake.map(micros));

@@ -38,6 +38,7 @@ pub fn output(output: Output) -> wit::Output {
             Outcome::Reply(sent) => wit::Outcome::Reply(reply(sent)),
             Outcome::ReadBody(max) => wit::Outcome::ReadBody(max as u64),
             Outcome::Wait => wit::Outcome::Wait,
+            Outcome::Again => wit::Outcome::Again,
             Outcome::Park(awaited, until) => {
                 wit::Outcome::Park(wit::Park { topic: topic(awaited), until: until.micros() })
             }

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use switchboard_claims::{Claim, tell};
 use switchboard_core::output::Input;
 
 use crate::Failed;
 use crate::fill::{self, Folder, assistant};
 use crate::inside::Inside;
-use crate::load::{Load, run, sent};
+use crate::load::{Figures, Load, run, sent};
 use crate::server::Server;
 
 /// The longest that a neighbour should wait for a slice, milliseconds.
@@ -18,7 +18,10 @@ const WAIT_MS: f64 = 20.0;
 /// How long the neighbour writes: from before the upload, longer than the import takes.
 const NEIGHBOUR: Duration = Duration::from_secs(7);
 
-/// Measures an import of so many lines, both ways.
+/// Lines of a file that is nearly as large as one may be.
+const LARGE: u32 = 1_000_000;
+
+/// Measures an import of so many lines, both ways, and the arrival of a large file.
 pub fn print(lines: u32) -> Result<bool, Failed> {
     let folder = Folder::new("import")?;
     let csv = fill::lines(0..lines)?;
@@ -27,6 +30,9 @@ pub fn print(lines: u32) -> Result<bool, Failed> {
     println!("An import of {lines} lines, {} bytes.\n", csv.len());
     let mut claims = served(&folder.0.join("served"), &file)?;
     claims.extend(sliced(&folder.0.join("sliced"), csv)?);
+    let large = fill::lines(0..LARGE)?;
+    std::fs::write(&file, &large)?;
+    claims.push(arriving(&folder.0.join("large"), &file, large.len())?);
     Ok(tell(&claims)?)
 }
 
@@ -38,22 +44,42 @@ fn server(data: &Path) -> Result<Server, Failed> {
     Ok(server)
 }
 
+/// A large file arrives; how long its import takes is no part of this.
+fn arriving(data: &Path, file: &Path, bytes: usize) -> Result<Claim, Failed> {
+    let server = server(data)?;
+    let neighbour = std::thread::scope(|scope| {
+        let neighbour = scope.spawn(|| neighbour(&server));
+        std::thread::sleep(Duration::from_secs(1));
+        upload(&server, file)?;
+        neighbour.join().map_err(|_| "the neighbour gave up")?
+    })?;
+    let claim = format!("A neighbour's write while a file of {} MB arrives: the longest", bytes / 1_000_000);
+    Ok(Claim::at_most(claim, WAIT_MS, neighbour.most_us / 1e3, "ms"))
+}
+
+/// Writes, one request after the other.
+fn neighbour(server: &Server) -> Result<Figures, Failed> {
+    let key = server.key.clone();
+    run(server, Load::full(1, NEIGHBOUR), move |turn| {
+        sent("PUT", &key, "/user/campaigns/1", &format!("{{\"name\":\"Spring {turn}\"}}"))
+    })
+}
+
+fn upload(server: &Server, file: &Path) -> Result<Value, Failed> {
+    let body = format!("@{}", file.display());
+    let upload = ["-H", "Content-Type: text/csv", "--data-binary", &body];
+    server.curl("POST", "/user/leads/import?campaign_id=1", &upload)
+}
+
 fn served(data: &Path, file: &Path) -> Result<Vec<Claim>, Failed> {
     let server = server(data)?;
     let idle = server.memory_mib();
-    let body = format!("@{}", file.display());
-    let upload = ["-H", "Content-Type: text/csv", "--data-binary", &body];
-    let key = server.key.clone();
     let (neighbour, accepted, done, shown) = std::thread::scope(|scope| {
-        let neighbour = scope.spawn(|| {
-            run(&server, Load::full(1, NEIGHBOUR), move |turn| {
-                sent("PUT", &key, "/user/campaigns/1", &format!("{{\"name\":\"Spring {turn}\"}}"))
-            })
-        });
+        let neighbour = scope.spawn(|| neighbour(&server));
         // It writes before the upload begins.
         std::thread::sleep(Duration::from_secs(1));
         let began = Instant::now();
-        let started = server.curl("POST", "/user/leads/import?campaign_id=1", &upload)?;
+        let started = upload(&server, file)?;
         let accepted = began.elapsed();
         let target = format!("/user/leads/imports/{}", started["data"]["id"]);
         let shown = loop {
@@ -86,7 +112,8 @@ fn sliced(data: &Path, csv: String) -> Result<Vec<Claim>, Failed> {
     let key = server(data)?.key.clone();
     let inside = Inside::open(data)?;
     let begun = inside.import(&key, csv)?;
-    println!("Step by step: the request {:.0} + {:.0} ms.", ms(begun.step), ms(begun.commit));
+    let longest = begun.iter().map(|turn| turn.step + turn.commit).max().unwrap_or_default();
+    println!("Step by step: {} turns of the request, the longest {:.1} ms.", begun.len(), ms(longest));
     let (began, mut steps, mut both) = (Instant::now(), Vec::new(), Vec::new());
     loop {
         let slice = inside.step(&Input::Tick)?;

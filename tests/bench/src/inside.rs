@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use switchboard::clock::{self, Clock};
 use switchboard::store::{Rows, Store};
 use switchboard_core::http::request::{Body, Door, Method, Request};
-use switchboard_core::output::{Input, Outcome, Output};
+use switchboard_core::output::{Answer, Input, Outcome, Output};
+use switchboard_core::seed::Seed;
 use switchboard_core::service::{Config, Service};
 use switchboard_core::store::Change;
 use switchboard_core::view::{Scene, View};
@@ -43,9 +44,13 @@ impl Inside {
 
     /// Runs and commits one step.
     pub fn step(&self, input: &Input<'_>) -> Result<Stepped, Failed> {
+        self.seeded(input, clock::seed()?)
+    }
+
+    fn seeded(&self, input: &Input<'_>, seed: Seed) -> Result<Stepped, Failed> {
         let write = self.store.begin()?;
         let began = Instant::now();
-        let (output, step) = self.apply(&mut write.rows()?, input)?;
+        let (output, step) = self.apply(&mut write.rows()?, input, seed)?;
         write.commit()?;
         let commit = began.elapsed().saturating_sub(step);
         Ok(Stepped { outcome: output.outcome, changes: output.changes, step, commit })
@@ -58,7 +63,7 @@ impl Inside {
         {
             let mut rows = write.rows()?;
             for request in requests {
-                let (output, _) = self.apply(&mut rows, &Input::Http(request, &[]))?;
+                let (output, _) = self.apply(&mut rows, &Input::Http(request, &[]), clock::seed()?)?;
                 succeeded(request, &output.outcome)?;
                 changes.push(output.changes);
             }
@@ -70,30 +75,40 @@ impl Inside {
     /// Carries out a read.
     pub fn look(&self, request: &Request) -> Result<Outcome, Failed> {
         let snapshot = self.store.snapshot()?;
-        let outcome = self.decide(&Input::Http(request, &[]), &snapshot.plain())?.outcome;
+        let outcome = self.decide(&Input::Http(request, &[]), &snapshot.plain(), clock::seed()?)?.outcome;
         succeeded(request, &outcome)?;
         Ok(outcome)
     }
 
-    /// Begins to import leads into the first campaign: the ticks that follow carry it out.
-    pub fn import(&self, key: &str, csv: String) -> Result<Stepped, Failed> {
+    /// Begins to import leads into the first campaign, turn by turn: the ticks that follow carry it out.
+    pub fn import(&self, key: &str, csv: String) -> Result<Vec<Stepped>, Failed> {
         let request = post(key, "/user/leads/import?campaign_id=1", "text/csv", csv);
-        let begun = self.step(&Input::Http(&request, &[]))?;
-        succeeded(&request, &begun.outcome)?;
-        Ok(begun)
+        let (seed, mut answers, mut turns) = (clock::seed()?, Vec::new(), Vec::new());
+        loop {
+            let turn = self.seeded(&Input::Http(&request, &answers), seed)?;
+            let over = turn.outcome != Outcome::Again;
+            if over {
+                succeeded(&request, &turn.outcome)?;
+            }
+            turns.push(turn);
+            if over {
+                return Ok(turns);
+            }
+            answers.push(Answer::Elapsed);
+        }
     }
 
     /// Steps, then applies the changes; gives how long the step took.
-    fn apply(&self, rows: &mut Rows<'_>, input: &Input<'_>) -> Result<(Output, Duration), Failed> {
+    fn apply(&self, rows: &mut Rows<'_>, input: &Input<'_>, seed: Seed) -> Result<(Output, Duration), Failed> {
         let began = Instant::now();
-        let output = self.decide(input, &rows.view(None))?;
+        let output = self.decide(input, &rows.view(None), seed)?;
         let took = began.elapsed();
         rows.apply(&output.changes)?;
         Ok((output, took))
     }
 
-    fn decide(&self, input: &Input<'_>, view: &dyn View) -> Result<Output, Failed> {
-        let scene = Scene { now: self.clock.now(), seed: clock::seed()?, view };
+    fn decide(&self, input: &Input<'_>, view: &dyn View, seed: Seed) -> Result<Output, Failed> {
+        let scene = Scene { now: self.clock.now(), seed, view };
         Ok(self.service.step(input, &scene).map_err(|stop| format!("{stop:?}"))?)
     }
 }

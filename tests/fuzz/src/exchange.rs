@@ -68,7 +68,7 @@ impl Place<'_, '_> {
                 Outcome::Wait if !output.sends.is_empty() => {
                     answers.extend(output.sends.iter().map(|send| answer(&send.work)));
                 }
-                Outcome::Park(..) => answers.push(Answer::Elapsed),
+                Outcome::Park(..) | Outcome::Again => answers.push(Answer::Elapsed),
                 other => return Err(format!("the step ends with {other:?}")),
             }
         }

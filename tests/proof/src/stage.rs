@@ -170,7 +170,7 @@ impl<S: Steps> Stage<S> {
                         begun.body = read;
                     }
                 }
-                Outcome::Park(..) => input.answer(Answer::Elapsed),
+                Outcome::Park(..) | Outcome::Again => input.answer(Answer::Elapsed),
                 Outcome::Wait | Outcome::Nothing => {
                     output.sends.iter().for_each(|send| input.answer(outside::answer(&send.work)));
                 }

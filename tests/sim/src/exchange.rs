@@ -1,7 +1,7 @@
 //! Requests of clients on their way through the steps of a host.
 
 use switchboard_core::http::request::Request;
-use switchboard_core::output::{Input, Outcome, Output};
+use switchboard_core::output::{Answer, Input, Outcome, Output};
 
 use crate::checks::Cause;
 use crate::client::{Client, Heard};
@@ -48,6 +48,11 @@ impl World {
                 let answers = reactions.into_iter().map(|reaction| reaction.answer).collect();
                 self.exchanges.insert(id, exchange);
                 self.later(micros, Event::Told(id, answers));
+            }
+            Stepped::Done(Output { outcome: Outcome::Again, .. }) => {
+                exchange.answers.push(Answer::Elapsed);
+                self.exchanges.insert(id, exchange);
+                self.later(0, Event::Told(id, Vec::new()));
             }
             Stepped::Done(Output { outcome: Outcome::Park(topic, until), .. }) => {
                 if exchange.parked.is_none() {

@@ -292,7 +292,13 @@ impl Recorder {
         let started =
             self.send(Method::Post, "/user/do-not-call/import", &owner, CSV, Some(b"phone_number\n+40700000104\n"));
         let numbers = started["data"]["id"].as_u64().unwrap_or_else(|| panic!("{started}"));
+        // A file of more than one turn, nearly all of it one record that is too long.
+        let large = format!("phone_number,note\n+1,\"{}\"\n", "line\n".repeat(220_000));
+        let target = "/user/do-not-call/import";
+        let started = self.send(Method::Post, target, &owner, CSV, Some(large.as_bytes()));
+        let large = started["data"]["id"].as_u64().unwrap_or_else(|| panic!("{started}"));
         self.settle();
+        self.look(&format!("/user/do-not-call/imports/{large}"));
         self.look(&format!("/user/leads/imports/{import}"));
         self.look(&format!("/user/do-not-call/imports/{numbers}"));
         self.look("/user/do-not-call");

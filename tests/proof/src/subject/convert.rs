@@ -143,6 +143,7 @@ pub fn output(output: wit::Output) -> Output {
             wit::Outcome::Reply(sent) => Outcome::Reply(reply(sent)),
             wit::Outcome::ReadBody(max) => Outcome::ReadBody(usize::try_from(max).expect("a size")),
             wit::Outcome::Wait => Outcome::Wait,
+            wit::Outcome::Again => Outcome::Again,
             wit::Outcome::Park(park) => Outcome::Park(topic(park.topic), Timestamp::from_micros(park.until)),
         },
         changes: output.changes.into_iter().map(change).collect(),

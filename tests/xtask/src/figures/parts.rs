@@ -91,7 +91,7 @@ pub const PARTS: [Part; 20] = [
     Part {
         name: "imports",
         title: "Imports",
-        about: "A neighbour writes, one request after the other, while 50,000 leads are imported.",
+        about: "A neighbour writes, one request after the other, while 50,000 leads are imported, and while a file of a million arrives.",
         measure: Measure::Program(BENCH, &["imports"], &["imports"]),
     },
     Part {
