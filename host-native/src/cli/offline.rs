@@ -15,8 +15,10 @@ use super::{Failed, SealKeys, say};
 /// `verify`: the file's checksums, then every row and every set.
 pub fn verify(folder: &Path, seal: &SealKeys, json: bool) -> Result<(), Failed> {
     let seal = Seal::of(seal.seal_key_file.as_deref(), seal.seal_keys.as_deref())?;
-    let mut store = Store::existing(folder)?.opened(seal)?;
+    let mut store = Store::existing(folder)?;
+    // Nothing is read of a file before its checksums were compared.
     let sound = store.check()?;
+    let store = store.opened(seal)?;
     let snapshot = store.snapshot()?;
     let mut report = caught("the store cannot be read", || verify::verify(&snapshot.plain()))?
         .map_err(|stop| format!("the store cannot be read: {stop:?}"))?;

@@ -10,7 +10,7 @@ use switchboard_core::key::{self, Key};
 use switchboard_core::store::Change;
 use switchboard_core::view::Bytes;
 
-use super::{ROWS, Store, StoreError, refused};
+use super::{ROWS, Store, StoreError, caught, refused};
 use crate::seal::{KeyId, Seal, sealed_with};
 
 /// With which keys values are sealed, by id, and whether all of them are.
@@ -35,7 +35,8 @@ impl Store {
 
     /// Takes the keys of the store, and changes nothing in it.
     pub fn opened(self, seal: Seal) -> Result<Self, StoreError> {
-        match self.seals()?.iter().find(|(id, _)| !seal.knows(*id)) {
+        let seals = caught("the store cannot be opened", || self.seals())??;
+        match seals.iter().find(|(id, _)| !seal.knows(*id)) {
             Some((id, _)) => {
                 let why = format!("it is sealed with key {}, which was not given", named(*id));
                 Err(StoreError::of("the store cannot be opened", &why))
