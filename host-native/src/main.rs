@@ -4,7 +4,7 @@ mod cli;
 
 use std::process::ExitCode;
 
-/// Half of what a page costs beside its socket is memory taken and given back, on whichever core is free.
+/// A page takes many pieces of memory, and gives them back on whichever core is free.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -84,18 +84,15 @@ impl Inside {
     pub fn import(&self, key: &str, csv: String) -> Result<Vec<Stepped>, Failed> {
         let request = post(key, "/user/leads/import?campaign_id=1", "text/csv", csv);
         let (seed, mut answers, mut turns) = (clock::seed()?, Vec::new(), Vec::new());
-        loop {
-            let turn = self.seeded(&Input::Http(&request, &answers), seed)?;
-            let over = turn.outcome != Outcome::Again;
-            if over {
-                succeeded(&request, &turn.outcome)?;
-            }
+        let mut turn = self.seeded(&Input::Http(&request, &answers), seed)?;
+        while turn.outcome == Outcome::Again {
             turns.push(turn);
-            if over {
-                return Ok(turns);
-            }
             answers.push(Answer::Elapsed);
+            turn = self.seeded(&Input::Http(&request, &answers), seed)?;
         }
+        succeeded(&request, &turn.outcome)?;
+        turns.push(turn);
+        Ok(turns)
     }
 
     /// Steps, then applies the changes; gives how long the step took.

@@ -7,8 +7,8 @@ use std::time::Instant;
 use crate::schemathesis;
 
 pub const WASM: &str = "wasm32-unknown-unknown";
-/// The profile of what hunts faults.
-pub const CHECKED: &str = "checked";
+/// What hunts faults: its arithmetic is checked.
+const HUNTERS: [&str; 2] = ["switchboard-fuzz", "switchboard-sim"];
 /// What the core must never depend on: whatever reads a clock, draws randomness, or talks to the system.
 const IMPURE: [&str; 8] = ["tokio", "getrandom", "mio", "socket2", "rustix", "web-sys", "js-sys", "wasm-bindgen"];
 /// What has no tests that cargo could run: modules for other hosts, and what makes one of them.
@@ -77,32 +77,30 @@ pub fn openapi() -> Done {
 /// Measures; the figures are printed.
 pub fn bench(rest: &[&str]) -> Done {
     step("build", "cargo", &["build", "--release", "--quiet", "-p", "switchboard"])?;
-    let beside = ["--features", "beside"].iter().filter(|_| matches!(rest, ["lists" | "steps", ..]));
-    let mut arguments = vec!["run", "--release", "--quiet", "-p", "switchboard-bench"];
-    arguments.extend(beside.chain(&["--"]).chain(rest));
-    step("bench", "cargo", &arguments)
+    let beside: &[&str] = if matches!(rest, ["lists" | "steps", ..]) { &["--features", "beside"] } else { &[] };
+    step("bench", "cargo", &[&run("switchboard-bench")[..], beside, &["--"], rest].concat())
+}
+
+/// What has cargo run a program of the workspace, as fast as it can be built.
+pub fn run(package: &str) -> [&str; 6] {
+    let profile = if HUNTERS.contains(&package) { "checked" } else { "release" };
+    ["run", "--profile", profile, "--quiet", "-p", package]
 }
 
 /// Lives simulated worlds; a table of what happened in them is printed.
 pub fn sim(rest: &[&str]) -> Done {
-    let mut arguments = vec!["run", "--profile", CHECKED, "--quiet", "-p", "switchboard-sim", "--"];
-    arguments.extend(rest);
-    step("sim", "cargo", &arguments)
+    step("sim", "cargo", &[&run("switchboard-sim")[..], &["--"], rest].concat())
 }
 
 /// Gives drawn inputs to everything that reads what others wrote; a table of what came of them is printed.
 pub fn fuzz(rest: &[&str]) -> Done {
-    let mut arguments = vec!["run", "--profile", CHECKED, "--quiet", "-p", "switchboard-fuzz", "--"];
-    arguments.extend(rest);
-    step("fuzz", "cargo", &arguments)
+    step("fuzz", "cargo", &[&run("switchboard-fuzz")[..], &["--"], rest].concat())
 }
 
 /// Kills, cuts, fills, damages and floods; a table of what came of each claim is printed.
 pub fn faults(rest: &[&str]) -> Done {
     step("build", "cargo", &["build", "--release", "--quiet", "-p", "switchboard"])?;
-    let mut arguments = vec!["run", "--release", "--quiet", "-p", "switchboard-faults", "--"];
-    arguments.extend(rest);
-    step("faults", "cargo", &arguments)
+    step("faults", "cargo", &[&run("switchboard-faults")[..], &["--"], rest].concat())
 }
 
 /// Makes what the JavaScript package loads: the core as WebAssembly, and its glue.

@@ -114,10 +114,7 @@ impl Part {
         step("binary", "cargo", &["build", "--release", "--quiet", "-p", "switchboard"])?;
         let file = target()?.join("claims.jsonl");
         let _ = std::fs::remove_file(&file);
-        let hunts = ["switchboard-fuzz", "switchboard-sim"].contains(&package);
-        let profile = if hunts { chores::CHECKED } else { "release" };
-        let run = ["run", "--profile", profile, "--quiet", "-p", package];
-        let words: Vec<&str> = [&run[..], features, &["--"], arguments].concat();
+        let words: Vec<&str> = [&chores::run(package)[..], features, &["--"], arguments].concat();
         println!("== {}: cargo {}", self.name, words.join(" "));
         let mut child = Command::new("cargo")
             .args(&words)
