@@ -21,12 +21,11 @@ impl Chunk {
 
     /// Reads the stored form: a bit array has its full length, anything shorter is a list of u16 (LE).
     pub fn from_bytes(bytes: &[u8], size: u32) -> Result<Self, Stop> {
-        let mut chunk = Self::empty(size);
-        if bytes.len() == chunk.words.len() * 8 {
+        if bytes.len() == size as usize / 8 {
             let (words, _) = bytes.as_chunks::<8>();
-            chunk.words = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
-            return Ok(chunk);
+            return Ok(Self { words: words.iter().map(|word| u64::from_le_bytes(*word)).collect() });
         }
+        let mut chunk = Self::empty(size);
         let (offsets, []) = bytes.as_chunks::<2>() else { return Err(DAMAGED) };
         let mut least = 0;
         for offset in offsets {
