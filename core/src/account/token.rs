@@ -7,11 +7,11 @@ use alloc::string::String;
 use core::fmt;
 
 use base64ct::{Base64UrlUnpadded, Encoding};
-use crc::{CRC_32_ISO_HDLC, Crc, NoTable};
+use crc::{CRC_32_ISO_HDLC, Crc};
 use ctutils::CtEq;
 use sha2::{Digest, Sha256};
 
-const CRC: Crc<u32, NoTable> = Crc::<u32, NoTable>::new(&CRC_32_ISO_HDLC);
+static CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 const SECRET_BYTES: usize = 20;
 const BODY_BYTES: usize = 8 + SECRET_BYTES;
 
