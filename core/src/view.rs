@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 pub type Bytes = Vec<u8>;
 
 /// The order of a scan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Order {
     /// Smallest key first.
     Ascending,

@@ -4,16 +4,17 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, Table, WriteTransaction};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, StorageError, Table, WriteTransaction};
 use switchboard_core::key::Key;
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Bytes, Order, Stop, View};
 
+use super::memo::Memo;
 use super::{ROWS, StoreError, failed, refused};
 use crate::limiter::{Limiter, Told};
-use crate::seal::Seal;
+use crate::seal::{Seal, sealed_with};
 
 /// The rows of an open write.
 pub struct Rows<'t> {
@@ -31,7 +32,7 @@ impl<'t> Rows<'t> {
         &'v self,
         limits: Option<&'v Admission<'v>>,
     ) -> RowsView<'v, Table<'t, &'static [u8], &'static [u8]>> {
-        RowsView { rows: &self.table, seal: &self.seal, limits }
+        RowsView { rows: &self.table, known: None, seal: &self.seal, limits }
     }
 
     /// Applies a step's changes.
@@ -53,38 +54,65 @@ impl<'t> Rows<'t> {
 /// The rows of a read.
 pub struct Snapshot {
     rows: ReadOnlyTable<&'static [u8], &'static [u8]>,
+    known: Known,
     seal: Arc<Seal>,
+}
+
+/// What was read of a snapshot: at most 4 MiB of single rows, 8 MiB of several.
+struct Known {
+    row: Memo<Key, Bytes>,
+    rows: Memo<Scan, Vec<(Key, Bytes)>>,
+}
+
+/// Which rows a scan reads.
+#[derive(PartialEq, Eq, Hash)]
+struct Scan {
+    range: Range<Key>,
+    order: Order,
+    limit: usize,
+}
+
+impl Scan {
+    /// The rows as they are stored.
+    fn of(&self, table: &impl ReadableTable<&'static [u8], &'static [u8]>) -> Result<Vec<(Key, Bytes)>, StorageError> {
+        let mut found = table.range(self.range.start.as_slice()..self.range.end.as_slice())?;
+        let next = || match self.order {
+            Order::Ascending => found.next(),
+            Order::Descending => found.next_back(),
+        };
+        let rows = std::iter::from_fn(next).take(self.limit);
+        rows.map(|row| row.map(|(key, value)| (key.value().to_vec(), value.value().to_vec()))).collect()
+    }
 }
 
 impl Snapshot {
     pub(super) fn of(transaction: &ReadTransaction, seal: Arc<Seal>) -> Result<Self, StoreError> {
-        Ok(Self { rows: transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?, seal })
+        let rows = transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?;
+        let known = Known { row: Memo::new(1_024, 4 << 10), rows: Memo::new(128, 64 << 10) };
+        Ok(Self { rows, known, seal })
+    }
+
+    /// Whether one that was taken now would be quicker.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.known.row.is_crowded() || self.known.rows.is_crowded()
     }
 
     /// At most `limit` rows as they are stored, sealed ones sealed: for backups.
     pub fn stored(&self, range: Range<Key>, limit: usize) -> Result<Vec<(Key, Bytes)>, StoreError> {
-        let rows = self.rows.range(range.start.as_slice()..range.end.as_slice());
-        let rows = rows.map_err(refused("the store cannot be read"))?;
-        rows.take(limit)
-            .map(|row| {
-                let (at, value) = row.map_err(refused("the store cannot be read"))?;
-                Ok((at.value().to_vec(), value.value().to_vec()))
-            })
-            .collect()
+        let scan = Scan { range, order: Order::Ascending, limit };
+        scan.of(&self.rows).map_err(refused("the store cannot be read"))
     }
 
     /// The view of one exchange.
     pub fn view<'v>(&'v self, limits: &'v Admission<'v>) -> RowsView<'v, ReadOnlyTable<&'static [u8], &'static [u8]>> {
-        RowsView { rows: &self.rows, seal: &self.seal, limits: Some(limits) }
+        RowsView { rows: &self.rows, known: Some(&self.known), seal: &self.seal, limits: Some(limits) }
     }
 
     /// A view without rate limits: for verification.
     pub fn plain(&self) -> RowsView<'_, ReadOnlyTable<&'static [u8], &'static [u8]>> {
-        RowsView { rows: &self.rows, seal: &self.seal, limits: None }
+        RowsView { rows: &self.rows, known: None, seal: &self.seal, limits: None }
     }
 }
-
-type Pair<'r> = (redb::AccessGuard<'r, &'static [u8]>, redb::AccessGuard<'r, &'static [u8]>);
 
 /// The rate limits as one exchange sees them.
 pub struct Admission<'l> {
@@ -99,6 +127,7 @@ pub struct Admission<'l> {
 /// A table of redb as the core's view.
 pub struct RowsView<'v, T> {
     rows: &'v T,
+    known: Option<&'v Known>,
     seal: &'v Seal,
     limits: Option<&'v Admission<'v>>,
 }
@@ -107,23 +136,32 @@ impl<T: ReadableTable<&'static [u8], &'static [u8]>> View for RowsView<'_, T> {
     fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
         keys.iter()
             .map(|key| {
-                let found = self.rows.get(key.as_slice()).map_err(|error| log(&error))?;
-                found.map(|value| open(self.seal, key, value.value())).transpose()
+                let place = match self.known.map(|known| known.row.find(key.as_slice())) {
+                    Some(Ok(stored)) => return open(self.seal, key, stored).map(Some),
+                    place => place.and_then(Result::err),
+                };
+                let Some(found) = self.rows.get(key.as_slice()).map_err(|error| log(&error))? else { return Ok(None) };
+                let stored = found.value();
+                if let Some(place) = place {
+                    place.keep(stored.len(), || (key.clone(), stored.to_vec()));
+                }
+                open(self.seal, key, stored).map(Some)
             })
             .collect()
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
-        let found = self.rows.range(range.start.as_slice()..range.end.as_slice()).map_err(|error| log(&error))?;
-        let pair = |row: Result<Pair<'_>, redb::StorageError>| {
-            let (key, value) = row.map_err(|error| log(&error))?;
-            let value = open(self.seal, key.value(), value.value())?;
-            Ok((key.value().to_vec(), value))
+        let scan = Scan { range, order, limit };
+        let place = match self.known.map(|known| known.rows.find(&scan)) {
+            Some(Ok(rows)) => return opened(self.seal, rows.clone()),
+            place => place.and_then(Result::err),
         };
-        match order {
-            Order::Ascending => found.take(limit).map(pair).collect(),
-            Order::Descending => found.rev().take(limit).map(pair).collect(),
+        let rows = scan.of(self.rows).map_err(|error| log(&error))?;
+        if let Some(place) = place {
+            let bytes = rows.iter().map(|(key, value)| key.len() + value.len()).sum();
+            place.keep(bytes, || (scan, rows.clone()));
         }
+        opened(self.seal, rows)
     }
 
     fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop> {
@@ -138,7 +176,67 @@ fn open(seal: &Seal, at: &[u8], stored: &[u8]) -> Result<Bytes, Stop> {
     })
 }
 
-fn log(error: &redb::StorageError) -> Stop {
+fn opened(seal: &Seal, mut rows: Vec<(Key, Bytes)>) -> Result<Vec<(Key, Bytes)>, Stop> {
+    for (at, value) in rows.iter_mut().filter(|(at, stored)| sealed_with(at, stored).is_some()) {
+        *value = open(seal, at, value)?;
+    }
+    Ok(rows)
+}
+
+fn log(error: &StorageError) -> Stop {
     tracing::error!(%error, "the store failed");
     Stop::Failed
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::Store;
+    use super::*;
+
+    type Model = BTreeMap<Key, Bytes>;
+
+    fn same(snapshot: &Snapshot, model: &Model) {
+        let (limiter, told) = (Limiter::new(0), Told::default());
+        let limits = Admission { limiter: &limiter, told: &told, now: Timestamp::default() };
+        let view = snapshot.view(&limits);
+        for at in 0..20 {
+            let (key, limit) = (vec![at], usize::from(at) / 2);
+            assert_eq!(view.get(std::slice::from_ref(&key)), Ok(vec![model.get(&key).cloned()]));
+            let rows = |(key, value): (&Key, &Bytes)| (key.clone(), value.clone());
+            let all = key.clone()..vec![20];
+            let first: Vec<_> = model.range(all.clone()).take(limit).map(rows).collect();
+            let last: Vec<_> = model.range(all.clone()).rev().take(limit).map(rows).collect();
+            assert_eq!(view.scan(all.clone(), Order::Ascending, limit), Ok(first));
+            assert_eq!(view.scan(all, Order::Descending, limit), Ok(last));
+        }
+    }
+
+    #[test]
+    fn what_is_at_hand_is_what_a_snapshot_holds() {
+        let folder = std::env::temp_dir().join(format!("switchboard-known-{}", std::process::id()));
+        let store = Store::open(&folder).expect("a store");
+        let (mut model, mut before) = (Model::new(), None);
+        for round in 0..10_u8 {
+            let puts = (0..20).filter(|at| at % 3 != round % 3).map(|at| Change::Put(vec![at], vec![round, at]));
+            let changes: Vec<_> = puts.chain([Change::Delete(vec![round])]).collect();
+            store.commit(&changes).expect("a commit");
+            for change in changes {
+                match change {
+                    Change::Put(key, value) => drop(model.insert(key, value)),
+                    Change::Delete(key) => drop(model.remove(&key)),
+                }
+            }
+            let now = store.snapshot().expect("a snapshot");
+            // The second time what was read the first is at hand; an older snapshot is what it was.
+            same(&now, &model);
+            same(&now, &model);
+            if let Some((earlier, known)) = before.replace((now, model.clone())) {
+                same(&earlier, &known);
+            }
+        }
+        drop((store, before));
+        std::fs::remove_dir_all(folder).expect("it was made");
+    }
 }
