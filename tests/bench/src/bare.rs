@@ -1,12 +1,14 @@
-//! The baselines: hyper that answers fixed bytes, redb that commits fixed bytes.
+//! The baselines: hyper that answers with fixed bytes, redb that commits fixed bytes.
 
 use std::convert::Infallible;
+use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
 use http_body_util::Full;
 use hyper::Response;
 use hyper::body::Bytes;
+use hyper::header::{CONTENT_LENGTH, DATE, HeaderMap, HeaderName, HeaderValue};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use redb::{Database, TableDefinition};
@@ -16,32 +18,42 @@ use crate::Failed;
 
 const ROWS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("rows");
 
-/// Answers every request with so many bytes; prints its address first.
-pub fn serve(bytes: usize) -> Result<(), Failed> {
+/// Answers every request with the answer that it is given, which it does not look at; prints its address first.
+pub fn serve(mut answer: impl Read) -> Result<(), Failed> {
+    let mut bytes = Vec::new();
+    answer.read_to_end(&mut bytes)?;
+    let (headers, body) = parts(&bytes)?;
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
         println!("{}", listener.local_addr()?);
-        let body = Bytes::from(vec![b'x'; bytes]);
         loop {
             let (stream, _) = listener.accept().await?;
             stream.set_nodelay(true)?;
-            let body = body.clone();
+            let (headers, body) = (headers.clone(), body.clone());
             tokio::spawn(async move {
                 let service = service_fn(move |_| {
-                    let body = body.clone();
-                    async move {
-                        let mut response = Response::new(Full::new(body));
-                        response
-                            .headers_mut()
-                            .insert("content-type", hyper::header::HeaderValue::from_static("application/json"));
-                        Ok::<_, Infallible>(response)
-                    }
+                    let mut response = Response::new(Full::new(body.clone()));
+                    response.headers_mut().clone_from(&headers);
+                    async move { Ok::<_, Infallible>(response) }
                 });
                 let mut builder = hyper::server::conn::http1::Builder::new();
                 let _ = builder.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service).await;
             });
         }
     })
+}
+
+/// The headers of an answer that hyper does not write itself, and its body.
+fn parts(answer: &[u8]) -> Result<(HeaderMap, Bytes), Failed> {
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").ok_or("no end of the head")?;
+    let mut headers = HeaderMap::new();
+    for line in std::str::from_utf8(&answer[..end])?.lines().skip(1) {
+        let (name, value) = line.split_once(": ").ok_or("a header without a value")?;
+        headers.append(HeaderName::from_bytes(name.as_bytes())?, HeaderValue::from_str(value)?);
+    }
+    headers.remove(CONTENT_LENGTH);
+    headers.remove(DATE);
+    Ok((headers, Bytes::copy_from_slice(&answer[end + 4..])))
 }
 
 /// Creations a second that redb takes when each commit holds `group` of them, the very rows of `creations`: committed

@@ -27,7 +27,7 @@ const CHANGED: u64 = 95;
 pub fn print(seconds: u64) -> Result<bool, Failed> {
     let folder = Folder::new("day")?;
     let stock = Stock::new(&folder.0, "store", ASSISTANTS, CALLS)?;
-    let receiver = Server::bare(2)?;
+    let receiver = Server::bare(b"HTTP/1.1 200 OK\r\n\r\nok")?;
     let arguments = ["--egress-allow", "127.0.0.0/8", "--engine", "simulated", "--engine-speed", "1000"];
     let mut server = Server::service_with(&stock.data, &arguments)?;
     server.key.clone_from(&stock.key);

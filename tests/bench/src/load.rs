@@ -1,5 +1,6 @@
 //! A load: connections that each send a request, read its whole answer, and send the next, at once or at a rate.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -10,6 +11,8 @@ use crate::server::Server;
 
 /// How long a load is run before it is measured.
 const WARM: Duration = Duration::from_millis(500);
+/// Threads of the client.
+const THREADS: u32 = 2;
 
 /// A load.
 #[derive(Clone, Copy, Debug)]
@@ -68,36 +71,79 @@ pub fn run(
     load: Load,
     request: impl Fn(u64) -> Vec<u8> + Clone + Send + Sync + 'static,
 ) -> Result<Figures, Failed> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    runtime.block_on(async {
-        let began = Instant::now();
-        let tasks: Vec<_> = (0..load.connections)
-            .map(|which| tokio::spawn(connection(server.address.clone(), which, load, began, request.clone())))
-            .collect();
-        tokio::time::sleep(WARM).await;
-        let (cpu_before, written_before) = (server.cpu_ms(), server.written());
-        tokio::time::sleep(load.span).await;
-        let (cpu_ms, written) = (server.cpu_ms() - cpu_before, server.written() - written_before);
-        let (mut micros, mut within, mut bytes) = (Vec::new(), 0, 0);
-        for task in tasks {
-            let seen = task.await??;
+    let began = Instant::now();
+    let threads: Vec<_> = (0..THREADS.min(load.connections))
+        .map(|thread| {
+            let (address, request) = (server.address.clone(), request.clone());
+            std::thread::spawn(move || connections(&address, thread, load, began, &request).map_err(|e| e.to_string()))
+        })
+        .collect();
+    if load.rate.is_none() && load.connections > 1 {
+        give_way()?;
+    }
+    std::thread::sleep(WARM);
+    let (cpu_before, written_before) = (server.cpu_ms(), server.written());
+    std::thread::sleep(load.span);
+    let (cpu_ms, written) = (server.cpu_ms() - cpu_before, server.written() - written_before);
+    let (mut micros, mut within, mut bytes) = (Vec::new(), 0, 0);
+    for thread in threads {
+        for seen in thread.join().map_err(|_| "a client panicked")?? {
             micros.extend(seen.micros);
             within += seen.within;
             bytes = bytes.max(seen.bytes);
         }
-        micros.sort_unstable();
-        let at = |permille: usize| micros.get(micros.len() * permille / 1_000).map_or(f64::NAN, |at| f64::from(*at));
-        let count = f64::from(within);
-        Ok(Figures {
-            rate: count / load.span.as_secs_f64(),
-            p50_us: at(500),
-            p99_us: at(990),
-            p999_us: at(999),
-            most_us: micros.last().map_or(f64::NAN, |most| f64::from(*most)),
-            cpu_us: cpu_ms * 1e3 / count.max(1.0),
-            written: written / count.max(1.0),
-            bytes,
-        })
+    }
+    micros.sort_unstable();
+    let at = |permille: usize| micros.get(micros.len() * permille / 1_000).map_or(f64::NAN, |at| f64::from(*at));
+    let count = f64::from(within);
+    Ok(Figures {
+        rate: count / load.span.as_secs_f64(),
+        p50_us: at(500),
+        p99_us: at(990),
+        p999_us: at(999),
+        most_us: micros.last().map_or(f64::NAN, |most| f64::from(*most)),
+        cpu_us: cpu_ms * 1e3 / count.max(1.0),
+        written: written / count.max(1.0),
+        bytes,
+    })
+}
+
+/// The connections of one thread, whose tasks never move to another: that would cost more than an answer.
+fn connections(
+    address: &str,
+    thread: u32,
+    load: Load,
+    began: Instant,
+    request: &(impl Fn(u64) -> Vec<u8> + Clone + Send + 'static),
+) -> Result<Vec<Seen>, Failed> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+        let its = (thread..load.connections).step_by(THREADS as usize);
+        let tasks: Vec<_> = its
+            .map(|which| tokio::spawn(connection(address.to_owned(), which, load, began, request.clone())))
+            .collect();
+        let mut seen = Vec::new();
+        for task in tasks {
+            seen.push(task.await??);
+        }
+        Ok(seen)
+    })
+}
+
+/// Keeps the threads that there are from taking a core the moment that an answer wakes them: a client on the server's
+/// cores that comes in between after every answer costs both of them more than the answer.
+fn give_way() -> Result<(), Failed> {
+    let all = ["--batch", "--reset-on-fork", "--all-tasks", "--pid", "0"];
+    let done = Command::new("chrt").args(all).arg(std::process::id().to_string()).status()?;
+    if done.success() { Ok(()) } else { Err("chrt, of util-linux, does not set how the client is scheduled".into()) }
+}
+
+/// Sends one request; gives its whole answer.
+pub fn once(server: &Server, request: &[u8]) -> Result<Vec<u8>, Failed> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+        let (mut stream, mut buffer) = (TcpStream::connect(&server.address).await?, Vec::new());
+        stream.write_all(request).await?;
+        answer(&mut stream, &mut buffer).await?;
+        Ok(buffer)
     })
 }
 

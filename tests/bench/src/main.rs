@@ -57,7 +57,7 @@ fn main() -> ExitCode {
 fn carry_out(words: &[&str]) -> Result<bool, Failed> {
     match words {
         // The bare server runs as a process of its own, so that its CPU time can be told.
-        ["bare", bytes] => bare::serve(bytes.parse()?).map(|()| true),
+        ["bare"] => bare::serve(std::io::stdin()).map(|()| true),
         ["reads"] => reads::print(),
         ["load"] => pressure::print(),
         ["creates"] => writes::print(),

@@ -1,12 +1,13 @@
 //! Reads and pages beside bare hyper that sends the same bytes, in turns.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_claims::{Claim, tell};
 
 use crate::Failed;
 use crate::fill::{ASSISTANTS, Folder, Stock};
-use crate::load::{Figures, Load, get, run};
+use crate::load::{Figures, Load, get, once, run};
 use crate::server::Server;
 use crate::turns::spread;
 
@@ -68,24 +69,21 @@ pub fn print() -> Result<bool, Failed> {
 }
 
 /// The targets of a read, by the number of the request.
-struct Target(std::sync::Arc<dyn Fn(u64) -> String + Send + Sync>);
+struct Target(Arc<dyn Fn(u64) -> String + Send + Sync>);
 
 impl Target {
     fn of(target: impl Fn(u64) -> String + Send + Sync + 'static) -> Self {
-        Self(std::sync::Arc::new(target))
+        Self(Arc::new(target))
     }
 }
 
 fn line(server: &Server, key: &str, name: &str, aim: Aim, target: &Target) -> Result<Vec<Claim>, Failed> {
-    let (load, mut bare, mut turns) = (Load::full(CONNECTIONS, SPAN), None, Vec::<(Figures, Figures)>::new());
+    let (load, mut turns) = (Load::full(CONNECTIONS, SPAN), Vec::<(Figures, Figures)>::new());
+    let (key, target) = (key.to_owned(), Arc::clone(&target.0));
+    let request = move |turn| get(&key, &target(turn));
+    let bare = Server::bare(&once(server, &request(0))?)?;
     for _ in 0..TURNS {
-        let (key, target) = (key.to_owned(), std::sync::Arc::clone(&target.0));
-        let own = run(server, load, move |turn| get(&key, &target(turn)))?;
-        if bare.is_none() {
-            bare = Some(Server::bare(own.bytes)?);
-        }
-        let Some(bare) = &bare else { continue };
-        turns.push((own, run(bare, load, |_| get("none", "/"))?));
+        turns.push((run(server, load, request.clone())?, run(&bare, load, request.clone())?));
     }
     let ratio = |(own, bare): &(Figures, Figures)| own.rate / bare.rate;
     turns.sort_by(|one, other| ratio(one).total_cmp(&ratio(other)));

@@ -1,6 +1,6 @@
 //! Server processes: the service, the bare one and others, with their CPU time, memory and bytes written.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -61,10 +61,11 @@ impl Server {
         Ok(server)
     }
 
-    /// Bare hyper that answers so many bytes.
-    pub fn bare(bytes: usize) -> Result<Self, Failed> {
+    /// Bare hyper that sends the given answer, head and body, to every request.
+    pub fn bare(answer: &[u8]) -> Result<Self, Failed> {
         let mut child =
-            Command::new(std::env::current_exe()?).args(["bare", &bytes.to_string()]).stdout(Stdio::piped()).spawn()?;
+            Command::new(std::env::current_exe()?).arg("bare").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        child.stdin.take().ok_or("no input")?.write_all(answer)?;
         let mut address = String::new();
         BufReader::new(child.stdout.take().ok_or("no output")?).read_line(&mut address)?;
         let mut server = Self::of(child);
