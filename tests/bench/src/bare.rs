@@ -1,9 +1,9 @@
 //! The baselines: hyper that answers with fixed bytes, redb that commits fixed bytes.
 
 use std::convert::Infallible;
-use std::io::Read;
+use std::io::{Read, Seek, Write};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http_body_util::Full;
 use hyper::Response;
@@ -54,6 +54,20 @@ fn parts(answer: &[u8]) -> Result<(HeaderMap, Bytes), Failed> {
     headers.remove(CONTENT_LENGTH);
     headers.remove(DATE);
     Ok((headers, Bytes::copy_from_slice(&answer[end + 4..])))
+}
+
+/// The longest sync of a small write while nothing else is done, over so long a time.
+pub fn longest_sync(folder: &Path, span: Duration) -> Result<Duration, Failed> {
+    let mut file = std::fs::File::create(folder.join("synced"))?;
+    let (began, mut longest) = (Instant::now(), Duration::ZERO);
+    while began.elapsed() < span {
+        file.rewind()?;
+        file.write_all(&[7; 64 << 10])?;
+        let begin = Instant::now();
+        file.sync_data()?;
+        longest = longest.max(begin.elapsed());
+    }
+    Ok(longest)
 }
 
 /// Creations a second that redb takes when each commit holds `group` of them, the very rows of `creations`: committed
