@@ -198,3 +198,23 @@ fn a_long_text_is_indexed_in_slices_and_reaches_prompts() {
     let asked = house.post(&path, &json!({ "query": "item77", "limit": 2 })).token(&line.token).send().expect(200);
     assert!(asked.json["data"][0]["text"].as_str().expect("text").contains("item77."));
 }
+
+#[test]
+fn a_call_without_a_knowledgebase_knows_nothing() {
+    let mut house = House::default();
+    let base = house.make("/user/knowledgebases", &json!({ "name": "Hours" }));
+    upload(&mut house, base, "txt", b"We open at nine.").expect(201);
+    house.tick();
+    let assistant = house.make("/user/assistant", &with(assistant(), &json!({ "knowledgebase_id": base })));
+    house.make_call(assistant);
+    let line = Line::attach(&mut house);
+    let held = line.take(&mut house);
+    let path = format!("/engine/calls/{}/knowledge", held.id);
+    let ask = |house: &mut House| {
+        let asked = house.post(&path, &json!({ "query": "nine" })).token(&line.token).send().expect(200);
+        asked.json["data"].as_array().expect("a list").len()
+    };
+    assert_eq!(ask(&mut house), 1);
+    house.delete(&format!("/user/knowledgebases/{base}")).expect(200);
+    assert_eq!(ask(&mut house), 0, "an assistant whose knowledgebase went knows nothing");
+}

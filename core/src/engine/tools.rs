@@ -24,7 +24,6 @@ use crate::tool::{self, Asked};
 use crate::view::Stop;
 
 const NO_TOOL: &str = "Tool not found";
-const NO_KNOWLEDGE: &str = "Knowledgebase not found.";
 const OVER: &str = "The call is over.";
 
 /// `POST /engine/calls/{id}/tools/{name}`
@@ -102,7 +101,6 @@ pub fn knowledge(ctx: &Ctx<'_>) -> Handled {
     }
     let assistant = assistant_of(account, &call)?;
     let base = assistant.number("knowledgebase_id").and_then(|id| id::local(account.space(), id));
-    let base = base.ok_or(Refusal::NotFound(NO_KNOWLEDGE))?;
     let reply = knowledge::found(account, base, &body)?;
     hold(ctx, account, &mut call, 0)?;
     Ok(reply)

@@ -35,14 +35,15 @@ record! {
 pub fn find(ctx: &Ctx<'_>) -> Handled {
     let base = bases::above(ctx)?;
     let question: Question = ctx.body()?;
-    Ok(found(ctx.account(), base, &question)?)
+    Ok(found(ctx.account(), Some(base), &question)?)
 }
 
-/// What a search finds, as a reply.
-pub fn found(account: Scope<'_>, base: u32, question: &Question) -> Result<Reply, Stop> {
+/// What a search finds, as a reply; without a knowledgebase, nothing.
+pub fn found(account: Scope<'_>, base: Option<u32>, question: &Question) -> Result<Reply, Stop> {
     const DAMAGED: Stop = Stop::Corrupt("a passage's document is not there");
     let mut shown = Vec::new();
-    for hit in search::search(account, base, &question.query, question.limit as usize)? {
+    let search = |base| search::search(account, base, &question.query, question.limit as usize);
+    for hit in base.map_or_else(|| Ok(Vec::new()), search)? {
         let row = account.find(Kind::Document, hit.document)?.ok_or(DAMAGED)?;
         let members = row.members(DAMAGED)?;
         shown.push(Passage {
