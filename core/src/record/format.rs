@@ -15,10 +15,11 @@ pub struct Format {
     pub accepts: fn(&str) -> bool,
 }
 
-/// An absolute http or https URL.
+/// An absolute http or https URL, its host in ASCII. What else makes a host (numbers of IPv4, Punycode) the pattern
+/// leaves to the check.
 pub static URL: Format = Format {
     name: "url",
-    pattern: r"^[hH][tT][tT][pP][sS]?://[^\s\\/?#]+[^\s\\]*$",
+    pattern: r#"^[hH][tT][tT][pP][sS]?://([^\s\\/?#\u0000-\u001f\u007f-\u009f]*@)?[!"$%&'()*+,.0-9:;=A-Z\[\]_`a-z{}~-]+([/?#][^\s\\\u0000-\u001f\u007f-\u009f]*)?$"#,
     says: "must be a valid URL.",
     accepts: is_url,
 };
@@ -26,7 +27,7 @@ pub static URL: Format = Format {
 /// The URL of a tool: placeholders stand in its path and query alone (API.md, Mid-call tools).
 pub static ENDPOINT: Format = Format {
     name: "url",
-    pattern: r"^[hH][tT][tT][pP][sS]?://[^\s\\/?#{}]+([/?#][^\s\\]*)?$",
+    pattern: r#"^[hH][tT][tT][pP][sS]?://([^\s\\/?#{}\u0000-\u001f\u007f-\u009f]*@)?[!"$%&'()*+,.0-9:;=A-Z\[\]_`a-z~-]+([/?#][^\s\\\u0000-\u001f\u007f-\u009f]*)?$"#,
     says: "must be a valid URL.",
     accepts: |text| {
         let authority = text.split("://").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next());
