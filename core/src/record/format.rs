@@ -9,6 +9,9 @@ pub struct Format {
     pub name: &'static str,
     /// The same rule as an ECMA 262 pattern, or as near as one comes.
     pub pattern: &'static str,
+    /// Its `format` in the published schema, where the pattern is not the whole rule. Those that JSON Schema names for
+    /// URLs and addresses are other rules (RFC 3986, RFC 5321): they would refuse what is accepted.
+    pub known_as: Option<&'static str>,
     /// How the sentence after "The … field" ends; with a leading `=`, the whole sentence.
     pub says: &'static str,
     /// The check.
@@ -20,6 +23,7 @@ pub struct Format {
 pub static URL: Format = Format {
     name: "url",
     pattern: r#"^[hH][tT][tT][pP][sS]?://([^\s\\/?#\u0000-\u001f\u007f-\u009f]*@)?[!"$%&'()*+,.0-9:;=A-Z\[\]_`a-z{}~-]+([/?#][^\s\\\u0000-\u001f\u007f-\u009f]*)?$"#,
+    known_as: Some("whatwg-url"),
     says: "must be a valid URL.",
     accepts: is_url,
 };
@@ -28,6 +32,7 @@ pub static URL: Format = Format {
 pub static ENDPOINT: Format = Format {
     name: "url",
     pattern: r#"^[hH][tT][tT][pP][sS]?://([^\s\\/?#{}\u0000-\u001f\u007f-\u009f]*@)?[!"$%&'()*+,.0-9:;=A-Z\[\]_`a-z~-]+([/?#][^\s\\\u0000-\u001f\u007f-\u009f]*)?$"#,
+    known_as: Some("whatwg-url"),
     says: "must be a valid URL.",
     accepts: |text| {
         let authority = text.split("://").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next());
@@ -39,6 +44,7 @@ pub static ENDPOINT: Format = Format {
 pub static E164: Format = Format {
     name: "e164",
     pattern: r"^\+[1-9][0-9]{1,14}$",
+    known_as: None,
     says: "must be a phone number in E.164 format.",
     accepts: crate::carrier::numbering::is_e164,
 };
@@ -47,6 +53,7 @@ pub static E164: Format = Format {
 pub static ZONE: Format = Format {
     name: "zone",
     pattern: r"^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)+$",
+    known_as: None,
     says: "must be a valid timezone.",
     accepts: |text| crate::time::zone(text).is_some(),
 };
@@ -55,6 +62,7 @@ pub static ZONE: Format = Format {
 pub static EMAIL: Format = Format {
     name: "email",
     pattern: r"^[^\s@]+@[^\s@]+$",
+    known_as: Some("mailbox"),
     says: "must be a valid email address.",
     accepts: |text| {
         let clean = !text.chars().any(|c| c.is_whitespace() || c.is_control());
@@ -69,6 +77,7 @@ pub static EMAIL: Format = Format {
 pub static DIGITS: Format = Format {
     name: "digits",
     pattern: "^[0-9]*$",
+    known_as: None,
     says: "must contain digits only.",
     accepts: |text| text.bytes().all(|b| b.is_ascii_digit()),
 };
@@ -77,6 +86,7 @@ pub static DIGITS: Format = Format {
 pub static DATE: Format = Format {
     name: "date",
     pattern: r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
+    known_as: None,
     says: "must be a valid date in the form YYYY-MM-DD.",
     accepts: |text| crate::time::Day::parse(text).is_some(),
 };
@@ -85,6 +95,7 @@ pub static DATE: Format = Format {
 pub static INSTANT: Format = Format {
     name: "instant",
     pattern: r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z$",
+    known_as: None,
     says: "must be a valid time in the form YYYY-MM-DDTHH:MM:SSZ.",
     accepts: |text| crate::time::Timestamp::parse_iso(text).is_some(),
 };
@@ -93,6 +104,7 @@ pub static INSTANT: Format = Format {
 pub static CLOCK: Format = Format {
     name: "clock",
     pattern: "^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$",
+    known_as: None,
     says: "must be a time in the form HH:MM.",
     accepts: is_clock,
 };
@@ -101,6 +113,7 @@ pub static CLOCK: Format = Format {
 pub static TOOL_NAME: Format = Format {
     name: "tool_name",
     pattern: "^[a-z][a-z_]*$",
+    known_as: None,
     says: "=Tool name must contain only lowercase letters and underscores, and start with a letter.",
     accepts: |text| begins(text, char::is_ascii_lowercase) && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'),
 };
@@ -109,6 +122,7 @@ pub static TOOL_NAME: Format = Format {
 pub static PARAMETER_NAME: Format = Format {
     name: "parameter_name",
     pattern: "^[A-Za-z][A-Za-z_]*$",
+    known_as: None,
     says: "must contain only letters and underscores and start with a letter.",
     accepts: |text| {
         begins(text, char::is_ascii_alphabetic) && text.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_')
@@ -119,6 +133,7 @@ pub static PARAMETER_NAME: Format = Format {
 pub static EXTRACT_NAME: Format = Format {
     name: "extract_name",
     pattern: "^[a-z0-9_]*$",
+    known_as: None,
     says: "must contain only lowercase letters, digits and underscores.",
     accepts: |text| text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'),
 };
@@ -127,6 +142,7 @@ pub static EXTRACT_NAME: Format = Format {
 pub static HEADER_NAME: Format = Format {
     name: "header_name",
     pattern: "^(?!([hH][oO][sS][tT]|[cC][oO][nN][tT][eE][nN][tT]-[lL][eE][nN][gG][tT][hH]|[tT][rR][aA][nN][sS][fF][eE][rR]-[eE][nN][cC][oO][dD][iI][nN][gG]|[cC][oO][nN][nN][eE][cC][tT][iI][oO][nN])$|[wW][eE][bB][hH][oO][oO][kK]-)[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
+    known_as: None,
     says: "must be the name of a header that a tool may send.",
     accepts: is_header_name,
 };
@@ -135,6 +151,7 @@ pub static HEADER_NAME: Format = Format {
 pub static HEADER_VALUE: Format = Format {
     name: "header_value",
     pattern: r"^[^\u0000-\u001f\u007f]*$",
+    known_as: None,
     says: "must not contain control characters.",
     accepts: |text| !text.bytes().any(|b| b < b' ' || b == 0x7f),
 };
@@ -143,6 +160,7 @@ pub static HEADER_VALUE: Format = Format {
 pub static ADDRESS: Format = Format {
     name: "address",
     pattern: "^[0-9a-fA-F.:]+(/[0-9]{1,3})?$",
+    known_as: None,
     says: "must be an IP address or a CIDR range.",
     accepts: |text| text.parse::<core::net::IpAddr>().is_ok() || text.parse::<ipnet::IpNet>().is_ok(),
 };
@@ -151,6 +169,7 @@ pub static ADDRESS: Format = Format {
 pub static SIP_HOST: Format = Format {
     name: "sip_host",
     pattern: r"^[A-Za-z0-9.:\[\]_-]+$",
+    known_as: None,
     says: "must be a host name or address.",
     accepts: |text| text.bytes().all(|b| b.is_ascii_alphanumeric() || b".:[]_-".contains(&b)),
 };
@@ -159,6 +178,7 @@ pub static SIP_HOST: Format = Format {
 pub static PLAN_NAME: Format = Format {
     name: "plan_name",
     pattern: "^[a-z0-9_-]+$",
+    known_as: None,
     says: "must contain only lowercase letters, digits, hyphens and underscores.",
     accepts: |text| text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_-".contains(&b)),
 };

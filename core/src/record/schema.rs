@@ -5,6 +5,7 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
+use super::format::Format;
 use super::{Column, Kind, Literal, Need, Rule, Table, When};
 use crate::json::{Members, Number, Value};
 
@@ -108,7 +109,7 @@ fn typed(name: &str, nullable: bool) -> Members {
 
 fn kind(of: &Kind, purpose: Purpose, nullable: bool) -> Members {
     match of {
-        Kind::Text { min, max, format } => text(*min, *max, format.map(|f| f.pattern), purpose, nullable),
+        Kind::Text { min, max, format } => text(*min, *max, *format, purpose, nullable),
         Kind::Int { min, max } => {
             let mut schema = typed("integer", nullable);
             if purpose != Purpose::Reply {
@@ -177,14 +178,17 @@ fn patterned(pattern: &str, nullable: bool) -> Members {
     schema
 }
 
-fn text(min: usize, max: usize, pattern: Option<&str>, purpose: Purpose, nullable: bool) -> Members {
+fn text(min: usize, max: usize, format: Option<&Format>, purpose: Purpose, nullable: bool) -> Members {
     let mut schema = typed("string", nullable);
     if purpose == Purpose::Reply {
         return schema;
     }
     schema.set("maxLength", size(max));
+    if let Some(known) = format.and_then(|format| format.known_as) {
+        schema.set("format", string(known));
+    }
     // "" means "not given" where a member is optional, so only what is longer must have the form.
-    match (nullable, pattern) {
+    match (nullable, format.map(|format| format.pattern)) {
         (false, pattern) => {
             schema.set("minLength", size(min.max(1)));
             if let Some(pattern) = pattern {
