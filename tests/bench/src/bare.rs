@@ -59,10 +59,10 @@ fn parts(answer: &[u8]) -> Result<(HeaderMap, Bytes), Failed> {
 /// The longest sync of a small write while nothing else is done, over so long a time.
 pub fn longest_sync(folder: &Path, span: Duration) -> Result<Duration, Failed> {
     let mut file = std::fs::File::create(folder.join("synced"))?;
-    let (began, mut longest) = (Instant::now(), Duration::ZERO);
+    let (bytes, began, mut longest) = (vec![7; 64 << 10], Instant::now(), Duration::ZERO);
     while began.elapsed() < span {
         file.rewind()?;
-        file.write_all(&[7; 64 << 10])?;
+        file.write_all(&bytes)?;
         let begin = Instant::now();
         file.sync_data()?;
         longest = longest.max(begin.elapsed());
