@@ -15,6 +15,7 @@ use redb::{Database, TableDefinition};
 use switchboard_core::store::Change;
 
 use crate::Failed;
+use crate::load::head_end;
 
 const ROWS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("rows");
 
@@ -45,7 +46,7 @@ pub fn serve(mut answer: impl Read) -> Result<(), Failed> {
 
 /// The headers of an answer that hyper does not write itself, and its body.
 fn parts(answer: &[u8]) -> Result<(HeaderMap, Bytes), Failed> {
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").ok_or("no end of the head")?;
+    let end = head_end(answer).ok_or("no end of the head")?;
     let mut headers = HeaderMap::new();
     for line in std::str::from_utf8(&answer[..end])?.lines().skip(1) {
         let (name, value) = line.split_once(": ").ok_or("a header without a value")?;

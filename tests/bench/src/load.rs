@@ -189,6 +189,11 @@ async fn connection(
     }
 }
 
+/// Where the head of an answer ends, before its empty line.
+pub fn head_end(answer: &[u8]) -> Option<usize> {
+    answer.windows(4).position(|four| four == b"\r\n\r\n")
+}
+
 /// Reads one answer; gives its status and the bytes of its body.
 async fn answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<(u16, usize), Failed> {
     buffer.clear();
@@ -196,7 +201,7 @@ async fn answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<(u16, us
         if stream.read_buf(buffer).await? == 0 {
             return Err("the server closed the connection".into());
         }
-        let Some(end) = buffer.windows(4).position(|four| four == b"\r\n\r\n") else { continue };
+        let Some(end) = head_end(buffer) else { continue };
         let head = std::str::from_utf8(&buffer[..end])?.to_ascii_lowercase();
         let length: usize = head
             .split("content-length: ")
