@@ -91,7 +91,7 @@ pub const PARTS: [Part; 20] = [
     Part {
         name: "imports",
         title: "Imports",
-        about: "A neighbour writes, one request after the other, while 50,000 leads are imported, and while a file of a million arrives. The middle of 5 turns, as everywhere: now and then the disk alone takes as long for a sync.",
+        about: "A neighbour writes, one request after the other, while 50,000 leads are imported, and while a file of a million arrives. The middle of 5 turns counts, as everywhere, since now and then the disk alone takes as long for a sync; the longest of all is stated beside it.",
         measure: Measure::Program(BENCH, &["imports"], &["imports"]),
     },
     Part {
