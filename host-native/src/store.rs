@@ -20,8 +20,8 @@ use switchboard_core::store::Change;
 use crate::seal::Seal;
 use crate::watched::Watched;
 
-pub use rows::{Admission, Rows, RowsView, Snapshot};
-pub use write::Write;
+pub use rows::{Admission, RowsView, Snapshot};
+pub use write::{Write, WriteView};
 
 const ROWS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("rows");
 const FILE: &str = "switchboard.redb";
@@ -194,8 +194,8 @@ impl Store {
 
     /// Commits changes at once, outside the writer.
     pub fn commit(&self, changes: &[Change]) -> Result<(), StoreError> {
-        let write = self.begin()?;
-        write.rows()?.apply(changes)?;
+        let mut write = self.begin()?;
+        write.apply(changes);
         write.commit()
     }
 

@@ -23,7 +23,7 @@ use crate::clock::Clock;
 use crate::limiter::{Limiter, Told};
 use crate::metrics::Metrics;
 use crate::news::News;
-use crate::store::{Admission, Rows, Store, StoreError, caught};
+use crate::store::{Admission, Store, StoreError, Write, caught};
 
 /// Inputs that may wait; more are refused with 503 instead of piling up.
 const QUEUE_MAX: usize = 4_096;
@@ -174,7 +174,6 @@ fn open_again(store: &Store) {
 struct Group {
     finished: Vec<(Owned, Done, Waiting)>,
     changed_bytes: usize,
-    changed: bool,
     wake: Option<Timestamp>,
     topics: BTreeSet<Topic>,
 }
@@ -183,7 +182,7 @@ impl Group {
     fn run(&mut self, parts: &Parts, inputs: &Receiver<Queued>, first: Queued) -> Result<(), StoreError> {
         let began = Instant::now();
         let mut next = Some(first);
-        let write = match parts.store.begin() {
+        let mut write = match parts.store.begin() {
             Ok(write) => write,
             Err(error) => {
                 if let Some(Queued { input, done, .. }) = next.take() {
@@ -192,23 +191,20 @@ impl Group {
                 return Err(error);
             }
         };
-        {
-            let mut rows = write.rows()?;
-            while let Some(queued) = next.take() {
-                self.step(parts, &mut rows, queued)?;
-                if began.elapsed() < GROUP_TIME && self.changed_bytes < GROUP_BYTES {
-                    next = inputs.try_recv().ok();
-                }
+        while let Some(queued) = next.take() {
+            self.step(parts, &mut write, queued);
+            if began.elapsed() < GROUP_TIME && self.changed_bytes < GROUP_BYTES {
+                next = inputs.try_recv().ok();
             }
         }
-        if self.changed { write.commit() } else { write.abort() }
+        if write.is_changed() { write.commit() } else { write.abort() }
     }
 
-    fn step(&mut self, parts: &Parts, rows: &mut Rows<'_>, queued: Queued) -> Result<(), StoreError> {
+    fn step(&mut self, parts: &Parts, write: &mut Write, queued: Queued) {
         let Queued { input, seed, done } = queued;
-        let result = decide(parts, rows, &input, seed);
+        let result = decide(parts, write, &input, seed);
         if let Ok(output) = &result {
-            self.changed |= !output.changes.is_empty();
+            write.apply(&output.changes);
             self.wake = earlier(self.wake, output.wake);
             for change in &output.changes {
                 if let Change::Put(at, value) = change {
@@ -218,9 +214,7 @@ impl Group {
                 }
             }
         }
-        let applied = result.as_ref().map_or(Ok(()), |output| rows.apply(&output.changes));
         self.finished.push((input, result, done));
-        applied
     }
 
     /// Nothing of the group was committed, so none of it is acknowledged.
@@ -238,12 +232,12 @@ fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp
     }
 }
 
-fn decide(parts: &Parts, rows: &Rows<'_>, input: &Owned, seed: Seed) -> Done {
+fn decide(parts: &Parts, write: &Write, input: &Owned, seed: Seed) -> Done {
     let now = parts.clock.now();
     let fresh = Told::default();
     let told = if let Owned::Http(exchange) = input { &exchange.told } else { &fresh };
     let limits = Admission { limiter: &parts.limiter, told, now };
-    let view = rows.view(Some(&limits));
+    let view = write.view(Some(&limits));
     let scene = Scene { now, seed, view: &view };
     let borrowed = match input {
         Owned::Commit(call) => return held(&view, call),

@@ -1,44 +1,31 @@
 //! [`Tx`]: the view of one step with its own changes laid over it, and [`Scope`]: one space of it.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
-use core::fmt;
 use core::ops::Range;
 
+use super::{Change, Layer};
 use crate::key::{Key, Space, space_of};
 use crate::limits::step::{CHANGES_MAX, READS_MAX};
+use crate::rate::{Caller, Rate};
 use crate::view::{Bytes, Order, Stop, View};
-
-/// One change of the byte map; `Debug` shows a value's length.
-#[derive(Clone, PartialEq, Eq)]
-pub enum Change {
-    /// Sets the value of a key.
-    Put(Key, Bytes),
-    /// Removes a key.
-    Delete(Key),
-}
-
-impl fmt::Debug for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Put(key, value) => write!(f, "Put({key:?}, {} bytes)", value.len()),
-            Self::Delete(key) => write!(f, "Delete({key:?})"),
-        }
-    }
-}
 
 /// A step's reads and, until it ends, its changes.
 pub struct Tx<'a> {
+    view: Budget<'a>,
+    changed: RefCell<Layer>,
+}
+
+/// The host's view, of which a step may read so much.
+struct Budget<'a> {
     view: &'a dyn View,
-    changed: RefCell<BTreeMap<Key, Option<Bytes>>>,
     reads: Cell<usize>,
 }
 
 impl<'a> Tx<'a> {
     /// Begins with no change over `view`.
     pub fn new(view: &'a dyn View) -> Self {
-        Self { view, changed: RefCell::new(BTreeMap::new()), reads: Cell::new(0) }
+        Self { view: Budget { view, reads: Cell::new(0) }, changed: RefCell::default() }
     }
 
     /// The space to work in.
@@ -48,90 +35,56 @@ impl<'a> Tx<'a> {
 
     /// The host's view, for what is not a row.
     pub fn view(&self) -> &dyn View {
-        self.view
+        self.view.view
     }
 
     /// The changes, in key order; the step has none of them any longer.
     pub fn changes(&self) -> Vec<Change> {
-        let changed = self.changed.take();
-        changed
-            .into_iter()
-            .map(|(key, value)| match value {
-                Some(value) => Change::Put(key, value),
-                None => Change::Delete(key),
-            })
-            .collect()
+        self.changed.take().into_changes().collect()
     }
 
     /// Forgets every change.
     pub fn forget(&self) {
-        self.changed.borrow_mut().clear();
-    }
-
-    fn spend(&self, reads: usize) -> Result<(), Stop> {
-        self.reads.set(self.reads.get() + reads);
-        if self.reads.get() > READS_MAX { Err(Stop::OverBudget) } else { Ok(()) }
+        self.changed.take();
     }
 
     fn change(&self, key: Key, value: Option<Bytes>) -> Result<(), Stop> {
         let mut changed = self.changed.borrow_mut();
-        changed.insert(key, value);
+        changed.set(key, value);
         if changed.len() > CHANGES_MAX { Err(Stop::OverBudget) } else { Ok(()) }
     }
 
     fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
-        self.spend(keys.len())?;
-        let changed = self.changed.borrow();
-        if changed.is_empty() {
-            return self.view.get(keys);
-        }
-        let asked: Vec<Key> = keys.iter().filter(|key| !changed.contains_key(*key)).cloned().collect();
-        let mut stored = if asked.is_empty() { Vec::new() } else { self.view.get(&asked)? }.into_iter();
-        Ok(keys
-            .iter()
-            .map(|key| match changed.get(key) {
-                Some(value) => value.clone(),
-                None => stored.next().flatten(),
-            })
-            .collect())
+        self.changed.borrow().get(&self.view, keys)
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
-        if range.is_empty() || limit == 0 {
-            return Ok(Vec::new());
-        }
-        let changed = self.changed.borrow();
-        let mut own: Vec<(&Key, &Option<Bytes>)> = changed.range(range.clone()).collect();
-        // Each row that this step deleted may hide one stored row, so that many more are asked for.
-        let rows = self.view.scan(range, order, limit + own.len())?;
-        self.spend(1 + rows.len())?;
-        if own.is_empty() {
-            return Ok(rows);
-        }
-        if order == Order::Descending {
-            own.reverse();
-        }
-        Ok(merge(rows, &own, order, limit))
+        self.changed.borrow().scan(&self.view, range, order, limit)
     }
 }
 
-/// Lays `own` over `rows`; both are in `order`.
-fn merge(rows: Vec<(Key, Bytes)>, own: &[(&Key, &Option<Bytes>)], order: Order, limit: usize) -> Vec<(Key, Bytes)> {
-    let before = |a: &Key, b: &Key| if order == Order::Ascending { a < b } else { a > b };
-    let mut merged = Vec::with_capacity(rows.len());
-    let mut own = own.iter().peekable();
-    for (key, value) in rows {
-        while let Some((ours, changed)) = own.next_if(|(ours, _)| before(ours, &key)) {
-            merged.extend(changed.as_ref().map(|value| ((*ours).clone(), value.clone())));
-        }
-        match own.next_if(|(ours, _)| **ours == key) {
-            Some((_, changed)) => merged.extend(changed.as_ref().map(|value| (key, value.clone()))),
-            None => merged.push((key, value)),
-        }
+impl Budget<'_> {
+    fn spend(&self, reads: usize) -> Result<(), Stop> {
+        self.reads.set(self.reads.get() + reads);
+        if self.reads.get() > READS_MAX { Err(Stop::OverBudget) } else { Ok(()) }
     }
-    merged.extend(own.filter_map(|(key, changed)| Some(((*key).clone(), (*changed).clone()?))));
-    merged.truncate(limit);
-    merged
+}
+
+impl View for Budget<'_> {
+    fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
+        self.spend(keys.len())?;
+        self.view.get(keys)
+    }
+
+    fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
+        let rows = self.view.scan(range, order, limit)?;
+        self.spend(1 + rows.len())?;
+        Ok(rows)
+    }
+
+    fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop> {
+        self.view.admit(caller)
+    }
 }
 
 /// One space of a step: an account's handlers hold theirs, so a row of another has no name.
@@ -206,37 +159,6 @@ impl<'t> Scope<'t> {
 mod tests {
     use super::*;
     use crate::memory::Memory;
-    use proptest::prelude::*;
-
-    fn key(n: u8) -> Key {
-        crate::key::row(Space::Root, crate::key::Kind::Plan, u32::from(n))
-    }
-
-    proptest! {
-        #[test]
-        fn a_scan_sees_the_changes_of_its_step(
-            stored in prop::collection::btree_map(0_u8..40, any::<u8>(), 0..30),
-            changes in prop::collection::btree_map(0_u8..40, any::<Option<u8>>(), 0..20),
-            from in 0_u8..40, to in 0_u8..41, limit in 0_usize..45, down: bool,
-        ) {
-            let mut memory = Memory::default();
-            let mut model: BTreeMap<u8, u8> = stored.clone();
-            memory.apply(&stored.iter().map(|(k, v)| Change::Put(key(*k), Vec::from([*v]))).collect::<Vec<_>>());
-            let tx = Tx::new(&memory);
-            let scope = tx.scope(Space::Root);
-            for (n, change) in &changes {
-                if let Some(v) = change { scope.put(key(*n), Vec::from([*v])).expect("within budget"); model.insert(*n, *v); } else { scope.delete(key(*n)).expect("within budget"); model.remove(n); }
-            }
-            let order = if down { Order::Descending } else { Order::Ascending };
-            let mut want: Vec<(Key, Bytes)> = model.iter().filter(|(n, _)| (from..to).contains(n)).map(|(n, v)| (key(*n), Vec::from([*v]))).collect();
-            if down { want.reverse(); }
-            want.truncate(limit);
-            prop_assert_eq!(scope.scan(key(from)..key(to), order, limit), Ok(want));
-            for n in 0..40 {
-                prop_assert_eq!(scope.get(key(n)), Ok(model.get(&n).map(|v| Vec::from([*v]))));
-            }
-        }
-    }
 
     #[test]
     #[should_panic(expected = "its own space only")]

@@ -1,59 +1,24 @@
-//! The rows of a store: as a write changes them, and as the core's view reads them. Sealed values are sealed and
-//! opened here.
+//! The rows of a store as the core's view reads them. Sealed values are opened here.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, StorageError, Table, WriteTransaction};
+use redb::{ReadOnlyTable, ReadTransaction, StorageError};
 use switchboard_core::key::Key;
 use switchboard_core::rate::{Caller, Rate};
-use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Bytes, Order, Stop, View};
 
 use super::memo::Memo;
-use super::{ROWS, StoreError, failed, refused};
+use super::{ROWS, StoreError, refused};
 use crate::limiter::{Limiter, Told};
 use crate::seal::{Seal, sealed_with};
 
-/// The rows of an open write.
-pub struct Rows<'t> {
-    table: Table<'t, &'static [u8], &'static [u8]>,
-    seal: Arc<Seal>,
-}
-
-impl<'t> Rows<'t> {
-    pub(super) fn of(transaction: &'t WriteTransaction, seal: Arc<Seal>) -> Result<Self, StoreError> {
-        Ok(Self { table: transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?, seal })
-    }
-
-    /// What a step sees of them.
-    pub fn view<'v>(
-        &'v self,
-        limits: Option<&'v Admission<'v>>,
-    ) -> RowsView<'v, Table<'t, &'static [u8], &'static [u8]>> {
-        RowsView { rows: &self.table, known: None, seal: &self.seal, limits }
-    }
-
-    /// Applies a step's changes.
-    pub fn apply(&mut self, changes: &[Change]) -> Result<(), StoreError> {
-        for change in changes {
-            match change {
-                Change::Put(at, value) => {
-                    let sealed = self.seal.seal(at, value).map_err(failed("a value cannot be sealed"))?;
-                    self.table.insert(at.as_slice(), sealed.as_deref().unwrap_or(value)).map(drop)
-                }
-                Change::Delete(at) => self.table.remove(at.as_slice()).map(drop),
-            }
-            .map_err(refused("a change failed"))?;
-        }
-        Ok(())
-    }
-}
+type Rows = ReadOnlyTable<&'static [u8], &'static [u8]>;
 
 /// The rows of a read.
 pub struct Snapshot {
-    rows: ReadOnlyTable<&'static [u8], &'static [u8]>,
+    rows: Rows,
     known: Known,
     seal: Arc<Seal>,
 }
@@ -74,7 +39,7 @@ struct Scan {
 
 impl Scan {
     /// The rows as they are stored.
-    fn of(&self, table: &impl ReadableTable<&'static [u8], &'static [u8]>) -> Result<Vec<(Key, Bytes)>, StorageError> {
+    fn of(&self, table: &Rows) -> Result<Vec<(Key, Bytes)>, StorageError> {
         let mut found = table.range(self.range.start.as_slice()..self.range.end.as_slice())?;
         let next = || match self.order {
             Order::Ascending => found.next(),
@@ -104,12 +69,16 @@ impl Snapshot {
     }
 
     /// The view of one exchange.
-    pub fn view<'v>(&'v self, limits: &'v Admission<'v>) -> RowsView<'v, ReadOnlyTable<&'static [u8], &'static [u8]>> {
-        RowsView { rows: &self.rows, known: Some(&self.known), seal: &self.seal, limits: Some(limits) }
+    pub fn view<'v>(&'v self, limits: &'v Admission<'v>) -> RowsView<'v> {
+        self.seen(Some(limits))
+    }
+
+    pub(super) fn seen<'v>(&'v self, limits: Option<&'v Admission<'v>>) -> RowsView<'v> {
+        RowsView { rows: &self.rows, known: Some(&self.known), seal: &self.seal, limits }
     }
 
     /// A view without rate limits: for verification.
-    pub fn plain(&self) -> RowsView<'_, ReadOnlyTable<&'static [u8], &'static [u8]>> {
+    pub fn plain(&self) -> RowsView<'_> {
         RowsView { rows: &self.rows, known: None, seal: &self.seal, limits: None }
     }
 }
@@ -125,14 +94,14 @@ pub struct Admission<'l> {
 }
 
 /// A table of redb as the core's view.
-pub struct RowsView<'v, T> {
-    rows: &'v T,
+pub struct RowsView<'v> {
+    rows: &'v Rows,
     known: Option<&'v Known>,
     seal: &'v Seal,
     limits: Option<&'v Admission<'v>>,
 }
 
-impl<T: ReadableTable<&'static [u8], &'static [u8]>> View for RowsView<'_, T> {
+impl View for RowsView<'_> {
     fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
         keys.iter()
             .map(|key| {
@@ -192,15 +161,14 @@ fn log(error: &StorageError) -> Stop {
 mod tests {
     use std::collections::BTreeMap;
 
+    use switchboard_core::store::Change;
+
     use super::super::Store;
     use super::*;
 
     type Model = BTreeMap<Key, Bytes>;
 
-    fn same(snapshot: &Snapshot, model: &Model) {
-        let (limiter, told) = (Limiter::new(0), Told::default());
-        let limits = Admission { limiter: &limiter, told: &told, now: Timestamp::default() };
-        let view = snapshot.view(&limits);
+    fn same(view: &dyn View, model: &Model) {
         for at in 0..20 {
             let (key, limit) = (vec![at], usize::from(at) / 2);
             assert_eq!(view.get(std::slice::from_ref(&key)), Ok(vec![model.get(&key).cloned()]));
@@ -214,28 +182,42 @@ mod tests {
     }
 
     #[test]
-    fn what_is_at_hand_is_what_a_snapshot_holds() {
+    fn snapshots_and_writes_read_what_they_hold() {
         let folder = std::env::temp_dir().join(format!("switchboard-known-{}", std::process::id()));
         let store = Store::open(&folder).expect("a store");
-        let (mut model, mut before) = (Model::new(), None);
+        let (mut model, mut before): (_, Option<(Arc<Snapshot>, Model)>) = (Model::new(), None);
         for round in 0..10_u8 {
             let puts = (0..20).filter(|at| at % 3 != round % 3).map(|at| Change::Put(vec![at], vec![round, at]));
             let changes: Vec<_> = puts.chain([Change::Delete(vec![round])]).collect();
-            store.commit(&changes).expect("a commit");
+            let mut write = store.begin().expect("a write");
+            same(&write.view(None), &model);
+            // Each change by itself: later ones are laid over earlier ones.
             for change in changes {
+                write.apply(std::slice::from_ref(&change));
                 match change {
                     Change::Put(key, value) => drop(model.insert(key, value)),
                     Change::Delete(key) => drop(model.remove(&key)),
                 }
             }
+            same(&write.view(None), &model);
+            if let Some((earlier, known)) = &before {
+                same(&store.snapshot().expect("a snapshot").seen(None), known);
+                same(&earlier.seen(None), known);
+            }
+            write.commit().expect("a commit");
             let now = store.snapshot().expect("a snapshot");
             // The second time what was read the first is at hand; an older snapshot is what it was.
-            same(&now, &model);
-            same(&now, &model);
+            same(&now.seen(None), &model);
+            same(&now.seen(None), &model);
             if let Some((earlier, known)) = before.replace((now, model.clone())) {
-                same(&earlier, &known);
+                same(&earlier.seen(None), &known);
             }
         }
+        let mut write = store.begin().expect("a write");
+        write.apply(&[Change::Put(vec![0], vec![0])]);
+        assert!(write.is_changed());
+        write.abort().expect("it is dropped");
+        same(&store.snapshot().expect("a snapshot").plain(), &model);
         drop((store, before));
         std::fs::remove_dir_all(folder).expect("it was made");
     }

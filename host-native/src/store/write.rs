@@ -1,15 +1,26 @@
 //! [`Write`]: an open write of a store. There is one at a time.
+//!
+//! What it changes is laid over a snapshot and stays in memory until the commit: a row that many inputs of a group
+//! change, such as the set of all calls, is written once.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use redb::WriteTransaction;
+use redb::{ReadableDatabase, WriteTransaction};
+use switchboard_core::key::Key;
+use switchboard_core::rate::{Caller, Rate};
+use switchboard_core::store::{Change, Layer};
+use switchboard_core::view::{Bytes, Order, Stop, View};
 
-use super::{Latest, Rows, Store, StoreError, refused};
+use super::rows::{Admission, RowsView, Snapshot};
+use super::{Latest, ROWS, Store, StoreError, failed, refused};
 use crate::seal::Seal;
 
 /// An open write: nobody sees it until it is committed, and whoever reads from then on does.
 pub struct Write {
     pub(super) transaction: WriteTransaction,
+    before: Snapshot,
+    changed: Layer,
     latest: Arc<Latest>,
     seal: Arc<Seal>,
 }
@@ -17,27 +28,89 @@ pub struct Write {
 impl Store {
     /// Begins a write.
     pub fn begin(&self) -> Result<Write, StoreError> {
-        let transaction = self.with_database(super::begin)?;
-        Ok(Write { transaction, latest: Arc::clone(&self.latest), seal: Arc::clone(&self.seal) })
+        self.with_database(|database| {
+            let transaction = super::begin(database)?;
+            // While the write is open nobody commits: this is what the write begins with.
+            let before = database.begin_read().map_err(refused("a read cannot begin"))?;
+            Ok(Write {
+                transaction,
+                before: Snapshot::of(&before, Arc::clone(&self.seal))?,
+                changed: Layer::default(),
+                latest: Arc::clone(&self.latest),
+                seal: Arc::clone(&self.seal),
+            })
+        })
     }
 }
 
 impl Write {
     /// The rows, as this write leaves them.
-    pub fn rows(&self) -> Result<Rows<'_>, StoreError> {
-        Rows::of(&self.transaction, Arc::clone(&self.seal))
+    pub fn view<'w>(&'w self, limits: Option<&'w Admission<'w>>) -> WriteView<'w> {
+        WriteView { before: self.before.seen(limits), changed: &self.changed }
+    }
+
+    /// Makes the changes of a step.
+    pub fn apply(&mut self, changes: &[Change]) {
+        self.changed.apply(changes);
+    }
+
+    /// Whether there is anything to commit.
+    pub fn is_changed(&self) -> bool {
+        !self.changed.is_empty()
     }
 
     /// Makes it durable.
     pub fn commit(self) -> Result<(), StoreError> {
-        let committed = self.transaction.commit().map_err(refused("a commit failed"));
+        let Self { transaction, before, changed, latest, seal } = self;
+        drop(before);
+        put(&transaction, changed, &seal)?;
+        let committed = transaction.commit().map_err(refused("a commit failed"));
         // One that failed may be there all the same.
-        self.latest.forget();
+        latest.forget();
         committed
     }
 
     /// Drops what it changed.
     pub fn abort(self) -> Result<(), StoreError> {
         self.transaction.abort().map_err(refused("an empty write could not be dropped"))
+    }
+}
+
+/// Puts changes into a table, sealed where they are secrets.
+fn put(transaction: &WriteTransaction, changed: Layer, seal: &Seal) -> Result<(), StoreError> {
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let mut table = transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?;
+    for change in changed.into_changes() {
+        match change {
+            Change::Put(at, value) => {
+                let sealed = seal.seal(&at, &value).map_err(failed("a value cannot be sealed"))?;
+                table.insert(at.as_slice(), sealed.as_deref().unwrap_or(&value)).map(drop)
+            }
+            Change::Delete(at) => table.remove(at.as_slice()).map(drop),
+        }
+        .map_err(refused("a change failed"))?;
+    }
+    Ok(())
+}
+
+/// The rows of an open write.
+pub struct WriteView<'w> {
+    before: RowsView<'w>,
+    changed: &'w Layer,
+}
+
+impl View for WriteView<'_> {
+    fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
+        self.changed.get(&self.before, keys)
+    }
+
+    fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
+        self.changed.scan(&self.before, range, order, limit)
+    }
+
+    fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop> {
+        self.before.admit(caller)
     }
 }

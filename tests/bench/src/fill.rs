@@ -115,14 +115,11 @@ pub fn lines(numbers: std::ops::Range<u32>) -> Result<String, Failed> {
 fn fill_calls(store: &Store, count: u32) -> Result<(), Failed> {
     let mut made = 0;
     while made < count {
-        let write = store.begin()?;
-        {
-            let mut rows = write.rows()?;
-            for _ in 0..BATCHES {
-                let changes = batch(&rows.view(None), made, count.min(made + BATCH))?;
-                rows.apply(&changes)?;
-                made = count.min(made + BATCH);
-            }
+        let mut write = store.begin()?;
+        for _ in 0..BATCHES {
+            let changes = batch(&write.view(None), made, count.min(made + BATCH))?;
+            write.apply(&changes);
+            made = count.min(made + BATCH);
         }
         write.commit()?;
         if made.is_multiple_of(1_000_000) {

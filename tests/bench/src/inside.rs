@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use switchboard::clock::{self, Clock};
-use switchboard::store::{Rows, Store};
+use switchboard::store::{Store, Write};
 use switchboard_core::http::request::{Body, Door, Method, Request};
 use switchboard_core::output::{Answer, Input, Outcome, Output};
 use switchboard_core::seed::Seed;
@@ -48,9 +48,9 @@ impl Inside {
     }
 
     fn seeded(&self, input: &Input<'_>, seed: Seed) -> Result<Stepped, Failed> {
-        let write = self.store.begin()?;
+        let mut write = self.store.begin()?;
         let began = Instant::now();
-        let (output, step) = self.apply(&mut write.rows()?, input, seed)?;
+        let (output, step) = self.apply(&mut write, input, seed)?;
         write.commit()?;
         let commit = began.elapsed().saturating_sub(step);
         Ok(Stepped { outcome: output.outcome, changes: output.changes, step, commit })
@@ -58,15 +58,12 @@ impl Inside {
 
     /// Carries out requests in one commit; gives what each changed.
     pub fn group<'r>(&self, requests: impl Iterator<Item = &'r Request>) -> Result<Vec<Vec<Change>>, Failed> {
-        let write = self.store.begin()?;
+        let mut write = self.store.begin()?;
         let mut changes = Vec::new();
-        {
-            let mut rows = write.rows()?;
-            for request in requests {
-                let (output, _) = self.apply(&mut rows, &Input::Http(request, &[]), clock::seed()?)?;
-                succeeded(request, &output.outcome)?;
-                changes.push(output.changes);
-            }
+        for request in requests {
+            let (output, _) = self.apply(&mut write, &Input::Http(request, &[]), clock::seed()?)?;
+            succeeded(&output.outcome)?;
+            changes.push(output.changes);
         }
         write.commit()?;
         Ok(changes)
@@ -76,7 +73,7 @@ impl Inside {
     pub fn look(&self, request: &Request) -> Result<Outcome, Failed> {
         let snapshot = self.store.snapshot()?;
         let outcome = self.decide(&Input::Http(request, &[]), &snapshot.plain(), clock::seed()?)?.outcome;
-        succeeded(request, &outcome)?;
+        succeeded(&outcome)?;
         Ok(outcome)
     }
 
@@ -90,17 +87,17 @@ impl Inside {
             answers.push(Answer::Elapsed);
             turn = self.seeded(&Input::Http(&request, &answers), seed)?;
         }
-        succeeded(&request, &turn.outcome)?;
+        succeeded(&turn.outcome)?;
         turns.push(turn);
         Ok(turns)
     }
 
     /// Steps, then applies the changes; gives how long the step took.
-    fn apply(&self, rows: &mut Rows<'_>, input: &Input<'_>, seed: Seed) -> Result<(Output, Duration), Failed> {
+    fn apply(&self, write: &mut Write, input: &Input<'_>, seed: Seed) -> Result<(Output, Duration), Failed> {
         let began = Instant::now();
-        let output = self.decide(input, &rows.view(None), seed)?;
+        let output = self.decide(input, &write.view(None), seed)?;
         let took = began.elapsed();
-        rows.apply(&output.changes)?;
+        write.apply(&output.changes);
         Ok((output, took))
     }
 
@@ -110,10 +107,11 @@ impl Inside {
     }
 }
 
-fn succeeded(request: &Request, outcome: &Outcome) -> Result<(), Failed> {
+/// Whether what was asked for was done.
+pub fn succeeded(outcome: &Outcome) -> Result<(), Failed> {
     match outcome {
         Outcome::Reply(reply) if reply.status < 300 => Ok(()),
-        outcome => Err(format!("{}: {outcome:?}", request.target).into()),
+        outcome => Err(format!("{outcome:?}").into()),
     }
 }
 

@@ -24,6 +24,11 @@ mod writes;
 use std::path::Path;
 use std::process::ExitCode;
 
+/// The service's own: what runs in this process is measured as it is served.
+#[cfg(not(feature = "beside"))]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 const USAGE: &str = "usage: cargo xtask bench NAME

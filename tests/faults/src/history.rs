@@ -148,22 +148,19 @@ impl Life {
 
     fn group(&mut self) -> Result<Vec<Change>, StoreError> {
         let mut changes = Vec::new();
-        let write = self.store.begin()?;
-        {
-            let mut rows = write.rows()?;
-            for _ in 0..self.random.within(1..=4) {
-                self.now = self.now.plus_seconds(self.random.below(3));
-                let seed = self.random.seed();
-                let asked = self.ask();
-                let scene = Scene { now: self.now, seed, view: &rows.view(None) };
-                let input = asked.as_ref().map_or(Input::Tick, |(request, _)| Input::Http(request, &[]));
-                let Ok(output) = self.service.step(&input, &scene) else {
-                    return Err(StoreError::of("a step stopped", &"the store failed"));
-                };
-                rows.apply(&output.changes)?;
-                changes.extend_from_slice(&output.changes);
-                self.learn(asked.and_then(|(_, kind)| kind), output);
-            }
+        let mut write = self.store.begin()?;
+        for _ in 0..self.random.within(1..=4) {
+            self.now = self.now.plus_seconds(self.random.below(3));
+            let seed = self.random.seed();
+            let asked = self.ask();
+            let scene = Scene { now: self.now, seed, view: &write.view(None) };
+            let input = asked.as_ref().map_or(Input::Tick, |(request, _)| Input::Http(request, &[]));
+            let Ok(output) = self.service.step(&input, &scene) else {
+                return Err(StoreError::of("a step stopped", &"the store failed"));
+            };
+            write.apply(&output.changes);
+            changes.extend_from_slice(&output.changes);
+            self.learn(asked.and_then(|(_, kind)| kind), output);
         }
         if changes.is_empty() {
             return write.abort().map(|()| changes);

@@ -84,7 +84,7 @@ pub fn questions(town: &Town) -> Vec<Question> {
         for round in 0..4_u64 {
             let output = step(town, &layer, &Input::Tick, now, round);
             layer.apply(&output.changes);
-            let store = Arc::new(memory(&layer));
+            let store = Arc::new(layer.whole());
             for send in output.sends {
                 note(town, &Asker::Job(send.ticket), &send.work, &store, now, DEPTH_MAX, &mut found);
             }
@@ -126,7 +126,7 @@ fn follow(town: &Town, asker: &Asker, store: &Arc<Memory>, now: Timestamp, depth
     let mut layer = Layer::over(store);
     let output = step(town, &layer, &Input::Http(request, answers), now, 7);
     layer.apply(&output.changes);
-    let store = Arc::new(memory(&layer));
+    let store = Arc::new(layer.whole());
     for send in output.sends {
         note(town, asker, &send.work, &store, now, depth, found);
     }
@@ -160,21 +160,13 @@ fn note(
                 let mut layer = Layer::over(store);
                 let output = step(town, &layer, &Input::Answered(ticket.clone(), answer), now, depth as u64);
                 layer.apply(&output.changes);
-                let store = Arc::new(memory(&layer));
+                let store = Arc::new(layer.whole());
                 for send in output.sends {
                     note(town, &Asker::Job(send.ticket), &send.work, &store, now, depth - 1, found);
                 }
             }
         }
     }
-}
-
-fn memory(layer: &Layer<'_>) -> Memory {
-    let mut memory = Memory::default();
-    let changes: Vec<_> =
-        layer.rows().into_iter().map(|(key, value)| switchboard_core::store::Change::Put(key, value)).collect();
-    memory.apply(&changes);
-    memory
 }
 
 fn step(town: &Town, layer: &Layer<'_>, input: &Input<'_>, now: Timestamp, salt: u64) -> Output {

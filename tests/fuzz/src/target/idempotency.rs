@@ -246,7 +246,7 @@ fn outside(asked: &Work, sent: &mut usize) -> Answer {
 /// Rows of each kind that are there and were not.
 fn made(town: &Town, layer: &Layer<'_>) -> BTreeMap<Kind, usize> {
     let mut made = BTreeMap::new();
-    for at in layer.rows().keys().filter(|at| key::is_row(at) && !town.store.rows().contains_key(*at)) {
+    for at in layer.whole().rows().keys().filter(|at| key::is_row(at) && !town.store.rows().contains_key(*at)) {
         if let Some((kind, _)) = key::read_row(at) {
             *made.entry(kind).or_default() += 1;
         }

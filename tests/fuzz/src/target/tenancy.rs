@@ -298,8 +298,8 @@ fn newest(layer: &Layer<'_>, space: Space, random: &mut Random) -> Counts {
 }
 
 fn uuid(layer: &Layer<'_>, count: u32) -> Option<String> {
-    let row = layer.value(&key::row(Space::Account(0), Kind::Assistant, count))?;
-    let text = String::from_utf8_lossy(row);
+    let row = layer.get(&[key::row(Space::Account(0), Kind::Assistant, count)]).ok()?.pop()??;
+    let text = String::from_utf8_lossy(&row);
     let at = text.find("\"uuid\":\"")? + "\"uuid\":\"".len();
     text.get(at..at + NOBODY.len()).map(ToOwned::to_owned)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use switchboard::store::{RowsView, Store};
+use switchboard::store::Store;
 use switchboard_core::key;
 use switchboard_core::output::{Output, OwnedInput};
 use switchboard_core::seed::Seed;
@@ -35,7 +35,7 @@ impl Redb {
 impl Steps for Redb {
     fn step(&mut self, input: &OwnedInput, now: Timestamp, seed: Seed, limits: &Limits) -> Result<Output, Stop> {
         let snapshot = self.store.snapshot().expect("a snapshot");
-        let rows: RowsView<'_, _> = snapshot.plain();
+        let rows = snapshot.plain();
         let view = Limited { rows: &rows, limits };
         self.service.step(&input.borrow(), &Scene { now, seed, view: &view })
     }

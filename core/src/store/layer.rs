@@ -1,0 +1,170 @@
+//! [`Layer`]: changes laid over a view, whose reads see them.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
+
+use crate::key::Key;
+use crate::view::{Bytes, Order, Stop, View};
+
+/// One change of the byte map; `Debug` shows a value's length.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Sets the value of a key.
+    Put(Key, Bytes),
+    /// Removes a key.
+    Delete(Key),
+}
+
+impl fmt::Debug for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Put(key, value) => write!(f, "Put({key:?}, {} bytes)", value.len()),
+            Self::Delete(key) => write!(f, "Delete({key:?})"),
+        }
+    }
+}
+
+/// What was changed of a view; no row twice.
+#[derive(Clone, Default)]
+pub struct Layer(BTreeMap<Key, Option<Bytes>>);
+
+impl Layer {
+    /// Sets the value of a key; none removes it.
+    pub fn set(&mut self, key: Key, value: Option<Bytes>) {
+        self.0.insert(key, value);
+    }
+
+    /// Lays the changes of a step over the earlier ones.
+    pub fn apply(&mut self, changes: &[Change]) {
+        for change in changes {
+            match change {
+                Change::Put(key, value) => self.set(key.clone(), Some(value.clone())),
+                Change::Delete(key) => self.set(key.clone(), None),
+            }
+        }
+    }
+
+    /// How many rows are changed.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The changes, in key order.
+    pub fn into_changes(self) -> impl Iterator<Item = Change> {
+        self.0.into_iter().map(|(key, value)| match value {
+            Some(value) => Change::Put(key, value),
+            None => Change::Delete(key),
+        })
+    }
+
+    /// The values of `keys`, in their order.
+    pub fn get(&self, view: &dyn View, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
+        if self.0.is_empty() {
+            return view.get(keys);
+        }
+        let asked: Vec<Key> = keys.iter().filter(|key| !self.0.contains_key(*key)).cloned().collect();
+        let mut stored = if asked.is_empty() { Vec::new() } else { view.get(&asked)? }.into_iter();
+        let value = |key| self.0.get(key).map_or_else(|| stored.next().flatten(), Clone::clone);
+        Ok(keys.iter().map(value).collect())
+    }
+
+    /// At most `limit` rows of `range`, in `order`.
+    pub fn scan(
+        &self,
+        view: &dyn View,
+        range: Range<Key>,
+        order: Order,
+        limit: usize,
+    ) -> Result<Vec<(Key, Bytes)>, Stop> {
+        if range.is_empty() || limit == 0 {
+            return Ok(Vec::new());
+        }
+        let changed = self.0.range(range.clone());
+        let own = match order {
+            Order::Ascending => first(changed, limit),
+            Order::Descending => first(changed.rev(), limit),
+        };
+        // Each row that was deleted here may hide one below, so that many more are asked for.
+        let deleted = own.iter().filter(|(_, value)| value.is_none()).count();
+        let rows = view.scan(range, order, limit.saturating_add(deleted))?;
+        if own.is_empty() {
+            return Ok(rows);
+        }
+        Ok(merge(rows, &own, order, limit))
+    }
+}
+
+type Changed<'l> = (&'l Key, &'l Option<Bytes>);
+
+/// The first changes, as many as can show in so many rows.
+fn first<'l>(changed: impl Iterator<Item = Changed<'l>>, limit: usize) -> Vec<Changed<'l>> {
+    let mut put = 0;
+    let shows = |(_, value): &Changed<'l>| {
+        let shows = put < limit;
+        put += usize::from(value.is_some());
+        shows
+    };
+    changed.take_while(shows).collect()
+}
+
+/// Lays `own` over `rows`; both are in `order`.
+fn merge(rows: Vec<(Key, Bytes)>, own: &[Changed<'_>], order: Order, limit: usize) -> Vec<(Key, Bytes)> {
+    let before = |a: &Key, b: &Key| if order == Order::Ascending { a < b } else { a > b };
+    let mut merged = Vec::with_capacity(rows.len());
+    let mut own = own.iter().peekable();
+    for (key, value) in rows {
+        while let Some((ours, changed)) = own.next_if(|(ours, _)| before(ours, &key)) {
+            merged.extend(changed.as_ref().map(|value| ((*ours).clone(), value.clone())));
+        }
+        match own.next_if(|(ours, _)| **ours == key) {
+            Some((_, changed)) => merged.extend(changed.as_ref().map(|value| (key, value.clone()))),
+            None => merged.push((key, value)),
+        }
+    }
+    merged.extend(own.filter_map(|(key, changed)| Some(((*key).clone(), (*changed).clone()?))));
+    merged.truncate(limit);
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Memory;
+    use proptest::prelude::*;
+
+    fn key(n: u8) -> Key {
+        Vec::from([n])
+    }
+
+    proptest! {
+        #[test]
+        fn reads_see_the_changes(
+            stored in prop::collection::btree_map(0_u8..40, any::<u8>(), 0..30),
+            changes in prop::collection::btree_map(0_u8..40, any::<Option<u8>>(), 0..20),
+            from in 0_u8..40, to in 0_u8..41, limit in 0_usize..45, down: bool,
+        ) {
+            let mut memory = Memory::default();
+            memory.apply(&stored.iter().map(|(n, v)| Change::Put(key(*n), Vec::from([*v]))).collect::<Vec<_>>());
+            let mut layer = Layer::default();
+            for (n, change) in &changes {
+                layer.set(key(*n), change.map(|v| Vec::from([v])));
+            }
+            let mut whole = memory.clone();
+            whole.apply(&layer.clone().into_changes().collect::<Vec<_>>());
+            let order = if down { Order::Descending } else { Order::Ascending };
+            prop_assert_eq!(layer.scan(&memory, key(from)..key(to), order, limit), whole.scan(key(from)..key(to), order, limit));
+            let keys: Vec<Key> = (0..40).map(key).collect();
+            prop_assert_eq!(layer.get(&memory, &keys), whole.get(&keys));
+            let mut again = Layer::default();
+            again.apply(&layer.clone().into_changes().collect::<Vec<_>>());
+            prop_assert_eq!((again.len(), again.is_empty()), (changes.len(), changes.is_empty()));
+        }
+    }
+}
