@@ -152,7 +152,7 @@ pub mod search {
 
 /// What one step may do; a test shows that no route comes near (DESIGN: budgets).
 pub mod step {
-    /// Keys and ranges read.
+    /// Keys, ranges and rows of ranges that are read of the host's view.
     pub const READS_MAX: usize = 100_000;
     /// Changes made.
     pub const CHANGES_MAX: usize = 60_000;

@@ -151,7 +151,7 @@ impl Host {
         let snapshot = self.snapshot()?;
         let now = self.clock.now();
         let limits = Admission { limiter: &self.limiter, told, now };
-        let view = snapshot.view(&limits);
+        let view = snapshot.view(Some(&limits));
         let scene = Scene { now, seed, view: &view };
         guarded(&self.metrics, || self.service.step(&Input::Http(request, answers), &scene))
     }
@@ -245,7 +245,7 @@ impl Host {
         let snapshot = self.snapshot()?;
         let (told, now) = (Told::default(), self.clock.now());
         let limits = Admission { limiter: &self.limiter, told: &told, now };
-        let view = snapshot.view(&limits);
+        let view = snapshot.view(Some(&limits));
         if !region::holds(&view, &call.seen).map_err(Failure::Stopped)? {
             return Ok(None);
         }

@@ -195,7 +195,7 @@ impl Store {
     /// Commits changes at once, outside the writer.
     pub fn commit(&self, changes: &[Change]) -> Result<(), StoreError> {
         let mut write = self.begin()?;
-        write.apply(changes);
+        write.apply(changes.to_vec());
         write.commit()
     }
 

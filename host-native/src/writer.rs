@@ -27,9 +27,9 @@ use crate::store::{Admission, Store, StoreError, Write, caught};
 
 /// Inputs that may wait; more are refused with 503 instead of piling up.
 const QUEUE_MAX: usize = 4_096;
-/// A group is committed after so much work, whoever still waits.
+/// A group is committed after so much time of its steps, whoever still waits.
 const GROUP_TIME: Duration = Duration::from_millis(5);
-/// Or after so many changed bytes.
+/// Or after so many changed bytes: they are put into the table at the commit.
 const GROUP_BYTES: usize = 32 << 20;
 
 /// An input that owns what it needs.
@@ -202,9 +202,8 @@ impl Group {
 
     fn step(&mut self, parts: &Parts, write: &mut Write, queued: Queued) {
         let Queued { input, seed, done } = queued;
-        let result = decide(parts, write, &input, seed);
-        if let Ok(output) = &result {
-            write.apply(&output.changes);
+        let mut result = decide(parts, write, &input, seed);
+        if let Ok(output) = &mut result {
             self.wake = earlier(self.wake, output.wake);
             for change in &output.changes {
                 if let Change::Put(at, value) = change {
@@ -213,6 +212,7 @@ impl Group {
                     self.topics.extend(key::topic_of(at));
                 }
             }
+            write.apply(std::mem::take(&mut output.changes));
         }
         self.finished.push((input, result, done));
     }

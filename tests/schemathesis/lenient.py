@@ -1,5 +1,6 @@
 """Lenient spellings: a whole number or a number as text, a boolean as 0 or 1. The server takes them, the published
-schema shows the strict types alone: a drawn body that is wrong by nothing else is not one to be refused."""
+schema shows the strict types alone: a drawn body that is wrong by nothing else is not one to be refused. What stands
+below a `oneOf` is not read: there the schema does not say which type was meant."""
 
 import copy
 import functools

@@ -37,11 +37,11 @@ impl Layer {
     }
 
     /// Lays the changes of a step over the earlier ones.
-    pub fn apply(&mut self, changes: &[Change]) {
+    pub fn apply(&mut self, changes: impl IntoIterator<Item = Change>) {
         for change in changes {
             match change {
-                Change::Put(key, value) => self.set(key.clone(), Some(value.clone())),
-                Change::Delete(key) => self.set(key.clone(), None),
+                Change::Put(key, value) => self.set(key, Some(value)),
+                Change::Delete(key) => self.set(key, None),
             }
         }
     }
@@ -163,7 +163,7 @@ mod tests {
             let keys: Vec<Key> = (0..40).map(key).collect();
             prop_assert_eq!(layer.get(&memory, &keys), whole.get(&keys));
             let mut again = Layer::default();
-            again.apply(&layer.clone().into_changes().collect::<Vec<_>>());
+            again.apply(layer.clone().into_changes());
             prop_assert_eq!((again.len(), again.is_empty()), (changes.len(), changes.is_empty()));
         }
     }

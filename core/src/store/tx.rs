@@ -12,7 +12,7 @@ use crate::view::{Bytes, Order, Stop, View};
 
 /// A step's reads and, until it ends, its changes.
 pub struct Tx<'a> {
-    view: Budget<'a>,
+    budget: Budget<'a>,
     changed: RefCell<Layer>,
 }
 
@@ -25,7 +25,7 @@ struct Budget<'a> {
 impl<'a> Tx<'a> {
     /// Begins with no change over `view`.
     pub fn new(view: &'a dyn View) -> Self {
-        Self { view: Budget { view, reads: Cell::new(0) }, changed: RefCell::default() }
+        Self { budget: Budget { view, reads: Cell::new(0) }, changed: RefCell::default() }
     }
 
     /// The space to work in.
@@ -35,7 +35,7 @@ impl<'a> Tx<'a> {
 
     /// The host's view, for what is not a row.
     pub fn view(&self) -> &dyn View {
-        self.view.view
+        self.budget.view
     }
 
     /// The changes, in key order; the step has none of them any longer.
@@ -55,11 +55,11 @@ impl<'a> Tx<'a> {
     }
 
     fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
-        self.changed.borrow().get(&self.view, keys)
+        self.changed.borrow().get(&self.budget, keys)
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
-        self.changed.borrow().scan(&self.view, range, order, limit)
+        self.changed.borrow().scan(&self.budget, range, order, limit)
     }
 }
 
@@ -158,7 +158,26 @@ impl<'t> Scope<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::{self, Kind};
     use crate::memory::Memory;
+
+    #[test]
+    fn a_step_reads_and_changes_so_much() {
+        let memory = Memory::default();
+        let tx = Tx::new(&memory);
+        let scope = tx.scope(Space::Root);
+        let row = |count| key::row(Space::Root, Kind::Plan, count);
+        for count in 0..u32::try_from(CHANGES_MAX).expect("it fits") {
+            assert_eq!(scope.put(row(count), Vec::new()), Ok(()));
+        }
+        assert_eq!(scope.put(row(0), Vec::new()), Ok(()), "no row counts twice");
+        let nothing = |count| (0..count).map(|at| key::row(Space::Root, Kind::Call, at)).collect::<Vec<_>>();
+        let reads = u32::try_from(READS_MAX).expect("it fits");
+        assert!(scope.get_many(&nothing(reads)).is_ok());
+        assert_eq!(scope.get(row(0)), Ok(Some(Vec::new())), "what the step itself changed is no read");
+        assert_eq!(scope.get_many(&nothing(1)), Err(Stop::OverBudget));
+        assert_eq!(scope.put(row(u32::MAX), Vec::new()), Err(Stop::OverBudget));
+    }
 
     #[test]
     #[should_panic(expected = "its own space only")]

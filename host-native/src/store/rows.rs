@@ -69,17 +69,13 @@ impl Snapshot {
     }
 
     /// The view of one exchange.
-    pub fn view<'v>(&'v self, limits: &'v Admission<'v>) -> RowsView<'v> {
-        self.seen(Some(limits))
-    }
-
-    pub(super) fn seen<'v>(&'v self, limits: Option<&'v Admission<'v>>) -> RowsView<'v> {
+    pub fn view<'v>(&'v self, limits: Option<&'v Admission<'v>>) -> RowsView<'v> {
         RowsView { rows: &self.rows, known: Some(&self.known), seal: &self.seal, limits }
     }
 
-    /// A view without rate limits: for verification.
+    /// A view without rate limits that reads every row from the store: for verification.
     pub fn plain(&self) -> RowsView<'_> {
-        RowsView { rows: &self.rows, known: None, seal: &self.seal, limits: None }
+        RowsView { known: None, ..self.view(None) }
     }
 }
 
@@ -193,7 +189,7 @@ mod tests {
             same(&write.view(None), &model);
             // Each change by itself: later ones are laid over earlier ones.
             for change in changes {
-                write.apply(std::slice::from_ref(&change));
+                write.apply(vec![change.clone()]);
                 match change {
                     Change::Put(key, value) => drop(model.insert(key, value)),
                     Change::Delete(key) => drop(model.remove(&key)),
@@ -201,20 +197,20 @@ mod tests {
             }
             same(&write.view(None), &model);
             if let Some((earlier, known)) = &before {
-                same(&store.snapshot().expect("a snapshot").seen(None), known);
-                same(&earlier.seen(None), known);
+                same(&store.snapshot().expect("a snapshot").view(None), known);
+                same(&earlier.view(None), known);
             }
             write.commit().expect("a commit");
             let now = store.snapshot().expect("a snapshot");
             // The second time what was read the first is at hand; an older snapshot is what it was.
-            same(&now.seen(None), &model);
-            same(&now.seen(None), &model);
+            same(&now.view(None), &model);
+            same(&now.view(None), &model);
             if let Some((earlier, known)) = before.replace((now, model.clone())) {
-                same(&earlier.seen(None), &known);
+                same(&earlier.view(None), &known);
             }
         }
         let mut write = store.begin().expect("a write");
-        write.apply(&[Change::Put(vec![0], vec![0])]);
+        write.apply(vec![Change::Put(vec![0], vec![0])]);
         assert!(write.is_changed());
         write.abort().expect("it is dropped");
         same(&store.snapshot().expect("a snapshot").plain(), &model);

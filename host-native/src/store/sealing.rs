@@ -10,7 +10,8 @@ use switchboard_core::key::{self, Key};
 use switchboard_core::store::Change;
 use switchboard_core::view::Bytes;
 
-use super::{ROWS, Store, StoreError, caught, refused};
+use super::write::committed;
+use super::{ROWS, Store, StoreError, begin, caught, refused};
 use crate::seal::{KeyId, Seal, sealed_with};
 
 /// With which keys values are sealed, by id, and whether all of them are.
@@ -62,9 +63,9 @@ impl Store {
     }
 
     fn note_seals(&self, present: &[(KeyId, bool)], gone: &[KeyId]) -> Result<(), StoreError> {
-        let write = self.begin()?;
+        let transaction = self.with_database(begin)?;
         {
-            let mut table = write.transaction.open_table(SEALS).map_err(refused("the seals cannot be opened"))?;
+            let mut table = transaction.open_table(SEALS).map_err(refused("the seals cannot be opened"))?;
             for (id, whole) in present {
                 table.insert(id, whole).map_err(refused("a change failed"))?;
             }
@@ -72,7 +73,7 @@ impl Store {
                 table.remove(id).map_err(refused("a change failed"))?;
             }
         }
-        write.commit()
+        committed(transaction, &self.latest)
     }
 
     /// Seals whatever is not sealed with the current key.
@@ -110,10 +111,10 @@ impl Store {
 
     /// Commits rows as a backup holds them, sealed ones as they are, and notes which keys they need.
     pub fn put_back(&self, rows: &[(Key, Bytes)]) -> Result<(), StoreError> {
-        let write = self.begin()?;
+        let transaction = self.with_database(begin)?;
         {
-            let mut table = write.transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?;
-            let mut seals = write.transaction.open_table(SEALS).map_err(refused("the seals cannot be opened"))?;
+            let mut table = transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?;
+            let mut seals = transaction.open_table(SEALS).map_err(refused("the seals cannot be opened"))?;
             let mut needed = BTreeSet::new();
             for (at, value) in rows {
                 table.insert(at.as_slice(), value.as_slice()).map_err(refused("a change failed"))?;
@@ -123,7 +124,7 @@ impl Store {
                 seals.insert(id, false).map_err(refused("a change failed"))?;
             }
         }
-        write.commit()
+        committed(transaction, &self.latest)
     }
 }
 

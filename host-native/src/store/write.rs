@@ -18,7 +18,7 @@ use crate::seal::Seal;
 
 /// An open write: nobody sees it until it is committed, and whoever reads from then on does.
 pub struct Write {
-    pub(super) transaction: WriteTransaction,
+    transaction: WriteTransaction,
     before: Snapshot,
     changed: Layer,
     latest: Arc<Latest>,
@@ -46,11 +46,11 @@ impl Store {
 impl Write {
     /// The rows, as this write leaves them.
     pub fn view<'w>(&'w self, limits: Option<&'w Admission<'w>>) -> WriteView<'w> {
-        WriteView { before: self.before.seen(limits), changed: &self.changed }
+        WriteView { before: self.before.view(limits), changed: &self.changed }
     }
 
     /// Makes the changes of a step.
-    pub fn apply(&mut self, changes: &[Change]) {
+    pub fn apply(&mut self, changes: Vec<Change>) {
         self.changed.apply(changes);
     }
 
@@ -62,18 +62,24 @@ impl Write {
     /// Makes it durable.
     pub fn commit(self) -> Result<(), StoreError> {
         let Self { transaction, before, changed, latest, seal } = self;
+        // A commit frees no page that somebody may still read.
         drop(before);
         put(&transaction, changed, &seal)?;
-        let committed = transaction.commit().map_err(refused("a commit failed"));
-        // One that failed may be there all the same.
-        latest.forget();
-        committed
+        committed(transaction, &latest)
     }
 
     /// Drops what it changed.
     pub fn abort(self) -> Result<(), StoreError> {
-        self.transaction.abort().map_err(refused("an empty write could not be dropped"))
+        self.transaction.abort().map_err(refused("a write could not be dropped"))
     }
+}
+
+/// Commits, and has the snapshot of before forgotten.
+pub(super) fn committed(transaction: WriteTransaction, latest: &Latest) -> Result<(), StoreError> {
+    let committed = transaction.commit().map_err(refused("a commit failed"));
+    // One that failed may be there all the same.
+    latest.forget();
+    committed
 }
 
 /// Puts changes into a table, sealed where they are secrets.

@@ -71,18 +71,18 @@ pub fn longest_sync(folder: &Path, span: Duration) -> Result<Duration, Failed> {
     Ok(longest)
 }
 
-/// Creations a second that redb takes when each commit holds `group` of them, the very rows of `creations`: committed
-/// as the store does, or in one phase and without what makes the next opening quick.
-pub fn puts(folder: &Path, creations: &[Vec<Change>], group: u32, careful: bool) -> Result<f64, Failed> {
+/// Groups a second that redb takes, the very rows that the store puts: committed as it does, or in one phase and
+/// without what makes the next opening quick.
+pub fn puts(folder: &Path, groups: &[Vec<Change>], careful: bool) -> Result<f64, Failed> {
     let path = folder.join("bare.redb");
     let database = Database::create(&path)?;
     let began = Instant::now();
-    for group in creations.chunks(group as usize) {
+    for group in groups {
         let mut transaction = database.begin_write()?;
         transaction.set_quick_repair(careful);
         {
             let mut table = transaction.open_table(ROWS)?;
-            for change in group.iter().flatten() {
+            for change in group {
                 match change {
                     Change::Put(key, value) => drop(table.insert(key.as_slice(), value.as_slice())?),
                     Change::Delete(key) => drop(table.remove(key.as_slice())?),
@@ -91,7 +91,7 @@ pub fn puts(folder: &Path, creations: &[Vec<Change>], group: u32, careful: bool)
         }
         transaction.commit()?;
     }
-    let rate = f64::from(u32::try_from(creations.len())?) / began.elapsed().as_secs_f64();
+    let rate = f64::from(u32::try_from(groups.len())?) / began.elapsed().as_secs_f64();
     drop(database);
     std::fs::remove_file(path)?;
     Ok(rate)

@@ -80,7 +80,7 @@ impl Stock {
                 post(&stock.key, "/user/assistant", "application/json", body)
             })
             .collect();
-        requests.chunks(BATCH as usize / 4).try_for_each(|group| inside.group(group.iter()).map(drop))?;
+        requests.chunks(BATCH as usize / 4).try_for_each(|group| inside.group(group.iter(), |_| {}))?;
         fill_calls(&inside.store, calls)?;
         Ok(stock)
     }
@@ -90,12 +90,12 @@ impl Stock {
         eprintln!("importing {count} leads");
         let inside = Inside::open(&self.data)?;
         let campaign = json!({ "name": "Spring", "assistant_id": 1 }).to_string();
-        inside.group(std::iter::once(&post(&self.key, "/user/campaigns", "application/json", campaign)))?;
+        inside.group(std::iter::once(&post(&self.key, "/user/campaigns", "application/json", campaign)), |_| {})?;
         let mut line = 0;
         while line < count {
             let until = count.min(line + IMPORT);
             inside.import(&self.key, lines(line..until)?)?;
-            while !inside.step(&Input::Tick)?.changes.is_empty() {}
+            while inside.step(&Input::Tick)?.changed {}
             line = until;
         }
         Ok(())
@@ -118,7 +118,7 @@ fn fill_calls(store: &Store, count: u32) -> Result<(), Failed> {
         let mut write = store.begin()?;
         for _ in 0..BATCHES {
             let changes = batch(&write.view(None), made, count.min(made + BATCH))?;
-            write.apply(&changes);
+            write.apply(changes);
             made = count.min(made + BATCH);
         }
         write.commit()?;

@@ -151,7 +151,7 @@ fn sliced(data: &Path, csv: String) -> Result<Claim, Failed> {
     loop {
         let slice = inside.step(&Input::Tick)?;
         // The last step has nothing to do.
-        if slice.changes.is_empty() {
+        if !slice.changed {
             break;
         }
         steps.push(slice.step);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use switchboard::clock::{self, Clock};
-use switchboard::store::{Store, Write};
+use switchboard::store::Store;
 use switchboard_core::http::request::{Body, Door, Method, Request};
 use switchboard_core::output::{Answer, Input, Outcome, Output};
 use switchboard_core::seed::Seed;
@@ -27,8 +27,8 @@ pub struct Inside {
 pub struct Stepped {
     /// What it decided.
     pub outcome: Outcome,
-    /// What it changed.
-    pub changes: Vec<Change>,
+    /// Whether it changed anything.
+    pub changed: bool,
     /// How long it took.
     pub step: Duration,
     /// How long its changes and their commit took.
@@ -50,30 +50,36 @@ impl Inside {
     fn seeded(&self, input: &Input<'_>, seed: Seed) -> Result<Stepped, Failed> {
         let mut write = self.store.begin()?;
         let began = Instant::now();
-        let (output, step) = self.apply(&mut write, input, seed)?;
+        let output = self.decide(input, &write.view(None), seed)?;
+        let step = began.elapsed();
+        let changed = !output.changes.is_empty();
+        write.apply(output.changes);
         write.commit()?;
         let commit = began.elapsed().saturating_sub(step);
-        Ok(Stepped { outcome: output.outcome, changes: output.changes, step, commit })
+        Ok(Stepped { outcome: output.outcome, changed, step, commit })
     }
 
-    /// Carries out requests in one commit; gives what each changed.
-    pub fn group<'r>(&self, requests: impl Iterator<Item = &'r Request>) -> Result<Vec<Vec<Change>>, Failed> {
+    /// Carries out requests in one commit; `note` is told what each changes.
+    pub fn group<'r>(
+        &self,
+        requests: impl Iterator<Item = &'r Request>,
+        mut note: impl FnMut(&[Change]),
+    ) -> Result<(), Failed> {
         let mut write = self.store.begin()?;
-        let mut changes = Vec::new();
         for request in requests {
-            let (output, _) = self.apply(&mut write, &Input::Http(request, &[]), clock::seed()?)?;
-            succeeded(&output.outcome)?;
-            changes.push(output.changes);
+            let output = self.decide(&Input::Http(request, &[]), &write.view(None), clock::seed()?)?;
+            succeeded(request, &output.outcome)?;
+            note(&output.changes);
+            write.apply(output.changes);
         }
-        write.commit()?;
-        Ok(changes)
+        Ok(write.commit()?)
     }
 
     /// Carries out a read.
     pub fn look(&self, request: &Request) -> Result<Outcome, Failed> {
         let snapshot = self.store.snapshot()?;
         let outcome = self.decide(&Input::Http(request, &[]), &snapshot.plain(), clock::seed()?)?.outcome;
-        succeeded(&outcome)?;
+        succeeded(request, &outcome)?;
         Ok(outcome)
     }
 
@@ -87,18 +93,9 @@ impl Inside {
             answers.push(Answer::Elapsed);
             turn = self.seeded(&Input::Http(&request, &answers), seed)?;
         }
-        succeeded(&turn.outcome)?;
+        succeeded(&request, &turn.outcome)?;
         turns.push(turn);
         Ok(turns)
-    }
-
-    /// Steps, then applies the changes; gives how long the step took.
-    fn apply(&self, write: &mut Write, input: &Input<'_>, seed: Seed) -> Result<(Output, Duration), Failed> {
-        let began = Instant::now();
-        let output = self.decide(input, &write.view(None), seed)?;
-        let took = began.elapsed();
-        write.apply(&output.changes);
-        Ok((output, took))
     }
 
     fn decide(&self, input: &Input<'_>, view: &dyn View, seed: Seed) -> Result<Output, Failed> {
@@ -108,10 +105,10 @@ impl Inside {
 }
 
 /// Whether what was asked for was done.
-pub fn succeeded(outcome: &Outcome) -> Result<(), Failed> {
+pub fn succeeded(request: &Request, outcome: &Outcome) -> Result<(), Failed> {
     match outcome {
         Outcome::Reply(reply) if reply.status < 300 => Ok(()),
-        outcome => Err(format!("{outcome:?}").into()),
+        outcome => Err(format!("{}: {outcome:?}", request.target).into()),
     }
 }
 

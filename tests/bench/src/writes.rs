@@ -11,7 +11,7 @@ use switchboard::writer::{Exchange, Owned, Parts, Writer};
 use switchboard_claims::{Claim, tell};
 use switchboard_core::http::request::Request;
 use switchboard_core::service::{Config, Service};
-use switchboard_core::store::Change;
+use switchboard_core::store::{Change, Layer};
 use tokio::sync::watch;
 
 use crate::fill::{ASSISTANTS, Folder, Stock};
@@ -24,8 +24,8 @@ use crate::{Failed, bare};
 pub const GROUP: u32 = 64;
 /// How long each way is measured in one turn.
 const SPAN: Duration = Duration::from_secs(3);
-/// Creations that are put by themselves.
-const PUT: usize = 20_000;
+/// Commits whose rows are put by themselves.
+const PUT: u32 = 500;
 /// Turns; the middle one of each ratio counts.
 const TURNS: usize = 5;
 
@@ -95,9 +95,9 @@ fn turn(folder: &Folder, stock: &Stock, group: u32) -> Result<Turn, Failed> {
     let served = run(&server, Load::full(group, SPAN), move |_| sent("POST", &key, "/user/make_call", BODY))?;
     drop(server);
     let queued = queued(stock, group)?;
-    let (direct, creations) = direct(stock, group)?;
-    let bare = bare::puts(&folder.0, &creations, group, true)?;
-    let one_phase = bare::puts(&folder.0, &creations, group, false)?;
+    let (direct, groups) = direct(stock, group)?;
+    let puts = |careful| Ok::<_, Failed>(bare::puts(&folder.0, &groups, careful)? * f64::from(group));
+    let (bare, one_phase) = (puts(true)?, puts(false)?);
     Ok(Turn { served, queued, direct, bare, one_phase })
 }
 
@@ -135,30 +135,30 @@ fn queued(stock: &Stock, clients: u32) -> Result<f64, Failed> {
 async fn client(writer: &Writer, request: Request, began: Instant) -> Result<u32, Failed> {
     let mut done = 0;
     while began.elapsed() < SPAN {
-        let (request, seed) = (request.clone(), clock::seed()?);
-        let exchange = Exchange { request, answers: Vec::new(), told: Told::default(), seed };
+        let seed = clock::seed()?;
+        let exchange = Exchange { request: request.clone(), answers: Vec::new(), told: Told::default(), seed };
         let (_, output) = writer.submit(Owned::Http(Box::new(exchange)), seed).await;
-        inside::succeeded(&output.map_err(|failure| format!("{failure:?}"))?.outcome)?;
+        inside::succeeded(&request, &output.map_err(|failure| format!("{failure:?}"))?.outcome)?;
         done += 1;
     }
     Ok(done)
 }
 
-/// The same steps in this process, so many a commit; gives the rate, and what each of some creations changed.
+/// The same steps in this process, so many a commit; gives the rate, and what some of the commits changed.
 fn direct(stock: &Stock, group: u32) -> Result<(f64, Vec<Vec<Change>>), Failed> {
     let inside = Inside::open(&stock.data)?;
     let request = post(&stock.key, "/user/make_call", "application/json", BODY);
-    let commit = || inside.group(std::iter::repeat_n(&request, group as usize));
-    let (began, mut done) = (Instant::now(), 0);
+    let requests = || std::iter::repeat_n(&request, group as usize);
+    let (began, mut commits) = (Instant::now(), 0);
     while began.elapsed() < SPAN {
-        done += commit()?.len();
+        inside.group(requests(), |_| {})?;
+        commits += 1;
     }
-    let rate = f64::from(u32::try_from(done)?) / began.elapsed().as_secs_f64();
-    // Alone, so many would take a quarter of a minute.
-    let wanted = if group == 1 { PUT / 10 } else { PUT };
-    let mut creations = Vec::with_capacity(wanted);
-    while creations.len() < wanted {
-        creations.extend(commit()?);
-    }
-    Ok((rate, creations))
+    let rate = f64::from(commits * group) / began.elapsed().as_secs_f64();
+    let changed = |_| {
+        let mut changed = Layer::default();
+        inside.group(requests(), |changes| changed.apply(changes.iter().cloned()))?;
+        Ok(changed.into_changes().collect())
+    };
+    Ok((rate, (0..PUT).map(changed).collect::<Result<_, Failed>>()?))
 }

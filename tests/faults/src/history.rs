@@ -158,7 +158,7 @@ impl Life {
             let Ok(output) = self.service.step(&input, &scene) else {
                 return Err(StoreError::of("a step stopped", &"the store failed"));
             };
-            write.apply(&output.changes);
+            write.apply(output.changes.clone());
             changes.extend_from_slice(&output.changes);
             self.learn(asked.and_then(|(_, kind)| kind), output);
         }

@@ -1,6 +1,5 @@
 //! [`Layer`]: a store with changes laid over it, so that many inputs begin with the same rows and none copies them.
 
-use std::cell::Cell;
 use std::ops::Range;
 
 use switchboard_core::key::Key;
@@ -16,20 +15,18 @@ pub struct Layer<'m> {
     changed: store::Layer,
     /// How many commits there were.
     pub commits: u64,
-    /// Reads so far.
-    pub reads: Cell<u64>,
 }
 
 impl<'m> Layer<'m> {
     /// Nothing is changed yet.
     pub fn over(base: &'m Memory) -> Self {
-        Self { base, changed: store::Layer::default(), commits: 0, reads: Cell::new(0) }
+        Self { base, changed: store::Layer::default(), commits: 0 }
     }
 
     /// Applies the changes of a step.
     pub fn apply(&mut self, changes: &[Change]) {
         self.commits += 1;
-        self.changed.apply(changes);
+        self.changed.apply(changes.iter().cloned());
     }
 
     /// The store as the changes leave it.
@@ -42,7 +39,6 @@ impl<'m> Layer<'m> {
 
 impl View for Layer<'_> {
     fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
-        self.reads.set(self.reads.get() + keys.len() as u64);
         self.changed.get(self.base, keys)
     }
 
