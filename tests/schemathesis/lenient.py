@@ -43,6 +43,8 @@ def is_lenient(body, validator):
     >>> def lenient(**body): return is_lenient(body, jsonschema_rs.validator_for(schema))
     >>> lenient(a=0), lenient(a="1", b=[1, "2"]), lenient(c="1.5e3", d="x")
     (True, True, True)
+    >>> is_lenient({"1": "x"}, jsonschema_rs.validator_for({"additionalProperties": {"type": "integer"}}))
+    False
     >>> lenient(a=True, b=[1], c=1.5, d="x"), lenient(a=2), lenient(b=["0"]), lenient(c="01"), lenient(a=0, d=0)
     (False, False, False, False, False)
     """
@@ -54,8 +56,12 @@ def is_lenient(body, validator):
 def replaced(body, error):
     """Reads the spelling that an error of a body is about; whether it is one."""
     *way, last = error.instance_path
-    parent = functools.reduce(lambda value, step: value[step], way, body)
-    spelled, types = parent[last], getattr(error.kind, "types", ())
+    try:
+        parent = functools.reduce(lambda value, step: value[step], way, body)
+        spelled, types = parent[last], getattr(error.kind, "types", ())
+    except KeyError:
+        # The validator calls the member "1" of an object 1.
+        return False
     if "boolean" in types and not isinstance(spelled, (list, dict)) and spelled in BOOLEAN:
         parent[last] = BOOLEAN[spelled]
     elif "integer" in types and isinstance(spelled, str) and WHOLE.fullmatch(spelled):

@@ -10,7 +10,7 @@ use super::errors::{Errors, Place, label};
 use super::field::Choice;
 use super::format::Format;
 use super::{Column, Kind, Literal, Need, Record, Rule, Strictness, Table, When};
-use crate::json::{Members, ToJson, Value};
+use crate::json::{self, Members, ToJson, Value};
 use crate::limits::VARIABLES_MAX;
 
 /// A value that was checked.
@@ -173,7 +173,7 @@ fn absent(column: &Column, field: &Place<'_>, errors: &mut Errors) -> Cell {
 fn one(kind: &'static Kind, value: Value, source: Source, field: &Place<'_>, errors: &mut Errors) -> Cell {
     match kind {
         Kind::Text { min, max, format } => text(*min, *max, *format, value, field, errors),
-        Kind::Int { min, max } => int(*min, *max, &value, field, errors),
+        Kind::Int { min, max } => int(*min, *max, &value, source, field, errors),
         Kind::Number { min, max } => number(*min, *max, &value, field, errors),
         Kind::Bool => boolean(&value, source, field, errors),
         Kind::Choice(words) => word(words, &value, field, errors),
@@ -214,9 +214,14 @@ fn text(min: usize, max: usize, format: Option<&Format>, value: Value, field: &P
     if errors.0.len() > before { Cell::None } else { Cell::Text(text) }
 }
 
-fn int(min: i64, max: i64, value: &Value, field: &Place<'_>, errors: &mut Errors) -> Cell {
+fn int(min: i64, max: i64, value: &Value, source: Source, field: &Place<'_>, errors: &mut Errors) -> Cell {
     let whole = match value {
         Value::Number(number) => number.as_whole(),
+        // Whatever stands in a query is text: a number there is read as one of a body.
+        Value::Text(text) if source == Source::Query && is_json_number(text) => match json::parse(text.as_bytes()) {
+            Ok(Value::Number(number)) => number.as_whole(),
+            _ => None,
+        },
         Value::Text(text) if is_json_number(text) && !text.contains(['.', 'e', 'E']) => text.parse().ok(),
         _ => None,
     };

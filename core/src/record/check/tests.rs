@@ -173,6 +173,17 @@ fn lenient_spellings() {
 }
 
 #[test]
+fn a_number_of_a_query_is_read_as_one_of_a_body() {
+    let count = |text: &str| {
+        let query = members(&format!("{{\"name\":\"n\",\"colour\":\"red\",\"count\":\"{text}\"}}"));
+        check(Sample::TABLE, query, Source::Query).finish::<Sample>().map(|sample| sample.count).ok()
+    };
+    for (text, read) in [("7", Some(7)), ("7.0", Some(7)), ("7.5", None), ("07", None), ("7.", None), ("1e400", None)] {
+        assert_eq!(count(text), read, "{text}");
+    }
+}
+
+#[test]
 fn a_rule_waits_for_its_fields() {
     let errors = sample(r#"{"name":"n","colour":"blue"}"#).expect_err("owner is required");
     assert_eq!(errors.0[0].0, "owner_id");
