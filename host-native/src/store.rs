@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use redb::backends::FileBackend;
-use redb::{Builder, Database, DatabaseError, ReadableDatabase, StorageBackend, TableDefinition, WriteTransaction};
+use redb::{Builder, Database, DatabaseError, StorageBackend, TableDefinition, WriteTransaction};
 use switchboard_core::store::Change;
 
 use crate::seal::Seal;
@@ -184,12 +184,7 @@ impl Store {
     /// A consistent picture of now: everything that was committed, and nothing else.
     pub fn snapshot(&self) -> Result<Arc<Snapshot>, StoreError> {
         // The database before the latest, as everywhere: the other way round two would wait for each other.
-        self.with_database(|database| {
-            self.latest.get(|| {
-                let transaction = database.begin_read().map_err(refused("a read cannot begin"))?;
-                Snapshot::of(&transaction, Arc::clone(&self.seal))
-            })
-        })
+        self.with_database(|database| self.latest.get(|| Snapshot::of(database, Arc::clone(&self.seal))))
     }
 
     /// Commits changes at once, outside the writer.

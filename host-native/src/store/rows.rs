@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use redb::{ReadOnlyTable, ReadTransaction, StorageError};
+use redb::{Database, ReadOnlyTable, ReadableDatabase, StorageError};
 use switchboard_core::key::Key;
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::time::Timestamp;
@@ -51,7 +51,9 @@ impl Scan {
 }
 
 impl Snapshot {
-    pub(super) fn of(transaction: &ReadTransaction, seal: Arc<Seal>) -> Result<Self, StoreError> {
+    /// What is committed now.
+    pub(super) fn of(database: &Database, seal: Arc<Seal>) -> Result<Self, StoreError> {
+        let transaction = database.begin_read().map_err(refused("a read cannot begin"))?;
         let rows = transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?;
         let known = Known { row: Memo::new(1_024, 4 << 10), rows: Memo::new(128, 64 << 10) };
         Ok(Self { rows, known, seal })

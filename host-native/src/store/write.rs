@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use redb::{ReadableDatabase, WriteTransaction};
+use redb::WriteTransaction;
 use switchboard_core::key::Key;
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::store::{Change, Layer};
@@ -30,11 +30,10 @@ impl Store {
     pub fn begin(&self) -> Result<Write, StoreError> {
         self.with_database(|database| {
             let transaction = super::begin(database)?;
-            // While the write is open nobody commits: this is what the write begins with.
-            let before = database.begin_read().map_err(refused("a read cannot begin"))?;
             Ok(Write {
                 transaction,
-                before: Snapshot::of(&before, Arc::clone(&self.seal))?,
+                // While the write is open nobody commits: this is what the write begins with.
+                before: Snapshot::of(database, Arc::clone(&self.seal))?,
                 changed: Layer::default(),
                 latest: Arc::clone(&self.latest),
                 seal: Arc::clone(&self.seal),
