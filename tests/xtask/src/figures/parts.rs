@@ -91,7 +91,7 @@ pub const PARTS: [Part; 20] = [
     Part {
         name: "imports",
         title: "Imports",
-        about: "A neighbour writes, one request after the other, while 50,000 leads are imported, and while a file of a million arrives. The middle of 5 turns counts, as everywhere, since now and then the machine itself stands still as long; the longest of all is stated, and beside it (`machine`) the longest that a thread which only sleeps was held up in that turn.",
+        about: "A neighbour writes, one request after the other, while 50,000 leads are imported, and while a file of a million arrives. The middle of 5 turns counts, as everywhere, since now and then the machine itself stands still as long; the longest of all is stated, and beside it (`machine`) the longest that a thread which only sleeps was held up in that turn. A core that stands still is seen there only when that thread was on it.",
         measure: Measure::Program(BENCH, &["imports"], &["imports"]),
     },
     Part {
