@@ -126,7 +126,7 @@ fn held_up(done: &AtomicBool) -> Duration {
     while !done.load(Ordering::Relaxed) {
         let began = Instant::now();
         std::thread::sleep(NAP);
-        longest = longest.max(began.elapsed() - NAP);
+        longest = longest.max(began.elapsed().saturating_sub(NAP));
     }
     longest
 }
