@@ -233,6 +233,7 @@ fn responses(route: &Route, path: &str) -> Value {
     }
     if route.id == "login" {
         add("401", "Wrong e-mail or password.", &plain);
+        add("403", "The account is suspended.", &plain);
         add("429", "Too many tries.", &plain);
     }
     let asks = matches!(route.body, BodyKind::Json(..) | BodyKind::Document(_));

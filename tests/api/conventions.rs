@@ -44,6 +44,8 @@ fn a_suspended_account_is_shut_out() {
     let operator = house.operator.clone();
     house.put("/admin/accounts/1", &json!({ "suspended": true })).token(&operator).send().expect(200);
     assert!(house.get("/user/me").expect(403).json["message"].is_string());
+    let login = json!({ "email": "owner@localhost", "password": house.password });
+    house.post("/user/login", &login).without("authorization").send().message(403, "This account is suspended.");
     house.put("/admin/accounts/1", &json!({ "suspended": false })).token(&operator).send().expect(200);
     house.get("/user/me").expect(200);
 }

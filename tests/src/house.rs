@@ -1,4 +1,7 @@
-//! [`House`]: the whole service over a store in memory, with a clock and a carrier that the test moves.
+//! [`House`]: the whole service over a store in memory, with a clock and a carrier that the test moves. Every reply
+//! to a request is judged.
+
+use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 use switchboard::extract;
@@ -13,6 +16,10 @@ use switchboard_core::view::Scene;
 use switchboard_core::work;
 
 use crate::cold;
+use crate::judge::{Exchange, Judge};
+
+/// What replies must be.
+static JUDGE: LazyLock<Judge> = LazyLock::new(Judge::new);
 
 /// Answers what the service asks of the outside.
 type Outside = Box<dyn FnMut(&HttpOut) -> Result<HttpIn, SendError>>;
@@ -117,9 +124,8 @@ impl House {
             outside: Box::new(|_| Err(SendError::Unreachable)),
             steps: 0,
         };
-        let Outcome::Reply(Reply { content: Content::Json(body), .. }) =
-            house.settle(|answers| Owned::FirstStart(answers.to_vec()))
-        else {
+        let (output, _) = house.settle(|answers| Owned::FirstStart(answers.to_vec()));
+        let Outcome::Reply(Reply { content: Content::Json(body), .. }) = output.outcome else {
             panic!("no owner was made")
         };
         let secrets: Value = serde_json::from_slice(&body).expect("the secrets are JSON");
@@ -220,7 +226,8 @@ impl House {
         }
     }
 
-    fn settle(&mut self, input: impl Fn(&[Answer]) -> Owned) -> Outcome {
+    /// The last output of an input, and how many answers from outside led to it.
+    fn settle(&mut self, input: impl Fn(&[Answer]) -> Owned) -> (Output, usize) {
         let seed = self.seed();
         let mut answers = Vec::new();
         loop {
@@ -229,11 +236,11 @@ impl House {
                 Owned::Http(request) => self.step(&Input::Http(request, &answers), seed),
                 Owned::FirstStart(answers) => self.step(&Input::FirstStart(answers), seed),
             };
-            match output.outcome {
+            match &output.outcome {
                 Outcome::Wait => {}
                 // Nothing else happens in this house while a request waits: its time is over at once.
                 Outcome::Park(..) | Outcome::Again => answers.push(Answer::Elapsed),
-                outcome => return outcome,
+                _ => return (output, answers.len()),
             }
             for send in output.sends {
                 answers.push(self.perform(&send.work));
@@ -310,9 +317,19 @@ impl Call<'_> {
     }
 
     /// Sends it.
+    #[track_caller]
     pub fn send(self) -> Got {
         let Self { house, request } = self;
-        match house.settle(|_| Owned::Http(request.clone())) {
+        let (output, answers) = house.settle(|_| Owned::Http(request.clone()));
+        if let Outcome::Reply(reply) = &output.outcome {
+            // The simulated carrier answers within the step.
+            let outside = answers > 0 || JUDGE.asks_outside(&request);
+            let exchange = Exchange { request: &request, output: &output, reply, outside, foreign: None };
+            if let Err(broken) = JUDGE.judge(&exchange) {
+                panic!("{} {}: {broken}", request.method.name(), request.target);
+            }
+        }
+        match output.outcome {
             Outcome::Reply(reply) => {
                 let bytes = match reply.content {
                     Content::Json(bytes) => bytes,

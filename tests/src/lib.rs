@@ -4,6 +4,7 @@
 pub mod cold;
 pub mod drawn;
 pub mod house;
+pub mod judge;
 pub mod line;
 pub mod places;
 pub mod server;

@@ -7,11 +7,11 @@ use switchboard_core::seed::Seed;
 use switchboard_core::service::Service;
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::Scene;
+use switchboard_tests::judge::{Exchange, Judge};
 
-use crate::judge::{Exchange, Judge};
 use crate::layer::Layer;
 use crate::target::Seen;
-use crate::town::Town;
+use crate::town::{MARKER, Town};
 
 /// Runs of one request: each asks for its body, or for something outside, a few times at most.
 const RUNS_MAX: usize = 12;
@@ -56,8 +56,9 @@ impl Place<'_, '_> {
             self.layer.apply(&output.changes);
             match &output.outcome {
                 Outcome::Reply(reply) => {
-                    let answers = answers.len();
-                    let exchange = Exchange { request: &request, output: &output, reply, answers, own };
+                    let foreign = own.then_some(MARKER);
+                    let exchange =
+                        Exchange { request: &request, output: &output, reply, outside: !answers.is_empty(), foreign };
                     let says = self.judge.judge(&exchange)?;
                     let operation = self.judge.route(&request).map_or("nothing", |route| route.id);
                     let seen =

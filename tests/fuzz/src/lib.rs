@@ -12,7 +12,6 @@ pub mod corpus;
 pub mod draw;
 pub mod exchange;
 pub mod http;
-pub mod judge;
 pub mod layer;
 pub mod mutate;
 pub mod report;

@@ -14,13 +14,13 @@ use switchboard_core::record::Secret;
 use switchboard_core::service::{Config, Service};
 use switchboard_core::time::Timestamp;
 use switchboard_tests::house::{House, assistant, campaign, lead, tool, with};
+use switchboard_tests::judge::Judge;
 use switchboard_tests::line::{Line, said};
 use switchboard_tests::places::Places;
 
 use crate::answer::{self, Question};
 use crate::body::Bodies;
 use crate::http::Text;
-use crate::judge::Judge;
 
 /// A word that stands in everything of the second account, and in no reply to the first.
 pub const MARKER: &str = "STRANGER";

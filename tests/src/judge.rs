@@ -9,14 +9,12 @@ use jsonschema::Validator;
 use serde_json::Value;
 use switchboard_core::http::ctx::body_bytes_max;
 use switchboard_core::http::reply::{Content, Reply};
-use switchboard_core::http::request::{Body, Method, Request};
+use switchboard_core::http::request::{Body, Door, Method, Request};
 use switchboard_core::http::route::{Route, Router, Who};
 use switchboard_core::http::routes::ROUTES;
 use switchboard_core::limits::TARGET_BYTES_MAX;
 use switchboard_core::openapi;
 use switchboard_core::output::Output;
-
-use crate::town::MARKER;
 
 /// Letters of a refusal's sentence by which it is told from others.
 const SAYING_MAX: usize = 40;
@@ -29,10 +27,10 @@ pub struct Exchange<'a> {
     pub output: &'a Output,
     /// The reply among it.
     pub reply: &'a Reply,
-    /// How many answers from outside the step had.
-    pub answers: usize,
-    /// Whether the marker of the other account must not be in it.
-    pub own: bool,
+    /// Whether the outside had a word in it: then even a refusal leaves something, if only a charge taken back.
+    pub outside: bool,
+    /// A word of another account that must not be in it, unless the request has it too.
+    pub foreign: Option<&'a str>,
 }
 
 /// What the document says of each operation.
@@ -78,9 +76,14 @@ impl Judge {
         self.router.find(path(request))?.route(request.method)
     }
 
+    /// Whether an operation may ask a carrier, or someone else outside.
+    pub fn asks_outside(&self, request: &Request) -> bool {
+        self.route(request).is_some_and(|route| self.documented[&(route.id, route.method)].contains_key(&502))
+    }
+
     /// What a refusal says, without names and numbers; the error says what is wrong with a reply.
     pub fn judge(&self, exchange: &Exchange<'_>) -> Result<String, String> {
-        let Exchange { request, output, reply, answers, .. } = exchange;
+        let Exchange { request, output, reply, outside, .. } = exchange;
         let route = self.route(request);
         let status = reply.status;
         if status == 500 {
@@ -89,7 +92,7 @@ impl Judge {
         if !self.is_documented(request, route, status) {
             return Err(format!("{status} is not documented for {}", route.map_or("nothing", |route| route.id)));
         }
-        if status >= 400 && *answers == 0 && !output.changes.is_empty() {
+        if status >= 400 && !outside && !output.changes.is_empty() {
             return Err(format!("a refusal with {status} changes {} rows", output.changes.len()));
         }
         bounded(request, route, status)?;
@@ -106,20 +109,19 @@ impl Judge {
         let Some(route) = route else {
             return match self.router.find(path(request)) {
                 Some(_) if request.method == Method::Options => status == 204,
-                Some(_) => {
-                    status == 405 || request.door != switchboard_core::http::request::Door::Main && status == 404
-                }
+                Some(_) => status == 405 || status == 404 && request.door != Door::Main,
                 None => status == 404,
             };
         };
         let known = &self.documented[&(route.id, route.method)];
         known.contains_key(&status)
+            || status == 404 && (route.who == Who::Operator || request.door != Door::Main)
             || status == 304 && route.etag && request.count("if-none-match") > 0
             || status == 400 && route.who != Who::Anyone && request.count("authorization") > 1
     }
 
     fn body(&self, exchange: &Exchange<'_>, route: Option<&'static Route>) -> Result<String, String> {
-        let Exchange { request, reply, own, .. } = exchange;
+        let Exchange { request, reply, foreign, .. } = exchange;
         let Content::Json(bytes) = &reply.content else {
             let empty = matches!(reply.status, 204 | 304) || request.method == Method::Head;
             let other = matches!(reply.content, Content::Host(_) | Content::Stream(_));
@@ -131,7 +133,7 @@ impl Judge {
         }
         let value: Value =
             serde_json::from_slice(bytes).map_err(|error| format!("{} is not JSON: {error}", reply.status))?;
-        if *own && contains(bytes, MARKER.as_bytes()) && !sent(request, MARKER.as_bytes()) {
+        if foreign.is_some_and(|word| contains(bytes, word.as_bytes()) && !sent(request, word.as_bytes())) {
             return Err("the reply shows what another account has".into());
         }
         let schema = route.and_then(|route| self.documented[&(route.id, route.method)].get(&reply.status));
@@ -203,18 +205,23 @@ fn contains(bytes: &[u8], word: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::{Text, parse};
     use switchboard_core::output::Outcome;
     use switchboard_core::store::Change;
 
+    fn request(method: Method, target: &str, headers: &[(&'static str, &str)]) -> Request {
+        let headers = headers.iter().map(|(name, value)| (*name, value.as_bytes().to_vec())).collect();
+        Request { method, target: target.into(), headers, body: Body::None, peer: None, door: Door::Main }
+    }
+
     fn told(target: &str, reply: &Reply, changes: Vec<Change>) -> Result<(), String> {
-        let text = Text::new(Method::Post, target).bearer("x").json("{}");
-        judged(&parse(&text.bytes(), &[]).expect("a request"), reply, changes)
+        judged(&request(Method::Post, target, &[("authorization", "Bearer x")]), reply, changes)
     }
 
     fn judged(request: &Request, reply: &Reply, changes: Vec<Change>) -> Result<(), String> {
         let output = Output { outcome: Outcome::Reply(reply.clone()), changes, ..Output::default() };
-        Judge::new().judge(&Exchange { request, output: &output, reply, answers: 0, own: true }).map(drop)
+        Judge::new()
+            .judge(&Exchange { request, output: &output, reply, outside: false, foreign: Some("STRANGER") })
+            .map(drop)
     }
 
     fn reply(status: u16, body: &str) -> Reply {
@@ -249,12 +256,13 @@ mod tests {
     #[test]
     fn nobody_and_large_bodies_are_refused() {
         let made = r#"{"message":"x","secrets":[]}"#;
-        let nobody = parse(b"POST /user/webhook-secrets/rotate\n", &[]).expect("a request");
+        let rotate = "/user/webhook-secrets/rotate";
+        let nobody = request(Method::Post, rotate, &[]);
         assert!(judged(&nobody, &reply(201, made), vec![]).is_err_and(|said| said.contains("to nobody")));
-        let large = parse(b"POST /user/webhook-secrets/rotate\nauthorization: x\n:body too-large\n", &[]);
-        let large = large.expect("a request");
+        let mut large = request(Method::Post, rotate, &[("authorization", "x")]);
+        large.body = Body::TooLarge;
         assert!(judged(&large, &reply(201, made), vec![]).is_err_and(|said| said.contains("over the limit")));
-        let named = parse(b"GET /nothing\nx-request-id: mine\n", &[]).expect("a request");
+        let named = request(Method::Get, "/nothing", &[("x-request-id", "mine")]);
         assert!(judged(&named, &reply(404, r#"{"message":"x"}"#), vec![]).is_err_and(|said| said.contains("became")));
     }
 }
