@@ -7,7 +7,7 @@ use core::ops::Range;
 use crate::key::Key;
 use crate::rate::{Caller, Rate};
 use crate::store::Change;
-use crate::view::{Bytes, Order, Stop, View};
+use crate::view::{Bytes, Order, Stop, View, Visit, copies};
 
 /// An ordered byte map in memory, without rate limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,15 +38,19 @@ impl View for Memory {
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
+        copies(|visit| self.each(range, order, limit, visit))
+    }
+
+    fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
         // The standard map panics at a range that ends before it begins; a message may ask for one.
         if range.start >= range.end {
-            return Ok(Vec::new());
+            return Ok(());
         }
-        let rows = self.rows.range(range).map(|(key, value)| (key.clone(), value.clone()));
-        Ok(match order {
-            Order::Ascending => rows.take(limit).collect(),
-            Order::Descending => rows.rev().take(limit).collect(),
-        })
+        let rows = self.rows.range(range);
+        match order {
+            Order::Ascending => rows.take(limit).try_for_each(|(key, value)| visit(key, value)),
+            Order::Descending => rows.rev().take(limit).try_for_each(|(key, value)| visit(key, value)),
+        }
     }
 
     fn admit(&self, _: Caller) -> Result<Option<Rate>, Stop> {

@@ -68,6 +68,19 @@ pub enum Stop {
     OverBudget,
 }
 
+/// Whom rows are shown: a key and its value.
+pub type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> Result<(), Stop> + 'v;
+
+/// Copies of the rows that somebody shows.
+pub fn copies(show: impl FnOnce(&mut Visit<'_>) -> Result<(), Stop>) -> Result<Vec<(Key, Bytes)>, Stop> {
+    let mut rows = Vec::new();
+    show(&mut |key, value| {
+        rows.push((key.to_vec(), value.to_vec()));
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
 /// A consistent, read-only picture of one ordered byte map.
 pub trait View {
     /// The values of `keys`, in their order.
@@ -75,6 +88,11 @@ pub trait View {
 
     /// At most `limit` rows of `range`, in `order`.
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop>;
+
+    /// Shows the rows that [`Self::scan`] gives, one after the other: a host that has them at hand need not copy them.
+    fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
+        self.scan(range, order, limit)?.iter().try_for_each(|(key, value)| visit(key, value))
+    }
 
     /// Takes one token from the caller's bucket. A host asks its buckets once per input and gives the
     /// same answer when the step runs again; `None` where no limit is configured.

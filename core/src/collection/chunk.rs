@@ -21,9 +21,8 @@ impl Chunk {
 
     /// Reads the stored form: a bit array has its full length, anything shorter is a list of u16 (LE).
     pub fn from_bytes(bytes: &[u8], size: u32) -> Result<Self, Stop> {
-        if bytes.len() == size as usize / 8 {
-            let (words, _) = bytes.as_chunks::<8>();
-            return Ok(Self { words: words.iter().map(|word| u64::from_le_bytes(*word)).collect() });
+        if let Some(words) = bits(bytes, size) {
+            return Ok(Self { words: words.collect() });
         }
         let mut chunk = Self::empty(size);
         let (offsets, []) = bytes.as_chunks::<2>() else { return Err(DAMAGED) };
@@ -74,6 +73,15 @@ impl Chunk {
         self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= b);
     }
 
+    /// Keeps what is in a stored form too.
+    pub fn and_bytes(&mut self, bytes: &[u8], size: u32) -> Result<(), Stop> {
+        match bits(bytes, size) {
+            Some(words) => self.words.iter_mut().zip(words).for_each(|(a, b)| *a &= b),
+            None => self.and(&Self::from_bytes(bytes, size)?),
+        }
+        Ok(())
+    }
+
     /// Removes what is in `other`.
     pub fn and_not(&mut self, other: &Self) {
         self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= !b);
@@ -103,7 +111,7 @@ impl Chunk {
 
     /// At most `limit` ids after the first `skip`, in this order: whole words are passed over by their count.
     pub fn select(&self, skip: usize, limit: usize, order: Order) -> Vec<u32> {
-        let mut picked = Vec::with_capacity(limit.min(self.count() as usize));
+        let mut picked = Vec::with_capacity(limit.min(self.words.len() * 64));
         let mut before = skip;
         for step in 0..self.words.len() {
             let at = if order == Order::Ascending { step } else { self.words.len() - 1 - step };
@@ -135,6 +143,12 @@ impl Chunk {
         self.each(|offset| offsets.push(offset));
         offsets
     }
+}
+
+/// The words of a stored bit array; none: it is a list.
+fn bits(bytes: &[u8], size: u32) -> Option<impl Iterator<Item = u64>> {
+    let (words, _) = bytes.as_chunks::<8>();
+    (bytes.len() == size as usize / 8).then(|| words.iter().map(|word| u64::from_le_bytes(*word)))
 }
 
 #[cfg(test)]

@@ -202,31 +202,35 @@ impl<'s> Sets<'s> {
 
     /// [`Self::intersection`] of many stretches, with one read a set.
     fn load_all(&self, stretches: &[u32]) -> Result<Vec<Chunk>, Stop> {
-        let mut common: Option<Vec<Chunk>> = None;
+        let size = self.layout.chunk;
+        let mut common: Vec<Chunk> = Vec::with_capacity(stretches.len());
         for (facet, head) in &self.named {
-            let own = self.chunks_of(facet, head, stretches)?;
-            match &mut common {
-                None => common = Some(own),
-                Some(common) => common.iter_mut().zip(&own).for_each(|(common, own)| common.and(own)),
+            if let Head::Few(ids) = head {
+                let own = stretches.iter().map(|at| self.few(ids, *at));
+                if common.is_empty() {
+                    common.extend(own);
+                } else {
+                    common.iter_mut().zip(own).for_each(|(common, own)| common.and(&own));
+                }
+                continue;
+            }
+            let key = |at| key::chunk(self.scope.space(), self.kind, facet, at);
+            let whole = self.scope.each_of(stretches, key, |at, own| {
+                match common.get_mut(at) {
+                    Some(common) => common.and_bytes(own, size)?,
+                    None => common.push(Chunk::from_bytes(own, size)?),
+                }
+                Ok(())
+            })?;
+            if !whole {
+                return Err(Stop::Corrupt("a set lacks a chunk that its head names"));
             }
         }
-        let mut common = common.unwrap_or_default();
         for (at, chunk) in stretches.iter().zip(&mut common).filter(|(at, _)| !self.is_inside(**at)) {
-            let first = at * self.layout.chunk;
+            let first = at * size;
             chunk.keep(self.range.start.saturating_sub(first), self.range.end.saturating_sub(first));
         }
         Ok(common)
-    }
-
-    fn chunks_of(&self, facet: &Facet, head: &Head, stretches: &[u32]) -> Result<Vec<Chunk>, Stop> {
-        if let Head::Few(ids) = head {
-            return Ok(stretches.iter().map(|at| self.few(ids, *at)).collect());
-        }
-        let keys: Vec<_> = stretches.iter().map(|at| key::chunk(self.scope.space(), self.kind, facet, *at)).collect();
-        let span = stretches.iter().max().zip(stretches.iter().min()).map_or(0, |(most, least)| most - least + 1);
-        let lost = Stop::Corrupt("a set lacks a chunk that its head names");
-        let rows = self.scope.get_near(&keys, span as usize)?;
-        rows.into_iter().map(|row| Chunk::from_bytes(&row.ok_or_else(|| lost.clone())?, self.layout.chunk)).collect()
     }
 
     fn few(&self, ids: &[u32], at: u32) -> Chunk {

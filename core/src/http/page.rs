@@ -14,7 +14,7 @@ use crate::json::{Array, Object, ToJson};
 use crate::key::Kind;
 use crate::record::schema::{self, Purpose, object, string, strings};
 use crate::store::{Row, Scope};
-use crate::view::{Bytes, Stop};
+use crate::view::Stop;
 
 /// Writes a row whose public part is what the API shows.
 pub fn public(_: u32, row: &[u8], out: &mut Vec<u8>) -> Result<(), Stop> {
@@ -31,25 +31,26 @@ pub fn list(
     write: impl FnMut(u32, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
 ) -> Result<Reply, Halt> {
     let page = collection::page(scope, kind, query)?;
-    Ok(of(ctx, &scope.rows(kind, &page.ids)?, query, &page, write)?)
+    Ok(of(ctx, scope, kind, query, &page, write)?)
 }
 
-/// A page whose ids and rows are known already.
+/// A page whose ids are known already.
 pub fn of(
     ctx: &Ctx<'_>,
-    rows: &[Bytes],
+    scope: Scope<'_>,
+    kind: Kind,
     query: &Query,
     page: &Page,
     mut write: impl FnMut(u32, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
 ) -> Result<Reply, Stop> {
-    let mut out = Vec::with_capacity(rows.iter().map(Vec::len).sum::<usize>() + 4_096);
+    /// So long is an envelope, and a row of most.
+    const ROOM: (usize, usize) = (4_096, 1_024);
+    let mut out = Vec::with_capacity(ROOM.0 + page.ids.len() * ROOM.1);
     let links = Links::of(ctx, page, query);
     let mut envelope = Object::open(&mut out);
     envelope.member("current_page", links.current);
     let mut array = Array::open(envelope.name("data"));
-    for (count, row) in page.ids.iter().zip(rows) {
-        write(*count, row, array.slot())?;
-    }
+    scope.each_row(kind, &page.ids, |count, row| write(count, row, array.slot()))?;
     array.close();
     links.write(&mut envelope, page, query);
     envelope.close();

@@ -61,7 +61,7 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
         None => page::list(ctx, account, Kind::Lead, &query, show),
         Some(part) => {
             let page = phones::page(account, &query, &part)?;
-            Ok(page::of(ctx, &account.rows(Kind::Lead, &page.ids)?, &query, &page, show)?)
+            Ok(page::of(ctx, account, Kind::Lead, &query, &page, show)?)
         }
     }
 }

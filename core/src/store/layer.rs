@@ -6,7 +6,7 @@ use core::fmt;
 use core::ops::Range;
 
 use crate::key::Key;
-use crate::view::{Bytes, Order, Stop, View};
+use crate::view::{Bytes, Order, Stop, View, Visit};
 
 /// One change of the byte map; `Debug` shows a value's length.
 #[derive(Clone, PartialEq, Eq)]
@@ -98,6 +98,21 @@ impl Layer {
             return Ok(rows);
         }
         Ok(merge(rows, &own, order, limit))
+    }
+
+    /// Shows the rows that [`Self::scan`] gives.
+    pub fn each(
+        &self,
+        view: &dyn View,
+        range: Range<Key>,
+        order: Order,
+        limit: usize,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Stop> {
+        if range.is_empty() || self.0.range(range.clone()).next().is_some() {
+            return self.scan(view, range, order, limit)?.iter().try_for_each(|(key, value)| visit(key, value));
+        }
+        view.each(range, order, limit, visit)
     }
 }
 

@@ -51,9 +51,23 @@ impl Scope<'_> {
 
     /// The stored bytes of rows that a set named.
     pub fn rows(self, kind: Kind, counts: &[u32]) -> Result<Vec<Bytes>, Stop> {
-        let keys: Vec<_> = counts.iter().map(|count| key::row(self.space(), kind, *count)).collect();
-        let span = counts.iter().max().zip(counts.iter().min()).map_or(0, |(most, least)| most - least + 1);
-        self.get_near(&keys, span as usize)?.into_iter().map(|row| row.ok_or(LOST)).collect()
+        let mut rows = Vec::with_capacity(counts.len());
+        self.each_row(kind, counts, |_, row| {
+            rows.push(row.to_vec());
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// Shows the stored bytes of rows that a set named, in this order.
+    pub fn each_row(
+        self,
+        kind: Kind,
+        counts: &[u32],
+        mut visit: impl FnMut(u32, &[u8]) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let key = |count| key::row(self.space(), kind, count);
+        if self.each_of(counts, key, |at, row| visit(counts[at], row))? { Ok(()) } else { Err(LOST) }
     }
 
     /// The rows of a set, oldest first, at most `limit`.

@@ -8,7 +8,7 @@ use super::{Change, Layer};
 use crate::key::{Key, Space, space_of};
 use crate::limits::step::{CHANGES_MAX, READS_MAX};
 use crate::rate::{Caller, Rate};
-use crate::view::{Bytes, Order, Stop, View};
+use crate::view::{Bytes, Order, Stop, View, Visit};
 
 /// A step's reads and, until it ends, its changes.
 pub struct Tx<'a> {
@@ -61,6 +61,10 @@ impl<'a> Tx<'a> {
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
         self.changed.borrow().scan(&self.budget, range, order, limit)
     }
+
+    fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
+        self.changed.borrow().each(&self.budget, range, order, limit, visit)
+    }
 }
 
 impl Budget<'_> {
@@ -80,6 +84,14 @@ impl View for Budget<'_> {
         let rows = self.view.scan(range, order, limit)?;
         self.spend(1 + rows.len())?;
         Ok(rows)
+    }
+
+    fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
+        self.spend(1)?;
+        self.view.each(range, order, limit, &mut |key, value| {
+            self.spend(1)?;
+            visit(key, value)
+        })
     }
 
     fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop> {
@@ -106,20 +118,48 @@ impl<'t> Scope<'t> {
         self.tx.get(keys)
     }
 
-    /// The values of different keys of which at most `span` lie between the first and the last: neighbours
-    /// are read with one scan, scattered ones each by itself.
-    pub fn get_near(self, keys: &[Key], span: usize) -> Result<Vec<Option<Bytes>>, Stop> {
-        /// A scan may read so many values for each that is wanted: one that it passes over costs half of a read by key.
+    /// Shows the values under the keys of different numbers with their places, in the numbers' order, and tells
+    /// whether each has one. The keys are in the order of their numbers or against it, with no others between: near
+    /// ones are read with one scan, scattered ones each by itself.
+    pub fn each_of(
+        self,
+        numbers: &[u32],
+        key: impl Fn(u32) -> Key,
+        mut visit: impl FnMut(usize, &[u8]) -> Result<(), Stop>,
+    ) -> Result<bool, Stop> {
+        /// A scan may read so many values for each that is wanted: to pass over one costs half of a read by key.
         const PASSED: usize = 2;
-        let (Some(first), Some(last)) = (keys.iter().min(), keys.iter().max()) else { return Ok(Vec::new()) };
-        if keys.len() < 3 || span > keys.len() * PASSED {
-            return self.get_many(keys);
+        let (mut shown, wanted) = (0, numbers.len());
+        let (first, last) = (numbers.first().copied().unwrap_or(0), numbers.last().copied().unwrap_or(0));
+        let span = first.abs_diff(last) as usize;
+        let is_sorted = numbers.is_sorted() || numbers.is_sorted_by(|one, next| one > next);
+        if wanted < 3 || !is_sorted || span >= wanted * PASSED {
+            let keys: Vec<_> = numbers.iter().map(|number| key(*number)).collect();
+            for (at, value) in self.get_many(&keys)?.iter().enumerate() {
+                let Some(value) = value else { continue };
+                visit(at, value)?;
+                shown += 1;
+            }
+            return Ok(shown == wanted);
         }
-        let end = [last.as_slice(), &[0]].concat();
-        let mut found = self.scan(first.clone()..end, Order::Ascending, span)?;
-        let place = |key: &Key| found.binary_search_by(|(at, _)| at.cmp(key)).ok();
-        let places: Vec<Option<usize>> = keys.iter().map(place).collect();
-        Ok(places.into_iter().map(|at| Some(core::mem::take(&mut found[at?].1))).collect())
+        let (from, to) = (key(first), key(last));
+        let ascending = from < to;
+        let (range, order) = if ascending {
+            (from..[to.as_slice(), &[0]].concat(), Order::Ascending)
+        } else {
+            (to..[from.as_slice(), &[0]].concat(), Order::Descending)
+        };
+        self.own(&range.start);
+        self.own(&range.end);
+        let mut left = numbers.iter().map(|number| key(*number)).enumerate().peekable();
+        self.tx.each(range, order, span + 1, &mut |found, value| {
+            let is_passed = |wanted: &[u8]| if ascending { wanted < found } else { wanted > found };
+            while left.next_if(|(_, wanted)| is_passed(wanted)).is_some() {}
+            let Some((at, _)) = left.next_if(|(_, wanted)| wanted == found) else { return Ok(()) };
+            shown += 1;
+            visit(at, value)
+        })?;
+        Ok(shown == wanted)
     }
 
     /// The value of a key.
@@ -157,6 +197,8 @@ impl<'t> Scope<'t> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use super::*;
     use crate::key::{self, Kind};
     use crate::memory::Memory;
@@ -177,6 +219,44 @@ mod tests {
         assert_eq!(scope.get(row(0)), Ok(Some(Vec::new())), "what the step itself changed is no read");
         assert_eq!(scope.get_many(&nothing(1)), Err(Stop::OverBudget));
         assert_eq!(scope.put(row(u32::MAX), Vec::new()), Err(Stop::OverBudget));
+    }
+
+    #[test]
+    fn rows_are_shown_in_the_order_of_their_numbers() {
+        let row = |count: u32| key::row(Space::Root, Kind::Plan, count);
+        let mut memory = Memory::default();
+        let stored =
+            (0..40).filter(|count| count % 10 != 9).map(|count| Change::Put(row(count), count.to_le_bytes().into()));
+        memory.apply(&stored.collect::<Vec<_>>());
+        let near: &[u32] = &[3, 4, 6, 8, 9, 11];
+        for numbers in [near, &[1, 20, 38], &[5, 3], &[5, 3, 4], &[7], &[]] {
+            for changed in [false, true] {
+                let tx = Tx::new(&memory);
+                let scope = tx.scope(Space::Root);
+                if changed {
+                    assert_eq!((scope.delete(row(4)), scope.put(row(9), vec![9])), (Ok(()), Ok(())));
+                }
+                let value = |count: u32| match count {
+                    4 if changed => None,
+                    9 => changed.then(|| vec![9]),
+                    count => Some(count.to_le_bytes().to_vec()),
+                };
+                for numbers in [numbers.to_vec(), numbers.iter().rev().copied().collect()] {
+                    let mut shown = Vec::new();
+                    let all = scope.each_of(&numbers, row, |at, value| {
+                        shown.push((at, value.to_vec()));
+                        Ok(())
+                    });
+                    let there = |(at, count): (usize, &u32)| Some((at, value(*count)?));
+                    let want: Vec<_> = numbers.iter().enumerate().filter_map(there).collect();
+                    assert_eq!((all, &shown), (Ok(want.len() == numbers.len()), &want), "{numbers:?}");
+                }
+            }
+        }
+        let tx = Tx::new(&memory);
+        let stopped =
+            tx.scope(Space::Root).each_of(&[1, 2, 3], row, |at, _| if at < 1 { Ok(()) } else { Err(Stop::Failed) });
+        assert_eq!(stopped, Err(Stop::Failed));
     }
 
     #[test]

@@ -35,8 +35,8 @@ impl<Q, A> Memo<Q, A> {
         Self { slots, bytes_max, hasher: RandomState::new(), turned_away: Apart::default() }
     }
 
-    /// The answer to a question, or the place for it.
-    pub fn find<B: Eq + Hash + ?Sized>(&self, question: &B) -> Result<&A, Place<'_, Q, A>>
+    /// The answer to a question, or the place for it; none: another one is there.
+    pub fn find<B: Eq + Hash + ?Sized>(&self, question: &B) -> Result<&A, Option<Place<'_, Q, A>>>
     where
         Q: Borrow<B>,
     {
@@ -49,9 +49,9 @@ impl<Q, A> Memo<Q, A> {
                 if hash.is_multiple_of(SAMPLE) {
                     self.turned_away.0.fetch_add(SAMPLE, Ordering::Relaxed);
                 }
-                Err(Place { slot: None, bytes_max: self.bytes_max })
+                Err(None)
             }
-            None => Err(Place { slot: Some(slot), bytes_max: self.bytes_max }),
+            None => Err(Some(Place { slot, bytes_max: self.bytes_max })),
         }
     }
 
@@ -61,18 +61,18 @@ impl<Q, A> Memo<Q, A> {
     }
 }
 
-/// Where an answer that was not known belongs; no slot: another one is there.
+/// Where an answer that was not known belongs.
 pub struct Place<'m, Q, A> {
-    slot: Option<&'m Slot<Q, A>>,
+    slot: &'m Slot<Q, A>,
     bytes_max: usize,
 }
 
 impl<Q, A> Place<'_, Q, A> {
     /// Keeps an answer of so many bytes, unless that is too long.
     pub fn keep(self, bytes: usize, entry: impl FnOnce() -> (Q, A)) {
-        if let Some(slot) = self.slot.filter(|_| bytes <= self.bytes_max) {
+        if bytes <= self.bytes_max {
             // Whoever was quicker has read the same.
-            let _ = slot.set(Box::new(entry()));
+            let _ = self.slot.set(Box::new(entry()));
         }
     }
 }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     fn keep(memo: &Memo<Vec<u8>, Vec<u8>>, key: &[u8], value: &[u8]) -> bool {
-        if let Err(place) = memo.find(key) {
+        if let Err(Some(place)) = memo.find(key) {
             place.keep(value.len(), || (key.to_vec(), value.to_vec()));
         }
         memo.find(key).is_ok_and(|found| found == value)

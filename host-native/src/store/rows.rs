@@ -3,11 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use redb::{Database, ReadOnlyTable, ReadableDatabase, StorageError};
+use redb::{AccessGuard, Database, ReadOnlyTable, ReadableDatabase, StorageError};
 use switchboard_core::key::Key;
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::time::Timestamp;
-use switchboard_core::view::{Bytes, Order, Stop, View};
+use switchboard_core::view::{Bytes, Order, Stop, View, Visit, copies};
 
 use super::memo::Memo;
 use super::{ROWS, StoreError, refused};
@@ -15,6 +15,7 @@ use crate::limiter::{Limiter, Told};
 use crate::seal::{Seal, sealed_with};
 
 type Rows = ReadOnlyTable<&'static [u8], &'static [u8]>;
+type Stored<'t> = AccessGuard<'t, &'static [u8]>;
 
 /// The rows of a read.
 pub struct Snapshot {
@@ -38,15 +39,23 @@ struct Scan {
 }
 
 impl Scan {
-    /// The rows as they are stored.
-    fn of(&self, table: &Rows) -> Result<Vec<(Key, Bytes)>, StorageError> {
+    /// The rows where they are stored.
+    fn of<'t>(
+        &self,
+        table: &'t Rows,
+    ) -> Result<impl Iterator<Item = Result<(Stored<'t>, Stored<'t>), StorageError>>, StorageError> {
         let mut found = table.range(self.range.start.as_slice()..self.range.end.as_slice())?;
-        let next = || match self.order {
+        let order = self.order;
+        let next = move || match order {
             Order::Ascending => found.next(),
             Order::Descending => found.next_back(),
         };
-        let rows = std::iter::from_fn(next).take(self.limit);
-        rows.map(|row| row.map(|(key, value)| (key.value().to_vec(), value.value().to_vec()))).collect()
+        Ok(std::iter::from_fn(next).take(self.limit))
+    }
+
+    /// Copies of the rows.
+    fn copied(&self, table: &Rows) -> Result<Vec<(Key, Bytes)>, StorageError> {
+        self.of(table)?.map(|row| row.map(|(key, value)| (key.value().to_vec(), value.value().to_vec()))).collect()
     }
 }
 
@@ -67,7 +76,7 @@ impl Snapshot {
     /// At most `limit` rows as they are stored, sealed ones sealed: for backups.
     pub fn stored(&self, range: Range<Key>, limit: usize) -> Result<Vec<(Key, Bytes)>, StoreError> {
         let scan = Scan { range, order: Order::Ascending, limit };
-        scan.of(&self.rows).map_err(refused("the store cannot be read"))
+        scan.copied(&self.rows).map_err(refused("the store cannot be read"))
     }
 
     /// The view of one exchange.
@@ -105,7 +114,7 @@ impl View for RowsView<'_> {
             .map(|key| {
                 let place = match self.known.map(|known| known.row.find(key.as_slice())) {
                     Some(Ok(stored)) => return open(self.seal, key, stored).map(Some),
-                    place => place.and_then(Result::err),
+                    place => place.and_then(Result::err).flatten(),
                 };
                 let Some(found) = self.rows.get(key.as_slice()).map_err(|error| log(&error))? else { return Ok(None) };
                 let stored = found.value();
@@ -118,17 +127,29 @@ impl View for RowsView<'_> {
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
+        copies(|visit| self.each(range, order, limit, visit))
+    }
+
+    fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
         let scan = Scan { range, order, limit };
-        let place = match self.known.map(|known| known.rows.find(&scan)) {
-            Some(Ok(rows)) => return opened(self.seal, rows.clone()),
-            place => place.and_then(Result::err),
+        let mut opened = |key: &[u8], stored: &[u8]| match sealed_with(key, stored) {
+            None => visit(key, stored),
+            Some(_) => visit(key, &open(self.seal, key, stored)?),
         };
-        let rows = scan.of(self.rows).map_err(|error| log(&error))?;
-        if let Some(place) = place {
-            let bytes = rows.iter().map(|(key, value)| key.len() + value.len()).sum();
-            place.keep(bytes, || (scan, rows.clone()));
-        }
-        opened(self.seal, rows)
+        let place = match self.known.map(|known| known.rows.find(&scan)) {
+            Some(Ok(rows)) => return rows.iter().try_for_each(|(key, stored)| opened(key, stored)),
+            place => place.and_then(Result::err).flatten(),
+        };
+        let Some(place) = place else {
+            return scan.of(self.rows).map_err(|error| log(&error))?.try_for_each(|row| {
+                let (key, stored) = row.map_err(|error| log(&error))?;
+                opened(key.value(), stored.value())
+            });
+        };
+        let rows = scan.copied(self.rows).map_err(|error| log(&error))?;
+        rows.iter().try_for_each(|(key, stored)| opened(key, stored))?;
+        place.keep(rows.iter().map(|(key, stored)| key.len() + stored.len()).sum(), || (scan, rows));
+        Ok(())
     }
 
     fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop> {
@@ -141,13 +162,6 @@ fn open(seal: &Seal, at: &[u8], stored: &[u8]) -> Result<Bytes, Stop> {
         tracing::error!(?unopened, "a sealed value does not open");
         Stop::Corrupt("a sealed value does not open")
     })
-}
-
-fn opened(seal: &Seal, mut rows: Vec<(Key, Bytes)>) -> Result<Vec<(Key, Bytes)>, Stop> {
-    for (at, value) in rows.iter_mut().filter(|(at, stored)| sealed_with(at, stored).is_some()) {
-        *value = open(seal, at, value)?;
-    }
-    Ok(rows)
 }
 
 fn log(error: &StorageError) -> Stop {
@@ -174,8 +188,10 @@ mod tests {
             let all = key.clone()..vec![20];
             let first: Vec<_> = model.range(all.clone()).take(limit).map(rows).collect();
             let last: Vec<_> = model.range(all.clone()).rev().take(limit).map(rows).collect();
-            assert_eq!(view.scan(all.clone(), Order::Ascending, limit), Ok(first));
-            assert_eq!(view.scan(all, Order::Descending, limit), Ok(last));
+            for (order, rows) in [(Order::Ascending, first), (Order::Descending, last)] {
+                assert_eq!(copies(|visit| view.each(all.clone(), order, limit, visit)).as_ref(), Ok(&rows));
+                assert_eq!(view.scan(all.clone(), order, limit), Ok(rows));
+            }
         }
     }
 

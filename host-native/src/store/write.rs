@@ -10,7 +10,7 @@ use redb::WriteTransaction;
 use switchboard_core::key::Key;
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::store::{Change, Layer};
-use switchboard_core::view::{Bytes, Order, Stop, View};
+use switchboard_core::view::{Bytes, Order, Stop, View, Visit};
 
 use super::rows::{Admission, RowsView, Snapshot};
 use super::{Latest, ROWS, Store, StoreError, failed, refused};
@@ -113,6 +113,10 @@ impl View for WriteView<'_> {
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
         self.changed.scan(&self.before, range, order, limit)
+    }
+
+    fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
+        self.changed.each(&self.before, range, order, limit, visit)
     }
 
     fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop> {
