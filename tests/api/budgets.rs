@@ -12,6 +12,7 @@ use switchboard_core::memory::Memory;
 use switchboard_core::output::{Input, Outcome};
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::view::{Bytes, Order, Scene, Stop, View};
+use switchboard_tests::cold;
 use switchboard_tests::house::{House, assistant, tool, with};
 use switchboard_tests::line::Line;
 
@@ -89,6 +90,22 @@ fn what_touches_every_assistant_stays_within_a_step() {
         within(&format!("reads of {target}"), (SIZES[0], reads), (SIZES[1], more_reads), PLAN_MAX, READS_MAX);
         within(&format!("changes of {target}"), (SIZES[0], changes), (SIZES[1], more_changes), PLAN_MAX, CHANGES_MAX);
     }
+}
+
+#[test]
+fn a_step_goes_to_a_store_elsewhere_a_few_times() {
+    let mut house = House::default();
+    let body = assistant();
+    // More than the head of a set holds by itself.
+    for _ in 0..70 {
+        house.make("/user/assistant", &body);
+    }
+    let (create, seed) = (house.post("/user/assistant", &body).request(), house.seed());
+    let targets = ["/user/assistant/1", "/user/assistants/get", "/user/assistants/get?type=inbound"];
+    let reads = targets.map(|target| house.call(Method::Get, target).request());
+    let scene = Scene { now: house.now, seed, view: &house.store };
+    let trips = |request: &_| cold::step(&house.service, &Input::Http(request, &[]), &scene).1;
+    assert_eq!((trips(&create), reads.each_ref().map(trips)), (3, [2, 3, 3]));
 }
 
 #[test]

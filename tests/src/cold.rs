@@ -5,17 +5,17 @@ use switchboard_core::remote::{Progress, Session, region};
 use switchboard_core::service::Service;
 use switchboard_core::view::Scene;
 
-/// Runs the step of `scene` with nothing loaded at first.
+/// Runs the step of `scene` with nothing loaded at first; gives what it decides and how often it went to the store.
 ///
 /// # Panics
 /// Where the step stops, or asks twice for the same.
 #[track_caller]
-pub fn step(service: &Service, input: &Input<'_>, scene: &Scene<'_>) -> Output {
+pub fn step(service: &Service, input: &Input<'_>, scene: &Scene<'_>) -> (Output, usize) {
     let mut session = Session::new(own(input), scene.now, scene.seed);
     let (mut found, mut asked) = (Vec::new(), std::collections::BTreeSet::new());
-    loop {
+    for trips in 0.. {
         match session.advance(service, found).expect("a store in memory never stops a step") {
-            Progress::Done(output) => return output,
+            Progress::Done(output) => return (output, trips),
             Progress::Need(reads) => {
                 assert!(reads.iter().all(|read| !asked.contains(read)), "what was loaded is asked for again");
                 found = region::carry_out(scene.view, &reads).expect("no step reads too much");
@@ -23,6 +23,7 @@ pub fn step(service: &Service, input: &Input<'_>, scene: &Scene<'_>) -> Output {
             }
         }
     }
+    unreachable!("a session ends")
 }
 
 /// The input with all that it is about.

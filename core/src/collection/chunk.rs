@@ -1,4 +1,5 @@
-//! [`Chunk`]: the ids of one stretch of a set, as a bit array or, while shorter, as a sorted list.
+//! The ids of one stretch of a set, stored as a bit array or, while shorter, as a sorted list: [`Chunk`] to count and
+//! compare them, [`Packed`] to change one.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -145,6 +146,80 @@ impl Chunk {
     }
 }
 
+/// A chunk as it is stored, with how many ids it holds: one id is changed where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Packed {
+    bytes: Vec<u8>,
+    count: u32,
+}
+
+impl Packed {
+    /// No id.
+    pub const EMPTY: Self = Self { bytes: Vec::new(), count: 0 };
+
+    /// Takes the stored form and the count that the set's head has for it.
+    pub fn new(bytes: Vec<u8>, count: u32, size: u32) -> Result<Self, Stop> {
+        let is_list = bytes.len() != size as usize / 8;
+        if is_list && bytes.len() != count as usize * 2 { Err(DAMAGED) } else { Ok(Self { bytes, count }) }
+    }
+
+    /// Of a chunk.
+    pub fn of(chunk: &Chunk) -> Self {
+        Self { bytes: chunk.to_bytes(), count: chunk.count() }
+    }
+
+    /// Its ids.
+    pub fn chunk(&self, size: u32) -> Result<Chunk, Stop> {
+        Chunk::from_bytes(&self.bytes, size)
+    }
+
+    /// How many ids.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The stored form.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// Adds or removes an id; tells whether that changed anything.
+    pub fn set(&mut self, offset: u32, present: bool, size: u32) -> Result<bool, Stop> {
+        let bits = size as usize / 8;
+        let is_list = self.bytes.len() != bits;
+        let may_turn = if is_list { self.bytes.len() + 2 == bits } else { self.count as usize * 2 <= bits + 1 };
+        if may_turn {
+            let mut chunk = self.chunk(size)?;
+            let changed = chunk.set(offset, present);
+            *self = Self::of(&chunk);
+            return Ok(changed);
+        }
+        let changed = if is_list { self.list(offset, present) } else { self.bit(offset, present) };
+        if changed {
+            self.count = if present { self.count + 1 } else { self.count - 1 };
+        }
+        Ok(changed)
+    }
+
+    fn bit(&mut self, offset: u32, present: bool) -> bool {
+        let (byte, bit) = (&mut self.bytes[offset as usize / 8], 1 << (offset % 8));
+        let changed = (*byte & bit != 0) != present;
+        *byte = if present { *byte | bit } else { *byte & !bit };
+        changed
+    }
+
+    fn list(&mut self, offset: u32, present: bool) -> bool {
+        let (offsets, _) = self.bytes.as_chunks::<2>();
+        let bytes = u16::try_from(offset).expect("a chunk covers less than 2^16 ids").to_le_bytes();
+        match offsets.binary_search_by_key(&offset, |own| u32::from(u16::from_le_bytes(*own))) {
+            Err(at) if present => drop(self.bytes.splice(at * 2..at * 2, bytes)),
+            Ok(at) if !present => drop(self.bytes.drain(at * 2..at * 2 + 2)),
+            _ => return false,
+        }
+        true
+    }
+}
+
 /// The words of a stored bit array; none: it is a list.
 fn bits(bytes: &[u8], size: u32) -> Option<impl Iterator<Item = u64>> {
     let (words, _) = bytes.as_chunks::<8>();
@@ -166,6 +241,23 @@ mod tests {
         chunk.set(8_191, true);
         assert_eq!(chunk.to_bytes().len(), 1_024);
         assert_eq!(Chunk::from_bytes(&chunk.to_bytes(), 8_192), Ok(chunk));
+    }
+
+    #[test]
+    fn an_id_changes_in_the_stored_form_as_in_the_bits() {
+        for size in [64, 128, 8_192] {
+            let (mut chunk, mut packed) = (Chunk::empty(size), Packed::EMPTY);
+            // In and out over the bound of both forms, in no order.
+            for step in 0..4 * size {
+                let (offset, present) = (step * 37 % size, step < size || step % 3 != 0 && step < 2 * size);
+                assert_eq!(packed.set(offset, present, size), Ok(chunk.set(offset, present)));
+                assert_eq!((packed.count(), &packed.bytes), (chunk.count(), &chunk.to_bytes()), "{size} {step}");
+                assert_eq!(packed.chunk(size).as_ref(), Ok(&chunk));
+                assert_eq!(Packed::new(packed.bytes.clone(), packed.count, size).as_ref(), Ok(&packed));
+            }
+            assert_eq!(packed, Packed::EMPTY);
+        }
+        assert_eq!(Packed::new([1, 0].into(), 2, 8_192), Err(DAMAGED));
     }
 
     #[test]

@@ -3,12 +3,14 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use super::chunk::Chunk;
+use super::chunk::{Chunk, Packed};
 use super::head::Head;
 use super::{CHUNK, Facet, Layout};
 use crate::key::{self, Kind};
 use crate::store::Scope;
 use crate::view::Stop;
+
+const LOST: Stop = Stop::Corrupt("a set lacks a chunk that its head names");
 
 /// One id enters or leaves one set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +44,7 @@ pub(super) fn update_in(layout: Layout, scope: Scope<'_>, kind: Kind, edits: &[E
     load_chunks(&mut sets, |facet| by_set[facet].keys().map(|id| id / layout.chunk).collect())?;
     for set in &mut sets {
         for (id, present) in &by_set[set.facet] {
-            set.edit(*id, *present);
+            set.edit(*id, *present)?;
         }
         set.save()?;
     }
@@ -60,10 +62,11 @@ pub(super) fn subtract_in(
     let mut sets = load_heads(layout, scope, kind, &facets)?;
     let touched: BTreeSet<u32> = sets[0].touched(layout).collect();
     load_chunks(&mut sets, |_| touched.clone())?;
-    let gone_chunks: Vec<(u32, Chunk)> = touched.iter().map(|at| (*at, sets[0].chunk(*at))).collect();
+    let of_gone = |at: &u32| Ok((*at, sets[0].chunk(*at)?));
+    let gone_chunks: Vec<(u32, Chunk)> = touched.iter().map(of_gone).collect::<Result<_, Stop>>()?;
     for set in &mut sets {
         for (at, chunk) in &gone_chunks {
-            set.remove(*at, chunk);
+            set.remove(*at, chunk)?;
         }
         set.save()?;
     }
@@ -78,7 +81,7 @@ struct Set<'s, 'f> {
     facet: &'f Facet,
     head: Head,
     /// Chunks in hand, and whether they changed.
-    chunks: BTreeMap<u32, (Chunk, bool)>,
+    chunks: BTreeMap<u32, (Packed, bool)>,
     changed: bool,
 }
 
@@ -106,75 +109,79 @@ fn load_chunks(sets: &mut [Set<'_, '_>], wanted: impl Fn(&Facet) -> BTreeSet<u32
     for (at, set) in sets.iter().enumerate() {
         let Head::Many(counts) = &set.head else { continue };
         for chunk in wanted(set.facet) {
-            if counts.binary_search_by_key(&chunk, |(c, _)| *c).is_ok() {
-                places.push((at, chunk));
+            if let Ok(place) = counts.binary_search_by_key(&chunk, |(c, _)| *c) {
+                places.push((at, chunk, counts[place].1));
                 keys.push(key::chunk(set.scope.space(), set.kind, set.facet, chunk));
             }
         }
     }
     let Some(first) = sets.first() else { return Ok(()) };
     let loaded = first.scope.get_many(&keys)?;
-    for ((at, chunk), bytes) in places.into_iter().zip(loaded) {
-        let bytes = bytes.ok_or(Stop::Corrupt("a set lacks a chunk that its head names"))?;
+    for ((at, chunk, count), bytes) in places.into_iter().zip(loaded) {
+        let bytes = bytes.ok_or(LOST)?;
         let size = sets[at].layout.chunk;
-        sets[at].chunks.insert(chunk, (Chunk::from_bytes(&bytes, size)?, false));
+        sets[at].chunks.insert(chunk, (Packed::new(bytes, count, size)?, false));
     }
     Ok(())
 }
 
 impl Set<'_, '_> {
-    fn edit(&mut self, id: u32, present: bool) {
+    fn edit(&mut self, id: u32, present: bool) -> Result<(), Stop> {
         if let Head::Few(ids) = &mut self.head {
             match (ids.binary_search(&id), present) {
                 (Err(at), true) => ids.insert(at, id),
                 (Ok(at), false) => {
                     ids.remove(at);
                 }
-                _ => return,
+                _ => return Ok(()),
             }
             self.changed = true;
-            self.grow();
-            return;
+            return self.grow();
         }
         let (at, offset) = (id / self.layout.chunk, id % self.layout.chunk);
         let size = self.layout.chunk;
-        let (chunk, changed) = self.chunks.entry(at).or_insert_with(|| (Chunk::empty(size), false));
-        if chunk.set(offset, present) {
+        let (chunk, changed) = self.chunks.entry(at).or_insert((Packed::EMPTY, false));
+        if chunk.set(offset, present, size)? {
             *changed = true;
             let count = chunk.count();
             self.recount(at, count);
         }
+        Ok(())
     }
 
     /// Removes all ids of a chunk.
-    fn remove(&mut self, at: u32, gone: &Chunk) {
+    fn remove(&mut self, at: u32, gone: &Chunk) -> Result<(), Stop> {
+        let size = self.layout.chunk;
         if let Head::Few(ids) = &mut self.head {
-            let (size, before) = (self.layout.chunk, ids.len());
+            let before = ids.len();
             ids.retain(|id| id / size != at || !gone.has(id % size));
             self.changed |= ids.len() != before;
-            return;
+            return Ok(());
         }
-        let Some((chunk, changed)) = self.chunks.get_mut(&at) else { return };
-        let before = chunk.count();
-        chunk.and_not(gone);
-        let count = chunk.count();
-        if count != before {
-            *changed = true;
+        let Some((chunk, changed)) = self.chunks.get_mut(&at) else { return Ok(()) };
+        let mut left = chunk.chunk(size)?;
+        left.and_not(gone);
+        let left = Packed::of(&left);
+        if left.count() != chunk.count() {
+            let count = left.count();
+            (*chunk, *changed) = (left, true);
             self.recount(at, count);
         }
+        Ok(())
     }
 
     /// Moves the ids into chunks when the head would hold more than a few.
-    fn grow(&mut self) {
-        let Head::Few(ids) = &self.head else { return };
+    fn grow(&mut self) -> Result<(), Stop> {
+        let Head::Few(ids) = &self.head else { return Ok(()) };
         if ids.len() <= self.layout.few {
-            return;
+            return Ok(());
         }
         let size = self.layout.chunk;
         for id in ids {
-            self.chunks.entry(id / size).or_insert_with(|| (Chunk::empty(size), true)).0.set(id % size, true);
+            self.chunks.entry(id / size).or_insert((Packed::EMPTY, true)).0.set(id % size, true, size)?;
         }
         self.head = Head::Many(self.chunks.iter().map(|(at, (chunk, _))| (*at, chunk.count())).collect());
+        Ok(())
     }
 
     fn recount(&mut self, at: u32, count: u32) {
@@ -195,19 +202,19 @@ impl Set<'_, '_> {
         if self.head.total() > self.layout.few as u64 {
             return Ok(());
         }
+        let size = self.layout.chunk;
         let left: Vec<u32> = counts.iter().map(|(at, _)| *at).collect();
-        let missing: Vec<u32> = left.iter().copied().filter(|at| !self.chunks.contains_key(at)).collect();
+        let missing: Vec<(u32, u32)> = counts.iter().copied().filter(|(at, _)| !self.chunks.contains_key(at)).collect();
         let keys: Vec<_> =
-            missing.iter().map(|at| key::chunk(self.scope.space(), self.kind, self.facet, *at)).collect();
-        for (at, bytes) in missing.into_iter().zip(self.scope.get_many(&keys)?) {
-            let bytes = bytes.ok_or(Stop::Corrupt("a set lacks a chunk that its head names"))?;
-            self.chunks.insert(at, (Chunk::from_bytes(&bytes, self.layout.chunk)?, false));
+            missing.iter().map(|(at, _)| key::chunk(self.scope.space(), self.kind, self.facet, *at)).collect();
+        for ((at, count), bytes) in missing.into_iter().zip(self.scope.get_many(&keys)?) {
+            self.chunks.insert(at, (Packed::new(bytes.ok_or(LOST)?, count, size)?, false));
         }
         let mut ids = Vec::new();
         for at in left {
             let (chunk, changed) = self.chunks.get_mut(&at).expect("loaded above");
-            chunk.each(|offset| ids.push(at * self.layout.chunk + offset));
-            (*chunk, *changed) = (Chunk::empty(self.layout.chunk), true);
+            chunk.chunk(size)?.each(|offset| ids.push(at * size + offset));
+            (*chunk, *changed) = (Packed::EMPTY, true);
         }
         self.head = Head::Few(ids);
         Ok(())
@@ -224,12 +231,12 @@ impl Set<'_, '_> {
         } else {
             self.scope.put(head, self.head.to_bytes())?;
         }
-        for (at, (chunk, changed)) in &self.chunks {
-            let key = key::chunk(self.scope.space(), self.kind, self.facet, *at);
-            match (changed, chunk.count()) {
-                (false, _) => {}
-                (true, 0) => self.scope.delete(key)?,
-                (true, _) => self.scope.put(key, chunk.to_bytes())?,
+        for (at, (chunk, _)) in core::mem::take(&mut self.chunks).into_iter().filter(|(_, (_, changed))| *changed) {
+            let key = key::chunk(self.scope.space(), self.kind, self.facet, at);
+            if chunk.count() == 0 {
+                self.scope.delete(key)?;
+            } else {
+                self.scope.put(key, chunk.into_bytes())?;
             }
         }
         Ok(())
@@ -245,9 +252,9 @@ impl Set<'_, '_> {
     }
 
     /// The ids of one stretch, whatever form the set has.
-    fn chunk(&self, at: u32) -> Chunk {
+    fn chunk(&self, at: u32) -> Result<Chunk, Stop> {
         if let Some((chunk, _)) = self.chunks.get(&at) {
-            return chunk.clone();
+            return chunk.chunk(self.layout.chunk);
         }
         let mut chunk = Chunk::empty(self.layout.chunk);
         if let Head::Few(ids) = &self.head {
@@ -255,6 +262,6 @@ impl Set<'_, '_> {
                 chunk.set(id % self.layout.chunk, true);
             });
         }
-        chunk
+        Ok(chunk)
     }
 }

@@ -228,6 +228,14 @@ pub fn chunk(space: Space, kind: Kind, facet: &Facet, chunk: u32) -> Key {
     with(set(space, kind, facet), &[&[1], &(!chunk).to_be_bytes()])
 }
 
+/// The keys of the set to which a head or a chunk belongs: the head is the first.
+pub fn set_of(key: &[u8]) -> Option<Range<Key>> {
+    let length = usize::from(*key.get(8).filter(|_| is_set(key))?);
+    let (set, place) = key.split_at_checked(9 + length)?;
+    let is_whole = matches!(place, [0] | [1, _, _, _, _]);
+    is_whole.then(|| [set, &[0]].concat()..[set, &[2]].concat())
+}
+
 /// Whether a key is a row's.
 pub fn is_row(key: &[u8]) -> bool {
     key.get(5) == Some(&(Table::Row as u8))
@@ -426,6 +434,15 @@ mod tests {
         let ten = head(space, Kind::Call, &Facet::new(1, b"10"));
         assert!(!ten.starts_with(&one[..one.len() - 1]));
         assert!(chunk(space, Kind::Call, &Facet::ALL, 2) < chunk(space, Kind::Call, &Facet::ALL, 1));
+        let last = chunk(space, Kind::Call, &Facet::new(1, b"1"), u32::MAX);
+        for key in [&one, &last] {
+            let set = set_of(key).expect("its set");
+            assert_eq!(set.start, one);
+            assert!(set.contains(&last) && set.contains(&chunk(space, Kind::Call, &Facet::new(1, b"1"), 0)));
+            assert!(!set.contains(&ten) && !set.contains(&head(space, Kind::Call, &Facet::new(1, b"2"))));
+            assert_eq!(set_of(&key[..key.len() - 1]), None);
+        }
+        assert_eq!(set_of(&row(space, Kind::Call, 1)), None);
     }
 
     #[test]

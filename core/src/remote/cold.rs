@@ -4,10 +4,11 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use super::foresight;
 use super::version::{self, Seen};
 use crate::key::Key;
 use crate::rate::{Caller, Rate};
-use crate::view::{Bytes, Found, Order, Read, Scan, Stop, View};
+use crate::view::{Bytes, Found, Order, Read, Scan, Stop, View, Visit, copies};
 
 /// What was loaded for one input.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +35,18 @@ impl Cold {
             _ => return Err("an answer is not of the kind that was asked for"),
         }
         Ok(())
+    }
+
+    /// What was found for a key, by itself or beside the head of its set; else the read that is missing.
+    fn value(&self, key: &[u8]) -> Result<Option<&Bytes>, Read> {
+        if let Some(value) = self.values.get(key) {
+            return Ok(value.as_ref());
+        }
+        let missing = || Read::Get(key.to_vec());
+        let scan = foresight::newest(key).ok_or_else(missing)?;
+        let rows = self.scans.get(&scan).ok_or_else(missing)?;
+        let value = rows.iter().find(|(at, _)| at == key).map(|(_, value)| value);
+        if value.is_some() || scan.from == key { Ok(value) } else { Err(missing()) }
     }
 
     /// What of the store was read, each with its version: while all of it holds, a run comes to the same.
@@ -83,18 +96,24 @@ fn judge(scan: &Scan, rows: &[(Key, Bytes)]) -> Result<(), &'static str> {
 
 impl View for Cold {
     fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
-        let missing: Vec<Read> =
-            keys.iter().filter(|key| !self.values.contains_key(*key)).map(|key| Read::Get(key.clone())).collect();
-        if !missing.is_empty() {
-            return Err(Stop::Missing(missing));
+        let (mut found, mut missing) = (Vec::with_capacity(keys.len()), Vec::new());
+        for key in keys {
+            match self.value(key) {
+                Ok(value) => found.push(value.cloned()),
+                Err(read) => missing.push(read),
+            }
         }
-        Ok(keys.iter().map(|key| self.values.get(key).cloned().flatten()).collect())
+        if missing.is_empty() { Ok(found) } else { Err(Stop::Missing(missing)) }
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
+        copies(|visit| self.each(range, order, limit, visit))
+    }
+
+    fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
         let scan = Scan { from: range.start, to: range.end, order, limit };
         match self.scans.get(&scan) {
-            Some(rows) => Ok(rows.clone()),
+            Some(rows) => rows.iter().try_for_each(|(key, value)| visit(key, value)),
             None => Err(Stop::Missing(Vec::from([Read::Scan(scan)]))),
         }
     }

@@ -1,10 +1,11 @@
 //! What a request of an account will read, so that a step over a store elsewhere asks for it at once: what it is
-//! sure to read, and the plan that most accounts have.
+//! sure to read, the plan that most accounts have, and the newest chunk of each set whose head is read.
 //!
 //! A step comes to the same without: it only goes back more often. The rows follow from the route table alone
 //! (its column `about`); nothing here looks at a body or decides anything.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use crate::account::caller::Shown;
 use crate::account::plan;
@@ -14,7 +15,22 @@ use crate::http::route::Who;
 use crate::id;
 use crate::key::{self, Space};
 use crate::service::Service;
-use crate::view::Read;
+use crate::view::{Order, Read, Scan};
+
+/// The head of a set and its newest chunk, where a key belongs to a set.
+pub fn newest(key: &[u8]) -> Option<Scan> {
+    let Range { start: from, end: to } = key::set_of(key)?;
+    Some(Scan { from, to, order: Order::Ascending, limit: 2 })
+}
+
+/// What to ask for instead of a read: who reads the head of a set files a new row or shows a first page, and wants
+/// the newest chunk next.
+pub fn wider(read: Read) -> Read {
+    match &read {
+        Read::Get(key) => newest(key).filter(|scan| scan.from == *key).map_or(read, Read::Scan),
+        _ => read,
+    }
+}
 
 /// The reads that a request will make.
 pub fn of(service: &Service, request: &Request) -> Vec<Read> {

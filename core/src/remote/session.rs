@@ -59,6 +59,7 @@ impl Session {
                 if self.rounds == 0 {
                     reads.extend(self.foreseen(service, &reads));
                 }
+                let reads: Vec<Read> = reads.into_iter().map(foresight::wider).collect();
                 self.rounds += 1;
                 self.wanted.clone_from(&reads);
                 Ok(Progress::Need(reads))
