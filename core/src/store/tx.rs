@@ -118,7 +118,7 @@ impl<'t> Scope<'t> {
         self.tx.get(keys)
     }
 
-    /// Shows the values under the keys of different numbers with their places, in the numbers' order, and tells
+    /// Shows the values under the keys of numbers with their places, in the numbers' order, and tells
     /// whether each has one. The keys are in the order of their numbers or against it, with no others between: near
     /// ones are read with one scan, scattered ones each by itself.
     pub fn each_of(
@@ -132,7 +132,7 @@ impl<'t> Scope<'t> {
         let (mut shown, wanted) = (0, numbers.len());
         let (first, last) = (numbers.first().copied().unwrap_or(0), numbers.last().copied().unwrap_or(0));
         let span = first.abs_diff(last) as usize;
-        let is_sorted = numbers.is_sorted() || numbers.is_sorted_by(|one, next| one > next);
+        let is_sorted = numbers.is_sorted_by(|one, next| one < next) || numbers.is_sorted_by(|one, next| one > next);
         if wanted < 3 || !is_sorted || span >= wanted * PASSED {
             let keys: Vec<_> = numbers.iter().map(|number| key(*number)).collect();
             for (at, value) in self.get_many(&keys)?.iter().enumerate() {
@@ -229,7 +229,7 @@ mod tests {
             (0..40).filter(|count| count % 10 != 9).map(|count| Change::Put(row(count), count.to_le_bytes().into()));
         memory.apply(&stored.collect::<Vec<_>>());
         let near: &[u32] = &[3, 4, 6, 8, 9, 11];
-        for numbers in [near, &[1, 20, 38], &[5, 3], &[5, 3, 4], &[7], &[]] {
+        for numbers in [near, &[1, 20, 38], &[5, 3], &[5, 3, 4], &[6, 6, 8, 8], &[7], &[]] {
             for changed in [false, true] {
                 let tx = Tx::new(&memory);
                 let scope = tx.scope(Space::Root);
