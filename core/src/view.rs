@@ -71,6 +71,14 @@ pub enum Stop {
 /// Whom rows are shown: a key and its value.
 pub type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> Result<(), Stop> + 'v;
 
+/// Whom values are shown: the place of a key among those that were asked for, and its value.
+pub type Look<'v> = dyn FnMut(usize, &[u8]) -> Result<(), Stop> + 'v;
+
+/// Shows the values that were found, with their places.
+pub fn each_value(found: &[Option<Bytes>], look: &mut Look<'_>) -> Result<(), Stop> {
+    found.iter().enumerate().try_for_each(|(at, value)| value.as_ref().map_or(Ok(()), |value| look(at, value)))
+}
+
 /// Copies of the rows that somebody shows.
 pub fn copies(show: impl FnOnce(&mut Visit<'_>) -> Result<(), Stop>) -> Result<Vec<(Key, Bytes)>, Stop> {
     let mut rows = Vec::new();
@@ -88,6 +96,11 @@ pub trait View {
 
     /// At most `limit` rows of `range`, in `order`.
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop>;
+
+    /// Shows the values that [`Self::get`] gives, in their order.
+    fn show(&self, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
+        each_value(&self.get(keys)?, look)
+    }
 
     /// Shows the rows that [`Self::scan`] gives, one after the other: a host that has them at hand need not copy them.
     fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {

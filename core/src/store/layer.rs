@@ -6,7 +6,7 @@ use core::fmt;
 use core::ops::Range;
 
 use crate::key::Key;
-use crate::view::{Bytes, Order, Stop, View, Visit};
+use crate::view::{Bytes, Look, Order, Stop, View, Visit, each_value};
 
 /// One change of the byte map; `Debug` shows a value's length.
 #[derive(Clone, PartialEq, Eq)]
@@ -73,6 +73,14 @@ impl Layer {
         let mut stored = if asked.is_empty() { Vec::new() } else { view.get(&asked)? }.into_iter();
         let value = |key| self.0.get(key).map_or_else(|| stored.next().flatten(), Clone::clone);
         Ok(keys.iter().map(value).collect())
+    }
+
+    /// Shows the values that [`Self::get`] gives.
+    pub fn show(&self, view: &dyn View, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
+        if self.0.is_empty() {
+            return view.show(keys, look);
+        }
+        each_value(&self.get(view, keys)?, look)
     }
 
     /// At most `limit` rows of `range`, in `order`.

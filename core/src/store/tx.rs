@@ -8,7 +8,7 @@ use super::{Change, Layer};
 use crate::key::{Key, Space, space_of};
 use crate::limits::step::{CHANGES_MAX, READS_MAX};
 use crate::rate::{Caller, Rate};
-use crate::view::{Bytes, Order, Stop, View, Visit};
+use crate::view::{Bytes, Look, Order, Stop, View, Visit};
 
 /// A step's reads and, until it ends, its changes.
 pub struct Tx<'a> {
@@ -58,6 +58,10 @@ impl<'a> Tx<'a> {
         self.changed.borrow().get(&self.budget, keys)
     }
 
+    fn show(&self, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
+        self.changed.borrow().show(&self.budget, keys, look)
+    }
+
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
         self.changed.borrow().scan(&self.budget, range, order, limit)
     }
@@ -78,6 +82,11 @@ impl View for Budget<'_> {
     fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
         self.spend(keys.len())?;
         self.view.get(keys)
+    }
+
+    fn show(&self, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
+        self.spend(keys.len())?;
+        self.view.show(keys, look)
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
@@ -135,11 +144,11 @@ impl<'t> Scope<'t> {
         let is_sorted = numbers.is_sorted_by(|one, next| one < next) || numbers.is_sorted_by(|one, next| one > next);
         if wanted < 3 || !is_sorted || span >= wanted * PASSED {
             let keys: Vec<_> = numbers.iter().map(|number| key(*number)).collect();
-            for (at, value) in self.get_many(&keys)?.iter().enumerate() {
-                let Some(value) = value else { continue };
-                visit(at, value)?;
+            keys.iter().for_each(|key| self.own(key));
+            self.tx.show(&keys, &mut |at, value| {
                 shown += 1;
-            }
+                visit(at, value)
+            })?;
             return Ok(shown == wanted);
         }
         let (from, to) = (key(first), key(last));

@@ -7,7 +7,7 @@ use redb::{AccessGuard, Database, ReadOnlyTable, ReadableDatabase, StorageError}
 use switchboard_core::key::Key;
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::time::Timestamp;
-use switchboard_core::view::{Bytes, Order, Stop, View, Visit, copies};
+use switchboard_core::view::{Bytes, Look, Order, Stop, View, Visit, copies};
 
 use super::memo::Memo;
 use super::{ROWS, StoreError, refused};
@@ -110,20 +110,31 @@ pub struct RowsView<'v> {
 
 impl View for RowsView<'_> {
     fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
-        keys.iter()
-            .map(|key| {
-                let place = match self.known.map(|known| known.row.find(key.as_slice())) {
-                    Some(Ok(stored)) => return open(self.seal, key, stored).map(Some),
-                    place => place.and_then(Result::err).flatten(),
-                };
-                let Some(found) = self.rows.get(key.as_slice()).map_err(|error| log(&error))? else { return Ok(None) };
-                let stored = found.value();
-                if let Some(place) = place {
-                    place.keep(stored.len(), || (key.clone(), stored.to_vec()));
+        let mut found = vec![None; keys.len()];
+        self.show(keys, &mut |at, value| {
+            found[at] = Some(value.to_vec());
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn show(&self, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
+        for (at, key) in keys.iter().enumerate() {
+            let place = match self.known.map(|known| known.row.find(key.as_slice())) {
+                Some(Ok(stored)) => {
+                    opened(self.seal, key, stored, &mut |value| look(at, value))?;
+                    continue;
                 }
-                open(self.seal, key, stored).map(Some)
-            })
-            .collect()
+                place => place.and_then(Result::err).flatten(),
+            };
+            let Some(found) = self.rows.get(key.as_slice()).map_err(|error| log(&error))? else { continue };
+            let stored = found.value();
+            if let Some(place) = place {
+                place.keep(stored.len(), || (key.clone(), stored.to_vec()));
+            }
+            opened(self.seal, key, stored, &mut |value| look(at, value))?;
+        }
+        Ok(())
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
@@ -132,22 +143,19 @@ impl View for RowsView<'_> {
 
     fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
         let scan = Scan { range, order, limit };
-        let mut opened = |key: &[u8], stored: &[u8]| match sealed_with(key, stored) {
-            None => visit(key, stored),
-            Some(_) => visit(key, &open(self.seal, key, stored)?),
-        };
+        let mut shown = |key: &[u8], stored: &[u8]| opened(self.seal, key, stored, &mut |value| visit(key, value));
         let place = match self.known.map(|known| known.rows.find(&scan)) {
-            Some(Ok(rows)) => return rows.iter().try_for_each(|(key, stored)| opened(key, stored)),
+            Some(Ok(rows)) => return rows.iter().try_for_each(|(key, stored)| shown(key, stored)),
             place => place.and_then(Result::err).flatten(),
         };
         let Some(place) = place else {
             return scan.of(self.rows).map_err(|error| log(&error))?.try_for_each(|row| {
                 let (key, stored) = row.map_err(|error| log(&error))?;
-                opened(key.value(), stored.value())
+                shown(key.value(), stored.value())
             });
         };
         let rows = scan.copied(self.rows).map_err(|error| log(&error))?;
-        rows.iter().try_for_each(|(key, stored)| opened(key, stored))?;
+        rows.iter().try_for_each(|(key, stored)| shown(key, stored))?;
         place.keep(rows.iter().map(|(key, stored)| key.len() + stored.len()).sum(), || (scan, rows));
         Ok(())
     }
@@ -157,11 +165,16 @@ impl View for RowsView<'_> {
     }
 }
 
-fn open(seal: &Seal, at: &[u8], stored: &[u8]) -> Result<Bytes, Stop> {
-    seal.open(at, stored).map_err(|unopened| {
+/// Shows a value in clear.
+fn opened(seal: &Seal, at: &[u8], stored: &[u8], look: &mut dyn FnMut(&[u8]) -> Result<(), Stop>) -> Result<(), Stop> {
+    if sealed_with(at, stored).is_none() {
+        return look(stored);
+    }
+    let value = seal.open(at, stored).map_err(|unopened| {
         tracing::error!(?unopened, "a sealed value does not open");
         Stop::Corrupt("a sealed value does not open")
-    })
+    })?;
+    look(&value)
 }
 
 fn log(error: &StorageError) -> Stop {

@@ -10,7 +10,7 @@ use redb::WriteTransaction;
 use switchboard_core::key::Key;
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::store::{Change, Layer};
-use switchboard_core::view::{Bytes, Order, Stop, View, Visit};
+use switchboard_core::view::{Bytes, Look, Order, Stop, View, Visit};
 
 use super::rows::{Admission, RowsView, Snapshot};
 use super::{Latest, ROWS, Store, StoreError, failed, refused};
@@ -109,6 +109,10 @@ pub struct WriteView<'w> {
 impl View for WriteView<'_> {
     fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
         self.changed.get(&self.before, keys)
+    }
+
+    fn show(&self, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
+        self.changed.show(&self.before, keys, look)
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
