@@ -13,17 +13,18 @@ use switchboard_core::view::Scene;
 pub fn step(service: &Service, input: &Input<'_>, scene: &Scene<'_>) -> (Output, usize) {
     let mut session = Session::new(own(input), scene.now, scene.seed);
     let (mut found, mut asked) = (Vec::new(), std::collections::BTreeSet::new());
-    for trips in 0.. {
+    let mut trips = 0;
+    loop {
         match session.advance(service, found).expect("a store in memory never stops a step") {
             Progress::Done(output) => return (output, trips),
             Progress::Need(reads) => {
                 assert!(reads.iter().all(|read| !asked.contains(read)), "what was loaded is asked for again");
                 found = region::carry_out(scene.view, &reads).expect("no step reads too much");
                 asked.extend(reads);
+                trips += 1;
             }
         }
     }
-    unreachable!("a session ends")
 }
 
 /// The input with all that it is about.

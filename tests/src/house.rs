@@ -321,26 +321,20 @@ impl Call<'_> {
     pub fn send(self) -> Got {
         let Self { house, request } = self;
         let (output, answers) = house.settle(|_| Owned::Http(request.clone()));
-        if let Outcome::Reply(reply) = &output.outcome {
-            // The simulated carrier answers within the step.
-            let outside = answers > 0 || JUDGE.asks_outside(&request);
-            let exchange = Exchange { request: &request, output: &output, reply, outside, foreign: None };
-            if let Err(broken) = JUDGE.judge(&exchange) {
-                panic!("{} {}: {broken}", request.method.name(), request.target);
-            }
+        let Outcome::Reply(reply) = output.outcome.clone() else { panic!("no answer but {:?}", output.outcome) };
+        // The simulated carrier answers within the step.
+        let outside = answers > 0 || JUDGE.asks_outside(&request);
+        let exchange = Exchange { request: &request, output: &output, reply: &reply, outside, foreign: None };
+        if let Err(broken) = JUDGE.judge(&exchange) {
+            panic!("{} {}: {broken}", request.method.name(), request.target);
         }
-        match output.outcome {
-            Outcome::Reply(reply) => {
-                let bytes = match reply.content {
-                    Content::Json(bytes) => bytes,
-                    Content::Stream(stream) => stream.bytes,
-                    Content::Empty | Content::Host(_) => Vec::new(),
-                };
-                let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-                Got { status: reply.status, json, bytes, headers: reply.headers }
-            }
-            other => panic!("no answer but {other:?}"),
-        }
+        let bytes = match reply.content {
+            Content::Json(bytes) => bytes,
+            Content::Stream(stream) => stream.bytes,
+            Content::Empty | Content::Host(_) => Vec::new(),
+        };
+        let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        Got { status: reply.status, json, bytes, headers: reply.headers }
     }
 }
 

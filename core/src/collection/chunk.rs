@@ -6,6 +6,8 @@ use alloc::vec::Vec;
 
 use crate::view::{Order, Stop};
 
+/// Where a head and its chunks do not agree.
+pub(super) const LOST: Stop = Stop::Corrupt("a set lacks a chunk that its head names");
 const DAMAGED: Stop = Stop::Corrupt("a chunk of a set has an unknown form");
 
 /// Ids relative to the chunk's first one, as bits.
@@ -159,8 +161,10 @@ impl Packed {
 
     /// Takes the stored form and the count that the set's head has for it.
     pub fn new(bytes: Vec<u8>, count: u32, size: u32) -> Result<Self, Stop> {
-        let is_list = bytes.len() != size as usize / 8;
-        if is_list && bytes.len() != count as usize * 2 { Err(DAMAGED) } else { Ok(Self { bytes, count }) }
+        let long = count as usize * 2;
+        let fits =
+            if is_bits(&bytes, size) { (bytes.len()..=size as usize * 2).contains(&long) } else { bytes.len() == long };
+        if fits { Ok(Self { bytes, count }) } else { Err(DAMAGED) }
     }
 
     /// Of a chunk.
@@ -185,8 +189,7 @@ impl Packed {
 
     /// Adds or removes an id; tells whether that changed anything.
     pub fn set(&mut self, offset: u32, present: bool, size: u32) -> Result<bool, Stop> {
-        let bits = size as usize / 8;
-        let is_list = self.bytes.len() != bits;
+        let (bits, is_list) = (size as usize / 8, !is_bits(&self.bytes, size));
         let may_turn = if is_list { self.bytes.len() + 2 == bits } else { self.count as usize * 2 <= bits + 1 };
         if may_turn {
             let mut chunk = self.chunk(size)?;
@@ -220,10 +223,15 @@ impl Packed {
     }
 }
 
+/// Whether a stored form is a bit array: a list is shorter.
+fn is_bits(bytes: &[u8], size: u32) -> bool {
+    bytes.len() == size as usize / 8
+}
+
 /// The words of a stored bit array; none: it is a list.
 fn bits(bytes: &[u8], size: u32) -> Option<impl Iterator<Item = u64>> {
     let (words, _) = bytes.as_chunks::<8>();
-    (bytes.len() == size as usize / 8).then(|| words.iter().map(|word| u64::from_le_bytes(*word)))
+    is_bits(bytes, size).then(|| words.iter().map(|word| u64::from_le_bytes(*word)))
 }
 
 #[cfg(test)]
@@ -257,7 +265,9 @@ mod tests {
             }
             assert_eq!(packed, Packed::EMPTY);
         }
-        assert_eq!(Packed::new([1, 0].into(), 2, 8_192), Err(DAMAGED));
+        for (bytes, count) in [(2, 2), (1_024, 511), (1_024, 8_193), (1_024, u32::MAX)] {
+            assert_eq!(Packed::new(vec![0; bytes], count, 8_192), Err(DAMAGED), "{bytes} bytes, {count} ids");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::chunk::Chunk;
+use super::chunk::{Chunk, LOST};
 use super::head::Head;
 use super::{CHUNK, Facet, Layout};
 use crate::key::{self, Kind};
@@ -206,11 +206,12 @@ impl<'s> Sets<'s> {
         let mut common: Vec<Chunk> = Vec::with_capacity(stretches.len());
         for (facet, head) in &self.named {
             if let Head::Few(ids) = head {
-                let own = stretches.iter().map(|at| self.few(ids, *at));
-                if common.is_empty() {
-                    common.extend(own);
-                } else {
-                    common.iter_mut().zip(own).for_each(|(common, own)| common.and(&own));
+                for (at, stretch) in stretches.iter().enumerate() {
+                    let own = self.few(ids, *stretch);
+                    match common.get_mut(at) {
+                        Some(common) => common.and(&own),
+                        None => common.push(own),
+                    }
                 }
                 continue;
             }
@@ -223,7 +224,7 @@ impl<'s> Sets<'s> {
                 Ok(())
             })?;
             if !whole {
-                return Err(Stop::Corrupt("a set lacks a chunk that its head names"));
+                return Err(LOST);
             }
         }
         for (at, chunk) in stretches.iter().zip(&mut common).filter(|(at, _)| !self.is_inside(**at)) {

@@ -3,14 +3,12 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use super::chunk::{Chunk, Packed};
+use super::chunk::{Chunk, LOST, Packed};
 use super::head::Head;
 use super::{CHUNK, Facet, Layout};
 use crate::key::{self, Kind};
 use crate::store::Scope;
 use crate::view::Stop;
-
-const LOST: Stop = Stop::Corrupt("a set lacks a chunk that its head names");
 
 /// One id enters or leaves one set.
 #[derive(Clone, Debug, PartialEq, Eq)]

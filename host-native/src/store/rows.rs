@@ -120,19 +120,18 @@ impl View for RowsView<'_> {
 
     fn show(&self, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
         for (at, key) in keys.iter().enumerate() {
-            let place = match self.known.map(|known| known.row.find(key.as_slice())) {
-                Some(Ok(stored)) => {
-                    opened(self.seal, key, stored, &mut |value| look(at, value))?;
-                    continue;
-                }
-                place => place.and_then(Result::err).flatten(),
-            };
+            let mut shown = |stored: &[u8]| opened(self.seal, key, stored, &mut |value| look(at, value));
+            let known = self.known.map(|known| known.row.find(key.as_slice()));
+            if let Some(Ok(stored)) = known {
+                shown(stored)?;
+                continue;
+            }
             let Some(found) = self.rows.get(key.as_slice()).map_err(|error| log(&error))? else { continue };
             let stored = found.value();
-            if let Some(place) = place {
+            if let Some(Err(Some(place))) = known {
                 place.keep(stored.len(), || (key.clone(), stored.to_vec()));
             }
-            opened(self.seal, key, stored, &mut |value| look(at, value))?;
+            shown(stored)?;
         }
         Ok(())
     }
@@ -144,11 +143,11 @@ impl View for RowsView<'_> {
     fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
         let scan = Scan { range, order, limit };
         let mut shown = |key: &[u8], stored: &[u8]| opened(self.seal, key, stored, &mut |value| visit(key, value));
-        let place = match self.known.map(|known| known.rows.find(&scan)) {
-            Some(Ok(rows)) => return rows.iter().try_for_each(|(key, stored)| shown(key, stored)),
-            place => place.and_then(Result::err).flatten(),
-        };
-        let Some(place) = place else {
+        let known = self.known.map(|known| known.rows.find(&scan));
+        if let Some(Ok(rows)) = known {
+            return rows.iter().try_for_each(|(key, stored)| shown(key, stored));
+        }
+        let Some(Err(Some(place))) = known else {
             return scan.of(self.rows).map_err(|error| log(&error))?.try_for_each(|row| {
                 let (key, stored) = row.map_err(|error| log(&error))?;
                 shown(key.value(), stored.value())
