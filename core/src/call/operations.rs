@@ -102,7 +102,7 @@ pub fn make_call(ctx: &Ctx<'_>) -> Handled {
         },
         ctx.now,
     )?;
-    let (id, status) = (ctx.id(call.count), CallStatus::Initiated);
+    let (id, status) = (ctx.id(call), CallStatus::Initiated);
     Ok(Reply::ok(&PlacedCall {
         message: "Call initiated successfully".into(),
         call_id: id,

@@ -76,8 +76,9 @@ pub struct New {
     pub main: Option<u32>,
 }
 
-/// Makes a call, `initiated`; one that the assistant places waits for an engine, and its clock runs.
-pub fn place(account: Scope<'_>, new: New, now: Timestamp) -> Result<Stored, Stop> {
+/// Makes a call, `initiated`, and gives its count; one that the assistant places waits for an engine, and its clock
+/// runs.
+pub fn place(account: Scope<'_>, new: New, now: Timestamp) -> Result<u32, Stop> {
     let (count, at) = account.allot(Kind::Call, now)?;
     let own = |count: u32| id::of(account.space(), count);
     let (caller, kind) = (new.caller, new.kind);
@@ -104,7 +105,7 @@ pub fn place(account: Scope<'_>, new: New, now: Timestamp) -> Result<Stored, Sto
         campaign_id: new.campaign.as_ref().map(|(count, _)| own(*count)),
         lead_id: new.lead.map(own),
     };
-    let live = Live {
+    let mut live = Live {
         last_at: at,
         ringing_time: caller.ringing_time,
         max_duration: caller.max_duration,
@@ -112,12 +113,11 @@ pub fn place(account: Scope<'_>, new: New, now: Timestamp) -> Result<Stored, Sto
         main: new.main,
         ..Live::default()
     };
-    let mut call = Stored::new(count, &shown, live)?;
-    call.note(account, at, "initiated", &Members::default())?;
-    call.insert(account, at)?;
+    live.note(account, count, at, "initiated", &Members::default())?;
+    Stored::enter(account, count, &shown, &live, at)?;
     if kind == CallType::Outbound {
         root::enqueue(account, caller.mode, count)?;
         job::add(account, at.plus_seconds(UNCLAIMED_SECONDS), Task::Watch(count))?;
     }
-    Ok(call)
+    Ok(count)
 }

@@ -103,16 +103,18 @@ impl Stored {
         Ok(Self { count, shown, live, before: row })
     }
 
-    /// A new call, not entered yet.
-    pub fn new(count: u32, shown: &Call, live: Live) -> Result<Self, Stop> {
-        let Ok(Value::Object(shown)) = json::parse(&shown.to_json()) else { return Err(DAMAGED) };
-        Ok(Self { count, shown, live, before: Row::default() })
-    }
-
-    /// Enters it.
-    pub fn insert(&mut self, account: Scope<'_>, at: Timestamp) -> Result<(), Stop> {
-        self.before = self.row()?;
-        account.insert(Kind::Call, self.count, at, &self.before)
+    /// Enters a new call.
+    pub fn enter(account: Scope<'_>, count: u32, shown: &Call, live: &Live, at: Timestamp) -> Result<(), Stop> {
+        let filed = Filed {
+            status: shown.status,
+            kind: shown.r#type.word(),
+            assistant: id::count(shown.assistant_id),
+            phone: shown.client_phone_number.as_deref(),
+            campaign: shown.campaign_id.map(id::count),
+            engine: live.engine,
+        };
+        let row = Row { facets: filed.facets(), public: shown.to_json(), private: live.to_json() };
+        account.insert(Kind::Call, count, at, &row)
     }
 
     /// Writes it back.
@@ -129,20 +131,15 @@ impl Stored {
     }
 
     fn facets(&self) -> Result<Vec<Facet>, Stop> {
-        let status = self.status()?;
-        let mut facets = Vec::from([
-            Facet::new(tag::STATUS, status.word().as_bytes()),
-            Facet::new(tag::TYPE, self.text("type").ok_or(DAMAGED)?.as_bytes()),
-            Facet::id(tag::ASSISTANT, id::count(self.number("assistant_id").ok_or(DAMAGED)?)),
-        ]);
-        facets.extend(self.text("client_phone_number").map(|phone| Facet::new(tag::PHONE, phone.as_bytes())));
-        let campaign = self.number("campaign_id").map(id::count);
-        facets.extend(campaign.map(|count| Facet::id(tag::CAMPAIGN, count)));
-        if status.is_running() {
-            facets.extend(self.live.engine.map(|_| facet_of_engaged()));
-            facets.extend(campaign.map(facet_of_line));
-        }
-        Ok(facets)
+        let filed = Filed {
+            status: self.status()?,
+            kind: self.text("type").ok_or(DAMAGED)?,
+            assistant: id::count(self.number("assistant_id").ok_or(DAMAGED)?),
+            phone: self.text("client_phone_number"),
+            campaign: self.campaign(),
+            engine: self.live.engine,
+        };
+        Ok(filed.facets())
     }
 
     /// Where it stands.
@@ -202,15 +199,7 @@ impl Stored {
 
     /// Writes an event down under the service's own count.
     pub fn note(&mut self, account: Scope<'_>, at: Timestamp, name: &str, rest: &Members) -> Result<(), Stop> {
-        self.live.events += 1;
-        let mut bytes = Vec::new();
-        let mut object = Object::open(&mut bytes);
-        object.member("seq", self.live.events).member("at", at.iso()).member("type", name);
-        rest.0.iter().for_each(|(name, value)| {
-            object.member(name, value);
-        });
-        object.close();
-        account.put(key::call_event(account.space(), self.count, self.live.events), bytes)
+        self.live.note(account, self.count, at, name, rest)
     }
 
     /// What was said, in order.
@@ -257,7 +246,54 @@ pub fn formatted(lines: &[Line]) -> String {
     said.collect::<Vec<_>>().join("\n")
 }
 
+/// What lists of calls filter by.
+struct Filed<'c> {
+    status: CallStatus,
+    kind: &'c str,
+    assistant: u32,
+    phone: Option<&'c str>,
+    campaign: Option<u32>,
+    engine: Option<u32>,
+}
+
+impl Filed<'_> {
+    fn facets(&self) -> Vec<Facet> {
+        let mut facets = Vec::from([
+            Facet::new(tag::STATUS, self.status.word().as_bytes()),
+            Facet::new(tag::TYPE, self.kind.as_bytes()),
+            Facet::id(tag::ASSISTANT, self.assistant),
+        ]);
+        facets.extend(self.phone.map(|phone| Facet::new(tag::PHONE, phone.as_bytes())));
+        facets.extend(self.campaign.map(|count| Facet::id(tag::CAMPAIGN, count)));
+        if self.status.is_running() {
+            facets.extend(self.engine.map(|_| facet_of_engaged()));
+            facets.extend(self.campaign.map(facet_of_line));
+        }
+        facets
+    }
+}
+
 impl Live {
+    /// Writes an event of a call down under the service's own count.
+    pub fn note(
+        &mut self,
+        account: Scope<'_>,
+        call: u32,
+        at: Timestamp,
+        name: &str,
+        rest: &Members,
+    ) -> Result<(), Stop> {
+        self.events += 1;
+        let mut bytes = Vec::new();
+        let mut object = Object::open(&mut bytes);
+        object.member("seq", self.events).member("at", at.iso()).member("type", name);
+        rest.0.iter().for_each(|(name, value)| {
+            object.member(name, value);
+        });
+        object.close();
+        account.put(key::call_event(account.space(), call, self.events), bytes)
+    }
+
     fn read(private: &[u8]) -> Option<Self> {
         let Ok(Value::Object(members)) = json::parse(private) else { return None };
         let time = |name: &str| members.get(name).and_then(Value::as_u64).map(Timestamp::from_micros);

@@ -173,7 +173,7 @@ fn place(
         lead: Some(person),
         main: (main != person).then_some(main),
     };
-    Ok(call::place(account, new, now)?.count)
+    call::place(account, new, now)
 }
 
 /// The number whose turn it is, of those that may be shown.

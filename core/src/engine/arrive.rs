@@ -71,7 +71,7 @@ fn arrive(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, row: &Row, body: NewArr
         lead: None,
         main: None,
     };
-    let mut call = place(account, new, ctx.now)?;
+    let mut call = Stored::find(account, place(account, new, ctx.now)?)?.ok_or(LOST)?;
     lend(ctx, ctx.engine(), account, &mut call, &Members::default())?;
     account.put(note(ctx, account), call.count.to_be_bytes().to_vec())?;
     Ok(call)

@@ -31,7 +31,7 @@ pub fn add(account: Scope<'_>, at: Timestamp, task: Task) -> Result<(), Stop> {
 
 /// Plans several tasks for the same time.
 pub fn add_all(account: Scope<'_>, at: Timestamp, tasks: Vec<Task>) -> Result<(), Stop> {
-    let mut planned = false;
+    let mut lanes = Vec::new();
     for task in tasks {
         let known = Job::find(account, &task)?;
         if known.as_ref().is_some_and(|job| job.lease != 0 || job.due <= at) {
@@ -40,10 +40,15 @@ pub fn add_all(account: Scope<'_>, at: Timestamp, tasks: Vec<Task>) -> Result<()
         if let Some(job) = &known {
             job.remove(account)?;
         }
-        Job { task, due: at, attempt: known.map_or(0, |job| job.attempt), lease: 0 }.enter(account)?;
-        planned = true;
+        lanes.push(task.lane());
+        Job { task, due: at, attempt: known.map_or(0, |job| job.attempt), lease: 0 }.put(account)?;
     }
-    if planned { sync(account) } else { Ok(()) }
+    if lanes.is_empty() {
+        return Ok(());
+    }
+    // Most tasks are due after others: then the account's next times stay as they are.
+    let head = account.get(key::due_head(account.space()))?.unwrap_or_default();
+    if lanes.iter().any(|lane| next_of(&head, *lane).is_none_or(|next| at < next)) { sync(account) } else { Ok(()) }
 }
 
 /// Strikes a task out.
@@ -87,6 +92,10 @@ impl Job {
                 self.due = self.due.min(planned.due);
             }
         }
+        self.put(account)
+    }
+
+    fn put(&self, account: Scope<'_>) -> Result<(), Stop> {
         let task = self.task.to_bytes();
         let row =
             [&self.due.micros().to_le_bytes()[..], &self.attempt.to_le_bytes(), &self.lease.to_le_bytes()].concat();
@@ -118,6 +127,12 @@ pub(super) fn room(account: Scope<'_>) -> Result<usize, Stop> {
     Ok(ASKING_MAX - leased.len())
 }
 
+/// When a lane is next due, as its account's head says.
+fn next_of(head: &[u8], lane: Lane) -> Option<Timestamp> {
+    let bytes = head.get(lane as usize * 8..)?.first_chunk()?;
+    Some(u64::from_be_bytes(*bytes)).filter(|micros| *micros != u64::MAX).map(Timestamp::from_micros)
+}
+
 /// Enters the account's next times in the root. An account with too many questions under way waits in the
 /// asking lane until an answer comes, or a lease lapses.
 pub(super) fn sync(account: Scope<'_>) -> Result<(), Stop> {
@@ -131,10 +146,8 @@ pub(super) fn sync(account: Scope<'_>) -> Result<(), Stop> {
         if lane == Lane::Asking && next.is_some() && room(account)? == 0 {
             next = None;
         }
-        let at = new.len();
         new.extend_from_slice(&next.map_or(u64::MAX, Timestamp::micros).to_be_bytes());
-        let before = old.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(u64::MAX, u64::from_be_bytes);
-        let before = (before != u64::MAX).then(|| Timestamp::from_micros(before));
+        let before = next_of(&old, lane);
         if before != next {
             root::replan(account, number, lane as u8, before, next)?;
         }

@@ -69,15 +69,19 @@ impl Layer {
         if self.0.is_empty() {
             return view.get(keys);
         }
-        let asked: Vec<Key> = keys.iter().filter(|key| !self.0.contains_key(*key)).cloned().collect();
+        let changed: Vec<Option<&Option<Bytes>>> = keys.iter().map(|key| self.0.get(key)).collect();
+        if changed.iter().all(Option::is_none) {
+            return view.get(keys);
+        }
+        let unchanged = keys.iter().zip(&changed).filter(|(_, changed)| changed.is_none());
+        let asked: Vec<Key> = unchanged.map(|(key, _)| key.clone()).collect();
         let mut stored = if asked.is_empty() { Vec::new() } else { view.get(&asked)? }.into_iter();
-        let value = |key| self.0.get(key).map_or_else(|| stored.next().flatten(), Clone::clone);
-        Ok(keys.iter().map(value).collect())
+        Ok(changed.into_iter().map(|changed| changed.map_or_else(|| stored.next().flatten(), Clone::clone)).collect())
     }
 
     /// Shows the values that [`Self::get`] gives.
     pub fn show(&self, view: &dyn View, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
-        if self.0.is_empty() {
+        if self.0.is_empty() || keys.iter().all(|key| !self.0.contains_key(key)) {
             return view.show(keys, look);
         }
         each_value(&self.get(view, keys)?, look)

@@ -137,8 +137,7 @@ fn batch(view: &dyn View, from: u32, until: u32) -> Result<Vec<Change>, Failed> 
         // Not when the ledger says: the account is younger than its calls are to be.
         let (number, _) = scope.allot(Kind::Call, now).map_err(|stop| format!("{stop:?}"))?;
         let call = call(number, now);
-        let mut call = Stored::new(number, &call, Live::default()).map_err(|stop| format!("{stop:?}"))?;
-        call.insert(scope, now).map_err(|stop| format!("{stop:?}"))?;
+        Stored::enter(scope, number, &call, &Live::default(), now).map_err(|stop| format!("{stop:?}"))?;
     }
     Ok(tx.changes())
 }

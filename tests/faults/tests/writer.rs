@@ -1,0 +1,234 @@
+//! The writer over a disk that waits, and one that runs full: nothing is told or seen before it is kept, and nothing
+//! that was told is lost.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use redb::StorageBackend;
+use switchboard::clock::Clock;
+use switchboard::limiter::Limiter;
+use switchboard::store::{Look, Store};
+use switchboard::writer::{Failure, Owned, Parts, Writer};
+use switchboard_core::remote::version::{self, Seen};
+use switchboard_core::remote::wire::CommitCall;
+use switchboard_core::seed::Seed;
+use switchboard_core::service::{Config, Service};
+use switchboard_core::store::Change;
+use switchboard_core::view::{Read, View};
+use switchboard_faults::disk::{Disk, Trouble};
+use switchboard_sim::random::Random;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// A disk whose syncs wait while its gate is shut.
+#[derive(Clone, Debug)]
+struct Gated {
+    disk: Disk,
+    gate: Arc<(Mutex<Gate>, Condvar)>,
+}
+
+#[derive(Debug, Default)]
+struct Gate {
+    is_shut: bool,
+    waiting: bool,
+}
+
+impl Gated {
+    fn new() -> Self {
+        Self { disk: Disk::of(Vec::new()), gate: Arc::default() }
+    }
+
+    fn set(&self, is_shut: bool) {
+        self.gate.0.lock().expect("no panic").is_shut = is_shut;
+        self.gate.1.notify_all();
+    }
+
+    /// Until a sync waits.
+    fn wait_for_sync(&self) {
+        let gate = self.gate.0.lock().expect("no panic");
+        drop(self.gate.1.wait_while(gate, |gate| !gate.waiting).expect("no panic"));
+    }
+}
+
+impl StorageBackend for Gated {
+    fn len(&self) -> io::Result<u64> {
+        self.disk.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.disk.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.disk.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let mut gate = self.gate.0.lock().expect("no panic");
+        gate.waiting = gate.is_shut;
+        self.gate.1.notify_all();
+        drop(self.gate.1.wait_while(gate, |gate| gate.is_shut).expect("no panic"));
+        self.disk.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.disk.write(offset, data)
+    }
+}
+
+/// A writer over a disk, and the store that it writes to.
+struct Town {
+    disk: Gated,
+    store: Arc<Store>,
+    writer: Writer,
+    thread: std::thread::JoinHandle<()>,
+}
+
+/// A key and its value.
+type Row = (u8, Option<u32>);
+
+impl Town {
+    fn new() -> Self {
+        let disk = Gated::new();
+        let storage = disk.clone();
+        let store = Arc::new(Store::over(move || storage.clone(), Look::Quick).expect("a store"));
+        let parts = Parts {
+            service: Arc::new(Service::new(Config::default())),
+            store: Arc::clone(&store),
+            clock: Arc::new(Clock::default()),
+            limiter: Arc::new(Limiter::new(0)),
+            metrics: Arc::default(),
+            wake: watch::channel(None).0,
+            news: Arc::default(),
+        };
+        let (writer, thread) = Writer::start(parts).expect("a thread");
+        Self { disk, store, writer, thread }
+    }
+
+    /// What is committed.
+    fn committed(&self, key: u8) -> Row {
+        self.look(key).expect("a store that is open")
+    }
+
+    fn look(&self, key: u8) -> Result<Row, String> {
+        let snapshot = self.store.snapshot().map_err(|error| error.to_string())?;
+        let found = snapshot.plain().get(&[vec![key]]).map_err(|stop| format!("{stop:?}"))?;
+        Ok((key, found[0].as_deref().map(|value| u32::from_be_bytes(value.try_into().expect("four bytes")))))
+    }
+
+    /// Queues that a row is put if another one is so.
+    fn queue(&self, seen: Row, key: u8, value: u32) -> JoinHandle<Result<(), Failure>> {
+        let (key_seen, value_seen) = seen;
+        let version = version::of_value(value_seen.map(u32::to_be_bytes).as_ref().map(|bytes| &bytes[..]));
+        let seen = vec![Seen { read: Read::Get(vec![key_seen]), version }];
+        let call = CommitCall { seen, changes: vec![Change::Put(vec![key], value.to_be_bytes().to_vec())] };
+        let writer = self.writer.clone();
+        tokio::spawn(async move { writer.submit(Owned::Commit(call), Seed::new([0; 32])).await.1.map(drop) })
+    }
+
+    fn end(self) {
+        drop(self.writer);
+        self.thread.join().expect("no panic");
+    }
+}
+
+/// Lets the writer take what is queued.
+async fn a_while() {
+    tokio::time::sleep(Duration::from_millis(50)).await;
+}
+
+#[tokio::test]
+async fn nothing_is_told_or_seen_before_it_is_kept() {
+    let town = Town::new();
+    town.disk.set(true);
+    let first = town.queue((1, None), 1, 10);
+    a_while().await;
+    town.disk.wait_for_sync();
+    let over_it = town.queue((1, Some(10)), 2, 20);
+    let against_it = town.queue((1, None), 3, 30);
+    a_while().await;
+    assert!(!first.is_finished() && !over_it.is_finished() && !against_it.is_finished(), "nothing is told too early");
+    assert_eq!([town.committed(1), town.committed(2)], [(1, None), (2, None)], "nothing is seen too early");
+    town.disk.set(false);
+    let told = [first.await, over_it.await, against_it.await].map(|told| told.expect("no panic"));
+    assert_eq!(told, [Ok(()), Ok(()), Err(Failure::Changed)]);
+    assert_eq!([1, 2, 3].map(|key| town.committed(key)), [(1, Some(10)), (2, Some(20)), (3, None)]);
+
+    town.disk.set(true);
+    let first = town.queue((1, Some(10)), 1, 11);
+    a_while().await;
+    town.disk.wait_for_sync();
+    let over_it = town.queue((1, Some(11)), 2, 21);
+    a_while().await;
+    town.disk.disk.fail(Trouble::Full(0));
+    town.disk.set(false);
+    assert_eq!(first.await.expect("no panic"), Err(Failure::Unavailable));
+    assert!(over_it.await.expect("no panic").is_err(), "it has read what is not there");
+    town.disk.disk.fail(Trouble::None);
+    // The first that comes may find the store still closed, and has it opened.
+    let _ = town.queue((1, Some(0)), 1, 0).await;
+    assert_eq!([town.committed(1), town.committed(2)], [(1, Some(10)), (2, Some(20))]);
+    assert_eq!(town.queue((1, Some(10)), 1, 12).await.expect("no panic"), Ok(()), "there is room again");
+    assert_eq!(town.committed(1), (1, Some(12)));
+    town.end();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn counting_loses_nothing_while_the_disk_runs_full_again_and_again() {
+    /// How often the disk is to run full while somebody writes.
+    const TIMES: u32 = 20;
+    let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    println!("SEED={seed}");
+    let (mut random, town, count) = (Random::new(seed), Arc::new(Town::new()), Arc::new(Count::default()));
+    let clients: Vec<_> = (0..8).map(|_| tokio::spawn(counting(Arc::clone(&town), Arc::clone(&count)))).collect();
+    let (mut times, mut tries) = (0, 0);
+    while times < TIMES {
+        tries += 1;
+        assert!(tries < 100 * TIMES, "writes fail while the disk is full");
+        let before = count.unclear.load(Ordering::Relaxed);
+        town.disk.disk.fail(Trouble::Full(random.below(2_000)));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        town.disk.disk.fail(Trouble::None);
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        times += u32::from(count.unclear.load(Ordering::Relaxed) > before);
+    }
+    count.is_over.store(true, Ordering::Relaxed);
+    for client in clients {
+        client.await.expect("no panic");
+    }
+    // Opens the store if it is closed.
+    let _ = town.queue((2, None), 2, 0).await;
+    let (kept, unclear) = (count.kept.load(Ordering::Relaxed), count.unclear.load(Ordering::Relaxed));
+    let counted = town.committed(1).1.unwrap_or(0);
+    println!("{counted} counted, {kept} acknowledged, {unclear} unclear");
+    assert!(kept > 0, "somebody counted");
+    assert!((kept..=kept + unclear).contains(&counted));
+    Arc::into_inner(town).expect("nobody else has it").end();
+}
+
+/// What clients were told.
+#[derive(Default)]
+struct Count {
+    kept: AtomicU32,
+    unclear: AtomicU32,
+    is_over: AtomicBool,
+}
+
+/// Adds one to the same row as all others, over what was seen there or not at all.
+async fn counting(town: Arc<Town>, count: Arc<Count>) {
+    while !count.is_over.load(Ordering::Relaxed) {
+        let Ok(seen) = town.look(1) else {
+            // Whoever writes has the store opened again.
+            let _ = town.queue((2, None), 2, 0).await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            continue;
+        };
+        match town.queue(seen, 1, seen.1.unwrap_or(0) + 1).await.expect("no panic") {
+            Ok(()) => count.kept.fetch_add(1, Ordering::Relaxed),
+            Err(Failure::Changed) => 0,
+            Err(_) => count.unclear.fetch_add(1, Ordering::Relaxed),
+        };
+    }
+}
