@@ -160,6 +160,7 @@ mod tests {
     use super::*;
     use crate::memory::Memory;
     use crate::store::Tx;
+    use proptest::prelude::*;
 
     fn at(seconds: u64) -> Timestamp {
         Timestamp::from_seconds(seconds)
@@ -185,6 +186,28 @@ mod tests {
         cancel(account, &Task::Dial(2)).expect("sound");
         let roots = tx.scope(Space::Root).scan(key::due_accounts(), Order::Ascending, 10).expect("sound");
         assert!(roots.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn the_next_times_are_those_of_the_tasks(
+            acts in prop::collection::vec((0_u32..4, 0_usize..3, prop::option::of(0_u64..20)), 1..40),
+        ) {
+            let memory = Memory::default();
+            let tx = Tx::new(&memory);
+            let account = tx.scope(Space::Account(0));
+            let roots = || tx.scope(Space::Root).scan(key::due_accounts(), Order::Ascending, 10);
+            for (count, lane, due) in acts {
+                let task = [Task::Watch(count), Task::Deliver(count), Task::Import(count)][lane].clone();
+                match due {
+                    Some(due) => add(account, at(due), task),
+                    None => cancel(account, &task),
+                }.expect("sound");
+                let told = roots();
+                sync(account).expect("sound");
+                prop_assert_eq!(told, roots());
+            }
+        }
     }
 
     #[test]
