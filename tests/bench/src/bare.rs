@@ -71,7 +71,8 @@ pub fn longest_sync(folder: &Path, span: Duration) -> Result<Duration, Failed> {
     Ok(longest)
 }
 
-/// Commits a second that redb takes: as the store commits, or in one phase and without what makes the next opening quick.
+/// Commits a second that redb takes: as the store commits, or in one phase and without what makes the next opening
+/// quick.
 pub fn puts(folder: &Path, groups: &[Vec<Change>], careful: bool) -> Result<f64, Failed> {
     let path = folder.join("bare.redb");
     let database = Database::create(&path)?;

@@ -85,20 +85,19 @@ pub fn print() -> Result<bool, Failed> {
             claims.extend([
                 Claim::at_most("Server CPU: a durable create", 200.0, shown[3], "µs"),
                 Claim::at_least("Creates by 64 over bare puts", 0.65, middle(&|turn| turn.queued / turn.each), ""),
-                Claim::stated(
-                    "Creates by 64 over bare puts of each row once",
-                    format!("{:.2}", middle(&|turn| turn.queued / turn.once)),
-                ),
                 Claim::at_least(
-                    "Creates by 64: two phases and quick repair over one phase",
-                    0.85,
-                    middle(&Turn::two_phases_over_one),
+                    "Creates by 64 over bare puts of each row once",
+                    0.65,
+                    middle(&|turn| turn.queued / turn.once),
                     "",
                 ),
-                Claim::stated(
-                    "The same of bare puts of each row once",
-                    format!("{:.2}", middle(&|turn| turn.once / turn.one_phase)),
+                Claim::at_least(
+                    "Puts by 64: two phases and quick repair over one phase",
+                    0.85,
+                    middle(&|turn| turn.once / turn.one_phase),
+                    "",
                 ),
+                Claim::stated("The same of creates, computed", format!("{:.2}", middle(&Turn::two_phases_over_one))),
             ]);
         }
         let queue = middle(&|turn| turn.queued / turn.direct);

@@ -54,3 +54,10 @@ pub const FAULTS: [Fault; 11] = [
 pub fn fault(name: &str) -> &'static Fault {
     FAULTS.iter().find(|fault| fault.name == name).unwrap_or_else(|| panic!("there is no fault {name}"))
 }
+
+/// The seed of a test, which it prints: `SEED` in the environment makes a run again.
+pub fn seed_of(name: &str) -> u64 {
+    let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    println!("{name}: SEED={seed}");
+    seed
+}

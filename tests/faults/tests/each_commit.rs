@@ -1,13 +1,11 @@
 //! Each fault's share of every commit. `SEED` in the environment makes a run again.
 
-use switchboard_faults::fault;
+use switchboard_faults::{fault, seed_of};
 
 /// Puts a claim to the test as often as before each commit.
 fn share(name: &str) {
-    let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
-    println!("{name}: SEED={seed}");
     let fault = fault(name);
-    (fault.run)(fault.share, seed).expect();
+    (fault.run)(fault.share, seed_of(name)).expect();
 }
 
 #[test]

@@ -18,6 +18,7 @@ use switchboard_core::service::{Config, Service};
 use switchboard_core::store::Change;
 use switchboard_core::view::{Read, View};
 use switchboard_faults::disk::{Disk, Trouble};
+use switchboard_faults::seed_of;
 use switchboard_sim::random::Random;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -179,8 +180,7 @@ async fn nothing_is_told_or_seen_before_it_is_kept() {
 async fn counting_loses_nothing_while_the_disk_runs_full_again_and_again() {
     /// How often the disk is to run full while somebody writes.
     const TIMES: u32 = 20;
-    let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
-    println!("SEED={seed}");
+    let seed = seed_of("counting");
     let (mut random, town, count) = (Random::new(seed), Arc::new(Town::new()), Arc::new(Count::default()));
     let clients: Vec<_> = (0..8).map(|_| tokio::spawn(counting(Arc::clone(&town), Arc::clone(&count)))).collect();
     let (mut times, mut tries) = (0, 0);
