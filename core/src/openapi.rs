@@ -219,7 +219,11 @@ fn media(schema: Value) -> Value {
 
 fn responses(route: &Route, path: &str) -> Value {
     let mut responses = Members::default();
-    responses.set(&route.status.to_string(), success(route));
+    responses.set(&route.status.to_string(), tagged(route, success(route)));
+    if route.etag {
+        let unchanged = object([("description", string("What `If-None-Match` names is still what there is."))]);
+        responses.set("304", tagged(route, unchanged));
+    }
     let simple = error(route.form);
     let plain = error(Form::Message);
     let mut add = |status: &str, doc: &str, schema: &Value| {
@@ -237,13 +241,14 @@ fn responses(route: &Route, path: &str) -> Value {
         add("429", "Too many tries.", &plain);
     }
     let asks = matches!(route.body, BodyKind::Json(..) | BodyKind::Document(_));
-    if writes || route.query.is_some() {
+    if writes || route.query.is_some() || route.who != Who::Anyone {
         add("400", "The request is malformed, or what it asks for cannot be done now.", &one_of(&[&plain, &simple]));
     }
     if route.query.is_some() {
         add("414", "Path and query are over 8 KiB.", &plain);
     }
-    if path.contains('{') || asks {
+    // Where operators have a door of their own, their paths are unknown at the other one.
+    if path.contains('{') || asks || route.who == Who::Operator {
         add("404", "No such resource for this caller.", &one_of(&[&plain, &simple]));
     }
     if asks {
@@ -294,6 +299,15 @@ fn one_of(schemas: &[&Value]) -> Value {
         }
     }
     if distinct.len() == 1 { distinct.remove(0) } else { object([("anyOf", Value::List(distinct))]) }
+}
+
+/// A response with an entity tag, where the operation gives one.
+fn tagged(route: &Route, mut response: Value) -> Value {
+    if let (true, Value::Object(members)) = (route.etag, &mut response) {
+        let tag = object([("schema", object([("type", string("string"))]))]);
+        members.set("headers", object([("ETag", tag)]));
+    }
+    response
 }
 
 fn response(doc: &str, media_type: &str, schema: Value) -> Value {

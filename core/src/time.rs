@@ -72,25 +72,43 @@ impl Timestamp {
     /// Reads the form that [`Timestamp::sql`] writes, which has no fraction.
     pub fn parse_sql(text: &str) -> Option<Self> {
         let (date, clock) = text.split_once(' ').filter(|(_, clock)| !clock.contains('.'))?;
-        Self::parse_iso(&format!("{date}T{clock}Z"))
+        u64::try_from(micros(date, clock)?).ok().map(Self::from_micros)
     }
 
     /// Reads the form that [`Timestamp::iso`] writes; the fraction and its digits may be absent.
     pub fn parse_iso(text: &str) -> Option<Self> {
         let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
-        let day = Day::parse(date)?;
-        let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
-        let mut parts = clock.split(':');
-        let mut part = |limit| two_digits(parts.next()?).filter(|n| *n < limit);
-        let seconds = part(24)? * 3600 + part(60)? * 60 + part(60)?;
-        let micros = fraction_micros(fraction)?;
-        (parts.next().is_none()).then(|| Self(day.start().0 + seconds * MICROS + micros))
+        // Nothing here is older than 1970: an earlier instant is as good as the first.
+        Some(Self::from_micros(u64::try_from(micros(date, time)?).unwrap_or(0)))
     }
 
     fn civil(self) -> UtcDateTime {
         let seconds = i64::try_from(self.seconds()).unwrap_or(i64::MAX);
         UtcDateTime::from_timespec(seconds, 0).expect("the constructors cap the year at 9999")
     }
+}
+
+/// Microseconds from 1970-01-01T00:00:00Z to a date and a time of that day.
+fn micros(date: &str, time: &str) -> Option<i64> {
+    let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
+    let mut parts = clock.split(':');
+    let mut part = |limit| two_digits(parts.next()?).filter(|n| *n < limit);
+    let seconds = part(24)? * 3600 + part(60)? * 60 + part(60)?;
+    let micros = i64::try_from(seconds * MICROS + fraction_micros(fraction)?).ok()?;
+    parts.next().is_none().then_some(midnight(date)? * MICROS.cast_signed() + micros)
+}
+
+/// Seconds from 1970-01-01T00:00:00Z to the beginning of a day, `YYYY-MM-DD`.
+fn midnight(date: &str) -> Option<i64> {
+    let digits = date.bytes().enumerate().all(|(at, b)| match at {
+        4 | 7 => b == b'-',
+        _ => b.is_ascii_digit(),
+    });
+    if date.len() != 10 || !digits {
+        return None;
+    }
+    let (year, month, day) = (date[..4].parse().ok()?, date[5..7].parse().ok()?, date[8..].parse().ok()?);
+    Some(UtcDateTime::new(year, month, day, 0, 0, 0, 0).ok()?.unix_time())
 }
 
 fn two_digits(text: &str) -> Option<u64> {
@@ -111,17 +129,8 @@ pub struct Day(u64);
 impl Day {
     /// Reads `YYYY-MM-DD`; `None` for another form and for a day that does not exist.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.bytes().enumerate().all(|(at, b)| match at {
-            4 | 7 => b == b'-',
-            _ => b.is_ascii_digit(),
-        });
-        if text.len() != 10 || !digits {
-            return None;
-        }
-        let (year, month, day) = (text[..4].parse().ok()?, text[5..7].parse().ok()?, text[8..].parse().ok()?);
-        let seconds = UtcDateTime::new(year, month, day, 0, 0, 0, 0).ok()?.unix_time();
-        // Nothing here is older than 1970: an earlier day is as good as its first.
-        Some(Self(u64::try_from(seconds).unwrap_or(0) / DAY))
+        // An earlier day is as good as the first.
+        Some(Self(u64::try_from(midnight(text)?).unwrap_or(0) / DAY))
     }
 
     /// Days since the Unix epoch.
@@ -165,6 +174,17 @@ mod tests {
         assert_eq!(Timestamp::parse_iso("2026-01-31T14:05:09Z"), Some(Timestamp::from_seconds(t.seconds())));
         assert_eq!(Timestamp::parse_iso("2026-01-31T14:05:09.5Z").map(Timestamp::micros), Some(1_769_868_309_500_000));
         assert_eq!(Timestamp::MAX.iso(), "9999-12-31T23:59:59.000000Z");
+        assert_eq!(Timestamp::parse_iso("9999-12-31T23:59:59.5Z"), Some(Timestamp::MAX));
+    }
+
+    #[test]
+    fn what_is_before_1970_is_its_first_instant_and_never_written() {
+        for text in ["0000-01-01T14:05:09Z", "0026-01-31T14:05:09.5Z", "1969-12-31T23:59:59.999999Z"] {
+            assert_eq!(Timestamp::parse_iso(text), Some(Timestamp::default()), "{text}");
+            assert_eq!(Day::parse(&text[..10]).map(Day::number), Some(0), "{text}");
+            assert_eq!(Timestamp::parse_sql(&text[..19].replace('T', " ")), None, "{text}");
+        }
+        assert_eq!(Timestamp::parse_sql("1970-01-01 00:00:00"), Some(Timestamp::default()));
     }
 
     #[test]

@@ -1,16 +1,19 @@
-//! Every table of a body: what is drawn from it is accepted, what is broken in one field names that field,
+//! Every table of a body: what is drawn from it is accepted, what is broken in some fields names those fields,
 //! and the published schema agrees.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
+use jsonschema::Validator;
+use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Map, Value};
 use switchboard_core::http::route::BodyKind;
 use switchboard_core::http::routes::ROUTES;
-use switchboard_core::json::{self, ToJson};
+use switchboard_core::json::{self, Members, ToJson};
 use switchboard_core::record::schema::{self, Purpose};
-use switchboard_core::record::{Cell, Checked, Errors, Kind, Source, Table, check};
+use switchboard_core::record::{Cell, Checked, Column, Errors, Kind, Source, Table, check, check_update};
 use switchboard_tests::drawn::for_all;
 use switchboard_tests::strategy::{anything, body, broken};
 
@@ -27,14 +30,34 @@ fn tables() -> BTreeMap<&'static str, &'static Table> {
         .collect()
 }
 
+/// The tables of updates.
+fn updated() -> BTreeMap<&'static str, &'static Table> {
+    ROUTES
+        .iter()
+        .filter_map(|route| match route.body {
+            BodyKind::Json(table, Purpose::Update) => Some((table.name, table)),
+            _ => None,
+        })
+        .collect()
+}
+
+fn judge(table: &'static Table, purpose: Purpose) -> Validator {
+    let published: Value = serde_json::from_slice(&schema::of(table, purpose).to_json()).expect("a schema is JSON");
+    jsonschema::draft202012::options().build(&published).unwrap_or_else(|error| panic!("{}: {error}", table.name))
+}
+
 fn errors(table: &'static Table, body: &Map<String, Value>) -> Errors {
     checked(table, body).errors
 }
 
 fn checked(table: &'static Table, body: &Map<String, Value>) -> Checked {
+    check(table, members(body), Source::Body)
+}
+
+fn members(body: &Map<String, Value>) -> Members {
     let bytes = Value::Object(body.clone()).to_string();
     let Ok(json::Value::Object(members)) = json::parse(bytes.as_bytes()) else { panic!("not an object: {bytes}") };
-    check(table, members, Source::Body)
+    members
 }
 
 /// Each table's part of the bodies.
@@ -55,40 +78,80 @@ fn any_body_drawn_from_a_table_is_accepted() {
 }
 
 #[test]
-fn a_body_broken_in_one_field_names_that_field() {
+fn a_body_broken_in_some_fields_names_those_fields_and_no_other() {
     let tables = tables();
+    let reached: RefCell<BTreeSet<usize>> = RefCell::default();
     for table in tables.values() {
-        let drawn = (body(table, &anything), any::<Index>(), any::<Index>());
-        for_all(share(&tables), &drawn, |(mut body, column, value)| {
-            let column = column.get(table.columns);
-            let values = broken(column);
-            body.insert(column.name.to_owned(), value.get(&values).clone());
-            let errors = errors(table, &body);
-            prop_assert!(!errors.is_empty(), "{}: accepted {:?}", table.name, body);
-            for (field, _) in &errors.0 {
-                prop_assert_eq!(
-                    field.split('.').next(),
-                    Some(column.name),
-                    "{}: {:?} in {:?}",
-                    table.name,
-                    errors,
-                    body
-                );
+        let drawn = (body(table, &anything), vec(any::<(Index, Index)>(), 1..6));
+        for_all(share(&tables), &drawn, |(body, chosen)| {
+            let places = places(table, &body);
+            let mut body = Value::Object(body);
+            let mut spoiled: Vec<&str> = Vec::new();
+            for (place, value) in &chosen {
+                let (field, column) = place.get(&places);
+                if !spoiled.iter().any(|other| is_within(field, other) || is_within(other, field)) {
+                    put(&mut body, field, value.get(&broken(column)).clone());
+                    spoiled.push(field);
+                }
             }
+            let errors = errors(table, body.as_object().expect("an object"));
+            let named = |place: &str| errors.0.iter().any(|(field, _)| is_within(field, place));
+            let innocent = errors.0.iter().find(|(field, _)| !spoiled.iter().any(|place| is_within(field, place)));
+            prop_assert!(spoiled.iter().all(|place| named(place)), "{}: {spoiled:?} {errors:?} {body}", table.name);
+            prop_assert!(innocent.is_none(), "{}: {innocent:?} {spoiled:?} {body}", table.name);
+            reached.borrow_mut().extend(spoiled.iter().map(|place| place.split('.').count()));
             Ok(())
         });
     }
+    assert!(reached.borrow().contains(&3), "fields of entries of lists: {reached:?}");
+}
+
+/// Whether a field is another one, or inside it.
+fn is_within(field: &str, other: &str) -> bool {
+    field.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The fields of a body, those of its objects and of the entries of its lists as well.
+fn places(table: &'static Table, body: &Map<String, Value>) -> Vec<(String, &'static Column)> {
+    let mut found = Vec::new();
+    for column in table.columns {
+        let inner: Vec<(String, &Kind, &Value)> = match (&column.kind, body.get(column.name)) {
+            (Kind::List { of, .. }, Some(Value::Array(entries))) => {
+                entries.iter().enumerate().map(|(at, entry)| (format!("{}.{at}", column.name), *of, entry)).collect()
+            }
+            (kind, Some(value)) => vec![(column.name.to_owned(), kind, value)],
+            (_, None) => Vec::new(),
+        };
+        for (field, kind, value) in inner {
+            let table = match kind {
+                Kind::Record(table) => Some(*table),
+                Kind::Tagged(all) => all.iter().find(|(word, _)| value["type"] == *word).map(|(_, table)| *table),
+                _ => None,
+            };
+            if let (Some(table), Value::Object(body)) = (table, value) {
+                found.extend(places(table, body).into_iter().map(|(name, column)| (format!("{field}.{name}"), column)));
+            }
+        }
+        found.push((column.name.to_owned(), column));
+    }
+    found
+}
+
+/// Sets a field, which may be new in its object.
+fn put(body: &mut Value, field: &str, value: Value) {
+    let (object, name) = field.rsplit_once('.').unwrap_or(("", field));
+    let object = object.split('.').filter(|part| !part.is_empty()).fold(body, |inner, part| match inner {
+        Value::Array(entries) => &mut entries[part.parse::<usize>().expect("an entry")],
+        inner => &mut inner[part],
+    });
+    object[name] = value;
 }
 
 #[test]
 fn the_published_schema_agrees_with_the_checks() {
     let tables = tables();
     for table in tables.values() {
-        let published: Value =
-            serde_json::from_slice(&schema::of(table, Purpose::Create).to_json()).expect("a schema is JSON");
-        let judge = jsonschema::draft202012::options()
-            .build(&published)
-            .unwrap_or_else(|error| panic!("{}: {error}", table.name));
+        let judge = judge(table, Purpose::Create);
         let drawn = (body(table, &anything), any::<Index>(), any::<Index>(), any::<bool>());
         for_all(share(&tables), &drawn, |(mut body, column, value, spoil)| {
             if spoil {
@@ -99,6 +162,31 @@ fn the_published_schema_agrees_with_the_checks() {
             let ours = errors(table, &body);
             let theirs = judge.is_valid(&Value::Object(body.clone()));
             prop_assert_eq!(ours.is_empty(), theirs, "{}: {:?} in {:?}", table.name, ours, body);
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn the_published_schema_of_an_update_agrees_with_its_checks() {
+    let tables = updated();
+    assert!(tables.len() >= 8, "{} tables", tables.len());
+    for table in tables.values() {
+        let judge = judge(table, Purpose::Update);
+        let drawn = (body(table, &anything), vec(any::<bool>(), table.columns.len()), any::<(Index, Index, bool)>());
+        for_all(share(&tables), &drawn, |(stored, given, (column, value, spoil))| {
+            let some = table.columns.iter().zip(given).filter(|(_, given)| *given).map(|(column, _)| column.name);
+            let mut update: Map<String, Value> =
+                some.filter_map(|name| Some((name.to_owned(), stored.get(name)?.clone()))).collect();
+            if spoil {
+                let column = column.get(table.columns);
+                let mut values = broken(column);
+                values.extend((!column.clears).then_some(Value::Null));
+                update.insert(column.name.to_owned(), value.get(&values).clone());
+            }
+            let ours = check_update(table, members(&stored), members(&update)).errors;
+            let theirs = judge.is_valid(&Value::Object(update.clone()));
+            prop_assert_eq!(ours.is_empty(), theirs, "{}: {:?} in {:?} over {:?}", table.name, ours, update, stored);
             Ok(())
         });
     }

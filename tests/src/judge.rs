@@ -114,10 +114,7 @@ impl Judge {
             };
         };
         let known = &self.documented[&(route.id, route.method)];
-        known.contains_key(&status)
-            || status == 404 && (route.who == Who::Operator || request.door != Door::Main)
-            || status == 304 && route.etag && request.count("if-none-match") > 0
-            || status == 400 && route.who != Who::Anyone && request.count("authorization") > 1
+        known.contains_key(&status) || status == 404 && request.door != Door::Main
     }
 
     fn body(&self, exchange: &Exchange<'_>, route: Option<&'static Route>) -> Result<String, String> {

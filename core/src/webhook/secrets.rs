@@ -16,7 +16,7 @@ use crate::http::route::Handled;
 use crate::id;
 use crate::json::{self, Array, Object, Raw, ToJson, Value};
 use crate::key::{self, Kind};
-use crate::record::Iso;
+use crate::record::{self, Iso};
 use crate::seed::Seed;
 use crate::store::Scope;
 use crate::time::Timestamp;
@@ -40,6 +40,7 @@ fn load(account: Scope<'_>) -> Result<Vec<Value>, Stop> {
 pub fn make(account: Scope<'_>, now: Timestamp, seed: &Seed) -> Result<(), Stop> {
     let (count, at) = account.allot(Kind::Secret, now)?;
     let secret = format!("{PREFIX}{}", Base64::encode_string(&seed.derive("webhook-secret")));
+    let secret = record::Secret(secret);
     let made = Secret { id: id::of(account.space(), count), secret, created_at: Iso(at) };
     let mut secrets = load(account)?;
     secrets.drain(..secrets.len().saturating_sub(VALID - 1));

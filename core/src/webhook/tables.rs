@@ -80,7 +80,7 @@ record! {
         /// Its id.
         id: u64 = id().required(),
         /// The secret, `whsec_` and base64.
-        secret: String = text(0, 64).required(),
+        secret: record::Secret = text(0, 64).required(),
         /// When it was made.
         created_at: Iso = iso().required(),
     }

@@ -1,6 +1,7 @@
 /**
  * `node play-node.js SCRIPT OUT memory|sqlite[:PATH] [--kills N]`: plays a script (play.js) and writes its transcript;
- * over SQLite by hosts that are killed so many times, between two lines each (play-killed.js).
+ * over SQLite by hosts that are killed so many times, between two lines each (play-killed.js). In memory it plays any
+ * number of scripts, one behind the other, each in a store of its own.
  */
 
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -8,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
+import { loadModule } from "../npm/index.js";
 import { MemoryStorage } from "../npm/storage/memory.js";
 import { play } from "./play.js";
 
@@ -27,12 +29,24 @@ try {
     throw new Error("only what SQLite keeps survives kills");
   }
   const file = path.length > 0 ? path.join(":") : join(folder, "store");
-  const storage = name === "memory" ? new MemoryStorage() : await sqlite(file);
   const text = await readFile(script, "utf8");
-  const lines = kills > 0 ? await killed(text, file) : await play(text, storage);
+  const lines = name === "memory" ? await inMemory(text)
+    : kills > 0 ? await killed(text, file)
+    : await play(text, await sqlite(file));
   await writeFile(out, `${lines.join("\n")}\n`);
 } finally {
   await rm(folder, { recursive: true });
+}
+
+/**
+ * A script begins with its configuration.
+ *
+ * @param {string} text
+ */
+async function inMemory(text) {
+  const [wasm, lines] = [await loadModule(), []];
+  for (const script of text.split(/^(?=\{"config")/m)) lines.push(...await play(script, new MemoryStorage(), wasm));
+  return lines;
 }
 
 /**

@@ -78,6 +78,25 @@ impl Report {
     pub fn inputs(&self) -> u64 {
         self.tallies.iter().map(|(_, tally)| tally.inputs).sum()
     }
+
+    /// Inputs that were answered with success.
+    pub fn succeeded(&self) -> u64 {
+        let said = self.tallies.iter().flat_map(|(_, tally)| &tally.said);
+        said.filter(|(said, _)| said.starts_with('2')).map(|(_, count)| count).sum()
+    }
+}
+
+/// Runs a target until so many inputs were answered with success: what is refused shows little.
+pub fn run_until_succeeded(town: &Town, target: &'static str, count: u64, seed: u64) -> Report {
+    let mut total = Report { tallies: vec![(target, Tally::default())], failures: Vec::new() };
+    while total.succeeded() < count && total.failures.is_empty() {
+        let missing = count - total.succeeded();
+        let order = Order { seed, from: total.inputs(), shares: vec![(target, missing + CHUNK)], shrink: true };
+        let next = run(town, &order);
+        next.tallies.into_iter().for_each(|(_, tally)| total.tallies[0].1.add(tally));
+        total.failures = next.failures;
+    }
+    total
 }
 
 /// One piece of an order: which share, and which numbers.

@@ -110,19 +110,20 @@ fn send(send: &Send) -> Value {
 }
 
 impl Transcript {
-    /// From the lines that a host that is not Rust wrote.
-    pub fn from_json_lines(text: &str) -> Result<Self, String> {
-        let mut transcript = Self::default();
+    /// From the lines that a host that is not Rust wrote; each transcript ends with its rows.
+    pub fn all_of(text: &str) -> Result<Vec<Self>, String> {
+        let (mut whole, mut transcript) = (Vec::new(), Self::default());
         for line in text.lines() {
             let value: Value = serde_json::from_str(line).map_err(|error| format!("{error}: {line}"))?;
             if let Some(rows) = value["dump"].as_array() {
                 let row = |row: &Value| Some((unhex(row[0].as_str()?)?, unhex(row[1].as_str()?)?));
                 transcript.rows = rows.iter().map(row).collect::<Option<_>>().ok_or("a row is no pair of digits")?;
+                whole.push(std::mem::take(&mut transcript));
             } else {
                 transcript.said.push(Said::from_json(&value).ok_or_else(|| format!("not a line: {line}"))?);
             }
         }
-        Ok(transcript)
+        Ok(whole)
     }
 
     /// The first difference to another, in words.

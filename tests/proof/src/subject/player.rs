@@ -19,8 +19,14 @@ pub struct Player {
 impl Player {
     /// Plays a script in a folder of its own.
     pub fn play(&self, script: &Script, folder: &Path) -> Result<Transcript, String> {
+        self.play_all(&[script], folder)?.pop().ok_or_else(|| "there is no transcript".into())
+    }
+
+    /// Plays scripts one after another, each over a store of its own.
+    pub fn play_all(&self, scripts: &[&Script], folder: &Path) -> Result<Vec<Transcript>, String> {
         let (asked, said) = (folder.join("script.jsonl"), folder.join("said.jsonl"));
-        std::fs::write(&asked, script.to_json_lines()).map_err(|error| error.to_string())?;
+        let lines: String = scripts.iter().map(|script| script.to_json_lines()).collect();
+        std::fs::write(&asked, lines).map_err(|error| error.to_string())?;
         let output = Command::new(&self.program)
             .args(&self.before)
             .args([&asked, &said])
@@ -31,7 +37,8 @@ impl Player {
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).into_owned());
         }
-        Transcript::from_json_lines(&std::fs::read_to_string(&said).map_err(|error| error.to_string())?)
+        let all = Transcript::all_of(&std::fs::read_to_string(&said).map_err(|error| error.to_string())?)?;
+        if all.len() == scripts.len() { Ok(all) } else { Err(format!("{} transcripts", all.len())) }
     }
 }
 

@@ -1,0 +1,67 @@
+//! Drawn histories, played by every host that plays many in a short time.
+
+use std::path::PathBuf;
+
+use crate::history;
+use crate::said::Transcript;
+use crate::script::Script;
+use crate::stage::{Stage, Steps};
+use crate::subject::component::{Program, built};
+use crate::subject::player::{Player, scripts};
+use crate::subject::served::program;
+use crate::subject::{Cold, Redb, configured};
+
+/// The hosts.
+pub struct Hosts {
+    component: Program,
+    node: Option<Player>,
+    folder: PathBuf,
+}
+
+impl Hosts {
+    /// What they keep goes into a folder; Node is looked for in the folders of a search path.
+    pub fn new(folder: PathBuf, path: &str) -> Self {
+        let before = vec![scripts().join("play-node.js").display().to_string()];
+        let node = program("node", path).map(|program| Player { program, before, after: vec!["memory".into()] });
+        Self { component: Program::load(&built()), node, folder }
+    }
+
+    /// Whether Node was found.
+    pub fn has_node(&self) -> bool {
+        self.node.is_some()
+    }
+
+    /// Plays histories by their numbers; gives in words how hosts differ, and of which history.
+    ///
+    /// # Panics
+    /// Where a folder cannot be made.
+    pub fn differences(&self, numbers: &[u64]) -> Result<Vec<(u64, String)>, String> {
+        let first = numbers.first().copied().unwrap_or_default();
+        let folder = self.folder.join(format!("histories-{first}"));
+        let drawn: Vec<(Script, Transcript)> = numbers.iter().map(|number| history::draw(*number)).collect();
+        let mut differ = Vec::new();
+        let mut judge = |at: usize, host: &str, played: &Transcript| {
+            differ.extend(drawn[at].1.difference(played).map(|how| (numbers[at], format!("{host}: {how}"))));
+        };
+        for (at, (script, _)) in drawn.iter().enumerate() {
+            let own = folder.join("redb");
+            std::fs::create_dir_all(&own).expect("a folder");
+            judge(at, "memory, cold", &play(Cold::new(&script.settings), script));
+            judge(at, "pure component", &play(self.component.start(&script.settings), script));
+            judge(at, "redb", &play(Redb::new(&script.settings, &own), script));
+            std::fs::remove_dir_all(&own).expect("it was made");
+        }
+        if let Some(node) = &self.node {
+            std::fs::create_dir_all(&folder).expect("a folder");
+            let scripts: Vec<&Script> = drawn.iter().map(|(script, _)| script).collect();
+            let all = node.play_all(&scripts, &folder)?;
+            all.iter().enumerate().for_each(|(at, played)| judge(at, "Node, memory", played));
+        }
+        std::fs::remove_dir_all(&folder).map_err(|error| error.to_string())?;
+        Ok(differ)
+    }
+}
+
+fn play(steps: impl Steps, script: &Script) -> Transcript {
+    Stage::new(steps, configured(&script.settings).rate_limit).play(script)
+}
