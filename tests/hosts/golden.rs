@@ -1,15 +1,16 @@
 //! Stores that earlier releases wrote open, and say what they said.
 //!
-//! `golden/NUMBER.zip` holds a store of that format, one of each kind of row in it, and `said.json`, what it said to
-//! every read at one moment. A change of a stored form adds a number and keeps the others:
-//! `SWITCHBOARD_GOLDEN=NUMBER cargo test -p switchboard-tests --test hosts golden` writes it.
+//! `golden/NAME.zip` holds a store: one of each kind of row, or many rows, so that there are sets of every form; and
+//! `said.json`, what it said to every read at one moment. A change of a stored form adds a pair and keeps the others:
+//! `SWITCHBOARD_GOLDEN=NAME cargo test -p switchboard-tests --test hosts golden` writes `NAME.zip` and
+//! `NAME-many.zip`.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use switchboard::seal::Seal;
 use switchboard::store::Store;
 use switchboard_core::http::reply::{Content, Reply};
@@ -19,10 +20,11 @@ use switchboard_core::http::routes::ROUTES;
 use switchboard_core::output::{Input, Outcome};
 use switchboard_core::seed::Seed;
 use switchboard_core::service::{Config, Service};
+use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
 use switchboard_core::verify;
 use switchboard_core::view::Scene;
-use switchboard_tests::house::House;
+use switchboard_tests::house::{House, assistant, campaign, with};
 use switchboard_tests::places::Places;
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
@@ -69,28 +71,54 @@ fn say(store: &Store, key: &str, now: Timestamp, paths: impl Iterator<Item = Str
 }
 
 /// One of each kind of row, stored, and what is said of them.
-fn write(number: &str) {
+fn write_each(name: &str) {
     let mut house = House::default();
     let key = house.key.clone();
     let places = Places::of(&mut house, &key);
     house.tick();
-    let scratch = Folder::new();
-    let store = open(&scratch.0);
-    let rows =
-        house.store.rows().iter().map(|(key, value)| switchboard_core::store::Change::Put(key.clone(), value.clone()));
-    store.commit(&rows.collect::<Vec<_>>()).expect("a commit");
     let of_the_host = |shape: &Shape| matches!(shape, Shape::Media(_));
     let reads = ROUTES
         .iter()
         .filter(|route| route.method == Method::Get && route.who == Who::User && !of_the_host(&route.shape))
         // The carrier is asked for it.
         .filter(|route| route.id != "searchNumbers");
-    let paths = reads.flat_map(|route| route.paths).map(|path| places.path(path));
-    let replies = say(&store, &key, house.now, paths);
+    let paths = reads.flat_map(|route| route.paths).map(|path| places.path(path)).collect();
+    write(name, &house, paths);
+}
+
+/// Leads of two campaigns, one with most of them and one with few in between: sets of less than one chunk and of two,
+/// dense ones and sparse ones.
+fn write_many(name: &str) {
+    let mut house = House::default();
+    let assistant = house.make("/user/assistant", &assistant());
+    let [most, few] =
+        ["Most", "Few"].map(|name| house.make("/user/campaigns", &with(campaign(assistant), &json!({ "name": name }))));
+    let mut number = 40_700_000_000_u64;
+    for (campaign, count) in [(most, 4_500), (few, 90), (most, 4_500), (few, 60)] {
+        let numbers = number..number + count;
+        number = numbers.end;
+        let file = numbers.fold("phone_number\n".to_owned(), |file, number| file + &format!("+{number}\n"));
+        let target = format!("/user/leads/import?campaign_id={campaign}");
+        let call = house.call(Method::Post, &target).header("content-type", "text/csv");
+        call.body(file.into_bytes()).send().expect(202);
+        house.tick();
+    }
+    let pages = [("", 91), (&format!("&campaign_id={most}"), 90), (&format!("&campaign_id={few}&status=created"), 2)];
+    let last = pages.iter().flat_map(|(filter, last)| [1, 2, *last].map(|page| (filter, page)));
+    let paths = last.map(|(filter, page)| format!("/user/leads?per_page=100&page={page}{filter}")).collect();
+    write(name, &house, paths);
+}
+
+fn write(name: &str, house: &House, paths: Vec<String>) {
+    let scratch = Folder::new();
+    let store = open(&scratch.0);
+    let rows = house.store.rows().iter().map(|(key, value)| Change::Put(key.clone(), value.clone()));
+    store.commit(&rows.collect::<Vec<_>>()).expect("a commit");
+    let replies = say(&store, &house.key, house.now, paths.into_iter());
     drop(store);
-    let said = serde_json::json!({ "key": key, "now": house.now.micros(), "said": replies });
+    let said = json!({ "key": house.key, "now": house.now.micros(), "said": replies });
     std::fs::create_dir_all(folder()).expect("a folder");
-    let mut zip = ZipWriter::new(File::create(folder().join(format!("{number}.zip"))).expect("a file"));
+    let mut zip = ZipWriter::new(File::create(folder().join(format!("{name}.zip"))).expect("a file"));
     for (name, bytes) in [
         (STORE, std::fs::read(scratch.path(STORE)).expect("the store")),
         (SAID, serde_json::to_vec_pretty(&said).expect("JSON")),
@@ -101,10 +129,43 @@ fn write(number: &str) {
     zip.finish().expect("an archive");
 }
 
+/// A lead comes into the store, and nothing else there changes.
+fn goes_on(store: &Store, key: &str, now: Timestamp) {
+    let leads = || {
+        let said = say(store, key, now, ["/user/leads?per_page=1".into()].into_iter());
+        let page: Value =
+            serde_json::from_str(said.values().next().expect("one").trim_start_matches("200 ")).expect("JSON");
+        (page["total"].as_u64().expect("a number"), page["data"][0]["campaign_id"].clone())
+    };
+    let (before, campaign) = leads();
+    let body = json!({ "phone_number": "+40799999999", "campaign_id": campaign }).to_string();
+    let headers = vec![("authorization", format!("Bearer {key}").into_bytes())];
+    let (target, body) = ("/user/leads".into(), Body::Full(body.into_bytes()));
+    let request = Request { method: Method::Post, target, headers, body, peer: None, door: Door::Main };
+    let changes = {
+        let snapshot = store.snapshot().expect("a snapshot");
+        let scene = Scene { now, seed: Seed::new([8; 32]), view: &snapshot.plain() };
+        let output = Service::new(Config::default()).step(&Input::Http(&request, &[]), &scene).expect("a step");
+        assert!(matches!(output.outcome, Outcome::Reply(Reply { status: 200, .. })), "{:?}", output.outcome);
+        output.changes
+    };
+    store.commit(&changes).expect("a commit");
+    assert_eq!(leads().0, before + 1);
+    sound(store);
+}
+
+/// The rows of a store, all of them as they should be.
+fn sound(store: &Store) -> u64 {
+    let report = verify::verify(&store.snapshot().expect("a snapshot").plain()).expect("it can be read");
+    assert_eq!(report.faults, [""; 0]);
+    report.rows
+}
+
 #[test]
-fn stores_of_every_format_open_and_say_what_they_said() {
-    if let Ok(number) = std::env::var("SWITCHBOARD_GOLDEN") {
-        write(&number);
+fn stores_of_every_format_open_say_what_they_said_and_go_on() {
+    if let Ok(name) = std::env::var("SWITCHBOARD_GOLDEN") {
+        write_each(&name);
+        write_many(&format!("{name}-many"));
     }
     let mut files = 0;
     for entry in std::fs::read_dir(folder()).expect("golden files") {
@@ -115,17 +176,20 @@ fn stores_of_every_format_open_and_say_what_they_said() {
             .expect("an archive");
         let said: Value = serde_json::from_slice(&std::fs::read(scratch.path(SAID)).expect("its words")).expect("JSON");
         let store = open(&scratch.0);
-        let report = verify::verify(&store.snapshot().expect("a snapshot").plain()).expect("it can be read");
-        assert!(report.faults.is_empty() && report.rows > 20, "{}: {:?}", path.display(), report.faults);
+        assert!(sound(&store) > 20, "{}", path.display());
+        let key = said["key"].as_str().expect("a key");
         let now = Timestamp::from_micros(said["now"].as_u64().expect("a time"));
         let then = said["said"].as_object().expect("paths");
-        let again = say(&store, said["key"].as_str().expect("a key"), now, then.keys().cloned());
-        assert!(then.len() > 30, "{} reads", then.len());
+        let again = say(&store, key, now, then.keys().cloned());
+        assert!(then.len() >= 8, "{} reads", then.len());
         for (target, reply) in then {
             assert_eq!(reply.as_str(), again.get(target).map(String::as_str), "{}: {target}", path.display());
             assert!(reply.as_str().is_some_and(|reply| reply.starts_with("200 ")), "{target}: {reply}");
         }
+        goes_on(&store, key, now);
+        drop(store);
+        assert!(sound(&open(&scratch.0)) > 20, "{}", path.display());
         files += 1;
     }
-    assert!(files >= 1, "there is a store of each format");
+    assert!(files >= 2, "there are stores of each format");
 }

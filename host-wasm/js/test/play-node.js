@@ -30,9 +30,8 @@ try {
   }
   const file = path.length > 0 ? path.join(":") : join(folder, "store");
   const text = await readFile(script, "utf8");
-  const lines = name === "memory" ? await inMemory(text)
-    : kills > 0 ? await killed(text, file)
-    : await play(text, await sqlite(file));
+  const onDisk = async () => kills > 0 ? killed(text, file) : play(text, await sqlite(file));
+  const lines = await (name === "memory" ? inMemory(text) : onDisk());
   await writeFile(out, `${lines.join("\n")}\n`);
 } finally {
   await rm(folder, { recursive: true });
@@ -44,7 +43,9 @@ try {
  * @param {string} text
  */
 async function inMemory(text) {
-  const [wasm, lines] = [await loadModule(), []];
+  const wasm = await loadModule();
+  /** @type {string[]} */
+  const lines = [];
   for (const script of text.split(/^(?=\{"config")/m)) lines.push(...await play(script, new MemoryStorage(), wasm));
   return lines;
 }

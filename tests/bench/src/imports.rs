@@ -65,8 +65,8 @@ fn waits(whose: &str, turns: &[Turn]) -> Vec<Claim> {
     vec![
         Claim::stated(format!("{whose}: p50"), format!("{:.1} ms", middle.p50_us / 1e3)),
         Claim::stated(format!("{whose}: p99"), format!("{:.1} ms", middle.p99_us / 1e3)),
-        Claim::at_most(format!("{whose}: the longest"), WAIT_MS, middle.most_us / 1e3, "ms"),
-        Claim::stated(format!("{whose}: the longest of {TURNS} turns"), longest),
+        Claim::at_most(format!("{whose}: the longest, in the middle turn"), WAIT_MS, middle.most_us / 1e3, "ms"),
+        Claim::stated(format!("{whose}: the longest, of all {TURNS} turns"), longest),
     ]
 }
 

@@ -74,7 +74,7 @@ fn carry_out(words: &[&str]) -> Result<bool, Failed> {
             println!("{}", fill::Stock::new(Path::new(folder), "store", fill::ASSISTANTS, calls.parse()?)?.key);
             Ok(true)
         }
-        ["search"] => [10_000, 50_000].into_iter().try_for_each(search::print).map(|()| true),
+        ["search"] => search::print(),
         ["day"] => day::print(300),
         ["day", seconds] => day::print(seconds.parse()?),
         #[cfg(feature = "beside")]

@@ -27,6 +27,21 @@ pub fn flood(seed: u64) -> Row {
     row.end()
 }
 
+/// Asks, and leaves the connection open.
+fn served(stream: &mut TcpStream) -> Result<(), String> {
+    const ANSWER: &[u8] = br#"{"status":"ok"}"#;
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").map_err(|error| error.to_string())?;
+    let mut heard = Vec::new();
+    while !heard.ends_with(ANSWER) {
+        let mut some = [0; 1_024];
+        match stream.read(&mut some) {
+            Ok(count) if count > 0 => heard.extend_from_slice(&some[..count]),
+            other => return Err(format!("it heard {:?}, {other:?}", String::from_utf8_lossy(&heard))),
+        }
+    }
+    if heard.starts_with(b"HTTP/1.1 200") { Ok(()) } else { Err(String::from_utf8_lossy(&heard).into_owned()) }
+}
+
 fn rush(address: SocketAddr, key: &str, row: &mut Row) -> Result<(), String> {
     let told = |error: std::io::Error| error.to_string();
     let mut healthy = Line::to(address, key).map_err(told)?;
@@ -41,7 +56,9 @@ fn rush(address: SocketAddr, key: &str, row: &mut Row) -> Result<(), String> {
         stream.set_read_timeout(Some(Duration::from_secs(30))).map_err(told)?;
         // The healthy client is one of those there is room for.
         if number < ROOM - 1 {
-            row.count(Ok(()));
+            row.count(
+                served(&mut stream).map_err(|why| format!("connection {number}, for which there is room: {why}")),
+            );
         } else {
             let mut heard = String::new();
             let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");

@@ -51,7 +51,7 @@ pub struct Test {
 pub const BENCH: &str = "switchboard-bench";
 
 /// Every part, in the order of the page.
-pub const PARTS: [Part; 20] = [
+pub const PARTS: [Part; 21] = [
     Part {
         name: "reads",
         title: "Reads and pages beside bare hyper",
@@ -93,6 +93,12 @@ pub const PARTS: [Part; 20] = [
         title: "Imports",
         about: "A neighbour writes, one request after the other, while 50,000 leads are imported, and while a file of a million arrives. The middle of 5 turns counts, as everywhere, since now and then the machine itself stands still as long; the longest of all is stated, and beside it (`machine`) the longest that a thread which only sleeps was held up in that turn. A core that stands still is seen there only when that thread was on it.",
         measure: Measure::Program(BENCH, &["imports"], &["imports"]),
+    },
+    Part {
+        name: "search",
+        title: "Search in a knowledgebase",
+        about: "Passages of at most 800 characters, in documents of a hundred; a search asks with some words of a text and gives the five best.",
+        measure: Measure::Program(BENCH, &["search"], &["search"]),
     },
     Part {
         name: "day",
@@ -202,7 +208,7 @@ const TESTS: [Test; 9] = [
         cases: 0,
     },
     Test {
-        text: "No spelling of a closed address opens a socket",
+        text: "None of more than 200 spellings of a closed address opens a socket",
         package: API,
         suite: "hosts",
         name: "egress::",
