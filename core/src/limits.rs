@@ -146,8 +146,9 @@ pub mod search {
     pub const QUERY_ROWS_MAX: usize = 80_000;
     /// Passages that a search finds.
     pub const HITS_MAX: usize = 20;
-    /// Terms that one slice of a clean-up job takes out of the index.
-    pub const SLICE_TERMS: usize = 1_024;
+    /// Terms that one step writes to the index, or takes out of it: a segment has some 1,500, and whoever else writes
+    /// waits for no more than a step.
+    pub const SLICE_TERMS: usize = 512;
 }
 
 /// What one step may do; a test shows that no route comes near (DESIGN: budgets).

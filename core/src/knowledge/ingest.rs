@@ -250,8 +250,14 @@ impl<'w, 'a> Reading<'w, 'a> {
         let over = !more && (cut.at() >= text.len() || passages.is_empty());
         if !passages.is_empty() {
             let language = Language::of(&passages.join("\n"));
-            if search::add(account, self.base, number, language, &passages)? == Added::Full {
-                return self.end(Some(FULL));
+            match search::add(account, self.base, number, language, &passages, self.progress.terms)? {
+                Added::Full => return self.end(Some(FULL)),
+                Added::Terms(written) => {
+                    self.progress.terms = written;
+                    self.save()?;
+                    return Ok(Done::More);
+                }
+                Added::Stored => self.progress.terms = 0,
             }
             self.progress.passages += u32::try_from(passages.len()).unwrap_or(0);
         }

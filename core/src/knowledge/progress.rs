@@ -55,6 +55,8 @@ pub struct Progress {
     pub robots_of: String,
     /// The part of the text that is indexed next, and the byte within it.
     pub place: (u32, usize),
+    /// Terms of the passages there that are written.
+    pub terms: u32,
     /// Passages that were indexed.
     pub passages: u32,
     /// Why the first thing that failed did.
@@ -73,6 +75,7 @@ impl Progress {
             hops: 0,
             robots_of: String::new(),
             place: (0, 0),
+            terms: 0,
             passages: 0,
             failure: None,
         }
@@ -126,7 +129,7 @@ impl Progress {
             .member("hops", self.hops)
             .member("robots_of", &self.robots_of);
         object.member("part", self.place.0).member("byte", self.place.1 as u64);
-        object.member("passages", self.passages).given("failure", self.failure.as_ref());
+        object.member("terms", self.terms).member("passages", self.passages).given("failure", self.failure.as_ref());
         object.close();
         bytes
     }
@@ -153,6 +156,7 @@ impl Progress {
             hops: number("hops")?,
             robots_of: text("robots_of").unwrap_or_default(),
             place: (number("part")?, number("byte")? as usize),
+            terms: number("terms").unwrap_or(0),
             passages: number("passages")?,
             failure: text("failure"),
         })

@@ -1,8 +1,8 @@
-//! The index's rows: written a segment at a time, hidden at once, deleted in slices.
+//! The index's rows: written and deleted in slices, hidden at once.
 //!
-//! A segment is what one step adds: up to 32 passages of one document. Each of its terms is a row under the
-//! knowledgebase and the term, so a search reads one stretch of rows for each word, and adding reads nothing but
-//! the document's own row. That row makes the document searchable; without it the others mean nothing.
+//! A segment is up to 32 passages of one document. Each of its terms is a row under the knowledgebase and the term, so
+//! a search reads one stretch of rows for each word, and adding reads nothing but the document's own row. That row
+//! says how many segments are searchable; rows of others mean nothing.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -24,6 +24,8 @@ const DAMAGED: Stop = Stop::Corrupt("a key of the search index has an unknown fo
 pub enum Added {
     /// They are searchable.
     Stored,
+    /// So many of their terms are written: the next step goes on behind them.
+    Terms(u32),
     /// The knowledgebase has no room for them; nothing was stored.
     Full,
 }
@@ -42,8 +44,16 @@ pub fn count(account: Scope<'_>, base: u32) -> Result<u32, Stop> {
 }
 
 /// Adds the next passages of a document, from 1 to [`SEGMENT_PASSAGES_MAX`] of them, as
-/// [`Passages`](super::Passages) cuts them.
-pub fn add(account: Scope<'_>, base: u32, document: u32, language: Language, passages: &[&str]) -> Result<Added, Stop> {
+/// [`Passages`](super::Passages) cuts them: at most [`SLICE_TERMS`] of their terms a step. `written` of them are there,
+/// none at first; where it ends with [`Added::Terms`], the same passages come again with that many.
+pub fn add(
+    account: Scope<'_>,
+    base: u32,
+    document: u32,
+    language: Language,
+    passages: &[&str],
+    written: u32,
+) -> Result<Added, Stop> {
     let few = (1..=SEGMENT_PASSAGES_MAX).contains(&passages.len());
     let short = passages.iter().all(|passage| passage.len() <= PASSAGE_BYTES_MAX);
     assert!(few && short, "a segment has a few passages of bounded length");
@@ -56,7 +66,17 @@ pub fn add(account: Scope<'_>, base: u32, document: u32, language: Language, pas
     let own = documents.binary_search_by_key(&document, |(number, _)| *number);
     let mut indexed = own.map_or_else(|_| Indexed::default(), |at| documents[at].1);
     let segment = u16::try_from(indexed.segments).map_err(|_| Stop::OverBudget)?;
-    let words = put(account, (base, document, segment), language, passages)?;
+    let (terms, words) = terms_of_all(language, passages);
+    let first = written as usize;
+    if first == 0 {
+        begin(account, (base, document, segment), passages, &terms)?;
+    }
+    for (term, postings) in terms.iter().skip(first).take(SLICE_TERMS) {
+        account.put(key::posting(account.space(), base, term, document, segment), postings_to_bytes(postings))?;
+    }
+    if terms.len() > first + SLICE_TERMS {
+        return Ok(Added::Terms(u32::try_from(first + SLICE_TERMS).map_err(|_| Stop::OverBudget)?));
+    }
     indexed.segments += 1;
     indexed.passages += added;
     indexed.words += words;
@@ -65,9 +85,8 @@ pub fn add(account: Scope<'_>, base: u32, document: u32, language: Language, pas
     Ok(Added::Stored)
 }
 
-/// Writes a segment; gives the words of its passages.
-fn put(account: Scope<'_>, at: (u32, u32, u16), language: Language, passages: &[&str]) -> Result<u32, Stop> {
-    let (base, document, segment) = at;
+/// The terms of passages, each with where it stands, and how many words all of them have.
+fn terms_of_all(language: Language, passages: &[&str]) -> (BTreeMap<String, Vec<Posting>>, u32) {
     let (mut terms, mut words) = (BTreeMap::<String, Vec<Posting>>::new(), 0);
     for (place, text) in (0_u8..).zip(passages) {
         let (counts, length) = terms_of(language, text);
@@ -75,14 +94,23 @@ fn put(account: Scope<'_>, at: (u32, u32, u16), language: Language, passages: &[
             terms.entry(term).or_default().push(Posting { place, count, length });
         }
         words += length;
+    }
+    (terms, words)
+}
+
+/// Writes what a segment is of: its passages, and the list of its terms, by which they are deleted.
+fn begin(
+    account: Scope<'_>,
+    at: (u32, u32, u16),
+    passages: &[&str],
+    terms: &BTreeMap<String, Vec<Posting>>,
+) -> Result<(), Stop> {
+    let (base, document, segment) = at;
+    for (place, text) in (0_u8..).zip(passages) {
         account.put(key::passage(account.space(), base, document, segment, place), text.as_bytes().to_vec())?;
     }
     let list = terms_to_bytes(terms.keys().map(String::as_str));
-    account.put(key::segment(account.space(), base, document, segment), list)?;
-    for (term, postings) in terms {
-        account.put(key::posting(account.space(), base, &term, document, segment), postings_to_bytes(&postings))?;
-    }
-    Ok(words)
+    account.put(key::segment(account.space(), base, document, segment), list)
 }
 
 /// The terms of a passage with how often each is there, and how many words that are.

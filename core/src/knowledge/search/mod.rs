@@ -1,14 +1,14 @@
 //! Search in knowledgebases: text in, passages out, best first. Words only, no meaning: BM25 over stems.
 //!
 //! ```text
-//! text ── Passages ──▶ passages ── add, 32 a step ──▶ rows ── search ──▶ hits
+//! text ── Passages ──▶ passages ── add, in slices ──▶ rows ── search ──▶ hits
 //!         passages.rs              index.rs, stored.rs        rank.rs
 //!                                  │ tokens.rs (words), fold.rs (letters)
 //!                                  └ language.rs, stem.rs (english.rs, endings.rs)
 //! ```
 //!
 //! A document is read in slices: [`Passages::resume`], up to [`SEGMENT_PASSAGES_MAX`] of its passages,
-//! [`Language::of`] them, [`add`]. Short slices waste segments, of which a knowledgebase has a bounded number.
+//! [`Language::of`] them, [`add`] until that says that they are searchable. Short slices waste segments, of which a knowledgebase has a bounded number.
 //! Deleting it calls [`hide`] in the same commit, then [`drop_slice`] until that says that it is done; nothing
 //! may be added to a document once it is hidden.
 //!

@@ -91,10 +91,12 @@ impl Corpus {
         Language::ALL.into_iter().filter(|language| self.language_bits >> *language as u32 & 1 == 1).collect()
     }
 
-    /// The place of a segment's first passage; none: its document is hidden.
+    /// The place of a segment's first passage; none: its document is hidden, or it is still being written.
     fn first(&self, document: u32, segment: u16) -> Option<usize> {
         let at = self.documents.binary_search_by_key(&document, |(number, _)| *number).ok()?;
-        Some(self.documents[at].1 + usize::from(segment) * SEGMENT_PASSAGES_MAX)
+        let end = self.documents.get(at + 1).map_or(self.places, |(_, next)| *next);
+        let first = self.documents[at].1 + usize::from(segment) * SEGMENT_PASSAGES_MAX;
+        (first < end).then_some(first)
     }
 
     /// Document, segment and place in it.

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use super::{Added, Hit, Language, add, search};
 use crate::key::Space;
-use crate::limits::search::SEGMENT_PASSAGES_MAX;
+use crate::limits::search::{SEGMENT_PASSAGES_MAX, SLICE_TERMS};
 use crate::memory::Memory;
 use crate::store::{Change, Scope, Tx};
 use crate::view::Stop;
@@ -35,9 +35,24 @@ impl House {
 
     /// Adds passages to a document, as many a step as a segment takes.
     fn add(&mut self, document: u32, language: Language, passages: &[&str]) {
-        for slice in passages.chunks(SEGMENT_PASSAGES_MAX) {
-            let (added, _) = self.step(|account| add(account, BASE, document, language, slice));
-            assert_eq!(added, Added::Stored);
+        for segment in passages.chunks(SEGMENT_PASSAGES_MAX) {
+            let mut written = 0;
+            while let Some(more) = self.add_slice(document, language, segment, written) {
+                written = more;
+            }
+        }
+    }
+
+    /// Adds some terms of a segment; gives how many are written, none: it is searchable.
+    fn add_slice(&mut self, document: u32, language: Language, segment: &[&str], written: u32) -> Option<u32> {
+        let (added, changes) = self.step(|account| add(account, BASE, document, language, segment, written));
+        assert!(changes.len() <= SLICE_TERMS + SEGMENT_PASSAGES_MAX + 2, "{}", changes.len());
+        match added {
+            Added::Terms(more) => Some(more),
+            added => {
+                assert_eq!(added, Added::Stored);
+                None
+            }
         }
     }
 

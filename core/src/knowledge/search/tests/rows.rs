@@ -60,6 +60,41 @@ fn a_segment_of_many_terms_goes_in_slices() {
 }
 
 #[test]
+fn a_segment_is_found_once_all_its_terms_are_written() {
+    let words: Vec<String> = (0..3_000).map(|word| format!("w{word:04}")).collect();
+    let passages: Vec<String> = words.chunks(100).map(|words| words.join(" ")).collect();
+    let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
+    for earlier in [false, true] {
+        let mut house = House::default();
+        if earlier {
+            house.add(1, Language::Plain, &["w0000 and more"]);
+        }
+        // The places of the one behind begin where those of the first end.
+        house.add(2, Language::Plain, &["w0000 besides"]);
+        let before = house.clone();
+        let (found, counted) = (house.search("w0000", 20), house.step(|account| count(account, BASE)).0);
+        let (mut written, mut slices) = (0, 1);
+        while let Some(more) = house.add_slice(1, Language::Plain, &passages, written) {
+            assert_eq!(house.search("w0000", 20), found);
+            assert_eq!(house.step(|account| count(account, BASE)).0, counted);
+            let mut gone = house.clone();
+            gone.drop(1);
+            assert!(earlier || gone == before, "what was dropped half written leaves nothing");
+            gone.add(2, Language::Plain, &["w0001"]);
+            assert_eq!(gone.search("w0001", 20).len(), 1);
+            (written, slices) = (more, slices + 1);
+        }
+        assert_eq!(slices, words.len().div_ceil(SLICE_TERMS));
+        assert_eq!(house.search("w0000", 20).len(), found.len() + 1);
+        assert_eq!(house.search("w2999", 20).len(), 1);
+        if !earlier {
+            house.drop(1);
+            assert_eq!(house, before);
+        }
+    }
+}
+
+#[test]
 fn other_knowledgebases_and_longer_words_are_apart() {
     let mut house = House::default();
     house.add(1, Language::Plain, &["car"]);
