@@ -8,9 +8,9 @@
 //! ```
 //!
 //! A document is read in slices: [`Passages::resume`], up to [`SEGMENT_PASSAGES_MAX`] of its passages,
-//! [`Language::of`] them, [`add`] until that says that they are searchable. Short slices waste segments, of which a knowledgebase has a bounded number.
-//! Deleting it calls [`hide`] in the same commit, then [`drop_slice`] until that says that it is done; nothing
-//! may be added to a document once it is hidden.
+//! [`Language::of`] them, [`add`] until that says that they are searchable. Short slices waste segments, of which a
+//! knowledgebase has a bounded number. Deleting it calls [`hide`] in the same commit, then [`drop_slice`] until that
+//! says that it is done; nothing may be added to a document once it is hidden.
 //!
 //! [`SEGMENT_PASSAGES_MAX`]: crate::limits::search::SEGMENT_PASSAGES_MAX
 
