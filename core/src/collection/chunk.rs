@@ -1,19 +1,20 @@
 //! The ids of one stretch of a set, stored as a bit array or, while shorter, as a sorted list: [`Chunk`] to count and
-//! compare them, [`Packed`] to change one.
+//! compare them, [`Chunks`] for those of many stretches, [`Packed`] to change one.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::ones::ones;
 use crate::view::{Order, Stop};
 
 /// Where a head and its chunks do not agree.
 pub(super) const LOST: Stop = Stop::Corrupt("a set lacks a chunk that its head names");
 const DAMAGED: Stop = Stop::Corrupt("a chunk of a set has an unknown form");
 
-/// Ids relative to the chunk's first one, as bits.
+/// Ids relative to the chunk's first one, as bits: its own, or a part of [`Chunks`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Chunk {
-    words: Vec<u64>,
+pub(super) struct Chunk<W = Vec<u64>> {
+    words: W,
 }
 
 impl Chunk {
@@ -40,11 +41,17 @@ impl Chunk {
         }
         Ok(chunk)
     }
+}
+
+impl<W: AsRef<[u64]>> Chunk<W> {
+    fn words(&self) -> &[u64] {
+        self.words.as_ref()
+    }
 
     /// The shorter of the two stored forms.
     pub fn to_bytes(&self) -> Vec<u8> {
-        if self.count() as usize * 2 >= self.words.len() * 8 {
-            return self.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        if self.count() as usize * 2 >= self.words().len() * 8 {
+            return self.words().iter().flat_map(|word| word.to_le_bytes()).collect();
         }
         let mut bytes = Vec::with_capacity(self.count() as usize * 2);
         self.each(|offset| {
@@ -53,57 +60,19 @@ impl Chunk {
         bytes
     }
 
-    /// Adds or removes an id; tells whether that changed anything.
-    pub fn set(&mut self, offset: u32, present: bool) -> bool {
-        let (word, bit) = (&mut self.words[offset as usize / 64], 1 << (offset % 64));
-        let changed = (*word & bit != 0) != present;
-        *word = if present { *word | bit } else { *word & !bit };
-        changed
-    }
-
     /// Whether the id is there.
     pub fn has(&self, offset: u32) -> bool {
-        self.words[offset as usize / 64] & (1 << (offset % 64)) != 0
+        self.words()[offset as usize / 64] & (1 << (offset % 64)) != 0
     }
 
     /// How many ids.
     pub fn count(&self) -> u32 {
-        self.words.iter().map(|word| word.count_ones()).sum()
-    }
-
-    /// Keeps what is in both.
-    pub fn and(&mut self, other: &Self) {
-        self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= b);
-    }
-
-    /// Keeps what is in a stored form too.
-    pub fn and_bytes(&mut self, bytes: &[u8], size: u32) -> Result<(), Stop> {
-        match bits(bytes, size) {
-            Some(words) => self.words.iter_mut().zip(words).for_each(|(a, b)| *a &= b),
-            None => self.and(&Self::from_bytes(bytes, size)?),
-        }
-        Ok(())
-    }
-
-    /// Removes what is in `other`.
-    pub fn and_not(&mut self, other: &Self) {
-        self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= !b);
-    }
-
-    /// Keeps the ids from `from` (included) to `to` (excluded).
-    pub fn keep(&mut self, from: u32, to: u32) {
-        for (at, word) in (0_u32..).zip(&mut self.words) {
-            let first = at * 64;
-            let low = from.saturating_sub(first).min(64);
-            let high = to.saturating_sub(first).min(64);
-            let below = |n: u32| 1_u64.checked_shl(n).map_or(u64::MAX, |bit| bit - 1);
-            *word &= below(high) & !below(low);
-        }
+        ones(self.words())
     }
 
     /// Every id, ascending.
     pub fn each(&self, mut visit: impl FnMut(u32)) {
-        for (at, word) in (0_u32..).zip(&self.words) {
+        for (at, word) in (0_u32..).zip(self.words()) {
             let mut rest = *word;
             while rest != 0 {
                 visit(at * 64 + rest.trailing_zeros());
@@ -114,11 +83,12 @@ impl Chunk {
 
     /// At most `limit` ids after the first `skip`, in this order: whole words are passed over by their count.
     pub fn select(&self, skip: usize, limit: usize, order: Order) -> Vec<u32> {
-        let mut picked = Vec::with_capacity(limit.min(self.words.len() * 64));
+        let words = self.words();
+        let mut picked = Vec::with_capacity(limit.min(words.len() * 64));
         let mut before = skip;
-        for step in 0..self.words.len() {
-            let at = if order == Order::Ascending { step } else { self.words.len() - 1 - step };
-            let mut rest = self.words[at];
+        for step in 0..words.len() {
+            let at = if order == Order::Ascending { step } else { words.len() - 1 - step };
+            let mut rest = words[at];
             let ids = rest.count_ones() as usize;
             if before >= ids {
                 before -= ids;
@@ -145,6 +115,75 @@ impl Chunk {
         let mut offsets = Vec::with_capacity(self.count() as usize);
         self.each(|offset| offsets.push(offset));
         offsets
+    }
+}
+
+impl<W: AsRef<[u64]> + AsMut<[u64]>> Chunk<W> {
+    fn words_mut(&mut self) -> &mut [u64] {
+        self.words.as_mut()
+    }
+
+    /// Adds or removes an id; tells whether that changed anything.
+    pub fn set(&mut self, offset: u32, present: bool) -> bool {
+        let (word, bit) = (&mut self.words_mut()[offset as usize / 64], 1 << (offset % 64));
+        let changed = (*word & bit != 0) != present;
+        *word = if present { *word | bit } else { *word & !bit };
+        changed
+    }
+
+    /// Keeps what is in both.
+    pub fn and(&mut self, other: &Chunk) {
+        self.words_mut().iter_mut().zip(&other.words).for_each(|(a, b)| *a &= b);
+    }
+
+    /// Keeps what is in a stored form too.
+    pub fn and_bytes(&mut self, bytes: &[u8], size: u32) -> Result<(), Stop> {
+        match bits(bytes, size) {
+            Some(words) => self.words_mut().iter_mut().zip(words).for_each(|(a, b)| *a &= b),
+            None => self.and(&Chunk::from_bytes(bytes, size)?),
+        }
+        Ok(())
+    }
+
+    /// Removes what is in `other`.
+    pub fn and_not(&mut self, other: &Chunk) {
+        self.words_mut().iter_mut().zip(&other.words).for_each(|(a, b)| *a &= !b);
+    }
+
+    /// Keeps the ids from `from` (included) to `to` (excluded).
+    pub fn keep(&mut self, from: u32, to: u32) {
+        for (at, word) in (0_u32..).zip(self.words_mut()) {
+            let first = at * 64;
+            let low = from.saturating_sub(first).min(64);
+            let high = to.saturating_sub(first).min(64);
+            let below = |n: u32| 1_u64.checked_shl(n).map_or(u64::MAX, |bit| bit - 1);
+            *word &= below(high) & !below(low);
+        }
+    }
+}
+
+/// The chunks of many stretches, one behind the other.
+pub(super) struct Chunks {
+    words: Vec<u64>,
+    /// Words of one chunk.
+    length: usize,
+}
+
+impl Chunks {
+    /// Every id of `count` stretches of `size` ids.
+    pub fn full(size: u32, count: usize) -> Self {
+        let length = size as usize / 64;
+        Self { words: vec![u64::MAX; length * count], length }
+    }
+
+    /// One of them.
+    pub fn get(&self, at: usize) -> Chunk<&[u64]> {
+        Chunk { words: &self.words[at * self.length..][..self.length] }
+    }
+
+    /// One of them, to be changed.
+    pub fn get_mut(&mut self, at: usize) -> Chunk<&mut [u64]> {
+        Chunk { words: &mut self.words[at * self.length..][..self.length] }
     }
 }
 

@@ -31,7 +31,7 @@ impl Head {
     pub fn from_bytes(bytes: Option<&[u8]>) -> Result<Self, Stop> {
         let Some(bytes) = bytes else { return Ok(Self::EMPTY) };
         let (form, mut rest) = bytes.split_first().ok_or(DAMAGED)?;
-        let mut numbers = Vec::new();
+        let mut numbers = Vec::with_capacity(rest.len());
         while !rest.is_empty() {
             numbers.push(varint(&mut rest)?);
         }

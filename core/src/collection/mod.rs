@@ -8,6 +8,7 @@
 
 mod chunk;
 mod head;
+mod ones;
 mod page;
 mod update;
 

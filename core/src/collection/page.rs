@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::chunk::{Chunk, LOST};
+use super::chunk::{Chunk, Chunks, LOST};
 use super::head::Head;
 use super::{CHUNK, Facet, Layout};
 use crate::key::{self, Kind};
@@ -64,6 +64,9 @@ pub fn ids(scope: Scope<'_>, kind: Kind, facet: &Facet, limit: usize) -> Result<
     Ok(page(scope, kind, &Query::of(facets, Order::Ascending, 0, limit))?.ids)
 }
 
+/// The facet of a query that names none.
+static WHOLE: [Facet; 1] = [Facet::ALL];
+
 /// Every id of a query, a chunk at a time, in list order: for the one filter that is no set.
 pub struct Ids<'s> {
     sets: Sets<'s>,
@@ -73,7 +76,7 @@ pub struct Ids<'s> {
 
 impl<'s> Ids<'s> {
     /// Begins at the first id of the query; its offset and limit do not count.
-    pub fn of(scope: Scope<'s>, kind: Kind, query: &Query) -> Result<Self, Stop> {
+    pub fn of(scope: Scope<'s>, kind: Kind, query: &'s Query) -> Result<Self, Stop> {
         let sets = Sets::load(CHUNK, scope, kind, query)?;
         let mut stretches: Vec<u32> = sets.shared();
         if query.order == Order::Descending {
@@ -85,7 +88,7 @@ impl<'s> Ids<'s> {
     /// The next ids, never none; `None` at the end.
     pub fn more(&mut self) -> Result<Option<Vec<u32>>, Stop> {
         for at in self.stretches.by_ref() {
-            let mut ids = self.sets.ids_in(&self.sets.intersection(at)?, at);
+            let mut ids = self.sets.ids(at)?;
             if self.order == Order::Descending {
                 ids.reverse();
             }
@@ -103,29 +106,34 @@ pub(super) fn page_in(layout: Layout, scope: Scope<'_>, kind: Kind, query: &Quer
     if query.order == Order::Descending {
         stretches.reverse();
     }
-    let chunks = sets.counted(&stretches)?;
-    let total = chunks.iter().map(|(_, count, _)| u64::from(*count)).sum();
+    let found = sets.counted(&stretches)?;
+    let total = found.counts.iter().map(|count| u64::from(*count)).sum();
     let mut page = Page { ids: Vec::with_capacity(query.limit.min(100)), total };
     let mut before = query.offset;
-    for (at, count, chunk) in chunks {
+    for (n, (at, count)) in stretches.iter().zip(&found.counts).enumerate() {
         if page.ids.len() == query.limit {
             break;
         }
-        if before >= u64::from(count) {
-            before -= u64::from(count);
+        if before >= u64::from(*count) {
+            before -= u64::from(*count);
             continue;
         }
-        let chunk = match chunk {
-            Some(chunk) => chunk,
-            None => sets.intersection(at)?,
-        };
         let skip = usize::try_from(before).unwrap_or(usize::MAX);
-        let first = at * layout.chunk;
-        let picked = chunk.select(skip, query.limit - page.ids.len(), query.order);
-        page.ids.extend(picked.into_iter().map(|offset| first + offset));
+        let select = |chunk: Chunk<&[u64]>| chunk.select(skip, query.limit - page.ids.len(), query.order);
+        let picked = match &found.chunks {
+            Some(chunks) => select(chunks.get(n)),
+            None => select(sets.intersections(&[*at])?.get(0)),
+        };
+        page.ids.extend(picked.into_iter().map(|offset| at * layout.chunk + offset));
         before = 0;
     }
     Ok(page)
+}
+
+/// How many ids of each stretch a query matches, and which, where that had to be read for the number.
+struct Counted {
+    counts: Vec<u32>,
+    chunks: Option<Chunks>,
 }
 
 /// The sets of a query with their heads read.
@@ -134,15 +142,15 @@ struct Sets<'s> {
     scope: Scope<'s>,
     kind: Kind,
     range: Range<u32>,
-    named: Vec<(Facet, Head)>,
+    named: Vec<(&'s Facet, Head)>,
 }
 
 impl<'s> Sets<'s> {
-    fn load(layout: Layout, scope: Scope<'s>, kind: Kind, query: &Query) -> Result<Self, Stop> {
-        let facets = if query.facets.is_empty() { [Facet::ALL].to_vec() } else { query.facets.clone() };
+    fn load(layout: Layout, scope: Scope<'s>, kind: Kind, query: &'s Query) -> Result<Self, Stop> {
+        let facets = if query.facets.is_empty() { &WHOLE[..] } else { &query.facets };
         let keys: Vec<_> = facets.iter().map(|facet| key::head(scope.space(), kind, facet)).collect();
         let heads = scope.get_many(&keys)?;
-        let sets = facets.into_iter().zip(heads).map(|(facet, bytes)| Ok((facet, Head::from_bytes(bytes.as_deref())?)));
+        let sets = facets.iter().zip(heads).map(|(facet, bytes)| Ok((facet, Head::from_bytes(bytes.as_deref())?)));
         Ok(Self { layout, scope, kind, range: query.range.clone(), named: sets.collect::<Result<_, Stop>>()? })
     }
 
@@ -165,28 +173,25 @@ impl<'s> Sets<'s> {
         shared.unwrap_or_default().into_iter().filter(|at| (from..to).contains(at)).collect()
     }
 
-    /// Each stretch with its number of ids, and its chunk where that had to be read for the number.
-    fn counted(&self, stretches: &[u32]) -> Result<Vec<(u32, u32, Option<Chunk>)>, Stop> {
+    /// Counts the ids of each stretch: heads tell those of one set where the range holds the stretch.
+    fn counted(&self, stretches: &[u32]) -> Result<Counted, Stop> {
         if let [(_, Head::Many(counts))] = self.named.as_slice() {
             // The stretches are the head's own, in its order or against it: both are walked once.
             let backwards = stretches.first() > stretches.last();
             let mut counts = counts.iter();
-            return stretches
-                .iter()
-                .map(|at| {
-                    let is_it = |(own, _): &&(u32, u32)| own == at;
-                    let found = if backwards { counts.rfind(is_it) } else { counts.find(is_it) };
-                    if self.is_inside(*at) {
-                        let (_, count) = found.ok_or(Stop::Corrupt("a stretch without a count"))?;
-                        return Ok((*at, *count, None));
-                    }
-                    let chunk = self.intersection(*at)?;
-                    Ok((*at, chunk.count(), Some(chunk)))
-                })
-                .collect();
+            let count = |at: &u32| {
+                let is_it = |(own, _): &&(u32, u32)| own == at;
+                let found = if backwards { counts.rfind(is_it) } else { counts.find(is_it) };
+                if !self.is_inside(*at) {
+                    return Ok(self.intersections(&[*at])?.get(0).count());
+                }
+                Ok(found.ok_or(Stop::Corrupt("a stretch without a count"))?.1)
+            };
+            return Ok(Counted { counts: stretches.iter().map(count).collect::<Result<_, Stop>>()?, chunks: None });
         }
-        let loaded = self.load_all(stretches)?;
-        Ok(stretches.iter().zip(loaded).map(|(at, chunk)| (*at, chunk.count(), Some(chunk))).collect())
+        let chunks = self.intersections(stretches)?;
+        let counts = (0..stretches.len()).map(|n| chunks.get(n).count()).collect();
+        Ok(Counted { counts, chunks: Some(chunks) })
     }
 
     /// Whether the range covers the whole stretch.
@@ -195,41 +200,27 @@ impl<'s> Sets<'s> {
         self.range.start <= first && first.saturating_add(self.layout.chunk - 1) < self.range.end
     }
 
-    /// What all sets have in common in one stretch, within the range.
-    fn intersection(&self, at: u32) -> Result<Chunk, Stop> {
-        Ok(self.load_all(&[at])?.remove(0))
-    }
-
-    /// [`Self::intersection`] of many stretches, with one read a set.
-    fn load_all(&self, stretches: &[u32]) -> Result<Vec<Chunk>, Stop> {
+    /// What all sets have in common in each stretch, within the range.
+    fn intersections(&self, stretches: &[u32]) -> Result<Chunks, Stop> {
         let size = self.layout.chunk;
-        let mut common: Vec<Chunk> = Vec::with_capacity(stretches.len());
+        let mut common = Chunks::full(size, stretches.len());
         for (facet, head) in &self.named {
             if let Head::Few(ids) = head {
-                for (at, stretch) in stretches.iter().enumerate() {
-                    let own = self.few(ids, *stretch);
-                    match common.get_mut(at) {
-                        Some(common) => common.and(&own),
-                        None => common.push(own),
-                    }
+                for (n, at) in stretches.iter().enumerate() {
+                    common.get_mut(n).and(&self.few(ids, *at));
                 }
                 continue;
             }
-            let key = |at| key::chunk(self.scope.space(), self.kind, facet, at);
-            let whole = self.scope.each_of(stretches, key, |at, own| {
-                match common.get_mut(at) {
-                    Some(common) => common.and_bytes(own, size)?,
-                    None => common.push(Chunk::from_bytes(own, size)?),
-                }
-                Ok(())
-            })?;
+            let chunks = key::chunks(self.scope.space(), self.kind, facet);
+            let whole = self.scope.each_of(&chunks, stretches, |n, own| common.get_mut(n).and_bytes(own, size))?;
             if !whole {
                 return Err(LOST);
             }
         }
-        for (at, chunk) in stretches.iter().zip(&mut common).filter(|(at, _)| !self.is_inside(**at)) {
+        for (n, at) in stretches.iter().enumerate().filter(|(_, at)| !self.is_inside(**at)) {
             let first = at * size;
-            chunk.keep(self.range.start.saturating_sub(first), self.range.end.saturating_sub(first));
+            let end = self.range.end.saturating_sub(first);
+            common.get_mut(n).keep(self.range.start.saturating_sub(first), end);
         }
         Ok(common)
     }
@@ -242,8 +233,9 @@ impl<'s> Sets<'s> {
         chunk
     }
 
-    fn ids_in(&self, chunk: &Chunk, at: u32) -> Vec<u32> {
+    /// The ids of one stretch, ascending.
+    fn ids(&self, at: u32) -> Result<Vec<u32>, Stop> {
         let first = at * self.layout.chunk;
-        chunk.offsets().into_iter().map(|offset| first + offset).collect()
+        Ok(self.intersections(&[at])?.get(0).offsets().into_iter().map(|offset| first + offset).collect())
     }
 }

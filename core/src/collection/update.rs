@@ -203,8 +203,8 @@ impl Set<'_, '_> {
         let size = self.layout.chunk;
         let left: Vec<u32> = counts.iter().map(|(at, _)| *at).collect();
         let missing: Vec<(u32, u32)> = counts.iter().copied().filter(|(at, _)| !self.chunks.contains_key(at)).collect();
-        let keys: Vec<_> =
-            missing.iter().map(|(at, _)| key::chunk(self.scope.space(), self.kind, self.facet, *at)).collect();
+        let chunks = key::chunks(self.scope.space(), self.kind, self.facet);
+        let keys: Vec<_> = missing.iter().map(|(at, _)| chunks.key(*at)).collect();
         for ((at, count), bytes) in missing.into_iter().zip(self.scope.get_many(&keys)?) {
             self.chunks.insert(at, (Packed::new(bytes.ok_or(LOST)?, count, size)?, false));
         }

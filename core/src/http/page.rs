@@ -1,7 +1,6 @@
 //! The pagination envelope (SPEC.md, Pagination envelope; API.md, Pagination).
 
 use alloc::collections::BTreeSet;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -68,8 +67,11 @@ struct Links {
 impl Links {
     fn of(ctx: &Ctx<'_>, page: &Page, query: &Query) -> Self {
         let last = page.total.div_ceil(query.limit as u64).max(1);
-        let path = format!("{}{}", ctx.base().0, ctx.path);
-        let mut url = format!("{path}?");
+        let mut path = ctx.base().0;
+        path.push_str(ctx.path);
+        let mut url = String::with_capacity(path.len() + ctx.query.len() + "?&page=".len());
+        url.push_str(&path);
+        url.push('?');
         for pair in query_string::without(ctx.query, "page") {
             url.push_str(pair);
             url.push('&');

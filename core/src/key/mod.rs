@@ -10,13 +10,16 @@ use core::ops::Range;
 mod calls;
 mod queue;
 mod search;
+mod series;
 
 pub use calls::*;
 pub use queue::*;
 pub use search::*;
+pub use series::*;
 
 use crate::collection::Facet;
 use crate::time::Timestamp;
+use crate::view::Order;
 
 /// A key of the byte map.
 pub type Key = Vec<u8>;
@@ -199,9 +202,14 @@ pub fn ledger(space: Space) -> Key {
     key(space, Table::Ledger, 0)
 }
 
-/// A row, ordered by kind and count.
+/// The rows of a kind, ordered by count.
+pub fn rows(space: Space, kind: Kind) -> Series {
+    Series::new(with(key(space, Table::Row, 5), &[&[kind as u8]]), Order::Ascending)
+}
+
+/// One row of a kind.
 pub fn row(space: Space, kind: Kind, count: u32) -> Key {
-    with(key(space, Table::Row, 5), &[&[kind as u8], &count.to_be_bytes()])
+    rows(space, kind).only(count)
 }
 
 /// Kind and count of a row key.
@@ -223,9 +231,14 @@ pub fn head(space: Space, kind: Kind, facet: &Facet) -> Key {
     with(set(space, kind, facet), &[&[0]])
 }
 
-/// A chunk of a set: newest first, right behind the head.
+/// The chunks of a set: newest first, right behind the head.
+pub fn chunks(space: Space, kind: Kind, facet: &Facet) -> Series {
+    Series::new(with(set(space, kind, facet), &[&[1]]), Order::Descending)
+}
+
+/// One chunk of a set.
 pub fn chunk(space: Space, kind: Kind, facet: &Facet, chunk: u32) -> Key {
-    with(set(space, kind, facet), &[&[1], &(!chunk).to_be_bytes()])
+    chunks(space, kind, facet).only(chunk)
 }
 
 /// The keys of the set to which a head or a chunk belongs: the head is the first.

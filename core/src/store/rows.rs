@@ -66,8 +66,8 @@ impl Scope<'_> {
         counts: &[u32],
         mut visit: impl FnMut(u32, &[u8]) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        let key = |count| key::row(self.space(), kind, count);
-        if self.each_of(counts, key, |at, row| visit(counts[at], row))? { Ok(()) } else { Err(LOST) }
+        let rows = key::rows(self.space(), kind);
+        if self.each_of(&rows, counts, |at, row| visit(counts[at], row))? { Ok(()) } else { Err(LOST) }
     }
 
     /// The rows of a set, oldest first, at most `limit`.

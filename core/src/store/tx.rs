@@ -5,7 +5,7 @@ use core::cell::{Cell, RefCell};
 use core::ops::Range;
 
 use super::{Change, Layer};
-use crate::key::{Key, Space, space_of};
+use crate::key::{Key, Series, Space, space_of};
 use crate::limits::step::{CHANGES_MAX, READS_MAX};
 use crate::rate::{Caller, Rate};
 use crate::view::{Bytes, Look, Order, Stop, View, Visit};
@@ -128,43 +128,37 @@ impl<'t> Scope<'t> {
     }
 
     /// Shows the values under the keys of numbers with their places, in the numbers' order, and tells
-    /// whether each has one. The keys are in the order of their numbers or against it, with no others between: near
-    /// ones are read with one scan, scattered ones each by itself.
+    /// whether each has one: near ones that ascend or descend are read with one scan, others each by itself.
     pub fn each_of(
         self,
+        series: &Series,
         numbers: &[u32],
-        key: impl Fn(u32) -> Key,
         mut visit: impl FnMut(usize, &[u8]) -> Result<(), Stop>,
     ) -> Result<bool, Stop> {
         /// A scan may read so many values for each that is wanted: to pass over one costs half of a read by key.
         const PASSED: usize = 2;
+        self.own(series.prefix());
         let (mut shown, wanted) = (0, numbers.len());
         let (first, last) = (numbers.first().copied().unwrap_or(0), numbers.last().copied().unwrap_or(0));
         let span = first.abs_diff(last) as usize;
         let is_sorted = numbers.is_sorted_by(|one, next| one < next) || numbers.is_sorted_by(|one, next| one > next);
         if wanted < 3 || !is_sorted || span >= wanted * PASSED {
-            let keys: Vec<_> = numbers.iter().map(|number| key(*number)).collect();
-            keys.iter().for_each(|key| self.own(key));
+            let keys: Vec<_> = numbers.iter().map(|number| series.key(*number)).collect();
             self.tx.show(&keys, &mut |at, value| {
                 shown += 1;
                 visit(at, value)
             })?;
             return Ok(shown == wanted);
         }
-        let (from, to) = (key(first), key(last));
-        let ascending = from < to;
-        let (range, order) = if ascending {
-            (from..[to.as_slice(), &[0]].concat(), Order::Ascending)
-        } else {
-            (to..[from.as_slice(), &[0]].concat(), Order::Descending)
-        };
-        self.own(&range.start);
-        self.own(&range.end);
-        let mut left = numbers.iter().map(|number| key(*number)).enumerate().peekable();
-        self.tx.each(range, order, span + 1, &mut |found, value| {
-            let is_passed = |wanted: &[u8]| if ascending { wanted < found } else { wanted > found };
-            while left.next_if(|(_, wanted)| is_passed(wanted)).is_some() {}
-            let Some((at, _)) = left.next_if(|(_, wanted)| wanted == found) else { return Ok(()) };
+        let (from, to) = (series.key(first), series.key(last));
+        let (order, (low, high)) =
+            if from < to { (Order::Ascending, (from, to)) } else { (Order::Descending, (to, from)) };
+        let mut left = numbers.iter().copied().enumerate().peekable();
+        self.tx.each(low..[high.as_slice(), &[0]].concat(), order, span + 1, &mut |key, value| {
+            let Some(found) = series.number(key) else { return Ok(()) };
+            let is_passed = |wanted: u32| if first < last { wanted < found } else { wanted > found };
+            while left.next_if(|(_, wanted)| is_passed(*wanted)).is_some() {}
+            let Some((at, _)) = left.next_if(|(_, wanted)| *wanted == found) else { return Ok(()) };
             shown += 1;
             visit(at, value)
         })?;
@@ -232,7 +226,8 @@ mod tests {
 
     #[test]
     fn rows_are_shown_in_the_order_of_their_numbers() {
-        let row = |count: u32| key::row(Space::Root, Kind::Plan, count);
+        let rows = key::rows(Space::Root, Kind::Plan);
+        let row = |count: u32| rows.key(count);
         let mut memory = Memory::default();
         let stored =
             (0..40).filter(|count| count % 10 != 9).map(|count| Change::Put(row(count), count.to_le_bytes().into()));
@@ -252,7 +247,7 @@ mod tests {
                 };
                 for numbers in [numbers.to_vec(), numbers.iter().rev().copied().collect()] {
                     let mut shown = Vec::new();
-                    let all = scope.each_of(&numbers, row, |at, value| {
+                    let all = scope.each_of(&rows, &numbers, |at, value| {
                         shown.push((at, value.to_vec()));
                         Ok(())
                     });
@@ -264,7 +259,7 @@ mod tests {
         }
         let tx = Tx::new(&memory);
         let stopped =
-            tx.scope(Space::Root).each_of(&[1, 2, 3], row, |at, _| if at < 1 { Ok(()) } else { Err(Stop::Failed) });
+            tx.scope(Space::Root).each_of(&rows, &[1, 2, 3], |at, _| if at < 1 { Ok(()) } else { Err(Stop::Failed) });
         assert_eq!(stopped, Err(Stop::Failed));
     }
 

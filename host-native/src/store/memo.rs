@@ -13,7 +13,8 @@ const TURNED_AWAY: usize = 64;
 /// One question of so many counts: those who count share a cache line.
 const SAMPLE: usize = 16;
 
-type Slot<Q, A> = OnceLock<Box<(Q, A)>>;
+/// The hash of a question, by which most others are told apart from it, and what was kept.
+type Slot<Q, A> = OnceLock<(usize, Box<(Q, A)>)>;
 
 /// Questions and their answers.
 pub struct Memo<Q, A> {
@@ -43,15 +44,15 @@ impl<Q, A> Memo<Q, A> {
         #[expect(clippy::cast_possible_truncation, reason = "its low bits do")]
         let hash = self.hasher.hash_one(question) as usize;
         let slot = &self.slots[hash / SAMPLE % self.slots.len()];
-        match slot.get().map(|known| &**known) {
-            Some((known, answer)) if known.borrow() == question => Ok(answer),
+        match slot.get() {
+            Some((its, known)) if *its == hash && known.0.borrow() == question => Ok(&known.1),
             Some(_) => {
                 if hash.is_multiple_of(SAMPLE) {
                     self.turned_away.0.fetch_add(SAMPLE, Ordering::Relaxed);
                 }
                 Err(None)
             }
-            None => Err(Some(Place { slot, bytes_max: self.bytes_max })),
+            None => Err(Some(Place { slot, hash, bytes_max: self.bytes_max })),
         }
     }
 
@@ -64,6 +65,7 @@ impl<Q, A> Memo<Q, A> {
 /// Where an answer that was not known belongs.
 pub struct Place<'m, Q, A> {
     slot: &'m Slot<Q, A>,
+    hash: usize,
     bytes_max: usize,
 }
 
@@ -72,7 +74,7 @@ impl<Q, A> Place<'_, Q, A> {
     pub fn keep(self, bytes: usize, entry: impl FnOnce() -> (Q, A)) {
         if bytes <= self.bytes_max {
             // Whoever was quicker has read the same.
-            let _ = self.slot.set(Box::new(entry()));
+            let _ = self.slot.set((self.hash, Box::new(entry())));
         }
     }
 }

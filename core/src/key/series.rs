@@ -1,0 +1,75 @@
+//! [`Series`]: numbered keys.
+
+use alloc::vec::Vec;
+
+use super::{Key, with};
+use crate::view::Order;
+
+/// Keys that are alike but for the number at their end: the rows of a kind, the chunks of a set.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// What all of them begin with, with room for the number.
+    prefix: Key,
+    /// In which order the numbers stand.
+    order: Order,
+}
+
+impl Series {
+    pub(super) fn new(prefix: Key, order: Order) -> Self {
+        Self { prefix, order }
+    }
+
+    /// What all of them begin with.
+    pub fn prefix(&self) -> &[u8] {
+        &self.prefix
+    }
+
+    /// The key with this number.
+    pub fn key(&self, number: u32) -> Key {
+        let mut key = Vec::with_capacity(self.prefix.len() + 4);
+        key.extend_from_slice(&self.prefix);
+        key.extend_from_slice(&self.stored(number).to_be_bytes());
+        key
+    }
+
+    /// [`Self::key`] where one number is asked for.
+    pub(super) fn only(self, number: u32) -> Key {
+        let stored = self.stored(number);
+        with(self.prefix, &[&stored.to_be_bytes()])
+    }
+
+    /// The number of a key; none: it is not one of them.
+    pub fn number(&self, key: &[u8]) -> Option<u32> {
+        let number = key.strip_prefix(self.prefix.as_slice())?;
+        Some(self.stored(u32::from_be_bytes(number.try_into().ok()?)))
+    }
+
+    /// A number as its key has it, and back.
+    fn stored(&self, number: u32) -> u32 {
+        if self.order == Order::Ascending { number } else { !number }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::collection::Facet;
+    use crate::key::{Kind, Space, chunk, chunks, row, rows};
+
+    #[test]
+    fn keys_of_a_series_stand_in_its_order() {
+        let space = Space::Account(3);
+        let facet = Facet::new(1, b"1");
+        for (series, one, rises) in [
+            (rows(space, Kind::Call), row(space, Kind::Call, 7), true),
+            (chunks(space, Kind::Call, &facet), chunk(space, Kind::Call, &facet, 7), false),
+        ] {
+            assert_eq!(series.key(7), one);
+            for number in [0, 7, u32::MAX] {
+                assert_eq!(series.number(&series.key(number)), Some(number));
+            }
+            assert_eq!(series.key(7) < series.key(8), rises);
+            assert_eq!(series.number(&one[..one.len() - 1]), None);
+            assert_eq!(series.number(&row(space, Kind::Lead, 7)), None);
+        }
+    }
+}
