@@ -23,6 +23,15 @@ impl Chunk {
         Self { words: vec![0; size as usize / 64] }
     }
 
+    /// Those of some ids that are in one stretch of `size`.
+    pub fn of_ids(ids: &[u32], at: u32, size: u32) -> Self {
+        let mut chunk = Self::empty(size);
+        ids.iter().filter(|id| *id / size == at).for_each(|id| {
+            chunk.set(id % size, true);
+        });
+        chunk
+    }
+
     /// Reads the stored form: a bit array has its full length, anything shorter is a list of u16 (LE).
     pub fn from_bytes(bytes: &[u8], size: u32) -> Result<Self, Stop> {
         if let Some(words) = bits(bytes, size) {

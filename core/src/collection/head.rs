@@ -27,6 +27,16 @@ impl Head {
         }
     }
 
+    /// The stretches of `size` ids in which it has some, ascending.
+    pub fn stretches(&self, size: u32) -> Vec<u32> {
+        let mut stretches: Vec<u32> = match self {
+            Self::Few(ids) => ids.iter().map(|id| id / size).collect(),
+            Self::Many(counts) => counts.iter().map(|(at, _)| *at).collect(),
+        };
+        stretches.dedup();
+        stretches
+    }
+
     /// Reads the stored form; no row is the empty set.
     pub fn from_bytes(bytes: Option<&[u8]>) -> Result<Self, Stop> {
         let Some(bytes) = bytes else { return Ok(Self::EMPTY) };

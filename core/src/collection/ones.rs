@@ -1,4 +1,4 @@
-//! Counting the ids of bit arrays: most of the work of a list with two filters.
+//! Counting the ids of bit arrays: a good part of the work of a list with two filters.
 
 /// Words that are worked on side by side: what compilers make vectors of.
 const LANES: usize = 4;

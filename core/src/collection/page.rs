@@ -159,11 +159,7 @@ impl<'s> Sets<'s> {
         let size = self.layout.chunk;
         let mut shared: Option<Vec<u32>> = None;
         for (_, head) in &self.named {
-            let mut own: Vec<u32> = match head {
-                Head::Few(ids) => ids.iter().map(|id| id / size).collect(),
-                Head::Many(counts) => counts.iter().map(|(at, _)| *at).collect(),
-            };
-            own.dedup();
+            let own = head.stretches(size);
             shared = Some(match shared {
                 None => own,
                 Some(before) => before.into_iter().filter(|at| own.binary_search(at).is_ok()).collect(),
@@ -207,7 +203,7 @@ impl<'s> Sets<'s> {
         for (facet, head) in &self.named {
             if let Head::Few(ids) = head {
                 for (n, at) in stretches.iter().enumerate() {
-                    common.get_mut(n).and(&self.few(ids, *at));
+                    common.get_mut(n).and(&Chunk::of_ids(ids, *at, size));
                 }
                 continue;
             }
@@ -223,14 +219,6 @@ impl<'s> Sets<'s> {
             common.get_mut(n).keep(self.range.start.saturating_sub(first), end);
         }
         Ok(common)
-    }
-
-    fn few(&self, ids: &[u32], at: u32) -> Chunk {
-        let mut chunk = Chunk::empty(self.layout.chunk);
-        ids.iter().filter(|id| **id / self.layout.chunk == at).for_each(|id| {
-            chunk.set(id % self.layout.chunk, true);
-        });
-        chunk
     }
 
     /// The ids of one stretch, ascending.

@@ -58,7 +58,7 @@ pub(super) fn subtract_in(
 ) -> Result<(), Stop> {
     let facets: Vec<&Facet> = core::iter::once(gone).chain(from).collect();
     let mut sets = load_heads(layout, scope, kind, &facets)?;
-    let touched: BTreeSet<u32> = sets[0].touched(layout).collect();
+    let touched: BTreeSet<u32> = sets[0].head.stretches(layout.chunk).into_iter().collect();
     load_chunks(&mut sets, |_| touched.clone())?;
     let of_gone = |at: &u32| Ok((*at, sets[0].chunk(*at)?));
     let gone_chunks: Vec<(u32, Chunk)> = touched.iter().map(of_gone).collect::<Result<_, Stop>>()?;
@@ -240,26 +240,12 @@ impl Set<'_, '_> {
         Ok(())
     }
 
-    /// The chunks in which the set has ids.
-    fn touched(&self, layout: Layout) -> impl Iterator<Item = u32> + use<> {
-        let chunks: Vec<u32> = match &self.head {
-            Head::Few(ids) => ids.iter().map(|id| id / layout.chunk).collect(),
-            Head::Many(counts) => counts.iter().map(|(at, _)| *at).collect(),
-        };
-        chunks.into_iter()
-    }
-
     /// The ids of one stretch, whatever form the set has.
     fn chunk(&self, at: u32) -> Result<Chunk, Stop> {
         if let Some((chunk, _)) = self.chunks.get(&at) {
             return chunk.chunk(self.layout.chunk);
         }
-        let mut chunk = Chunk::empty(self.layout.chunk);
-        if let Head::Few(ids) = &self.head {
-            ids.iter().filter(|id| *id / self.layout.chunk == at).for_each(|id| {
-                chunk.set(id % self.layout.chunk, true);
-            });
-        }
-        Ok(chunk)
+        let ids: &[u32] = if let Head::Few(ids) = &self.head { ids } else { &[] };
+        Ok(Chunk::of_ids(ids, at, self.layout.chunk))
     }
 }

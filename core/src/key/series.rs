@@ -26,16 +26,14 @@ impl Series {
 
     /// The key with this number.
     pub fn key(&self, number: u32) -> Key {
-        let mut key = Vec::with_capacity(self.prefix.len() + 4);
-        key.extend_from_slice(&self.prefix);
-        key.extend_from_slice(&self.stored(number).to_be_bytes());
-        key
+        let parts: [&[u8]; 2] = [&self.prefix, &self.stored(number).to_be_bytes()];
+        with(Vec::with_capacity(self.prefix.len() + 4), &parts)
     }
 
     /// [`Self::key`] where one number is asked for.
     pub(super) fn only(self, number: u32) -> Key {
-        let stored = self.stored(number);
-        with(self.prefix, &[&stored.to_be_bytes()])
+        let stored = self.stored(number).to_be_bytes();
+        with(self.prefix, &[&stored])
     }
 
     /// The number of a key; none: it is not one of them.
