@@ -34,6 +34,7 @@ extern crate std;
 pub mod account;
 pub mod admin;
 pub mod assistant;
+pub mod budget;
 pub mod call;
 pub mod campaign;
 pub mod carrier;

@@ -13,6 +13,8 @@ pub const LINKS_MAX: usize = 1_000;
 pub const ROBOTS_BYTES_MAX: usize = 500 << 10;
 /// Body of a document upload, bytes: the file and what multipart adds.
 pub const UPLOAD_BODY_BYTES_MAX: usize = FILE_BYTES_MAX + (1 << 20);
+/// When to try again what found no room, seconds.
+pub const BUSY_SECONDS: u64 = 1;
 /// Nesting of a JSON body.
 pub const JSON_DEPTH_MAX: usize = 32;
 /// Request target (path and query), bytes.

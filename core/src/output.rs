@@ -323,6 +323,10 @@ pub enum SendError {
     Unreachable,
     /// Not complete in time.
     TimedOut,
+    /// Nobody tried: the share of this account or address is used up ([`crate::budget`]).
+    ShareUsed,
+    /// Nobody tried: there is no room for more.
+    Busy,
 }
 
 /// What a handler asks for, and the answers that came so far, in the order of asking.

@@ -24,15 +24,13 @@ use crate::extract::child::Extractor;
 use crate::limiter::{Limiter, Told};
 use crate::metrics::Metrics;
 use crate::news::{News, Waiting};
+use crate::room::{Holder, Rooms};
 use crate::send::{Outside, Sender};
-use crate::shares::Shares;
 use crate::store::{Admission, Snapshot, Store};
 use crate::writer::{Exchange, Failure, Owned, Parts, Writer, guarded};
 
 /// How often the last use of keys is written down.
 const USED_EVERY: Duration = Duration::from_mins(1);
-/// Requests that wait for something outside at once, and those of one account.
-const ASKING_MAX: (usize, usize) = (1_024, 16);
 /// Keys noted in between.
 const USED_MAX: usize = 100_000;
 
@@ -50,6 +48,8 @@ pub struct Means {
     pub outside: Outside,
     /// What nodes at the edge show to reach the store.
     pub edge: Option<EdgeToken>,
+    /// What bounds whatever gathers.
+    pub rooms: Rooms,
 }
 
 /// A running service without its listeners.
@@ -64,10 +64,11 @@ pub struct Host {
     pub clock: Arc<Clock>,
     /// What nodes at the edge show to reach the store; none: they do not.
     pub edge: Option<EdgeToken>,
+    /// What bounds whatever gathers.
+    pub rooms: Arc<Rooms>,
     limiter: Arc<Limiter>,
     writer: Writer,
     sender: Sender,
-    asking: Shares,
     used: Mutex<BTreeSet<Credential>>,
     news: Arc<News>,
     wake: watch::Receiver<Option<Timestamp>>,
@@ -89,9 +90,10 @@ type Fault = Box<dyn std::error::Error + std::marker::Send + Sync>;
 impl Host {
     /// Starts the writer over an open store.
     pub fn start(
-        Means { config, store, per_minute, clock, outside, edge }: Means,
+        Means { config, store, per_minute, clock, outside, edge, rooms }: Means,
     ) -> Result<(Arc<Self>, std::thread::JoinHandle<()>), Fault> {
-        let metrics = Arc::new(Metrics::default());
+        let rooms = Arc::new(rooms);
+        let metrics = Arc::new(Metrics::of(&rooms));
         let (service, store) = (Arc::new(Service::new(config)), Arc::new(store));
         let (clock, limiter) = (Arc::new(clock), Arc::new(Limiter::new(per_minute)));
         let (plan, wake) = watch::channel(None);
@@ -108,9 +110,8 @@ impl Host {
         let (writer, thread) = Writer::start(parts)?;
         let sender = Sender::new(outside, Extractor::of_this_program()?, Arc::clone(&metrics))?;
         let used = Mutex::new(BTreeSet::new());
-        let asking = Shares::new(ASKING_MAX.0, ASKING_MAX.1);
         let host =
-            Self { service, store, metrics, clock, edge, limiter, writer, sender, asking, used, news, wake, plan };
+            Self { service, store, metrics, clock, edge, rooms, limiter, writer, sender, used, news, wake, plan };
         Ok((Arc::new(host), thread))
     }
 
@@ -277,7 +278,10 @@ impl Host {
     /// Does what a request waits for. Requests of an account have a share of their own of what goes out, so that they
     /// keep neither its own durable work nor others waiting.
     async fn perform(&self, sends: Vec<Send>, answers: &mut Vec<Answer>, account: Option<u32>) {
-        let _share = self.asking.take(account).await;
+        let _place = match self.rooms.asking.take(Holder::of(account)).await {
+            Ok(place) => place,
+            Err(full) => return answers.push(Answer::Failed(full.into())),
+        };
         for send in sends {
             answers.push(self.perform_one(send.work).await);
         }

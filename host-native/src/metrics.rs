@@ -1,14 +1,19 @@
 //! Counters and gauges, in the Prometheus text format. An own registry, no global one.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use prometheus_client::encoding::{EncodeLabelSet, text};
-use prometheus_client::metrics::counter::Counter;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+
+use crate::room::{Room, Rooms, UsedUp};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Labels {
@@ -29,9 +34,11 @@ pub struct Metrics {
     store_bytes: Gauge<u64, AtomicU64>,
 }
 
-impl Default for Metrics {
-    fn default() -> Self {
+impl Metrics {
+    /// Counters, and how full these rooms are.
+    pub fn of(rooms: &Arc<Rooms>) -> Self {
         let mut registry = Registry::with_prefix("switchboard");
+        registry.register_collector(Box::new(Budgets(Arc::clone(rooms))));
         let requests = Family::<Labels, Counter>::default();
         let seconds = Histogram::new([0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0]);
         let connections = Gauge::default();
@@ -50,9 +57,7 @@ impl Default for Metrics {
         registry.register("store_bytes", "Size of the store's file", store_bytes.clone());
         Self { registry, requests, seconds, connections, turned_away, group, panics, sends, store_bytes }
     }
-}
 
-impl Metrics {
     /// A request was answered.
     pub fn answered(&self, operation: &'static str, status: u16, took: Duration) {
         self.requests.get_or_create(&Labels { operation, status }).inc();
@@ -97,5 +102,68 @@ impl Metrics {
         // Writing to a string does not fail.
         let _ = text::encode(&mut out, &self.registry);
         out
+    }
+}
+
+/// A figure of a room.
+type Reading = fn(&Room) -> u64;
+
+/// The rooms as metrics, read when somebody asks.
+struct Budgets(Arc<Rooms>);
+
+impl std::fmt::Debug for Budgets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Budgets")
+    }
+}
+
+impl Collector for Budgets {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let gauges: [(&str, &str, Reading); 3] = [
+            ("budget_used", "How much of a budget is held", Room::used),
+            ("budget_limit", "How much of a budget there is", |room| room.budget().all),
+            ("budget_waiting", "How many wait for a place of a budget", Room::waiting),
+        ];
+        for (name, help, value) in gauges {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for room in self.0.all() {
+                let gauge = ConstGauge::new(i64::try_from(value(room)).unwrap_or(i64::MAX));
+                gauge.encode(family.encode_family(&[("budget", room.budget().name)])?)?;
+            }
+        }
+        let help = "How often a share of a budget, or all of it, was used up when somebody asked for more";
+        let mut family = encoder.encode_descriptor("budget_refused", help, None, MetricType::Counter)?;
+        for room in self.0.all() {
+            for full in UsedUp::EVERY {
+                let labels = [("budget", room.budget().name), ("share", full.word())];
+                ConstCounter::new(room.refused(full)).encode(family.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::room::Holder;
+
+    #[test]
+    fn budgets_are_shown() {
+        let rooms = Arc::new(Rooms::with_connections(7));
+        let metrics = Metrics::of(&rooms);
+        let held = rooms.streams.try_take(Holder::Account(1), 3).expect("room");
+        assert!(rooms.lists.try_take(Holder::Account(1), 1_000).is_err());
+        let text = metrics.text(0);
+        for line in [
+            r#"switchboard_budget_used{budget="streams"} 3"#,
+            r#"switchboard_budget_limit{budget="connections"} 7"#,
+            r#"switchboard_budget_waiting{budget="hashes"} 0"#,
+            r#"switchboard_budget_refused_total{budget="lists",share="account"} 1"#,
+        ] {
+            assert!(text.lines().any(|shown| shown == line), "{line} in {text}");
+        }
+        drop(held);
+        assert!(metrics.text(0).contains(r#"budget_used{budget="streams"} 0"#));
     }
 }

@@ -264,7 +264,8 @@ struct Client {
 impl Client {
     fn new(outside: Outside) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let sender = Sender::new(outside, Extractor::new(binary()), Arc::new(Metrics::default())).expect("a sender");
+        let sender =
+            Sender::new(outside, Extractor::new(binary()), Arc::new(Metrics::of(&Arc::default()))).expect("a sender");
         Self { runtime, sender }
     }
 

@@ -75,8 +75,11 @@ fn the_binary_reads_what_this_process_reads() {
 
 #[test]
 fn a_sender_has_files_read() {
-    let sender =
-        Sender::new(Outside::World(Filter::new(vec![])), Extractor::new(binary()), Arc::new(Metrics::default()));
+    let sender = Sender::new(
+        Outside::World(Filter::new(vec![])),
+        Extractor::new(binary()),
+        Arc::new(Metrics::of(&Arc::default())),
+    );
     let sender = sender.expect("TLS");
     let answer = block(sender.perform(Work::Extract { form: TextForm::Txt, bytes: b"words".to_vec() }));
     assert!(matches!(answer, Answer::Extracted(Ok(found)) if found.text == "words"));

@@ -136,7 +136,8 @@ fn addresses_of_users_that_hang_do_not_keep_the_operators_waiting() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let outside = Outside::World(Filter::new(vec!["127.0.0.0/8".parse().expect("a range")]));
-        let sender = Sender::new(outside, Extractor::new(binary()), Arc::new(Metrics::default())).expect("a sender");
+        let sender =
+            Sender::new(outside, Extractor::new(binary()), Arc::new(Metrics::of(&Arc::default()))).expect("a sender");
         let sender = Arc::new(sender);
         let ask = |url: &str, egress| {
             let (sender, work) = (Arc::clone(&sender), request(url, egress));

@@ -15,8 +15,8 @@ use super::{etag, route::Handled};
 use crate::account::caller::{self, Session, Shown};
 use crate::engine::{self, Engine};
 use crate::key::Space;
-use crate::limits::TARGET_BYTES_MAX;
-use crate::output::{Answer, Asks, Outcome, Output};
+use crate::limits::{BUSY_SECONDS, TARGET_BYTES_MAX};
+use crate::output::{Answer, Asks, Outcome, Output, SendError};
 use crate::rate::Rate;
 use crate::service::Service;
 use crate::store::Tx;
@@ -131,6 +131,9 @@ impl<'a> Exchange<'a> {
         if let Some(refused) = self.replay(route, query, &found.params)? {
             return Ok((refused, Vec::new()));
         }
+        if let Some(busy) = self.busy() {
+            return Ok((Err(busy.into()), Vec::new()));
+        }
         let ctx = Ctx {
             service: self.service,
             request: self.request,
@@ -178,6 +181,15 @@ impl<'a> Exchange<'a> {
             Some(rate) if !rate.admitted => Err(Refusal::TooMany(rate.retry_after).into()),
             _ => Ok(()),
         }
+    }
+
+    /// A host that had no room for what the handler asked: nothing of it was done.
+    fn busy(&self) -> Option<Refusal> {
+        self.answers.iter().find_map(|answer| match answer {
+            Answer::Failed(SendError::ShareUsed) => Some(Refusal::ShareUsed(BUSY_SECONDS)),
+            Answer::Failed(SendError::Busy) => Some(Refusal::Busy(BUSY_SECONDS)),
+            _ => None,
+        })
     }
 
     fn space(&self) -> Space {

@@ -80,6 +80,10 @@ pub enum Refusal {
     Unprocessable(String),
     /// 429, seconds to wait.
     TooMany(u64),
+    /// 429: the share of this account or address of something is used up, seconds to wait.
+    ShareUsed(u64),
+    /// 503: there is no room for more of something, seconds to wait.
+    Busy(u64),
     /// 502: the carrier, or another service, failed.
     BadGateway(String),
     /// 503: the store does not answer.
@@ -130,7 +134,9 @@ impl Refusal {
             }
             Self::Unsuccessful(text) => return unsuccessful(400, &text),
             Self::NotFoundUnsuccessful(text) => return unsuccessful(404, text),
-            Self::TooMany(seconds) => return too_many(seconds),
+            Self::TooMany(seconds) => return wait(429, "Too many requests.", seconds),
+            Self::ShareUsed(seconds) => return wait(429, "Too much at once. Try again shortly.", seconds),
+            Self::Busy(seconds) => return wait(503, "The service is busy. Try again shortly.", seconds),
             Self::OutOfOrder(text, next_seq) => return out_of_order(&text, next_seq),
             Self::Unavailable => {
                 return plain(503, Form::Message, "The service is not available right now.").header("retry-after", "1");
@@ -210,12 +216,13 @@ fn out_of_order(text: &str, next_seq: u32) -> Reply {
     Reply::with_status(409, body)
 }
 
-fn too_many(seconds: u64) -> Reply {
+/// What may be tried again after so many seconds.
+fn wait(status: u16, text: &str, seconds: u64) -> Reply {
     let mut body = Vec::new();
     let mut object = Object::open(&mut body);
-    object.member("message", "Too many requests.").member("retry_after", seconds);
+    object.member("message", text).member("retry_after", seconds);
     object.close();
-    Reply::with_status(429, body).header("retry-after", seconds.to_string())
+    Reply::with_status(status, body).header("retry-after", seconds.to_string())
 }
 
 /// 500 for a caller: what happened stands in the log under the request id.

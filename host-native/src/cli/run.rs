@@ -8,6 +8,7 @@ use std::sync::Arc;
 use switchboard::clock::Clock;
 use switchboard::edge::EdgeToken;
 use switchboard::host::{Host, Means};
+use switchboard::room::Rooms;
 use switchboard::seal::Seal;
 use switchboard::send::Outside;
 use switchboard::settings::{Settings, Yields};
@@ -51,6 +52,7 @@ fn start(settings: &Settings, json: bool) -> Result<(), Failed> {
         clock: Clock::at(settings.pace),
         outside: Outside::World(Filter::new(settings.egress_allow.clone())),
         edge: settings.store_token.as_deref().map(EdgeToken::new).transpose()?,
+        rooms: Rooms::with_connections(serve::room(settings.max_connections.map_or(serve::CONNECTIONS_MAX, u64::from))),
     };
     let (host, writer) = Host::start(means).map_err(|error| error as Failed)?;
     runtime.block_on(run(Arc::clone(&host), settings, &folder, engine, json))?;
@@ -121,8 +123,7 @@ async fn run(
     let (stop, stopping) = watch::channel(false);
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let schedule = tokio::spawn(Arc::clone(&host).schedule(stopping.clone()));
-    let room = serve::room(settings.max_connections.unwrap_or(serve::CONNECTIONS_MAX));
-    let serving = tokio::spawn(serve::serve(Arc::clone(&host), listeners, room, stopping.clone()));
+    let serving = tokio::spawn(serve::serve(Arc::clone(&host), listeners, stopping.clone()));
     let engine = token.map(|token| tokio::spawn(engine::run(attach(settings, address, &token), stopping)));
     announce(settings, folder, address, secrets.as_ref(), json)?;
     tokio::select! {

@@ -1,10 +1,14 @@
 //! One connection: HTTP/1.1, or HTTP/2 when it begins with its preface; slow ones are closed.
 
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use http_body_util::BodyExt;
+use hyper::Response;
+use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -13,9 +17,10 @@ use switchboard_core::http::request::Door;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::exchange;
+use super::exchange::{self, Out};
 use super::owed::{Owed, Why};
 use super::patient::Patient;
+use super::seats::{Running, Seat};
 use crate::host::Host;
 
 /// Until the head of a request must be complete, and how long an idle connection is kept.
@@ -31,19 +36,26 @@ pub async fn run(
     stream: TcpStream,
     peer: SocketAddr,
     door: Door,
+    seat: Seat,
     watcher: Watcher,
     mut stop: watch::Receiver<bool>,
 ) {
     // Small answers leave at once.
     let _ = stream.set_nodelay(true);
-    let mut stream = Patient::of(stream);
+    let seat = Arc::new(seat);
+    let mut stream = Patient::of(stream, Arc::clone(&seat));
     let second = tokio::select! {
         // A connection that never said anything holds up no drain.
         _ = stop.changed() => return,
+        () = seat.wanted() => return,
         second = tokio::time::timeout(HEAD, stream.speaks_http2()) => second,
     };
     let Ok(Ok(second)) = second else { return };
-    let answer = |request| exchange::answer(Arc::clone(host), request, peer.ip(), door);
+    let answer = |request| {
+        let running = seat.running();
+        let answer = exchange::answer(Arc::clone(host), request, peer.ip(), door);
+        async move { answer.await.map(|answer| answered(answer, running)) }
+    };
     let io = TokioIo::new(stream);
     let ended = if second {
         let owed = Owed::new();
@@ -68,6 +80,7 @@ pub async fn run(
             leaving = tokio::select! {
                 ended = connection.as_mut() => break ended,
                 _ = stop.changed(), if !leaving => true,
+                () = seat.wanted() => return,
                 why = owed.over() => match why {
                     Why::Idle if !leaving => true,
                     Why::Idle | Why::Late => return,
@@ -77,9 +90,46 @@ pub async fn run(
     } else {
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(HEAD_BYTES_MAX).half_close(false);
-        watcher.watch(builder.serve_connection(io, service_fn(answer))).await
+        let connection = watcher.watch(builder.serve_connection(io, service_fn(answer)));
+        tokio::select! {
+            ended = connection => ended,
+            () = seat.wanted() => return,
+        }
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended");
+    }
+}
+
+/// An answer that goes on keeps its connection from being idle.
+fn answered(answer: Response<Out>, running: Running) -> Response<Out> {
+    if answer.body().size_hint().exact().is_some() {
+        return answer;
+    }
+    answer.map(|body| Ongoing { body, _running: running }.boxed())
+}
+
+struct Ongoing {
+    body: Out,
+    _running: Running,
+}
+
+impl Body for Ongoing {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }

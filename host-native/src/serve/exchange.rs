@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::IpAddr;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http_body_util::combinators::BoxBody;
@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use super::{pages, store, stream};
 use crate::host::{Host, Verdict};
 use crate::limiter::Told;
-use crate::shares::Shares;
+use crate::room::{Holder, UsedUp};
 
 /// The body of an answer.
 pub type Out = BoxBody<Bytes, std::io::Error>;
@@ -28,11 +28,8 @@ pub type Out = BoxBody<Bytes, std::io::Error>;
 pub const BODY: Duration = Duration::from_secs(15);
 /// The slowest a larger one may come, bytes a second.
 pub const BODY_RATE: u64 = 32 << 10;
-/// Bodies of more than a mebibyte that are in memory at once, and those of one account; more wait for a while, then
-/// get 503.
-const LARGE_MAX: (usize, usize) = (16, 4);
+/// Bodies of more than this need a place among the uploads.
 const LARGE_BYTES: usize = 1 << 20;
-static LARGE: LazyLock<Shares> = LazyLock::new(|| Shares::new(LARGE_MAX.0, LARGE_MAX.1));
 /// How much of a refused body is read so that its sender sees the answer.
 const DRAIN_BYTES: usize = 64 << 20;
 const DRAIN: Duration = Duration::from_secs(10);
@@ -167,9 +164,10 @@ async fn write(host: &Arc<Host>, request: Request, body: Coming, told: Told, see
         }
         Verdict::Read(max) if sent => {
             if max > LARGE_BYTES && request.content_length().is_none_or(|length| length > LARGE_BYTES) {
-                room = tokio::time::timeout(BODY, LARGE.take(told.account())).await.ok().flatten();
-                if room.is_none() {
-                    return Refusal::Unavailable.reply(Form::Message, Invalid::First);
+                let turn = tokio::time::timeout(BODY, host.rooms.uploads.take(Holder::of(told.account()))).await;
+                match turn.unwrap_or(Err(UsedUp::All)) {
+                    Ok(place) => room = Some(place),
+                    Err(full) => return Refusal::from(full).reply(Form::Message, Invalid::First),
                 }
             }
             let length = request.content_length().unwrap_or(max).min(max) as u64;

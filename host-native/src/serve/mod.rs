@@ -6,26 +6,28 @@ mod exchange;
 mod owed;
 mod pages;
 mod patient;
+mod seats;
 mod store;
 mod stream;
 
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use hyper_util::server::graceful::GracefulShutdown;
+use switchboard_core::budget::CONNECTIONS;
 use switchboard_core::http::request::Door;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
+use self::seats::Seats;
 use crate::host::Host;
+use crate::room::Holder;
 
 /// Connections at once, where nothing else is said; more are turned away.
-pub const CONNECTIONS_MAX: u32 = 16_384;
-/// Of an address of the operator's own: they get in however many knock at the other.
-const ADMIN_CONNECTIONS_MAX: usize = 256;
+pub const CONNECTIONS_MAX: u64 = CONNECTIONS.all;
 /// Descriptors kept for everything else: that address, requests to the outside, the store, files being read.
 const RESERVE: u64 = 768;
 /// Connections that may wait to be accepted.
@@ -43,21 +45,21 @@ const FAREWELL: Duration = Duration::from_secs(1);
 const FAREWELL_BYTES_MAX: u64 = 64 << 10;
 
 /// How many connections this process can have of those wished for, after asking the system for more descriptors.
-pub fn room(wished: u32) -> usize {
+pub fn room(wished: u64) -> u64 {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     // Where it may not be raised, what there is counts.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
     let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let room = u64::from(wished).min(descriptors.saturating_sub(RESERVE)).max(1);
-    if room < u64::from(wished) {
+    let room = wished.min(descriptors.saturating_sub(RESERVE)).max(1);
+    if room < wished {
         tracing::warn!(
             descriptors,
             connections = room,
             "fewer connections than configured: raise the limit of open files"
         );
     }
-    usize::try_from(room).unwrap_or(usize::MAX)
+    room
 }
 
 /// Binds a listener.
@@ -69,16 +71,11 @@ pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 /// Serves until told to stop, then lets running requests finish.
-pub async fn serve(
-    host: Arc<Host>,
-    listeners: Vec<(TcpListener, Door)>,
-    connections_max: usize,
-    stop: watch::Receiver<bool>,
-) {
+pub async fn serve(host: Arc<Host>, listeners: Vec<(TcpListener, Door)>, stop: watch::Receiver<bool>) {
     let loops = listeners.into_iter().map(|(listener, door)| {
-        let slots = if door == Door::Admin { ADMIN_CONNECTIONS_MAX } else { connections_max };
-        let slots = Arc::new(Semaphore::new(slots));
-        tokio::spawn(accept(Arc::clone(&host), listener, door, slots, stop.clone()))
+        let room = if door == Door::Admin { &host.rooms.admin_connections } else { &host.rooms.connections };
+        let seats = Seats::new(Arc::clone(room));
+        tokio::spawn(accept(Arc::clone(&host), listener, door, seats, stop.clone()))
     });
     for listening in loops.collect::<Vec<_>>() {
         if let Err(error) = listening.await {
@@ -91,7 +88,7 @@ async fn accept(
     host: Arc<Host>,
     listener: TcpListener,
     door: Door,
-    slots: Arc<Semaphore>,
+    seats: Arc<Seats>,
     mut stop: watch::Receiver<bool>,
 ) {
     let graceful = GracefulShutdown::new();
@@ -109,22 +106,28 @@ async fn accept(
                 continue;
             }
         };
-        let Ok(slot) = Arc::clone(&slots).try_acquire_owned() else {
-            turn_away(&host, stream);
-            continue;
-        };
-        let (host, watcher, stop) = (Arc::clone(&host), graceful.watcher(), stop.clone());
+        let (host, seats, watcher, stop) = (Arc::clone(&host), Arc::clone(&seats), graceful.watcher(), stop.clone());
         tokio::spawn(async move {
-            host.metrics.opened();
-            connection::run(&host, stream, peer, door, watcher, stop).await;
-            host.metrics.closed();
-            drop(slot);
+            match seats.take(holder(&host, peer.ip())).await {
+                Ok(seat) => {
+                    host.metrics.opened();
+                    connection::run(&host, stream, peer, door, seat, watcher, stop).await;
+                    host.metrics.closed();
+                }
+                Err(_) => turn_away(&host, stream),
+            }
         });
     }
     drop(listener);
     if tokio::time::timeout(DRAIN, graceful.shutdown()).await.is_err() {
         tracing::warn!("some requests did not finish in time");
     }
+}
+
+/// Whose connections an address's count among: proxies that the operator trusts carry those of many.
+fn holder(host: &Host, peer: IpAddr) -> Holder {
+    let trusted = host.service.config.trust_proxy.iter().any(|net| net.contains(&peer));
+    if trusted { Holder::Service } else { Holder::nobody(peer) }
 }
 
 /// Tells a connection that there is no room, without waiting for it.

@@ -3,6 +3,7 @@
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
 use super::exchange::{BODY, BODY_RATE};
+use super::seats::Seat;
 
 /// How a connection begins that speaks HTTP/2 (RFC 9113 section 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -18,6 +20,7 @@ const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// A connection.
 pub struct Patient {
     stream: TcpStream,
+    seat: Arc<Seat>,
     first: Vec<u8>,
     /// Until then the peer must have taken what waits to be sent; none: nothing waits.
     limit: Option<Pin<Box<Sleep>>>,
@@ -25,8 +28,8 @@ pub struct Patient {
 
 impl Patient {
     /// A connection of which nothing was read.
-    pub fn of(stream: TcpStream) -> Self {
-        Self { stream, first: Vec::with_capacity(PREFACE.len()), limit: None }
+    pub fn of(stream: TcpStream, seat: Arc<Seat>) -> Self {
+        Self { stream, seat, first: Vec::with_capacity(PREFACE.len()), limit: None }
     }
 
     /// Whether the connection begins with the preface of HTTP/2; waits until that is known.
@@ -43,6 +46,9 @@ impl Patient {
 
     /// What came of a write: one that has to wait has a limit, and each byte taken moves it.
     fn wrote(&mut self, context: &mut Context<'_>, written: Poll<Result<usize>>) -> Poll<Result<usize>> {
+        if written.is_ready() {
+            self.seat.moved();
+        }
         match (written, &mut self.limit) {
             (Poll::Ready(Ok(bytes)), Some(limit)) => {
                 let earned = Duration::from_micros(bytes as u64 * 1_000_000 / BODY_RATE);
@@ -63,7 +69,11 @@ impl Patient {
 impl AsyncRead for Patient {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, out: &mut ReadBuf<'_>) -> Poll<Result<()>> {
         if self.first.is_empty() {
-            return Pin::new(&mut self.stream).poll_read(context, out);
+            let read = Pin::new(&mut self.stream).poll_read(context, out);
+            if read.is_ready() {
+                self.seat.moved();
+            }
+            return read;
         }
         let count = self.first.len().min(out.remaining());
         out.put_slice(&self.first[..count]);

@@ -1,6 +1,6 @@
 //! Live streams: the same request asked again with `Last-Event-ID` whenever there is news of its topic.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::Response;
@@ -15,10 +15,8 @@ use super::exchange::{Out, response as plain};
 use super::pages::received;
 use crate::host::Host;
 use crate::limiter::Told;
-use crate::shares::{Share, Shares};
+use crate::room::{Held, Holder};
 
-/// Streams at once, and those of one account.
-const STREAMS_MAX: (usize, usize) = (4_096, 256);
 /// Chunks of a stream on their way: a reader that is slower is waited for.
 const CHUNKS: usize = 1;
 /// How often a stream without news says that it lives.
@@ -26,17 +24,16 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// A stream ends after this long; its reader comes back with `Last-Event-ID`.
 const LONGEST: Duration = Duration::from_hours(1);
 
-static STREAMS: LazyLock<Shares> = LazyLock::new(|| Shares::new(STREAMS_MAX.0, STREAMS_MAX.1));
-
 /// The answer that goes on.
 pub fn response(host: &Arc<Host>, reply: Reply, begin: Stream, request: Request, told: Told) -> Response<Out> {
-    let Some(share) = STREAMS.try_take(told.account()) else {
-        return plain(Refusal::Unavailable.reply(Form::Message, Invalid::First), None);
+    let place = match host.rooms.streams.try_take(Holder::of(told.account()), 1) {
+        Ok(place) => place,
+        Err(full) => return plain(Refusal::from(full).reply(Form::Message, Invalid::First), None),
     };
     let (chunks, wait) = mpsc::channel(CHUNKS);
     let host = Arc::clone(host);
     tokio::spawn(async move {
-        let going = go_on(&host, begin, request, &told, &chunks, share);
+        let going = go_on(&host, begin, request, &told, &chunks, place);
         let _ = tokio::time::timeout(LONGEST, going).await;
     });
     plain(reply, Some(("text/event-stream", received(wait))))
@@ -44,14 +41,7 @@ pub fn response(host: &Arc<Host>, reply: Reply, begin: Stream, request: Request,
 
 type Chunks = mpsc::Sender<Result<Bytes, std::io::Error>>;
 
-async fn go_on(
-    host: &Arc<Host>,
-    mut stream: Stream,
-    mut request: Request,
-    told: &Told,
-    chunks: &Chunks,
-    _share: Share,
-) {
+async fn go_on(host: &Arc<Host>, mut stream: Stream, mut request: Request, told: &Told, chunks: &Chunks, _place: Held) {
     let mut waiting = host.subscribe(stream.topic);
     let mut sent_nothing = true;
     loop {

@@ -187,6 +187,8 @@ pub fn answer(answer: &In) -> Answer {
         _ => Answer::Failed(match answer.error().as_str() {
             "refused" => SendError::Refused,
             "timed-out" => SendError::TimedOut,
+            "share-used" => SendError::ShareUsed,
+            "busy" => SendError::Busy,
             _ => SendError::Unreachable,
         }),
     }

@@ -102,6 +102,8 @@ fn answer(answer: wit::Answer) -> Answer {
             wit::SendError::Refused => SendError::Refused,
             wit::SendError::Unreachable => SendError::Unreachable,
             wit::SendError::TimedOut => SendError::TimedOut,
+            wit::SendError::ShareUsed => SendError::ShareUsed,
+            wit::SendError::Busy => SendError::Busy,
         }),
         wit::Answer::Hashed(bytes) => Answer::Hashed(bytes),
         wit::Answer::Verified(fits) => Answer::Verified(fits),

@@ -150,6 +150,8 @@ pub fn answer(answer: Answer) -> wit::Answer {
             SendError::Refused => wit::SendError::Refused,
             SendError::Unreachable => wit::SendError::Unreachable,
             SendError::TimedOut => wit::SendError::TimedOut,
+            SendError::ShareUsed => wit::SendError::ShareUsed,
+            SendError::Busy => wit::SendError::Busy,
         }),
         Answer::Hashed(bytes) => wit::Answer::Hashed(bytes),
         Answer::Verified(fits) => wit::Answer::Verified(fits),

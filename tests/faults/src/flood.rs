@@ -18,8 +18,10 @@ pub fn flood(seed: u64) -> Row {
     let mut row = Row::begin("connections over the limit are turned away in plain words", FLOOD as u64);
     let folder = Folder::new();
     let room = ROOM.to_string();
-    let server =
-        Server::start(&folder.path("data"), &["--max-connections", &room, "--rate-limit", "0", "--engine", "none"]);
+    let server = Server::start(
+        &folder.path("data"),
+        &["--max-connections", &room, "--trust-proxy", "127.0.0.1/32", "--rate-limit", "0", "--engine", "none"],
+    );
     let (address, key) = (address_of(server.text("url")), server.text("api_key").to_owned());
     let outcome = rush(address, &key, &mut row).map_err(|why| format!("seed {seed}: {why}"));
     row.fail_if(outcome);

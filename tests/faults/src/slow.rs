@@ -98,7 +98,10 @@ pub fn slow(wanted: u64, seed: u64) -> Row {
         row.notes.push(format!("only {had} connections could be had: raise the limit of open files"));
     }
     let folder = Folder::new();
-    let server = Server::start(&folder.path("data"), &["--rate-limit", "0", "--engine", "none"]);
+    let server = Server::start(
+        &folder.path("data"),
+        &["--trust-proxy", "127.0.0.1/32", "--rate-limit", "0", "--engine", "none"],
+    );
     let (address, key) = (address_of(server.text("url")), server.text("api_key").to_owned());
     let before = memory_kib(server.pid());
     let done = AtomicBool::new(false);

@@ -9,6 +9,7 @@ use std::time::Duration;
 use redb::StorageBackend;
 use switchboard::clock::Clock;
 use switchboard::limiter::Limiter;
+use switchboard::metrics::Metrics;
 use switchboard::store::{Look, Store};
 use switchboard::writer::{Failure, Owned, Parts, Writer};
 use switchboard_core::remote::version::{self, Seen};
@@ -100,7 +101,7 @@ impl Town {
             store: Arc::clone(&store),
             clock: Arc::new(Clock::default()),
             limiter: Arc::new(Limiter::new(0)),
-            metrics: Arc::default(),
+            metrics: Arc::new(Metrics::of(&Arc::default())),
             wake: watch::channel(None).0,
             news: Arc::default(),
         };

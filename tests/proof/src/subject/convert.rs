@@ -83,6 +83,8 @@ fn answer(answer: &Answer) -> wit::Answer {
         Answer::Failed(SendError::Refused) => wit::Answer::Failed(wit::SendError::Refused),
         Answer::Failed(SendError::Unreachable) => wit::Answer::Failed(wit::SendError::Unreachable),
         Answer::Failed(SendError::TimedOut) => wit::Answer::Failed(wit::SendError::TimedOut),
+        Answer::Failed(SendError::ShareUsed) => wit::Answer::Failed(wit::SendError::ShareUsed),
+        Answer::Failed(SendError::Busy) => wit::Answer::Failed(wit::SendError::Busy),
         Answer::Hashed(bytes) => wit::Answer::Hashed(bytes.clone()),
         Answer::Verified(fits) => wit::Answer::Verified(*fits),
         Answer::Elapsed => wit::Answer::Elapsed,

@@ -10,6 +10,7 @@ use serde_json::Value;
 use switchboard::clock::Clock;
 use switchboard::edge::EdgeToken;
 use switchboard::host::{Host, Means};
+use switchboard::room::Rooms;
 use switchboard::send::{Outside, client};
 use switchboard::serve;
 use switchboard::store::Store;
@@ -52,6 +53,7 @@ impl Native {
             clock: Clock::scripted(),
             outside: Outside::Script(Box::new(outside::answer)),
             edge: Some(EdgeToken::new(STORE_TOKEN).expect("it is long enough")),
+            rooms: Rooms::default(),
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.expect("a runtime");
@@ -60,7 +62,7 @@ impl Native {
         let listener = runtime.block_on(async { serve::bind(SocketAddr::from(([127, 0, 0, 1], 0))) });
         let listener = listener.expect("a free port");
         let address = listener.local_addr().expect("an address");
-        runtime.spawn(serve::serve(Arc::clone(&host), vec![(listener, Door::Main)], 64, stopping));
+        runtime.spawn(serve::serve(Arc::clone(&host), vec![(listener, Door::Main)], stopping));
         let client = client().expect("TLS").build().expect("a client");
         Self { runtime, host, stop, address, client, pending: VecDeque::new() }
     }

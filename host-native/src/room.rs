@@ -1,0 +1,565 @@
+//! [`Room`]: what a row of the table of budgets allows, shared out between accounts, addresses and strangers.
+//!
+//! Whoever wants a place says for whom. One that does not fit is refused with the share that is used up, or waits its
+//! turn: holders take turns, so that nobody waits for all that a neighbour has queued.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use switchboard_core::budget::{self, Budget};
+use switchboard_core::http::refusal::Refusal;
+use switchboard_core::limits::BUSY_SECONDS;
+use switchboard_core::output::SendError;
+use tokio::sync::oneshot;
+
+/// For whom something is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Holder {
+    /// An account, by its number.
+    Account(u32),
+    /// A request without a token, by its network: an IPv4 address, or the /64 of an IPv6 address.
+    Address(IpAddr),
+    /// The operator, an engine, or the service itself: bounded by what there is for all.
+    Service,
+}
+
+impl Holder {
+    /// The holder of a request that showed no token.
+    pub fn nobody(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V6(ip) => Self::Address(Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64).into()),
+            ip @ IpAddr::V4(_) => Self::Address(ip),
+        }
+    }
+
+    /// The account, or the service itself.
+    pub fn of(account: Option<u32>) -> Self {
+        account.map_or(Self::Service, Self::Account)
+    }
+}
+
+/// Which share is used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UsedUp {
+    /// That of this account.
+    Account,
+    /// That of this address.
+    Address,
+    /// That of all requests without a token.
+    Nobody,
+    /// The whole budget.
+    All,
+}
+
+impl UsedUp {
+    /// All of them.
+    pub const EVERY: [Self; 4] = [Self::Account, Self::Address, Self::Nobody, Self::All];
+
+    /// Whether the holder itself has used up what it may: 429, not 503.
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::Account | Self::Address)
+    }
+
+    /// Its label in metrics.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Account => "account",
+            Self::Address => "address",
+            Self::Nobody => "nobody",
+            Self::All => "all",
+        }
+    }
+}
+
+impl From<UsedUp> for SendError {
+    fn from(full: UsedUp) -> Self {
+        if full.is_own() { Self::ShareUsed } else { Self::Busy }
+    }
+}
+
+impl From<UsedUp> for Refusal {
+    fn from(full: UsedUp) -> Self {
+        if full.is_own() { Self::ShareUsed(BUSY_SECONDS) } else { Self::Busy(BUSY_SECONDS) }
+    }
+}
+
+/// The room of one budget.
+pub struct Room {
+    budget: Budget,
+    state: Mutex<State>,
+    refused: [AtomicU64; 4],
+}
+
+#[derive(Default)]
+struct State {
+    used: u64,
+    nobody: u64,
+    held: BTreeMap<Holder, u64>,
+    waiting: u64,
+    /// Who waits, by holder; a holder stands in `turns` as long as somebody of it waits.
+    queues: BTreeMap<Holder, VecDeque<oneshot::Sender<Held>>>,
+    turns: VecDeque<Holder>,
+}
+
+/// Something held in a room, until it is dropped.
+pub struct Held {
+    room: Arc<Room>,
+    holder: Holder,
+    amount: u64,
+}
+
+impl Room {
+    /// The room of a budget.
+    pub fn new(budget: &Budget) -> Arc<Self> {
+        Arc::new(Self { budget: *budget, state: Mutex::default(), refused: Default::default() })
+    }
+
+    /// What it allows.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// How much is held.
+    pub fn used(&self) -> u64 {
+        self.state().used
+    }
+
+    /// How many wait.
+    pub fn waiting(&self) -> u64 {
+        self.state().waiting
+    }
+
+    /// How often this share was used up when somebody asked.
+    pub fn refused(&self, full: UsedUp) -> u64 {
+        self.refused[full as usize].load(Ordering::Relaxed)
+    }
+
+    /// Takes so much, if it is there.
+    pub fn try_take(self: &Arc<Self>, holder: Holder, amount: u64) -> Result<Held, UsedUp> {
+        self.state().take(&self.budget, holder, amount).map_err(|full| self.refuse(full))?;
+        Ok(Held { room: Arc::clone(self), holder, amount })
+    }
+
+    /// Takes one place, waiting for its turn where there is none: holders take turns.
+    pub async fn take(self: &Arc<Self>, holder: Holder) -> Result<Held, UsedUp> {
+        let turn = {
+            let mut state = self.state();
+            // Whoever comes later does not overtake its own queue.
+            if !state.queues.contains_key(&holder) && state.take(&self.budget, holder, 1).is_ok() {
+                return Ok(Held { room: Arc::clone(self), holder, amount: 1 });
+            }
+            state.enqueue(&self.budget, holder).map_err(|full| self.refuse(full))?
+        };
+        let mut waiting = Waiting { room: self, holder, turn: Some(turn) };
+        match waiting.turn.as_mut().expect("it waits once").await {
+            Ok(held) => {
+                waiting.turn = None;
+                Ok(held)
+            }
+            // The room does not close while somebody holds it.
+            Err(_) => Err(UsedUp::All),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn refuse(&self, full: UsedUp) -> UsedUp {
+        self.refused[full as usize].fetch_add(1, Ordering::Relaxed);
+        full
+    }
+
+    fn give_back(self: &Arc<Self>, holder: Holder, amount: u64) {
+        let mut granted = self.state().give_back(&self.budget, holder, amount);
+        // Sent without the lock: one that went away meanwhile gives its place back here.
+        while let Some((holder, turn)) = granted.pop() {
+            let _ = turn.send(Held { room: Arc::clone(self), holder, amount: 1 });
+        }
+    }
+}
+
+impl State {
+    fn full(&self, budget: &Budget, holder: Holder, amount: u64) -> Option<UsedUp> {
+        let own = self.held.get(&holder).copied().unwrap_or(0) + amount;
+        match holder {
+            Holder::Account(_) if own > budget.account => return Some(UsedUp::Account),
+            Holder::Address(_) if own > budget.address => return Some(UsedUp::Address),
+            _ if self.used + amount > budget.all => return Some(UsedUp::All),
+            Holder::Address(_) if self.nobody + amount > budget.nobody => return Some(UsedUp::Nobody),
+            _ => {}
+        }
+        None
+    }
+
+    fn take(&mut self, budget: &Budget, holder: Holder, amount: u64) -> Result<(), UsedUp> {
+        if let Some(full) = self.full(budget, holder, amount) {
+            return Err(full);
+        }
+        self.used += amount;
+        if matches!(holder, Holder::Address(_)) {
+            self.nobody += amount;
+        }
+        *self.held.entry(holder).or_default() += amount;
+        Ok(())
+    }
+
+    fn enqueue(&mut self, budget: &Budget, holder: Holder) -> Result<oneshot::Receiver<Held>, UsedUp> {
+        let queue = self.queues.get(&holder).map_or(0, VecDeque::len) as u64;
+        match holder {
+            _ if self.waiting >= budget.waiting => return Err(UsedUp::All),
+            Holder::Account(_) if queue >= budget.waiting_each => return Err(UsedUp::Account),
+            Holder::Address(_) if queue >= budget.waiting_each => return Err(UsedUp::Address),
+            _ => {}
+        }
+        let (give, turn) = oneshot::channel();
+        self.queues.entry(holder).or_insert_with(|| {
+            self.turns.push_back(holder);
+            VecDeque::new()
+        });
+        self.queues.entry(holder).or_default().push_back(give);
+        self.waiting += 1;
+        Ok(turn)
+    }
+
+    /// Frees so much, and takes it for whoever has waited longest of those whose share allows it.
+    fn give_back(&mut self, budget: &Budget, holder: Holder, amount: u64) -> Vec<(Holder, oneshot::Sender<Held>)> {
+        self.used -= amount;
+        if matches!(holder, Holder::Address(_)) {
+            self.nobody -= amount;
+        }
+        if let Some(held) = self.held.get_mut(&holder) {
+            *held -= amount;
+            if *held == 0 {
+                self.held.remove(&holder);
+            }
+        }
+        self.grant(budget)
+    }
+
+    fn grant(&mut self, budget: &Budget) -> Vec<(Holder, oneshot::Sender<Held>)> {
+        let mut granted = Vec::new();
+        let mut at = 0;
+        while at < self.turns.len() && self.used < budget.all {
+            let holder = self.turns[at];
+            if self.take(budget, holder, 1).is_err() {
+                at += 1;
+                continue;
+            }
+            self.turns.remove(at);
+            let queue = self.queues.get_mut(&holder).expect("a holder with a turn has a queue");
+            let turn = queue.pop_front().expect("a queue is never empty");
+            self.waiting -= 1;
+            if queue.is_empty() {
+                self.queues.remove(&holder);
+            } else {
+                self.turns.push_back(holder);
+            }
+            granted.push((holder, turn));
+        }
+        granted
+    }
+
+    /// Strikes out those of a holder who no longer wait.
+    fn sweep(&mut self, holder: Holder) {
+        let Some(queue) = self.queues.get_mut(&holder) else { return };
+        let before = queue.len();
+        queue.retain(|turn| !turn.is_closed());
+        self.waiting -= (before - queue.len()) as u64;
+        if queue.is_empty() {
+            self.queues.remove(&holder);
+            self.turns.retain(|waiting| *waiting != holder);
+        }
+    }
+}
+
+/// Somebody who waits; one that goes away leaves the queue.
+struct Waiting<'r> {
+    room: &'r Arc<Room>,
+    holder: Holder,
+    turn: Option<oneshot::Receiver<Held>>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(turn) = self.turn.take() {
+            drop(turn);
+            self.room.state().sweep(self.holder);
+        }
+    }
+}
+
+impl Held {
+    /// Takes so much more, if it is there.
+    pub fn grow(&mut self, amount: u64) -> Result<(), UsedUp> {
+        let taken = self.room.state().take(&self.room.budget, self.holder, amount);
+        taken.map_err(|full| self.room.refuse(full))?;
+        self.amount += amount;
+        Ok(())
+    }
+
+    /// Gives back what is held beyond so much.
+    pub fn shrink_to(&mut self, amount: u64) {
+        if amount < self.amount {
+            self.room.give_back(self.holder, self.amount - amount);
+            self.amount = amount;
+        }
+    }
+
+    /// How much is held.
+    pub fn amount(&self) -> u64 {
+        self.amount
+    }
+
+    /// Counts it for another holder from now on: a request whose token is known.
+    pub fn hand_to(&mut self, holder: Holder) -> Result<(), UsedUp> {
+        if holder == self.holder {
+            return Ok(());
+        }
+        let other = self.room.try_take(holder, self.amount)?;
+        let old = std::mem::replace(self, other);
+        drop(old);
+        Ok(())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.amount > 0 {
+            self.room.give_back(self.holder, self.amount);
+        }
+    }
+}
+
+/// The rooms of a running host: one for each row that it enforces.
+pub struct Rooms {
+    /// See [`budget::CONNECTIONS`].
+    pub connections: Arc<Room>,
+    /// See [`budget::ADMIN_CONNECTIONS`].
+    pub admin_connections: Arc<Room>,
+    /// See [`budget::BODIES`].
+    pub bodies: Arc<Room>,
+    /// See [`budget::UPLOADS`].
+    pub uploads: Arc<Room>,
+    /// See [`budget::ANSWERS`].
+    pub answers: Arc<Room>,
+    /// See [`budget::LISTS`].
+    pub lists: Arc<Room>,
+    /// See [`budget::STREAMS`].
+    pub streams: Arc<Room>,
+    /// See [`budget::ASKING`].
+    pub asking: Arc<Room>,
+    /// See [`budget::USER_REQUESTS`].
+    pub user_requests: Arc<Room>,
+    /// See [`budget::OPERATOR_REQUESTS`].
+    pub operator_requests: Arc<Room>,
+    /// See [`budget::LOOKUPS`].
+    pub lookups: Arc<Room>,
+    /// See [`budget::HASHES`].
+    pub hashes: Arc<Room>,
+    /// See [`budget::READERS`].
+    pub readers: Arc<Room>,
+}
+
+impl Default for Rooms {
+    fn default() -> Self {
+        Self::with_connections(budget::CONNECTIONS.all)
+    }
+}
+
+impl Rooms {
+    /// Rooms for so many connections.
+    pub fn with_connections(connections: u64) -> Self {
+        let address = (connections / 16).max(64).min(connections);
+        let connections = Budget { all: connections, nobody: connections, address, ..budget::CONNECTIONS };
+        Self {
+            connections: Room::new(&connections),
+            admin_connections: Room::new(&budget::ADMIN_CONNECTIONS),
+            bodies: Room::new(&budget::BODIES),
+            uploads: Room::new(&budget::UPLOADS),
+            answers: Room::new(&budget::ANSWERS),
+            lists: Room::new(&budget::LISTS),
+            streams: Room::new(&budget::STREAMS),
+            asking: Room::new(&budget::ASKING),
+            user_requests: Room::new(&budget::USER_REQUESTS),
+            operator_requests: Room::new(&budget::OPERATOR_REQUESTS),
+            lookups: Room::new(&budget::LOOKUPS),
+            hashes: Room::new(&budget::HASHES),
+            readers: Room::new(&budget::READERS),
+        }
+    }
+
+    /// All of them, in the order of the table.
+    pub fn all(&self) -> [&Arc<Room>; 13] {
+        [
+            &self.connections,
+            &self.admin_connections,
+            &self.bodies,
+            &self.uploads,
+            &self.answers,
+            &self.lists,
+            &self.streams,
+            &self.asking,
+            &self.user_requests,
+            &self.operator_requests,
+            &self.lookups,
+            &self.hashes,
+            &self.readers,
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use switchboard_core::budget::{BUDGETS, Unit};
+
+    const SMALL: Budget = Budget {
+        name: "small",
+        unit: Unit::Places,
+        all: 5,
+        account: 2,
+        address: 1,
+        nobody: 2,
+        waiting: 6,
+        waiting_each: 3,
+        what: "",
+    };
+
+    fn address(last: u8) -> Holder {
+        Holder::nobody(IpAddr::from([10, 0, 0, last]))
+    }
+
+    #[test]
+    fn each_holder_gets_its_share_and_no_more() {
+        let room = Room::new(&SMALL);
+        let take = |holder| room.try_take(holder, 1).map_err(UsedUp::word);
+        let own = [take(Holder::Account(1)), take(Holder::Account(1))];
+        assert!(own.iter().all(Result::is_ok));
+        assert_eq!(take(Holder::Account(1)).err(), Some("account"));
+        let strangers = [take(address(1)), take(address(2))];
+        assert!(strangers.iter().all(Result::is_ok));
+        assert_eq!(take(address(1)).err(), Some("address"));
+        assert_eq!(take(address(3)).err(), Some("nobody"));
+        let last = take(Holder::Service);
+        assert!(last.is_ok());
+        assert_eq!(take(Holder::Account(2)).err(), Some("all"));
+        drop(own);
+        assert!(take(Holder::Account(1)).is_ok(), "what is given back is there again");
+        drop((strangers, last));
+        assert_eq!(room.used(), 0);
+        assert!(room.state().held.is_empty(), "who holds nothing is forgotten");
+        assert_eq!(UsedUp::EVERY.map(|full| room.refused(full)), [1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn networks_count_as_one_address() {
+        let of = |text: &str| Holder::nobody(text.parse().expect("an address"));
+        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:0:0:9"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+        assert_eq!(of("::ffff:10.0.0.1"), of("10.0.0.1"));
+        assert_ne!(of("10.0.0.1"), of("10.0.0.2"));
+    }
+
+    #[test]
+    fn what_is_held_grows_shrinks_and_changes_hands() {
+        let room = Room::new(&Budget { all: 100, account: 80, address: 20, nobody: 30, ..SMALL });
+        let mut held = room.try_take(address(1), 10).expect("room");
+        assert_eq!(held.grow(11), Err(UsedUp::Address));
+        assert_eq!(held.grow(10), Ok(()));
+        assert_eq!(held.hand_to(Holder::Account(4)), Ok(()));
+        assert_eq!(held.grow(60), Ok(()));
+        assert_eq!((held.grow(1), room.used(), room.state().nobody), (Err(UsedUp::Account), 80, 0));
+        held.shrink_to(5);
+        assert_eq!((held.amount(), room.used()), (5, 5));
+        drop(held);
+        assert_eq!(room.used(), 0);
+    }
+
+    #[tokio::test]
+    async fn holders_take_turns() {
+        let room = Room::new(&Budget { all: 1, account: 1, ..SMALL });
+        let first = room.take(Holder::Account(0)).await.expect("room");
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let mut tasks = Vec::new();
+        for account in [1, 1, 1, 2, 3] {
+            let (room, order) = (Arc::clone(&room), Arc::clone(&order));
+            tasks.push(tokio::spawn(async move {
+                let held = room.take(Holder::Account(account)).await.expect("a turn");
+                order.lock().expect("nobody panicked").push(account);
+                drop(held);
+            }));
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(room.waiting(), 5);
+        assert_eq!(room.take(Holder::Account(1)).await.err(), Some(UsedUp::Account), "a queue of its own is bounded");
+        drop(first);
+        for task in tasks {
+            task.await.expect("no panic");
+        }
+        assert_eq!(*order.lock().expect("nobody panicked"), [1, 2, 3, 1, 1]);
+        assert_eq!((room.used(), room.waiting()), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn whoever_goes_away_leaves_the_queue() {
+        let room = Room::new(&Budget { all: 1, account: 1, ..SMALL });
+        let first = room.take(Holder::Account(0)).await.expect("room");
+        let waits = tokio::spawn({
+            let room = Arc::clone(&room);
+            async move { room.take(Holder::Account(1)).await.map(drop) }
+        });
+        tokio::task::yield_now().await;
+        assert_eq!(room.waiting(), 1);
+        waits.abort();
+        assert!(waits.await.is_err());
+        assert_eq!(room.waiting(), 0);
+        drop(first);
+        assert!(room.try_take(Holder::Account(2), 1).is_ok());
+    }
+
+    proptest! {
+        /// Whatever is taken and given back: no share is exceeded, and in the end nothing is held.
+        #[test]
+        fn shares_hold(acts in prop::collection::vec((0_u8..6, 1_u64..4, any::<bool>()), 1..60)) {
+            let budget = Budget { all: 12, account: 5, address: 3, nobody: 6, ..SMALL };
+            let room = Room::new(&budget);
+            let mut all: Vec<Held> = Vec::new();
+            for (who, amount, gives) in acts {
+                let holder = match who {
+                    0 | 1 => Holder::Account(who.into()),
+                    2..=4 => address(who),
+                    _ => Holder::Service,
+                };
+                if gives && !all.is_empty() {
+                    all.swap_remove(usize::from(who) % all.len());
+                } else if let Ok(held) = room.try_take(holder, amount) {
+                    all.push(held);
+                }
+                let sum = |wanted: &dyn Fn(Holder) -> bool| {
+                    all.iter().filter(|held| wanted(held.holder)).map(Held::amount).sum::<u64>()
+                };
+                prop_assert_eq!(sum(&|_| true), room.used());
+                prop_assert!(room.used() <= 12);
+                prop_assert!(sum(&|holder| matches!(holder, Holder::Address(_))) <= 6);
+                for one in [Holder::Account(0), Holder::Account(1)] {
+                    prop_assert!(sum(&|holder| holder == one) <= 5);
+                }
+                prop_assert!((2..=4).all(|last| sum(&|holder| holder == address(last)) <= 3));
+            }
+            drop(all);
+            prop_assert_eq!(room.used(), 0);
+        }
+    }
+
+    #[test]
+    fn every_row_of_the_table_has_a_room() {
+        let rooms = Rooms::default();
+        let names: Vec<_> = rooms.all().iter().map(|room| room.budget().name).collect();
+        assert_eq!(names, BUDGETS.iter().map(|budget| budget.name).collect::<Vec<_>>());
+        assert!(rooms.all().iter().zip(BUDGETS).all(|(room, budget)| room.budget() == *budget));
+    }
+}

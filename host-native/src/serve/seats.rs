@@ -1,0 +1,211 @@
+//! [`Seats`]: the open connections, by whom they are held and since when they are idle. When there is no room for
+//! another, the idlest connection of whoever has the most gives way.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::room::{Held, Holder, Room, UsedUp};
+
+/// A connection gives way when it has been idle for so long: a client that has just connected may still ask.
+const IDLE_MIN: Duration = Duration::from_secs(2);
+
+/// The connections of a listener.
+pub struct Seats {
+    room: Arc<Room>,
+    began: Instant,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Default)]
+struct Taken {
+    last: u64,
+    by: HashMap<Holder, BTreeMap<u64, Arc<Activity>>>,
+}
+
+/// What a connection does.
+#[derive(Default)]
+struct Activity {
+    /// Requests and answers under way.
+    running: AtomicUsize,
+    /// When it was last heard or took something, microseconds since the listener began.
+    moved: AtomicU64,
+    leave: Notify,
+}
+
+/// A connection's place; it is free again when this is dropped.
+pub struct Seat {
+    seats: Arc<Seats>,
+    holder: Holder,
+    number: u64,
+    activity: Arc<Activity>,
+    _held: Held,
+}
+
+/// A request or an answer under way: its connection is not idle.
+pub struct Running(Arc<Activity>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Seats {
+    /// Seats in this room.
+    pub fn new(room: Arc<Room>) -> Arc<Self> {
+        Arc::new(Self { room, began: Instant::now(), taken: Mutex::default() })
+    }
+
+    /// A seat. Where there is none an idle connection is asked to leave, and the newcomer is let in a moment later:
+    /// until then it is one connection more than there is room for, and at most one for each that leaves.
+    pub async fn take(self: &Arc<Self>, holder: Holder) -> Result<Seat, UsedUp> {
+        const MOMENT: Duration = Duration::from_millis(100);
+        let full = match self.room.try_take(holder, 1) {
+            Ok(held) => return Ok(self.seat(holder, held)),
+            Err(full) => full,
+        };
+        if !self.make_way(holder, full) {
+            return Err(full);
+        }
+        let until = Instant::now() + MOMENT;
+        loop {
+            match self.room.try_take(holder, 1) {
+                Ok(held) => return Ok(self.seat(holder, held)),
+                Err(full) if Instant::now() >= until => return Err(full),
+                Err(_) => tokio::time::sleep(MOMENT / 20).await,
+            }
+        }
+    }
+
+    fn seat(self: &Arc<Self>, holder: Holder, held: Held) -> Seat {
+        let activity = Arc::new(Activity { moved: AtomicU64::new(self.now()), ..Activity::default() });
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.last += 1;
+        let number = taken.last;
+        taken.by.entry(holder).or_default().insert(number, Arc::clone(&activity));
+        Seat { seats: Arc::clone(self), holder, number, activity, _held: held }
+    }
+
+    /// Asks an idle connection to leave: one of the same holder where its share is full, else one of whoever has the
+    /// most, if that is more than the newcomer has. Trusted proxies keep theirs.
+    fn make_way(&self, holder: Holder, full: UsedUp) -> bool {
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = taken.by.get(&holder).map_or(0, BTreeMap::len);
+        let from = if full.is_own() {
+            Some(holder)
+        } else {
+            let strangers = taken.by.iter().filter(|(holder, _)| **holder != Holder::Service);
+            strangers.map(|(holder, all)| (all.len(), *holder)).max().filter(|(most, _)| *most > own).map(|(_, by)| by)
+        };
+        let Some(all) = from.and_then(|from| taken.by.get(&from)) else { return false };
+        let idle = all.iter().filter(|(_, activity)| activity.running.load(Ordering::Relaxed) == 0);
+        let idlest = idle.map(|(number, activity)| (activity.moved.load(Ordering::Relaxed), *number)).min();
+        let patience = u64::try_from(IDLE_MIN.as_micros()).unwrap_or(u64::MAX);
+        let Some((_, number)) = idlest.filter(|(moved, _)| self.now().saturating_sub(*moved) >= patience) else {
+            return false;
+        };
+        // No second newcomer counts on the same place.
+        all[&number].moved.store(self.now(), Ordering::Relaxed);
+        all[&number].leave.notify_one();
+        true
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Seat {
+    /// Bytes came or went.
+    pub fn moved(&self) {
+        self.activity.moved.store(self.seats.now(), Ordering::Relaxed);
+    }
+
+    /// A request begins.
+    pub fn running(&self) -> Running {
+        self.activity.running.fetch_add(1, Ordering::Relaxed);
+        Running(Arc::clone(&self.activity))
+    }
+
+    /// Waits until the connection should leave.
+    pub async fn wanted(&self) {
+        self.activity.leave.notified().await;
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut taken = self.seats.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(all) = taken.by.get_mut(&self.holder) {
+            all.remove(&self.number);
+            if all.is_empty() {
+                taken.by.remove(&self.holder);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::IpAddr;
+    use switchboard_core::budget::{Budget, CONNECTIONS};
+
+    fn of(last: u8) -> Holder {
+        Holder::nobody(IpAddr::from([10, 0, 0, last]))
+    }
+
+    fn seats(all: u64, address: u64) -> Arc<Seats> {
+        Seats::new(Room::new(&Budget { all, nobody: all, address, ..CONNECTIONS }))
+    }
+
+    /// Leaves when it is asked to.
+    fn polite(seat: Seat) -> tokio::task::JoinHandle<()> {
+        tokio::spawn(async move { seat.wanted().await })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_idlest_of_whoever_has_the_most_gives_way() {
+        let seats = seats(3, 2);
+        let idlest = polite(seats.take(of(1)).await.expect("room"));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let later = polite(seats.take(of(1)).await.expect("room"));
+        let alone = polite(seats.take(of(2)).await.expect("room"));
+        assert_eq!(seats.take(of(3)).await.err(), Some(UsedUp::All), "nobody has been idle for long");
+        tokio::time::sleep(IDLE_MIN).await;
+        let newcomer = seats.take(of(3)).await;
+        assert!(newcomer.is_ok() && idlest.is_finished() && !later.is_finished() && !alone.is_finished());
+        assert_eq!(seats.take(of(1)).await.err(), Some(UsedUp::All), "nobody has more than it has itself");
+        drop(newcomer);
+        assert!(seats.take(of(2)).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_address_closes_its_own() {
+        let seats = seats(9, 2);
+        let busy = seats.take(of(1)).await.expect("room");
+        let running = busy.running();
+        let idle = polite(seats.take(of(1)).await.expect("room"));
+        tokio::time::sleep(IDLE_MIN).await;
+        let third = seats.take(of(1)).await;
+        assert!(third.is_ok() && idle.is_finished());
+        tokio::time::sleep(IDLE_MIN).await;
+        third.as_ref().expect("a seat").moved();
+        assert_eq!(seats.take(of(1)).await.err(), Some(UsedUp::Address), "one works, the other was just heard");
+        drop((running, busy, third));
+        assert!(seats.taken.lock().expect("nobody panicked").by.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn proxies_that_the_operator_trusts_keep_theirs() {
+        let seats = seats(2, 1);
+        let _proxy = [seats.take(Holder::Service).await, seats.take(Holder::Service).await];
+        tokio::time::sleep(IDLE_MIN).await;
+        assert_eq!(seats.take(of(1)).await.err(), Some(UsedUp::All));
+    }
+}
