@@ -48,12 +48,12 @@ pub const BODIES: Budget = Budget {
     name: "bodies",
     unit: Unit::Bytes,
     all: 256 * MIB,
-    account: 96 * MIB,
+    account: 128 * MIB,
     address: 16 * MIB,
     nobody: 64 * MIB,
     waiting: 0,
     waiting_each: 0,
-    what: "heads and bodies of requests, from their first byte until they are answered",
+    what: "bodies of requests, from their first byte until they are answered; a head of more than 4 KiB counts too",
 };
 
 /// Bodies of more than a mebibyte.
@@ -66,7 +66,7 @@ pub const UPLOADS: Budget = Budget {
     nobody: 0,
     waiting: 64,
     waiting_each: 8,
-    what: "bodies of more than a mebibyte that are coming in: documents and imports",
+    what: "bodies that have grown beyond a mebibyte and are still coming in: documents and imports",
 };
 
 /// Answers being written.
@@ -86,13 +86,13 @@ pub const ANSWERS: Budget = Budget {
 pub const LISTS: Budget = Budget {
     name: "lists",
     unit: Unit::Places,
-    all: 128,
-    account: 8,
+    all: 64,
+    account: 4,
     address: 0,
     nobody: 0,
     waiting: 0,
     waiting_each: 0,
-    what: "answers of more than a mebibyte that are read from the store as their client takes them",
+    what: "lists of more than a mebibyte, read from the store as their client takes them; each holds two pieces",
 };
 
 /// Connections.
@@ -132,6 +132,19 @@ pub const STREAMS: Budget = Budget {
     waiting: 0,
     waiting_each: 0,
     what: "live streams",
+};
+
+/// Requests that wait to write.
+pub const WRITES: Budget = Budget {
+    name: "writes",
+    unit: Unit::Places,
+    all: 4_096,
+    account: 1_024,
+    address: 32,
+    nobody: 256,
+    waiting: 0,
+    waiting_each: 0,
+    what: "requests in the writer's queue",
 };
 
 /// Requests that wait for something outside.
@@ -221,6 +234,7 @@ pub const BUDGETS: &[&Budget] = &[
     &ANSWERS,
     &LISTS,
     &STREAMS,
+    &WRITES,
     &ASKING,
     &USER_REQUESTS,
     &OPERATOR_REQUESTS,

@@ -13,6 +13,11 @@ pub const LINKS_MAX: usize = 1_000;
 pub const ROBOTS_BYTES_MAX: usize = 500 << 10;
 /// Body of a document upload, bytes: the file and what multipart adds.
 pub const UPLOAD_BODY_BYTES_MAX: usize = FILE_BYTES_MAX + (1 << 20);
+/// An answer with an entity tag, bytes: a longer one has none (API.md, Conditional reads). A list that is longer is
+/// written in pieces, where a host takes them.
+pub const TAGGED_BYTES_MAX: usize = 1 << 20;
+/// A further piece of such a list, bytes, not counting the rest of its last row.
+pub const PIECE_BYTES: usize = 256 << 10;
 /// When to try again what found no room, seconds.
 pub const BUSY_SECONDS: u64 = 1;
 /// Nesting of a JSON body.

@@ -6,6 +6,7 @@ use core::cell::{Cell, RefCell};
 use core::fmt;
 
 use crate::choice;
+use crate::http::list::Rest;
 use crate::http::reply::Reply;
 use crate::http::request::Request;
 use crate::job::Task;
@@ -234,6 +235,8 @@ pub enum Answer {
     Elapsed,
     /// The text of a file or page, or why there is none: a finished sentence of at most 255 characters.
     Extracted(Result<Extracted, String>),
+    /// A piece of a list was taken: the rest is wanted.
+    Rest(Rest),
 }
 
 /// An HTTP request to the outside.
@@ -358,6 +361,11 @@ impl<'a> Asks<'a> {
     /// Whether an answer is among those that came.
     pub fn has(&self, answer: &Answer) -> bool {
         self.answers.contains(answer)
+    }
+
+    /// What of a long list is wanted.
+    pub fn rest(&self) -> Option<&'a Rest> {
+        self.answers.iter().find_map(|answer| if let Answer::Rest(rest) = answer { Some(rest) } else { None })
     }
 
     /// How many answers there are.

@@ -47,6 +47,10 @@ pub struct Config {
     pub calendar_url: String,
     /// The model that works on calls after they ended.
     pub llm: Option<Llm>,
+    /// Whether the host passes long lists on piece by piece ([`Content::Piece`]); else they come whole.
+    ///
+    /// [`Content::Piece`]: crate::http::reply::Content::Piece
+    pub lists_in_pieces: bool,
 }
 
 impl Default for Config {
@@ -63,6 +67,7 @@ impl Default for Config {
             refuse_without_engine: false,
             calendar_url: calendar::PUBLIC.to_string(),
             llm: None,
+            lists_in_pieces: false,
         }
     }
 }

@@ -126,6 +126,7 @@ impl Settings {
             refuse_without_engine: self.without_engine == Some(WithoutEngine::Refuse),
             calendar_url: self.calendar_url,
             llm: self.llm.map(|LlmSettings { url, key, model }| Llm { url, key, model }),
+            lists_in_pieces: false,
         })
     }
 }

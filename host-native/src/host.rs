@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use switchboard_core::http::base;
 use switchboard_core::http::pipeline;
+use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::Reply;
 use switchboard_core::http::request::{Body, Request};
+use switchboard_core::http::route::Who;
 use switchboard_core::key::Topic;
 use switchboard_core::output::{Answer, Credential, Input, Outcome, Output, Send, Ticket, Work};
 use switchboard_core::remote::region;
@@ -94,6 +97,7 @@ impl Host {
     ) -> Result<(Arc<Self>, std::thread::JoinHandle<()>), Fault> {
         let rooms = Arc::new(rooms);
         let metrics = Arc::new(Metrics::of(&rooms));
+        let config = Config { lists_in_pieces: true, ..config };
         let (service, store) = (Arc::new(Service::new(config)), Arc::new(store));
         let (clock, limiter) = (Arc::new(clock), Arc::new(Limiter::new(per_minute)));
         let (plan, wake) = watch::channel(None);
@@ -133,11 +137,31 @@ impl Host {
         loop {
             match self.look(request, &answers, told, seed) {
                 Ok(Output { outcome: Outcome::Wait, sends, .. }) => {
-                    self.perform(sends, &mut answers, told.account()).await;
+                    self.perform(sends, &mut answers, self.holder(request, told)).await;
                 }
                 Ok(output) => return self.reply_of(request, output, seed),
                 Err(failure) => return failure_reply(request, &failure, &seed),
             }
+        }
+    }
+
+    /// Runs one step of a request that changes nothing; none where it comes to no reply.
+    pub fn read_once(&self, request: &Request, answers: &[Answer], told: &Told, seed: Seed) -> Option<Reply> {
+        match self.look(request, answers, told, seed).ok()?.outcome {
+            Outcome::Reply(reply) => Some(reply),
+            _ => None,
+        }
+    }
+
+    /// For whom a request holds what it holds, once its head was looked at: its account, the service for the operator
+    /// and engines, else the address that it comes from.
+    pub fn holder(&self, request: &Request, told: &Told) -> Holder {
+        if let Some(account) = told.account() {
+            return Holder::Account(account);
+        }
+        match self.service.who(request.method, &request.target) {
+            Some(Who::Operator | Who::Engine) => Holder::Service,
+            _ => base::client(&self.service.config, request).map_or(Holder::Service, Holder::nobody),
         }
     }
 
@@ -171,15 +195,23 @@ impl Host {
             peer,
             door,
         };
+        let holder = self.holder(&request, &told);
         let mut exchange = Exchange { request, answers: Vec::new(), told, seed };
         let mut deadline = None;
         loop {
+            let place = match self.rooms.writes.try_take(holder, 1) {
+                Ok(place) => place,
+                // What has begun is brought to its end.
+                Err(_) if !exchange.answers.is_empty() => self.rooms.writes.overdraw(holder, 1),
+                Err(full) => return Refusal::from(full).reply(Form::Message, Invalid::First),
+            };
             let (input, done) = self.writer.submit(Owned::Http(Box::new(exchange)), seed).await;
+            drop(place);
             match (input, done) {
                 (Some(Owned::Http(back)), Ok(Output { outcome: Outcome::Wait, sends, .. })) => {
                     exchange = *back;
-                    let account = exchange.told.account();
-                    self.perform(sends, &mut exchange.answers, account).await;
+                    let holder = self.holder(&exchange.request, &exchange.told);
+                    self.perform(sends, &mut exchange.answers, holder).await;
                 }
                 (Some(Owned::Http(back)), Ok(Output { outcome: Outcome::Again, .. })) => {
                     exchange = *back;
@@ -277,8 +309,8 @@ impl Host {
 
     /// Does what a request waits for. Requests of an account have a share of their own of what goes out, so that they
     /// keep neither its own durable work nor others waiting.
-    async fn perform(&self, sends: Vec<Send>, answers: &mut Vec<Answer>, account: Option<u32>) {
-        let _place = match self.rooms.asking.take(Holder::of(account)).await {
+    async fn perform(&self, sends: Vec<Send>, answers: &mut Vec<Answer>, holder: Holder) {
+        let _place = match self.rooms.asking.take(holder).await {
             Ok(place) => place,
             Err(full) => return answers.push(Answer::Failed(full.into())),
         };
@@ -294,7 +326,9 @@ impl Host {
         loop {
             let (_, done) = self.writer.submit(Owned::FirstStart(answers.clone()), seed).await;
             match done.map_err(|failure| format!("the first start failed: {failure:?}"))? {
-                Output { outcome: Outcome::Wait, sends, .. } => self.perform(sends, &mut answers, None).await,
+                Output { outcome: Outcome::Wait, sends, .. } => {
+                    self.perform(sends, &mut answers, Holder::Service).await;
+                }
                 Output { outcome: Outcome::Reply(reply), .. } => return Ok(Some(reply)),
                 _ => return Ok(None),
             }

@@ -142,6 +142,12 @@ impl Room {
         Ok(Held { room: Arc::clone(self), holder, amount })
     }
 
+    /// Takes so much whether it is there or not: what is done already is told, and those who come later wait.
+    pub fn overdraw(self: &Arc<Self>, holder: Holder, amount: u64) -> Held {
+        self.state().add(holder, amount);
+        Held { room: Arc::clone(self), holder, amount }
+    }
+
     /// Takes one place, waiting for its turn where there is none: holders take turns.
     pub async fn take(self: &Arc<Self>, holder: Holder) -> Result<Held, UsedUp> {
         let turn = {
@@ -198,12 +204,16 @@ impl State {
         if let Some(full) = self.full(budget, holder, amount) {
             return Err(full);
         }
+        self.add(holder, amount);
+        Ok(())
+    }
+
+    fn add(&mut self, holder: Holder, amount: u64) {
         self.used += amount;
         if matches!(holder, Holder::Address(_)) {
             self.nobody += amount;
         }
         *self.held.entry(holder).or_default() += amount;
-        Ok(())
     }
 
     fn enqueue(&mut self, budget: &Budget, holder: Holder) -> Result<oneshot::Receiver<Held>, UsedUp> {
@@ -349,6 +359,8 @@ pub struct Rooms {
     pub lists: Arc<Room>,
     /// See [`budget::STREAMS`].
     pub streams: Arc<Room>,
+    /// See [`budget::WRITES`].
+    pub writes: Arc<Room>,
     /// See [`budget::ASKING`].
     pub asking: Arc<Room>,
     /// See [`budget::USER_REQUESTS`].
@@ -382,6 +394,7 @@ impl Rooms {
             answers: Room::new(&budget::ANSWERS),
             lists: Room::new(&budget::LISTS),
             streams: Room::new(&budget::STREAMS),
+            writes: Room::new(&budget::WRITES),
             asking: Room::new(&budget::ASKING),
             user_requests: Room::new(&budget::USER_REQUESTS),
             operator_requests: Room::new(&budget::OPERATOR_REQUESTS),
@@ -392,7 +405,7 @@ impl Rooms {
     }
 
     /// All of them, in the order of the table.
-    pub fn all(&self) -> [&Arc<Room>; 13] {
+    pub fn all(&self) -> [&Arc<Room>; 14] {
         [
             &self.connections,
             &self.admin_connections,
@@ -401,6 +414,7 @@ impl Rooms {
             &self.answers,
             &self.lists,
             &self.streams,
+            &self.writes,
             &self.asking,
             &self.user_requests,
             &self.operator_requests,

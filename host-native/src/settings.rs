@@ -211,6 +211,7 @@ impl Settings {
             refuse_without_engine: self.refuse_without_engine()?,
             calendar_url: self.calendar_url.clone().unwrap_or_else(|| calendar::PUBLIC.into()),
             llm: self.llm()?,
+            ..Config::default()
         })
     }
 

@@ -19,6 +19,7 @@ mod imports;
 mod ingestion;
 mod knowledge;
 mod leads;
+mod lists;
 mod lookups;
 mod messages;
 mod numbers;

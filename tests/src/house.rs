@@ -331,6 +331,7 @@ impl Call<'_> {
         let bytes = match reply.content {
             Content::Json(bytes) => bytes,
             Content::Stream(stream) => stream.bytes,
+            Content::Piece(piece) => piece.bytes,
             Content::Empty | Content::Host(_) => Vec::new(),
         };
         let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);

@@ -189,7 +189,10 @@ pub fn send(method: &str, url: &str, token: &str, headers: &[(&str, &str)], body
             request = request.header(*name, *value);
         }
         if !body.is_empty() {
-            request = request.header("content-type", "application/json").body(body.to_owned());
+            if headers.iter().all(|(name, _)| *name != "content-type") {
+                request = request.header("content-type", "application/json");
+            }
+            request = request.body(body.to_owned());
         }
         let reply = request.send().await.expect("an answer");
         let (status, head) = (reply.status().as_u16(), format!("{:?}", reply.headers()));

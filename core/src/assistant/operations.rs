@@ -10,18 +10,19 @@ use super::{mask, rules};
 use crate::account::root;
 use crate::collection::{Facet, Query};
 use crate::http::ctx::Ctx;
+use crate::http::list::{self, List};
 use crate::http::page;
 use crate::http::refs;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
-use crate::json::{Array, Raw};
+use crate::json::{Raw, ToJson};
 use crate::key::{self, Kind, Unique};
 use crate::limits::PLAN_ROWS_MAX;
 use crate::record;
 use crate::record::{Cell, Choice, Record, Source, check, check_update, choice, id, int};
-use crate::store::{Row, Scope};
-use crate::view::{Order, Stop};
+use crate::store::Row;
+use crate::view::Order;
 
 /// What a stranger and an unknown id get.
 pub const MISSING: &str = "Assistant not found";
@@ -144,27 +145,22 @@ pub fn page(ctx: &Ctx<'_>) -> Handled {
 
 /// `GET /user/assistants`
 pub fn all(ctx: &Ctx<'_>) -> Handled {
-    Ok(Reply::ok_raw(array(ctx.account(), &Facet::ALL, |row| Ok(Row::public_of(row)?.to_vec()))?))
+    list::reply(ctx, ctx.account(), Kind::Assistant, || array(ctx, &Facet::ALL), page::public)
 }
 
 /// `GET /user/assistants/outbound`
 pub fn outbound(ctx: &Ctx<'_>) -> Handled {
     let only: Vec<&str> = Outbound::TABLE.columns.iter().map(|column| column.name).collect();
-    Ok(Reply::ok_raw(array(ctx.account(), &facet_of_type(Direction::Outbound), |row| {
+    let outbound = || array(ctx, &facet_of_type(Direction::Outbound));
+    list::reply(ctx, ctx.account(), Kind::Assistant, outbound, |_, row, out| {
         let members = stored::members(&Row::from_bytes(row)?)?;
         let kept = only.iter().filter_map(|name| Some(((*name).to_string(), members.get(name)?.clone()))).collect();
-        Ok(crate::json::ToJson::to_json(&crate::json::Members(kept)))
-    })?))
+        crate::json::Members(kept).write(out);
+        Ok(())
+    })
 }
 
-/// The rows of a set as one JSON array.
-fn array(scope: Scope<'_>, facet: &Facet, show: impl Fn(&[u8]) -> Result<Vec<u8>, Stop>) -> Result<Vec<u8>, Stop> {
-    let counts = crate::collection::ids(scope, Kind::Assistant, facet, PLAN_ROWS_MAX)?;
-    let mut out = Vec::new();
-    let mut array = Array::open(&mut out);
-    for row in scope.rows(Kind::Assistant, &counts)? {
-        array.entry(Raw(&show(&row)?));
-    }
-    array.close();
-    Ok(out)
+/// The rows of a set as an array.
+fn array(ctx: &Ctx<'_>, facet: &Facet) -> Result<List, Halt> {
+    Ok(list::array(crate::collection::ids(ctx.account(), Kind::Assistant, facet, PLAN_ROWS_MAX)?))
 }

@@ -19,7 +19,8 @@ use crate::http::refs;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
-use crate::json::{self, Array, Members, Raw, ToJson, Value};
+use crate::http::{list, page};
+use crate::json::{self, Members, Raw, ToJson, Value};
 use crate::key::{self, Kind};
 use crate::limits::PLAN_ROWS_MAX;
 use crate::record::{Cell, Checked, Choice, Iso, Record, Source, check, check_update};
@@ -131,13 +132,8 @@ pub fn lose_number(account: Scope<'_>, id: u64, now: Timestamp) -> Result<(), St
 /// `GET /user/campaigns`
 pub fn all(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
-    let mut out = Vec::new();
-    let mut array = Array::open(&mut out);
-    for row in account.rows(Kind::Campaign, &ids(account, Kind::Campaign, &Facet::ALL, PLAN_ROWS_MAX)?)? {
-        array.entry(Raw(Row::public_of(&row)?));
-    }
-    array.close();
-    Ok(Reply::ok_raw(out))
+    let rows = || Ok(list::array(ids(account, Kind::Campaign, &Facet::ALL, PLAN_ROWS_MAX)?));
+    list::reply(ctx, account, Kind::Campaign, rows, page::public)
 }
 
 /// `POST /user/campaigns`

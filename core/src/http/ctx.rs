@@ -4,6 +4,7 @@ use alloc::string::{String, ToString};
 
 use super::base::Base;
 use super::etag;
+use super::list::Rest;
 use super::refusal::{Halt, Refusal};
 use super::reply::Reply;
 use super::request::{Body, Request};
@@ -64,6 +65,11 @@ impl<'a> Ctx<'a> {
     /// Whether what the request waited for did not come in time.
     pub fn elapsed(&self) -> bool {
         self.asks.has(&Answer::Elapsed)
+    }
+
+    /// What of a long list is to be written next.
+    pub fn rest(&self) -> Option<&'a Rest> {
+        self.asks.rest()
     }
 
     /// A refusal in this operation's own form, for a handler that keeps what it changed.

@@ -4,6 +4,7 @@ pub mod base;
 pub mod ctx;
 pub mod etag;
 pub mod idempotency;
+pub mod list;
 pub mod page;
 pub mod pipeline;
 pub mod query;

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::ctx::Ctx;
+use super::list::{self, List};
 use super::query as query_string;
 use super::refusal::Halt;
 use super::reply::Reply;
@@ -29,31 +30,37 @@ pub fn list(
     query: &Query,
     write: impl FnMut(u32, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
 ) -> Result<Reply, Halt> {
-    let page = collection::page(scope, kind, query)?;
-    Ok(of(ctx, scope, kind, query, &page, write)?)
+    of(ctx, scope, kind, query, || Ok(collection::page(scope, kind, query)?), write)
 }
 
-/// A page whose ids are known already.
+/// A page of rows that are found in a way of their own.
 pub fn of(
     ctx: &Ctx<'_>,
     scope: Scope<'_>,
     kind: Kind,
     query: &Query,
-    page: &Page,
-    mut write: impl FnMut(u32, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
-) -> Result<Reply, Stop> {
+    find: impl FnOnce() -> Result<Page, Halt>,
+    write: impl FnMut(u32, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
+) -> Result<Reply, Halt> {
     /// So long is an envelope, and a row of most.
     const ROOM: (usize, usize) = (4_096, 1_024);
-    let mut out = Vec::with_capacity(ROOM.0 + page.ids.len() * ROOM.1);
-    let links = Links::of(ctx, page, query);
-    let mut envelope = Object::open(&mut out);
-    envelope.member("current_page", links.current);
-    let mut array = Array::open(envelope.name("data"));
-    scope.each_row(kind, &page.ids, |count, row| write(count, row, array.slot()))?;
-    array.close();
-    links.write(&mut envelope, page, query);
-    envelope.close();
-    Ok(Reply::ok_raw(out))
+    let envelope = || {
+        let page = find()?;
+        let links = Links::of(ctx, &page, query);
+        let mut head = Vec::with_capacity(ROOM.0 + page.ids.len() * ROOM.1);
+        let mut envelope = Object::open(&mut head);
+        envelope.member("current_page", links.current);
+        envelope.name("data").push(b'[');
+        let mut tail = Vec::with_capacity(ROOM.0);
+        tail.push(b']');
+        let mut rest = Object::open(&mut tail);
+        links.write(&mut rest, &page, query);
+        rest.close();
+        // The object goes on behind its list.
+        tail[1] = b',';
+        Ok(List { head, rows: page.ids, tail })
+    };
+    list::reply(ctx, scope, kind, envelope, write)
 }
 
 struct Links {

@@ -15,7 +15,7 @@ use super::{etag, route::Handled};
 use crate::account::caller::{self, Session, Shown};
 use crate::engine::{self, Engine};
 use crate::key::Space;
-use crate::limits::{BUSY_SECONDS, TARGET_BYTES_MAX};
+use crate::limits::{BUSY_SECONDS, TAGGED_BYTES_MAX, TARGET_BYTES_MAX};
 use crate::output::{Answer, Asks, Outcome, Output, SendError};
 use crate::rate::Rate;
 use crate::service::Service;
@@ -236,6 +236,7 @@ impl<'a> Exchange<'a> {
         if route.etag
             && reply.status == 200
             && let Content::Json(body) = &reply.content
+            && body.len() <= TAGGED_BYTES_MAX
         {
             let tag = etag::of(body);
             if self.request.list("if-none-match").is_some_and(|field| etag::none_match(&field, &tag)) {

@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::list::Piece;
 use super::stream::Stream;
 use crate::json::{Object, ToJson};
 
@@ -31,6 +32,10 @@ pub enum Content {
     Host(HostPage),
     /// Server-sent events, for as long as somebody reads them.
     Stream(Stream),
+    /// The beginning of a long list, or what comes next of it: only where [`Config::lists_in_pieces`] asks for it.
+    ///
+    /// [`Config::lists_in_pieces`]: crate::service::Config::lists_in_pieces
+    Piece(Piece),
 }
 
 impl fmt::Debug for Content {
@@ -40,6 +45,7 @@ impl fmt::Debug for Content {
             Self::Empty => f.write_str("Empty"),
             Self::Host(page) => write!(f, "Host({page:?})"),
             Self::Stream(stream) => write!(f, "Stream({} bytes)", stream.bytes.len()),
+            Self::Piece(piece) => write!(f, "Piece({} bytes)", piece.bytes.len()),
         }
     }
 }

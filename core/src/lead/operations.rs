@@ -59,10 +59,7 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     let query = Query::page(facets, range, Order::Descending, query.per_page, query.page);
     match part.filter(|part| !part.is_empty()) {
         None => page::list(ctx, account, Kind::Lead, &query, show),
-        Some(part) => {
-            let page = phones::page(account, &query, &part)?;
-            Ok(page::of(ctx, account, Kind::Lead, &query, &page, show)?)
-        }
+        Some(part) => page::of(ctx, account, Kind::Lead, &query, || Ok(phones::page(account, &query, &part)?), show),
     }
 }
 

@@ -172,7 +172,7 @@ impl Visit {
 
     fn reply(&self, reply: Reply) -> Do {
         match reply.content {
-            Content::Host(_) | Content::Stream(_) => self.pass(),
+            Content::Host(_) | Content::Stream(_) | Content::Piece(_) => self.pass(),
             Content::Json(_) | Content::Empty => Do::Reply(reply.into()),
         }
     }
@@ -203,7 +203,7 @@ impl From<Reply> for Answered {
     fn from(reply: Reply) -> Self {
         let (media, body) = match reply.content {
             Content::Json(body) => (Some("application/json"), body),
-            Content::Empty | Content::Host(_) | Content::Stream(_) => (None, Vec::new()),
+            Content::Empty | Content::Host(_) | Content::Stream(_) | Content::Piece(_) => (None, Vec::new()),
         };
         let mut headers: Vec<(&'static str, String)> = Vec::with_capacity(reply.headers.len() + 3);
         headers.extend(media.map(|media| ("content-type", media.to_string())));

@@ -14,10 +14,11 @@ use crate::collection::{Facet, Query, ids, page};
 use crate::engine::tables::{Arguments, ToolTest};
 use crate::engine::{Values, function as schema_of};
 use crate::http::ctx::Ctx;
+use crate::http::list;
 use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
-use crate::json::{self, Array, Raw, ToJson, Value};
+use crate::json::{self, Raw, ToJson, Value};
 use crate::key::Kind;
 use crate::limits::{ENTRIES_MAX, PLAN_ROWS_MAX, URL_MAX};
 use crate::record::{Iso, Json, Record, Secret, Source, check, check_update, choice, format, id, int, iso, list, text};
@@ -180,13 +181,11 @@ fn shown(ctx: &Ctx<'_>, public: &[u8]) -> Result<Vec<u8>, Stop> {
 /// `GET /user/tools`
 pub fn all(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
-    let mut out = Vec::new();
-    let mut array = Array::open(&mut out);
-    for row in account.rows(Kind::Tool, &ids(account, Kind::Tool, &Facet::ALL, PLAN_ROWS_MAX)?)? {
-        array.entry(Raw(&shown(ctx, Row::public_of(&row)?)?));
-    }
-    array.close();
-    Ok(Reply::ok_raw(out))
+    let rows = || Ok(list::array(ids(account, Kind::Tool, &Facet::ALL, PLAN_ROWS_MAX)?));
+    list::reply(ctx, account, Kind::Tool, rows, |_, row, out| {
+        out.extend_from_slice(&shown(ctx, Row::public_of(row)?)?);
+        Ok(())
+    })
 }
 
 /// `POST /user/tools`

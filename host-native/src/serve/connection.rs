@@ -27,6 +27,12 @@ use crate::host::Host;
 const HEAD: Duration = Duration::from_secs(15);
 /// Bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 32 << 10;
+/// Headers of a request over HTTP/2, bytes: a connection may hold as many as it has streams.
+const HEADERS_BYTES_MAX: u32 = 16 << 10;
+/// Bytes of a body over HTTP/2 that may be on their way before any of them is asked for, of a stream and of all
+/// streams of a connection: what nobody has admitted yet takes no more.
+const STREAM_WINDOW: u32 = 64 << 10;
+const CONNECTION_WINDOW: u32 = 128 << 10;
 /// Streams of one HTTP/2 connection.
 const STREAMS_MAX: u32 = 100;
 
@@ -67,7 +73,9 @@ pub async fn run(
         builder
             .timer(TokioTimer::new())
             .max_concurrent_streams(STREAMS_MAX)
-            .max_header_list_size(32 << 10)
+            .max_header_list_size(HEADERS_BYTES_MAX)
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
             .keep_alive_interval(HEAD)
             .keep_alive_timeout(HEAD);
         let mut connection = pin!(builder.serve_connection(io, service));

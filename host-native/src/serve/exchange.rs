@@ -3,36 +3,32 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use hyper::{Response, StatusCode, http::request};
+use hyper::{Response, StatusCode, Version, http::request};
 use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 use switchboard_core::seed::Seed;
 use tokio::sync::oneshot;
 
-use super::{pages, store, stream};
+use super::incoming::{Coming, Intake};
+use super::{list, pages, store, stream};
 use crate::host::{Host, Verdict};
 use crate::limiter::Told;
-use crate::room::{Holder, UsedUp};
+use crate::room::{Held, Holder, UsedUp};
 
 /// The body of an answer.
 pub type Out = BoxBody<Bytes, std::io::Error>;
 
-/// Until a small body must be there.
-pub const BODY: Duration = Duration::from_secs(15);
-/// The slowest a larger one may come, bytes a second.
-pub const BODY_RATE: u64 = 32 << 10;
-/// Bodies of more than this need a place among the uploads.
-const LARGE_BYTES: usize = 1 << 20;
-/// How much of a refused body is read so that its sender sees the answer.
-const DRAIN_BYTES: usize = 64 << 20;
-const DRAIN: Duration = Duration::from_secs(10);
+/// Heads up to this size are not counted among the bodies.
+const HEAD_BYTES: u64 = 4 << 10;
+/// Answers up to this size are not counted.
+const ANSWER_BYTES: usize = 64 << 10;
 
 /// Answers a request.
 pub async fn answer(
@@ -42,6 +38,11 @@ pub async fn answer(
     door: Door,
 ) -> Result<Response<Out>, Infallible> {
     let (head, body) = incoming.into_parts();
+    if head.version == Version::HTTP_11 && head.headers.get_all("host").iter().count() != 1 {
+        // RFC 9112 section 3.2.
+        let refusal = Refusal::BadRequest("A request over HTTP/1.1 must have one Host header.".into());
+        return Ok(response(refusal.reply(Form::Message, Invalid::First), None));
+    }
     if store::is_for(&host, &head, door) {
         return Ok(store::answer(&host, &head, body).await);
     }
@@ -54,69 +55,31 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: Told)
     let began = Instant::now();
     let (method, target) = (request.method, request.target.clone());
     let operation = host.service.operation(method, &target);
-    let reply = match host.clock.seed() {
+    let (reply, held) = match host.clock.seed() {
         Ok(seed) if method.is_write() => write(host, request, body, told, seed).await,
         Ok(seed) => {
             let request = Request { body: Body::None, ..request };
-            let reply = host.read(&request, &told, seed).await;
-            if let Content::Stream(begin) = reply.content {
-                return stream::response(host, Reply { content: Content::Empty, ..reply }, begin, request, told);
+            let mut reply = host.read(&request, &told, seed).await;
+            match std::mem::replace(&mut reply.content, Content::Empty) {
+                Content::Stream(begin) => return stream::response(host, reply, begin, request, told),
+                Content::Piece(begin) => {
+                    log(host, operation, method, &reply, began);
+                    return list::response(host, reply, begin, request, told);
+                }
+                content => counted(host, Reply { content, ..reply }, || host.holder(&request, &told), false),
             }
-            reply
         }
         Err(error) => {
             tracing::error!(%error, "there is no randomness");
-            switchboard_core::http::refusal::server_error("")
+            (switchboard_core::http::refusal::server_error(""), None)
         }
     };
+    log(host, operation, method, &reply, began);
+    pages::response(host, reply, held, operation, &target)
+}
+
+fn log(host: &Host, operation: &'static str, method: Method, reply: &Reply, began: Instant) {
     host.metrics.answered(operation, reply.status, began.elapsed());
-    log(operation, method, &reply, began);
-    pages::response(host, reply, operation, &target)
-}
-
-/// The body of a request, of which some may have been read for something else.
-pub struct Coming {
-    first: Bytes,
-    rest: Incoming,
-}
-
-impl From<Incoming> for Coming {
-    fn from(rest: Incoming) -> Self {
-        Self { first: Bytes::new(), rest }
-    }
-}
-
-impl Coming {
-    /// Takes exactly so many bytes off its front; none where it has fewer.
-    pub async fn take(&mut self, count: usize) -> Option<Vec<u8>> {
-        let mut taken = Vec::new();
-        while taken.len() < count {
-            let mut data = self.next().await?.ok()?;
-            taken.extend_from_slice(&data.split_to(data.len().min(count - taken.len())));
-            self.first = data;
-        }
-        Some(taken)
-    }
-
-    /// The next bytes; an error where it breaks off.
-    pub async fn next(&mut self) -> Option<Result<Bytes, hyper::Error>> {
-        if !self.first.is_empty() {
-            return Some(Ok(std::mem::take(&mut self.first)));
-        }
-        loop {
-            match self.rest.frame().await? {
-                Ok(frame) => {
-                    if let Ok(data) = frame.into_data() {
-                        return Some(Ok(data));
-                    }
-                }
-                Err(error) => return Some(Err(error)),
-            }
-        }
-    }
-}
-
-fn log(operation: &str, method: Method, reply: &Reply, began: Instant) {
     let id = reply.headers.iter().find(|(name, _)| *name == "x-request-id").map_or("", |(_, id)| id.as_str());
     let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
     tracing::info!(target: "switchboard::request", request_id = id, operation, method = method.name(), status = reply.status, micros, "answered");
@@ -151,60 +114,86 @@ fn headers(map: &HeaderMap) -> Vec<(&'static str, Vec<u8>)> {
     headers
 }
 
-async fn write(host: &Arc<Host>, request: Request, body: Coming, told: Told, seed: Seed) -> Reply {
+async fn write(host: &Arc<Host>, request: Request, body: Coming, told: Told, seed: Seed) -> (Reply, Option<Held>) {
     let sent = request.body == Body::Pending;
-    let mut room = None;
-    let body = match host.judge(&request, &told, seed) {
+    let max = match host.judge(&request, &told, seed) {
         Verdict::Refused(reply) => {
             if sent {
-                // A connection that closes on unread bytes may take the answer with it.
-                let _ = tokio::time::timeout(DRAIN, drain(body)).await;
+                body.drain().await;
             }
-            return reply;
+            return (reply, None);
         }
-        Verdict::Read(max) if sent => {
-            if max > LARGE_BYTES && request.content_length().is_none_or(|length| length > LARGE_BYTES) {
-                let turn = tokio::time::timeout(BODY, host.rooms.uploads.take(Holder::of(told.account()))).await;
-                match turn.unwrap_or(Err(UsedUp::All)) {
-                    Ok(place) => room = Some(place),
-                    Err(full) => return Refusal::from(full).reply(Form::Message, Invalid::First),
-                }
-            }
-            let length = request.content_length().unwrap_or(max).min(max) as u64;
-            let limit = BODY + Duration::from_secs(length / BODY_RATE);
-            tokio::time::timeout(limit, read(body, max)).await.unwrap_or(Body::Cut)
-        }
-        Verdict::Read(_) | Verdict::Write => Body::None,
+        Verdict::Read(max) if sent => max,
+        Verdict::Read(_) | Verdict::Write => 0,
+    };
+    let holder = host.holder(&request, &told);
+    let (body, held) = match intake(host, holder, &request, body, max).await {
+        Ok(read) => read,
+        Err(full) => return (Refusal::from(full).reply(Form::Message, Invalid::First), None),
     };
     let host = Arc::clone(host);
     // The work goes on if the caller goes away: what was begun is finished.
     let (wanted, gone) = oneshot::channel();
-    let done = tokio::spawn(async move { host.write(Request { body, ..request }, told, seed, gone).await }).await;
-    drop((wanted, room));
-    done.unwrap_or_else(|_| switchboard_core::http::refusal::server_error(""))
+    let work = async move {
+        let reply = host.write(Request { body, ..request }, told, seed, gone).await;
+        drop(held);
+        counted(&host, reply, || holder, true)
+    };
+    let done = tokio::spawn(work).await;
+    drop(wanted);
+    done.unwrap_or_else(|_| (switchboard_core::http::refusal::server_error(""), None))
 }
 
-/// Reads a body of at most `max` bytes.
-pub async fn read(mut body: Coming, max: usize) -> Body {
-    let mut bytes = Vec::new();
-    while let Some(data) = body.next().await {
-        let Ok(data) = data else { return Body::Cut };
-        if bytes.len() + data.len() > max {
-            let _ = tokio::time::timeout(DRAIN, drain(body)).await;
-            return Body::TooLarge;
-        }
-        bytes.extend_from_slice(&data);
+/// The body, where one of at most `max` bytes is wanted, and what it holds until the request is answered.
+async fn intake(
+    host: &Host,
+    holder: Holder,
+    request: &Request,
+    body: Coming,
+    max: usize,
+) -> Result<(Body, Held), UsedUp> {
+    let mut intake = Intake::new(&host.rooms, holder, head_bytes(request))?;
+    let body = if max > 0 { intake.read(body, max).await? } else { Body::None };
+    Ok((body, intake.done()))
+}
+
+/// What the head of a request takes of the budget.
+fn head_bytes(request: &Request) -> u64 {
+    let headers: usize = request.headers.iter().map(|(_, value)| value.len()).sum();
+    Some((request.target.len() + headers) as u64).filter(|bytes| *bytes > HEAD_BYTES).unwrap_or(0)
+}
+
+/// Counts a large answer until its client has taken it. One that only shows what is stored is refused where there is
+/// no room; that something was done is always told.
+fn counted(host: &Host, reply: Reply, holder: impl FnOnce() -> Holder, is_write: bool) -> (Reply, Option<Held>) {
+    let amount = match &reply.content {
+        Content::Json(bytes) if bytes.len() > ANSWER_BYTES => bytes.len() as u64,
+        _ => return (reply, None),
+    };
+    let holder = holder();
+    match host.rooms.answers.try_take(holder, amount) {
+        Ok(held) => (reply, Some(held)),
+        Err(_) if is_write => (reply, Some(host.rooms.answers.overdraw(holder, amount))),
+        Err(full) => (Refusal::from(full).reply(Form::Message, Invalid::First), None),
     }
-    Body::Full(bytes)
 }
 
-async fn drain(mut body: Coming) {
-    let mut left = DRAIN_BYTES;
-    while let Some(Ok(data)) = body.next().await {
-        left = left.saturating_sub(data.len());
-        if left == 0 {
-            break;
-        }
+/// Bytes that count among the answers until the last of them is taken.
+pub struct Counted {
+    bytes: Vec<u8>,
+    _held: Held,
+}
+
+impl Counted {
+    /// These bytes, which hold so much.
+    pub fn new(bytes: Vec<u8>, held: Held) -> Self {
+        Self { bytes, _held: held }
+    }
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 
@@ -213,7 +202,7 @@ pub fn response(reply: Reply, body: Option<(&'static str, Out)>) -> Response<Out
     let (media, body) = match (reply.content, body) {
         (_, Some((media, body))) => (Some(media), body),
         (Content::Json(bytes), None) => (Some("application/json"), full(bytes)),
-        (Content::Empty | Content::Host(_) | Content::Stream(_), None) => (None, full(Vec::new())),
+        (Content::Empty | Content::Host(_) | Content::Stream(_) | Content::Piece(_), None) => (None, full(Vec::new())),
     };
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -3,6 +3,8 @@
 mod connection;
 mod docs;
 mod exchange;
+mod incoming;
+mod list;
 mod owed;
 mod pages;
 mod patient;

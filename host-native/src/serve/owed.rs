@@ -12,7 +12,8 @@ use hyper::Response;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::time::Instant;
 
-use super::exchange::{BODY, BODY_RATE, Out};
+use super::exchange::Out;
+use super::incoming::{BODY, BODY_RATE};
 
 /// Bytes of an answer that are handed over at once: what was handed over is out of sight until the client takes it.
 const PIECE: usize = 16 << 10;
@@ -85,10 +86,15 @@ impl Owing {
     /// The answer is there: from now on the client takes it, or is late.
     pub fn answered(self, answer: Response<Out>) -> Response<Out> {
         if let Some(bytes) = answer.body().size_hint().exact() {
-            let until = Instant::now() + BODY + Duration::from_micros(bytes * 1_000_000 / BODY_RATE);
-            self.owed.with(|asked| asked.open.insert(self.number, Some(until)));
+            self.set(Some(Instant::now() + BODY + Duration::from_micros(bytes * 1_000_000 / BODY_RATE)));
         }
-        answer.map(|body| Pieces { body, rest: Bytes::new(), _owing: self }.boxed())
+        let goes_on = answer.body().size_hint().exact().is_none();
+        answer.map(|body| Pieces { body, rest: Bytes::new(), goes_on, owing: self }.boxed())
+    }
+
+    /// What was handed over last must be taken by then; none: nothing was, or it has been.
+    fn set(&self, until: Option<Instant>) {
+        self.owed.with(|asked| asked.open.insert(self.number, until));
     }
 }
 
@@ -105,7 +111,9 @@ impl Drop for Owing {
 struct Pieces {
     body: Out,
     rest: Bytes,
-    _owing: Owing,
+    /// Whether its end is not known: then each piece has its own time to be taken.
+    goes_on: bool,
+    owing: Owing,
 }
 
 impl Body for Pieces {
@@ -116,6 +124,10 @@ impl Body for Pieces {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        if self.goes_on {
+            // Asking for more, the client has taken what it was handed.
+            self.owing.set(None);
+        }
         if self.rest.is_empty() {
             match ready!(Pin::new(&mut self.body).poll_frame(context)) {
                 Some(Ok(frame)) => match frame.into_data() {
@@ -126,6 +138,9 @@ impl Body for Pieces {
             }
         }
         let count = self.rest.len().min(PIECE);
+        if self.goes_on {
+            self.owing.set(Some(Instant::now() + BODY));
+        }
         Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(count)))))
     }
 

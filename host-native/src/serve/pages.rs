@@ -12,22 +12,34 @@ use switchboard_core::http::reply::{Content, HostPage, Reply};
 use tokio::sync::mpsc;
 
 use super::docs;
-use super::exchange::{Out, full, response as plain};
+use super::exchange::{Counted, Out, full, response as plain};
 use crate::backup;
 use crate::host::Host;
+use crate::room::Held;
 
 /// Chunks of a backup on their way.
 const CHUNKS: usize = 8;
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// The answer for hyper, with the host's pages filled in.
-pub fn response(host: &Arc<Host>, reply: Reply, operation: &str, target: &str) -> Response<Out> {
+pub fn response(
+    host: &Arc<Host>,
+    mut reply: Reply,
+    held: Option<Held>,
+    operation: &str,
+    target: &str,
+) -> Response<Out> {
     let page = match reply.content {
         Content::Host(page) => page,
         // Anyone may ask for it, and it is large: nobody has a copy of their own. It is made when it is first asked for.
         Content::Json(ref bytes) if operation == "openapi" && bytes == host.service.openapi() => {
             let document = Bytes::from_owner(Document(Arc::clone(host)));
             return plain(reply, Some(("application/json", full(document))));
+        }
+        Content::Json(ref mut bytes) if held.is_some() => {
+            let bytes =
+                held.map_or_else(Bytes::new, |held| Bytes::from_owner(Counted::new(std::mem::take(bytes), held)));
+            return plain(reply, Some(("application/json", full(bytes))));
         }
         _ => return plain(reply, None),
     };

@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
-use super::exchange::{BODY, BODY_RATE};
+use super::incoming::{BODY, BODY_RATE};
 use super::seats::Seat;
 
 /// How a connection begins that speaks HTTP/2 (RFC 9113 section 3.4).

@@ -5,7 +5,6 @@
 //! token its paths do not exist.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::header::HeaderValue;
@@ -16,16 +15,14 @@ use switchboard_core::limits::remote::{HEAD_BYTES_MAX, MESSAGE_BYTES_MAX};
 use switchboard_core::remote::wire::{CommitCall, Malformed, Message, PassCall, ReadCall};
 use switchboard_core::service::Service;
 use switchboard_core::view::Stop;
-use tokio::sync::Semaphore;
 
-use super::exchange::{BODY, BODY_RATE, Coming, Out, carry, full, read};
+use super::exchange::{Out, carry, full};
+use super::incoming::{BODY, Coming, Intake};
 use crate::host::Host;
 use crate::limiter::Told;
+use crate::room::{Held, Holder};
 use crate::writer::Failure;
 
-/// Messages in memory at once; more wait, then get 503.
-const MESSAGES_MAX: usize = 32;
-static MESSAGES: Semaphore = Semaphore::const_new(MESSAGES_MAX);
 /// The header in which an edge node names its release.
 const RELEASE: &str = "switchboard-release";
 
@@ -79,21 +76,22 @@ async fn carry_out(host: &Arc<Host>, head: &request::Parts, body: Incoming) -> R
     if head.uri.path() == "/store/pass" {
         return pass(host, body).await;
     }
-    let Ok(Ok(_room)) = tokio::time::timeout(BODY, MESSAGES.acquire()).await else { return Err(Refused::Unavailable) };
+    let (bytes, _held) = message(host, body).await?;
     match head.uri.path() {
-        "/store/read" => read_rows(host, &message(body).await?),
-        "/store/commit" => commit(host, &message(body).await?).await,
+        "/store/read" => read_rows(host, &bytes),
+        "/store/commit" => commit(host, &bytes).await,
         _ => Err(Refused::Malformed("there is no such message")),
     }
 }
 
-/// The bytes of a message that is read as a whole.
-async fn message(body: Incoming) -> Result<Vec<u8>, Refused> {
-    let limit = BODY + Duration::from_secs(MESSAGE_BYTES_MAX as u64 / BODY_RATE);
-    match tokio::time::timeout(limit, read(Coming::from(body), MESSAGE_BYTES_MAX)).await {
-        Ok(Body::Full(bytes)) => Ok(bytes),
+/// The bytes of a message that is read as a whole, and what they hold of the budget of bodies.
+async fn message(host: &Host, body: Incoming) -> Result<(Vec<u8>, Held), Refused> {
+    let mut intake = Intake::new(&host.rooms, Holder::Service, 0).map_err(|_| Refused::Unavailable)?;
+    match intake.read(Coming::from(body), MESSAGE_BYTES_MAX).await {
+        Ok(Body::Full(bytes)) => Ok((bytes, intake.done())),
         Ok(Body::TooLarge) => Err(Refused::TooLarge),
-        _ => Err(Refused::Malformed("cut")),
+        Ok(_) => Err(Refused::Malformed("cut")),
+        Err(_) => Err(Refused::Unavailable),
     }
 }
 

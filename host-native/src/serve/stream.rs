@@ -15,7 +15,7 @@ use super::exchange::{Out, response as plain};
 use super::pages::received;
 use crate::host::Host;
 use crate::limiter::Told;
-use crate::room::{Held, Holder};
+use crate::room::Held;
 
 /// Chunks of a stream on their way: a reader that is slower is waited for.
 const CHUNKS: usize = 1;
@@ -26,7 +26,7 @@ const LONGEST: Duration = Duration::from_hours(1);
 
 /// The answer that goes on.
 pub fn response(host: &Arc<Host>, reply: Reply, begin: Stream, request: Request, told: Told) -> Response<Out> {
-    let place = match host.rooms.streams.try_take(Holder::of(told.account()), 1) {
+    let place = match host.rooms.streams.try_take(host.holder(&request, &told), 1) {
         Ok(place) => place,
         Err(full) => return plain(Refusal::from(full).reply(Form::Message, Invalid::First), None),
     };

@@ -1,6 +1,7 @@
 //! What goes out: the core's types as plain JavaScript objects.
 
 use js_sys::Array;
+use switchboard_core::http::list::Piece;
 use switchboard_core::http::reply::{Content, HostPage, Reply};
 use switchboard_core::key::{self, Topic};
 use switchboard_core::limits::step::READS_MAX;
@@ -269,7 +270,8 @@ pub fn reply(reply: Reply) -> Out {
     out.set_status(reply.status);
     out.set_head(&lines(&reply.headers));
     match reply.content {
-        Content::Json(bytes) => {
+        // Lists come whole: this host asks for no pieces.
+        Content::Json(bytes) | Content::Piece(Piece { bytes, .. }) => {
             out.set_media("application/json");
             out.set_body(bytes);
         }

@@ -78,6 +78,8 @@ fn reply(reply: Reply) -> wit::Reply {
                 HostPage::Docs => wit::HostPage::Docs,
                 HostPage::Backup => wit::HostPage::Backup,
             }),
+            // No embedder asks for pieces: lists come whole.
+            Content::Piece(piece) => wit::Content::Json(piece.bytes),
             Content::Stream(stream) => {
                 wit::Content::Events(wit::Events { topic: topic(stream.topic), bytes: stream.bytes, last: stream.last })
             }
@@ -157,6 +159,7 @@ pub fn answer(answer: Answer) -> wit::Answer {
         Answer::Verified(fits) => wit::Answer::Verified(fits),
         Answer::Elapsed => wit::Answer::Elapsed,
         Answer::Extracted(read) => wit::Answer::Extracted(read.map(extracted)),
+        Answer::Rest(_) => unreachable!("the core never answers itself for the rest of a list"),
     }
 }
 

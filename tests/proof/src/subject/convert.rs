@@ -88,6 +88,7 @@ fn answer(answer: &Answer) -> wit::Answer {
         Answer::Hashed(bytes) => wit::Answer::Hashed(bytes.clone()),
         Answer::Verified(fits) => wit::Answer::Verified(*fits),
         Answer::Elapsed => wit::Answer::Elapsed,
+        Answer::Rest(_) => unreachable!("nobody answers a component with the rest of a list"),
         Answer::Extracted(read) => wit::Answer::Extracted(read.clone().map(|read| wit::Extracted {
             title: read.title,
             text: read.text,

@@ -1,0 +1,102 @@
+//! Lists of rows that may be long in bytes: written piece by piece where the host passes pieces on as its client takes
+//! them, so that nobody holds a list in memory.
+//!
+//! Which rows a list shows, and what stands around them, is decided once. Each further piece is the same request asked
+//! again with [`Answer::Rest`](crate::output::Answer::Rest): its rows are read when it is written, and one that was
+//! deleted meanwhile is left out.
+
+use alloc::vec::Vec;
+
+use super::ctx::Ctx;
+use super::refusal::Halt;
+use super::reply::{Content, Reply};
+use crate::key::{self, Kind};
+use crate::limits::{PIECE_BYTES, TAGGED_BYTES_MAX};
+use crate::store::Scope;
+use crate::view::Stop;
+
+/// A piece of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// What comes behind it; none: it is the last.
+    pub rest: Option<Rest>,
+}
+
+/// What of a list is not written yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rest {
+    /// The rows, by their counts.
+    rows: Vec<u32>,
+    /// What stands behind the last row.
+    tail: Vec<u8>,
+}
+
+/// A list about to be written.
+pub struct List {
+    /// What stands before the first row.
+    pub head: Vec<u8>,
+    /// The rows, by their counts.
+    pub rows: Vec<u32>,
+    /// What stands behind the last row.
+    pub tail: Vec<u8>,
+}
+
+/// The reply of a list. `list` decides which rows it has; it is asked once, for the first piece. `write` turns a stored
+/// row into its JSON.
+pub fn reply(
+    ctx: &Ctx<'_>,
+    scope: Scope<'_>,
+    kind: Kind,
+    list: impl FnOnce() -> Result<List, Halt>,
+    mut write: impl FnMut(u32, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
+) -> Result<Reply, Halt> {
+    let is_first = ctx.rest().is_none();
+    let List { head: mut out, rows, tail } = match ctx.rest() {
+        Some(Rest { rows, tail }) => List { head: Vec::new(), rows: rows.clone(), tail: tail.clone() },
+        None => list()?,
+    };
+    let piece_bytes = match ctx.service.config.lists_in_pieces {
+        true if is_first => TAGGED_BYTES_MAX,
+        true => PIECE_BYTES,
+        false => usize::MAX,
+    };
+    let begin = out.len();
+    let mut written = 0;
+    let shown = scope.each_of(&key::rows(scope.space(), kind), &rows, |at, row| {
+        if out.len() >= piece_bytes {
+            // The only way to end a scan early; it is no error.
+            return Err(Stop::OverBudget);
+        }
+        if !is_first || out.len() > begin {
+            out.push(b',');
+        }
+        written = at + 1;
+        write(rows[at], row, &mut out)
+    });
+    let is_cut = out.len() >= piece_bytes && written < rows.len();
+    match shown {
+        Err(Stop::OverBudget) if is_cut => {}
+        Ok(false) if is_first => return Err(Stop::Corrupt("a set names a row that is not there").into()),
+        Err(stop) => return Err(stop.into()),
+        Ok(_) => {}
+    }
+    if is_cut {
+        let rest = Rest { rows: rows[written..].to_vec(), tail };
+        return Ok(Reply::piece(Piece { bytes: out, rest: Some(rest) }));
+    }
+    out.extend_from_slice(&tail);
+    Ok(if is_first { Reply::ok_raw(out) } else { Reply::piece(Piece { bytes: out, rest: None }) })
+}
+
+/// An array of the rows alone.
+pub fn array(rows: Vec<u32>) -> List {
+    List { head: b"[".to_vec(), rows, tail: b"]".to_vec() }
+}
+
+impl Reply {
+    fn piece(piece: Piece) -> Self {
+        Self { status: 200, headers: Vec::new(), content: Content::Piece(piece) }
+    }
+}

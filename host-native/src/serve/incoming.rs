@@ -1,0 +1,135 @@
+//! A request's body on its way in: counted from its first byte, held to a least rate, and refused when there is no room.
+
+use std::time::Duration;
+
+use http_body_util::BodyExt;
+use hyper::body::{Bytes, Incoming};
+use switchboard_core::http::request::Body;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::room::{Held, Holder, Rooms, UsedUp};
+
+/// Until a small body must be there; of a larger one so much must come in each stretch of this length as
+/// [`BODY_RATE`] says.
+pub const BODY: Duration = Duration::from_secs(15);
+/// The slowest a body may come, or an answer be taken, bytes a second.
+pub const BODY_RATE: u64 = 32 << 10;
+/// A body that has grown beyond this needs a place among the uploads.
+const LARGE_BYTES: usize = 1 << 20;
+/// How long it waits for one.
+const TURN: Duration = Duration::from_secs(30);
+/// How much of a refused body is read so that its sender sees the answer, and for how long.
+const DRAIN_BYTES: usize = 4 << 20;
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// The body of a request, of which some may have been read for something else.
+pub struct Coming {
+    first: Bytes,
+    rest: Incoming,
+}
+
+impl From<Incoming> for Coming {
+    fn from(rest: Incoming) -> Self {
+        Self { first: Bytes::new(), rest }
+    }
+}
+
+impl Coming {
+    /// Takes exactly so many bytes off its front; none where it has fewer.
+    pub async fn take(&mut self, count: usize) -> Option<Vec<u8>> {
+        let mut taken = Vec::new();
+        while taken.len() < count {
+            let mut data = self.next().await?.ok()?;
+            taken.extend_from_slice(&data.split_to(data.len().min(count - taken.len())));
+            self.first = data;
+        }
+        Some(taken)
+    }
+
+    /// The next bytes; an error where it breaks off.
+    async fn next(&mut self) -> Option<Result<Bytes, hyper::Error>> {
+        if !self.first.is_empty() {
+            return Some(Ok(std::mem::take(&mut self.first)));
+        }
+        loop {
+            match self.rest.frame().await? {
+                Ok(frame) => {
+                    if let Ok(data) = frame.into_data() {
+                        return Some(Ok(data));
+                    }
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+
+    /// Reads on for a moment: a connection that closes on unread bytes may take the answer with it.
+    pub async fn drain(mut self) {
+        let reading = async {
+            let mut left = DRAIN_BYTES;
+            while let Some(Ok(data)) = self.next().await {
+                left = left.saturating_sub(data.len());
+                if left == 0 {
+                    break;
+                }
+            }
+        };
+        let _ = timeout(DRAIN, reading).await;
+    }
+}
+
+/// What a request holds of the budgets while its body comes, and until it is answered.
+pub struct Intake<'r> {
+    rooms: &'r Rooms,
+    holder: Holder,
+    held: Held,
+    place: Option<Held>,
+}
+
+impl<'r> Intake<'r> {
+    /// For a request whose head has so many bytes.
+    pub fn new(rooms: &'r Rooms, holder: Holder, head_bytes: u64) -> Result<Self, UsedUp> {
+        Ok(Self { rooms, holder, held: rooms.bodies.try_take(holder, head_bytes)?, place: None })
+    }
+
+    /// Reads a body of at most `max` bytes.
+    pub async fn read(&mut self, mut body: Coming, max: usize) -> Result<Body, UsedUp> {
+        let mut bytes = Vec::new();
+        let (mut until, mut wanted) = (Instant::now() + BODY, BODY.as_secs() * BODY_RATE);
+        loop {
+            let data = match timeout_at(until, body.next()).await {
+                Ok(Some(Ok(data))) => data,
+                Ok(None) => return Ok(Body::Full(bytes)),
+                Ok(Some(Err(_))) | Err(_) => return Ok(Body::Cut),
+            };
+            if bytes.len() + data.len() > max {
+                body.drain().await;
+                return Ok(Body::TooLarge);
+            }
+            if let Err(full) = self.admit(bytes.len(), data.len()).await {
+                drop(bytes);
+                body.drain().await;
+                return Err(full);
+            }
+            bytes.extend_from_slice(&data);
+            if bytes.len() as u64 >= wanted {
+                wanted = bytes.len() as u64 + BODY.as_secs() * BODY_RATE;
+                until = Instant::now() + BODY;
+            }
+        }
+    }
+
+    async fn admit(&mut self, read: usize, more: usize) -> Result<(), UsedUp> {
+        self.held.grow(more as u64)?;
+        if read + more > LARGE_BYTES && self.place.is_none() {
+            let turn = timeout(TURN, self.rooms.uploads.take(self.holder)).await;
+            self.place = Some(turn.unwrap_or(Err(UsedUp::All))?);
+        }
+        Ok(())
+    }
+
+    /// What is held until the answer is there: the bytes, without the place of what was still coming.
+    pub fn done(self) -> Held {
+        self.held
+    }
+}

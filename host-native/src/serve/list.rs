@@ -1,0 +1,88 @@
+//! Long lists: read from the store piece by piece, as their client takes them.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+
+use http_body_util::BodyExt;
+use hyper::Response;
+use hyper::body::{Body, Bytes, Frame};
+use switchboard_core::http::list::{Piece, Rest};
+use switchboard_core::http::refusal::{Form, Invalid, Refusal};
+use switchboard_core::http::reply::{Content, Reply};
+use switchboard_core::http::request::Request;
+use switchboard_core::output::Answer;
+use tokio::sync::mpsc;
+
+use super::exchange::{Out, response as plain};
+use crate::host::Host;
+use crate::limiter::Told;
+use crate::room::Held;
+
+/// Pieces that wait to be taken: one, and the next is read when it has gone.
+const PIECES: usize = 1;
+
+/// The answer that goes on.
+pub fn response(host: &Arc<Host>, reply: Reply, begin: Piece, request: Request, told: Told) -> Response<Out> {
+    let place = match host.rooms.lists.try_take(host.holder(&request, &told), 1) {
+        Ok(place) => place,
+        Err(full) => return plain(Refusal::from(full).reply(Form::Message, Invalid::First), None),
+    };
+    let (pieces, wait) = mpsc::channel(PIECES);
+    let whole = Arc::new(AtomicBool::new(false));
+    let body = Pieces { wait, whole: Arc::clone(&whole), _place: place };
+    let host = Arc::clone(host);
+    tokio::spawn(async move {
+        if write(&host, begin, &request, &told, &pieces).await.is_some() {
+            whole.store(true, Ordering::Release);
+        }
+    });
+    plain(reply, Some(("application/json", body.boxed())))
+}
+
+/// Hands piece after piece over; none where the reader went away, or the rest cannot be read any longer.
+async fn write(host: &Host, begin: Piece, request: &Request, told: &Told, pieces: &mpsc::Sender<Bytes>) -> Option<()> {
+    let Piece { bytes, mut rest } = begin;
+    pieces.send(bytes.into()).await.ok()?;
+    while let Some(wanted) = rest.take() {
+        // Read when there is room for it, so that no more than two pieces are held.
+        let room = pieces.reserve().await.ok()?;
+        let piece = next(host, request, told, wanted)?;
+        room.send(piece.bytes.into());
+        rest = piece.rest;
+    }
+    Some(())
+}
+
+fn next(host: &Host, request: &Request, told: &Told, rest: Rest) -> Option<Piece> {
+    let seed = host.clock.seed().ok()?;
+    // A key that was deleted meanwhile ends the answer.
+    match host.read_once(request, &[Answer::Rest(rest)], told, seed)?.content {
+        Content::Piece(piece) => Some(piece),
+        _ => None,
+    }
+}
+
+/// The body: one that ends before its last piece breaks off, so that no half looks whole.
+struct Pieces {
+    wait: mpsc::Receiver<Bytes>,
+    whole: Arc<AtomicBool>,
+    _place: Held,
+}
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        Poll::Ready(match ready!(self.wait.poll_recv(context)) {
+            Some(bytes) => Some(Ok(Frame::data(bytes))),
+            None if self.whole.load(Ordering::Acquire) => None,
+            None => Some(Err(std::io::Error::other("the list broke off"))),
+        })
+    }
+}
