@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use switchboard::clock;
 use switchboard::limiter::{Limiter, Told};
+use switchboard::metrics::Metrics;
 use switchboard::store::Store;
 use switchboard::writer::{Exchange, Owned, Parts, Writer};
 use switchboard_claims::{Claim, tell};
@@ -133,7 +134,7 @@ fn queued(stock: &Stock, clients: u32) -> Result<f64, Failed> {
         store: Arc::new(Store::existing(&stock.data)?),
         clock: Arc::default(),
         limiter: Arc::new(Limiter::new(0)),
-        metrics: Arc::default(),
+        metrics: Arc::new(Metrics::of(&Arc::default())),
         wake: watch::channel(None).0,
         news: Arc::default(),
     };
