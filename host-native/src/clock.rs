@@ -1,9 +1,8 @@
 //! The one place that reads the clock and the random source.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use switchboard_core::seed::Seed;
 use switchboard_core::time::Timestamp;
@@ -30,18 +29,81 @@ impl std::str::FromStr for Pace {
     }
 }
 
-/// A clock that never runs backwards, and the source of seeds.
-#[derive(Debug, Default)]
+/// What a clock's source shows at a moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reading {
+    /// The system's time since the Unix epoch: somebody may set it, forwards and back.
+    pub system: Duration,
+    /// Time since some moment of this process: it only goes on.
+    pub monotonic: Duration,
+}
+
+/// Where a clock reads the time.
+pub trait TimeSource: Send + Sync {
+    /// Both times at once.
+    fn read(&self) -> Reading;
+}
+
+/// The time of this machine.
+struct Machine {
+    began: Instant,
+}
+
+impl TimeSource for Machine {
+    fn read(&self) -> Reading {
+        Reading {
+            system: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
+            monotonic: self.began.elapsed(),
+        }
+    }
+}
+
+/// A moment as a clock gave it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moment {
+    /// The time that was given, nanoseconds since the Unix epoch.
+    time: u64,
+    /// How far that is ahead of the system's time, nanoseconds.
+    ahead: u64,
+    /// When it was given, nanoseconds of the monotonic clock.
+    monotonic: u64,
+}
+
+/// A clock that never runs backwards and never stands still, and the source of seeds.
+///
+/// It gives the system's time. Where that was set back, it goes on from the last time it gave at half the speed of
+/// the monotonic clock, until the system's time has caught up: an hour takes two. Full speed would never agree with
+/// the system again, and a pause of an hour would stop rate limits, retries and leases for that long. Half speed is
+/// the least deviation of waits and of measured durations (a factor of two at most) that still ends soon. A step
+/// forward is followed at once: after a machine slept it is right.
 pub struct Clock {
-    last: AtomicU64,
+    source: Box<dyn TimeSource>,
+    last: Mutex<Moment>,
     pace: Option<Pace>,
     script: Option<Mutex<(Timestamp, Seed)>>,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::at(None)
+    }
+}
+
+impl std::fmt::Debug for Clock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Clock").field("last", &self.last).field("pace", &self.pace).finish_non_exhaustive()
+    }
 }
 
 impl Clock {
     /// A clock for rehearsals, or the system's.
     pub fn at(pace: Option<Pace>) -> Self {
-        Self { pace, ..Self::default() }
+        Self::over(Machine { began: Instant::now() }, pace)
+    }
+
+    /// A clock over another source of time: for tests that set it.
+    pub fn over(source: impl TimeSource + 'static, pace: Option<Pace>) -> Self {
+        Self { source: Box::new(source), last: Mutex::default(), pace, script: None }
     }
 
     /// A clock that stands still, and gives one seed, until it is told otherwise: for tests that compare hosts.
@@ -65,31 +127,53 @@ impl Clock {
         self.script().map_or_else(seed, |(_, seed)| Ok(seed))
     }
 
-    /// The time, or the last one told if the system's clock was set back.
+    /// The time.
+    pub fn now(&self) -> Timestamp {
+        self.script().map_or_else(|| self.paced(self.moment().time), |(now, _)| now)
+    }
+
+    /// How long to wait until then.
+    pub fn until(&self, at: Timestamp) -> Duration {
+        if let Some((now, _)) = self.script() {
+            return Duration::from_micros(at.micros().saturating_sub(now.micros()));
+        }
+        let Moment { time, ahead, .. } = self.moment();
+        let wait = Duration::from_micros(at.micros().saturating_sub(self.paced(time).micros()));
+        let wait = self.pace.map_or(wait, |pace| wait.div_f64(pace.speed));
+        // While this clock is ahead of the system's it takes twice as long.
+        wait + wait.min(Duration::from_nanos(ahead))
+    }
+
+    fn moment(&self) -> Moment {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        // Read under the lock: otherwise a reading could be older than the last one.
+        let Reading { system, monotonic } = self.source.read();
+        let (system, monotonic) = (nanos(system), nanos(monotonic));
+        let elapsed = monotonic.saturating_sub(last.monotonic);
+        let time = system.max(last.time.saturating_add(elapsed / 2));
+        *last = Moment { time, ahead: time - system, monotonic };
+        *last
+    }
+
+    /// A time of the machine as a rehearsal has it.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a rehearsal's microseconds stay below 2^53"
     )]
-    pub fn now(&self) -> Timestamp {
-        if let Some((now, _)) = self.script() {
-            return now;
-        }
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let mut micros = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
-        if let Some(pace) = self.pace {
+    fn paced(&self, nanos: u64) -> Timestamp {
+        let micros = nanos / 1_000;
+        Timestamp::from_micros(self.pace.map_or(micros, |pace| {
             let begin = pace.since * 1_000_000;
-            micros = begin + (micros.saturating_sub(begin) as f64 * pace.speed) as u64;
-        }
-        Timestamp::from_micros(self.last.fetch_max(micros, Ordering::Relaxed).max(micros))
+            begin + (micros.saturating_sub(begin) as f64 * pace.speed) as u64
+        }))
     }
+}
 
-    /// How long to wait until then.
-    pub fn until(&self, at: Timestamp) -> Duration {
-        let wait = Duration::from_micros(at.micros().saturating_sub(self.now().micros()));
-        self.pace.map_or(wait, |pace| wait.div_f64(pace.speed))
-    }
+/// Nanoseconds in 64 bits last until the year 2554.
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Seeds that are drawn from the operating system at once: asking it for each costs a fifteenth of a read.
@@ -115,7 +199,13 @@ pub fn seed() -> std::io::Result<Seed> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use switchboard_core::rate::Caller;
+
     use super::*;
+    use crate::limiter::{Limiter, Told};
 
     #[test]
     fn a_pace_is_the_same_in_every_process() {
@@ -127,5 +217,126 @@ mod tests {
         for wrong in ["", "60", "0@1", "x@1", "2@x", "1e9@1"] {
             assert!(wrong.parse::<Pace>().is_err(), "{wrong}");
         }
+    }
+
+    /// Time that a test sets.
+    #[derive(Clone, Default)]
+    struct Set(Arc<Mutex<Reading>>);
+
+    impl TimeSource for Set {
+        fn read(&self) -> Reading {
+            *self.0.lock().expect("no panic")
+        }
+    }
+
+    const SECOND: u64 = 1_000_000;
+    const HOUR: i64 = 3_600;
+
+    impl Set {
+        fn at_noon() -> Self {
+            let reading = Reading { system: Duration::from_hours(500_000), monotonic: Duration::ZERO };
+            Self(Arc::new(Mutex::new(reading)))
+        }
+
+        fn pass(&self, micros: u64) {
+            let mut reading = self.0.lock().expect("no panic");
+            reading.system += Duration::from_micros(micros);
+            reading.monotonic += Duration::from_micros(micros);
+        }
+
+        fn jump(&self, seconds: i64) {
+            let system = &mut self.0.lock().expect("no panic").system;
+            let jump = Duration::from_secs(seconds.unsigned_abs());
+            *system = if seconds < 0 { system.saturating_sub(jump) } else { *system + jump };
+        }
+
+        fn now(&self) -> Timestamp {
+            Timestamp::from_micros(u64::try_from(self.read().system.as_micros()).expect("it is soon"))
+        }
+    }
+
+    #[test]
+    fn time_goes_on_after_a_jump_and_comes_back_to_the_system() {
+        let set = Set::at_noon();
+        let clock = Clock::over(set.clone(), None);
+        assert_eq!(clock.now(), set.now());
+        set.jump(HOUR);
+        assert_eq!(clock.now(), set.now(), "a step forward is followed");
+        set.jump(-HOUR);
+        let ahead = clock.now();
+        assert_eq!(ahead.micros(), set.now().micros() + 3_600 * SECOND, "never backwards");
+        // Asked often or seldom, it goes at half speed.
+        for _ in 0..1_000_000 {
+            set.pass(3);
+            clock.now();
+        }
+        set.pass(57 * SECOND);
+        assert_eq!(clock.now().micros(), ahead.micros() + 30 * SECOND);
+        set.pass((7_200 - 61) * SECOND);
+        assert_eq!(clock.now().micros(), set.now().micros() + SECOND / 2);
+        for _ in 0..3 {
+            set.pass(SECOND);
+            assert_eq!(clock.now(), set.now(), "it has caught up");
+        }
+        set.jump(-HOUR);
+        set.pass(600 * SECOND);
+        let waited = clock.now().micros() - (set.now().micros() + 3_000 * SECOND);
+        assert_eq!(waited, 300 * SECOND, "time during which nobody asked counts");
+    }
+
+    #[test]
+    fn a_wait_ends_at_its_time_while_the_clock_is_ahead() {
+        for speed in [None, Some(60.0)] {
+            let set = Set::at_noon();
+            let since = 500_000 * 3_600;
+            let clock = Clock::over(set.clone(), speed.map(|speed| Pace { since, speed }));
+            set.pass(SECOND);
+            clock.now();
+            set.jump(-10);
+            for seconds in [0, 4, 4, 40] {
+                let at = clock.now().plus_seconds(seconds * if speed.is_some() { 60 } else { 1 });
+                let wait = u64::try_from(clock.until(at).as_micros()).expect("it is short");
+                set.pass(wait);
+                assert_eq!((clock.now(), clock.until(at)), (at, Duration::ZERO), "{seconds} s at {speed:?}");
+            }
+        }
+    }
+
+    /// Six threads that admit requests while the system's clock jumps an hour at a time.
+    #[test]
+    fn limits_refill_and_time_never_falls_while_the_clock_jumps() {
+        let set = Set::at_noon();
+        let clock = Arc::new(Clock::over(set.clone(), None));
+        let limiter = Arc::new(Limiter::new(60));
+        let over = Arc::new(AtomicBool::new(false));
+        let load: Vec<_> = (0..6)
+            .map(|token| {
+                let (clock, limiter, over) = (Arc::clone(&clock), Arc::clone(&limiter), Arc::clone(&over));
+                std::thread::spawn(move || {
+                    let mut last = Timestamp::default();
+                    while !over.load(Ordering::SeqCst) {
+                        let now = clock.now();
+                        assert!(now >= last, "time fell from {last:?} to {now:?}");
+                        last = now;
+                        limiter.admit(Caller::Token { account: token, token: 1 }, now, &Told::default());
+                    }
+                })
+            })
+            .collect();
+        let caller = Caller::Token { account: 9, token: 1 };
+        let admitted = || {
+            let admit = || limiter.admit(caller, clock.now(), &Told::default()).is_some_and(|rate| rate.admitted);
+            (0..200).filter(|_| admit()).count()
+        };
+        assert_eq!(admitted(), 10, "the burst");
+        for hours in [1, -1, -1, 1, 1, -1] {
+            set.jump(hours * HOUR);
+            clock.now();
+            admitted();
+            set.pass(8 * SECOND);
+            assert!((4..=8).contains(&admitted()), "one a second, or one in two");
+        }
+        over.store(true, Ordering::SeqCst);
+        load.into_iter().for_each(|thread| thread.join().expect("time never falls"));
     }
 }

@@ -51,6 +51,11 @@ export type HostOptions = {
 
   /** Milliseconds since 1970; fractions count. By default `Date.now`. */
   now?(): number;
+  /**
+   * Milliseconds that only go on, by which time passes while `now` was set back. By default `performance.now`; where
+   * `now` is given, time then stands still.
+   */
+  monotonic?(): number;
 
   /** Fills an array with randomness; by default `crypto.getRandomValues`. */
   random?(bytes: Uint8Array<ArrayBuffer>): unknown;

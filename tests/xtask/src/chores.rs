@@ -14,7 +14,7 @@ const IMPURE: [&str; 8] = ["tokio", "getrandom", "mio", "socket2", "rustix", "we
 /// What has no tests that cargo could run: modules for other hosts, and what makes one of them.
 const UNTESTED: [&str; 3] = ["switchboard-pure", "switchboard-js", "switchboard-js-bindgen"];
 /// The tests of the JavaScript host that any Node since 20 runs; the others need a runtime of their own.
-const NODE_TESTS: [&str; 5] = ["memory", "service", "service-faults", "service-live", "service-outside"];
+const NODE_TESTS: [&str; 6] = ["clock", "memory", "service", "service-faults", "service-live", "service-outside"];
 /// Licences that the project takes.
 const LICENCES: [&str; 16] = [
     "MIT",

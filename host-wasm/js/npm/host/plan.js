@@ -20,9 +20,9 @@ export class Plan {
     this.#schedule = schedule;
   }
 
-  /** When to come back, milliseconds since 1970. */
+  /** When to come back, milliseconds since 1970 of the platform's clock: its alarms go by that. */
   get atMs() {
-    return this.#at === null ? null : Math.ceil(this.#at / 1000);
+    return this.#at === null ? null : this.#clock.platformMs(this.#at);
   }
 
   /**

@@ -52,6 +52,7 @@ export async function createHost(options) {
   const core = new Core(await loadModule(options.wasm), config);
   const clock = new Clock({
     now: options.now ?? Date.now,
+    monotonic: options.monotonic ?? (options.now ? () => 0 : () => performance.now()),
     random: options.random ?? ((bytes) => crypto.getRandomValues(bytes)),
     timer: options.timer ?? timer,
   });
