@@ -13,6 +13,7 @@ pub mod host;
 pub mod limiter;
 pub mod metrics;
 pub mod news;
+pub mod private;
 pub mod room;
 pub mod seal;
 pub mod send;

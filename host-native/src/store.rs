@@ -17,6 +17,7 @@ use redb::backends::FileBackend;
 use redb::{Builder, Database, DatabaseError, StorageBackend, TableDefinition, WriteTransaction};
 use switchboard_core::store::Change;
 
+use crate::private::{self, Tightened};
 use crate::seal::Seal;
 use crate::watched::Watched;
 
@@ -100,9 +101,12 @@ pub struct Store {
 impl Store {
     /// Opens the store of a folder, making both when they are not there.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
-        make_folder(folder).map_err(failed("the data folder cannot be made"))?;
+        private::create_folder(folder).map_err(failed("the data folder cannot be made"))?;
+        tighten(folder);
         let path = folder.join(FILE);
-        if !path.exists() {
+        if path.exists() {
+            tighten(&path);
+        } else {
             create(folder, &path)?;
         }
         let bytes = std::fs::metadata(&path).map_or(0, |meta| meta.len());
@@ -268,24 +272,25 @@ fn create(folder: &Path, path: &Path) -> Result<(), StoreError> {
     if aside.exists() {
         std::fs::remove_file(&aside).map_err(failed("a half-made store cannot be removed"))?;
     }
-    let database = opened(|| builder(Look::Quick).create(&aside))?;
+    let file = private::create(&aside).map_err(failed("the store cannot be made"))?;
+    let storage = FileBackend::new(file).map_err(refused("the store cannot be made"))?;
+    let database = opened(|| builder(Look::Quick).create_with_backend(storage))?;
     make(&database)?;
     drop(database);
     std::fs::rename(&aside, path).map_err(failed("the store cannot be renamed"))?;
     // The rename itself must outlive a power cut.
-    sync(folder).map_err(failed("the data folder cannot be synced"))
+    private::sync_folder(folder).map_err(failed("the data folder cannot be synced"))
 }
 
-/// Makes a folder that outlives a power cut: each new folder's name is synced where it stands.
-fn make_folder(folder: &Path) -> std::io::Result<()> {
-    let made: Vec<&Path> = folder.ancestors().take_while(|at| !at.as_os_str().is_empty() && !at.exists()).collect();
-    std::fs::create_dir_all(folder)?;
-    made.iter().filter_map(|at| at.parent()).try_for_each(sync)
-}
-
-fn sync(folder: &Path) -> std::io::Result<()> {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    File::open(folder)?.sync_all()
+/// Others may have been let in by a umask or by hand: tokens are stored as digests, but everything else is there.
+fn tighten(path: &Path) {
+    let path_text = path.display();
+    match private::tighten(path) {
+        Ok(Tightened::Was) => {}
+        Ok(Tightened::From(mode)) => tracing::warn!("{path_text} was open to others (mode {mode:o}): it was closed"),
+        Ok(Tightened::Not(mode)) => tracing::warn!("{path_text} is open to others (mode {mode:o}) and stays so"),
+        Err(error) => tracing::warn!("who can read {path_text} is not known: {error}"),
+    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod golden;
 mod idempotency;
 mod limits;
 mod outside;
+mod permissions;
 mod readers;
 mod receivers;
 mod samples;

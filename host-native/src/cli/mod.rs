@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use switchboard::private::Existing;
 use switchboard::settings::Settings;
 
 #[derive(Parser)]
@@ -50,6 +51,9 @@ enum Command {
     Backup {
         /// File to write
         file: PathBuf,
+        /// Replace the file where it is there already
+        #[arg(long)]
+        force: bool,
         #[command(flatten)]
         at: At,
     },
@@ -60,8 +64,11 @@ enum Command {
         #[command(flatten)]
         seal: SealKeys,
     },
-    /// Print a new key to seal secrets with
-    SealKey,
+    /// Make a new key to seal secrets with
+    SealKey {
+        /// File to write, which must not be there; without it the key is printed
+        file: Option<PathBuf>,
+    },
     /// Make a folder from a backup
     Restore {
         /// File that `backup` wrote
@@ -199,9 +206,11 @@ pub fn main() -> ExitCode {
         Command::Key { command } => remote::key(command, json),
         Command::EngineToken { command } => remote::engine_token(command, json),
         Command::Listen(listen) => listen::listen(&listen, json),
-        Command::Backup { file, at } => remote::backup(&file, &at, json),
+        Command::Backup { file, force, at } => {
+            remote::backup(&file, if force { Existing::Replace } else { Existing::Keep }, &at, json)
+        }
         Command::Verify { folder, seal } => offline::verify(&folder, &seal, json),
-        Command::SealKey => offline::seal_key(json),
+        Command::SealKey { file } => offline::seal_key(file.as_deref(), json),
         Command::Restore { file, folder } => offline::restore(&file, &folder, json),
         Command::Openapi => offline::openapi(),
         Command::Extract(file) => extract::extract(&file),

@@ -1,11 +1,12 @@
 //! Commands on a closed folder, and the `OpenAPI` document.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Write};
 use std::path::Path;
 
 use serde_json::json;
 use switchboard::backup;
+use switchboard::private::{Aside, Existing};
 use switchboard::seal::{self, Seal};
 use switchboard::store::{Store, caught};
 use switchboard_core::{openapi, verify};
@@ -35,9 +36,15 @@ pub fn verify(folder: &Path, seal: &SealKeys, json: bool) -> Result<(), Failed> 
 }
 
 /// `seal-key`
-pub fn seal_key(json: bool) -> Result<(), Failed> {
+pub fn seal_key(file: Option<&Path>, json: bool) -> Result<(), Failed> {
     let key = seal::new_key()?;
-    if json { say(&json!({ "seal_key": key }).to_string()) } else { say(&key) }
+    let Some(file) = file else {
+        return if json { say(&json!({ "seal_key": key }).to_string()) } else { say(&key) };
+    };
+    let mut out = Aside::begin(file, Existing::Keep)?;
+    writeln!(out.file, "{key}")?;
+    out.finish()?;
+    if json { say(&json!({ "file": file }).to_string()) } else { say(&format!("{} holds a new key", file.display())) }
 }
 
 /// `restore`

@@ -1,9 +1,10 @@
 //! Commands that speak to a running service through the operator's API.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use serde_json::{Value, json};
+use switchboard::private::{Aside, Existing};
 
 use super::{Account, At, EngineToken, Failed, Key, say};
 
@@ -65,23 +66,25 @@ pub fn engine_token(command: EngineToken, json: bool) -> Result<(), Failed> {
 }
 
 /// `backup`: the file appears once it is complete.
-pub fn backup(file: &Path, at: &At, json: bool) -> Result<(), Failed> {
-    let aside = file.with_extension("partial");
+pub fn backup(file: &Path, existing: Existing, at: &At, json: bool) -> Result<(), Failed> {
+    let begun = Aside::begin(file, existing);
+    let mut out = begun.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => format!("{error}: --force replaces it").into(),
+        _ => Failed::from(error),
+    })?;
     let bytes = block(async {
         let mut reply = client()?.get(format!("{}/admin/backup", base(at))).bearer_auth(&at.admin_token).send().await?;
         if !reply.status().is_success() {
             return Err(refused(reply.status().as_u16(), &reply.text().await?));
         }
-        let mut out = std::fs::File::create(&aside)?;
         let mut bytes = 0;
         while let Some(chunk) = reply.chunk().await? {
-            out.write_all(&chunk)?;
+            out.file.write_all(&chunk)?;
             bytes += chunk.len();
         }
-        out.sync_all()?;
         Ok(bytes)
     })?;
-    std::fs::rename(&aside, file)?;
+    out.finish()?;
     if json {
         say(&format!("{}", json!({ "file": file, "bytes": bytes })))?;
     } else {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use switchboard::clock::Clock;
 use switchboard::edge::EdgeToken;
 use switchboard::host::{Host, Means};
+use switchboard::private::{Aside, Existing};
 use switchboard::room::Rooms;
 use switchboard::seal::Seal;
 use switchboard::send::Outside;
@@ -163,7 +164,9 @@ fn announce(
     }
     ready.insert("pid".into(), std::process::id().into());
     if let Some(file) = &settings.ready_file {
-        write_private(file, &serde_json::to_vec(&ready)?)?;
+        let mut out = Aside::begin(file, Existing::Replace)?;
+        out.file.write_all(&serde_json::to_vec(&ready)?)?;
+        out.finish()?;
     }
     let mut out = std::io::stdout();
     if json {
@@ -180,14 +183,4 @@ fn announce(
         writeln!(out, "\nTry:\n\n  curl -s -H 'Authorization: Bearer {}' {url}/api/user/me\n", text("api_key"))?;
     }
     Ok(writeln!(out, "Switchboard listens on {url} (API explorer: {url}/docs)")?)
-}
-
-/// Writes a file that only its owner can read; it appears complete.
-fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let aside = path.with_extension("new");
-    let _ = std::fs::remove_file(&aside);
-    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
-    file.write_all(bytes)?;
-    std::fs::rename(aside, path)
 }
