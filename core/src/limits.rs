@@ -122,6 +122,13 @@ pub const IMPORT_ERROR_BYTES_MAX: usize = 4 << 10;
 pub const IMPORTS_MAX: usize = 16;
 /// The `mapping` of an import, characters.
 pub const MAPPING_MAX: usize = 4_096;
+/// Stored bytes of the assistants from which one step takes a resource that is deleted: it rewrites all of each, and
+/// nobody waits for more of them.
+pub const DETACHED_BYTES: usize = 4 << 20;
+/// Assistants that such a step reads at once.
+pub const DETACHED_ROWS: usize = 32;
+/// How long a deletion in several steps may pause before it is taken up as a job, seconds.
+pub const DETACH_SECONDS: u64 = 60;
 /// Rows that one slice of a clean-up job deletes.
 pub const SLICE_ROWS: usize = 256;
 /// Largest answer read from a carrier, bytes.

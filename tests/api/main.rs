@@ -9,6 +9,7 @@ mod calls;
 mod campaigns;
 mod carrier;
 mod conventions;
+mod detaching;
 mod dialer;
 mod engine;
 mod headers;

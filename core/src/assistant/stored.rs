@@ -5,12 +5,12 @@ use alloc::vec::Vec;
 
 use super::mask;
 use super::tables::{Assistant, BuiltInTool, Direction, FillerConfig, NewAssistant, Status};
-use crate::collection::Facet;
+use crate::collection::{Facet, ids};
 use crate::http::ctx::Ctx;
 use crate::id;
 use crate::json::{self, Members, ToJson, Value};
 use crate::key::Kind;
-use crate::limits::PLAN_ROWS_MAX;
+use crate::limits::{DETACHED_BYTES, DETACHED_ROWS, PLAN_ROWS_MAX};
 use crate::record::{DecimalText, Flag, Iso, Variables};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
@@ -102,12 +102,20 @@ pub fn changed(row: &Row, now: Timestamp, change: impl FnOnce(&mut Members)) -> 
     Ok(Row { facets: facets(&members)?, public: members.to_json(), private: row.private.clone() })
 }
 
-/// Changes every assistant of a set: for what is taken away from all of them in one commit.
-pub fn change_all(scope: Scope<'_>, facet: &Facet, now: Timestamp, change: impl Fn(&mut Members)) -> Result<(), Stop> {
-    for (count, row) in scope.list(Kind::Assistant, facet, PLAN_ROWS_MAX)? {
-        scope.replace(Kind::Assistant, count, &row, &changed(&row, now, &change)?)?;
+/// Takes something away from the assistants of a set, as many as one step may; tells whether it was all of them.
+pub fn detach(scope: Scope<'_>, facet: &Facet, now: Timestamp, change: impl Fn(&mut Members)) -> Result<bool, Stop> {
+    let mut bytes = 0;
+    for counts in ids(scope, Kind::Assistant, facet, PLAN_ROWS_MAX)?.chunks(DETACHED_ROWS) {
+        for (count, row) in counts.iter().zip(scope.rows(Kind::Assistant, counts)?) {
+            if bytes >= DETACHED_BYTES {
+                return Ok(false);
+            }
+            bytes += row.len();
+            let row = Row::from_bytes(&row)?;
+            scope.replace(Kind::Assistant, *count, &row, &changed(&row, now, &change)?)?;
+        }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// The filters under which stored members are filed.

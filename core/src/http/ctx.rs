@@ -13,9 +13,10 @@ use crate::account::caller::Session;
 use crate::carrier::{self, Told};
 use crate::engine::Engine;
 use crate::id;
+use crate::job::{self, Task};
 use crate::json::{self, Malformed, Members, ToJson, Value};
 use crate::key::{Kind, Space};
-use crate::limits::{JSON_BODY_BYTES_MAX, UPLOAD_BODY_BYTES_MAX};
+use crate::limits::{DETACH_SECONDS, JSON_BODY_BYTES_MAX, UPLOAD_BODY_BYTES_MAX};
 use crate::output::{Answer, Asks, Work};
 use crate::rate::{Caller, Rate};
 use crate::record::{Checked, Record, Source, check, check_update};
@@ -231,6 +232,20 @@ impl<'a> Ctx<'a> {
     /// How many answers this run has: 0 on the first.
     pub fn answered(&self) -> usize {
         self.asks.answered()
+    }
+
+    /// Goes on with a deletion once everything is detached from what is deleted. Until then others have their turn, and
+    /// a job takes it up where this request does not come back.
+    pub fn detached(&self, kind: Kind, count: u32, done: bool) -> Result<(), Halt> {
+        let task = Task::Detach(kind, count);
+        if !done {
+            job::add(self.account(), self.now.plus_seconds(DETACH_SECONDS), task)?;
+            return Err(Halt::Again);
+        }
+        if self.asks.has(&Answer::Elapsed) {
+            job::cancel(self.account(), &task)?;
+        }
+        Ok(())
     }
 
     /// Refuses a row when the plan allows no more of its kind.

@@ -22,7 +22,7 @@ use crate::service::Service;
 use crate::store::{Scope, Tx};
 use crate::time::Timestamp;
 use crate::view::{Order, Scene, Stop};
-use crate::{call, campaign, http::idempotency, import, knowledge, number, webhook};
+use crate::{call, campaign, http::idempotency, import, knowledge, number, tool, webhook};
 use queue::Job;
 
 /// How long an asking task is left alone, seconds: longer than any send takes.
@@ -174,7 +174,19 @@ fn perform(work: &Work<'_>, task: &Task) -> Result<Progress, Stop> {
         Task::Index(count) => knowledge::index(work, *count),
         Task::DropPassages(base, count) => knowledge::drop_passages(work, *base, *count),
         Task::Import(count) => import::slice(work, *count),
+        Task::Detach(kind, count) => detach(work, *kind, *count),
     }
+}
+
+/// Goes on with a deletion whose request did not come back.
+fn detach(work: &Work<'_>, kind: Kind, count: u32) -> Result<Progress, Stop> {
+    let done = match kind {
+        Kind::Tool => tool::detach_all(work.account, count, work.now)?,
+        Kind::Knowledgebase => knowledge::detach_all(work.account, count, work.now)?,
+        Kind::Number => number::detach_all(work.account, count, work.now)?,
+        _ => return Err(queue::DAMAGED),
+    };
+    Ok(if done { Progress::Done } else { Progress::More })
 }
 
 fn drop_parts(account: Scope<'_>, kind: Kind, count: u32) -> Result<Progress, Stop> {

@@ -43,6 +43,8 @@ pub enum Task {
     DropPassages(u32, u32),
     /// Read the next lines of an import, by its count.
     Import(u32),
+    /// Go on with a deletion that takes a resource away from assistants, by kind and count.
+    Detach(Kind, u32),
 }
 
 /// What a task waits in: a slow neighbour holds up its own lane only.
@@ -83,7 +85,8 @@ impl Task {
             | Self::SweepEvents
             | Self::DropPassages(..)
             | Self::Index(_)
-            | Self::Import(_) => Lane::Slice,
+            | Self::Import(_)
+            | Self::Detach(..) => Lane::Slice,
         }
     }
 
@@ -106,6 +109,7 @@ impl Task {
             Self::DropPassages(base, document) => (12, [base.to_be_bytes(), document.to_be_bytes()].concat()),
             Self::Import(count) => (13, count.to_be_bytes().into()),
             Self::Index(count) => (14, count.to_be_bytes().into()),
+            Self::Detach(kind, count) => (30, [&[*kind as u8][..], &count.to_be_bytes()].concat()),
         };
         [&[tag][..], &rest].concat()
     }
@@ -133,6 +137,7 @@ impl Task {
             12 => Self::DropPassages(count(0)?, count(4)?),
             13 => Self::Import(count(0)?),
             14 => Self::Index(count(0)?),
+            30 => Self::Detach(Kind::from_u8(*rest.first()?)?, count(1)?),
             _ => return None,
         };
         Some(task)
@@ -160,6 +165,7 @@ mod tests {
             Task::Index(7),
             Task::DropPassages(7, 8),
             Task::Import(7),
+            Task::Detach(Kind::Tool, 7),
         ];
         for (at, task) in tasks.iter().enumerate() {
             assert_eq!(Task::from_bytes(&task.to_bytes()).as_ref(), Some(task));

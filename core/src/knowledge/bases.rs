@@ -7,7 +7,7 @@ use super::documents;
 use super::states::DERIVED;
 use super::tables::{Base, BaseStatus, NewBase};
 use crate::account::root;
-use crate::assistant::stored::{change_all, facet_of_knowledgebase};
+use crate::assistant::stored::{detach, facet_of_knowledgebase};
 use crate::collection::{Facet, count};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
@@ -112,15 +112,28 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&message_data("Knowledgebase updated successfully.", &show(account, number, &after)?)))
 }
 
-/// `DELETE /user/knowledgebases/{id}`: its documents go, assistants lose the reference.
+/// `DELETE /user/knowledgebases/{id}`: assistants lose the reference, its documents go.
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
-    let (number, row) = ctx.named(Kind::Knowledgebase, MISSING)?;
     let account = ctx.account();
-    ctx.if_match(&data(&show(account, number, &row)?))?;
-    documents::remove_all(account, number, ctx.now)?;
-    change_all(account, &facet_of_knowledgebase(number), ctx.now, |members| {
+    if ctx.answered() == 0 {
+        let (number, row) = ctx.named(Kind::Knowledgebase, MISSING)?;
+        ctx.if_match(&data(&show(account, number, &row)?))?;
+    }
+    let number = ctx.param(0).ok_or(Refusal::NotFound(MISSING))?;
+    ctx.detached(Kind::Knowledgebase, number, detach_all(account, number, ctx.now)?)?;
+    Ok(Reply::ok(&message("Knowledgebase deleted successfully.")))
+}
+
+/// Takes a knowledgebase away from some of its assistants, and deletes it once none has it; tells whether that is
+/// done.
+pub fn detach_all(account: Scope<'_>, number: u32, now: Timestamp) -> Result<bool, Stop> {
+    let Some(row) = account.find(Kind::Knowledgebase, number)? else { return Ok(true) };
+    let done = detach(account, &facet_of_knowledgebase(number), now, |members| {
         members.set("knowledgebase_id", Value::Null);
     })?;
-    account.remove(Kind::Knowledgebase, number, &row)?;
-    Ok(Reply::ok(&message("Knowledgebase deleted successfully.")))
+    if done {
+        documents::remove_all(account, number, now)?;
+        account.remove(Kind::Knowledgebase, number, &row)?;
+    }
+    Ok(done)
 }

@@ -12,7 +12,7 @@ pub mod search;
 pub mod states;
 pub mod tables;
 
-pub use bases::{all, create, delete, read, update};
+pub use bases::{all, create, delete, detach_all, read, update};
 pub use documents::{
     all as all_documents, create as create_document, delete as delete_document, read as read_document,
     update as update_document,

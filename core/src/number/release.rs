@@ -4,7 +4,7 @@ use super::operations::named;
 use super::tables::NumberType;
 use super::{MISSING, Stored, remove, shown};
 use crate::account::root;
-use crate::assistant::stored::{change_all, facet_of_number};
+use crate::assistant::stored::{detach, facet_of_number};
 use crate::carrier::{Ask, Told};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Form, Invalid, Refusal};
@@ -13,7 +13,7 @@ use crate::http::route::Handled;
 use crate::job::{self, Progress, Task, Work};
 use crate::json::{Raw, Value};
 use crate::key::Kind;
-use crate::store::{Row, Scope};
+use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
 
@@ -25,8 +25,13 @@ const AGAIN_SECONDS: u64 = 60;
 
 /// `DELETE /user/phone-numbers/{id}`
 pub fn release(ctx: &Ctx<'_>) -> Handled {
-    let (count, row, stored) = named(ctx, MISSING)?;
     let account = ctx.account();
+    let found = named(ctx, MISSING);
+    if found.is_err() && ctx.answered() > 0 {
+        // A job was quicker.
+        return Ok(Reply::ok(&message(RELEASED)));
+    }
+    let (count, row, stored) = found?;
     if ctx.answered() == 0 {
         ctx.if_match(&Raw(&shown(ctx.id(count), &stored)))?;
         if stored.releasing {
@@ -34,7 +39,7 @@ pub fn release(ctx: &Ctx<'_>) -> Handled {
         }
     }
     let Some(carrier_id) = stored.carrier_id.clone().filter(|_| stored.kind == NumberType::Normal) else {
-        gone(account, ctx.id(count), count, &row, &stored, ctx.now)?;
+        ctx.detached(Kind::Number, count, detach_all(account, count, ctx.now)?)?;
         return Ok(Reply::ok(&message(RELEASED)));
     };
     if ctx.answered() == 0 {
@@ -44,22 +49,27 @@ pub fn release(ctx: &Ctx<'_>) -> Handled {
     }
     match ctx.carrier(&Ask::Release(&carrier_id))? {
         Told::Released => {
-            let row = account.find(Kind::Number, count)?.unwrap_or(row);
-            gone(account, ctx.id(count), count, &row, &stored, ctx.now)?;
+            ctx.detached(Kind::Number, count, detach_all(account, count, ctx.now)?)?;
             Ok(Reply::ok(&message(RELEASED)))
         }
         _ => Ok(Refusal::BadGateway(SILENT.into()).reply(Form::Error, Invalid::First)),
     }
 }
 
-/// Takes a number away: assistants and campaigns lose it, the history of calls keeps it.
-fn gone(account: Scope<'_>, id: u64, count: u32, row: &Row, stored: &Stored, now: Timestamp) -> Result<(), Stop> {
-    change_all(account, &facet_of_number(count), now, |members| members.set("phone_number_id", Value::Null))?;
-    crate::campaign::lose_number(account, id, now)?;
-    if stored.kind != NumberType::CallerId {
-        root::disown(account, &stored.phone_number)?;
+/// Takes a number away from some of its assistants, and deletes it once none has it: campaigns lose it as well, the
+/// history of calls keeps it. Tells whether that is done.
+pub fn detach_all(account: Scope<'_>, count: u32, now: Timestamp) -> Result<bool, Stop> {
+    let Some(row) = account.find(Kind::Number, count)? else { return Ok(true) };
+    let stored = Stored::of(&row.public)?;
+    let done = detach(account, &facet_of_number(count), now, |members| members.set("phone_number_id", Value::Null))?;
+    if done {
+        crate::campaign::lose_number(account, crate::id::of(account.space(), count), now)?;
+        if stored.kind != NumberType::CallerId {
+            root::disown(account, &stored.phone_number)?;
+        }
+        remove(account, count, &row, &stored)?;
     }
-    remove(account, count, row, stored)
+    Ok(done)
 }
 
 /// Asks the carrier again for a release that it did not confirm.
@@ -70,7 +80,9 @@ pub fn settle(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
     match work.service.config.carrier.ask(work.asks, &work.seed, &Ask::Release(carrier_id)) {
         None => Ok(Progress::Waits),
         Some(Told::Released) => {
-            gone(work.account, crate::id::of(work.account.space(), count), count, &row, &stored, work.now)?;
+            if !detach_all(work.account, count, work.now)? {
+                job::add(work.account, work.now, Task::Detach(Kind::Number, count))?;
+            }
             Ok(Progress::Done)
         }
         Some(_) => Ok(Progress::Later),

@@ -9,7 +9,7 @@ pub use request::{Asked, told};
 
 use crate::account::profile::Profile;
 use crate::account::root;
-use crate::assistant::stored::{change_all, facet_of_tool};
+use crate::assistant::stored::{detach, facet_of_tool};
 use crate::collection::{Facet, Query, ids, page};
 use crate::engine::tables::{Arguments, ToolTest};
 use crate::engine::{Values, function as schema_of};
@@ -236,19 +236,31 @@ fn meets(account: Scope<'_>, count: u32, name: &str) -> Result<bool, Stop> {
     Ok(false)
 }
 
-/// `DELETE /user/tools/{id}`: detached from every assistant in the same commit.
+/// `DELETE /user/tools/{id}`: detached from every assistant in the same commit, or, where these are large, in commits
+/// before it.
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
-    let (count, row) = ctx.named(Kind::Tool, MISSING)?;
-    ctx.if_match(&Raw(&row.public))?;
-    let account = ctx.account();
-    let id = ctx.id(count);
-    change_all(account, &facet_of_tool(count), ctx.now, |members| {
+    if ctx.answered() == 0 {
+        let (_, row) = ctx.named(Kind::Tool, MISSING)?;
+        ctx.if_match(&Raw(&row.public))?;
+    }
+    let count = ctx.param(0).ok_or(Refusal::NotFound(MISSING))?;
+    ctx.detached(Kind::Tool, count, detach_all(ctx.account(), count, ctx.now)?)?;
+    Ok(Reply::ok(&message("Tool deleted successfully")))
+}
+
+/// Takes a tool away from some of its assistants, and deletes it once none has it; tells whether that is done.
+pub fn detach_all(account: Scope<'_>, count: u32, now: Timestamp) -> Result<bool, Stop> {
+    let Some(row) = account.find(Kind::Tool, count)? else { return Ok(true) };
+    let id = crate::id::of(account.space(), count);
+    let done = detach(account, &facet_of_tool(count), now, |members| {
         if let Some((_, Value::List(attached))) = members.0.iter_mut().find(|(name, _)| name == "tool_ids") {
             attached.retain(|value| value.as_u64() != Some(id));
         }
     })?;
-    account.remove(Kind::Tool, count, &row)?;
-    Ok(Reply::ok(&message("Tool deleted successfully")))
+    if done {
+        account.remove(Kind::Tool, count, &row)?;
+    }
+    Ok(done)
 }
 
 /// The name of a tool's row.
