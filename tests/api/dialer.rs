@@ -378,3 +378,62 @@ fn the_tables_of_leads_and_campaigns_are_the_published_ones() {
         ]
     );
 }
+
+/// An assistant's caller id, and the operator's way to say whether it is verified.
+fn caller_id(desk: &mut Desk) -> (u64, String) {
+    let id = desk.house.make("/user/phone-numbers/caller-ids", &json!({ "phone_number": "+12122011890" }));
+    let own = json!({ "phone_number_id": id });
+    desk.house.put(&format!("/user/assistant/{}", desk.assistant), &own).send().expect(200);
+    (id, format!("/admin/accounts/1/caller-ids/{id}"))
+}
+
+fn verify(desk: &mut Desk, path: &str, verified: bool) {
+    let operator = desk.house.operator.clone();
+    desk.house.put(path, &json!({ "verified": verified })).token(&operator).send().expect(200);
+}
+
+#[test]
+fn an_unverified_caller_id_is_never_shown() {
+    let mut desk = Desk::new(&json!({}));
+    let (_, path) = caller_id(&mut desk);
+    let lead = desk.lead(1);
+    let make = json!({ "phone_number": "+40700000009", "assistant_id": desk.assistant });
+    verify(&mut desk, &path, false);
+    desk.house.post("/user/make_call", &make).send().message(422, "The caller id is not verified.");
+    let (status, json) = desk.switch("start");
+    let refused = json!({ "message": "The caller id is not verified.", "success": false });
+    assert_eq!((status, json, desk.campaign().as_str()), (400, refused, "draft"));
+    assert_eq!(desk.why(lead).1[..2], ["campaign_not_running", "caller_id_unverified"]);
+    verify(&mut desk, &path, true);
+    desk.house.post("/user/make_call", &make).send().expect(200);
+    desk.start();
+    verify(&mut desk, &path, false);
+    assert_eq!(desk.claim().len(), 0, "calls that wait for an engine are not dialed with it either");
+    desk.wait(60);
+    let (callable, reasons, next_at) = desk.why(lead);
+    assert!(!callable && reasons[0] == "caller_id_unverified" && next_at != Value::Null, "{reasons:?}");
+    verify(&mut desk, &path, true);
+    desk.wait(300);
+    let calls = desk.claim();
+    assert_eq!(calls.len(), 1);
+    assert_eq!(calls[0].claimed["call"]["assistant_phone_number"], "+12122011890");
+}
+
+#[test]
+fn a_campaign_with_a_number_of_its_own_does_not_need_the_assistants() {
+    let mut desk = Desk::new(&json!({}));
+    let (id, path) = caller_id(&mut desk);
+    verify(&mut desk, &path, false);
+    let campaign = format!("/user/campaigns/{}", desk.campaign);
+    desk.house.put(&campaign, &json!({ "phone_number_ids": [id] })).send().expect(200);
+    assert_eq!(desk.switch("start").0, 400, "its only number is the same caller id");
+    let trunk = desk.house.make("/user/phone-numbers/sip-trunks", &switchboard_tests::house::trunk("+12122011892"));
+    desk.house.put(&campaign, &json!({ "phone_number_ids": [id, trunk] })).send().expect(200);
+    for n in 1..=2 {
+        desk.lead(n);
+    }
+    desk.start();
+    let from: Vec<Value> =
+        desk.claim().iter().map(|held| held.claimed["call"]["assistant_phone_number"].clone()).collect();
+    assert_eq!(from, ["+12122011892", "+12122011892"]);
+}

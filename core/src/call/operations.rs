@@ -19,6 +19,7 @@ use crate::job::{self, Task};
 use crate::json::{Members, Raw};
 use crate::key::{self, Kind, Topic};
 use crate::limits::{EVENTS_PAGE_MAX, LEASE_SECONDS};
+use crate::number::{CallerNumber, UNVERIFIED};
 use crate::record;
 use crate::record::{Choice, Errors, int};
 use crate::suppression::{self, plus};
@@ -89,11 +90,15 @@ pub fn make_call(ctx: &Ctx<'_>) -> Handled {
     if ctx.service.config.refuse_without_engine && !engine::is_attached(ctx.root(), ctx.now)? {
         return Err(Refusal::NoEngine.into());
     }
+    let caller = Caller::of(account, count, &assistant)?;
+    if caller.number == CallerNumber::Unverified {
+        return Err(Refusal::Unprocessable(UNVERIFIED.into()).into());
+    }
     let call = place(
         account,
         New {
             kind: CallType::Outbound,
-            caller: Caller::of(account, count, &assistant)?,
+            caller,
             client_phone_number: Some(new.phone_number),
             variables: new.variables.0,
             campaign: None,

@@ -12,13 +12,14 @@ use crate::job::{self, Task};
 use crate::json::{Members, Value};
 use crate::key::Kind;
 use crate::limits::UNCLAIMED_SECONDS;
-use crate::number;
+use crate::number::CallerNumber;
 use crate::record::{Choice, Sql, Variables};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
 const DAMAGED: Stop = Stop::Corrupt("an assistant has an unknown form");
+const UNVERIFIED: Stop = Stop::Corrupt("a call was placed with an unverified caller id");
 
 /// What a call needs of its assistant, as it is now.
 #[derive(Clone, Debug)]
@@ -27,8 +28,8 @@ pub struct Caller {
     pub count: u32,
     /// Its name.
     pub name: String,
-    /// Its number, E.164.
-    pub phone_number: Option<String>,
+    /// Its number.
+    pub number: CallerNumber,
     /// Its engine mode.
     pub mode: Mode,
     /// How long a call of it rings, seconds.
@@ -43,14 +44,14 @@ impl Caller {
         let [name, number, mode, ringing_time, max_duration] =
             assistant.pick(["name", "phone_number_id", "mode", "ringing_time", "max_duration"], DAMAGED)?;
         let seconds = |value: Value| value.as_u64().and_then(|n| u32::try_from(n).ok()).ok_or(DAMAGED);
-        let phone_number = match number.as_u64().and_then(|id| id::local(account.space(), id)) {
-            Some(number) => number::e164_of(account, number)?,
-            None => None,
+        let number = match number.as_u64().and_then(|id| id::local(account.space(), id)) {
+            Some(number) => CallerNumber::of(account, number)?,
+            None => CallerNumber::Shown(None),
         };
         Ok(Self {
             count,
             name: name.into_text().ok_or(DAMAGED)?,
-            phone_number,
+            number,
             mode: mode.as_text().and_then(Mode::of).ok_or(DAMAGED)?,
             ringing_time: seconds(ringing_time)?,
             max_duration: seconds(max_duration)?,
@@ -77,18 +78,19 @@ pub struct New {
 }
 
 /// Makes a call, `initiated`, and gives its count; one that the assistant places waits for an engine, and its clock
-/// runs.
+/// runs. Whoever places a call has refused an unverified caller id before.
 pub fn place(account: Scope<'_>, new: New, now: Timestamp) -> Result<u32, Stop> {
     let (count, at) = account.allot(Kind::Call, now)?;
     let own = |count: u32| id::of(account.space(), count);
     let (caller, kind) = (new.caller, new.kind);
+    let CallerNumber::Shown(assistant_phone_number) = caller.number else { return Err(UNVERIFIED) };
     let shown = Call {
         id: own(count),
         assistant_name: caller.name,
         campaign_name: new.campaign.as_ref().map(|(_, name)| name.clone()),
         r#type: kind,
         duration: 0,
-        assistant_phone_number: caller.phone_number,
+        assistant_phone_number,
         client_phone_number: new.client_phone_number,
         status: FIRST,
         transcript: String::new(),

@@ -20,7 +20,7 @@ use crate::lead::states::LeadEvent;
 use crate::lead::tables::LeadStatus;
 use crate::lead::{self, Stored, facet_of_campaign, facet_of_status};
 use crate::limits::DIALED_PER_RUN;
-use crate::number;
+use crate::number::{self, CallerNumber};
 use crate::store::{Row, Scope};
 use crate::suppression;
 use crate::time::Timestamp;
@@ -159,7 +159,7 @@ fn place(
     let assistant = account.find(Kind::Assistant, campaign.assistant)?.ok_or(GONE)?;
     let mut caller = Caller::of(account, campaign.assistant, &assistant)?;
     if let Some(number) = turn(account, campaign)? {
-        caller.phone_number = Some(number);
+        caller.number = CallerNumber::Shown(Some(number));
     }
     let (_, called) = lead::find(account, person)?.ok_or(GONE)?;
     let mut variables: Members = lead.variables.clone();
@@ -221,8 +221,13 @@ fn finish(account: Scope<'_>, campaign: &Running, now: Timestamp) -> Result<Prog
     Ok(Progress::Done)
 }
 
-/// Whether a call of a campaign that waited for an engine may still be dialed.
+/// Why a call that waited for an engine may not be dialed any more; of a campaign's call also what the campaign says.
 pub fn may_dial(account: Scope<'_>, call: &call::Stored, now: Timestamp) -> Result<Option<&'static str>, Stop> {
+    if let Some(caller_id) = call.text("assistant_phone_number")
+        && number::is_unverified(account, caller_id)?
+    {
+        return Ok(Some("caller-id-unverified"));
+    }
     let Some(count) = call.campaign() else { return Ok(None) };
     let Some(campaign) = Running::find(account, count)? else { return Ok(Some("campaign-gone")) };
     if campaign.status != CampaignStatus::InProgress {

@@ -69,6 +69,10 @@ pub fn explain_lead(ctx: &Ctx<'_>) -> Handled {
     if let Gate::Closed(reason, at) = campaign.gate(account, ctx.now)? {
         reasons.push(of_campaign(reason));
         next_at = next_at.into_iter().chain(at).max();
+        // It is also why the campaign cannot be started.
+        if reason == Reason::NotRunning && campaign.is_unverified(account)? {
+            reasons.push(of_campaign(Reason::CallerIdUnverified));
+        }
     }
     reasons.extend(of_house(ctx)?);
     let callable = reasons.is_empty();
@@ -104,6 +108,7 @@ fn of_campaign(reason: Reason) -> Because {
     match reason {
         Reason::NotRunning => because("campaign_not_running", "The campaign is not in progress."),
         Reason::AssistantInactive => because("assistant_inactive", "The campaign's assistant is not active."),
+        Reason::CallerIdUnverified => because("caller_id_unverified", "The caller id of the calls is not verified."),
         Reason::Suspended => because("account_suspended", "The account is suspended."),
         Reason::NoBalance => because("no_balance", "The account's balance is used up."),
         Reason::OutsideHours => because("outside_hours", "It is not within the campaign's calling hours."),

@@ -4,6 +4,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::DAMAGED;
+use super::running::Running;
 use super::states::{CampaignEvent, MOVES};
 use super::tables::{Action, Campaign, CampaignStatus, NewCampaign, Switch, SwitchReply, Switched};
 use crate::account::profile::Profile;
@@ -23,6 +24,7 @@ use crate::http::{list, page};
 use crate::json::{self, Members, Raw, ToJson, Value};
 use crate::key::{self, Kind};
 use crate::limits::PLAN_ROWS_MAX;
+use crate::number::UNVERIFIED;
 use crate::record::{Cell, Checked, Choice, Iso, Record, Source, check, check_update};
 use crate::service::Service;
 use crate::store::{Row, Scope};
@@ -270,7 +272,7 @@ pub fn switch(ctx: &Ctx<'_>) -> Handled {
         Action::Stop => (CampaignEvent::Stop, "Campaign stopped successfully.", NOT_RUNNING),
     };
     if body.action == Action::Start {
-        judge_start(ctx, &row)?;
+        judge_start(ctx, count, &row)?;
     }
     let status = shift(account, count, event, ctx.now)?.ok_or(Refusal::Unsuccessful(refused.into()))?;
     match body.action {
@@ -281,8 +283,8 @@ pub fn switch(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&SwitchReply { message: says.into(), success: true, data }))
 }
 
-/// A campaign starts with an active assistant, and with money left.
-fn judge_start(ctx: &Ctx<'_>, row: &Row) -> Result<(), Halt> {
+/// A campaign starts with an active assistant, with a number that it may show, and with money left.
+fn judge_start(ctx: &Ctx<'_>, count: u32, row: &Row) -> Result<(), Halt> {
     let account = ctx.account();
     let assistant = row.members(DAMAGED)?.get("assistant_id").and_then(Value::as_u64).and_then(|id| ctx.own(id));
     let assistant =
@@ -290,6 +292,9 @@ fn judge_start(ctx: &Ctx<'_>, row: &Row) -> Result<(), Halt> {
     let status = assistant.as_ref().and_then(|members| members.get("status")).and_then(Value::as_text);
     if status != Some(Status::Active.word()) {
         return Err(Refusal::Unsuccessful(INACTIVE.into()).into());
+    }
+    if Running::of(account, count, row)?.is_unverified(account)? {
+        return Err(Refusal::Unsuccessful(UNVERIFIED.into()).into());
     }
     if Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
         return Err(Refusal::Unsuccessful(BALANCE.into()).into());

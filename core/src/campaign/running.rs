@@ -13,13 +13,15 @@ use crate::collection::count;
 use crate::id;
 use crate::json::{Members, Value};
 use crate::key::Kind;
+use crate::number::{self, CallerNumber};
 use crate::record::Choice;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 use crate::zone::Zone;
 
-/// How often a campaign whose account is shut out, or has no money left, looks again, seconds.
+/// How often a campaign looks again whose account is shut out or has no money left, or whose caller id is not verified,
+/// seconds.
 const ACCOUNT_SECONDS: u64 = 300;
 
 /// What a dialer goes by.
@@ -73,6 +75,8 @@ pub enum Reason {
     NotRunning,
     /// Its assistant is inactive, or gone.
     AssistantInactive,
+    /// The only number that its calls could show is an unverified caller id.
+    CallerIdUnverified,
     /// The account is shut out.
     Suspended,
     /// The account has no money left.
@@ -87,11 +91,14 @@ pub enum Reason {
 
 /// What the decision looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub struct Facts {
     /// The campaign's state.
     pub status: CampaignStatus,
     /// Whether its assistant is active.
     pub assistant_active: bool,
+    /// Whether its calls could show nothing but an unverified caller id.
+    pub unverified: bool,
     /// Whether the account is shut out.
     pub suspended: bool,
     /// Whether the account can pay.
@@ -120,6 +127,9 @@ pub fn gate(facts: &Facts) -> Gate {
         Opening::Open => {}
     }
     let again = facts.now.plus_seconds(ACCOUNT_SECONDS);
+    if facts.unverified {
+        return Gate::Closed(Reason::CallerIdUnverified, Some(again));
+    }
     if facts.suspended {
         return Gate::Closed(Reason::Suspended, Some(again));
     }
@@ -138,7 +148,8 @@ impl Running {
         account.find(Kind::Campaign, number)?.map(|row| Self::of(account, number, &row)).transpose()
     }
 
-    fn of(account: Scope<'_>, number: u32, row: &Row) -> Result<Self, Stop> {
+    /// One whose row is at hand.
+    pub fn of(account: Scope<'_>, number: u32, row: &Row) -> Result<Self, Stop> {
         let members = row.members(DAMAGED)?;
         let text = |name: &str| members.get(name).and_then(Value::as_text).map(ToString::to_string);
         let small = |name: &str| {
@@ -179,6 +190,27 @@ impl Running {
         self.hours.opening(&Zone::of(&self.zone), now)
     }
 
+    /// Whether its calls could show nothing but an unverified caller id: none of its own numbers can be shown, and one of
+    /// them, or its assistant's, is not verified.
+    pub fn is_unverified(&self, account: Scope<'_>) -> Result<bool, Stop> {
+        let mut unverified = false;
+        for number in &self.numbers {
+            if number::shown_on_calls(account, *number)?.is_some() {
+                return Ok(false);
+            }
+            unverified |= CallerNumber::of(account, *number)? == CallerNumber::Unverified;
+        }
+        let assistant = account.find(Kind::Assistant, self.assistant)?.map(|row| row.members(DAMAGED)).transpose()?;
+        let own = assistant.and_then(|members| members.get("phone_number_id").and_then(Value::as_u64));
+        match own.and_then(|id| id::local(account.space(), id)) {
+            Some(own) => Ok(match CallerNumber::of(account, own)? {
+                CallerNumber::Unverified => true,
+                CallerNumber::Shown(number) => unverified && number.is_none(),
+            }),
+            None => Ok(unverified),
+        }
+    }
+
     /// Whether it may place a call now.
     pub fn gate(&self, account: Scope<'_>, now: Timestamp) -> Result<Gate, Stop> {
         let assistant = account.find(Kind::Assistant, self.assistant)?.map(|row| row.members(DAMAGED)).transpose()?;
@@ -188,6 +220,7 @@ impl Running {
         Ok(gate(&Facts {
             status: self.status,
             assistant_active: assistant.as_ref().is_some_and(active),
+            unverified: self.is_unverified(account)?,
             suspended: state.suspended,
             solvent: state.balance.is_none_or(|balance| balance > 0),
             opening: self.opening(now),

@@ -19,6 +19,7 @@ use crate::http::route::Handled;
 use crate::id;
 use crate::json::{Members, Raw, Value};
 use crate::key::{self, Kind, Unique};
+use crate::number::CallerNumber;
 use crate::store::{Row, Scope};
 use crate::view::{Order, Stop};
 use crate::webhook;
@@ -60,7 +61,7 @@ fn arrive(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, row: &Row, body: NewArr
         Arrival::Web => CallType::Web,
     };
     if kind == CallType::Web {
-        caller.phone_number = None;
+        caller.number = CallerNumber::Shown(None);
     }
     let new = New {
         kind,

@@ -26,6 +26,8 @@ use tables::NumberType;
 
 const DAMAGED: Stop = Stop::Corrupt("a phone number has an unknown form");
 const MISSING: &str = "Phone number not found.";
+/// What is said where a call would show an unverified caller id.
+pub const UNVERIFIED: &str = "The caller id is not verified.";
 
 /// The filters of numbers.
 mod tag {
@@ -79,6 +81,11 @@ impl Stored {
         object.given("trunk", &self.trunk);
         object.close();
         Row { facets, public, private: password.to_vec() }
+    }
+
+    /// Whether it is a caller id that no call may show.
+    fn is_unverified(&self) -> bool {
+        self.kind == NumberType::CallerId && !self.verified
     }
 
     /// Reads it back.
@@ -139,16 +146,38 @@ pub fn is_caller_id(account: Scope<'_>, count: u32) -> Result<bool, Stop> {
     Ok(row.is_some_and(|row| row.facets.contains(&Facet::new(tag::TYPE, NumberType::CallerId.word().as_bytes()))))
 }
 
-/// The E.164 of a number.
-pub fn e164_of(account: Scope<'_>, count: u32) -> Result<Option<String>, Stop> {
-    account.find(Kind::Number, count)?.map(|row| Ok(Stored::of(&row.public)?.phone_number)).transpose()
+/// What a call from a number shows as its caller id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallerNumber {
+    /// This E.164, or nothing where there is no number.
+    Shown(Option<String>),
+    /// The number is a caller id that nobody verified: no call may show it.
+    Unverified,
+}
+
+impl CallerNumber {
+    /// What a number of the account shows.
+    pub fn of(account: Scope<'_>, count: u32) -> Result<Self, Stop> {
+        let Some(row) = account.find(Kind::Number, count)? else { return Ok(Self::Shown(None)) };
+        let stored = Stored::of(&row.public)?;
+        Ok(if stored.is_unverified() { Self::Unverified } else { Self::Shown(Some(stored.phone_number)) })
+    }
+}
+
+/// Whether the account has an E.164 as an unverified caller id and as nothing else.
+pub fn is_unverified(account: Scope<'_>, e164: &str) -> Result<bool, Stop> {
+    if row_of(account, e164, false)?.is_some() {
+        return Ok(false);
+    }
+    let row = row_of(account, e164, true)?.map(|count| account.find(Kind::Number, count)).transpose()?.flatten();
+    row.map_or(Ok(false), |row| Ok(Stored::of(&row.public)?.is_unverified()))
 }
 
 /// The E.164 of a number that may be shown on calls: a caller id once it is verified.
 pub fn shown_on_calls(account: Scope<'_>, count: u32) -> Result<Option<String>, Stop> {
     let Some(row) = account.find(Kind::Number, count)? else { return Ok(None) };
     let stored = Stored::of(&row.public)?;
-    let may = !stored.releasing && (stored.kind != NumberType::CallerId || stored.verified);
+    let may = !stored.releasing && !stored.is_unverified();
     Ok(may.then_some(stored.phone_number))
 }
 
