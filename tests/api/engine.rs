@@ -25,7 +25,7 @@ fn status(house: &mut House, id: u64) -> String {
 
 #[test]
 fn a_call_rings_is_answered_ends_and_is_completed() {
-    let (mut house, line, _) = placed(&json!({ "post_call_evaluation": false }));
+    let (mut house, line, _) = placed(&json!({ "post_call_evaluation": false, "record": true }));
     let mut held = line.take(&mut house);
     assert_eq!(held.claimed["call"]["status"], "initiated");
     line.talk(&mut house, &mut held);

@@ -18,6 +18,7 @@ mod idempotency;
 mod import_files;
 mod imports;
 mod ingestion;
+mod kept;
 mod knowledge;
 mod leads;
 mod lists;

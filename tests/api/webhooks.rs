@@ -130,8 +130,9 @@ fn rules_of_when_and_what() {
         (json!({}), &failed[..], 0, None),
         (json!({ "send_webhook_only_on_completed": false }), &failed, 1, Some(Value::Null)),
         (json!({ "is_webhook_active": false }), &done, 0, None),
-        (json!({}), &done, 1, Some(json!("https://r.example/1"))),
-        (json!({ "include_recording_in_webhook": false }), &done, 1, None),
+        (json!({}), &done, 1, Some(Value::Null)),
+        (json!({ "record": true }), &done, 1, Some(json!("https://r.example/1"))),
+        (json!({ "record": true, "include_recording_in_webhook": false }), &done, 1, None),
     ] {
         let (mut house, line, id) = hooked(&changes);
         let seen = receiver(&mut house, vec![]);

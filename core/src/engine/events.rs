@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::session;
 use super::tables::{Command, EngineEvent, Report, Reported};
+use crate::assistant;
 use crate::call::Stored;
 use crate::call::ending;
 use crate::call::states::CallEvent;
@@ -61,6 +62,14 @@ pub fn report(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&Reported { call_status: now, lease: call.live.lease.map(Iso), commands }))
 }
 
+/// Whether an event says nothing that is kept: the recording of a call that its assistant does not record.
+fn is_unwanted(account: Scope<'_>, call: &Stored, event: &EngineEvent) -> Result<bool, Stop> {
+    if !matches!(event, EngineEvent::Recording(_)) {
+        return Ok(false);
+    }
+    Ok(!assistant::kept(account, call.assistant())?.is_some_and(|assistant| assistant.flag("record")))
+}
+
 /// Takes one event in; false where the call's state does not allow it.
 fn take(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, event: &EngineEvent) -> Result<bool, Stop> {
     let status = call.status()?;
@@ -70,6 +79,9 @@ fn take(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, event: &EngineEven
         if !after || ctx.now.seconds_since(ended) >= AFTERMATH_SECONDS {
             return Ok(false);
         }
+    }
+    if is_unwanted(account, call, event)? {
+        return Ok(true);
     }
     // An engine's clock may be off: time does not run backwards within a call, nor ahead of ours.
     let at = event.at().unwrap_or(ctx.now).min(ctx.now).max(call.live.last_at);
