@@ -1,8 +1,8 @@
-//! What of a call is kept: its recording where the assistant records.
+//! What of a call is kept: what was said, as soon as it was said, and its recording where the assistant records.
 
 use serde_json::{Value, json};
 use switchboard_tests::house::{House, assistant, with};
-use switchboard_tests::line::Line;
+use switchboard_tests::line::{Line, said};
 
 fn placed(changes: &Value) -> (House, Line) {
     let mut house = House::default();
@@ -32,4 +32,27 @@ fn a_recording_is_kept_only_where_the_assistant_records() {
         line.say(&mut house, &mut held, &[json!({ "type": "cost", "carrier_cost": 0.1, "total_cost": 0.2 })])
             .expect(200);
     }
+}
+
+#[test]
+fn the_transcript_of_a_running_call_grows() {
+    let (mut house, line) = placed(&json!({}));
+    let mut held = line.take(&mut house);
+    line.say(&mut house, &mut held, &[json!({ "type": "answered" })]).expect(200);
+    assert_eq!(call(&mut house, held.id)["transcript"], "");
+    line.say(&mut house, &mut held, &[said("bot", "Hello")]).expect(200);
+    assert_eq!(call(&mut house, held.id)["transcript"], "AI: Hello");
+    let before = house.get(&format!("/user/calls/{}", held.id));
+    line.say(&mut house, &mut held, &[said("human", "Hi")]).expect(200);
+    let running = house.get(&format!("/user/calls/{}", held.id));
+    assert_eq!(running.json["transcript"], "AI: Hello\nCustomer: Hi");
+    assert_ne!(before.header("etag"), running.header("etag"));
+    let stale = house.call(switchboard_core::http::request::Method::Delete, &format!("/user/calls/{}", held.id));
+    stale.header("if-match", running.header("etag").expect("a tag")).send().expect(409);
+    let row = |house: &House| {
+        house.store.rows().values().filter(|row| String::from_utf8_lossy(row).contains("Hello\\nCustomer")).count()
+    };
+    assert_eq!(row(&house), 0, "an event does not write the transcript anew");
+    line.say(&mut house, &mut held, &[json!({ "type": "ended" })]).expect(200);
+    assert_eq!(call(&mut house, held.id)["transcript"], "AI: Hello\nCustomer: Hi");
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::ending::{by_service, complete, over};
 use super::place::{Caller, New, place};
 use super::states::CallEvent;
-use super::stored::{Stored, tag};
+use super::stored::{Stored, formatted, tag};
 use super::tables::{CallQuery, CallStatus, CallType, NewCall, Placed, PlacedCall};
 use crate::account::profile::Profile;
 use crate::collection::{Facet, Query};
@@ -16,14 +16,15 @@ use crate::http::reply::{Reply, data, message};
 use crate::http::route::Handled;
 use crate::http::stream::{self, Frame};
 use crate::job::{self, Task};
-use crate::json::{Members, Raw};
+use crate::json::{Members, Raw, ToJson, Value};
 use crate::key::{self, Kind, Topic};
 use crate::limits::{EVENTS_PAGE_MAX, LEASE_SECONDS};
 use crate::number::{CallerNumber, UNVERIFIED};
 use crate::record;
 use crate::record::{Choice, Errors, int};
+use crate::store::Row;
 use crate::suppression::{self, plus};
-use crate::view::Order;
+use crate::view::{Order, Stop};
 use crate::{assistant, engine, webhook};
 
 const MISSING: &str = "Call not found";
@@ -47,18 +48,35 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
 
 /// `GET /user/calls/{id}`
 pub fn read(ctx: &Ctx<'_>) -> Handled {
-    let (_, row) = ctx.named(Kind::Call, MISSING)?;
-    Ok(Reply::ok_raw(row.public))
+    let (count, row) = ctx.named(Kind::Call, MISSING)?;
+    Ok(Reply::ok_raw(shown(ctx, count, row)?))
+}
+
+/// A call as a read of it shows it: while it runs its transcript is put together from its events, so that no event
+/// writes all of it anew.
+fn shown(ctx: &Ctx<'_>, count: u32, row: Row) -> Result<Vec<u8>, Stop> {
+    if !is_running(&row) {
+        return Ok(row.public);
+    }
+    let account = ctx.account();
+    let mut call = Stored::of(count, row)?;
+    if call.live.transcript_bytes > 0 {
+        let lines = call.transcript(account)?;
+        call.shown.set("transcript", Value::Text(formatted(&lines)));
+    }
+    Ok(call.shown.to_json())
+}
+
+fn is_running(row: &Row) -> bool {
+    let running = CallStatus::ALL.iter().filter(|status| status.is_running());
+    running.map(|status| Facet::new(tag::STATUS, status.word().as_bytes())).any(|facet| row.facets.contains(&facet))
 }
 
 /// `DELETE /user/calls/{id}`
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let (count, row) = ctx.named(Kind::Call, MISSING)?;
-    ctx.if_match(&Raw(&row.public))?;
-    let running = CallStatus::ALL
-        .iter()
-        .filter(|status| status.is_running())
-        .any(|status| row.facets.contains(&Facet::new(tag::STATUS, status.word().as_bytes())));
+    let running = is_running(&row);
+    ctx.if_match(&Raw(&shown(ctx, count, row)?))?;
     if running {
         return Err(Refusal::Conflict("The call is still running.".into()).into());
     }

@@ -97,7 +97,8 @@ impl Stored {
         account.find(Kind::Call, count)?.map(|row| Self::of(count, row)).transpose()
     }
 
-    fn of(count: u32, row: Row) -> Result<Self, Stop> {
+    /// One whose row is at hand.
+    pub(super) fn of(count: u32, row: Row) -> Result<Self, Stop> {
         let shown = row.members(DAMAGED)?;
         let live = if row.private.is_empty() { Live::default() } else { Live::read(&row.private).ok_or(DAMAGED)? };
         Ok(Self { count, shown, live, before: row })
@@ -204,12 +205,19 @@ impl Stored {
 
     /// What was said, in order.
     pub fn transcript(&self, account: Scope<'_>) -> Result<Vec<Line>, Stop> {
+        /// A call has up to 10,000 events: only those that say so are read as JSON. Their type stands behind number and
+        /// time, before anything that an engine wrote.
+        const TYPE: &[u8] = b"\"type\":\"transcript\"";
+        const HEAD_BYTES: usize = 96;
         let mut lines = Vec::new();
         for (_, bytes) in account.scan(
             key::call_events(account.space(), self.count, 0),
             Order::Ascending,
             self.live.events as usize,
         )? {
+            if !bytes[..bytes.len().min(HEAD_BYTES)].windows(TYPE.len()).any(|window| window == TYPE) {
+                continue;
+            }
             let event = json::parse(&bytes).map_err(|_| DAMAGED)?;
             let text = |name: &str| event.member(name).and_then(Value::as_text);
             if text("type") != Some("transcript") {
