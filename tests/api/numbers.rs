@@ -229,3 +229,22 @@ fn a_plan_counts_numbers_of_every_type() {
         assert!(house.post(path, &body).send().expect(403).json["message"].is_string(), "{path}");
     }
 }
+
+#[test]
+fn a_search_never_offers_what_somebody_has() {
+    let mut house = House::default();
+    let stranger = house.account("stranger@example.com");
+    let offers = |house: &mut House| -> Vec<String> {
+        let found = house.get("/user/phone-numbers/search?country_code=GB").expect(200).json["data"].clone();
+        let numbers = found.as_array().expect("a list").iter();
+        numbers.map(|offer| offer["phone_number"].as_str().expect("a number").to_owned()).collect()
+    };
+    let before = offers(&mut house);
+    let id = buy(&mut house, &before[0]).expect(201).id();
+    let body = json!({ "phone_number": before[1] });
+    house.post("/user/phone-numbers/purchase", &body).token(&stranger).send().expect(201);
+    house.post(TRUNKS, &trunk(&before[2])).token(&stranger).send().expect(201);
+    assert_eq!(offers(&mut house), before[3..]);
+    house.delete(&format!("/user/phone-numbers/{id}")).expect(200);
+    assert_eq!(offers(&mut house)[0], before[0], "what was given back can be had again");
+}

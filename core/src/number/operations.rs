@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::tables::{Assignable, Available, Number, NumberType, Rename, SearchQuery};
 use super::{MISSING, Stored, shown, tag};
+use crate::account::root;
 use crate::assistant::lookups::NumberQuery;
 use crate::assistant::stored::{facet_of_number, facet_of_type};
 use crate::assistant::tables::Direction;
@@ -25,7 +26,16 @@ pub fn search(ctx: &Ctx<'_>) -> Handled {
     let query: SearchQuery = ctx.asks()?;
     let digits = query.contains.unwrap_or_default();
     match ctx.carrier(&Ask::Search { country: query.country_code.word(), digits: &digits })? {
-        Told::Offers(offers) => Ok(Reply::ok(&data(&offers.iter().map(Available::of).collect::<Vec<_>>()))),
+        Told::Offers(offers) => {
+            let mut shown = Vec::new();
+            for offer in &offers {
+                // A carrier, the simulated one and one with several installations alike, may offer what is taken here.
+                if root::owner(ctx.account(), &offer.number)?.is_none() {
+                    shown.push(Available::of(offer));
+                }
+            }
+            Ok(Reply::ok(&data(&shown)))
+        }
         _ => Err(Refusal::BadGateway("The carrier did not answer the search.".into()).into()),
     }
 }
