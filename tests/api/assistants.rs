@@ -396,3 +396,16 @@ fn a_plan_allows_so_many() {
     house.delete(&format!("/user/assistant/{id}")).expect(200);
     create(&mut house, &json!({})).expect(201);
 }
+
+#[test]
+fn a_masked_key_on_creation_fits_nothing() {
+    let mut house = House::default();
+    for (name, key) in [("calendar_api_key", "****wxyz"), ("calcom_api_key", "****")] {
+        let tools = json!([{ "type": "calendar_integration", name: key, "calendar_event_slug": "x" }]);
+        create(&mut house, &json!({ "tools": tools })).wrong(&["tools.0.calendar_api_key"]);
+    }
+    assert_eq!(house.get("/user/assistants").json, json!([]));
+    let id = create(&mut house, &json!({})).expect(201).id();
+    let tools = json!([{ "type": "calendar_integration", "calendar_api_key": "****wxyz", "calendar_event_slug": "x" }]);
+    update(&mut house, id, &json!({ "tools": tools })).wrong(&["tools.0.calendar_api_key"]);
+}

@@ -16,11 +16,11 @@ use crate::http::refs;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
-use crate::json::{Raw, ToJson};
+use crate::json::{Members, Raw, ToJson};
 use crate::key::{self, Kind, Unique};
 use crate::limits::PLAN_ROWS_MAX;
 use crate::record;
-use crate::record::{Cell, Choice, Record, Source, check, check_update, choice, id, int};
+use crate::record::{Cell, Checked, Choice, Record, Source, check, check_update, choice, id, int};
 use crate::store::Row;
 use crate::view::Order;
 
@@ -30,7 +30,10 @@ pub const MISSING: &str = "Assistant not found";
 /// `POST /user/assistant`
 pub fn create(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
-    let mut checked = check(NewAssistant::TABLE, ctx.members()?, Source::Body);
+    let mut supplied = ctx.members()?;
+    let masked = mask::restore(&mut supplied, &Members::default());
+    let mut checked = check(NewAssistant::TABLE, supplied, Source::Body);
+    unknown_keys(&mut checked, &masked);
     refs::judge(ctx, &mut checked, None)?;
     rules::judge(ctx, &mut checked, None)?;
     let new = rules::fit(ctx.finish::<NewAssistant>(checked)?);
@@ -52,6 +55,11 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     let summary = summary(&new, &meta);
     account.insert(Kind::Assistant, count, at, &stored::row(ctx, &new, meta))?;
     Ok(Reply::created(&message_data("Assistant created successfully", &summary)))
+}
+
+/// A masked key that fits no stored one is no key.
+fn unknown_keys(checked: &mut Checked, masked: &[usize]) {
+    masked.iter().for_each(|at| checked.errors.invalid(&alloc::format!("tools.{at}.calendar_api_key")));
 }
 
 fn summary(new: &NewAssistant, meta: &Meta) -> Summary {
@@ -85,7 +93,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let meta = Meta::of(&members)?;
     let changed_mode = rules::change_mode(&mut members, &supplied);
     let mut checked = check_update(&UPDATE, members, supplied.clone());
-    masked.iter().for_each(|at| checked.errors.invalid(&alloc::format!("tools.{at}.calendar_api_key")));
+    unknown_keys(&mut checked, &masked);
     refs::judge(ctx, &mut checked, Some(&supplied))?;
     rules::judge(ctx, &mut checked, Some(&rules::Before { count, changed_mode }))?;
     let asked = match checked.get("status") {
