@@ -202,3 +202,22 @@ fn a_deleted_lead_takes_its_contacts_and_frees_its_number() {
     assert_eq!(found(&mut house, ""), [0; 0]);
     create(&mut house, &body).expect(200);
 }
+
+#[test]
+fn an_update_gives_no_lead_a_number_that_its_campaign_has() {
+    let (mut house, campaign_id) = house();
+    let contact = |phone: &str| json!({ "secondary_contacts": [{ "phone_number": phone }] });
+    let other = house.make("/user/campaigns", &campaign(1));
+    let first = create(&mut house, &with(lead(campaign_id, PHONE), &contact("+40700000002"))).id();
+    let own = create(&mut house, &with(lead(campaign_id, "+40700000003"), &contact("+40700000004")));
+    let (id, own) = (own.id(), own.json["data"]["secondary_contacts"][0]["id"].as_u64().expect("an id"));
+    for taken in [PHONE, "+40700000002", "+40700000004"] {
+        update(&mut house, id, &json!({ "phone_number": taken })).wrong(&["phone_number"]);
+    }
+    update(&mut house, own, &json!({ "phone_number": "+40700000003" })).wrong(&["phone_number"]);
+    let both = json!({ "phone_number": "+40700000004", "campaign_id": other });
+    update(&mut house, id, &both).wrong(&["phone_number"]);
+    create(&mut house, &lead(other, PHONE)).expect(200);
+    update(&mut house, first, &json!({ "campaign_id": other })).wrong(&["phone_number"]);
+    update(&mut house, first, &json!({ "campaign_id": other, "phone_number": "+40700000009" })).expect(200);
+}

@@ -137,6 +137,10 @@ fn judge_change(ctx: &Ctx<'_>, count: u32, before: &Stored, after: &Stored) -> R
     if before.campaign != after.campaign {
         for row in ctx.account().rows(Kind::Lead, &after.contacts)? {
             let phone = Stored::of(Row::public_of(&row)?)?.phone_number;
+            // Its secondary contacts come along.
+            if before.phone_number != after.phone_number && phone == after.phone_number {
+                errors.say("phone_number", DUPLICATE);
+            }
             if stored::has_phone(ctx.account(), after.campaign, &phone, None)? {
                 errors.add("campaign_id", "The campaign already has a secondary contact of this lead.");
             }
