@@ -91,7 +91,7 @@ fn all_that_was_set_can_be_read() {
         "post_call_evaluation": false, "allow_interruptions": false, "synthesizer_provider_id": 1,
         "transcriber_provider_id": 1, "variables": { "shop": "Anna's", "floor": 2, "open": true },
         "post_call_schema": [{ "name": "goal_1", "type": "bool", "description": "Reached?" }],
-        "tools": [{ "type": "end_call", "description": "At the end" }, { "type": "call_transfer", "custom": true }],
+        "tools": [{ "type": "end_call", "description": "At the end" }, { "type": "call_transfer", "phone_number": "the desk", "custom": true }],
     });
     let id = create(&mut house, &set).expect(201).id();
     let got = read(&mut house, id);
@@ -139,7 +139,19 @@ fn what_a_creation_must_keep_to() {
         (json!({ "tools": tools(51) }), "tools"),
         (json!({ "tools": [{ "type": "call_transfer" }] }), "tools.0.phone_number"),
         (json!({ "tools": [{ "type": "call_transfer", "phone_number": "0700" }] }), "tools.0.phone_number"),
-        (json!({ "tools": [{ "type": "call_transfer", "custom": true, "timezone": "UTC" }] }), "tools.0.timezone"),
+        (json!({ "tools": [{ "type": "call_transfer", "custom": true }] }), "tools.0.phone_number"),
+        (
+            json!({ "tools": [{ "type": "call_transfer", "custom": false, "phone_number": "desk" }] }),
+            "tools.0.phone_number",
+        ),
+        (
+            json!({ "tools": [{ "type": "call_transfer", "custom": true, "phone_number": "x".repeat(65) }] }),
+            "tools.0.phone_number",
+        ),
+        (
+            json!({ "tools": [{ "type": "call_transfer", "phone_number": "x", "custom": true, "timezone": "UTC" }] }),
+            "tools.0.timezone",
+        ),
         (
             json!({ "tools": [{ "type": "calendar_integration", "calendar_event_slug": "x" }] }),
             "tools.0.calendar_api_key",
@@ -161,6 +173,8 @@ fn what_a_creation_must_keep_to() {
         json!({ "variables": many(100), "tools": tools(50), "timezone": "Etc/UTC" }),
         json!({ "webhook_url": format!("http://a/{}", "x".repeat(2_039)) }),
         json!({ "tools": [{ "type": "call_transfer", "phone_number": "+40700000001", "timezone": "Asia/Kolkata" }] }),
+        json!({ "tools": [{ "type": "call_transfer", "phone_number": "ü".repeat(64), "custom": true }] }),
+        json!({ "tools": [{ "type": "call_transfer", "phone_number": "{{desk}}", "custom": true }] }),
     ] {
         create(&mut house, &good).expect(201);
     }

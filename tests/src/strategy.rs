@@ -28,6 +28,9 @@ pub fn body(table: &'static Table, known: Known<'_>) -> BoxedStrategy<Map<String
     drawn.prop_map(move |cells| assemble(table, &cells)).boxed()
 }
 
+/// What a member gets that a rule wants to be a phone number.
+const NUMBER: &str = "+40700000001";
+
 fn assemble(table: &Table, cells: &[(bool, Value)]) -> Map<String, Value> {
     let place = |name: &str| table.columns.iter().position(|column| column.name == name).expect("a rule names columns");
     let mut body: Map<String, Value> = table
@@ -47,6 +50,10 @@ fn assemble(table: &Table, cells: &[(bool, Value)]) -> Map<String, Value> {
             }
             Rule::Fixed(field, literal, _, when) if holds(table, &body, when) => {
                 body.insert((*field).to_owned(), literal_json(*literal));
+            }
+            Rule::Form(field, format, when) if body.contains_key(*field) && holds(table, &body, when) => {
+                assert!((format.accepts)(NUMBER), "a sample of {} is known", format.name);
+                body.insert((*field).to_owned(), json!(NUMBER));
             }
             Rule::Ordered(low, high, ..) => {
                 let (one, other) = (body.get(*low).cloned(), body.get(*high).cloned());

@@ -8,7 +8,7 @@ use crate::key::Kind;
 use crate::limits::{ENTRIES_MAX, URL_MAX};
 use crate::record::{
     Column, DecimalText, Flag, Hundredths, Iso, Json, Literal, Record, Ref, Secret, Table, Variables, boolean, choice,
-    decimal, fixed, flag, format, hundredths, id, ids, int, iso, list, number, require, require_unless, tagged, text,
+    decimal, fixed, flag, form_unless, format, hundredths, id, ids, int, iso, list, number, require, tagged, text,
     variables,
 };
 use crate::{choice, record, tagged};
@@ -100,8 +100,8 @@ record! {
 record! {
     /// Hands the call to a person.
     pub sparse struct CallTransfer {
-        /// The number to transfer to; may be left out when `custom`.
-        phone_number: Option<String> = text(2, 16).form(&format::E164),
+        /// The number to transfer to, E.164; any text when `custom`.
+        phone_number: String = text(1, 64).required(),
         /// When to transfer.
         description: Option<String> = text(1, 1_000),
         /// Whether the AI may choose the number.
@@ -109,7 +109,7 @@ record! {
         /// The zone of its availability.
         timezone: Option<String> = text(1, 64).form(&format::ZONE),
     } rules {
-        require_unless("phone_number", "custom", &["true"]),
+        form_unless("phone_number", &format::E164, "custom", &["true"]),
     }
 }
 

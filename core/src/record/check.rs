@@ -203,15 +203,20 @@ fn text(min: usize, max: usize, format: Option<&Format>, value: Value, field: &P
     if length < min {
         errors.say(&field.text(), &format!("field must be at least {min} characters."));
     }
-    if let Some(format) = format
-        && !(format.accepts)(&text)
-    {
-        match format.says.strip_prefix('=') {
-            Some(sentence) => errors.add(&field.text(), sentence),
-            None => errors.say(&field.text(), &format!("field {}", format.says)),
-        }
+    if let Some(format) = format {
+        form(format, &text, &field.text(), errors);
     }
     if errors.0.len() > before { Cell::None } else { Cell::Text(text) }
+}
+
+fn form(format: &Format, text: &str, field: &str, errors: &mut Errors) {
+    if (format.accepts)(text) {
+        return;
+    }
+    match format.says.strip_prefix('=') {
+        Some(sentence) => errors.add(field, sentence),
+        None => errors.say(field, &format!("field {}", format.says)),
+    }
 }
 
 fn int(min: i64, max: i64, value: &Value, source: Source, field: &Place<'_>, errors: &mut Errors) -> Cell {
@@ -381,7 +386,8 @@ fn judge(rule: &Rule, table: &Table, cells: &[Cell], place: &Place<'_>, errors: 
     let cell = |name: &str| table.columns.iter().position(|c| c.name == name).map_or(&Cell::None, |at| &cells[at]);
     let failed = |name: &str, errors: &Errors| !errors.is_empty() && errors.has(&at(name));
     match rule {
-        Rule::Require(_, when) | Rule::Fixed(.., when) | Rule::OneOf(_, when) if failed(when.field, errors) => {}
+        Rule::Require(_, when) | Rule::Fixed(.., when) | Rule::OneOf(_, when) | Rule::Form(.., when)
+            if failed(when.field, errors) => {}
         Rule::Require(field, when) => {
             if holds(when, cell(when.field)) && is_none(cell(field)) && !failed(field, errors) {
                 errors.say(&at(field), "field is required.");
@@ -397,6 +403,13 @@ fn judge(rule: &Rule, table: &Table, cells: &[Cell], place: &Place<'_>, errors: 
             let wrong = fields.iter().any(|field| failed(field, errors));
             if holds(when, cell(when.field)) && fields.iter().all(|field| is_none(cell(field))) && !wrong {
                 errors.say(&at(fields[0]), "field is required.");
+            }
+        }
+        Rule::Form(field, format, when) => {
+            if let Cell::Text(text) = cell(field)
+                && holds(when, cell(when.field))
+            {
+                form(format, text, &at(field), errors);
             }
         }
         Rule::Ordered(low, high, strictness, says) => {

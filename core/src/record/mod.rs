@@ -19,7 +19,7 @@ pub use column::{
 };
 pub use errors::Errors;
 pub use field::{Cells, Choice, DecimalText, Field, Flag, Hundredths, Iso, Json, Secret, Sql, Tagged, Variables};
-pub use rule::{Rule, Strictness, When, fixed, one_of, ordered, require, require_unless};
+pub use rule::{Rule, Strictness, When, fixed, form_unless, one_of, ordered, require};
 
 use crate::json::ToJson;
 

@@ -1,6 +1,7 @@
 //! Rules between the members of one record, as data: the checks, the schema and the generators read them.
 
 use super::Literal;
+use super::format::Format;
 
 /// A condition on one member.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,8 @@ pub enum Rule {
     Fixed(&'static str, Literal, &'static str, When),
     /// At least one of the members must be given; the error stands on the first.
     OneOf(&'static [&'static str], When),
+    /// The text has this form.
+    Form(&'static str, &'static Format, When),
     /// The first text sorts before the second; the error stands on the second.
     Ordered(&'static str, &'static str, Strictness, &'static str),
 }
@@ -40,9 +43,14 @@ pub const fn require(field: &'static str, when: &'static str, is: &'static [&'st
     Rule::Require(field, When { field: when, is, unless: false })
 }
 
-/// The member must be given unless another has one of these values.
-pub const fn require_unless(field: &'static str, unless: &'static str, is: &'static [&'static str]) -> Rule {
-    Rule::Require(field, When { field: unless, is, unless: true })
+/// The text has this form unless another member has one of these values.
+pub const fn form_unless(
+    field: &'static str,
+    form: &'static Format,
+    unless: &'static str,
+    is: &'static [&'static str],
+) -> Rule {
+    Rule::Form(field, form, When { field: unless, is, unless: true })
 }
 
 /// The member has this value when another has one of these.

@@ -258,6 +258,9 @@ fn rule(rule: &Rule) -> Option<Value> {
             let allowed = object([("enum", Value::List([value, Value::Null].into()))]);
             (when, object([("properties", object([(field, allowed)]))]))
         }
+        Rule::Form(field, format, when) => {
+            (when, object([("properties", object([(field, Value::Object(patterned(format.pattern, false)))]))]))
+        }
         Rule::Ordered(..) => return None,
     };
     Some(match (when.field.is_empty(), when.unless) {
