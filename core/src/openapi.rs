@@ -10,7 +10,7 @@ use crate::http::refusal::{Form, Invalid};
 use crate::http::request::Method;
 use crate::http::route::{BodyKind, Route, Shape, Who};
 use crate::http::routes::ROUTES;
-use crate::json::{Members, Value};
+use crate::json::{Members, Number, Value};
 use crate::record::schema::{self, Purpose, object, string, strings};
 use crate::record::{Column, Need, Table};
 use crate::service::Service;
@@ -251,8 +251,13 @@ fn responses(route: &Route, path: &str) -> Value {
     if path.contains('{') || asks || route.who == Who::Operator {
         add("404", "No such resource for this caller.", &one_of(&[&plain, &simple]));
     }
-    if asks {
-        add("402", "The balance does not cover it.", &one_of(&[&plain, &simple]));
+    for status in route.refuses {
+        let doc = match status {
+            402 => "The balance does not cover it.",
+            502 => "Whom it asks outside could not be reached, or failed.",
+            _ => "Whom it asks outside did not answer in time.",
+        };
+        add(&status.to_string(), doc, &simple);
     }
     if writes {
         add("409", "It conflicts with what is there.", &one_of(&[&plain, &simple]));
@@ -266,13 +271,6 @@ fn responses(route: &Route, path: &str) -> Value {
         let invalid =
             if route.invalid == Invalid::Error { one_of(&[&simple, &plain]) } else { one_of(&[&fields(), &plain]) };
         add("422", "Some fields are wrong; each is named.", &invalid);
-    }
-    if path.contains("phone-numbers") || path.ends_with("/sms") {
-        add("502", "The carrier failed.", &one_of(&[&plain, &simple]));
-    }
-    if path.contains("/tools/") && route.method == Method::Post {
-        add("502", "The tool's endpoint could not be reached.", &plain);
-        add("504", "The tool's endpoint did not answer in time.", &plain);
     }
     if path.ends_with("/events") && writes {
         add("409", "An event is missing, or the call's state does not allow one.", &sequence());
@@ -344,7 +342,14 @@ fn success(route: &Route) -> Value {
         Shape::DataList(table) => members(&[("data", array(record(table)))]),
         Shape::Page(table) => page::schema(table),
         Shape::MessageData(table) => members(&[("message", text()), ("data", record(table))]),
-        Shape::MessageEmpty => members(&[("message", text()), ("data", array(Value::Bool(true)))]),
+        Shape::MessageEmpty => {
+            let nothing = [
+                ("type", string("array")),
+                ("items", object([("type", string("object"))])),
+                ("maxItems", integer_of(0)),
+            ];
+            members(&[("message", text()), ("data", object(nothing))])
+        }
         Shape::MessageMember(name, table) => members(&[("message", text()), (name, record(table))]),
         Shape::MemberList(name, table) => members(&[(name, array(record(table)))]),
         Shape::Models(table) => array(without_code(record(table))),
@@ -365,6 +370,10 @@ fn success(route: &Route) -> Value {
 
 fn writes(route: &Route) -> bool {
     route.method.is_write()
+}
+
+fn integer_of(number: u64) -> Value {
+    Value::Number(Number::Unsigned(number))
 }
 
 fn integer() -> Value {

@@ -227,3 +227,51 @@ fn the_committed_openapi_document_is_the_one_that_the_tables_make() {
         "run `cargo xtask openapi` and commit openapi.json"
     );
 }
+
+/// Every schema of a document, with the place of it.
+fn schemas<'d>(value: &'d Value, place: &str, found: &mut Vec<(String, &'d Value)>) {
+    match value {
+        Value::Object(members) => {
+            if members.contains_key("type") {
+                found.push((place.to_owned(), value));
+            }
+            members.iter().for_each(|(name, member)| schemas(member, &format!("{place}/{name}"), found));
+        }
+        Value::Array(entries) => {
+            entries.iter().enumerate().for_each(|(at, entry)| schemas(entry, &format!("{place}/{at}"), found));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn every_array_of_the_document_says_what_is_in_it() {
+    let document: Value = serde_json::from_str(&switchboard_core::openapi::text()).expect("JSON");
+    let mut found = Vec::new();
+    schemas(&document, "", &mut found);
+    let arrays = found.iter().filter(|(_, schema)| schema["type"] == "array" || schema["type"][0] == "array");
+    let mut count = 0;
+    for (place, schema) in arrays {
+        let items = schema["items"].as_object().unwrap_or_else(|| panic!("{place} has no items"));
+        assert!(items.contains_key("type") || items.contains_key("oneOf"), "{place}: {items:?}");
+        count += 1;
+    }
+    assert!(count > 100, "{count}");
+}
+
+#[test]
+fn the_document_claims_what_an_operation_asks_for_and_no_more() {
+    let document: Value = serde_json::from_str(&switchboard_core::openapi::text()).expect("JSON");
+    let claiming = |status: &str| -> Vec<String> {
+        let operations = document["paths"].as_object().expect("paths").values();
+        let operations = operations.flat_map(|item| item.as_object().expect("operations").values());
+        let ids = operations.filter(|operation| operation["responses"].get(status).is_some());
+        let mut ids: Vec<_> =
+            ids.map(|operation| operation["operationId"].as_str().expect("an id").to_owned()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(claiming("402"), ["makeCall", "purchaseNumber"]);
+    assert_eq!(claiming("502"), ["purchaseNumber", "releaseNumber", "runTool", "searchNumbers", "sendSms", "testTool"]);
+    assert_eq!(claiming("504"), ["runTool", "testTool"]);
+}

@@ -7,9 +7,9 @@ use crate::catalogue::Mode;
 use crate::key::Kind;
 use crate::limits::{ENTRIES_MAX, URL_MAX};
 use crate::record::{
-    Column, DecimalText, Flag, Hundredths, Iso, Json, Literal, Record, Ref, Secret, Table, Variables, boolean, choice,
+    Column, DecimalText, Flag, Hundredths, Iso, Literal, Record, Ref, Secret, Table, Variables, boolean, choice,
     decimal, fixed, flag, form_unless, format, hundredths, id, ids, int, iso, list, number, require, tagged, text,
-    variables,
+    texts, variables,
 };
 use crate::{choice, record, tagged};
 
@@ -276,17 +276,18 @@ record! {
     /// Words for pauses; the service has none of its own.
     pub struct FillerConfig {
         /// When it is neither here nor there.
-        neutral: Vec<Json> = NO_FILLERS,
+        neutral: Vec<String> = texts(&FILLER, 0),
         /// When the news is bad.
-        negative: Vec<Json> = NO_FILLERS,
+        negative: Vec<String> = texts(&FILLER, 0),
         /// When the news is good.
-        positive: Vec<Json> = NO_FILLERS,
+        positive: Vec<String> = texts(&FILLER, 0),
         /// When a question was asked.
-        question: Vec<Json> = NO_FILLERS,
+        question: Vec<String> = texts(&FILLER, 0),
     }
 }
 
-const NO_FILLERS: crate::record::Typed<Vec<Json>> = crate::record::anything(0);
+/// A filler.
+static FILLER: crate::record::Kind = crate::record::Kind::Text { min: 1, max: 255, format: None };
 
 record! {
     /// An assistant (SPEC.md, Assistant, stored form), and behind that the creation fields it leaves out.

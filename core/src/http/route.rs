@@ -114,6 +114,8 @@ pub struct Route {
     pub read_only: bool,
     /// What it is about: the row that its first parameter names, a list of such rows, or a new one.
     pub about: Option<Kind>,
+    /// Of 402, 502 and 504 those that it may answer.
+    pub refuses: &'static [u16],
     /// What it does.
     pub handler: fn(&Ctx<'_>) -> Handled,
 }
@@ -142,6 +144,7 @@ const fn row(
         secret: false,
         read_only: matches!(method, Method::Get),
         about: None,
+        refuses: &[],
         handler,
     }
 }
@@ -251,6 +254,11 @@ impl Route {
     /// It is about rows of this kind.
     pub const fn about(self, kind: Kind) -> Self {
         Self { about: Some(kind), ..self }
+    }
+
+    /// It may answer 402 (the balance), 502 or 504 (whom it asks outside).
+    pub const fn refuses(self, refuses: &'static [u16]) -> Self {
+        Self { refuses, ..self }
     }
 
     /// Its answer carries no `ETag`.

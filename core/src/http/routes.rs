@@ -78,10 +78,10 @@ pub static ROUTES: &[Route] = &[
     get(&["/user/tools/{id}"], "getTool", "A mid-call tool.", tool::read).about(Kind::Tool).gives(Shape::Bare(Tool::TABLE)),
     put(&["/user/tools/{id}"], "updateTool", "Change a mid-call tool.", tool::update).about(Kind::Tool).and_patch().takes(NewTool::TABLE).gives(Shape::MessageData(Tool::TABLE)).invalid(Invalid::Failed),
     delete(&["/user/tools/{id}"], "deleteTool", "Delete a mid-call tool.", tool::delete).about(Kind::Tool),
-    post(&["/user/tools/{id}/test"], "testTool", "Make a tool's request, and show the answer.", tool::test).about(Kind::Tool).takes(Arguments::TABLE).gives(Shape::Bare(ToolTest::TABLE)),
+    post(&["/user/tools/{id}/test"], "testTool", "Make a tool's request, and show the answer.", tool::test).refuses(&[502, 504]).about(Kind::Tool).takes(Arguments::TABLE).gives(Shape::Bare(ToolTest::TABLE)),
     // Phone numbers
-    get(&["/user/phone-numbers/search"], "searchNumbers", "Numbers that can be bought.", number::search).asks(SearchQuery::TABLE).gives(Shape::DataList(Available::TABLE)).error_form().without_etag(),
-    post(&["/user/phone-numbers/purchase"], "purchaseNumber", "Buy a number.", number::purchase).takes(OneNumber::TABLE).makes(Shape::MessageData(Purchased::TABLE)).error_form().invalid(Invalid::Error),
+    get(&["/user/phone-numbers/search"], "searchNumbers", "Numbers that can be bought.", number::search).refuses(&[502]).asks(SearchQuery::TABLE).gives(Shape::DataList(Available::TABLE)).error_form().without_etag(),
+    post(&["/user/phone-numbers/purchase"], "purchaseNumber", "Buy a number.", number::purchase).refuses(&[402, 502]).takes(OneNumber::TABLE).makes(Shape::MessageData(Purchased::TABLE)).error_form().invalid(Invalid::Error),
     get(&["/user/phone-numbers/all"], "allNumbers", "All numbers of the account.", number::all).about(Kind::Number).gives(Shape::DataList(Number::TABLE)).error_form(),
     get(&["/user/phone-numbers"], "listSmsNumbers", "Numbers that can send messages.", number::sms_capable).gives(Shape::BareList(Number::TABLE)).error_form(),
     post(&["/user/phone-numbers/caller-ids"], "createCallerId", "Add a caller id.", number::create_caller_id).about(Kind::Number).takes(OneNumber::TABLE).makes(Shape::MessageData(Number::TABLE)).error_form().invalid(Invalid::Error),
@@ -90,7 +90,7 @@ pub static ROUTES: &[Route] = &[
     get(&["/user/phone-numbers/sip-trunks/{id}"], "getTrunk", "A SIP trunk.", number::read_trunk).about(Kind::Number).gives(Shape::Data(Trunk::TABLE)).error_form(),
     put(&["/user/phone-numbers/sip-trunks/{id}"], "updateTrunk", "Change a SIP trunk.", number::update_trunk).about(Kind::Number).takes(NewTrunk::TABLE).gives(Shape::MessageData(Trunk::TABLE)).error_form().invalid(Invalid::GivenData),
     put(&["/user/phone-numbers/{id}"], "updateNumber", "Rename a number.", number::update).about(Kind::Number).takes(Rename::TABLE).gives(Shape::MessageData(Number::TABLE)).error_form(),
-    delete(&["/user/phone-numbers/{id}"], "releaseNumber", "Give a number back.", number::release).about(Kind::Number).error_form(),
+    delete(&["/user/phone-numbers/{id}"], "releaseNumber", "Give a number back.", number::release).refuses(&[502]).about(Kind::Number).error_form(),
     // Knowledgebases and documents
     get(&["/user/knowledgebases"], "listKnowledgebases", "All knowledgebases.", knowledge::all).about(Kind::Knowledgebase).gives(Shape::DataList(Base::TABLE)).error_form(),
     post(&["/user/knowledgebases"], "createKnowledgebase", "Create a knowledgebase.", knowledge::create).about(Kind::Knowledgebase).takes(NewBase::TABLE).makes(Shape::MessageData(Base::TABLE)).error_form(),
@@ -107,7 +107,7 @@ pub static ROUTES: &[Route] = &[
     get(&["/user/calls"], "listCalls", "List the calls, newest first.", call::list).about(Kind::Call).asks(CallQuery::TABLE).gives(Shape::Page(Call::TABLE)),
     get(&["/user/calls/{id}"], "getCall", "A call.", call::read).about(Kind::Call).gives(Shape::Bare(Call::TABLE)),
     delete(&["/user/calls/{id}"], "deleteCall", "Delete a call.", call::delete).about(Kind::Call),
-    post(&["/user/make_call"], "makeCall", "Place a call.", call::make_call).about(Kind::Call).takes(NewCall::TABLE).gives(Shape::Bare(PlacedCall::TABLE)),
+    post(&["/user/make_call"], "makeCall", "Place a call.", call::make_call).refuses(&[402]).about(Kind::Call).takes(NewCall::TABLE).gives(Shape::Bare(PlacedCall::TABLE)),
     post(&["/user/calls/{id}/hangup"], "hangUpCall", "End a call.", call::hangup).about(Kind::Call),
     get(&["/user/calls/{id}/events"], "listCallEvents", "What happened in a call; live as `text/event-stream`.", call::events).about(Kind::Call).asks(EventsQuery::TABLE).gives(Shape::CallEvents).without_etag(),
     // Campaigns and leads
@@ -137,12 +137,12 @@ pub static ROUTES: &[Route] = &[
     post(&["/user/webhook-secrets/rotate"], "rotateWebhookSecret", "Make a new webhook secret beside the newest one.", webhook::secrets::rotate).makes(Shape::Secrets(webhook::tables::Secret::TABLE)).shows_token(),
     get(&["/user/events"], "listEvents", "The account's events, oldest first; live as `text/event-stream`.", webhook::events).asks(EventQuery::TABLE).gives(Shape::Feed(Event::TABLE)).without_etag(),
     // Messages
-    post(&["/user/sms"], "sendSms", "Send a text message.", sms::send).about(Kind::Message).takes(NewMessage::TABLE).makes(Shape::MessageData(Message::TABLE)),
+    post(&["/user/sms"], "sendSms", "Send a text message.", sms::send).refuses(&[502]).about(Kind::Message).takes(NewMessage::TABLE).makes(Shape::MessageData(Message::TABLE)),
     // Engine
     post(&["/engine/claim"], "claimCalls", "Wait for calls, and take them.", engine::claim).by(Who::Engine).takes(Claim::TABLE).gives(Shape::Bare(ClaimedCalls::TABLE)),
     post(&["/engine/calls"], "bringCall", "Bring an inbound or web call.", engine::create).by(Who::Engine).takes(NewArrival::TABLE).makes(Shape::Bare(Claimed::TABLE)),
     post(&["/engine/calls/{id}/events"], "reportEvents", "Say what happened in a call.", engine::report).by(Who::Engine).takes(Report::TABLE).gives(Shape::Bare(Reported::TABLE)),
-    post(&["/engine/calls/{id}/tools/{name}"], "runTool", "Have a mid-call tool's request made.", engine::tool).by(Who::Engine).takes(Arguments::TABLE).gives(Shape::Bare(ToolReply::TABLE)),
+    post(&["/engine/calls/{id}/tools/{name}"], "runTool", "Have a mid-call tool's request made.", engine::tool).refuses(&[502, 504]).by(Who::Engine).takes(Arguments::TABLE).gives(Shape::Bare(ToolReply::TABLE)),
     post(&["/engine/calls/{id}/knowledge"], "askKnowledge", "Search the knowledgebase of a call's assistant.", engine::knowledge).by(Who::Engine).takes(Question::TABLE).gives(Shape::DataList(Passage::TABLE)),
     // Operator
     post(&["/admin/accounts"], "createAccount", "Create an account.", admin::create).by(Who::Operator).takes(NewAccount::TABLE).makes(Shape::Bare(MadeAccount::TABLE)).shows_token(),

@@ -349,8 +349,3 @@ pub const fn flag() -> Typed<Option<Flag>> {
 pub const fn any() -> Typed<Option<Json>> {
     Typed::new(Kind::Any)
 }
-
-/// A list of any JSON of a reply.
-pub const fn anything(max: usize) -> Typed<Vec<Json>> {
-    Typed::new(Kind::List { of: &Kind::Any, max, unique: None })
-}
