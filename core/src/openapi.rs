@@ -275,6 +275,9 @@ fn responses(route: &Route, path: &str) -> Value {
     if path.ends_with("/events") && writes {
         add("409", "An event is missing, or the call's state does not allow one.", &sequence());
     }
+    if route.method == Method::Post && route.who != Who::Anyone && !route.secret {
+        add("410", "What the answer to this idempotency key showed was deleted.", &plain);
+    }
     if path == "/user/events" {
         add("410", "Events before the oldest one that is kept.", &plain);
     }

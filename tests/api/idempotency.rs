@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
 use switchboard_core::output::{HttpIn, SendError};
-use switchboard_tests::house::{Got, House, tool};
+use switchboard_tests::house::{Got, House, assistant, campaign, lead, tool, with};
+use switchboard_tests::line::Line;
 
 use crate::carrier::{NUMBER, twilio};
 
@@ -179,4 +180,175 @@ fn a_carriers_refusal_leaves_the_key_free_and_its_answer_is_kept() {
     house.outside(|_| Ok(HttpIn { status: 201, body: br#"{"sid":"PN1"}"#.to_vec(), ..HttpIn::default() }));
     let first = buy(&mut house).expect(201);
     assert_eq!(buy(&mut house).expect(201).bytes, first.bytes);
+}
+
+/// What a host that has read the head alone is told at once; nothing: it is to read the body.
+fn at_once(house: &mut House, path: &str, body: &Value, key: &str) -> Option<u16> {
+    use switchboard_core::http::request::Body;
+    use switchboard_core::output::{Input, Outcome};
+    let length = body.to_string().len().to_string();
+    let request = house.post(path, body).header("idempotency-key", key).header("content-length", &length);
+    let request = request.raw(Body::Pending).request();
+    let seed = house.seed();
+    match house.step(&Input::Http(&request, &[]), seed).outcome {
+        Outcome::Reply(reply) => Some(reply.status),
+        Outcome::ReadBody(_) => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_key_is_looked_up_before_the_resource_in_the_path() {
+    let mut house = House::default();
+    house.outside(|_| Ok(HttpIn { status: 200, body: b"ok".to_vec(), ..HttpIn::default() }));
+    let tool_id = house.make("/user/tools", &tool("look"));
+    let base = house.make("/user/knowledgebases", &json!({ "name": "Hours" }));
+    let cases = [
+        (format!("/user/tools/{tool_id}/test"), json!({ "arguments": {} })),
+        (format!("/user/knowledgebases/{base}/search"), json!({ "query": "hours" })),
+    ];
+    for (path, body) in &cases {
+        house.post(path, body).header("idempotency-key", path).send().expect(200);
+    }
+    house.delete(&format!("/user/tools/{tool_id}")).expect(200);
+    house.delete(&format!("/user/knowledgebases/{base}")).expect(200);
+    for (path, body) in &cases {
+        assert_eq!(at_once(&mut house, path, body, path), None, "{path}: the body is read first");
+        let again = house.post(path, body).header("idempotency-key", path).send().expect(200);
+        assert_eq!(again.header("idempotency-replayed"), Some("true"));
+        assert_eq!(at_once(&mut house, path, body, "another"), Some(404), "{path}: a new key replays nothing");
+        house.post(path, body).header("idempotency-key", "another").send().expect(404);
+    }
+    let large = json!({ "query": "x".repeat(2 << 20) });
+    assert_eq!(at_once(&mut house, &cases[1].0, &large, &cases[1].0), Some(404), "nobody reads what is too long");
+}
+
+#[test]
+fn an_import_replays_when_its_campaign_is_gone() {
+    let mut house = House::default();
+    let id = house.make("/user/assistant", &assistant());
+    let campaign = house.make("/user/campaigns", &campaign(id));
+    let send = |house: &mut House| {
+        let call = house.call(Method::Post, &format!("/user/leads/import?campaign_id={campaign}"));
+        let call = call.header("content-type", "text/csv").body(b"phone_number\n+40700000001\n".to_vec());
+        call.header("idempotency-key", "import").send()
+    };
+    let first = send(&mut house).expect(202);
+    house.delete(&format!("/user/campaigns/{campaign}")).expect(200);
+    let again = send(&mut house).expect(202);
+    assert_eq!(
+        (again.bytes, again.headers.iter().any(|(name, _)| *name == "idempotency-replayed")),
+        (first.bytes, true)
+    );
+}
+
+#[test]
+fn an_answer_that_shows_what_was_deleted_is_gone() {
+    const GONE: &str = "The answer to this key was deleted.";
+    let mut house = House::default();
+    let outbound = house.make("/user/assistant", &assistant());
+    let spring = house.make("/user/campaigns", &campaign(outbound));
+    let contacts = json!({ "secondary_contacts": [{ "phone_number": "+40700000002" }] });
+    let base = house.make("/user/knowledgebases", &json!({ "name": "Hours" }));
+    let site = json!({ "name": "Site", "type": "website", "url": "https://a.example/" });
+    let cases = [
+        ("/user/tools".into(), tool("look"), None),
+        ("/user/lead".into(), with(lead(spring, "+40700000001"), &contacts), None),
+        ("/user/lead".into(), lead(spring, "+40700000003"), Some(format!("/user/campaigns/{spring}"))),
+        (format!("/user/knowledgebases/{base}/documents"), site, Some(format!("/user/knowledgebases/{base}"))),
+        ("/user/do-not-call".into(), json!({ "phone_number": "+40700000009" }), None),
+        ("/user/phone-numbers/purchase".into(), json!({ "phone_number": "+12122011892" }), None),
+        ("/user/assistant".into(), assistant(), None),
+    ];
+    for (at, (path, body, above)) in cases.into_iter().enumerate() {
+        let key = format!("key {at}");
+        let send = |house: &mut House| house.post(&path, &body).header("idempotency-key", &key).send();
+        let made = send(&mut house);
+        let id = made.id();
+        assert_eq!(send(&mut house).header("idempotency-replayed"), Some("true"), "{path}");
+        let own = match path.as_str() {
+            "/user/lead" => format!("/user/leads/{id}"),
+            "/user/phone-numbers/purchase" => format!("/user/phone-numbers/{id}"),
+            path => format!("{path}/{id}"),
+        };
+        house.delete(&above.unwrap_or(own)).expect(200);
+        send(&mut house).message(410, GONE);
+        house.now = house.now.plus_seconds(86_000);
+        send(&mut house).message(410, GONE);
+        let other = house.post(&path, &json!({})).header("idempotency-key", &key).send();
+        other.message(422, "This idempotency key was used with another request.");
+    }
+}
+
+#[test]
+fn a_late_retry_of_a_call_rings_nobody() {
+    let mut house = House::default();
+    let id = house.make("/user/assistant", &assistant());
+    let body = json!({ "phone_number": "+40700000001", "assistant_id": id });
+    let place = |house: &mut House| house.post("/user/make_call", &body).header("idempotency-key", "ring").send();
+    let call = place(&mut house).expect(200).json["call_id"].clone();
+    house.post(&format!("/user/calls/{call}/hangup"), &json!({})).send().expect(200);
+    house.delete(&format!("/user/calls/{call}")).expect(200);
+    place(&mut house).message(410, "The answer to this key was deleted.");
+    assert_eq!(house.get("/user/calls").json["total"], 0);
+}
+
+/// A row as the release before wrote it: state, end, fingerprint, status, body.
+#[test]
+fn rows_of_the_release_before_replay_and_know_what_was_deleted() {
+    let mut house = House::default();
+    let id = send(&mut house, "old", &tool("look")).expect(201).id();
+    let is_kept = |row: &&Vec<u8>| row.len() > 43 && row[0] == 1 && row[41..43] == 201_u16.to_le_bytes();
+    let row = house.store.rows().values().find(is_kept).expect("it is kept so");
+    assert!(row[43..].starts_with(b"{\"message\":\"Tool created successfully\""), "the body is all of the rest");
+    house.delete(&format!("/user/tools/{id}")).expect(200);
+    send(&mut house, "old", &tool("look")).expect(410);
+}
+
+#[test]
+fn keys_of_engines_count_per_token() {
+    let mut house = House::default();
+    let id = house.make("/user/assistant", &assistant());
+    let (one, two) = (Line::attach(&mut house), Line::attach(&mut house));
+    let body = json!({ "type": "web", "assistant_id": id });
+    let bring = |house: &mut House, line: &Line, body: &Value| {
+        house.post("/engine/calls", body).token(&line.token).header("idempotency-key", "sip-1").send()
+    };
+    let first = bring(&mut house, &one, &body).expect(201);
+    let again = bring(&mut house, &one, &body).expect(201);
+    assert_eq!((&again.json, again.header("idempotency-replayed")), (&first.json, Some("true")));
+    let other = bring(&mut house, &two, &body).expect(201);
+    assert_ne!(other.json["call"]["id"], first.json["call"]["id"]);
+    let more = json!({ "type": "web", "assistant_id": id, "variables": { "a": 1 } });
+    bring(&mut house, &one, &more).message(422, "This idempotency key was used with another request.");
+    assert_eq!(house.get("/user/calls").json["total"], 2);
+    // An operator's key of the same spelling is another.
+    let operator = house.operator.clone();
+    let plan = house.post("/admin/plans", &json!({ "name": "small" })).token(&operator);
+    plan.header("idempotency-key", "sip-1").send().expect(201);
+    let call = first.json["call"]["id"].clone();
+    let events = json!({ "events": [{ "seq": 1, "type": "failed" }] });
+    for replayed in [None, Some("true")] {
+        let path = format!("/engine/calls/{call}/events");
+        let got = house.post(&path, &events).token(&one.token).header("idempotency-key", "events").send();
+        assert_eq!(got.expect(200).header("idempotency-replayed"), replayed);
+    }
+    house.delete(&format!("/user/calls/{call}")).expect(200);
+    bring(&mut house, &one, &body).message(410, "The answer to this key was deleted.");
+}
+
+#[test]
+fn a_claim_with_a_key_gives_the_same_calls_again() {
+    let mut house = House::default();
+    let id = house.make("/user/assistant", &assistant());
+    let line = Line::attach(&mut house);
+    house.make_call(id);
+    let claim = |house: &mut House| {
+        let body = json!({ "engine": "test", "capacity": 5, "wait": 5 });
+        house.post("/engine/claim", &body).token(&line.token).header("idempotency-key", "c").send().expect(200)
+    };
+    let first = claim(&mut house);
+    house.make_call(id);
+    assert_eq!(first.json["calls"].as_array().map(Vec::len), Some(1));
+    assert_eq!(claim(&mut house).json, first.json);
 }

@@ -274,4 +274,10 @@ fn the_document_claims_what_an_operation_asks_for_and_no_more() {
     assert_eq!(claiming("402"), ["makeCall", "purchaseNumber"]);
     assert_eq!(claiming("502"), ["purchaseNumber", "releaseNumber", "runTool", "searchNumbers", "sendSms", "testTool"]);
     assert_eq!(claiming("504"), ["runTool", "testTool"]);
+    for secret in ["createApiKey", "login", "createAccount", "rotateWebhookSecret"] {
+        assert!(!claiming("410").contains(&secret.to_owned()), "{secret} keeps no answer");
+    }
+    assert!(
+        ["createLead", "makeCall", "bringCall", "createPlan"].iter().all(|id| claiming("410").contains(&(*id).into()))
+    );
 }

@@ -10,6 +10,7 @@ use super::refusal::Refusal;
 use super::reply::{Content, Reply};
 use super::request::{Body, Method, Request};
 use super::route::Route;
+use super::shown;
 use crate::job::{self, Progress, Task};
 use crate::key::{self, Key, Space};
 use crate::limits::{IDEMPOTENCY_RUNNING_SECONDS, IDEMPOTENCY_SECONDS, JSON_BODY_BYTES_MAX, SLICE_ROWS};
@@ -21,6 +22,7 @@ const REUSED: &str = "This idempotency key was used with another request.";
 const RUNNING: &str = "A request with this idempotency key is still running.";
 const TOKEN: &str =
     "The first request with this idempotency key was carried out; its answer showed a token and is not kept.";
+const DELETED: &str = "The answer to this key was deleted.";
 /// Expired keys that each new one removes: more than it adds, so that they never pile up.
 const SWEPT: usize = 8;
 
@@ -52,7 +54,15 @@ enum State {
 
 impl Claim {
     /// The key of a POST, if it carries one.
-    pub fn of(request: &Request, route: &Route, params: &[&str], query: &str) -> Result<Option<Self>, Refusal> {
+    ///
+    /// Keys count within a space; those of engines, which share the root's, by `engine`, the count of the token.
+    pub fn of(
+        request: &Request,
+        route: &Route,
+        params: &[&str],
+        query: &str,
+        engine: Option<u32>,
+    ) -> Result<Option<Self>, Refusal> {
         if request.method != Method::Post || request.count("idempotency-key") == 0 || route.id == "login" {
             return Ok(None);
         }
@@ -63,6 +73,13 @@ impl Claim {
                 "The Idempotency-Key header must be 1 to 255 printable ASCII characters.".into(),
             ));
         }
+        let mut named = Sha256::new();
+        if let Some(token) = engine {
+            // No key has a zero byte: none of an operator reads like one of an engine.
+            named.update([0]);
+            named.update(token.to_be_bytes());
+        }
+        named.update(key.as_bytes());
         let body: &[u8] = if let Body::Full(bytes) = &request.body { bytes } else { &[] };
         let mut print = Sha256::new();
         let params = params.join("/");
@@ -73,20 +90,33 @@ impl Claim {
             print.update((part.len() as u64).to_le_bytes());
             print.update(part);
         }
-        Ok(Some(Self { digest: Sha256::digest(key.as_bytes()).into(), fingerprint: print.finalize().into() }))
+        Ok(Some(Self { digest: named.finalize().into(), fingerprint: print.finalize().into() }))
+    }
+
+    fn kept(&self, scope: Scope<'_>, now: Timestamp) -> Result<Option<Kept>, Stop> {
+        let Some(bytes) = scope.get(key::idempotency(scope.space(), &self.digest))? else { return Ok(None) };
+        let kept = Kept::from_bytes(&bytes).ok_or(Stop::Corrupt("an idempotency row has an unknown form"))?;
+        Ok(Some(kept).filter(|kept| kept.until > now))
+    }
+
+    /// Whether a request had the key before, this one or another.
+    pub fn is_taken(&self, scope: Scope<'_>, now: Timestamp) -> Result<bool, Stop> {
+        Ok(self.kept(scope, now)?.is_some())
     }
 
     /// The kept answer, a refusal, or nothing: then the request is the first.
-    pub fn look_up(&self, scope: Scope<'_>, now: Timestamp) -> Result<Option<Result<Reply, Refusal>>, Stop> {
-        let Some(bytes) = scope.get(key::idempotency(scope.space(), &self.digest))? else { return Ok(None) };
-        let kept = Kept::from_bytes(&bytes).ok_or(Stop::Corrupt("an idempotency row has an unknown form"))?;
-        if kept.until <= now {
-            return Ok(None);
-        }
+    pub fn look_up(
+        &self,
+        scope: Scope<'_>,
+        now: Timestamp,
+        route: &Route,
+    ) -> Result<Option<Result<Reply, Refusal>>, Stop> {
+        let Some(kept) = self.kept(scope, now)? else { return Ok(None) };
         Ok(Some(if kept.fingerprint == self.fingerprint {
             match kept.state {
                 State::Running => Err(Refusal::Conflict(RUNNING.into())),
                 State::Secret => Err(Refusal::Conflict(TOKEN.into())),
+                State::Answered if shown::is_deleted(scope, route, &kept.body)? => Err(Refusal::Gone(DELETED.into())),
                 State::Answered => {
                     Ok(Reply::with_status(kept.status, kept.body).header("idempotency-replayed", "true"))
                 }

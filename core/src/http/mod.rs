@@ -14,4 +14,5 @@ pub mod reply;
 pub mod request;
 pub mod route;
 pub mod routes;
+pub mod shown;
 pub mod stream;

@@ -153,6 +153,7 @@ impl<'a> Exchange<'a> {
         // A body that comes again and again is not hashed each time.
         let begins = self.answers.is_empty() && matches!(handled, Err(Halt::Again));
         if (begins || matches!(handled, Err(Halt::Wait)))
+            && !matches!(self.request.body, Body::Pending)
             && let Some(claim) = self.claim(route, query, &found.params).ok().flatten()
         {
             claim.run(self.tx.scope(self.space()), self.scene.now)?;
@@ -197,10 +198,12 @@ impl<'a> Exchange<'a> {
     }
 
     fn claim(&self, route: &Route, query: &str, params: &[&str]) -> Result<Option<Claim>, Refusal> {
-        if matches!(route.who, Who::Anyone | Who::Engine) || matches!(self.request.body, Body::Pending) {
+        // Of what was too long, or broke off, there is nothing to compare.
+        if route.who == Who::Anyone || matches!(self.request.body, Body::TooLarge | Body::Cut) {
             return Ok(None);
         }
-        Claim::of(self.request, route, params, query)
+        let engine = self.engine.borrow().as_ref().map(|engine| engine.token);
+        Claim::of(self.request, route, params, query, engine)
     }
 
     /// The answer of an earlier request with the same idempotency key.
@@ -213,14 +216,22 @@ impl<'a> Exchange<'a> {
             Ok(None) => return Ok(None),
             Err(refusal) => return Ok(Some(Err(refusal.into()))),
         };
-        let seen = claim.look_up(self.tx.scope(self.space()), self.scene.now)?;
+        let scope = self.tx.scope(self.space());
+        if matches!(self.request.body, Body::Pending) {
+            // What the request was is told by its body, wherever what its path names has gone; a new key waits for what
+            // the operation says of the head.
+            let fits = self.request.content_length().is_none_or(|length| length <= body_bytes_max(route));
+            let reads = fits && claim.is_taken(scope, self.scene.now)?;
+            return Ok(reads.then_some(Err(Halt::Wait)));
+        }
+        let seen = claim.look_up(scope, self.scene.now, route)?;
         Ok(seen.map(|seen| seen.map_err(Halt::from)))
     }
 
     fn settle(&self, route: &Route, query: &str, params: &[&str], reply: &Reply) -> Result<(), Stop> {
         let replayed = reply.headers.iter().any(|(name, _)| *name == "idempotency-replayed");
         let Ok(Some(claim)) = self.claim(route, query, params) else { return Ok(()) };
-        if replayed || !self.admitted.get() {
+        if replayed || !self.admitted.get() || matches!(self.request.body, Body::Pending) {
             return Ok(());
         }
         let scope = self.tx.scope(self.space());

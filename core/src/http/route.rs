@@ -114,6 +114,8 @@ pub struct Route {
     pub read_only: bool,
     /// What it is about: the row that its first parameter names, a list of such rows, or a new one.
     pub about: Option<Kind>,
+    /// Whose id the `id` of its answer is, where that is not a row of the kind that it is about.
+    pub made: Option<Kind>,
     /// Of 402, 502 and 504 those that it may answer.
     pub refuses: &'static [u16],
     /// What it does.
@@ -144,6 +146,7 @@ const fn row(
         secret: false,
         read_only: matches!(method, Method::Get),
         about: None,
+        made: None,
         refuses: &[],
         handler,
     }
@@ -254,6 +257,11 @@ impl Route {
     /// It is about rows of this kind.
     pub const fn about(self, kind: Kind) -> Self {
         Self { about: Some(kind), ..self }
+    }
+
+    /// The `id` of its answer is that of a row of this kind.
+    pub const fn of_made(self, kind: Kind) -> Self {
+        Self { made: Some(kind), ..self }
     }
 
     /// It may answer 402 (the balance), 502 or 504 (whom it asks outside).

@@ -81,7 +81,7 @@ pub static ROUTES: &[Route] = &[
     post(&["/user/tools/{id}/test"], "testTool", "Make a tool's request, and show the answer.", tool::test).refuses(&[502, 504]).about(Kind::Tool).takes(Arguments::TABLE).gives(Shape::Bare(ToolTest::TABLE)),
     // Phone numbers
     get(&["/user/phone-numbers/search"], "searchNumbers", "Numbers that can be bought.", number::search).refuses(&[502]).asks(SearchQuery::TABLE).gives(Shape::DataList(Available::TABLE)).error_form().without_etag(),
-    post(&["/user/phone-numbers/purchase"], "purchaseNumber", "Buy a number.", number::purchase).refuses(&[402, 502]).takes(OneNumber::TABLE).makes(Shape::MessageData(Purchased::TABLE)).error_form().invalid(Invalid::Error),
+    post(&["/user/phone-numbers/purchase"], "purchaseNumber", "Buy a number.", number::purchase).refuses(&[402, 502]).of_made(Kind::Number).takes(OneNumber::TABLE).makes(Shape::MessageData(Purchased::TABLE)).error_form().invalid(Invalid::Error),
     get(&["/user/phone-numbers/all"], "allNumbers", "All numbers of the account.", number::all).about(Kind::Number).gives(Shape::DataList(Number::TABLE)).error_form(),
     get(&["/user/phone-numbers"], "listSmsNumbers", "Numbers that can send messages.", number::sms_capable).gives(Shape::BareList(Number::TABLE)).error_form(),
     post(&["/user/phone-numbers/caller-ids"], "createCallerId", "Add a caller id.", number::create_caller_id).about(Kind::Number).takes(OneNumber::TABLE).makes(Shape::MessageData(Number::TABLE)).error_form().invalid(Invalid::Error),
@@ -98,7 +98,7 @@ pub static ROUTES: &[Route] = &[
     put(&["/user/knowledgebases/{id}"], "updateKnowledgebase", "Change a knowledgebase.", knowledge::update).about(Kind::Knowledgebase).takes(NewBase::TABLE).gives(Shape::MessageData(Base::TABLE)).error_form(),
     delete(&["/user/knowledgebases/{id}"], "deleteKnowledgebase", "Delete a knowledgebase and its documents.", knowledge::delete).about(Kind::Knowledgebase).error_form(),
     get(&["/user/knowledgebases/{id}/documents"], "listDocuments", "All documents of a knowledgebase.", knowledge::all_documents).about(Kind::Knowledgebase).gives(Shape::DataList(Document::TABLE)).error_form(),
-    post(&["/user/knowledgebases/{id}/documents"], "createDocument", "Add a document: JSON for a website, a form for a file.", knowledge::create_document).about(Kind::Knowledgebase).takes_document(NewDocument::TABLE).makes(Shape::MessageData(Document::TABLE)).error_form(),
+    post(&["/user/knowledgebases/{id}/documents"], "createDocument", "Add a document: JSON for a website, a form for a file.", knowledge::create_document).about(Kind::Knowledgebase).of_made(Kind::Document).takes_document(NewDocument::TABLE).makes(Shape::MessageData(Document::TABLE)).error_form(),
     get(&["/user/knowledgebases/{id}/documents/{document_id}"], "getDocument", "A document.", knowledge::read_document).about(Kind::Knowledgebase).gives(Shape::Data(Document::TABLE)).error_form(),
     put(&["/user/knowledgebases/{id}/documents/{document_id}"], "updateDocument", "Rename a document.", knowledge::update_document).about(Kind::Knowledgebase).takes(ChangedDocument::TABLE).gives(Shape::MessageData(Document::TABLE)).error_form(),
     delete(&["/user/knowledgebases/{id}/documents/{document_id}"], "deleteDocument", "Delete a document.", knowledge::delete_document).about(Kind::Knowledgebase).error_form(),

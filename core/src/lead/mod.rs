@@ -11,6 +11,6 @@ pub mod tables;
 pub use creation::take;
 pub use operations::{create, delete, list, read, update};
 pub use stored::{
-    Dial, Stored, campaign_among, drop_campaign, drop_slice, facet_of_campaign, facet_of_status, find, replace,
-    webhook_json,
+    Dial, Stored, campaign_among, drop_campaign, drop_slice, facet_of_campaign, facet_of_status, find, is_there,
+    replace, webhook_json,
 };

@@ -174,6 +174,11 @@ pub fn find(account: Scope<'_>, count: u32) -> Result<Option<(Row, Stored)>, Sto
     Ok(there.then_some((row, stored)))
 }
 
+/// Whether a lead is there.
+pub fn is_there(account: Scope<'_>, count: u32) -> Result<bool, Stop> {
+    Ok(find(account, count)?.is_some())
+}
+
 /// Stores a new lead; only one of its own stands in lists.
 pub fn insert(account: Scope<'_>, count: u32, lead: &Stored) -> Result<(), Stop> {
     account.put(key::lead_phone(account.space(), lead.campaign, &lead.phone_number, count), Vec::new())?;
