@@ -10,6 +10,7 @@ mod campaigns;
 mod carrier;
 mod conventions;
 mod detaching;
+mod deleted;
 mod dialer;
 mod engine;
 mod headers;

@@ -82,10 +82,12 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     }
     let account = ctx.account();
     let mut call = Stored::find(account, count)?.ok_or(Refusal::NotFound(MISSING))?;
-    // Work after the call that is not done yet is given up: what the call is news of is told all the same.
+    // Work after the call that is not done yet is given up: that the call ended is told all the same, without what was
+    // said.
     complete(ctx.service, account, &mut call, ctx.now)?;
     let row = account.find(Kind::Call, count)?.ok_or(Refusal::NotFound(MISSING))?;
     account.remove(Kind::Call, count, &row)?;
+    webhook::erase(account, &[(Kind::Call, count)], ctx.now)?;
     // Its events may be many: they go in slices.
     job::add(account, ctx.now, Task::DropParts(Kind::Call, count))?;
     Ok(Reply::ok(&message("Call deleted successfully")))

@@ -163,7 +163,7 @@ fn perform(work: &Work<'_>, task: &Task) -> Result<Progress, Stop> {
         Task::SettlePurchase { number, micros, claim } => number::settle_purchase(work, number, *micros, *claim),
         Task::Release(count) => number::settle_release(work, *count),
         Task::DropParts(kind, count) => drop_parts(work.account, *kind, *count),
-        Task::DropLeads(campaign) => crate::lead::drop_slice(work.account, *campaign),
+        Task::DropLeads(campaign) => crate::lead::drop_slice(work.account, *campaign, work.now),
         Task::SweepIdempotency => idempotency::sweep_all(work.account, work.now),
         Task::Watch(count) => call::watch(work, *count),
         Task::Conclude(count) => call::conclude(work, *count),
@@ -175,6 +175,10 @@ fn perform(work: &Work<'_>, task: &Task) -> Result<Progress, Stop> {
         Task::DropPassages(base, count) => knowledge::drop_passages(work, *base, *count),
         Task::Import(count) => import::slice(work, *count),
         Task::Detach(kind, count) => detach(work, *kind, *count),
+        Task::EmptyEvents(kind, count) => webhook::empty(work.account, (*kind, *count), work.now),
+        Task::EmptyOldEvents { kind, count, from } => {
+            webhook::empty_old(work.account, (*kind, *count), *from, work.now)
+        }
     }
 }
 

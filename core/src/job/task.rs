@@ -45,6 +45,17 @@ pub enum Task {
     Import(u32),
     /// Go on with a deletion that takes a resource away from assistants, by kind and count.
     Detach(Kind, u32),
+    /// Empty the events of the feed that show a call or a lead that was deleted, by kind and count.
+    EmptyEvents(Kind, u32),
+    /// Look for such events among those that are older than the index of the feed.
+    EmptyOldEvents {
+        /// A call, a lead, or a campaign for all its leads.
+        kind: Kind,
+        /// Its count.
+        count: u32,
+        /// The sequence number of the first event to look at.
+        from: u32,
+    },
 }
 
 /// What a task waits in: a slow neighbour holds up its own lane only.
@@ -86,7 +97,9 @@ impl Task {
             | Self::DropPassages(..)
             | Self::Index(_)
             | Self::Import(_)
-            | Self::Detach(..) => Lane::Slice,
+            | Self::Detach(..)
+            | Self::EmptyEvents(..)
+            | Self::EmptyOldEvents { .. } => Lane::Slice,
         }
     }
 
@@ -110,6 +123,10 @@ impl Task {
             Self::Import(count) => (13, count.to_be_bytes().into()),
             Self::Index(count) => (14, count.to_be_bytes().into()),
             Self::Detach(kind, count) => (30, [&[*kind as u8][..], &count.to_be_bytes()].concat()),
+            Self::EmptyEvents(kind, count) => (20, [&[*kind as u8][..], &count.to_be_bytes()].concat()),
+            Self::EmptyOldEvents { kind, count, from } => {
+                (21, [&[*kind as u8][..], &count.to_be_bytes(), &from.to_be_bytes()].concat())
+            }
         };
         [&[tag][..], &rest].concat()
     }
@@ -138,6 +155,11 @@ impl Task {
             13 => Self::Import(count(0)?),
             14 => Self::Index(count(0)?),
             30 => Self::Detach(Kind::from_u8(*rest.first()?)?, count(1)?),
+            20 => Self::EmptyEvents(Kind::from_u8(*rest.first()?)?, count(1)?),
+            21 => {
+                let kind = Kind::from_u8(*rest.first()?)?;
+                Self::EmptyOldEvents { kind, count: count(1)?, from: count(5)? }
+            }
             _ => return None,
         };
         Some(task)
@@ -166,6 +188,8 @@ mod tests {
             Task::DropPassages(7, 8),
             Task::Import(7),
             Task::Detach(Kind::Tool, 7),
+            Task::EmptyEvents(Kind::Call, 7),
+            Task::EmptyOldEvents { kind: Kind::Lead, count: 7, from: 8 },
         ];
         for (at, task) in tasks.iter().enumerate() {
             assert_eq!(Task::from_bytes(&task.to_bytes()).as_ref(), Some(task));

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::{Key, Space, Table, after, below, key, space_of, with};
+use super::{Key, Kind, Space, Table, after, below, key, space_of, with};
 use crate::time::Timestamp;
 
 /// An event of a call, in order.
@@ -35,6 +35,26 @@ pub fn events(space: Space, after_seq: u32) -> Range<Key> {
 /// The sequence number of an [`event`] key.
 pub fn read_event(key: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(key.get(6..)?.try_into().ok()?))
+}
+
+/// That an event of the feed shows a call or a lead, ordered by what it shows and event.
+pub fn mention(space: Space, kind: Kind, count: u32, seq: u32) -> Key {
+    with(key(space, Table::Mention, 9), &[&[kind as u8], &count.to_be_bytes(), &seq.to_be_bytes()])
+}
+
+/// The events that show a call or a lead.
+pub fn mentions(space: Space, kind: Kind, count: u32) -> Range<Key> {
+    below(with(key(space, Table::Mention, 5), &[&[kind as u8], &count.to_be_bytes()]))
+}
+
+/// The sequence number of the event of a [`mention`] key.
+pub fn read_mention(key: &[u8]) -> Option<u32> {
+    Some(u32::from_be_bytes(key.get(11..)?.try_into().ok()?))
+}
+
+/// From which event on the feed is indexed by what it shows.
+pub fn mentions_since(space: Space) -> Key {
+    key(space, Table::Mention, 0)
 }
 
 /// What is known of a webhook address of an assistant, by which webhook it is.

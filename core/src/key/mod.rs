@@ -140,6 +140,7 @@ enum Table {
     Secrets = 23,
     CallEvent = 24,
     ImportError = 25,
+    Mention = 48,
     Email = 32,
     Owner = 33,
     DueAccount = 34,

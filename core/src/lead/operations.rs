@@ -10,7 +10,6 @@ use super::recall;
 use super::states::{LeadEvent, MOVES};
 use super::stored::{self, Dial, Stored, facet_of_campaign, facet_of_status};
 use super::tables::{ChangedLead, LeadQuery, NewLead};
-use crate::campaign;
 use crate::collection::Query;
 use crate::http::ctx::Ctx;
 use crate::http::page;
@@ -23,6 +22,7 @@ use crate::key::Kind;
 use crate::record::{Cell, Errors, Record, Source, check};
 use crate::store::Row;
 use crate::view::{Order, Stop};
+use crate::{campaign, webhook};
 
 const MISSING: &str = "Lead not found";
 const AUTOMATIC: &str = "This status is assigned automatically and cannot be set manually";
@@ -160,6 +160,8 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     ctx.if_match(&Raw(&stored::json(account, count, &lead)?))?;
     let waiting = recall::waiting(account, count, &lead)?;
     stored::remove(account, count, &row, &lead)?;
+    let deleted = core::iter::once(count).chain(lead.contacts.iter().copied());
+    webhook::erase(account, &deleted.map(|count| (Kind::Lead, count)).collect::<Vec<_>>(), ctx.now)?;
     recall::call_off(ctx.service, account, waiting, lead.parent.unwrap_or(count), ctx.now)?;
     Ok(Reply::ok(&message("Lead deleted successfully")))
 }

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 use super::phones;
 use super::tables::{Contact, Lead, LeadCampaign, LeadStatus};
-use crate::campaign;
 use crate::collection::{Facet, subtract};
 use crate::id;
 use crate::job::{self, Progress, Task};
@@ -16,6 +15,7 @@ use crate::record::{Choice, Sql, Variables};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
+use crate::{campaign, webhook};
 
 const DAMAGED: Stop = Stop::Corrupt("a lead has an unknown form");
 
@@ -255,19 +255,25 @@ pub fn drop_campaign(account: Scope<'_>, campaign: u32, now: Timestamp) -> Resul
     let sets: Vec<Facet> =
         core::iter::once(Facet::ALL).chain(LeadStatus::ALL.iter().map(|status| facet_of_status(*status))).collect();
     subtract(account, Kind::Lead, &facet_of_campaign(campaign), &sets)?;
-    job::add(account, now, Task::DropLeads(campaign))
+    job::add(account, now, Task::DropLeads(campaign))?;
+    webhook::erase(account, &[(Kind::Campaign, campaign)], now)
 }
 
-/// One slice of that.
-pub fn drop_slice(account: Scope<'_>, campaign: u32) -> Result<Progress, Stop> {
+/// One slice of that: so many leads, or as many as show themselves in so many events of the feed.
+pub fn drop_slice(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<Progress, Stop> {
     let slice = account.scan(key::lead_phones_of(account.space(), campaign), Order::Ascending, SLICE_ROWS)?;
     let planned = account.scan(key::retries(account.space(), campaign), Order::Ascending, SLICE_ROWS)?;
     let done = slice.len() < SLICE_ROWS && planned.len() < SLICE_ROWS;
     for (key, _) in planned {
         account.delete(key)?;
     }
+    let mut left = webhook::EVENTS_AT_ONCE;
     for (key, _) in slice {
         let count = key::read_lead_phone(&key).ok_or(DAMAGED)?;
+        left -= webhook::empty_some(account, (Kind::Lead, count), left, now)?;
+        if left == 0 {
+            return Ok(Progress::More);
+        }
         account.delete(key::row(account.space(), Kind::Lead, count))?;
         account.delete(key)?;
     }

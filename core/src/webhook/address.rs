@@ -59,5 +59,5 @@ fn switch_off(account: Scope<'_>, delivery: &Stored, url: &str, since: Timestamp
     object.member("assistant_id", id::of(account.space(), assistant)).member("webhook", name).member("url", url);
     object.member("failing_since", since.iso());
     object.close();
-    feed::publish(account, "webhook.disabled", &payload, now).map(drop)
+    feed::publish(account, "webhook.disabled", &payload, &[], now).map(drop)
 }

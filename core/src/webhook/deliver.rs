@@ -4,11 +4,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::deliveries::{self, Stored};
-use super::tables::{ATTEMPTS_MAX, Attempt, DeliveryStatus};
+use super::tables::{Attempt, DeliveryStatus};
 use super::{address, feed, secrets};
 use crate::call;
 use crate::job::{Progress, Work};
-use crate::json::{self, Members, Number, ToJson, Value};
+use crate::json::{Members, Number, Value};
 use crate::limits::{WEBHOOK_REPLY_BYTES_MAX, WEBHOOK_TIMEOUT_MS};
 use crate::output::{self, Answer, Egress, HttpIn, HttpOut, Redirects, SendError};
 use crate::record::{Iso, Secret};
@@ -119,12 +119,7 @@ fn note(delivery: &mut Stored, answer: &Answer, now: Timestamp) {
         _ => (None, Some("The receiver could not be reached."), None),
     };
     let at = Timestamp::from_micros(now.micros().saturating_sub(u64::from(duration_ms.unwrap_or(0)) * 1_000));
-    let attempt = Attempt { at: Iso(at), status, error: error.map(String::from), duration_ms };
-    let mut attempts =
-        delivery.shown.get("attempts").and_then(Value::as_list).map(<[Value]>::to_vec).unwrap_or_default();
-    attempts.push(json::parse(&attempt.to_json()).unwrap_or(Value::Null));
-    attempts.drain(..attempts.len().saturating_sub(ATTEMPTS_MAX));
-    delivery.shown.set("attempts", Value::List(attempts));
+    delivery.attempted(&Attempt { at: Iso(at), status, error: error.map(String::from), duration_ms });
 }
 
 /// What a call keeps of an answer.

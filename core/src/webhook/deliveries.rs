@@ -4,9 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::feed::Published;
-use super::tables::{Delivery, DeliveryQuery, DeliveryStatus};
+use super::tables::{ATTEMPTS_MAX, Attempt, Delivery, DeliveryQuery, DeliveryStatus};
 use crate::assistant;
-use crate::collection::{Facet, Query};
+use crate::collection::{Facet, Query, ids};
 use crate::http::ctx::Ctx;
 use crate::http::page;
 use crate::http::refusal::Refusal;
@@ -22,6 +22,10 @@ use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 
 const MISSING: &str = "Webhook delivery not found";
+/// Why a delivery whose call, or lead, was deleted is not sent.
+const DELETED: &str = "deleted";
+/// Deliveries of one call: it has three events at most, and none has more than two.
+const OF_A_CALL_MAX: usize = 6;
 /// What is said of a delivery whose row cannot be read.
 pub const DAMAGED: Stop = Stop::Corrupt("a delivery has an unknown form");
 
@@ -139,6 +143,15 @@ impl Stored {
         self.shown.get(name).and_then(Value::as_text)
     }
 
+    /// Notes a try; the last ones are kept.
+    pub fn attempted(&mut self, attempt: &Attempt) {
+        let tries = self.shown.get("attempts").and_then(Value::as_list);
+        let mut attempts = tries.map(<[Value]>::to_vec).unwrap_or_default();
+        attempts.push(json::parse(&attempt.to_json()).unwrap_or(Value::Null));
+        attempts.drain(..attempts.len().saturating_sub(ATTEMPTS_MAX));
+        self.shown.set("attempts", Value::List(attempts));
+    }
+
     /// Sets where it stands, and when it is tried next.
     pub fn stands(&mut self, status: DeliveryStatus, next: Option<Timestamp>) {
         self.shown.set("status", Value::Text(status.word().into()));
@@ -152,6 +165,20 @@ impl Stored {
         self.before = row;
         Ok(())
     }
+}
+
+/// Gives up what is still to be sent of an event whose call, or lead, was deleted.
+pub fn give_up(account: Scope<'_>, call: u32, seq: u32, now: Timestamp) -> Result<(), Stop> {
+    for count in ids(account, Kind::Delivery, &facet_of_call(call), OF_A_CALL_MAX)? {
+        let Some(mut delivery) = Stored::find(account, count)?.filter(|delivery| delivery.seq == seq) else { continue };
+        if delivery.text("status") == Some(DeliveryStatus::Pending.word()) {
+            delivery.attempted(&Attempt { at: Iso(now), status: None, error: Some(DELETED.into()), duration_ms: None });
+            delivery.stands(DeliveryStatus::Exhausted, None);
+            delivery.save(account)?;
+            job::cancel(account, &Task::Deliver(count))?;
+        }
+    }
+    Ok(())
 }
 
 /// `GET /user/webhook-deliveries`

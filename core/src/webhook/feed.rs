@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use super::erase::{self, EMPTIED, Mention};
 use super::tables::EventQuery;
 use crate::collection::Query;
 use crate::http::ctx::Ctx;
@@ -32,8 +33,14 @@ pub struct Published {
     pub id: String,
 }
 
-/// Puts an event into the feed.
-pub fn publish(account: Scope<'_>, event: &str, payload: &[u8], now: Timestamp) -> Result<Published, Stop> {
+/// Puts an event into the feed; `shown` is which call and leads its payload shows.
+pub fn publish(
+    account: Scope<'_>,
+    event: &str,
+    payload: &[u8],
+    shown: &[Mention],
+    now: Timestamp,
+) -> Result<Published, Stop> {
     let (seq, at) = account.allot(Kind::Event, now)?;
     let id = format!("evt_{:x}", id::of(account.space(), seq));
     let mut bytes = Vec::with_capacity(payload.len() + 128);
@@ -42,17 +49,19 @@ pub fn publish(account: Scope<'_>, event: &str, payload: &[u8], now: Timestamp) 
     object.member("payload", Raw(payload));
     object.close();
     account.put(key::event(account.space(), seq), bytes)?;
+    erase::index(account, seq, shown)?;
     job::add(account, at.plus_seconds(EVENTS_SECONDS), Task::SweepEvents)?;
     Ok(Published { seq, id })
 }
 
-/// The body of the webhook of an event, if that is still kept.
+/// The body of the webhook of an event, if that is still kept and nothing that it shows was deleted.
 pub fn payload(account: Scope<'_>, seq: u32) -> Result<Option<Vec<u8>>, Stop> {
     const NAME: &[u8] = b"\"payload\":";
     let Some(bytes) = account.get(key::event(account.space(), seq))? else { return Ok(None) };
     // The member stands last, and the ones before it hold no such text.
     let at = bytes.windows(NAME.len()).position(|window| window == NAME).ok_or(DAMAGED)?;
-    Ok(bytes.get(at + NAME.len()..bytes.len() - 1).map(<[u8]>::to_vec))
+    let payload = bytes.get(at + NAME.len()..bytes.len() - 1);
+    Ok(payload.filter(|payload| *payload != EMPTIED).map(<[u8]>::to_vec))
 }
 
 /// `GET /user/events`
@@ -108,20 +117,27 @@ pub fn read(
 /// One slice of forgetting: events and deliveries of more than thirty days ago.
 pub fn sweep(account: Scope<'_>, now: Timestamp) -> Result<Progress, Stop> {
     for (at, bytes) in account.scan(key::events(account.space(), 0), Order::Ascending, SLICE_ROWS / 4)? {
-        let until = created_at(&bytes)?.plus_seconds(EVENTS_SECONDS);
+        let event = parsed(&bytes)?;
+        let until = created_at(&event)?.plus_seconds(EVENTS_SECONDS);
         if until > now {
             return Ok(Progress::At(until));
         }
         drop_deliveries(account, now)?;
+        let seq = key::read_event(&at).ok_or(DAMAGED)?;
+        erase::unindex(account, seq, event.member("payload").unwrap_or(&Value::Null))?;
         account.delete(at)?;
     }
     let left = account.scan(key::events(account.space(), 0), Order::Ascending, 1)?;
     Ok(if left.is_empty() { Progress::Done } else { Progress::More })
 }
 
-fn created_at(json: &[u8]) -> Result<Timestamp, Stop> {
-    let value = json::parse(json).map_err(|_| DAMAGED)?;
-    value.member("created_at").and_then(Value::as_text).and_then(Timestamp::parse_iso).ok_or(DAMAGED)
+/// A stored event, or a delivery as it is shown.
+pub fn parsed(json: &[u8]) -> Result<Value, Stop> {
+    json::parse(json).map_err(|_| DAMAGED)
+}
+
+fn created_at(event: &Value) -> Result<Timestamp, Stop> {
+    event.member("created_at").and_then(Value::as_text).and_then(Timestamp::parse_iso).ok_or(DAMAGED)
 }
 
 /// A few of the oldest deliveries: an event has at most two.
@@ -129,7 +145,7 @@ fn drop_deliveries(account: Scope<'_>, now: Timestamp) -> Result<(), Stop> {
     let oldest = crate::collection::page(account, Kind::Delivery, &Query::of(Vec::new(), Order::Ascending, 0, 3))?;
     for (count, bytes) in oldest.ids.iter().zip(account.rows(Kind::Delivery, &oldest.ids)?) {
         let row = Row::from_bytes(&bytes)?;
-        if created_at(&row.public)?.plus_seconds(EVENTS_SECONDS) <= now {
+        if created_at(&parsed(&row.public)?)?.plus_seconds(EVENTS_SECONDS) <= now {
             job::cancel(account, &Task::Deliver(*count))?;
             account.remove(Kind::Delivery, *count, &row)?;
         }

@@ -11,6 +11,7 @@ use crate::http::ctx::Ctx;
 use crate::http::refusal::Halt;
 use crate::id;
 use crate::json::{self, Members, Object, Value};
+use crate::key::Kind;
 use crate::limits::{INCOMING_TIMEOUT_MS, VARIABLES_MAX};
 use crate::output::{Answer, Work};
 use crate::store::Scope;
@@ -24,7 +25,7 @@ pub fn ask(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, url: &str) -> R
         if account.get(crate::key::secrets(account.space()))?.is_none() {
             secrets::make(account, ctx.now, &ctx.seed)?;
         }
-        let event = feed::publish(account, "call.incoming", &body, ctx.now)?;
+        let event = feed::publish(account, "call.incoming", &body, &[(Kind::Call, call.count)], ctx.now)?;
         request = Some(deliver::request(account, url, &event.id, body, ctx.now, INCOMING_TIMEOUT_MS)?);
     }
     ctx.ask(|| Work::Http(request.expect("asked in the first run, which made it")))

@@ -4,6 +4,7 @@
 mod address;
 mod deliver;
 mod deliveries;
+mod erase;
 mod feed;
 mod incoming;
 mod payload;
@@ -13,6 +14,7 @@ pub mod tables;
 
 pub use deliver::deliver;
 pub use deliveries::{list, resend};
+pub use erase::{EVENTS_AT_ONCE, erase, old_slice as empty_old, slice as empty, some as empty_some};
 pub use feed::{list as events, read, sweep};
 pub use incoming::{ask as ask_incoming, told as told_incoming};
 pub use report::report;

@@ -2,7 +2,7 @@
 //! (SPEC.md, Events, rules 1 to 3).
 
 use super::deliveries::{self, Webhook};
-use super::{feed, payload};
+use super::{erase, feed, payload};
 use crate::assistant;
 use crate::call::Stored;
 use crate::call::tables::{CallStatus, CallType};
@@ -20,7 +20,8 @@ pub fn report(_: &Service, account: Scope<'_>, call: &Stored, now: Timestamp) ->
     // Rule 2.
     let recording = flag("include_recording_in_webhook");
     let body = payload::of_call(account, call, &lines, None, recording)?;
-    let ended = feed::publish(account, "call.ended", &body, now)?;
+    let shown = erase::of_call(account, call)?;
+    let ended = feed::publish(account, "call.ended", &body, &shown, now)?;
     // Rule 1.
     let wanted = call.status()? == CallStatus::Completed || !flag("send_webhook_only_on_completed");
     let post_call = text("webhook_url").filter(|_| flag("is_webhook_active") && wanted);
@@ -32,7 +33,7 @@ pub fn report(_: &Service, account: Scope<'_>, call: &Stored, now: Timestamp) ->
     let inbound = text("inbound_webhook_url").filter(|_| call.kind().is_ok_and(|kind| kind == CallType::Inbound));
     if let Some(url) = inbound {
         let body = payload::of_call(account, call, &lines, Some("call.completed"), recording)?;
-        let completed = feed::publish(account, "call.completed", &body, now)?;
+        let completed = feed::publish(account, "call.completed", &body, &shown, now)?;
         deliveries::enter(account, &completed, "call.completed", url, to(Webhook::Inbound, !both), now)?;
     }
     Ok(())

@@ -1,0 +1,171 @@
+//! What a deleted call or lead leaves in the feed: its events keep place, id and name, their payloads are emptied, and
+//! their deliveries are not sent again (API.md, Calls; section 9).
+//!
+//! Each event is indexed by the call and the leads that its payload shows. Events written before there was an index are
+//! found by reading them.
+
+use alloc::vec::Vec;
+
+use super::{deliveries, feed};
+use crate::call::Stored as Call;
+use crate::id;
+use crate::job::{self, Progress, Task};
+use crate::json::{Object, Raw, Value};
+use crate::key::{self, Kind, Space};
+use crate::lead;
+use crate::store::Scope;
+use crate::time::Timestamp;
+use crate::view::{Order, Stop};
+
+/// What stands in the place of a payload.
+pub const EMPTIED: &[u8] = br#"{"deleted":true}"#;
+/// Events that one step empties: each may be half a megabyte.
+pub const EVENTS_AT_ONCE: usize = 8;
+/// Events that one step reads in search of what they show.
+const READ_AT_ONCE: usize = 16;
+
+const DAMAGED: Stop = Stop::Corrupt("the index of the feed has an unknown form");
+
+/// A call or a lead, by its count.
+pub type Mention = (Kind, u32);
+
+/// What the payload of a call's event shows.
+pub fn of_call(account: Scope<'_>, call: &Call) -> Result<Vec<Mention>, Stop> {
+    let mut mentions = Vec::from([(Kind::Call, call.count)]);
+    if let Some(count) = call.lead()
+        && let Some((_, lead)) = lead::find(account, count)?
+    {
+        mentions.push((Kind::Lead, count));
+        mentions.extend(lead.contacts.iter().map(|contact| (Kind::Lead, *contact)));
+    }
+    Ok(mentions)
+}
+
+/// The same, read from a payload.
+fn of_payload(space: Space, payload: &Value) -> Vec<Mention> {
+    let own = |value: Option<&Value>| value.and_then(Value::as_u64).and_then(|id| id::local(space, id));
+    let call = own(payload.member("id")).or(own(payload.member("call_id")));
+    let lead = payload.member("lead");
+    let contacts = lead.and_then(|lead| lead.member("secondary_contacts")).and_then(Value::as_list).unwrap_or_default();
+    let leads = lead.into_iter().chain(contacts).filter_map(|lead| own(lead.member("id")));
+    call.map(|call| (Kind::Call, call)).into_iter().chain(leads.map(|lead| (Kind::Lead, lead))).collect()
+}
+
+/// Enters an event that was just published.
+pub fn index(account: Scope<'_>, seq: u32, mentions: &[Mention]) -> Result<(), Stop> {
+    let since = key::mentions_since(account.space());
+    if account.get(since.clone())?.is_none() {
+        account.put(since, seq.to_be_bytes().to_vec())?;
+    }
+    for (kind, count) in mentions {
+        account.put(key::mention(account.space(), *kind, *count, seq), Vec::new())?;
+    }
+    Ok(())
+}
+
+/// Takes an event that is forgotten out of the index.
+pub fn unindex(account: Scope<'_>, seq: u32, payload: &Value) -> Result<(), Stop> {
+    for (kind, count) in of_payload(account.space(), payload) {
+        account.delete(key::mention(account.space(), kind, count, seq))?;
+    }
+    Ok(())
+}
+
+/// Empties the events that show something that was deleted: a few with the delete itself, the others in slices.
+pub fn erase(account: Scope<'_>, deleted: &[Mention], now: Timestamp) -> Result<(), Stop> {
+    let mut left = EVENTS_AT_ONCE;
+    for (kind, count) in deleted {
+        left -= some(account, (*kind, *count), left, now)?;
+        if left == 0 {
+            job::add(account, now, Task::EmptyEvents(*kind, *count))?;
+        }
+    }
+    let Some(from) = oldest_unindexed(account)? else { return Ok(()) };
+    for (kind, count) in deleted {
+        job::add(account, now, Task::EmptyOldEvents { kind: *kind, count: *count, from })?;
+    }
+    Ok(())
+}
+
+/// Empties at most `most` events that show one resource; gives how many it emptied.
+pub fn some(account: Scope<'_>, deleted: Mention, most: usize, now: Timestamp) -> Result<usize, Stop> {
+    let shown = account.scan(key::mentions(account.space(), deleted.0, deleted.1), Order::Ascending, most)?;
+    for (at, _) in &shown {
+        empty(account, key::read_mention(at).ok_or(DAMAGED)?, now)?;
+        account.delete(at.clone())?;
+    }
+    Ok(shown.len())
+}
+
+/// One slice of emptying what the index names.
+pub fn slice(account: Scope<'_>, deleted: Mention, now: Timestamp) -> Result<Progress, Stop> {
+    let emptied = some(account, deleted, EVENTS_AT_ONCE, now)?;
+    Ok(if emptied < EVENTS_AT_ONCE { Progress::Done } else { Progress::More })
+}
+
+/// The oldest event, where it is older than the index.
+fn oldest_unindexed(account: Scope<'_>) -> Result<Option<u32>, Stop> {
+    let oldest = account.scan(key::events(account.space(), 0), Order::Ascending, 1)?;
+    let Some(oldest) = oldest.first().and_then(|(at, _)| key::read_event(at)) else { return Ok(None) };
+    Ok((oldest < indexed_since(account)?).then_some(oldest))
+}
+
+fn indexed_since(account: Scope<'_>) -> Result<u32, Stop> {
+    match account.get(key::mentions_since(account.space()))? {
+        Some(bytes) => Ok(u32::from_be_bytes(bytes.try_into().map_err(|_| DAMAGED)?)),
+        None => Ok(u32::MAX),
+    }
+}
+
+/// One slice of looking through the events that are older than the index, from `from` on. A campaign stands for its
+/// leads.
+pub fn old_slice(account: Scope<'_>, deleted: Mention, from: u32, now: Timestamp) -> Result<Progress, Stop> {
+    let space = account.space();
+    let mut range = key::events(space, from.saturating_sub(1));
+    range.end = range.end.min(key::event(space, indexed_since(account)?));
+    if range.is_empty() {
+        return Ok(Progress::Done);
+    }
+    let events = account.scan(range, Order::Ascending, READ_AT_ONCE)?;
+    for (at, bytes) in &events {
+        let event = feed::parsed(bytes)?;
+        let payload = event.member("payload").unwrap_or(&Value::Null);
+        let campaign = payload.member("lead").and_then(|lead| lead.member("campaign_id")).and_then(Value::as_u64);
+        let shows = match deleted {
+            (Kind::Campaign, count) => campaign.and_then(|id| id::local(space, id)) == Some(count),
+            mention => of_payload(space, payload).contains(&mention),
+        };
+        if shows {
+            empty(account, key::read_event(at).ok_or(DAMAGED)?, now)?;
+        }
+    }
+    let Some(last) = events.last().and_then(|(at, _)| key::read_event(at)).filter(|_| events.len() == READ_AT_ONCE)
+    else {
+        return Ok(Progress::Done);
+    };
+    let (kind, count) = deleted;
+    job::add(account, now, Task::EmptyOldEvents { kind, count, from: last + 1 })?;
+    Ok(Progress::Done)
+}
+
+/// Empties an event, whatever else it shows, and gives up its deliveries.
+fn empty(account: Scope<'_>, seq: u32, now: Timestamp) -> Result<(), Stop> {
+    let at = key::event(account.space(), seq);
+    let Some(bytes) = account.get(at.clone())? else { return Ok(()) };
+    let event = feed::parsed(&bytes)?;
+    let payload = event.member("payload").unwrap_or(&Value::Null);
+    unindex(account, seq, payload)?;
+    for (kind, call) in of_payload(account.space(), payload) {
+        if kind == Kind::Call {
+            deliveries::give_up(account, call, seq, now)?;
+        }
+    }
+    let mut emptied = Vec::new();
+    let mut object = Object::open(&mut emptied);
+    for name in ["seq", "id", "event", "created_at"] {
+        object.member(name, event.member(name).unwrap_or(&Value::Null));
+    }
+    object.member("payload", Raw(EMPTIED));
+    object.close();
+    account.put(at, emptied)
+}
