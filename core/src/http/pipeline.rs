@@ -270,7 +270,7 @@ impl<'a> Exchange<'a> {
             .header("access-control-allow-methods", found.allow())
             .header(
                 "access-control-allow-headers",
-                "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id",
+                "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-Request-Id",
             )
             .header("access-control-max-age", "600")
     }
