@@ -190,7 +190,16 @@ fn absolute_urls_start_as_the_caller_sees_the_service() {
     let proxied = || Config { trust_proxy: vec!["10.0.0.0/8".parse().expect("a range")], ..Config::default() };
     let forwarded: Headers<'_> = &[("x-forwarded-proto", "https"), ("x-forwarded-host", "voice.example")];
     let standard: Headers<'_> = &[("forwarded", "for=192.0.2.1;proto=https;host=\"voice.example:8443\"")];
-    let cases: [(Config, Headers<'_>, &str, &str); 9] = [
+    // The proxy writes one family; the other came from the client.
+    let both: Headers<'_> = &[
+        ("forwarded", "for=192.0.2.1;proto=http;host=evil.example"),
+        ("x-forwarded-proto", "https"),
+        ("x-forwarded-host", "voice.example"),
+    ];
+    let without_host: Headers<'_> = &[("forwarded", "host=evil.example"), ("x-forwarded-for", "192.0.2.1")];
+    let cases: [(Config, Headers<'_>, &str, &str); 11] = [
+        (proxied(), both, "10.0.0.1", "https://voice.example"),
+        (proxied(), without_host, "10.0.0.1", "http://test"),
         (plain(), &[], "192.0.2.1", "http://test"),
         (plain(), &[("host", "other.example:8080")], "192.0.2.1", "http://other.example:8080"),
         (plain(), forwarded, "10.0.0.1", "http://test"),

@@ -47,7 +47,12 @@ fn is_host(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_:[]".contains(&b))
 }
 
-/// What the last proxy says (RFC 7239, or the older `X-Forwarded-*`).
+/// The headers of the older family of forwarding headers.
+const LEGACY: [&str; 3] = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"];
+
+/// What the last proxy says: by `X-Forwarded-*` where there is any of them, else by `Forwarded` (RFC 7239).
+///
+/// A proxy writes one of the two families; where it writes `X-Forwarded-*`, it passes on a `Forwarded` of the client's.
 #[derive(Default)]
 struct Forwarded<'r> {
     proto: Option<&'r str>,
@@ -58,7 +63,10 @@ struct Forwarded<'r> {
 impl<'r> Forwarded<'r> {
     fn of(request: &'r Request) -> Self {
         let last = |name: &str| request.header(name).and_then(|value| value.rsplit(',').next()).map(str::trim);
-        let mut forwarded = Self { proto: last("x-forwarded-proto"), host: last("x-forwarded-host"), address: None };
+        if LEGACY.iter().any(|name| request.count(name) > 0) {
+            return Self { proto: last("x-forwarded-proto"), host: last("x-forwarded-host"), address: None };
+        }
+        let mut forwarded = Self::default();
         for pair in last("forwarded").unwrap_or_default().split(';') {
             let Some((name, value)) = pair.split_once('=') else { continue };
             let value = value.trim().trim_matches('"');
