@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use url::Url;
 
 use super::{DAMAGED, ParameterType};
 use crate::engine::{Values, plain};
@@ -115,25 +116,34 @@ fn address(endpoint: &str, given: &mut [Given], values: &Values) -> Result<Strin
     let mut url = String::new();
     for (at, part) in [&endpoint[..path_end], &endpoint[path_end..]].into_iter().enumerate() {
         let known = fill(part, |name| Some(encode(&values.get(name).unwrap_or_default())), |_| String::new()).text;
-        let filled = parameters(&known, given);
-        // A value that is all of a segment must not lead out of the path.
-        let leads_out = at == 0
-            && part.contains('{')
-            && filled
-                .split('/')
-                .skip(3)
-                .zip(part.split('/').skip(3))
-                .any(|(now, before)| before.contains('{') && matches!(now, "." | ".."));
-        if leads_out {
-            return Err(DOTS);
+        let filled = parameters(&known, |name| {
+            let given = given.iter_mut().find(|given| given.name == name)?;
+            given.in_url = true;
+            Some(encode(&plain(&given.value)))
+        });
+        // No value may lead out of the path, by itself or beside what the endpoint has around it (`%2e{city}`).
+        if at == 0 && part.contains('{') {
+            let neutral = fill(part, |_| Some("x".to_string()), |_| "x".to_string()).text;
+            if dot_segments(&filled) != dot_segments(&parameters(&neutral, |_| Some("x".to_string()))) {
+                return Err(DOTS);
+            }
         }
         url.push_str(&filled);
     }
     Ok(url)
 }
 
-/// Fills in `{name}` for the parameters that were given; one of the schema that was not is empty.
-fn parameters(text: &str, given: &mut [Given]) -> String {
+/// Segments of a path that the parser of URLs takes for `.` or `..`, however they are spelled.
+fn dot_segments(url: &str) -> usize {
+    let is_one = |segment: &&str| {
+        let parsed = Url::parse(&alloc::format!("http://a/x/{segment}/x")).ok();
+        parsed.and_then(|url| Some(url.path_segments()?.count())) != Some(3)
+    };
+    url.split(['/', '\\']).skip(3).filter(is_one).count()
+}
+
+/// Fills in `{name}` by `value`; what has none is empty.
+fn parameters(text: &str, mut value: impl FnMut(&str) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, inner)) = rest.split_once('{') {
@@ -143,10 +153,7 @@ fn parameters(text: &str, given: &mut [Given]) -> String {
             rest = inner;
             continue;
         };
-        if let Some(found) = given.iter_mut().find(|given| given.name == name) {
-            found.in_url = true;
-            out.push_str(&utf8_percent_encode(&plain(&found.value), KEPT).to_string());
-        }
+        out.push_str(&value(name).unwrap_or_default());
         rest = after;
     }
     out.push_str(rest);
@@ -237,6 +244,7 @@ mod tests {
             ("GET", "https://a/?p={{customer_phone}}&q={{none}}", "{}", "https://a/?p=%2B40%207&q=", ""),
             ("PATCH", "https://a/{{current_date}}", r#"{"days":1.5}"#, "https://a/2026-09-21", r#"{"days":1.5}"#),
             ("GET", "https://a/x{city}", r#"{"city":".."}"#, "https://a/x..", ""),
+            ("GET", "https://a/b/../%2e/{city}", r#"{"city":"x"}"#, "https://a/b/../%2e/x", ""),
         ] {
             let got = asked(&tool(method, endpoint, "[]"), arguments).expect(endpoint);
             assert_eq!((got.url.as_str(), core::str::from_utf8(&got.body)), (url, Ok(body)), "{method} {endpoint}");
@@ -248,6 +256,12 @@ mod tests {
         for (endpoint, headers, arguments) in [
             ("https://a/{city}/x", "[]", r#"{"city":".."}"#),
             ("https://a/{city}", "[]", r#"{"city":"."}"#),
+            ("https://a/w/%2e{city}/x", "[]", r#"{"city":"."}"#),
+            ("https://a/w/{city}%2E/x", "[]", r#"{"city":"."}"#),
+            ("https://a/w/{city}{wet}/x", "[]", r#"{"city":".","wet":"."}"#),
+            ("https://a/w/.{city}", "[]", r#"{"city":""}"#),
+            ("https://a/{x/y}/{city}", "[]", r#"{"city":".."}"#),
+            (r"https://a/w\\{city}", "[]", r#"{"city":".."}"#),
             ("https://a/", r#"[{"name":"X-A","value":"{{bad}}"}]"#, "{}"),
         ] {
             let stopped = asked(&tool("GET", endpoint, headers), arguments);
