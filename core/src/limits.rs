@@ -32,6 +32,16 @@ pub const URL_MAX: usize = 2048;
 pub const ENTRIES_MAX: usize = 50;
 /// Keys of a `variables` object.
 pub const VARIABLES_MAX: usize = 100;
+/// A `variables` object as compact JSON, bytes (API.md, Assistants).
+pub const VARIABLES_BYTES_MAX: usize = 16 << 10;
+/// What is collected in a call, from its engine and by extraction, as compact JSON, bytes.
+pub const COLLECTED_BYTES_MAX: usize = 64 << 10;
+/// The assistant of a claimed call as JSON, bytes (API.md, The engine side).
+pub const ASSISTANT_BYTES_MAX: usize = 1 << 20;
+/// The calls of one claim's answer, bytes, once there is one.
+pub const CLAIMED_BYTES_MAX: usize = 4 << 20;
+/// A filled request to a tool or calendar: URL, headers and body, bytes (API.md, Mid-call tools).
+pub const TOOL_REQUEST_BYTES_MAX: usize = 64 << 10;
 /// Rows of lists without pages that no plan bounds: API keys, documents of a knowledgebase.
 pub const UNPAGED_ROWS_MAX: u64 = 1_000;
 /// A row that holds part of something large, bytes.

@@ -260,6 +260,14 @@ pub struct HttpOut {
     pub redirects: Redirects,
 }
 
+impl HttpOut {
+    /// The bytes of its URL, headers and body.
+    pub fn bytes(&self) -> usize {
+        let headers: usize = self.headers.iter().map(|(name, value)| name.len() + value.0.len()).sum();
+        self.url.len() + headers + self.body.len()
+    }
+}
+
 impl fmt::Debug for HttpOut {
     /// Where to, and nothing that may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -13,9 +13,19 @@ pub struct Filled {
     pub unknown: Vec<String>,
 }
 
-/// Fills in what `value` knows; `unknown` says what stands in the place of any other name.
-pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>, unknown: impl Fn(&str) -> String) -> Filled {
-    let mut filled = Filled { text: String::with_capacity(text.len()), unknown: Vec::new() };
+/// The filled text would have more bytes than it may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong;
+
+/// Fills in what `value` knows; `unknown` says what stands in the place of any other name. A value is not filled
+/// again. It stops as soon as the text has more than `bytes_max` bytes, so it never holds more than that and one value.
+pub fn fill(
+    text: &str,
+    bytes_max: usize,
+    value: impl Fn(&str) -> Option<String>,
+    unknown: impl Fn(&str) -> String,
+) -> Result<Filled, TooLong> {
+    let mut filled = Filled { text: String::with_capacity(text.len().min(bytes_max)), unknown: Vec::new() };
     // A text of a megabyte has room for many names.
     let mut told: BTreeSet<&str> = BTreeSet::new();
     let mut rest = text;
@@ -29,10 +39,13 @@ pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>, unknown: impl Fn
                 filled.unknown.push(name.into());
             }
         }
+        if filled.text.len() > bytes_max {
+            return Err(TooLong);
+        }
         rest = after;
     }
     filled.text.push_str(rest);
-    filled
+    if filled.text.len() > bytes_max { Err(TooLong) } else { Ok(filled) }
 }
 
 /// The first placeholder: what stands before it, its name, what stands behind it.
@@ -75,26 +88,43 @@ mod tests {
             ("{{who}} }} {{", "Ana }} {{", vec![]),
             ("{x} {{ün}}", "{x} <ün>", vec!["ün"]),
         ] {
-            let filled = fill(text, value, |name| alloc::format!("<{name}>"));
+            let filled = fill(text, 100, value, |name| alloc::format!("<{name}>")).expect("short");
             assert_eq!(
                 (filled.text.as_str(), filled.unknown),
                 (want, unknown.iter().map(ToString::to_string).collect()),
                 "{text}"
             );
         }
-        assert_eq!(fill("{{who}}", |_| Some("{{who}}".into()), |_| String::new()).text, "{{who}}");
+        let twice = fill("{{who}}", 100, |_| Some("{{who}}".into()), |_| String::new());
+        assert_eq!(twice.map(|filled| filled.text), Ok("{{who}}".into()), "values are not filled again");
+    }
+
+    #[test]
+    fn filling_stops_at_the_bound() {
+        let (asked, long) = (core::cell::Cell::new(0), "x".repeat(1_000));
+        let value = |name: &str| {
+            asked.set(asked.get() + 1);
+            (name == "a").then(|| long.clone())
+        };
+        let text = "{{a}}".repeat(190_000);
+        assert_eq!(fill(&text, 10_000, value, |_| String::new()), Err(TooLong));
+        assert_eq!(asked.get(), 11, "what comes behind the bound is not looked up");
+        for (text, bytes_max, fits) in [("{{a}}b", 1_001, true), ("{{a}}b", 1_000, false), ("{{b}}{{b}}", 3, false)] {
+            let filled = fill(text, bytes_max, value, |_| "yy".into());
+            assert_eq!(filled.is_ok(), fits, "{text} in {bytes_max}");
+        }
     }
 
     #[test]
     fn a_hostile_prompt_takes_no_longer_than_others() {
-        let none = |_: &str| None;
         let kept = |name: &str| alloc::format!("{{{{{name}}}}}");
+        let fill = |text: &str| super::fill(text, 2_000_000, |_| None, kept).expect("it fits");
         let braces = alloc::format!("{}}}}}", "{".repeat(1_000_000));
-        assert_eq!(fill(&braces, none, kept), Filled { text: braces.clone(), unknown: vec![] });
+        assert_eq!(fill(&braces), Filled { text: braces.clone(), unknown: vec![] });
         let open = "{{a ".repeat(250_000);
-        assert_eq!(fill(&open, none, kept), Filled { text: open.clone(), unknown: vec![] });
+        assert_eq!(fill(&open), Filled { text: open.clone(), unknown: vec![] });
         let names = (0..100_000).map(|n| alloc::format!("{{{{{n:05}}}}}")).collect::<Vec<_>>().concat();
-        let filled = fill(&names, none, kept);
+        let filled = fill(&names);
         assert_eq!((filled.text, filled.unknown.len()), (names, 100_000));
     }
 

@@ -9,6 +9,7 @@ use crate::collection::Facet;
 use crate::id;
 use crate::json::{self, Members, Number, Object, ToJson, Value};
 use crate::key::{self, Kind};
+use crate::limits::{COLLECTED_BYTES_MAX, VARIABLES_MAX};
 use crate::record::Choice;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
@@ -190,9 +191,20 @@ impl Stored {
         self.text("created_at").and_then(Timestamp::parse_sql).ok_or(DAMAGED)
     }
 
-    /// Adds variables that were collected or extracted; the later one wins.
+    /// Adds variables that were collected or extracted; the later one wins. What would make more of them than
+    /// [`VARIABLES_MAX`], or more bytes than [`COLLECTED_BYTES_MAX`], is left out.
     pub fn collect(&mut self, variables: &Members) {
-        variables.0.iter().for_each(|(name, value)| self.live.extracted.set(name, value.clone()));
+        let member = |name: &str, value: &Value| name.to_json().len() + value.to_json().len() + 2;
+        let mut bytes: usize = self.live.extracted.0.iter().map(|(name, value)| member(name, value)).sum();
+        for (name, value) in &variables.0 {
+            let before = self.live.extracted.get(name);
+            let after = bytes - before.map_or(0, |before| member(name, before)) + member(name, value);
+            let is_many = before.is_none() && self.live.extracted.0.len() >= VARIABLES_MAX;
+            if !is_many && after <= COLLECTED_BYTES_MAX {
+                self.live.extracted.set(name, value.clone());
+                bytes = after;
+            }
+        }
         let mut all = self.live.input.clone();
         self.live.extracted.0.iter().for_each(|(name, value)| all.set(name, value.clone()));
         self.shown.set("variables", Value::Object(all));

@@ -3,12 +3,15 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::claim::{entry, lend};
+use super::claim::{TOO_LARGE, entry, lend};
+use super::compiled;
 use super::tables::{Arrival, NewArrival};
 use crate::account::profile::Profile;
 use crate::account::root;
 use crate::assistant::stored::{facet_of_number, facet_of_type};
 use crate::assistant::tables::{Direction, Status};
+use crate::call::ending::{by_service, over};
+use crate::call::states::CallEvent;
 use crate::call::tables::CallType;
 use crate::call::{Caller, New, Stored, place};
 use crate::collection::{Query, page};
@@ -26,6 +29,7 @@ use crate::webhook;
 
 const NOBODY: &str = "No active inbound assistant holds this number.";
 const MISSING: &str = "Assistant not found";
+const LARGE: &str = "The assistant of the call is larger than 1 MiB.";
 const LOST: Stop = Stop::Corrupt("an arriving call was not noted");
 
 /// `POST /engine/calls`
@@ -43,7 +47,16 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         webhook::told_incoming(ctx, account, &mut call, &asked)?;
     }
     account.delete(note(ctx, account))?;
-    Ok(Reply::created(&Raw(&entry(ctx, account, &call)?)))
+    let Some(compiled) = compiled::compile(ctx, account, &call)? else {
+        let refusal = Refusal::Unprocessable(LARGE.into());
+        if ctx.answered() == 0 {
+            return Err(refusal.into());
+        }
+        // The call was committed before its webhook was asked: it stays, and is over.
+        over(ctx.service, account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
+        return Ok(ctx.refused(refusal));
+    };
+    Ok(Reply::created(&Raw(&entry(account, &mut call, &compiled, ctx.now)?)))
 }
 
 fn note(ctx: &Ctx<'_>, account: Scope<'_>) -> key::Key {

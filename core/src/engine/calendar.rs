@@ -10,8 +10,9 @@ use crate::http::ctx::Ctx;
 use crate::http::refusal::Halt;
 use crate::json::{self, Members, Object, Value};
 use crate::limits::TOOL_REPLY_BYTES_MAX;
-use crate::output::{Answer, Egress, HttpIn, HttpOut, Redirects, Work};
+use crate::output::{Answer, Egress, HttpIn, HttpOut, Redirects};
 use crate::record::Secret;
+use crate::tool::Asked;
 
 /// Where the public service is.
 pub const PUBLIC: &str = "https://api.cal.com";
@@ -70,13 +71,16 @@ impl Calendar {
     /// Asks whose calendar it is, then for its times or a booking; gives the last answer.
     pub fn ask(&self, ctx: &Ctx<'_>, arguments: &Members, values: &Values) -> Result<Answer, Halt> {
         let base = ctx.service.config.calendar_url.trim_end_matches('/');
-        let me = ctx.ask(|| self.request("GET", alloc::format!("{base}/v2/me"), "2024-06-14", Vec::new()))?;
+        let me = Asked::bounded(self.request("GET", alloc::format!("{base}/v2/me"), "2024-06-14", Vec::new()))?;
+        let me = ctx.ask(|| me.work())?;
         let Some(username) = username(&me) else { return Ok(me) };
         let given = |name: &str| arguments.get(name).map(plain).or_else(|| values.get(name)).unwrap_or_default();
-        ctx.ask(|| if self.books { self.booking(base, &username, given) } else { self.slots(base, &username, given) })
+        let asked = if self.books { self.booking(base, &username, given) } else { self.slots(base, &username, given) };
+        let asked = Asked::bounded(asked)?;
+        ctx.ask(|| asked.work())
     }
 
-    fn slots(&self, base: &str, username: &str, given: impl Fn(&str) -> String) -> Work {
+    fn slots(&self, base: &str, username: &str, given: impl Fn(&str) -> String) -> HttpOut {
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("eventTypeSlug", &self.event_slug)
             .append_pair("username", username)
@@ -87,7 +91,7 @@ impl Calendar {
         self.request("GET", alloc::format!("{base}/v2/slots?{query}"), "2024-09-04", Vec::new())
     }
 
-    fn booking(&self, base: &str, username: &str, given: impl Fn(&str) -> String) -> Work {
+    fn booking(&self, base: &str, username: &str, given: impl Fn(&str) -> String) -> HttpOut {
         let mut attendee = Vec::new();
         let mut object = Object::open(&mut attendee);
         object.member("name", given("name")).member("email", given("email")).member("timeZone", &self.timezone);
@@ -100,7 +104,7 @@ impl Calendar {
         self.request("POST", alloc::format!("{base}/v2/bookings"), "2024-08-13", body)
     }
 
-    fn request(&self, method: &'static str, url: String, version: &str, body: Vec<u8>) -> Work {
+    fn request(&self, method: &'static str, url: String, version: &str, body: Vec<u8>) -> HttpOut {
         let mut headers = Vec::from([
             ("authorization".to_string(), Secret(alloc::format!("Bearer {}", self.key.0))),
             ("cal-api-version".to_string(), Secret(version.into())),
@@ -108,7 +112,7 @@ impl Calendar {
         if !body.is_empty() {
             headers.push(("content-type".to_string(), Secret("application/json".into())));
         }
-        Work::Http(HttpOut {
+        HttpOut {
             method,
             url,
             headers,
@@ -117,7 +121,7 @@ impl Calendar {
             reply_bytes_max: TOOL_REPLY_BYTES_MAX,
             egress: Egress::Operator,
             redirects: Redirects::None,
-        })
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::compiled;
+use super::compiled::{self, Compiled};
 use super::tables::Claim;
 use super::{Engine, attached};
 use crate::account::profile::Profile;
@@ -19,12 +19,16 @@ use crate::http::refusal::Halt;
 use crate::http::reply::{Reply, Shape};
 use crate::http::route::Handled;
 use crate::job::{self, Task};
-use crate::json::{Array, Members, Object, Raw, ToJson, Value};
+use crate::json::{Array, Members, Object, Raw, Value};
 use crate::key::{self, Kind, Space, Topic};
-use crate::limits::{CLAIM_ACCOUNTS_MAX, CLAIMED_MAX, LEASE_SECONDS};
+use crate::limits::{CLAIM_ACCOUNTS_MAX, CLAIMED_BYTES_MAX, CLAIMED_MAX, LEASE_SECONDS};
 use crate::store::Scope;
 use crate::suppression;
+use crate::time::Timestamp;
 use crate::view::{Order, Stop};
+
+/// Why a call fails whose assistant is larger than an engine gets it (API.md, The engine side).
+pub const TOO_LARGE: &str = "assistant_too_large";
 
 /// `POST /engine/claim`
 pub fn claim(ctx: &Ctx<'_>) -> Handled {
@@ -95,7 +99,8 @@ fn take_from(
     for mode in modes {
         let waiting = root.scan(key::waiting_in(number, *mode as u8), Order::Ascending, most - claimed.len())?;
         for (at, _) in waiting {
-            if room == 0 || claimed.len() == most {
+            let bytes: usize = claimed.iter().map(Vec::len).sum();
+            if room == 0 || claimed.len() == most || bytes >= CLAIMED_BYTES_MAX {
                 return Ok(());
             }
             let (_, _, call) = key::read_waiting(&at).ok_or(Stop::Corrupt("a waiting call has an unknown form"))?;
@@ -109,25 +114,35 @@ fn take_from(
     Ok(())
 }
 
-/// Gives a waiting call to an engine, unless its number was struck off meanwhile.
+/// Gives a waiting call to an engine, unless there is a reason by now not to place it.
 fn give(ctx: &Ctx<'_>, engine: &Engine, body: &Claim, account: Scope<'_>, count: u32) -> Result<Option<Vec<u8>>, Stop> {
     let Some(mut call) = Stored::find(account, count)?.filter(|call| call.status().is_ok_and(CallStatus::is_running))
     else {
         return Ok(None);
     };
-    let number = call.text("client_phone_number").unwrap_or_default();
-    let stopped = if suppression::has(account, number)? {
-        Some("do-not-call")
-    } else {
-        campaign::may_dial(account, &call, ctx.now)?
-    };
-    if let Some(reason) = stopped {
+    if let Some(reason) = stopped(ctx, account, &call)? {
         over(ctx.service, account, &mut call, CallEvent::Fail, &by_service(reason), ctx.now)?;
         return Ok(None);
     }
+    let Some(compiled) = compiled::compile(ctx, account, &call)? else {
+        over(ctx.service, account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
+        return Ok(None);
+    };
     let name = Members(Vec::from([("engine".into(), Value::Text(body.engine.clone()))]));
     lend(ctx, engine, account, &mut call, &name)?;
-    entry(ctx, account, &call).map(Some)
+    entry(account, &mut call, &compiled, ctx.now).map(Some)
+}
+
+/// Why a waiting call is not placed after all.
+fn stopped(ctx: &Ctx<'_>, account: Scope<'_>, call: &Stored) -> Result<Option<&'static str>, Stop> {
+    if suppression::has(account, call.text("client_phone_number").unwrap_or_default())? {
+        return Ok(Some("do-not-call"));
+    }
+    // What is kept of a deleted assistant is for calls that it began.
+    if account.find(Kind::Assistant, call.assistant())?.is_none() {
+        return Ok(Some("assistant_deleted"));
+    }
+    campaign::may_dial(account, call, ctx.now)
 }
 
 /// Lends a call to an engine.
@@ -142,13 +157,18 @@ pub fn lend(ctx: &Ctx<'_>, engine: &Engine, account: Scope<'_>, call: &mut Store
     job::add(account, lease, Task::Watch(call.count))
 }
 
-/// What an engine gets of a call.
-pub fn entry(ctx: &Ctx<'_>, account: Scope<'_>, call: &Stored) -> Result<Vec<u8>, Stop> {
+/// What an engine gets of a call; the call tells what it does not get.
+pub fn entry(account: Scope<'_>, call: &mut Stored, compiled: &Compiled, now: Timestamp) -> Result<Vec<u8>, Stop> {
     debug_assert!(account.space() != Space::Root, "a call belongs to an account");
-    let assistant = compiled::compile(ctx, account, call)?;
-    let mut bytes = Vec::new();
+    if compiled.is_cut {
+        let settings = Value::List([Value::Text("knowledgebase".into())].into());
+        let said = Members([("settings".into(), settings)].into());
+        call.note(account, call.live.last_at.max(now), "unsupported", &said)?;
+        call.save(account, now)?;
+    }
+    let mut bytes = Vec::with_capacity(compiled.json.len() + 2_048);
     let mut object = Object::open(&mut bytes);
-    object.member("call", &call.shown).member("assistant", Raw(&assistant.to_json()));
+    object.member("call", &call.shown).member("assistant", Raw(&compiled.json));
     object.member("lease", call.live.lease.map(crate::time::Timestamp::iso));
     object.close();
     Ok(bytes)

@@ -1,4 +1,5 @@
-//! The assistant as an engine gets it: every stored member, and beside them all that needs looking up.
+//! The assistant as an engine gets it: every stored member, and beside them all that needs looking up, at most
+//! [`ASSISTANT_BYTES_MAX`] in all.
 
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
@@ -14,9 +15,9 @@ use crate::id;
 use crate::json::{self, Members, ToJson, Value};
 use crate::key::Kind;
 use crate::knowledge::search;
-use crate::limits::KNOWLEDGE_BYTES_MAX;
+use crate::limits::{ASSISTANT_BYTES_MAX, KNOWLEDGE_BYTES_MAX};
 use crate::store::Scope;
-use crate::template::{Filled, fill};
+use crate::template::{Filled, TooLong, fill};
 use crate::time::Timestamp;
 use crate::tool;
 use crate::view::Stop;
@@ -24,37 +25,62 @@ use crate::zone::Zone;
 
 const DAMAGED: Stop = Stop::Corrupt("an assistant has an unknown form");
 
-/// Compiles the assistant of a call.
-pub fn compile(ctx: &Ctx<'_>, account: Scope<'_>, call: &Stored) -> Result<Members, Stop> {
+/// What stands where the knowledge was cut.
+const CUT: &str = "\n[The knowledge was cut here.]";
+/// The texts of an assistant that are filled in: what each is called, and where it stands.
+const TEXTS: [(&str, &str); 4] = [
+    ("prompt", "system_prompt"),
+    ("greeting", "initial_message"),
+    ("reengagement", "reengagement_prompt"),
+    ("voicemail", "voice_mail_message"),
+];
+
+/// A compiled assistant.
+pub struct Compiled {
+    /// Its JSON.
+    pub json: Vec<u8>,
+    /// Whether its knowledge was cut to make it fit.
+    pub is_cut: bool,
+}
+
+/// Compiles the assistant of a call; `None` if it is larger than an engine gets it, its knowledge left out.
+pub fn compile(ctx: &Ctx<'_>, account: Scope<'_>, call: &Stored) -> Result<Option<Compiled>, Stop> {
     let assistant = assistant::kept(account, call.assistant())?.ok_or(DAMAGED)?;
     let values = Values::of(&assistant, call, ctx.now);
-    let catalogue = ctx.service.catalogue();
     let mut out = assistant.shown();
-    let (mut unknown, mut told): (Vec<String>, BTreeSet<String>) = Default::default();
-    let mut filled = |name: &str| {
-        let Filled { text, unknown: missing } = values.fill(assistant.text(name)?);
-        missing.into_iter().for_each(|name| {
-            if told.insert(name.clone()) {
-                unknown.push(name);
-            }
-        });
-        Some(text)
-    };
-    let texts = [
-        ("prompt", filled("system_prompt")),
-        ("greeting", filled("initial_message")),
-        ("reengagement", filled("reengagement_prompt")),
-        ("voicemail", filled("voice_mail_message")),
-    ];
-    for (name, text) in texts {
-        out.set(name, text.map_or(Value::Null, Value::Text));
+    if values.texts(&assistant, &mut out) == Err(TooLong) {
+        return Ok(None);
     }
-    out.set("unknown_variables", Value::List(unknown.into_iter().map(Value::Text).collect()));
-    chosen(&assistant, catalogue, &mut out);
+    chosen(&assistant, ctx.service.catalogue(), &mut out);
     out.set("timings", Value::Object(timings(&assistant)));
     out.set("functions", Value::List(functions(account, &assistant)?));
-    out.set("knowledge", knowledge(account, &assistant)?.map_or(Value::Null, Value::Text));
-    Ok(out)
+    let mut json = out.to_json();
+    json.pop();
+    json.extend_from_slice(br#","knowledge":"#);
+    let Some(room) = ASSISTANT_BYTES_MAX.checked_sub(json.len() + "null}".len()) else { return Ok(None) };
+    let known = knowledge(account, &assistant)?;
+    let fitting = known.as_deref().and_then(|text| fitting(text, room));
+    let is_cut = fitting != known;
+    fitting.write(&mut json);
+    json.push(b'}');
+    Ok(Some(Compiled { json, is_cut }))
+}
+
+/// As much of a text as fits into so many bytes of JSON, with a mark where it was cut; nothing if not even that fits.
+fn fitting(text: &str, bytes_max: usize) -> Option<String> {
+    let quoted = |text: &str| text.to_json().len();
+    if quoted(text) <= bytes_max {
+        return Some(text.into());
+    }
+    let mut room = bytes_max.checked_sub(quoted(CUT))?;
+    let end = text.char_indices().find_map(|(at, c)| match room.checked_sub(quoted(c.encode_utf8(&mut [0; 4])) - 2) {
+        Some(left) => {
+            room = left;
+            None
+        }
+        None => Some(at),
+    });
+    Some([&text[..end.unwrap_or(text.len())], CUT].concat())
 }
 
 /// The text of the knowledgebase, where the prompt carries it.
@@ -106,9 +132,23 @@ impl Values {
         self.facts.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
     }
 
-    /// A text for people: what is not known stays as it stands.
-    fn fill(&self, text: &str) -> Filled {
-        fill(text, |name| self.get(name), |name| alloc::format!("{{{{{name}}}}}"))
+    /// Sets the filled texts of an assistant, and the names that are not known: these stay as they stand.
+    fn texts(&self, assistant: &Kept, out: &mut Members) -> Result<(), TooLong> {
+        let (mut unknown, mut told): (Vec<Value>, BTreeSet<String>) = Default::default();
+        let mut left = ASSISTANT_BYTES_MAX;
+        for (name, stored) in TEXTS {
+            let mut value = Value::Null;
+            if let Some(text) = assistant.text(stored) {
+                let kept = |name: &str| alloc::format!("{{{{{name}}}}}");
+                let Filled { text, unknown: missing } = fill(text, left, |name| self.get(name), kept)?;
+                left -= text.len();
+                value = Value::Text(text);
+                unknown.extend(missing.into_iter().filter(|name| told.insert(name.clone())).map(Value::Text));
+            }
+            out.set(name, value);
+        }
+        out.set("unknown_variables", Value::List(unknown));
+        Ok(())
     }
 }
 
@@ -249,5 +289,29 @@ fn built_in_function(tool: &Value) -> Option<Value> {
             Some(function("call_transfer", &about("Transfers the call to a person."), parameters))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knowledge_is_cut_at_a_character_within_its_bytes() {
+        for text in ["plain words", "quotes \" and \n \u{1} control", "ăîșț and 😀"] {
+            let long = text.repeat(20);
+            let whole = long.to_json().len();
+            assert_eq!(fitting(&long, whole).as_deref(), Some(&*long));
+            for bytes_max in 0..whole {
+                let cut = fitting(&long, bytes_max);
+                let Some(cut) = cut else {
+                    assert!(bytes_max < CUT.to_json().len(), "{bytes_max}");
+                    continue;
+                };
+                assert!(cut.to_json().len() <= bytes_max, "{bytes_max}");
+                let kept = cut.strip_suffix(CUT).expect("it ends with the mark");
+                assert!(long.starts_with(kept) && cut.to_json().len() + 6 > bytes_max, "{bytes_max}: {kept}");
+            }
+        }
     }
 }

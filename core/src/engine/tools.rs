@@ -38,25 +38,36 @@ pub fn tool(ctx: &Ctx<'_>) -> Handled {
     let values = Values::of(&assistant, &call, ctx.now);
     // A request holds the lease for as long as it may run.
     let answer = if let Some(row) = attached(account, &assistant, name)? {
-        let asked = Asked::of(&row, &body.arguments.0, &values)?;
-        hold_first(ctx, account, &mut call, asked.timeout_seconds())?;
-        ctx.ask(|| asked.work())?
+        Asked::of(&row, &body.arguments.0, &values).and_then(|asked| {
+            hold_first(ctx, account, &mut call, asked.timeout_seconds())?;
+            ctx.ask(|| asked.work())
+        })
     } else {
         let calendar = Calendar::of(&assistant, name).ok_or(Refusal::NotFound(NO_TOOL))?;
         hold_first(ctx, account, &mut call, Calendar::timeout_seconds())?;
-        calendar.ask(ctx, &body.arguments.0, &values)?
+        calendar.ask(ctx, &body.arguments.0, &values)
     };
     let mut said = Members::default();
     said.set("name", Value::Text(name.into()));
-    if let Answer::Http(answer) = &answer {
-        said.set("status", crate::call::whole(answer.status.into()));
-        said.set("duration_ms", crate::call::whole(answer.duration_ms));
-    }
+    let answer = match answer {
+        Ok(Answer::Http(answer)) => {
+            said.set("status", crate::call::whole(answer.status.into()));
+            said.set("duration_ms", crate::call::whole(answer.duration_ms));
+            Ok(Answer::Http(answer))
+        }
+        Ok(answer) => Ok(answer),
+        // What was filled in makes no request: the call tells why.
+        Err(Halt::Refuse(Refusal::BadGateway(says))) => {
+            said.set("error", Value::Text(says.clone()));
+            Err(Refusal::BadGateway(says))
+        }
+        Err(halt) => return Err(halt),
+    };
     if call.status()?.is_running() {
         call.note(account, ctx.now.max(call.live.last_at), "tool", &said)?;
         hold(ctx, account, &mut call, 0)?;
     }
-    match tool::told(answer) {
+    match answer.and_then(tool::told) {
         Ok(answer) => Ok(Reply::ok(&ToolReply {
             status: answer.status.into(),
             body: String::from_utf8_lossy(&answer.body).into_owned(),

@@ -17,8 +17,9 @@ use crate::http::refs;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
-use crate::json::{Raw, Value};
+use crate::json::{Raw, ToJson, Value};
 use crate::key::Kind;
+use crate::limits::{VARIABLES_BYTES_MAX, VARIABLES_MAX};
 use crate::record::{Cell, Errors, Record, Source, check};
 use crate::store::Row;
 use crate::view::{Order, Stop};
@@ -146,9 +147,10 @@ fn judge_change(ctx: &Ctx<'_>, count: u32, before: &Stored, after: &Stored) -> R
             }
         }
     }
-    let too_many = after.variables.0.len() > crate::limits::VARIABLES_MAX;
-    if too_many {
-        errors.say("variables", &format!("field must not have more than {} items.", crate::limits::VARIABLES_MAX));
+    if after.variables.0.len() > VARIABLES_MAX {
+        errors.say("variables", &format!("field must not have more than {VARIABLES_MAX} items."));
+    } else if after.variables.to_json().len() > VARIABLES_BYTES_MAX {
+        errors.say("variables", &format!("field must not be larger than {VARIABLES_BYTES_MAX} bytes."));
     }
     if errors.is_empty() { Ok(()) } else { Err(Refusal::Invalid(errors).into()) }
 }

@@ -11,7 +11,7 @@ use super::field::Choice;
 use super::format::Format;
 use super::{Column, Kind, Literal, Need, Record, Rule, Strictness, Table, When};
 use crate::json::{self, Members, ToJson, Value};
-use crate::limits::VARIABLES_MAX;
+use crate::limits::{VARIABLES_BYTES_MAX, VARIABLES_MAX};
 
 /// A value that was checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -369,6 +369,9 @@ fn variables(value: Value, field: &Place<'_>, errors: &mut Errors) -> Cell {
     };
     if members.0.len() > VARIABLES_MAX {
         return wrong(field, &format!("field must not have more than {VARIABLES_MAX} items."), errors);
+    }
+    if members.to_json().len() > VARIABLES_BYTES_MAX {
+        return wrong(field, &format!("field must not be larger than {VARIABLES_BYTES_MAX} bytes."), errors);
     }
     for (name, value) in &members.0 {
         if !matches!(value, Value::Text(_) | Value::Number(_) | Value::Bool(_)) {

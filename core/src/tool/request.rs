@@ -11,11 +11,11 @@ use super::{DAMAGED, ParameterType};
 use crate::engine::{Values, plain};
 use crate::http::refusal::{Halt, Refusal};
 use crate::json::{Members, Number, ToJson, Value};
-use crate::limits::{TOOL_REPLY_BYTES_MAX, URL_MAX};
+use crate::limits::{TOOL_REPLY_BYTES_MAX, TOOL_REQUEST_BYTES_MAX, URL_MAX};
 use crate::output::{Answer, Egress, HttpIn, HttpOut, Redirects, SendError, Work};
 use crate::record::{Choice, Secret};
 use crate::store::Row;
-use crate::template::fill;
+use crate::template::{TooLong, fill};
 use crate::view::Stop;
 
 /// What stays as it is in a path or query value (RFC 3986 section 2.3, unreserved).
@@ -24,6 +24,7 @@ const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_')
 const DOTS: &str = "A path parameter must not be . or ..";
 const CONTROL: &str = "A header value must not contain control characters.";
 const TOO_LONG: &str = "The URL of the request is too long.";
+const TOO_LARGE: &str = "The tool's request with its placeholders filled in is larger than 64 KiB.";
 const UNREACHABLE: &str = "The tool's endpoint could not be reached.";
 const CLOSED: &str = "The tool's endpoint may not be reached from here.";
 const LATE: &str = "The tool's endpoint did not answer in time.";
@@ -63,7 +64,7 @@ impl Asked {
             return Err(refused(TOO_LONG));
         }
         let timeout = tool.get("timeout").and_then(Value::as_u64).ok_or(DAMAGED)?;
-        Ok(Self(HttpOut {
+        Self::bounded(HttpOut {
             method: method.word(),
             url,
             headers,
@@ -72,7 +73,12 @@ impl Asked {
             reply_bytes_max: TOOL_REPLY_BYTES_MAX,
             egress: Egress::User,
             redirects: Redirects::SameOrigin,
-        }))
+        })
+    }
+
+    /// A request, if it has no more bytes than it may have; else 502.
+    pub fn bounded(request: HttpOut) -> Result<Self, Halt> {
+        if request.bytes() > TOOL_REQUEST_BYTES_MAX { Err(refused(TOO_LARGE)) } else { Ok(Self(request)) }
     }
 
     /// How long the endpoint has, seconds.
@@ -115,16 +121,20 @@ fn address(endpoint: &str, given: &mut [Given], values: &Values) -> Result<Strin
     let encode = |text: &str| utf8_percent_encode(text, KEPT).to_string();
     let mut url = String::new();
     for (at, part) in [&endpoint[..path_end], &endpoint[path_end..]].into_iter().enumerate() {
-        let known = fill(part, |name| Some(encode(&values.get(name).unwrap_or_default())), |_| String::new()).text;
+        let value = |name: &str| Some(encode(&values.get(name).unwrap_or_default()));
+        let known = fill(part, TOOL_REQUEST_BYTES_MAX, value, |_| String::new()).map_err(|TooLong| TOO_LARGE)?.text;
         let filled = parameters(&known, |name| {
             let given = given.iter_mut().find(|given| given.name == name)?;
             given.in_url = true;
             Some(encode(&plain(&given.value)))
         });
+        let filled = filled.map_err(|TooLong| TOO_LARGE)?;
         // No value may lead out of the path, by itself or beside what the endpoint has around it (`%2e{city}`).
         if at == 0 && part.contains('{') {
-            let neutral = fill(part, |_| Some("x".to_string()), |_| "x".to_string()).text;
-            if dot_segments(&filled) != dot_segments(&parameters(&neutral, |_| Some("x".to_string()))) {
+            let one = |_: &str| Some("x".to_string());
+            let neutral = fill(part, TOOL_REQUEST_BYTES_MAX, one, |_| "x".to_string());
+            let neutral = neutral.and_then(|neutral| parameters(&neutral.text, one)).map_err(|TooLong| TOO_LARGE)?;
+            if dot_segments(&filled) != dot_segments(&neutral) {
                 return Err(DOTS);
             }
         }
@@ -143,7 +153,7 @@ fn dot_segments(url: &str) -> usize {
 }
 
 /// Fills in `{name}` by `value`; what has none is empty.
-fn parameters(text: &str, mut value: impl FnMut(&str) -> Option<String>) -> String {
+fn parameters(text: &str, mut value: impl FnMut(&str) -> Option<String>) -> Result<String, TooLong> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, inner)) = rest.split_once('{') {
@@ -154,10 +164,13 @@ fn parameters(text: &str, mut value: impl FnMut(&str) -> Option<String>) -> Stri
             continue;
         };
         out.push_str(&value(name).unwrap_or_default());
+        if out.len() > TOOL_REQUEST_BYTES_MAX {
+            return Err(TooLong);
+        }
         rest = after;
     }
     out.push_str(rest);
-    out
+    Ok(out)
 }
 
 fn append(url: &mut String, rest: &[&Given]) {
@@ -178,9 +191,12 @@ fn append(url: &mut String, rest: &[&Given]) {
 
 fn headers(tool: &Members, values: &Values) -> Result<Vec<(String, Secret)>, &'static str> {
     let mut headers = Vec::new();
+    let mut left = TOOL_REQUEST_BYTES_MAX;
     for header in tool.get("headers").and_then(Value::as_list).unwrap_or_default() {
         let text = |name: &str| header.member(name).and_then(Value::as_text).unwrap_or_default();
-        let value = fill(text("value"), |name| Some(values.get(name).unwrap_or_default()), |_| String::new()).text;
+        let known = |name: &str| Some(values.get(name).unwrap_or_default());
+        let value = fill(text("value"), left, known, |_| String::new()).map_err(|TooLong| TOO_LARGE)?.text;
+        left -= value.len();
         if value.bytes().any(|b| b < b' ' || b == 0x7f) {
             return Err(CONTROL);
         }

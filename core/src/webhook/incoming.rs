@@ -10,9 +10,9 @@ use crate::call::Stored;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Halt;
 use crate::id;
-use crate::json::{self, Members, Object, Value};
+use crate::json::{self, Members, Object, ToJson, Value};
 use crate::key::Kind;
-use crate::limits::{INCOMING_TIMEOUT_MS, VARIABLES_MAX};
+use crate::limits::{INCOMING_TIMEOUT_MS, VARIABLES_BYTES_MAX, VARIABLES_MAX};
 use crate::output::{Answer, Work};
 use crate::store::Scope;
 use crate::view::Stop;
@@ -42,11 +42,14 @@ fn body(account: Scope<'_>, call: &Stored) -> Vec<u8> {
     body
 }
 
-/// Takes a flat JSON object as variables of the call; ignores every other answer.
+/// Takes a flat JSON object as variables of the call; ignores every other answer, and one with which the call would
+/// have more variables than it may.
 pub fn told(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, answer: &Answer) -> Result<(), Stop> {
     let variables = variables(answer);
-    for (name, value) in &variables.0 {
-        call.live.input.set(name, value.clone());
+    let mut input = call.live.input.clone();
+    variables.0.into_iter().for_each(|(name, value)| input.set(&name, value));
+    if input.0.len() <= VARIABLES_MAX && input.to_json().len() <= VARIABLES_BYTES_MAX {
+        call.live.input = input;
     }
     call.collect(&Members::default());
     if let Answer::Http(answer) = answer {
@@ -62,7 +65,7 @@ fn variables(answer: &Answer) -> Members {
     }
     let Ok(Value::Object(members)) = json::parse(&answer.body) else { return Members::default() };
     let flat = !members.0.iter().any(|(_, value)| matches!(value, Value::List(_) | Value::Object(_)));
-    if !flat || members.0.len() > VARIABLES_MAX {
+    if !flat {
         return Members::default();
     }
     Members(members.0.into_iter().filter(|(_, value)| *value != Value::Null).collect())

@@ -30,8 +30,17 @@ impl Target for Templates {
     fn run(&self, input: &[u8]) -> Result<Seen, String> {
         let text = String::from_utf8_lossy(input);
         let value = |name: &str| KNOWN.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-        let kept = fill(&text, |_| None, |name| format!("{{{{{name}}}}}"));
-        let filled = fill(&text, value, |name| format!("<{name}>"));
+        let Ok(kept) = fill(&text, usize::MAX, |_| None, |name| format!("{{{{{name}}}}}")) else {
+            return Err(format!("{text:?} is not filled without a bound"));
+        };
+        let Ok(filled) = fill(&text, usize::MAX, value, |name| format!("<{name}>")) else {
+            return Err(format!("{text:?} is not filled without a bound"));
+        };
+        let bound = filled.text.len();
+        let bounded = |bytes_max| fill(&text, bytes_max, value, |name| format!("<{name}>"));
+        if bounded(bound).as_ref() != Ok(&filled) || (bound > 0 && bounded(bound - 1).is_ok()) {
+            return Err(format!("{text:?} is not bounded by its {bound} bytes"));
+        }
         if !text.contains("{{") && filled.text != text {
             return Err(format!("{text:?} without a placeholder becomes {:?}", filled.text));
         }
