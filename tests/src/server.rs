@@ -39,8 +39,12 @@ impl Drop for Folder {
     }
 }
 
-/// The binary under test, built beside this program, or beside the folder of this test.
+/// The binary under test: what `SWITCHBOARD_BINARY` names, else the one built beside this program, or beside the
+/// folder of this test.
 pub fn binary() -> PathBuf {
+    if let Some(named) = std::env::var_os("SWITCHBOARD_BINARY") {
+        return named.into();
+    }
     let own = std::env::current_exe().expect("this program's path");
     let found = own.ancestors().skip(1).take(2).map(|folder| folder.join("switchboard")).find(|path| path.is_file());
     found.expect("build the binary first: cargo build -p switchboard")

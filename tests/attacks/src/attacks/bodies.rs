@@ -1,0 +1,68 @@
+//! Bodies that do not end: of strangers, and of one account.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use super::hold::hold;
+use super::streams::{Asked, unfinished};
+use crate::client::{address, head};
+use crate::target::Target;
+use crate::{Future, Strike};
+
+/// Connections of strangers, and streams of each.
+const CONNECTIONS: u16 = 60;
+const STREAMS: usize = 100;
+/// A body.
+const BYTES: usize = 1 << 20;
+/// All of it but its last byte.
+const PARTS: [&[u8]; 16] = [&[b' '; BYTES / 16]; 16];
+/// Bodies of an account by HTTP/1.1, and connections of HTTP/2 that carry as many again.
+const HELD: u16 = 500;
+const HELD_STREAMS: u16 = 5;
+
+/// Logins of one address.
+pub fn of_one_address(target: Arc<Target>) -> Future<Result<Strike, String>> {
+    logins(target, |_| 1)
+}
+
+/// Logins of as many addresses as there are connections.
+pub fn of_many_addresses(target: Arc<Target>) -> Future<Result<Strike, String>> {
+    logins(target, |connection| 1_000 + connection)
+}
+
+fn logins(target: Arc<Target>, from: fn(u16) -> u16) -> Future<Result<Strike, String>> {
+    Box::pin(async move {
+        Ok(Box::pin(async move {
+            let mut tasks = JoinSet::new();
+            for connection in 0..CONNECTIONS {
+                let (to, from) = (target.address, address(from(connection)));
+                let asked = Asked { path: "/user/login", token: "", bytes: BYTES };
+                tasks.spawn(unfinished(to, from, asked, STREAMS));
+            }
+            while tasks.join_next().await.is_some() {}
+        }) as Strike)
+    })
+}
+
+/// Bodies of one account.
+pub fn of_a_key(target: Arc<Target>) -> Future<Result<Strike, String>> {
+    Box::pin(async move {
+        let (_, key) = target.account().await?;
+        Ok(Box::pin(async move {
+            let (to, mut tasks) = (target.address, JoinSet::new());
+            for _ in 0..HELD {
+                let head = head("POST", "/user/tools", &key, "application/json", BYTES + 1);
+                tasks.spawn(hold(to, address(1), PARTS.to_vec(), head));
+            }
+            for _ in 0..HELD_STREAMS {
+                let key = key.clone();
+                tasks.spawn(async move {
+                    let asked = Asked { path: "/user/tools", token: &key, bytes: BYTES };
+                    unfinished(to, address(1), asked, STREAMS).await;
+                });
+            }
+            while tasks.join_next().await.is_some() {}
+        }) as Strike)
+    })
+}

@@ -1,0 +1,31 @@
+//! Connections that are held open, and opened again when they are closed.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::client::connect;
+
+/// Between the end of a connection and the next.
+const PAUSE: Duration = Duration::from_millis(250);
+/// How long a connection is held at most.
+const HELD_MAX: Duration = Duration::from_mins(2);
+
+/// Sends some bytes, then holds the connection until the server says something or closes it; over and over.
+pub async fn hold(to: SocketAddr, from: IpAddr, parts: Vec<&'static [u8]>, head: String) {
+    loop {
+        if let Ok(mut stream) = connect(to, from).await {
+            let held = async {
+                stream.write_all(head.as_bytes()).await?;
+                for part in &parts {
+                    stream.write_all(part).await?;
+                }
+                stream.read(&mut [0; 1_024]).await
+            };
+            // However it ends, the next one comes.
+            let _ = tokio::time::timeout(HELD_MAX, held).await;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}

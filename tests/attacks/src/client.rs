@@ -1,0 +1,157 @@
+//! [`Client`]: one HTTP/1.1 connection from an address of one's choice, kept open, opened again when the server
+//! closed it.
+
+use std::io::{Error, ErrorKind, Result};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+
+/// How long an answer may take before the server counts as gone.
+const PATIENCE: Duration = Duration::from_mins(3);
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Its status.
+    pub status: u16,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// Its body as JSON; null where it is none.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or(Value::Null)
+    }
+
+    /// The JSON of a success, else a sentence.
+    pub fn success(self) -> std::result::Result<Value, String> {
+        if (200..300).contains(&self.status) {
+            return Ok(self.json());
+        }
+        let shown: String = String::from_utf8_lossy(&self.body).chars().take(200).collect();
+        Err(format!("{} {shown}", self.status))
+    }
+}
+
+/// A connection on which requests are made one after another.
+pub struct Client {
+    to: SocketAddr,
+    from: IpAddr,
+    token: String,
+    stream: Option<TcpStream>,
+}
+
+/// An address of this machine, of a number: addresses of different numbers are different strangers.
+pub fn address(number: u16) -> IpAddr {
+    let [high, low] = number.to_be_bytes();
+    Ipv4Addr::new(127, 1, high, low).into()
+}
+
+/// A connection from an address of this machine.
+pub async fn connect(to: SocketAddr, from: IpAddr) -> Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(SocketAddr::new(from, 0))?;
+    let stream = socket.connect(to).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// The head of a request with a body of so many bytes.
+pub fn head(method: &str, path: &str, token: &str, media: &str, length: usize) -> String {
+    let token = if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
+    format!(
+        "{method} {path} HTTP/1.1\r\nHost: switchboard.test\r\n{token}Content-Type: {media}\r\nContent-Length: {length}\r\n\r\n"
+    )
+}
+
+impl Client {
+    /// A client that connects with its first request.
+    pub fn new(to: SocketAddr, from: IpAddr, token: &str) -> Self {
+        Self { to, from, token: token.to_owned(), stream: None }
+    }
+
+    /// Closes the connection: the next request opens another one.
+    pub fn close(&mut self) {
+        self.stream = None;
+    }
+
+    /// Asks with a JSON body, or without one.
+    pub async fn ask(&mut self, method: &str, path: &str, body: Option<&Value>) -> Result<Answer> {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        self.send(method, path, "application/json", body.as_bytes()).await
+    }
+
+    /// Asks with a JSON body for what must succeed; gives its JSON.
+    pub async fn make(&mut self, method: &str, path: &str, body: &Value) -> std::result::Result<Value, String> {
+        let answer = self.ask(method, path, Some(body)).await.map_err(|error| format!("{method} {path}: {error}"))?;
+        answer.success().map_err(|why| format!("{method} {path}: {why}"))
+    }
+
+    /// Asks with a body. A connection that the server closed since the last answer is opened again, once.
+    pub async fn send(&mut self, method: &str, path: &str, media: &str, body: &[u8]) -> Result<Answer> {
+        let bytes = [head(method, path, &self.token, media, body.len()).as_bytes(), body].concat();
+        if let Some(stream) = self.stream.take() {
+            match self.exchange(stream, &bytes).await {
+                Err(error) if is_closed(&error) => {}
+                other => return other,
+            }
+        }
+        let stream = connect(self.to, self.from).await?;
+        self.exchange(stream, &bytes).await
+    }
+
+    async fn exchange(&mut self, mut stream: TcpStream, bytes: &[u8]) -> Result<Answer> {
+        let answer = tokio::time::timeout(PATIENCE, async {
+            // A server that refuses may close before it has read all: what it says counts.
+            let sent = stream.write_all(bytes).await;
+            match answer(&mut stream).await {
+                Ok(answer) => Ok(answer),
+                Err(error) => Err(sent.err().unwrap_or(error)),
+            }
+        });
+        let (answer, stays) = answer.await.map_err(|_| Error::from(ErrorKind::TimedOut))??;
+        self.stream = stays.then_some(stream);
+        Ok(answer)
+    }
+}
+
+fn is_closed(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
+}
+
+/// Reads one answer; gives whether the connection stays open.
+async fn answer(stream: &mut TcpStream) -> Result<(Answer, bool)> {
+    let mut heard = Vec::with_capacity(4 << 10);
+    let end = loop {
+        if let Some(end) = heard.windows(4).position(|four| four == b"\r\n\r\n") {
+            break end;
+        }
+        more(stream, &mut heard).await?;
+    };
+    let head = String::from_utf8_lossy(&heard[..end]).to_ascii_lowercase();
+    let mut body = heard.split_off(end + 4);
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or(ErrorKind::InvalidData)?;
+    let header = |name: &str| head.lines().find_map(|line| line.strip_prefix(name).map(str::trim));
+    if header("transfer-encoding:") == Some("chunked") {
+        while !body.ends_with(b"0\r\n\r\n") {
+            more(stream, &mut body).await?;
+        }
+    } else {
+        let length = header("content-length:").and_then(|length| length.parse().ok()).unwrap_or(0);
+        while body.len() < length {
+            more(stream, &mut body).await?;
+        }
+    }
+    Ok((Answer { status, body }, header("connection:") != Some("close")))
+}
+
+async fn more(stream: &mut TcpStream, heard: &mut Vec<u8>) -> Result<()> {
+    if stream.read_buf(heard).await? == 0 {
+        return Err(ErrorKind::UnexpectedEof.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! What the system says of a server's process, and a guard that ends it before it takes the machine's memory.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
+
+/// Resident memory at which a server is ended, MiB: three times what is allowed.
+const MEMORY_MIB_MAX: f64 = 3.0 * 1_024.0;
+/// How long a server may take to stop.
+const STOP_PATIENCE: Duration = Duration::from_secs(45);
+
+/// A running server's process.
+#[derive(Clone, Copy, Debug)]
+pub struct Process(pub u32);
+
+impl Process {
+    /// Processor time so far, its children's included, seconds.
+    pub fn cpu_seconds(self) -> f64 {
+        let [own, system, reaped, reaped_system] = ticks(self.0);
+        let children = std::fs::read_dir(format!("/proc/{}/task", self.0)).into_iter().flatten().flatten();
+        let children: f64 = children
+            .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok())
+            .flat_map(|pids| pids.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>())
+            .map(|pid| ticks(pid)[..2].iter().sum::<f64>())
+            .sum();
+        (own + system + reaped + reaped_system + children) / 100.0
+    }
+
+    /// The most resident memory that it ever had, MiB.
+    pub fn peak_mib(self) -> f64 {
+        self.status("VmHWM:") / 1_024.0
+    }
+
+    /// Resident memory, MiB.
+    pub fn memory_mib(self) -> f64 {
+        self.status("VmRSS:") / 1_024.0
+    }
+
+    fn status(self, name: &str) -> f64 {
+        let lines = std::fs::read_to_string(format!("/proc/{}/status", self.0)).unwrap_or_default();
+        let line = lines.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+        line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).unwrap_or(0.0)
+    }
+
+    fn kill(self) {
+        if let Some(pid) = i32::try_from(self.0).ok().and_then(Pid::from_raw) {
+            // It may be gone by itself.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+/// Ticks of a process (10 ms each): its own, of the system for it, and both of its ended children.
+fn ticks(pid: u32) -> [f64; 4] {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    [11, 12, 13, 14].map(|at| fields.get(at).and_then(|field| field.parse().ok()).unwrap_or(0.0))
+}
+
+/// Ends a server that takes too much memory, or too long to stop.
+pub struct Guard {
+    process: Process,
+    over: Arc<AtomicBool>,
+    ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<f64>>,
+}
+
+impl Guard {
+    /// Watches a process.
+    pub fn new(process: Process) -> Self {
+        let (over, ended) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+        let (is_over, has_ended) = (Arc::clone(&over), Arc::clone(&ended));
+        let thread = std::thread::spawn(move || {
+            let (mut peak_mib, mut stopping) = (0.0_f64, None);
+            loop {
+                peak_mib = peak_mib.max(process.peak_mib());
+                if process.memory_mib() > MEMORY_MIB_MAX {
+                    process.kill();
+                    has_ended.store(true, Ordering::Relaxed);
+                    return peak_mib;
+                }
+                if is_over.load(Ordering::Relaxed) {
+                    let since = *stopping.get_or_insert_with(Instant::now);
+                    if process.memory_mib() == 0.0 {
+                        return peak_mib;
+                    }
+                    if since.elapsed() > STOP_PATIENCE {
+                        process.kill();
+                        has_ended.store(true, Ordering::Relaxed);
+                        return peak_mib;
+                    }
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        Self { process, over, ended, thread: Some(thread) }
+    }
+
+    /// The most memory so far, MiB.
+    pub fn peak_mib(&self) -> f64 {
+        self.process.peak_mib()
+    }
+
+    /// From here on the server is to stop in time.
+    pub fn expect_end(&self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the server had to be ended, and its peak memory, MiB. Waits until the process is gone.
+    pub fn outcome(mut self) -> (bool, f64) {
+        self.expect_end();
+        let peak = self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or(f64::NAN);
+        (self.ended.load(Ordering::Relaxed), peak)
+    }
+}
+
+/// Raises this process's limit of open files, which servers that it starts inherit.
+pub fn raise_limits() {
+    let limit = getrlimit(Resource::Nofile);
+    // Where it may not be raised, what there is must do.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}

@@ -1,0 +1,109 @@
+//! [`Target`]: a server under attack, as those who attack it and those beside them see it.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::{Value, json};
+use switchboard_tests::house::{assistant, with};
+use switchboard_tests::server::Server;
+
+use crate::client::{Client, address};
+
+/// The password of every account that is made here.
+pub const PASSWORD: &str = "correct horse battery staple";
+/// Assistants that are made at once.
+const MAKERS: usize = 4;
+
+/// A server under attack.
+#[derive(Debug)]
+pub struct Target {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The operator's token; empty after a second start, which does not tell it.
+    pub operator: String,
+    /// Whether the attack is one of a long run.
+    pub long: bool,
+    accounts: AtomicU32,
+    noted: OnceLock<String>,
+}
+
+impl Target {
+    /// Of a server.
+    ///
+    /// # Panics
+    /// Where its ready file names no address.
+    pub fn new(server: &Server, long: bool) -> Self {
+        Self {
+            address: server.text("url").trim_start_matches("http://").parse().expect("an address"),
+            operator: server.ready["admin_token"].as_str().unwrap_or_default().to_owned(),
+            long,
+            accounts: AtomicU32::new(0),
+            noted: OnceLock::new(),
+        }
+    }
+
+    /// A client at an address of its own.
+    pub fn client(&self, from: IpAddr, token: &str) -> Client {
+        Client::new(self.address, from, token)
+    }
+
+    /// A client that attacks with a token, at the address 127.1.0.1.
+    pub fn attacker(&self, token: &str) -> Client {
+        self.client(address(1), token)
+    }
+
+    /// The address of whoever is no attacker.
+    pub fn home(&self) -> IpAddr {
+        Ipv4Addr::new(127, 0, 0, 2).into()
+    }
+
+    /// A new account; gives its e-mail and a key.
+    pub async fn account(&self) -> Result<(String, String), String> {
+        let number = self.accounts.fetch_add(1, Ordering::Relaxed);
+        let email = format!("account{number}@example.com");
+        let body = json!({ "email": email, "password": PASSWORD });
+        let made = self.client(self.home(), &self.operator).make("POST", "/admin/accounts", &body).await?;
+        let key = made["api_key"].as_str().ok_or("an account without a key")?;
+        Ok((email, key.to_owned()))
+    }
+
+    /// Keeps an attacker's key for the check at the end.
+    pub fn note_key(&self, key: &str) {
+        // The first stays.
+        let _ = self.noted.set(key.to_owned());
+    }
+
+    /// The key that was kept.
+    pub fn first_key(&self) -> Result<String, String> {
+        self.noted.get().cloned().ok_or_else(|| "no key was kept".into())
+    }
+
+    /// Makes so many assistants of about a megabyte with these members; gives the last one's id.
+    pub async fn large_assistants(&self, key: &str, count: usize, members: &Value) -> Result<u64, String> {
+        let large = with(assistant(), &json!({ "system_prompt": "x".repeat(950_000) }));
+        let body = with(large, members);
+        let mut makers = tokio::task::JoinSet::new();
+        for maker in 0..MAKERS {
+            let (mut client, body) = (self.attacker(key), body.clone());
+            makers.spawn(async move {
+                let mut last = 0;
+                for number in (maker..count).step_by(MAKERS) {
+                    let body = with(body.clone(), &json!({ "name": format!("Assistant {number}") }));
+                    last = id_of(&client.make("POST", "/user/assistant", &body).await?)?;
+                }
+                Ok::<_, String>(last)
+            });
+        }
+        let mut last = 0;
+        while let Some(made) = makers.join_next().await {
+            last = last.max(made.map_err(|error| error.to_string())??);
+        }
+        Ok(last)
+    }
+}
+
+/// The id of what was made.
+pub fn id_of(made: &Value) -> Result<u64, String> {
+    made["data"]["id"].as_u64().ok_or_else(|| format!("no id in {made}"))
+}

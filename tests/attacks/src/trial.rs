@@ -1,0 +1,265 @@
+//! One trial: a server, a neighbour, attacks; then the same neighbour next to an honest load; then a second start.
+
+use std::fs::File;
+use std::net::UdpSocket;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::process::nice;
+use switchboard_tests::server::{Folder, Server, binary};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+
+use crate::neighbour::Neighbour;
+use crate::process::{Guard, Process, raise_limits};
+use crate::report::Row;
+use crate::samples::{Kind, Samples};
+use crate::target::Target;
+use crate::{Attack, Future, Ground, Spans, Strike, honest};
+
+/// How long the neighbour works before anything counts.
+const WARM: Duration = Duration::from_millis(300);
+/// Attackers stand for machines of their own: here they give way to the server and its honest clients.
+const NICE: i32 = 10;
+/// Where a name server listens that never answers.
+const SILENT: &str = "127.9.9.53";
+
+/// What a server of a trial is given.
+struct Setting {
+    folder: Folder,
+    arguments: Vec<String>,
+    ground: Ground,
+    /// Holds the port of the name server.
+    _silent: Option<UdpSocket>,
+}
+
+/// What a neighbour saw during something.
+struct Watched {
+    samples: Samples,
+    began: Instant,
+    ended: Instant,
+    cpu: f64,
+}
+
+/// Carries out attacks at the same time, on one server.
+pub fn run(attacks: &[&'static Attack], spans: Spans) -> Row {
+    let began = Instant::now();
+    let name: Vec<&str> = attacks.iter().map(|attack| attack.name).collect();
+    let mut row = Row { name: name.join("+"), ..Row::default() };
+    if attacks.len() > 2 {
+        "mixed".clone_into(&mut row.name);
+    }
+    raise_limits();
+    match Setting::new(attacks) {
+        Err(why) => row.skipped = Some(why),
+        Ok(setting) => {
+            if let Err(why) = against(&setting, attacks, spans, &mut row) {
+                row.fail(why);
+            }
+            row.judge();
+        }
+    }
+    row.seconds = began.elapsed().as_secs_f64();
+    row
+}
+
+fn against(setting: &Setting, attacks: &[&'static Attack], spans: Spans, row: &mut Row) -> Result<(), String> {
+    let server = setting.start("data")?;
+    let guard = Guard::new(Process(server.pid()));
+    let target = Arc::new(Target::new(&server, spans.long));
+    let runtime = neighbours()?;
+    let outcome = strike(&runtime, &target, Process(server.pid()), attacks, spans);
+    let checked = outcome.as_ref().map_or(Ok(()), |_| check(&runtime, &target, attacks));
+    row.peak_mib = guard.peak_mib();
+    guard.expect_end();
+    let stopped = server.stop();
+    let (ended, peak_mib) = guard.outcome();
+    row.peak_mib = row.peak_mib.max(peak_mib);
+    if ended {
+        row.fail("the server took too much memory, or too long to stop, and was ended");
+    } else if stopped != Some(0) {
+        row.fail(format!("the server died, or did not stop well: {stopped:?}"));
+    }
+    row.log_lines = std::fs::read_to_string(setting.folder.path("data.log")).unwrap_or_default().lines().count();
+    let lines_max: usize = attacks.iter().map(|attack| attack.log_lines_max).sum();
+    if row.log_lines > lines_max {
+        row.fail(format!("{} lines of log, allowed {lines_max}", row.log_lines));
+    }
+    checked.unwrap_or_else(|why| row.fail(why));
+    if let Err(why) = setting.again(spans.after) {
+        row.fail(format!("after a second start: {why}"));
+    }
+    let watched = outcome?;
+    row.cpu = watched.cpu;
+    row.beside = watched.samples.p99(watched.began, watched.ended);
+    watched.samples.failures.into_iter().for_each(|why| row.fail(why));
+    let kinds = kinds(attacks);
+    for kind in &kinds {
+        if !row.beside.contains_key(kind) {
+            row.fail(format!("no {} of the neighbour's succeeded", kind.word()));
+        }
+    }
+    let reference = setting.reference(&kinds, row.cpu, spans)?;
+    row.honest_cpu = reference.cpu;
+    row.honest = reference.samples.p99(reference.began, reference.ended);
+    Ok(())
+}
+
+fn kinds(attacks: &[&'static Attack]) -> Vec<Kind> {
+    let imports = attacks.iter().any(|attack| attack.imports);
+    Kind::USUAL.into_iter().chain(imports.then_some(Kind::Import)).collect()
+}
+
+fn neighbours() -> Result<Runtime, String> {
+    Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(|error| error.to_string())
+}
+
+fn attackers() -> Result<Runtime, String> {
+    let build = Builder::new_multi_thread()
+        .worker_threads(2)
+        .on_thread_start(|| {
+            // Where it is not allowed, attackers are as quick as anybody.
+            let _ = nice(NICE);
+        })
+        .enable_all()
+        .build();
+    build.map_err(|error| error.to_string())
+}
+
+/// Prepares the attacks and a neighbour, and carries them out.
+fn strike(
+    runtime: &Runtime,
+    target: &Arc<Target>,
+    process: Process,
+    attacks: &[&'static Attack],
+    spans: Spans,
+) -> Result<Watched, String> {
+    let attackers = attackers()?;
+    let prepared: Vec<_> = attacks.iter().map(|attack| attackers.spawn((attack.prepare)(Arc::clone(target)))).collect();
+    let mut strikes: Vec<Strike> = Vec::new();
+    for one in prepared {
+        strikes.push(attackers.block_on(one).map_err(|error| error.to_string())??);
+    }
+    let neighbour = runtime.block_on(Neighbour::new(Arc::clone(target)))?;
+    let watched = watch_beside(runtime, neighbour, process, &kinds(attacks), spans.attack, || {
+        strikes.into_iter().for_each(|strike| drop(attackers.spawn(strike)));
+    });
+    // All connections of the attackers end here.
+    attackers.shutdown_background();
+    Ok(watched)
+}
+
+/// Has a neighbour work while something goes on.
+fn watch_beside(
+    runtime: &Runtime,
+    neighbour: Neighbour,
+    process: Process,
+    kinds: &[Kind],
+    span: Duration,
+    begin: impl FnOnce(),
+) -> Watched {
+    let (stop, stopped) = watch::channel(false);
+    let (neighbour, kinds) = (Arc::new(neighbour), kinds.to_vec());
+    let working = runtime.spawn(async move { neighbour.work(&kinds, stopped).await });
+    std::thread::sleep(WARM);
+    let (began, before) = (Instant::now(), process.cpu_seconds());
+    begin();
+    std::thread::sleep(span);
+    let (ended, after) = (Instant::now(), process.cpu_seconds());
+    // A neighbour who is gone is a stop as well.
+    let _ = stop.send(true);
+    let samples = runtime.block_on(working).unwrap_or_default();
+    Watched { samples, began, ended, cpu: (after - before) / span.as_secs_f64() }
+}
+
+fn check(runtime: &Runtime, target: &Arc<Target>, attacks: &[&'static Attack]) -> Result<(), String> {
+    let checks: Vec<Future<_>> = attacks.iter().filter_map(|attack| Some(attack.check?(Arc::clone(target)))).collect();
+    checks.into_iter().try_for_each(|check| runtime.block_on(check))
+}
+
+impl Setting {
+    fn new(attacks: &[&'static Attack]) -> Result<Self, String> {
+        let mut arguments = vec!["--egress-allow", "127.0.0.0/8,::1/128", "--rate-limit", "0"];
+        for attack in attacks {
+            for pair in attack.arguments.chunks(2) {
+                if !arguments.contains(&pair[0]) {
+                    arguments.extend(pair);
+                }
+            }
+        }
+        let no_names = attacks.iter().any(|attack| attack.ground == Ground::NoNames);
+        let ground = if no_names { Ground::NoNames } else { Ground::Usual };
+        let silent = if no_names { Some(silent_name_server()?) } else { None };
+        let arguments = arguments.into_iter().map(str::to_owned).collect();
+        Ok(Self { folder: Folder::new(), arguments, ground, _silent: silent })
+    }
+
+    fn start(&self, name: &str) -> Result<Server, String> {
+        let log = File::options().create(true).append(true).open(self.folder.path(&format!("{name}.log")));
+        let mut command = match self.ground {
+            Ground::Usual => Command::new(binary()),
+            Ground::NoNames => self.without_names()?,
+        };
+        command.stderr(log.map_err(|error| error.to_string())?);
+        let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+        let starting = Server::spawn(command, &self.folder.path(name), &arguments);
+        starting.outcome().map_err(|code| format!("the server ended before it answered: {code:?}"))
+    }
+
+    /// A command that ends in the binary, where `/etc/resolv.conf` names a server that never answers.
+    fn without_names(&self) -> Result<Command, String> {
+        let resolv = self.folder.path("resolv.conf");
+        std::fs::write(&resolv, format!("nameserver {SILENT}\n")).map_err(|error| error.to_string())?;
+        let mut command = Command::new("unshare");
+        let script = "mount --bind \"$0\" /etc/resolv.conf && exec \"$@\"";
+        command.args(["--mount", "sh", "-c", script]).arg(resolv).arg(binary());
+        Ok(command)
+    }
+
+    /// A neighbour next to an honest load of so much processor time, on a server of their own.
+    fn reference(&self, kinds: &[Kind], cpu: f64, spans: Spans) -> Result<Watched, String> {
+        let server = self.start("reference")?;
+        let (process, target) = (Process(server.pid()), Arc::new(Target::new(&server, false)));
+        let (runtime, load) = (neighbours()?, neighbours()?);
+        let neighbour = runtime.block_on(Neighbour::new(Arc::clone(&target)))?;
+        let watched = watch_beside(&runtime, neighbour, process, kinds, spans.honest, || {
+            load.spawn(honest::load(target, process, cpu));
+        });
+        load.shutdown_background();
+        server.stop();
+        Ok(watched)
+    }
+
+    /// Starts the server again, on the store that an attack left behind, and watches it for a while.
+    fn again(&self, span: Duration) -> Result<(), String> {
+        let server = self.start("data")?;
+        let guard = Guard::new(Process(server.pid()));
+        let target = Target::new(&server, false);
+        let (runtime, until) = (neighbours()?, Instant::now() + span);
+        let mut client = target.client(target.home(), "");
+        let mut outcome = Ok(());
+        while outcome.is_ok() && Instant::now() < until {
+            let ready = runtime.block_on(client.ask("GET", "/healthz", None)).map_err(|error| error.to_string());
+            outcome = ready.and_then(|answer| answer.success().map(drop));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        guard.expect_end();
+        let stopped = server.stop();
+        let (ended, peak_mib) = guard.outcome();
+        outcome?;
+        if ended || stopped != Some(0) {
+            return Err(format!("it did not stop well: {stopped:?}, {peak_mib:.0} MiB"));
+        }
+        Ok(())
+    }
+}
+
+/// A name server that hears everything and answers nothing.
+fn silent_name_server() -> Result<UdpSocket, String> {
+    let allowed = Command::new("unshare").args(["--mount", "true"]).output();
+    if !allowed.is_ok_and(|output| output.status.success()) {
+        return Err("mount namespaces take a superuser".into());
+    }
+    UdpSocket::bind((SILENT, 53)).map_err(|error| format!("no name server can be played: {error}"))
+}
