@@ -73,10 +73,10 @@ pub const UPLOADS: Budget = Budget {
 pub const ANSWERS: Budget = Budget {
     name: "answers",
     unit: Unit::Bytes,
-    all: 256 * MIB,
+    all: 128 * MIB,
     account: 32 * MIB,
-    address: 16 * MIB,
-    nobody: 64 * MIB,
+    address: 8 * MIB,
+    nobody: 32 * MIB,
     waiting: 0,
     waiting_each: 0,
     what: "answers of more than 64 KiB, until their client has taken them",
@@ -263,6 +263,6 @@ mod tests {
     fn what_may_be_in_memory_at_once_fits_a_gibibyte() {
         let bytes: u64 = BUDGETS.iter().filter(|budget| budget.unit == Unit::Bytes).map(|budget| budget.all).sum();
         let hashes = HASHES.all * 19 * MIB;
-        assert!(bytes + hashes <= 640 * MIB, "{bytes} bytes leave too little for the store's cache and connections");
+        assert!(bytes + hashes <= 512 * MIB, "{bytes} bytes leave too little for the store's cache and connections");
     }
 }
