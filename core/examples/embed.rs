@@ -31,7 +31,8 @@ impl View for Rows {
 
 /// One step, with its changes made: a real host commits them here, then replies, then sends.
 fn step(service: &Service, rows: &mut Rows, input: &Input<'_>, seed: [u8; 32]) -> Output {
-    let scene = Scene { now: Timestamp::from_seconds(1_800_000_000), seed: Seed::new(seed), view: rows };
+    let scene =
+        Scene { now: Timestamp::from_seconds(1_800_000_000), seed: Seed::new(seed), view: rows, careful: false };
     let mut output = service.step(input, &scene).expect("rows in memory are always there");
     for change in output.changes.drain(..) {
         match change {

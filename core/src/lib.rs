@@ -16,7 +16,7 @@
 //!
 //! let service = Service::new(Config::default());
 //! let store = Memory::default();
-//! let scene = Scene { now: Timestamp::from_seconds(1), seed: Seed::new([7; 32]), view: &store };
+//! let scene = Scene { now: Timestamp::from_seconds(1), seed: Seed::new([7; 32]), view: &store, careful: false };
 //! let request = Request { method: Method::Get, target: "/user/me".into(), headers: vec![], body: Default::default(), peer: None, door: Default::default() };
 //! let output = service.step(&Input::Http(&request, &[]), &scene).unwrap();
 //! assert!(matches!(output.outcome, Outcome::Reply(reply) if reply.status == 401));

@@ -58,6 +58,10 @@ pub const SECONDARY_CONTACTS_MAX: usize = 10;
 pub const ACCOUNTS_PER_TICK: usize = 8;
 /// Due tasks of a lane that one tick takes.
 pub const JOBS_PER_TURN: usize = 8;
+/// Runs of a job that may come to nothing in a row; then it is set aside.
+pub const JOB_FAULTS_MAX: u32 = 5;
+/// Jobs that wait or run which a list of the operator's looks at.
+pub const JOBS_LISTED_MAX: usize = 1_000;
 /// Questions that an account's tasks may have under way at once.
 pub const ASKING_MAX: usize = 32;
 /// How long an engine keeps a call without a word, seconds (API.md, The engine side).
@@ -68,6 +72,12 @@ pub const UNCLAIMED_SECONDS: u64 = 600;
 pub const CLAIM_WAIT_SECONDS: u32 = 30;
 /// Calls that one claim may ask for.
 pub const CAPACITY_MAX: u32 = 1_000;
+/// Tries to give a call that may come to no end; then it fails.
+pub const CLAIM_TRIES_MAX: u8 = 3;
+/// How long after such a try the call is left alone, seconds: longer than a step takes.
+pub const CLAIM_TRY_SECONDS: u64 = 10;
+/// Waiting calls that one claim looks at in a mode of an account.
+pub const CLAIM_LOOKS_MAX: usize = 256;
 /// Calls that one claim gives.
 pub const CLAIMED_MAX: usize = 32;
 /// Accounts that one claim looks at.
@@ -175,12 +185,19 @@ pub mod search {
     pub const SLICE_TERMS: usize = 512;
 }
 
-/// What one step may do; a test shows that no route comes near (DESIGN: budgets).
+/// What one step may do; `tests/api/budgets.rs` shows that no route comes near. In a tick each task has a budget of
+/// its own, and none is begun after half of one is spent.
 pub mod step {
     /// Keys, ranges and rows of ranges that are read of the host's view.
     pub const READS_MAX: usize = 100_000;
     /// Changes made.
     pub const CHANGES_MAX: usize = 60_000;
+    /// Bytes read of the host's view: a page of a hundred rows of a megabyte is made in one step, and read twice over
+    /// it still is.
+    pub const READ_BYTES_MAX: usize = 256 << 20;
+    /// Bytes changed, keys included: an upload of 20 MB is stored in one step, and the deletion of a tool rewrites the
+    /// assistants that it is attached to.
+    pub const CHANGED_BYTES_MAX: usize = 256 << 20;
 }
 
 /// Steps over a store that is elsewhere.

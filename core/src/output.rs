@@ -182,6 +182,8 @@ pub enum Work {
         /// The file or page, at most [`FILE_BYTES_MAX`](crate::limits::FILE_BYTES_MAX).
         bytes: Vec<u8>,
     },
+    /// Nothing: a task is begun by itself once this is answered, with [`Answer::Elapsed`].
+    Turn,
 }
 
 choice! {

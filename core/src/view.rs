@@ -121,4 +121,7 @@ pub struct Scene<'a> {
     pub seed: Seed,
     /// The store.
     pub view: &'a dyn View,
+    /// Whether what may come to no end is marked in a commit before it is begun, one thing at a time: for a host that
+    /// has just started, or whose last step panicked, and so cannot know which of the things of a step does that.
+    pub careful: bool,
 }

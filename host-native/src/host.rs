@@ -1,6 +1,7 @@
 //! [`Host`]: everything that a running service consists of, and the loop around `step`.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::Reply;
 use switchboard_core::http::request::{Body, Request};
 use switchboard_core::http::route::Who;
+use switchboard_core::job;
 use switchboard_core::key::Topic;
 use switchboard_core::output::{Answer, Credential, Input, Outcome, Output, Send, Ticket, Work};
 use switchboard_core::remote::region;
@@ -30,10 +32,12 @@ use crate::news::{News, Waiting};
 use crate::room::{Holder, Rooms};
 use crate::send::{Outside, Sender};
 use crate::store::{Admission, Snapshot, Store};
-use crate::writer::{Exchange, Failure, Owned, Parts, Writer, guarded};
+use crate::writer::{Care, Exchange, Failure, Owned, Parts, Writer, guarded};
 
 /// How often the last use of keys is written down.
 const USED_EVERY: Duration = Duration::from_mins(1);
+/// Ticks that begin one task at a time, after the start and after a panic: as many tasks as one tick takes.
+const CAREFUL_TICKS: u32 = 64;
 /// Keys noted in between.
 const USED_MAX: usize = 100_000;
 
@@ -76,6 +80,8 @@ pub struct Host {
     news: Arc<News>,
     wake: watch::Receiver<Option<Timestamp>>,
     plan: watch::Sender<Option<Timestamp>>,
+    /// Ticks that are still careful.
+    careful: AtomicU32,
 }
 
 /// What becomes of a write after a first look.
@@ -114,8 +120,22 @@ impl Host {
         let (writer, thread) = Writer::start(parts)?;
         let sender = Sender::new(outside, Extractor::of_this_program()?, Arc::clone(&metrics))?;
         let used = Mutex::new(BTreeSet::new());
-        let host =
-            Self { service, store, metrics, clock, edge, rooms, limiter, writer, sender, used, news, wake, plan };
+        let host = Self {
+            service,
+            store,
+            metrics,
+            clock,
+            edge,
+            rooms,
+            limiter,
+            writer,
+            sender,
+            used,
+            news,
+            wake,
+            plan,
+            careful: AtomicU32::new(0),
+        };
         Ok((Arc::new(host), thread))
     }
 
@@ -177,7 +197,7 @@ impl Host {
         let now = self.clock.now();
         let limits = Admission { limiter: &self.limiter, told, now };
         let view = snapshot.view(Some(&limits));
-        let scene = Scene { now, seed, view: &view };
+        let scene = Scene { now, seed, view: &view, careful: false };
         guarded(&self.metrics, || self.service.step(&Input::Http(request, answers), &scene))
     }
 
@@ -196,7 +216,7 @@ impl Host {
             door,
         };
         let holder = self.holder(&request, &told);
-        let mut exchange = Exchange { request, answers: Vec::new(), told, seed };
+        let mut exchange = Exchange { request, answers: Vec::new(), told, seed, care: self.care() };
         let mut deadline = None;
         loop {
             let place = match self.rooms.writes.try_take(holder, 1) {
@@ -226,7 +246,10 @@ impl Host {
                     }
                 }
                 (_, Ok(output)) => return self.reply_of(&head, output, seed),
-                (_, Err(failure)) => return failure_reply(&head, &failure, &seed),
+                (_, Err(failure)) => {
+                    self.take_care(&failure);
+                    return failure_reply(&head, &failure, &seed);
+                }
             }
         }
     }
@@ -250,6 +273,15 @@ impl Host {
                 exchange.answers.push(Answer::Elapsed);
                 return;
             }
+        }
+    }
+
+    /// Has the metrics tell what the store knows of jobs.
+    pub fn tell_jobs(&self) {
+        if let Ok(snapshot) = self.snapshot()
+            && let Ok(figures) = job::figures(&snapshot.view(None))
+        {
+            self.metrics.jobs(&figures);
         }
     }
 
@@ -339,6 +371,8 @@ impl Host {
     pub async fn schedule(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
         let mut wake = self.wake.clone();
         let mut used = tokio::time::interval(USED_EVERY);
+        // The process before may have ended by what comes first.
+        self.careful.store(CAREFUL_TICKS, Ordering::Relaxed);
         // What was due while nothing ran is due now.
         self.plan.send_replace(Some(Timestamp::default()));
         loop {
@@ -377,12 +411,35 @@ impl Host {
 
     async fn tick(self: &Arc<Self>) {
         self.plan.send_replace(None);
-        match self.decide(Owned::Tick).await {
+        let care = self.care();
+        match self.decide(Owned::Tick(care)).await {
+            Ok(mut output) if care == Care::Careful => {
+                self.careful.store(self.careful.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
+                // What was begun comes to its end, or panics, before something else is begun.
+                let sends = std::mem::take(&mut output.sends);
+                self.plan_after(output);
+                for send in sends {
+                    Arc::clone(self).carry(send).await;
+                }
+            }
             Ok(output) => self.plan_after(output),
             // A tick that failed is tried again a little later.
-            Err(_) => {
+            Err(failure) => {
+                self.take_care(&failure);
                 self.plan.send_replace(Some(self.clock.now().plus_seconds(1)));
             }
+        }
+    }
+
+    /// How steps go about what may come to no end.
+    fn care(&self) -> Care {
+        if self.careful.load(Ordering::Relaxed) > 0 { Care::Careful } else { Care::Usual }
+    }
+
+    /// After a panic nobody knows which of the things that a step did it was.
+    fn take_care(&self, failure: &Failure) {
+        if matches!(failure, Failure::Panicked) {
+            self.careful.store(CAREFUL_TICKS, Ordering::Relaxed);
         }
     }
 
@@ -401,7 +458,10 @@ impl Host {
         if send.ticket == Ticket::Exchange {
             return;
         }
-        let answer = self.perform_one(send.work).await;
+        let answer = match send.work {
+            Work::Turn => Answer::Elapsed,
+            work => self.perform_one(work).await,
+        };
         if let Ok(output) = self.decide(Owned::Answered(send.ticket, answer)).await {
             self.plan_after(output);
         }

@@ -1,7 +1,7 @@
 //! Counters and gauges, in the Prometheus text format. An own registry, no global one.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use prometheus_client::collector::Collector;
@@ -12,6 +12,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+use switchboard_core::job::Figures;
 
 use crate::room::{Room, Rooms, UsedUp};
 
@@ -19,6 +20,11 @@ use crate::room::{Room, Rooms, UsedUp};
 struct Labels {
     operation: &'static str,
     status: u16,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct KindLabel {
+    kind: &'static str,
 }
 
 /// What is counted.
@@ -32,6 +38,8 @@ pub struct Metrics {
     panics: Counter,
     sends: Counter,
     store_bytes: Gauge<u64, AtomicU64>,
+    jobs_set_aside: Family<KindLabel, Gauge<u64, AtomicU64>>,
+    job_faults: Counter,
 }
 
 impl Metrics {
@@ -55,7 +63,27 @@ impl Metrics {
         registry.register("panics", "Steps that panicked: each is a bug", panics.clone());
         registry.register("sends", "Requests sent to the outside", sends.clone());
         registry.register("store_bytes", "Size of the store's file", store_bytes.clone());
-        Self { registry, requests, seconds, connections, turned_away, group, panics, sends, store_bytes }
+        let jobs_set_aside = Family::<KindLabel, Gauge<u64, AtomicU64>>::default();
+        let job_faults = Counter::default();
+        registry.register("jobs_set_aside", "Jobs that came to nothing too often", jobs_set_aside.clone());
+        registry.register(
+            "job_faults",
+            "Runs of jobs that came to nothing and were retried or set aside",
+            job_faults.clone(),
+        );
+        Self {
+            registry,
+            requests,
+            seconds,
+            connections,
+            turned_away,
+            group,
+            panics,
+            sends,
+            store_bytes,
+            jobs_set_aside,
+            job_faults,
+        }
     }
 
     /// A request was answered.
@@ -93,6 +121,14 @@ impl Metrics {
     /// A request was sent to the outside.
     pub fn sent(&self) {
         self.sends.inc();
+    }
+
+    /// Notes what the store knows of jobs.
+    pub fn jobs(&self, figures: &Figures) {
+        for (kind, count) in &figures.set_aside {
+            self.jobs_set_aside.get_or_create(&KindLabel { kind }).set(*count);
+        }
+        self.job_faults.inner().store(figures.faults, Ordering::Relaxed);
     }
 
     /// Everything, as text.

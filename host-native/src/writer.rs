@@ -38,14 +38,23 @@ pub enum Owned {
     Http(Box<Exchange>),
     /// A job's answer.
     Answered(Ticket, Answer),
-    /// Durable work may be due.
-    Tick,
+    /// Durable work may be due; whether each task is marked before it is begun.
+    Tick(Care),
     /// Credentials that were used.
     Used(Vec<Credential>),
     /// An empty store.
     FirstStart(Vec<Answer>),
     /// What a step at the edge decided.
     Commit(CommitCall),
+}
+
+/// Whether what may come to no end is marked before it is begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Care {
+    /// It is not.
+    Usual,
+    /// It is, one thing at a time.
+    Careful,
 }
 
 /// One request on its way through its steps.
@@ -58,6 +67,8 @@ pub struct Exchange {
     pub told: Told,
     /// Its randomness, the same in every step.
     pub seed: Seed,
+    /// How it goes about what may come to no end.
+    pub care: Care,
 }
 
 /// Why an input came to nothing.
@@ -238,12 +249,17 @@ fn decide(parts: &Parts, write: &Write, input: &Owned, seed: Seed) -> Done {
     let told = if let Owned::Http(exchange) = input { &exchange.told } else { &fresh };
     let limits = Admission { limiter: &parts.limiter, told, now };
     let view = write.view(Some(&limits));
-    let scene = Scene { now, seed, view: &view };
+    let careful = match input {
+        Owned::Tick(care) => *care == Care::Careful,
+        Owned::Http(exchange) => exchange.care == Care::Careful,
+        _ => false,
+    };
+    let scene = Scene { now, seed, view: &view, careful };
     let borrowed = match input {
         Owned::Commit(call) => return held(&view, call),
         Owned::Http(exchange) => Input::Http(&exchange.request, &exchange.answers),
         Owned::Answered(ticket, answer) => Input::Answered(ticket.clone(), answer.clone()),
-        Owned::Tick => Input::Tick,
+        Owned::Tick(_) => Input::Tick,
         Owned::Used(credentials) => Input::Used(credentials),
         Owned::FirstStart(answers) => Input::FirstStart(answers),
     };

@@ -50,7 +50,7 @@ fn cost(house: &mut House, method: Method, target: &str) -> (usize, usize) {
     let request = house.call(method, target).request();
     let seed = house.seed();
     let view = Counted { store: &house.store, reads: Cell::new(0) };
-    let scene = Scene { now: house.now, seed, view: &view };
+    let scene = Scene { now: house.now, seed, view: &view, careful: false };
     let output = house.service.step(&Input::Http(&request, &[]), &scene).expect("within budget");
     assert!(matches!(&output.outcome, Outcome::Reply(reply) if reply.status == 200), "{target}: {:?}", output.outcome);
     (view.reads.get(), output.changes.len())
@@ -104,7 +104,7 @@ fn a_step_goes_to_a_store_elsewhere_a_few_times() {
     let (create, seed) = (house.post("/user/assistant", &body).request(), house.seed());
     let targets = ["/user/assistant/1", "/user/assistants/get", "/user/assistants/get?type=inbound"];
     let reads = targets.map(|target| house.call(Method::Get, target).request());
-    let scene = Scene { now: house.now, seed, view: &house.store };
+    let scene = Scene { now: house.now, seed, view: &house.store, careful: false };
     let trips = |request: &_| cold::step(&house.service, &Input::Http(request, &[]), &scene).1;
     assert_eq!((trips(&create), reads.each_ref().map(trips)), (3, [2, 3, 3]));
 }
@@ -174,7 +174,7 @@ fn a_slice_of_an_import_leaves_room() {
         while house.get(&path).json["data"]["status"] == "processing" {
             let seed = house.seed();
             let view = Counted { store: &house.store, reads: Cell::new(0) };
-            let scene = Scene { now: house.now, seed, view: &view };
+            let scene = Scene { now: house.now, seed, view: &view, careful: false };
             let changes = house.service.step(&Input::Tick, &scene).expect("within budget").changes;
             assert!(view.reads.get() * SLICE_ROOM < READS_MAX, "{} reads", view.reads.get());
             assert!(changes.len() * SLICE_ROOM < CHANGES_MAX, "{} changes", changes.len());
@@ -189,7 +189,7 @@ fn a_slice_of_an_import_leaves_room() {
 fn cost_of(house: &mut House, input: &Input<'_>) -> (usize, usize) {
     let seed = house.seed();
     let view = Counted { store: &house.store, reads: Cell::new(0) };
-    let scene = Scene { now: house.now, seed, view: &view };
+    let scene = Scene { now: house.now, seed, view: &view, careful: false };
     let output = house.service.step(input, &scene).expect("within budget");
     let cost = (view.reads.get(), output.changes.len());
     house.store.apply(&output.changes);
@@ -275,7 +275,7 @@ fn a_token_that_cannot_be_real_is_refused_without_a_read() {
         let request = house.call(Method::Get, "/user/me").token(&token).request();
         let seed = house.seed();
         let view = Counted { store: &house.store, reads: Cell::new(0) };
-        let scene = Scene { now: house.now, seed, view: &view };
+        let scene = Scene { now: house.now, seed, view: &view, careful: false };
         house.service.step(&Input::Http(&request, &[]), &scene).expect("within budget");
         assert!(reads.contains(&view.reads.get()), "{token}: {} reads", view.reads.get());
     }

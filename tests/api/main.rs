@@ -20,6 +20,7 @@ mod idempotency;
 mod import_files;
 mod imports;
 mod ingestion;
+mod jobs;
 mod kept;
 mod knowledge;
 mod leads;

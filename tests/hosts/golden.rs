@@ -50,7 +50,7 @@ fn say(store: &Store, key: &str, now: Timestamp, paths: impl Iterator<Item = Str
     let config = Config { public_url: Some("https://golden.example".into()), ..Config::default() };
     let (service, snapshot) = (Service::new(config), store.snapshot().expect("a snapshot"));
     let view = snapshot.plain();
-    let scene = Scene { now, seed: Seed::new([7; 32]), view: &view };
+    let scene = Scene { now, seed: Seed::new([7; 32]), view: &view, careful: false };
     let say = |path: String| {
         let headers = vec![("authorization", format!("Bearer {key}").into_bytes())];
         let request = Request {
@@ -144,7 +144,7 @@ fn goes_on(store: &Store, key: &str, now: Timestamp) {
     let request = Request { method: Method::Post, target, headers, body, peer: None, door: Door::Main };
     let changes = {
         let snapshot = store.snapshot().expect("a snapshot");
-        let scene = Scene { now, seed: Seed::new([8; 32]), view: &snapshot.plain() };
+        let scene = Scene { now, seed: Seed::new([8; 32]), view: &snapshot.plain(), careful: false };
         let output = Service::new(Config::default()).step(&Input::Http(&request, &[]), &scene).expect("a step");
         assert!(matches!(output.outcome, Outcome::Reply(Reply { status: 200, .. })), "{:?}", output.outcome);
         output.changes

@@ -192,7 +192,7 @@ impl House {
 
     /// Runs one step and applies what it decides.
     pub fn step(&mut self, input: &Input<'_>, seed: Seed) -> Output {
-        let scene = Scene { now: self.now, seed, view: &self.store };
+        let scene = Scene { now: self.now, seed, view: &self.store, careful: false };
         let output = self.service.step(input, &scene).expect("a store in memory never stops a step");
         assert_eq!(cold::step(&self.service, input, &scene).0, output, "a store that is elsewhere leads to the same");
         self.store.apply(&output.changes);

@@ -83,6 +83,8 @@ impl Places {
         ];
         let mut places: Vec<_> = ids.map(|(start, name, id)| (start, name, id.to_string())).into();
         places.push(("/admin/plans", "{name}", "standard".into()));
+        // The clock of the call is a job that waits.
+        places.push(("/admin/jobs", "{id}", format!("{}-06{:08x}", (call >> 32) + 1, call & u64::from(u32::MAX))));
         places.push(("/docs", "{file}", "index.html".into()));
         places.push(("/engine/calls", "{name}", "look".into()));
         Self { ids: places, engine: engine_token }

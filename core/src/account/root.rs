@@ -29,6 +29,11 @@ pub fn space_of(root: Scope<'_>, account: u32) -> Scope<'_> {
     root.other(Space::Account(account))
 }
 
+/// The space of what belongs to no account: for jobs, which the operator sees.
+pub fn of(account: Scope<'_>) -> Scope<'_> {
+    account.other(Space::Root)
+}
+
 /// Who owns a phone number: the account, and the row there (0 while it is being bought).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {

@@ -1,10 +1,12 @@
-//! The operator's API (API.md, Egress and operator): accounts, plans, engine tokens.
+//! The operator's API (API.md, Egress and operator): accounts, plans, engine tokens, jobs.
 
 mod accounts;
 mod engine_tokens;
+mod jobs;
 mod plans;
 pub mod tables;
 
 pub use accounts::{create, create_key, delete_key, list, read, update, verify_caller_id};
 pub use engine_tokens::{all as engine_tokens, create as create_engine_token, delete as delete_engine_token};
+pub use jobs::{list as jobs, remove as drop_job, retry as retry_job};
 pub use plans::{all as plans, create as create_plan, update as update_plan};

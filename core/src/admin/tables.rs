@@ -3,9 +3,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::job::{JobKind, JobState};
 use crate::limits::ENTRIES_MAX;
 use crate::record;
-use crate::record::{Iso, Secret, boolean, format, id, ids, int, iso, number, text};
+use crate::record::{Iso, Secret, boolean, choice, format, id, ids, int, iso, number, text};
 
 record! {
     /// Body of `POST /admin/accounts`.
@@ -62,6 +63,22 @@ record! {
 record! {
     /// Query of the operator's lists.
     pub struct AdminQuery {
+        /// Rows a page.
+        per_page: u32 = int(1, 100).or_int(15),
+        /// The page, from 1.
+        page: u64 = id().or_int(1),
+    }
+}
+
+record! {
+    /// Query of `GET /admin/jobs`.
+    pub struct JobQuery {
+        /// Only those that stand there.
+        state: Option<JobState> = choice::<JobState>(),
+        /// Only those of this kind.
+        kind: Option<JobKind> = choice::<JobKind>(),
+        /// Only those of this account.
+        account_id: Option<u64> = id(),
         /// Rows a page.
         per_page: u32 = int(1, 100).or_int(15),
         /// The page, from 1.

@@ -13,4 +13,4 @@ pub use conclude::conclude;
 pub use operations::{EventsQuery, delete, events, hangup, list, make_call, read};
 pub use place::{Caller, New, place};
 pub use stored::{Line, Live, Stored, answered_webhook, facet_of_engaged, facet_of_line, formatted, whole};
-pub use watch::watch;
+pub use watch::{give_up, watch};

@@ -42,6 +42,17 @@ pub fn watch(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
     }
 }
 
+/// The operator gives up the work that a call waits for: a running call fails, one that is over is completed.
+pub fn give_up(work: &Work<'_>, count: u32) -> Result<(), Stop> {
+    let Some(mut call) = Stored::find(work.account, count)? else { return Ok(()) };
+    if call.status()?.is_running() {
+        let said = ending::by_service("given_up");
+        over(work.service, work.account, &mut call, CallEvent::Fail, &said, work.now)?;
+        return Ok(());
+    }
+    ending::complete(work.service, work.account, &mut call, work.now)
+}
+
 /// The first clock of a running call to run out.
 fn next(call: &Stored) -> Result<(Timestamp, Alarm), Stop> {
     let live = &call.live;

@@ -1,5 +1,11 @@
 //! Claiming calls: each goes to one engine, and no account gets more at once than its plan allows.
+//!
+//! To give a call means to compile its assistant, and that may come to no end: the step stops, panics or takes the
+//! process with it. What stops is rolled back and the claim goes on with other calls; the key under which the call waits
+//! counts it. A call that was counted, and any call on a host that is careful, is given by itself, in a step that begins
+//! once its count is committed; after [`CLAIM_TRIES_MAX`] it fails.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::compiled::{self, Compiled};
@@ -20,8 +26,11 @@ use crate::http::reply::{Reply, Shape};
 use crate::http::route::Handled;
 use crate::job::{self, Task};
 use crate::json::{Array, Members, Object, Raw, Value};
-use crate::key::{self, Kind, Space, Topic};
-use crate::limits::{CLAIM_ACCOUNTS_MAX, CLAIMED_BYTES_MAX, CLAIMED_MAX, LEASE_SECONDS};
+use crate::key::{self, Key, Kind, Space, Topic};
+use crate::limits::{
+    CLAIM_ACCOUNTS_MAX, CLAIM_LOOKS_MAX, CLAIM_TRIES_MAX, CLAIM_TRY_SECONDS, CLAIMED_BYTES_MAX, CLAIMED_MAX,
+    LEASE_SECONDS,
+};
 use crate::store::Scope;
 use crate::suppression;
 use crate::time::Timestamp;
@@ -30,12 +39,22 @@ use crate::view::{Order, Stop};
 /// Why a call fails whose assistant is larger than an engine gets it (API.md, The engine side).
 pub const TOO_LARGE: &str = "assistant_too_large";
 
+/// Why a call fails that could not be given to an engine.
+const NOT_GIVEN: &str = "internal_error";
+
 /// `POST /engine/claim`
 pub fn claim(ctx: &Ctx<'_>) -> Handled {
     let body: Claim = ctx.body()?;
     let engine = ctx.engine();
     attached::note(ctx.root(), engine.token, ctx.now)?;
-    let claimed = if yields(ctx, engine)? { Vec::new() } else { take(ctx, engine, &body)? };
+    let claimed = if yields(ctx, engine)? { Claimed::default() } else { take(ctx, engine, &body)? };
+    if let Claimed { suspect: Some(Suspect { at, tries }), .. } = &claimed
+        && claimed.calls.is_empty()
+    {
+        ctx.root().put(at.clone(), Mark { tries: tries + 1, at: ctx.now, by: name_of(ctx) }.to_bytes())?;
+        return Err(Halt::Again);
+    }
+    let claimed = claimed.calls;
     if claimed.is_empty() && body.wait > 0 && !ctx.elapsed() {
         return Err(Halt::Park(Topic::Waiting, ctx.now.plus_seconds(body.wait.into())));
     }
@@ -52,24 +71,72 @@ fn yields(ctx: &Ctx<'_>, engine: &Engine) -> Result<bool, Stop> {
     Ok(yields && count(ctx.root(), Kind::EngineToken, &Facet::ALL)? > 0)
 }
 
+/// What a claim comes to.
+#[derive(Default)]
+struct Claimed {
+    calls: Vec<Vec<u8>>,
+    /// A call that is to be given by itself.
+    suspect: Option<Suspect>,
+}
+
+struct Suspect {
+    at: Key,
+    tries: u8,
+}
+
+impl Claimed {
+    fn is_full(&self, most: usize) -> bool {
+        let bytes: usize = self.calls.iter().map(Vec::len).sum();
+        self.calls.len() == most || bytes >= CLAIMED_BYTES_MAX
+    }
+}
+
+/// What stands under the key of a waiting call that was tried and not given.
+struct Mark {
+    tries: u8,
+    /// When it was tried last.
+    at: Timestamp,
+    /// By which claim, while that is under way.
+    by: String,
+}
+
+impl Mark {
+    fn to_bytes(&self) -> Vec<u8> {
+        [&[self.tries][..], &self.at.micros().to_be_bytes(), self.by.as_bytes()].concat()
+    }
+
+    /// None for a call that was never tried, and for what cannot be read.
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (tries, rest) = bytes.split_first()?;
+        let (at, by) = rest.split_first_chunk()?;
+        let at = Timestamp::from_micros(u64::from_be_bytes(*at));
+        Some(Self { tries: *tries, at, by: String::from_utf8_lossy(by).into_owned() })
+    }
+}
+
+/// By what a claim knows the call that it marked.
+fn name_of(ctx: &Ctx<'_>) -> String {
+    ctx.uuid("claim")
+}
+
 /// Goes round the accounts whose calls wait, from the one after the last that got an engine.
-fn take(ctx: &Ctx<'_>, engine: &Engine, body: &Claim) -> Result<Vec<Vec<u8>>, Stop> {
+fn take(ctx: &Ctx<'_>, engine: &Engine, body: &Claim) -> Result<Claimed, Stop> {
     let root = ctx.root();
     let last = root.get(key::cursor())?.and_then(|bytes| Some(u32::from_be_bytes(bytes.try_into().ok()?)));
     let first = last.map_or(0, |account| account.wrapping_add(1));
     let most = (body.capacity as usize).min(CLAIMED_MAX);
-    let (mut from, mut wrapped, mut claimed) = (first, first == 0, Vec::new());
+    let (mut from, mut wrapped, mut claimed) = (first, first == 0, Claimed::default());
     for _ in 0..CLAIM_ACCOUNTS_MAX {
         let next = root.scan(key::waiting_from(from), Order::Ascending, 1)?;
         let account = next.first().and_then(|(at, _)| key::read_waiting(at)).map(|(account, ..)| account);
         match account {
             Some(account) if !wrapped || account < first || first == 0 => {
-                let before = claimed.len();
+                let before = claimed.calls.len();
                 take_from(ctx, engine, body, account, most, &mut claimed)?;
-                if claimed.len() > before {
+                if claimed.calls.len() > before {
                     root.put(key::cursor(), account.to_be_bytes().to_vec())?;
                 }
-                let Some(after) = account.checked_add(1).filter(|_| claimed.len() < most) else { break };
+                let Some(after) = account.checked_add(1).filter(|_| !claimed.is_full(most)) else { break };
                 from = after;
             }
             None if !wrapped => (from, wrapped) = (0, true),
@@ -85,7 +152,7 @@ fn take_from(
     body: &Claim,
     number: u32,
     most: usize,
-    claimed: &mut Vec<Vec<u8>>,
+    claimed: &mut Claimed,
 ) -> Result<(), Stop> {
     let root = ctx.root();
     let account = root::space_of(root, number);
@@ -97,20 +164,69 @@ fn take_from(
     let modes =
         if body.modes.is_empty() { &[Mode::Pipeline, Mode::Multimodal, Mode::Dualplex][..] } else { &body.modes };
     for mode in modes {
-        let waiting = root.scan(key::waiting_in(number, *mode as u8), Order::Ascending, most - claimed.len())?;
-        for (at, _) in waiting {
-            let bytes: usize = claimed.iter().map(Vec::len).sum();
-            if room == 0 || claimed.len() == most || bytes >= CLAIMED_BYTES_MAX {
-                return Ok(());
-            }
-            let (_, _, call) = key::read_waiting(&at).ok_or(Stop::Corrupt("a waiting call has an unknown form"))?;
-            root.delete(at)?;
-            if let Some(entry) = give(ctx, engine, body, account, call)? {
-                claimed.push(entry);
-                room -= 1;
+        let (mut behind, mut looked) = (key::waiting_in(number, *mode as u8), 0);
+        while looked < CLAIM_LOOKS_MAX {
+            let waiting = root.scan(behind.clone(), Order::Ascending, most)?;
+            let Some((last, _)) = waiting.last() else { break };
+            behind = key::waiting_after(last);
+            looked += waiting.len();
+            for (at, mark) in waiting {
+                if room == 0 || claimed.is_full(most) {
+                    return Ok(());
+                }
+                let before = claimed.calls.len();
+                look_at(ctx, engine, body, account, (at, &mark), claimed)?;
+                room -= (claimed.calls.len() - before) as u64;
             }
         }
     }
+    Ok(())
+}
+
+/// Gives a waiting call, or notes that it is to be given by itself.
+fn look_at(
+    ctx: &Ctx<'_>,
+    engine: &Engine,
+    body: &Claim,
+    account: Scope<'_>,
+    (at, mark): (Key, &[u8]),
+    claimed: &mut Claimed,
+) -> Result<(), Stop> {
+    let root = ctx.root();
+    let Some((_, _, call)) = key::read_waiting(&at) else { return root.delete(at) };
+    let mark = Mark::read(mark);
+    let tries = mark.as_ref().map_or(0, |mark| mark.tries);
+    if mark.as_ref().is_none_or(|mark| mark.by != name_of(ctx)) {
+        // Somebody else may be about to give it.
+        if mark.is_some_and(|mark| ctx.now < mark.at.plus_seconds(CLAIM_TRY_SECONDS)) {
+            return Ok(());
+        }
+        if tries >= CLAIM_TRIES_MAX {
+            return lose(ctx, account, call, at);
+        }
+        if tries > 0 || ctx.careful {
+            // One exchange marks one call.
+            if !ctx.elapsed() && claimed.suspect.as_ref().is_none_or(|suspect| tries < suspect.tries) {
+                claimed.suspect = Some(Suspect { at, tries });
+            }
+            return Ok(());
+        }
+    }
+    root.delete(at.clone())?;
+    match root.attempt(|| give(ctx, engine, body, account, call))? {
+        Ok(entry) => claimed.calls.extend(entry),
+        Err(_) => root.put(at, Mark { tries: tries.max(1), at: ctx.now, by: String::new() }.to_bytes())?,
+    }
+    Ok(())
+}
+
+/// A call that cannot be given fails; one that cannot even be read waits no longer, and its clock's job tells of it.
+fn lose(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, at: Key) -> Result<(), Stop> {
+    ctx.root().delete(at)?;
+    let _ = account.attempt(|| match Stored::find(account, count)? {
+        Some(mut call) => over(ctx.service, account, &mut call, CallEvent::Fail, &by_service(NOT_GIVEN), ctx.now),
+        None => Ok(false),
+    })?;
     Ok(())
 }
 

@@ -48,6 +48,8 @@ pub struct Ctx<'a> {
     pub now: Timestamp,
     /// The randomness of the request.
     pub seed: Seed,
+    /// Whether what may come to no end is marked before it is begun: see [`Scene::careful`](crate::view::Scene).
+    pub careful: bool,
     pub(super) tx: &'a Tx<'a>,
     pub(super) asks: Asks<'a>,
 }

@@ -10,7 +10,7 @@ use super::query as query_string;
 use super::refusal::Halt;
 use super::reply::Reply;
 use crate::collection::{self, Page, Query};
-use crate::json::{Array, Object, ToJson};
+use crate::json::{Array, Object, Raw, ToJson};
 use crate::key::Kind;
 use crate::record::schema::{self, Purpose, object, string, strings};
 use crate::store::{Row, Scope};
@@ -46,7 +46,7 @@ pub fn of(
     const ROOM: (usize, usize) = (4_096, 1_024);
     let envelope = || {
         let page = find()?;
-        let links = Links::of(ctx, &page, query);
+        let links = Links::of(ctx, page.total, query);
         let mut head = Vec::with_capacity(ROOM.0 + page.ids.len() * ROOM.1);
         let mut envelope = Object::open(&mut head);
         envelope.member("current_page", links.current);
@@ -54,13 +54,27 @@ pub fn of(
         let mut tail = Vec::with_capacity(ROOM.0);
         tail.push(b']');
         let mut rest = Object::open(&mut tail);
-        links.write(&mut rest, &page, query);
+        links.write(&mut rest, page.ids.len(), page.total, query);
         rest.close();
         // The object goes on behind its list.
         tail[1] = b',';
         Ok(List { head, rows: page.ids, tail })
     };
     list::reply(ctx, scope, kind, envelope, write)
+}
+
+/// A page whose entries are JSON already: not all of them are rows of a collection.
+pub fn entries(ctx: &Ctx<'_>, query: &Query, total: u64, entries: &[Vec<u8>]) -> Reply {
+    let mut out = Vec::new();
+    let links = Links::of(ctx, total, query);
+    let mut envelope = Object::open(&mut out);
+    envelope.member("current_page", links.current);
+    let mut array = Array::open(envelope.name("data"));
+    entries.iter().for_each(|entry| array.entry(Raw(entry)));
+    array.close();
+    links.write(&mut envelope, entries.len(), total, query);
+    envelope.close();
+    Reply::ok_raw(out)
 }
 
 struct Links {
@@ -72,8 +86,8 @@ struct Links {
 }
 
 impl Links {
-    fn of(ctx: &Ctx<'_>, page: &Page, query: &Query) -> Self {
-        let last = page.total.div_ceil(query.limit as u64).max(1);
+    fn of(ctx: &Ctx<'_>, total: u64, query: &Query) -> Self {
+        let last = total.div_ceil(query.limit as u64).max(1);
         let mut path = ctx.base().0;
         path.push_str(ctx.path);
         let mut url = String::with_capacity(path.len() + ctx.query.len() + "?&page=".len());
@@ -102,14 +116,14 @@ impl Links {
         (self.current < self.last).then(|| self.url(self.current + 1))
     }
 
-    fn write(&self, envelope: &mut Object<'_>, page: &Page, query: &Query) {
-        let from = (!page.ids.is_empty()).then(|| query.offset + 1);
+    fn write(&self, envelope: &mut Object<'_>, shown: usize, total: u64, query: &Query) {
+        let from = (shown > 0).then(|| query.offset + 1);
         envelope.member("first_page_url", self.url(1)).member("from", from);
         envelope.member("last_page", self.last).member("last_page_url", self.url(self.last));
         self.write_links(envelope.name("links"));
         envelope.member("next_page_url", self.next()).member("path", &self.path);
         envelope.member("per_page", query.limit as u64).member("prev_page_url", self.previous());
-        envelope.member("to", from.map(|from| from - 1 + page.ids.len() as u64)).member("total", page.total);
+        envelope.member("to", from.map(|from| from - 1 + shown as u64)).member("total", total);
     }
 
     fn write_links(&self, out: &mut Vec<u8>) {

@@ -24,7 +24,7 @@ use crate::view::{Scene, Stop};
 
 /// Carries out one request, as far as it goes.
 pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Scene<'_>) -> Result<Output, Stop> {
-    let tx = Tx::new(scene.view);
+    let tx = Tx::at(scene.view, scene.now);
     let exchange = Exchange {
         service,
         request,
@@ -145,6 +145,7 @@ impl<'a> Exchange<'a> {
             engine: self.engine.borrow().clone(),
             now: self.scene.now,
             seed: self.scene.seed,
+            careful: self.scene.careful,
             tx: self.tx,
             asks: Asks::of(self.answers),
         };

@@ -11,7 +11,7 @@ mod stored;
 pub mod tables;
 
 pub use operations::{MEDIA, read_leads, read_numbers, start_leads, start_numbers};
-pub use slice::slice;
+pub use slice::{give_up, slice};
 
 use crate::record::Errors;
 

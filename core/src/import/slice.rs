@@ -23,6 +23,7 @@ use crate::{campaign, lead, suppression};
 /// A slice that begins with the longest record ends behind it.
 const _: () = assert!(IMPORT_SLICE_BYTES as usize > IMPORT_RECORD_BYTES_MAX + 1);
 const GONE: &str = "The campaign was deleted.";
+const GIVEN_UP: &str = "The import could not be carried out.";
 const BROKEN_OFF: &str = "The file did not arrive whole.";
 
 /// Reads the next records of an import.
@@ -55,6 +56,19 @@ pub fn slice(work: &Work<'_>, number: u32) -> Result<Progress, Stop> {
     }
     job::add(account, work.now, Task::DropParts(Kind::Import, number))?;
     Ok(Progress::Done)
+}
+
+/// The operator gives an import up: it fails.
+pub fn give_up(work: &Work<'_>, number: u32) -> Result<(), Stop> {
+    let Some(row) = work.account.find(Kind::Import, number)? else { return Ok(()) };
+    let mut import = Stored::of(&row)?;
+    if import.status != ImportStatus::Processing {
+        return Ok(());
+    }
+    import.status = ImportStatus::Failed;
+    import.failure_reason = Some(GIVEN_UP.into());
+    work.account.replace(Kind::Import, number, &row, &import.row())?;
+    job::add(work.account, work.now, Task::DropParts(Kind::Import, number))
 }
 
 /// Whether there is nowhere left to import to.

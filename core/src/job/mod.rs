@@ -4,31 +4,48 @@
 //! it waits, and runs again from its start with the answer. A host that dies leaves the lease to lapse: at
 //! least once. Each account has lanes of its own, so that neither its slow work nor a neighbour's waits for
 //! what hangs.
+//!
+//! A run that does not come to an end is its task's alone. One that stops is rolled back within the tick, and others go
+//! on. One that panics, or takes the process with it, cannot say so: therefore a host whose step panicked, or that has
+//! just started, has a tick begin one task at a time ([`Scene::careful`](crate::view::Scene)), by a mark that is
+//! committed before; and whoever came to nothing once is begun like that on every host. A mark that lapses counts as a
+//! fault, and so does a question whose answer never came. After [`JOB_FAULTS_MAX`] faults in a row the job is set aside.
 
+mod aside;
+mod list;
 mod queue;
 mod task;
 
 use alloc::vec::Vec;
 
+pub use aside::{
+    Figures, JobState, Named, ShownJob, drop_unknown, facet_of_account, facet_of_kind, figures, named, retry,
+};
+pub use list::{Wanted, going};
 pub use queue::{add, add_all, cancel};
-pub use task::{Lane, Task};
+pub use task::{JobKind, Lane, Task};
 
 use crate::account::root;
 use crate::key::{self, Kind, Space};
-use crate::limits::{ACCOUNTS_PER_TICK, JOBS_PER_TURN, SLICE_ROWS};
-use crate::output::{Answer, Asks, Output, Send, Ticket};
+use crate::limits::{ACCOUNTS_PER_TICK, JOB_FAULTS_MAX, JOBS_PER_TURN, SLICE_ROWS};
+use crate::output::{self, Answer, Asks, Output, Send, Ticket};
 use crate::seed::Seed;
 use crate::service::Service;
 use crate::store::{Scope, Tx};
 use crate::time::Timestamp;
 use crate::view::{Order, Scene, Stop};
 use crate::{call, campaign, http::idempotency, import, knowledge, number, tool, webhook};
-use queue::Job;
+use queue::{Job, Standing};
 
 /// How long an asking task is left alone, seconds: longer than any send takes.
 const LEASE_SECONDS: u64 = 90;
 /// Waits between tries, seconds; the last one repeats.
 const WAITS: [u64; 5] = [60, 300, 1_800, 7_200, 21_600];
+
+/// Waits after runs that did not come to an end, seconds; after the last one the job is set aside.
+const FAULT_WAITS: [u64; JOB_FAULTS_MAX as usize - 1] = [1, 60, 300, 1_800];
+const LAPSED: &str = "It was begun and did not come to an end.";
+const OVER_BUDGET: &str = "It wanted to read or change more than a step may.";
 
 /// What a task came to.
 pub enum Progress {
@@ -64,33 +81,44 @@ pub struct Work<'a> {
 
 /// Does what is due.
 pub fn tick(service: &Service, scene: &Scene<'_>) -> Result<Output, Stop> {
-    let tx = Tx::new(scene.view);
+    let tx = Tx::at(scene.view, scene.now);
     let root = tx.scope(Space::Root);
     let mut sends = Vec::new();
     for (at, _) in root.scan(key::due_accounts(), Order::Ascending, ACCOUNTS_PER_TICK)? {
-        let (due, account, lane) = key::read_due_account(&at).ok_or(queue::DAMAGED)?;
+        let Some((due, account, lane)) = key::read_due_account(&at) else {
+            root.delete(at)?;
+            continue;
+        };
         if due > scene.now {
             break;
         }
-        let lane = Lane::from_u8(lane).ok_or(queue::DAMAGED)?;
+        let Some(lane) = Lane::from_u8(lane) else {
+            root.delete(at)?;
+            continue;
+        };
         let turn = Turn { service, scene, tx: &tx, account: root::space_of(root, account) };
+        if !queue::is_next(turn.account, lane, due)? {
+            root.delete(at)?;
+        }
         sends.extend(turn.lane(lane)?);
         // A slice may be a millisecond's work: what waits behind it gets its turn first.
-        if lane == Lane::Slice {
+        let is_begun = scene.careful && !sends.is_empty();
+        if lane == Lane::Slice || is_begun || tx.is_half_spent() {
             break;
         }
     }
     finish(&tx, sends)
 }
 
-/// Goes on with a task whose question was answered.
+/// Goes on with a task whose question was answered, or that was begun by itself.
 pub fn answered(service: &Service, scene: &Scene<'_>, ticket: &Ticket, answer: &Answer) -> Result<Output, Stop> {
-    let tx = Tx::new(scene.view);
+    let tx = Tx::at(scene.view, scene.now);
     let Ticket::Job { account, task, lease } = ticket else { return Ok(Output::default()) };
     let turn = Turn { service, scene, tx: &tx, account: tx.scope(Space::Account(*account)) };
     let sends = match Job::find(turn.account, task)? {
         // An answer that comes after its lease is too late: another try is under way.
-        Some(job) if job.lease == *lease && *lease != 0 => turn.run(job, core::slice::from_ref(answer))?,
+        Some(job) if job.standing == Standing::Asked(*lease) => turn.run(job, core::slice::from_ref(answer))?,
+        Some(job) if job.standing == Standing::Trial(*lease) => turn.run(job, &[])?,
         _ => Vec::new(),
     };
     queue::sync(turn.account)?;
@@ -120,16 +148,71 @@ impl Turn<'_> {
         };
         let mut sends = Vec::new();
         for job in queue::due(self.account, lane, self.scene.now, most)? {
-            sends.extend(self.run(job, &[])?);
+            if job.standing != Standing::Planned {
+                job.remove(self.account)?;
+                self.fault(job, LAPSED)?;
+            } else if self.scene.careful || job.faults > 0 {
+                sends.push(self.begin(job)?);
+                if self.scene.careful {
+                    break;
+                }
+            } else {
+                sends.extend(self.run(job, &[])?);
+            }
+            if self.tx.is_half_spent() {
+                break;
+            }
         }
         queue::sync(self.account)?;
         Ok(sends)
     }
 
+    /// Marks a task as begun. It runs in a step of its own once that is committed, so that its end, or that it has
+    /// none, is known to be its own.
+    fn begin(&self, job: Job) -> Result<Send, Stop> {
+        let lease = self.seed(&job).number("trial", 1..=u32::MAX);
+        let ticket = self.ticket(&job, lease)?;
+        job.remove(self.account)?;
+        let due = self.scene.now.plus_seconds(LEASE_SECONDS);
+        Job { due, standing: Standing::Trial(lease), ..job }.put(self.account)?;
+        Ok(Send { ticket, work: output::Work::Turn })
+    }
+
+    /// Runs a task. What it changed is dropped where it stops.
     fn run(&self, job: Job, answers: &[Answer]) -> Result<Vec<Send>, Stop> {
+        match self.account.attempt(|| self.carry_out(job.clone(), answers))? {
+            Ok(sends) => Ok(sends),
+            Err(stop) => {
+                job.remove(self.account)?;
+                self.fault(job, if let Stop::Corrupt(says) = stop { says } else { OVER_BUDGET })?;
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    /// Plans a job anew that came to nothing and stands in no lane, or sets it aside.
+    fn fault(&self, job: Job, says: &str) -> Result<(), Stop> {
+        aside::note_fault(self.account)?;
+        let wait = FAULT_WAITS.get(job.faults as usize);
+        let job = Job { faults: job.faults + 1, error: Some(says.into()), standing: Standing::Planned, ..job };
+        match wait {
+            Some(seconds) => Job { due: self.scene.now.plus_seconds(*seconds), ..job }.put(self.account),
+            None => aside::enter(self.account, job),
+        }
+    }
+
+    fn seed(&self, job: &Job) -> Seed {
+        self.scene.seed.child(&alloc::format!("job-{:02x?}-{:?}", job.task.to_bytes(), self.account.space()))
+    }
+
+    fn ticket(&self, job: &Job, lease: u32) -> Result<Ticket, Stop> {
+        let Space::Account(account) = self.account.space() else { return Err(queue::DAMAGED) };
+        Ok(Ticket::Job { account, task: job.task.clone(), lease })
+    }
+
+    fn carry_out(&self, job: Job, answers: &[Answer]) -> Result<Vec<Send>, Stop> {
         let asks = Asks::of(answers);
-        let seed =
-            self.scene.seed.child(&alloc::format!("job-{:02x?}-{:?}", job.task.to_bytes(), self.account.space()));
+        let seed = self.seed(&job);
         let work = Work {
             service: self.service,
             account: self.tx.scope(self.account.space()),
@@ -141,20 +224,52 @@ impl Turn<'_> {
         job.remove(self.account)?;
         let progress = perform(&work, &job.task)?;
         let now = self.scene.now;
-        let (due, attempt, lease) = match progress {
+        let (due, attempt, asked) = match progress {
             Progress::Done => return Ok(Vec::new()),
-            Progress::More => (now, 0, 0),
-            Progress::At(at) => (at, 0, 0),
+            Progress::More => (now, 0, false),
+            Progress::At(at) => (at, 0, false),
             Progress::Later => {
-                (now.plus_seconds(WAITS[(job.attempt as usize).min(WAITS.len() - 1)]), job.attempt + 1, 0)
+                (now.plus_seconds(WAITS[(job.attempt as usize).min(WAITS.len() - 1)]), job.attempt + 1, false)
             }
-            Progress::Waits => (now.plus_seconds(LEASE_SECONDS), job.attempt, seed.number("lease", 1..=u32::MAX)),
-            Progress::WaitsFor(seconds) => (now.plus_seconds(seconds), job.attempt, seed.number("lease", 1..=u32::MAX)),
+            Progress::Waits => (now.plus_seconds(LEASE_SECONDS), job.attempt, true),
+            Progress::WaitsFor(seconds) => (now.plus_seconds(seconds), job.attempt, true),
         };
-        let Space::Account(account) = self.account.space() else { return Err(queue::DAMAGED) };
-        let ticket = Ticket::Job { account, task: job.task.clone(), lease };
-        Job { due, attempt, lease, ..job }.enter(self.account)?;
+        if !asked {
+            // It came to an end: earlier faults count no more.
+            Job { due, attempt, standing: Standing::Planned, faults: 0, error: None, ..job }.enter(self.account)?;
+            return Ok(Vec::new());
+        }
+        let lease = seed.number("lease", 1..=u32::MAX);
+        let ticket = self.ticket(&job, lease)?;
+        Job { due, attempt, standing: Standing::Asked(lease), ..job }.enter(self.account)?;
         Ok(asks.sends().into_iter().map(|send| Send { ticket: ticket.clone(), ..send }).collect())
+    }
+}
+
+/// The operator gives a task up that was set aside: what it was for ends as failed, as far as it can be read.
+pub fn give_up(work: &Work<'_>, task: &Task) -> Result<(), Stop> {
+    // What cannot be read stays as it is: the job goes in any case.
+    let _ = work.account.attempt(|| end(work, task))?;
+    cancel(work.account, task)
+}
+
+fn end(work: &Work<'_>, task: &Task) -> Result<(), Stop> {
+    match task {
+        Task::Watch(count) | Task::Conclude(count) => call::give_up(work, *count),
+        Task::Deliver(count) => webhook::give_up(work.account, *count),
+        Task::Ingest(count) | Task::Index(count) => knowledge::give_up(work, *count),
+        Task::Import(count) => import::give_up(work, *count),
+        Task::SettlePurchase { .. }
+        | Task::Release(_)
+        | Task::DropParts(..)
+        | Task::DropLeads(_)
+        | Task::SweepIdempotency
+        | Task::SweepEvents
+        | Task::Dial(_)
+        | Task::DropPassages(..)
+        | Task::Detach(..)
+        | Task::EmptyEvents(..)
+        | Task::EmptyOldEvents { .. } => Ok(()),
     }
 }
 

@@ -1,7 +1,11 @@
 //! The rows of the queue: each account's tasks by lane and time, and in the root the accounts by time.
+//!
+//! A row that nobody can read never keeps others from their turn: it is taken out, and set aside where it names a task.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::aside;
 use super::task::{Lane, Task};
 use crate::account::root;
 use crate::key::{self, Space};
@@ -11,20 +15,41 @@ use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 
 pub(super) const DAMAGED: Stop = Stop::Corrupt("a job has an unknown form");
+/// Bytes of the sentence that a job keeps of its last fault.
+const ERROR_BYTES_MAX: usize = 255;
+
+/// Where a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// In its lane.
+    Planned,
+    /// It asked this question, and waits for the answer.
+    Asked(u32),
+    /// It is begun under this mark, by itself, and has not come to an end.
+    Trial(u32),
+    /// It was set aside: the row of the root, by its count.
+    Aside(u32),
+}
 
 /// A planned task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Job {
     pub task: Task,
     pub due: Timestamp,
-    /// Tries that came to nothing.
+    /// Tries that came to nothing, as the task itself counts them.
     pub attempt: u32,
-    /// Which question it waits for; 0 while it waits for none.
-    pub lease: u32,
+    pub standing: Standing,
+    /// When it was planned.
+    pub created_at: Timestamp,
+    /// Runs in a row that did not come to an end.
+    pub faults: u32,
+    /// What is known of the last one.
+    pub error: Option<String>,
 }
 
 /// Plans a task of an account for `at`, which may be `now`. A task that is planned already is moved to the
-/// earlier time; one that waits for an answer runs when that comes.
+/// earlier time; one that waits for an answer runs when that comes, one that came to nothing when its wait is over, and
+/// one that was set aside when the operator says so.
 pub fn add(account: Scope<'_>, at: Timestamp, task: Task) -> Result<(), Stop> {
     add_all(account, at, Vec::from([task]))
 }
@@ -34,14 +59,15 @@ pub fn add_all(account: Scope<'_>, at: Timestamp, tasks: Vec<Task>) -> Result<()
     let mut lanes = Vec::new();
     for task in tasks {
         let known = Job::find(account, &task)?;
-        if known.as_ref().is_some_and(|job| job.lease != 0 || job.due <= at) {
+        if known.as_ref().is_some_and(|job| job.standing != Standing::Planned || job.faults > 0 || job.due <= at) {
             continue;
         }
         if let Some(job) = &known {
             job.remove(account)?;
         }
         lanes.push(task.lane());
-        Job { task, due: at, attempt: known.map_or(0, |job| job.attempt), lease: 0 }.put(account)?;
+        let new = Job::new(task, at, account.now());
+        Job { attempt: known.as_ref().map_or(0, |job| job.attempt), ..new }.put(account)?;
     }
     if lanes.is_empty() {
         return Ok(());
@@ -51,36 +77,92 @@ pub fn add_all(account: Scope<'_>, at: Timestamp, tasks: Vec<Task>) -> Result<()
     if lanes.iter().any(|lane| next_of(&head, *lane).is_none_or(|next| at < next)) { sync(account) } else { Ok(()) }
 }
 
-/// Strikes a task out.
+/// Strikes a task out, wherever it stands.
 pub fn cancel(account: Scope<'_>, task: &Task) -> Result<(), Stop> {
     if let Some(job) = Job::find(account, task)? {
         job.remove(account)?;
+        if let Standing::Aside(count) = job.standing {
+            aside::forget(account, count)?;
+        }
         sync(account)?;
     }
     Ok(())
 }
 
 impl Job {
-    /// A task's row.
-    pub fn find(account: Scope<'_>, task: &Task) -> Result<Option<Self>, Stop> {
-        let Some(bytes) = account.get(key::job(account.space(), &task.to_bytes()))? else { return Ok(None) };
-        Self::read(task.clone(), &bytes).map(Some).ok_or(DAMAGED)
+    /// A task that is planned for the first time.
+    pub fn new(task: Task, due: Timestamp, created_at: Timestamp) -> Self {
+        Self { task, due, attempt: 0, standing: Standing::Planned, created_at, faults: 0, error: None }
     }
 
+    /// A task's row; one that cannot be read counts as none.
+    pub fn find(account: Scope<'_>, task: &Task) -> Result<Option<Self>, Stop> {
+        let bytes = account.get(key::job(account.space(), &task.to_bytes()))?;
+        Ok(bytes.and_then(|bytes| Self::read(task.clone(), &bytes)))
+    }
+
+    /// Bytes: due (8) · attempt (4) · lease (4) · standing (1) · created at (8) · faults (4) · error. Rows of the
+    /// format's beginning end behind the lease.
     fn read(task: Task, bytes: &[u8]) -> Option<Self> {
         let number = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-        let due = Timestamp::from_micros(u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?));
-        Some(Self { task, due, attempt: number(8)?, lease: number(12)? })
+        let time =
+            |at: usize| Some(Timestamp::from_micros(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?)));
+        let (due, lease) = (time(0)?, number(12)?);
+        let standing = match bytes.get(16).copied().unwrap_or(0) {
+            0 if lease == 0 => Standing::Planned,
+            0 => Standing::Asked(lease),
+            1 => Standing::Trial(lease),
+            2 => Standing::Aside(lease),
+            _ => return None,
+        };
+        let error = bytes.get(29..).filter(|error| !error.is_empty());
+        Some(Self {
+            task,
+            due,
+            attempt: number(8)?,
+            standing,
+            created_at: time(17).unwrap_or(due),
+            faults: number(25).unwrap_or(0),
+            error: error.map(|error| String::from_utf8_lossy(error).into_owned()),
+        })
     }
 
-    fn lane(&self) -> Lane {
-        if self.lease == 0 { self.task.lane() } else { Lane::Leased }
+    fn to_bytes(&self) -> Vec<u8> {
+        let (standing, lease) = match self.standing {
+            Standing::Planned => (0, 0),
+            Standing::Asked(lease) => (0, lease),
+            Standing::Trial(lease) => (1, lease),
+            Standing::Aside(count) => (2, count),
+        };
+        let error = self.error.as_deref().unwrap_or_default();
+        let error = &error[..error.floor_char_boundary(ERROR_BYTES_MAX)];
+        [
+            &self.due.micros().to_le_bytes()[..],
+            &self.attempt.to_le_bytes(),
+            &lease.to_le_bytes(),
+            &[standing],
+            &self.created_at.micros().to_le_bytes(),
+            &self.faults.to_le_bytes(),
+            error.as_bytes(),
+        ]
+        .concat()
+    }
+
+    /// Where it waits; nowhere once it was set aside.
+    fn lane(&self) -> Option<Lane> {
+        match self.standing {
+            Standing::Planned => Some(self.task.lane()),
+            Standing::Asked(_) | Standing::Trial(_) => Some(Lane::Leased),
+            Standing::Aside(_) => None,
+        }
     }
 
     /// Takes it out of the queue.
     pub fn remove(&self, account: Scope<'_>) -> Result<(), Stop> {
         let task = self.task.to_bytes();
-        account.delete(key::due(account.space(), self.lane() as u8, self.due, &task))?;
+        if let Some(lane) = self.lane() {
+            account.delete(key::due(account.space(), lane as u8, self.due, &task))?;
+        }
         account.delete(key::job(account.space(), &task))
     }
 
@@ -88,19 +170,20 @@ impl Job {
     pub fn enter(mut self, account: Scope<'_>) -> Result<(), Stop> {
         if let Some(planned) = Self::find(account, &self.task)? {
             planned.remove(account)?;
-            if self.lease == 0 {
+            if self.standing == Standing::Planned {
                 self.due = self.due.min(planned.due);
             }
         }
         self.put(account)
     }
 
-    fn put(&self, account: Scope<'_>) -> Result<(), Stop> {
+    /// Stores it.
+    pub fn put(&self, account: Scope<'_>) -> Result<(), Stop> {
         let task = self.task.to_bytes();
-        let row =
-            [&self.due.micros().to_le_bytes()[..], &self.attempt.to_le_bytes(), &self.lease.to_le_bytes()].concat();
-        account.put(key::due(account.space(), self.lane() as u8, self.due, &task), Vec::new())?;
-        account.put(key::job(account.space(), &task), row)
+        if let Some(lane) = self.lane() {
+            account.put(key::due(account.space(), lane as u8, self.due, &task), Vec::new())?;
+        }
+        account.put(key::job(account.space(), &task), self.to_bytes())
     }
 }
 
@@ -108,14 +191,43 @@ impl Job {
 pub(super) fn due(account: Scope<'_>, lane: Lane, now: Timestamp, most: usize) -> Result<Vec<Job>, Stop> {
     let mut jobs = Vec::new();
     for (at, _) in account.scan(key::dues(account.space(), lane as u8), Order::Ascending, most)? {
-        let (due, task) = key::read_due(&at).ok_or(DAMAGED)?;
+        let Some((due, bytes)) = key::read_due(&at) else {
+            account.delete(at)?;
+            continue;
+        };
         if due > now {
             break;
         }
-        let task = Task::from_bytes(task).ok_or(DAMAGED)?;
-        match Job::find(account, &task)? {
-            Some(job) => jobs.push(job),
+        let Some(task) = Task::from_bytes(bytes) else {
+            aside::unknown(account, due, bytes)?;
+            account.delete(at)?;
+            continue;
+        };
+        match account.get(key::job(account.space(), bytes))? {
+            Some(row) => match Job::read(task.clone(), &row) {
+                Some(job) if job.lane() == Some(lane) && job.due == due => jobs.push(job),
+                // It is planned, but not here.
+                Some(_) => account.delete(at)?,
+                // What its row said is lost: it begins anew.
+                None => {
+                    let job = Job::new(task, due, now);
+                    account.delete(at)?;
+                    job.put(account)?;
+                    jobs.push(job);
+                }
+            },
             None => account.delete(at)?,
+        }
+    }
+    Ok(jobs)
+}
+
+/// The tasks of a lane, due or not, at most `most`; what cannot be read is left out.
+pub(super) fn planned(account: Scope<'_>, lane: Lane, most: usize) -> Result<Vec<Job>, Stop> {
+    let mut jobs = Vec::new();
+    for (at, _) in account.scan(key::dues(account.space(), lane as u8), Order::Ascending, most)? {
+        if let Some(task) = key::read_due(&at).and_then(|(_, bytes)| Task::from_bytes(bytes)) {
+            jobs.extend(Job::find(account, &task)?);
         }
     }
     Ok(jobs)
@@ -133,10 +245,16 @@ fn next_of(head: &[u8], lane: Lane) -> Option<Timestamp> {
     Some(u64::from_be_bytes(*bytes)).filter(|micros| *micros != u64::MAX).map(Timestamp::from_micros)
 }
 
+/// Whether the account's head says that a lane is due then: a key of the root that it does not know leads nowhere.
+pub(super) fn is_next(account: Scope<'_>, lane: Lane, at: Timestamp) -> Result<bool, Stop> {
+    let head = account.get(key::due_head(account.space()))?.unwrap_or_default();
+    Ok(next_of(&head, lane) == Some(at))
+}
+
 /// Enters the account's next times in the root. An account with too many questions under way waits in the
 /// asking lane until an answer comes, or a lease lapses.
 pub(super) fn sync(account: Scope<'_>) -> Result<(), Stop> {
-    let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a job belongs to an account")) };
+    let Space::Account(number) = account.space() else { return Err(DAMAGED) };
     let head = key::due_head(account.space());
     let old = account.get(head.clone())?.unwrap_or_default();
     let mut new = Vec::with_capacity(8 * Lane::ALL.len());
@@ -188,6 +306,21 @@ mod tests {
         assert!(roots.is_empty());
     }
 
+    #[test]
+    fn a_row_reads_back_and_so_does_one_of_the_format_s_beginning() {
+        let job = Job::new(Task::Dial(7), at(5), at(3));
+        for standing in [Standing::Planned, Standing::Asked(9), Standing::Trial(9), Standing::Aside(9)] {
+            for (faults, error) in [(0, None), (4, Some("Why".into()))] {
+                let job = Job { standing, faults, error, attempt: 2, ..job.clone() };
+                assert_eq!(Job::read(job.task.clone(), &job.to_bytes()), Some(job));
+            }
+        }
+        let old = [&at(5).micros().to_le_bytes()[..], &2_u32.to_le_bytes(), &0_u32.to_le_bytes()].concat();
+        assert_eq!(Job::read(Task::Dial(7), &old), Some(Job { attempt: 2, created_at: at(5), ..job.clone() }));
+        let long = Job { error: Some("ă".repeat(300)), ..job };
+        assert!(long.to_bytes().len() <= 29 + ERROR_BYTES_MAX);
+    }
+
     proptest! {
         #[test]
         fn the_next_times_are_those_of_the_tasks(
@@ -216,8 +349,9 @@ mod tests {
         let tx = Tx::new(&memory);
         let account = tx.scope(Space::Account(0));
         for count in 0..40 {
-            let lease = u32::from(count < 32);
-            Job { task: Task::Deliver(count), due: at(10), attempt: 0, lease }.enter(account).expect("sound");
+            let standing = if count < 32 { Standing::Asked(1) } else { Standing::Planned };
+            let job = Job::new(Task::Deliver(count), at(10), at(1));
+            Job { standing, ..job }.enter(account).expect("sound");
         }
         add(account, at(10), Task::Dial(1)).expect("sound");
         let lanes = || {

@@ -3,7 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::key::Kind;
+use crate::choice;
+use crate::id;
+use crate::key::{Kind, Space};
 
 /// What there is to do. Its bytes are its identity within its account: a task that is planned twice is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +60,46 @@ pub enum Task {
     },
 }
 
+choice! {
+    /// The kinds of jobs.
+    pub enum JobKind {
+        /// Find out what an unanswered purchase of a number came to.
+        SettlePurchase = "settle_purchase",
+        /// Give a number back.
+        ReleaseNumber = "release_number",
+        /// Delete the parts of something large.
+        DropParts = "drop_parts",
+        /// Delete the leads of a campaign that is gone.
+        DropLeads = "drop_leads",
+        /// Forget idempotency keys.
+        SweepIdempotency = "sweep_idempotency",
+        /// Look after the clocks of a call.
+        WatchCall = "watch_call",
+        /// Evaluate a call.
+        ConcludeCall = "conclude_call",
+        /// Deliver a webhook.
+        DeliverWebhook = "deliver_webhook",
+        /// Forget events and deliveries of the past.
+        SweepEvents = "sweep_events",
+        /// Place the next calls of a campaign.
+        DialCampaign = "dial_campaign",
+        /// Fetch or read a document.
+        IngestDocument = "ingest_document",
+        /// Index a document.
+        IndexDocument = "index_document",
+        /// Take a document that is gone out of its index.
+        DropPassages = "drop_passages",
+        /// Read the lines of an import.
+        Import = "import",
+        /// Take something that is gone away from assistants.
+        Detach = "detach",
+        /// Empty the events of the feed that show what was deleted.
+        EmptyEvents = "empty_events",
+        /// One of another release.
+        Unknown = "unknown",
+    }
+}
+
 /// What a task waits in: a slow neighbour holds up its own lane only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -101,6 +143,47 @@ impl Task {
             | Self::EmptyEvents(..)
             | Self::EmptyOldEvents { .. } => Lane::Slice,
         }
+    }
+
+    /// What kind of job it is.
+    pub fn kind(&self) -> JobKind {
+        match self {
+            Self::SettlePurchase { .. } => JobKind::SettlePurchase,
+            Self::Release(_) => JobKind::ReleaseNumber,
+            Self::DropParts(..) => JobKind::DropParts,
+            Self::DropLeads(_) => JobKind::DropLeads,
+            Self::SweepIdempotency => JobKind::SweepIdempotency,
+            Self::Watch(_) => JobKind::WatchCall,
+            Self::Conclude(_) => JobKind::ConcludeCall,
+            Self::Deliver(_) => JobKind::DeliverWebhook,
+            Self::SweepEvents => JobKind::SweepEvents,
+            Self::Dial(_) => JobKind::DialCampaign,
+            Self::Ingest(_) => JobKind::IngestDocument,
+            Self::Index(_) => JobKind::IndexDocument,
+            Self::DropPassages(..) => JobKind::DropPassages,
+            Self::Import(_) => JobKind::Import,
+            Self::Detach(..) => JobKind::Detach,
+            Self::EmptyEvents(..) | Self::EmptyOldEvents { .. } => JobKind::EmptyEvents,
+        }
+    }
+
+    /// What it is about, in words: the kind of resource and its id as the API shows it.
+    pub fn reference(&self, space: Space) -> String {
+        let (what, count) = match self {
+            Self::SettlePurchase { number, .. } => return alloc::format!("number {number}"),
+            Self::SweepIdempotency | Self::SweepEvents => return "account".into(),
+            Self::DropParts(kind, count)
+            | Self::Detach(kind, count)
+            | Self::EmptyEvents(kind, count)
+            | Self::EmptyOldEvents { kind, count, .. } => (word_of(*kind), count),
+            Self::Release(count) => ("number", count),
+            Self::DropLeads(count) | Self::Dial(count) => ("campaign", count),
+            Self::Watch(count) | Self::Conclude(count) => ("call", count),
+            Self::Deliver(count) => ("delivery", count),
+            Self::Ingest(count) | Self::Index(count) | Self::DropPassages(_, count) => ("document", count),
+            Self::Import(count) => ("import", count),
+        };
+        alloc::format!("{what} {}", id::of(space, *count))
     }
 
     /// Its stored bytes.
@@ -163,6 +246,21 @@ impl Task {
             _ => return None,
         };
         Some(task)
+    }
+}
+
+/// A kind of resource in words.
+fn word_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Call => "call",
+        Kind::Document => "document",
+        Kind::Import => "import",
+        Kind::Tool => "tool",
+        Kind::Knowledgebase => "knowledgebase",
+        Kind::Number => "number",
+        Kind::Lead => "lead",
+        Kind::Campaign => "campaign",
+        _ => "resource",
     }
 }
 

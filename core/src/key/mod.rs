@@ -75,16 +75,18 @@ pub enum Kind {
     Import = 18,
     /// A secret that signs webhooks.
     Secret = 19,
+    /// A job that was set aside (root space).
+    Job = 20,
 }
 
 /// One past the largest [`Kind`].
-pub const KINDS: usize = 20;
+pub const KINDS: usize = 21;
 
 impl Kind {
     /// The kind with this stored number.
     pub fn from_u8(number: u8) -> Option<Self> {
         use Kind::{
-            Account, ApiKey, Assistant, Call, Campaign, Delivery, DoNotCall, Document, EngineToken, Event, Import,
+            Account, ApiKey, Assistant, Call, Campaign, Delivery, DoNotCall, Document, EngineToken, Event, Import, Job,
             Knowledgebase, Lead, Message, Number, Plan, Secret, Session, Tool,
         };
         let all = [
@@ -107,6 +109,7 @@ impl Kind {
             DoNotCall,
             Import,
             Secret,
+            Job,
         ];
         all.into_iter().find(|kind| *kind as u8 == number)
     }
@@ -148,6 +151,7 @@ enum Table {
     Waiting = 36,
     Cursor = 37,
     Attached = 38,
+    JobFaults = 39,
 }
 
 fn key(space: Space, table: Table, room: usize) -> Key {

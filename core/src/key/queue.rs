@@ -47,6 +47,11 @@ pub fn read_due_account(key: &[u8]) -> Option<(Timestamp, u32, u8)> {
     Some((Timestamp::from_micros(at), u32::from_be_bytes(key.get(14..18)?.try_into().ok()?), *key.get(18)?))
 }
 
+/// How often a job came to nothing, ever.
+pub fn job_faults() -> Key {
+    key(Space::Root, Table::JobFaults, 0)
+}
+
 /// When the work of a changed key is due: tells a host to come back by then.
 pub fn due_of(key: &[u8]) -> Option<Timestamp> {
     let is_due = key.starts_with(&[0; 5]) && key.get(5) == Some(&(Table::DueAccount as u8));
@@ -61,6 +66,11 @@ pub fn waiting(account: u32, mode: u8, call: u32) -> Key {
 /// The calls of an account that wait in a mode.
 pub fn waiting_in(account: u32, mode: u8) -> Range<Key> {
     below(with(key(Space::Root, Table::Waiting, 5), &[&account.to_be_bytes(), &[mode]]))
+}
+
+/// The calls of the same account and mode that wait behind one of them.
+pub fn waiting_after(one: &[u8]) -> Range<Key> {
+    [one, &[0]].concat()..after(one.get(..11).unwrap_or(one))
 }
 
 /// The calls that wait, from an account on.

@@ -25,6 +25,7 @@ use crate::view::Stop;
 
 const DAMAGED: Stop = Stop::Corrupt("a document has an unknown form");
 const FULL: &str = "The knowledgebase has no room for more text.";
+const GIVEN_UP: &str = "The document could not be read.";
 const BROKEN: &str = "The text could not be read.";
 /// Redirects that are followed for one page.
 const HOPS_MAX: u32 = 3;
@@ -61,6 +62,14 @@ pub fn ingest(work: &Work<'_>, number: u32) -> Result<Done, Stop> {
 pub fn index(work: &Work<'_>, number: u32) -> Result<Done, Stop> {
     let Some(mut reading) = Reading::load(work, number)? else { return Ok(Done::Done) };
     if reading.progress.stage == Stage::Index { reading.slice() } else { Ok(Done::Done) }
+}
+
+/// The operator gives the reading of a document up: it fails.
+pub fn give_up(work: &Work<'_>, number: u32) -> Result<(), Stop> {
+    match Reading::load(work, number)? {
+        Some(mut reading) => reading.end(Some(GIVEN_UP)).map(drop),
+        None => Ok(()),
+    }
 }
 
 /// One slice of taking a deleted document out of the index.

@@ -18,4 +18,4 @@ pub use documents::{
     update as update_document,
 };
 pub use find::{Passage, find, found};
-pub use ingest::{drop_passages, index, ingest};
+pub use ingest::{drop_passages, give_up, index, ingest};

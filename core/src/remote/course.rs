@@ -144,6 +144,11 @@ impl Course {
         self.session.set_now(now);
     }
 
+    /// What may come to no end is marked before it is begun: see [`Scene::careful`](crate::view::Scene).
+    pub fn set_careful(&mut self, careful: bool) {
+        self.session.set_careful(careful);
+    }
+
     /// The store's word on time and chance, with the first reads: nothing was decided before.
     pub fn set_scene(&mut self, now: Timestamp, seed: Seed) {
         self.session.set_now(now);

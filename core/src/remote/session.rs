@@ -21,6 +21,7 @@ pub struct Session {
     cold: Cold,
     wanted: Vec<Read>,
     rounds: usize,
+    careful: bool,
 }
 
 /// How far a step came.
@@ -44,14 +45,14 @@ pub enum Fault {
 impl Session {
     /// A step that has not begun.
     pub fn new(input: OwnedInput, now: Timestamp, seed: Seed) -> Self {
-        Self { input, now, seed, cold: Cold::default(), wanted: Vec::new(), rounds: 0 }
+        Self { input, now, seed, cold: Cold::default(), wanted: Vec::new(), rounds: 0, careful: false }
     }
 
     /// Goes on with what was found for the reads of the last [`Progress::Need`], in their order; nothing at
     /// first.
     pub fn advance(&mut self, service: &Service, found: Vec<Found>) -> Result<Progress, Fault> {
         self.load(found)?;
-        let scene = Scene { now: self.now, seed: self.seed, view: &self.cold };
+        let scene = Scene { now: self.now, seed: self.seed, view: &self.cold, careful: self.careful };
         match service.step(&self.input.borrow(), &scene) {
             Ok(output) => Ok(Progress::Done(output)),
             Err(Stop::Missing(_)) if self.rounds == ROUNDS_MAX => Err(Fault::Stopped(Stop::OverBudget)),
@@ -94,6 +95,11 @@ impl Session {
     /// The time from here on.
     pub fn set_now(&mut self, now: Timestamp) {
         self.now = now;
+    }
+
+    /// What may come to no end is marked before it is begun: see [`Scene::careful`].
+    pub fn set_careful(&mut self, careful: bool) {
+        self.careful = careful;
     }
 
     /// Another seed, before the step decided anything.

@@ -31,9 +31,22 @@ impl fmt::Debug for Change {
 pub struct Layer(BTreeMap<Key, Option<Bytes>>);
 
 impl Layer {
-    /// Sets the value of a key; none removes it.
-    pub fn set(&mut self, key: Key, value: Option<Bytes>) {
-        self.0.insert(key, value);
+    /// Sets the value of a key; none removes it. Tells whether the key had no change before.
+    pub fn set(&mut self, key: Key, value: Option<Bytes>) -> bool {
+        self.0.insert(key, value).is_none()
+    }
+
+    /// What is changed of a key: its value, or that it is removed.
+    pub fn own(&self, key: &Key) -> Option<Option<Bytes>> {
+        self.0.get(key).cloned()
+    }
+
+    /// Takes a change back: what [`Self::own`] gave before it.
+    pub fn restore(&mut self, key: Key, before: Option<Option<Bytes>>) {
+        match before {
+            Some(value) => self.0.insert(key, value),
+            None => self.0.remove(&key),
+        };
     }
 
     /// Lays the changes of a step over the earlier ones.
@@ -42,7 +55,7 @@ impl Layer {
             match change {
                 Change::Put(key, value) => self.set(key, Some(value)),
                 Change::Delete(key) => self.set(key, None),
-            }
+            };
         }
     }
 

@@ -6,26 +6,48 @@ use core::ops::Range;
 
 use super::{Change, Layer};
 use crate::key::{Key, Series, Space, space_of};
-use crate::limits::step::{CHANGES_MAX, READS_MAX};
+use crate::limits::step::{CHANGED_BYTES_MAX, CHANGES_MAX, READ_BYTES_MAX, READS_MAX};
 use crate::rate::{Caller, Rate};
+use crate::time::Timestamp;
 use crate::view::{Bytes, Look, Order, Stop, View, Visit};
 
 /// A step's reads and, until it ends, its changes.
 pub struct Tx<'a> {
     budget: Budget<'a>,
     changed: RefCell<Layer>,
+    /// While something is attempted: what was there before, by key, in the order of its changes.
+    before: RefCell<Option<Vec<Before>>>,
+    spent: Cell<Spent>,
+    now: Timestamp,
+}
+
+/// A key, and what the layer had of it before a change.
+type Before = (Key, Option<Option<Bytes>>);
+
+/// What of a budget was spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Spent {
+    changes: usize,
+    changed_bytes: usize,
 }
 
 /// The host's view, of which a step may read so much.
 struct Budget<'a> {
     view: &'a dyn View,
     reads: Cell<usize>,
+    read_bytes: Cell<usize>,
 }
 
 impl<'a> Tx<'a> {
     /// Begins with no change over `view`.
     pub fn new(view: &'a dyn View) -> Self {
-        Self { budget: Budget { view, reads: Cell::new(0) }, changed: RefCell::default() }
+        Self::at(view, Timestamp::default())
+    }
+
+    /// The same for a step that has a time.
+    pub fn at(view: &'a dyn View, now: Timestamp) -> Self {
+        let budget = Budget { view, reads: Cell::new(0), read_bytes: Cell::new(0) };
+        Self { budget, changed: RefCell::default(), before: RefCell::default(), spent: Cell::default(), now }
     }
 
     /// The space to work in.
@@ -48,10 +70,53 @@ impl<'a> Tx<'a> {
         self.changed.take();
     }
 
+    /// Does something with a budget of its own, of which the step as a whole may go on even if it stops: then its
+    /// changes are dropped, and `Ok(Err(stop))` says why. What is the host's to answer (reads that it has not loaded, a
+    /// store that failed) stops the step as ever. Attempts do not nest.
+    pub fn attempt<T>(&self, work: impl FnOnce() -> Result<T, Stop>) -> Result<Result<T, Stop>, Stop> {
+        debug_assert!(self.before.borrow().is_none(), "attempts do not nest");
+        let (spent, read) = (self.spent.take(), self.budget.take());
+        self.before.replace(Some(Vec::new()));
+        let done = work();
+        let before = self.before.take().unwrap_or_default();
+        let own = self.spent.get();
+        let is_dropped = matches!(done, Err(Stop::Corrupt(_) | Stop::OverBudget));
+        if is_dropped {
+            let mut changed = self.changed.borrow_mut();
+            before.into_iter().rev().for_each(|(key, value)| changed.restore(key, value));
+            self.spent.set(spent);
+        } else {
+            let changes = spent.changes + own.changes;
+            self.spent.set(Spent { changes, changed_bytes: spent.changed_bytes + own.changed_bytes });
+        }
+        self.budget.give_back(read);
+        match done {
+            Err(stop) if !is_dropped => Err(stop),
+            done => Ok(done),
+        }
+    }
+
+    /// Whether half of what the step may read or change is spent: then it begins nothing more.
+    pub fn is_half_spent(&self) -> bool {
+        let Spent { changes, changed_bytes } = self.spent.get();
+        let (reads, read_bytes) = (self.budget.reads.get(), self.budget.read_bytes.get());
+        changes > CHANGES_MAX / 2
+            || changed_bytes > CHANGED_BYTES_MAX / 2
+            || reads > READS_MAX / 2
+            || read_bytes > READ_BYTES_MAX / 2
+    }
+
     fn change(&self, key: Key, value: Option<Bytes>) -> Result<(), Stop> {
+        let mut spent = self.spent.get();
+        spent.changed_bytes += key.len() + value.as_ref().map_or(0, Vec::len);
         let mut changed = self.changed.borrow_mut();
-        changed.set(key, value);
-        if changed.len() > CHANGES_MAX { Err(Stop::OverBudget) } else { Ok(()) }
+        if let Some(before) = self.before.borrow_mut().as_mut() {
+            before.push((key.clone(), changed.own(&key)));
+        }
+        spent.changes += usize::from(changed.set(key, value));
+        self.spent.set(spent);
+        let is_over = spent.changes > CHANGES_MAX || spent.changed_bytes > CHANGED_BYTES_MAX;
+        if is_over { Err(Stop::OverBudget) } else { Ok(()) }
     }
 
     fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
@@ -72,33 +137,51 @@ impl<'a> Tx<'a> {
 }
 
 impl Budget<'_> {
-    fn spend(&self, reads: usize) -> Result<(), Stop> {
+    fn spend(&self, reads: usize, bytes: usize) -> Result<(), Stop> {
         self.reads.set(self.reads.get() + reads);
-        if self.reads.get() > READS_MAX { Err(Stop::OverBudget) } else { Ok(()) }
+        self.read_bytes.set(self.read_bytes.get() + bytes);
+        let is_over = self.reads.get() > READS_MAX || self.read_bytes.get() > READ_BYTES_MAX;
+        if is_over { Err(Stop::OverBudget) } else { Ok(()) }
+    }
+
+    /// What was spent; nothing is from here on.
+    fn take(&self) -> (usize, usize) {
+        (self.reads.take(), self.read_bytes.take())
+    }
+
+    /// Adds what was spent before.
+    fn give_back(&self, (reads, bytes): (usize, usize)) {
+        self.reads.set(self.reads.get() + reads);
+        self.read_bytes.set(self.read_bytes.get() + bytes);
     }
 }
 
 impl View for Budget<'_> {
     fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
-        self.spend(keys.len())?;
-        self.view.get(keys)
+        self.spend(keys.len(), 0)?;
+        let found = self.view.get(keys)?;
+        self.spend(0, found.iter().flatten().map(Vec::len).sum())?;
+        Ok(found)
     }
 
     fn show(&self, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
-        self.spend(keys.len())?;
-        self.view.show(keys, look)
+        self.spend(keys.len(), 0)?;
+        self.view.show(keys, &mut |at, value| {
+            self.spend(0, value.len())?;
+            look(at, value)
+        })
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
         let rows = self.view.scan(range, order, limit)?;
-        self.spend(1 + rows.len())?;
+        self.spend(1 + rows.len(), rows.iter().map(|(key, value)| key.len() + value.len()).sum())?;
         Ok(rows)
     }
 
     fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
-        self.spend(1)?;
+        self.spend(1, 0)?;
         self.view.each(range, order, limit, &mut |key, value| {
-            self.spend(1)?;
+            self.spend(1, key.len() + value.len())?;
             visit(key, value)
         })
     }
@@ -119,6 +202,11 @@ impl<'t> Scope<'t> {
     /// Which space this is.
     pub fn space(self) -> Space {
         self.space
+    }
+
+    /// The time of the step.
+    pub fn now(self) -> Timestamp {
+        self.tx.now
     }
 
     /// The values of `keys`, in their order.
@@ -186,6 +274,11 @@ impl<'t> Scope<'t> {
     pub fn delete(self, key: Key) -> Result<(), Stop> {
         self.own(&key);
         self.tx.change(key, None)
+    }
+
+    /// Does something that may stop without stopping the step: see [`Tx::attempt`].
+    pub fn attempt<T>(self, work: impl FnOnce() -> Result<T, Stop>) -> Result<Result<T, Stop>, Stop> {
+        self.tx.attempt(work)
     }
 
     /// Another space of the same step, for the few places that cross: they stand in `account/root.rs`.

@@ -82,6 +82,13 @@ pub fn deliver(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
     })
 }
 
+/// The operator gives a delivery up: it is exhausted.
+pub fn give_up(account: Scope<'_>, count: u32) -> Result<(), Stop> {
+    let Some(mut delivery) = Stored::find(account, count)? else { return Ok(()) };
+    delivery.stands(DeliveryStatus::Exhausted, None);
+    delivery.save(account)
+}
+
 enum Next {
     Delivered,
     Again(Timestamp),

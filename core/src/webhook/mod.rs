@@ -12,7 +12,7 @@ mod report;
 pub mod secrets;
 pub mod tables;
 
-pub use deliver::deliver;
+pub use deliver::{deliver, give_up};
 pub use deliveries::{list, resend};
 pub use erase::{EVENTS_AT_ONCE, erase, old_slice as empty_old, slice as empty, some as empty_some};
 pub use feed::{list as events, read, sweep};

@@ -118,6 +118,12 @@ impl Course {
         Self::of(OwnedInput::FirstStart(incoming::answers(answers)), now, seed)
     }
 
+    /// What may come to no end is marked in a commit before it is begun: for a host that has just started, or whose last
+    /// step panicked.
+    pub fn careful(&mut self) {
+        self.core.set_careful(true);
+    }
+
     /// Goes on after `event`, at the time `now`: what the host must do next.
     pub fn next(&mut self, service: &Service, event: &JsValue, now: f64) -> Out {
         let event = self.event(event);

@@ -333,6 +333,7 @@ fn work(work: Work) -> Out {
             out.set_password(&password.0);
             out.set_stored(stored);
         }
+        Work::Turn => out.set_kind("turn"),
         Work::Extract { form, bytes } => {
             out.set_kind("extract");
             out.set_form(match form {

@@ -122,6 +122,7 @@ fn answer(answer: wit::Answer) -> Answer {
 pub fn work(work: wit::Work) -> Option<Work> {
     Some(match work {
         wit::Work::Http(_) | wit::Work::Extract(_) => return None,
+        wit::Work::Turn => Work::Turn,
         wit::Work::HashPassword(new) => {
             Work::HashPassword { password: Secret(new.password), salt: new.salt.try_into().ok()? }
         }

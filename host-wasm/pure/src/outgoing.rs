@@ -111,6 +111,7 @@ fn send(send: Send) -> wit::Send {
             Work::VerifyPassword { password, stored } => {
                 wit::Work::VerifyPassword(wit::PasswordCheck { password: password.0, stored })
             }
+            Work::Turn => wit::Work::Turn,
             Work::Extract { form, bytes } => wit::Work::Extract(wit::File {
                 form: match form {
                     TextForm::Pdf => wit::TextForm::Pdf,

@@ -99,7 +99,7 @@ impl Inside {
     }
 
     fn decide(&self, input: &Input<'_>, view: &dyn View, seed: Seed) -> Result<Output, Failed> {
-        let scene = Scene { now: self.clock.now(), seed, view };
+        let scene = Scene { now: self.clock.now(), seed, view, careful: false };
         Ok(self.service.step(input, &scene).map_err(|stop| format!("{stop:?}"))?)
     }
 }

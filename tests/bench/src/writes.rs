@@ -8,7 +8,7 @@ use switchboard::clock;
 use switchboard::limiter::{Limiter, Told};
 use switchboard::metrics::Metrics;
 use switchboard::store::Store;
-use switchboard::writer::{Exchange, Owned, Parts, Writer};
+use switchboard::writer::{Care, Exchange, Owned, Parts, Writer};
 use switchboard_claims::{Claim, tell};
 use switchboard_core::http::request::Request;
 use switchboard_core::service::{Config, Service};
@@ -162,7 +162,8 @@ async fn client(writer: &Writer, request: Request, began: Instant) -> Result<u32
     let mut done = 0;
     while began.elapsed() < SPAN {
         let seed = clock::seed()?;
-        let exchange = Exchange { request: request.clone(), answers: Vec::new(), told: Told::default(), seed };
+        let exchange =
+            Exchange { request: request.clone(), answers: Vec::new(), told: Told::default(), seed, care: Care::Usual };
         let (_, output) = writer.submit(Owned::Http(Box::new(exchange)), seed).await;
         inside::succeeded(&request, &output.map_err(|failure| format!("{failure:?}"))?.outcome)?;
         done += 1;

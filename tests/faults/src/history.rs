@@ -63,7 +63,8 @@ fn owner() -> &'static Owner {
     OWNER.get_or_init(|| {
         let service = Service::new(Config::default());
         let memory = Memory::default();
-        let scene = Scene { now: Timestamp::from_seconds(BEGIN), seed: Seed::new([7; 32]), view: &memory };
+        let scene =
+            Scene { now: Timestamp::from_seconds(BEGIN), seed: Seed::new([7; 32]), view: &memory, careful: false };
         let mut answers: Vec<Answer> = Vec::new();
         loop {
             let output = service.step(&Input::FirstStart(&answers), &scene).expect("a store in memory");
@@ -153,7 +154,7 @@ impl Life {
             self.now = self.now.plus_seconds(self.random.below(3));
             let seed = self.random.seed();
             let asked = self.ask();
-            let scene = Scene { now: self.now, seed, view: &write.view(None) };
+            let scene = Scene { now: self.now, seed, view: &write.view(None), careful: false };
             let input = asked.as_ref().map_or(Input::Tick, |(request, _)| Input::Http(request, &[]));
             let Ok(output) = self.service.step(&input, &scene) else {
                 return Err(StoreError::of("a step stopped", &"the store failed"));

@@ -170,7 +170,7 @@ fn note(
 }
 
 fn step(town: &Town, layer: &Layer<'_>, input: &Input<'_>, now: Timestamp, salt: u64) -> Output {
-    let scene = Scene { now, seed: Random::new(salt).seed(), view: layer };
+    let scene = Scene { now, seed: Random::new(salt).seed(), view: layer, careful: false };
     let output = town.service.step(input, &scene).expect("a sound store stops no step");
     assert!(!matches!(output.outcome, Outcome::ReadBody(_)), "the body is there");
     output
@@ -195,6 +195,7 @@ pub fn plain(work: &Work, odd: bool) -> Answer {
     match work {
         Work::Http(_) => Answer::Failed(SendError::Unreachable),
         Work::HashPassword { .. } => Answer::Hashed(vec![7; HASHED_BYTES]),
+        Work::Turn => Answer::Elapsed,
         Work::VerifyPassword { .. } => Answer::Verified(!odd),
         Work::Extract { .. } => Answer::Extracted(Ok(Extracted {
             text: "We open at nine.\n\nWe close at five.".into(),
@@ -252,7 +253,7 @@ pub fn parse(text: &[u8], work: &Work) -> Answer {
     let lossy = || String::from_utf8_lossy(body).into_owned();
     match (word, work) {
         // What is done in place is no stranger's word.
-        (_, Work::HashPassword { .. } | Work::VerifyPassword { .. }) => plain(work, body.len() % 2 == 1),
+        (_, Work::HashPassword { .. } | Work::VerifyPassword { .. } | Work::Turn) => plain(work, body.len() % 2 == 1),
         ("refused", _) => Answer::Failed(SendError::Refused),
         ("unreachable", _) => Answer::Failed(SendError::Unreachable),
         ("late", _) => Answer::Failed(SendError::TimedOut),

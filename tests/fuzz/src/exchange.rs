@@ -48,7 +48,7 @@ impl Place<'_, '_> {
     ) -> Result<Carried, String> {
         let mut answers = Vec::new();
         for _ in 0..RUNS_MAX {
-            let scene = Scene { now: self.now, seed: self.seed, view: &*self.layer };
+            let scene = Scene { now: self.now, seed: self.seed, view: &*self.layer, careful: false };
             let output = self
                 .service
                 .step(&Input::Http(&request, &answers), &scene)

@@ -93,6 +93,7 @@ impl Said {
 fn send(send: &Send) -> Value {
     let mut said = match &send.work {
         Work::HashPassword { .. } => json!({ "kind": "hash" }),
+        Work::Turn => json!({ "kind": "turn" }),
         Work::VerifyPassword { .. } => json!({ "kind": "verify" }),
         Work::Extract { .. } => json!({ "kind": "extract" }),
         Work::Http(out) => {

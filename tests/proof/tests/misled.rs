@@ -47,7 +47,7 @@ fn furnished() -> (Memory, String) {
     let service = Service::new(Config::default());
     let mut rows = Memory::default();
     let mut step = |input: &Input<'_>, seed: u8| {
-        let scene = Scene { now: now(), seed: Seed::new([seed; 32]), view: &rows };
+        let scene = Scene { now: now(), seed: Seed::new([seed; 32]), view: &rows, careful: false };
         let output = service.step(input, &scene).expect("a step");
         rows.apply(&output.changes);
         output

@@ -78,8 +78,9 @@ fn settle(store: &mut Memory, random: &mut Random, request: Option<&Request>) ->
     let mut answers: Vec<Answer> = Vec::new();
     loop {
         let input = request.map_or(Input::FirstStart(&answers), |request| Input::Http(request, &answers));
-        let output =
-            service(false).step(&input, &Scene { now, seed, view: store }).expect("a sound store stops no step");
+        let output = service(false)
+            .step(&input, &Scene { now, seed, view: store, careful: false })
+            .expect("a sound store stops no step");
         store.apply(&output.changes);
         if let Outcome::Reply(Reply { content: Content::Json(body), .. }) = output.outcome {
             return serde_json::from_slice(&body).expect("replies are JSON");

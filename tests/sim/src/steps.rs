@@ -126,7 +126,7 @@ impl World {
     /// What the service decides; nothing has happened.
     pub(crate) fn decide(&mut self, node: usize, input: &Input<'_>, seed: Seed) -> Option<Output> {
         self.tally.steps += 1;
-        let scene = Scene { now: self.clock(node), seed, view: &self.store };
+        let scene = Scene { now: self.clock(node), seed, view: &self.store, careful: false };
         match catch_unwind(AssertUnwindSafe(|| self.service.step(input, &scene))) {
             Ok(Ok(output)) => Some(output),
             Ok(Err(stop)) => {

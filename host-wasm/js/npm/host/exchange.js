@@ -25,6 +25,7 @@ export class Exchange {
   /** @type {Course | null} */
   #course = null;
   #canReopen = true;
+  #isCareful;
 
   /** What the storage gave last in this run. @type {unknown} */
   picture = undefined;
@@ -33,12 +34,14 @@ export class Exchange {
    * @param {Core} core
    * @param {Clock} clock
    * @param {Input} input
+   * @param {boolean} [isCareful] whether what may come to no end is marked before it is begun
    */
-  constructor(core, clock, input) {
+  constructor(core, clock, input, isCareful = false) {
     this.#core = core;
     this.#clock = clock;
     this.#input = input;
     this.#seed = clock.seed();
+    this.#isCareful = isCareful;
   }
 
   /** Whether it is a request, rather than work of the service's own. */
@@ -122,6 +125,7 @@ export class Exchange {
     this.#instance = instance;
     this.#course = null;
     this.#course = this.#guarded(instance, () => this.#open(instance.bindings));
+    if (this.#isCareful) this.#course.careful();
   }
 
   /**

@@ -61,7 +61,7 @@ export class Host {
     this.#report = report;
     this.#pollMs = pollMs;
     this.#news = new News(clock);
-    const decide = (/** @type {Own} */ input) => this.decide(input);
+    const decide = (/** @type {Own} */ input, /** @type {boolean} */ isCareful) => this.decide(input, isCareful);
     this.#jobs = new Jobs({ clock, outside, decide, schedule, report, waitUntil });
     const noted = (/** @type {Pick<Commit, "topics" | "due">} */ commit) => this.#noted(commit);
     this.#carrier = new Carrier({ storage, clock, outside, pollMs, noted, news: this.#news });
@@ -77,7 +77,8 @@ export class Host {
     const { bindings } = this.#core.instance();
     const body = bindings.isWrite(asked.method) ? asked.body : null;
     const coming = new Coming(this.#large, body, this.#announced(asked));
-    const exchange = new Exchange(this.#core, this.#clock, { request: this.#request(asked, body) });
+    const input = { request: this.#request(asked, body) };
+    const exchange = new Exchange(this.#core, this.#clock, input, this.#jobs.isCareful);
     const readBody = (/** @type {number} */ bytesMax) => coming.read(bytesMax);
     let streams = false;
     this.#answering += 1;
@@ -100,10 +101,11 @@ export class Host {
    * Carries out an input that is no request; what it asks to be sent is left to the caller.
    *
    * @param {Own} input
+   * @param {boolean} [isCareful] whether what may come to no end is marked before it is begun
    * @returns {Promise<Decided>}
    */
-  async decide(input) {
-    const exchange = new Exchange(this.#core, this.#clock, input);
+  async decide(input, isCareful = false) {
+    const exchange = new Exchange(this.#core, this.#clock, input, isCareful);
     try {
       return await this.#carrier.carry(exchange);
     } finally {
@@ -191,6 +193,7 @@ export class Host {
       return reply ?? this.#broken(exchange);
     } catch (error) {
       if (!(error instanceof Gone || error instanceof Busy)) this.#report(error);
+      if (error instanceof Broken) this.#jobs.takeCare();
       if (error instanceof Stopped && error.reply !== undefined) return error.reply;
       return error instanceof Broken ? this.#broken(exchange) : this.#unavailable(exchange);
     }

@@ -8,15 +8,18 @@
  * @typedef {object} Means
  * @property {Clock} clock
  * @property {Outside} outside
- * @property {(input: Own) => Promise<Decided>} decide carries an input out
+ * @property {(input: Own, isCareful: boolean) => Promise<Decided>} decide carries an input out
  * @property {(atMs: number | null) => void} schedule is told when to come back
  * @property {(error: unknown) => void} report is told of what went wrong
  * @property {(work: Promise<unknown>) => void} waitUntil is given what goes on in the background
  */
 
+import { Broken } from "./faults.js";
 import { Plan } from "./plan.js";
 import { Used } from "./used.js";
 
+/** Ticks that begin one task at a time, after the start and after a panic: as many tasks as one tick takes. */
+const CAREFUL_TICKS = 64;
 /** A tick that failed is tried again a little later, microseconds. */
 const AGAIN_MICROS = 1_000_000;
 
@@ -25,6 +28,7 @@ export class Jobs {
   #plan;
   #used = new Used();
   #isClosed = false;
+  #careful = 0;
   /** @type {Set<Promise<void>>} */
   #background = new Set();
   /** @type {Promise<number | null> | null} */
@@ -38,8 +42,19 @@ export class Jobs {
     });
   }
 
-  /** Comes back for what was due while nothing ran. */
+  /** Whether what may come to no end is marked before it is begun. */
+  get isCareful() {
+    return this.#careful > 0;
+  }
+
+  /** After a panic nobody knows which of the things that a step did it was. */
+  takeCare() {
+    this.#careful = CAREFUL_TICKS;
+  }
+
+  /** Comes back for what was due while nothing ran. The process before may have ended by what comes first. */
   start() {
+    this.takeCare();
     this.#plan.now();
   }
 
@@ -83,18 +98,29 @@ export class Jobs {
   }
 
   async #tick() {
-    const { clock, decide, report } = this.#means;
+    const { clock, report } = this.#means;
     this.#plan.begin();
     try {
       if (this.#used.at !== null && this.#used.at <= clock.now()) await this.#writeUsed();
-      this.#after(await decide({ tick: true }));
+      await this.#do(this.isCareful);
     } catch (error) {
       report(error);
+      if (error instanceof Broken) this.takeCare();
       this.#plan.noLaterThan(clock.now() + AGAIN_MICROS);
     }
     this.#plan.noLaterThan(this.#used.at);
     this.#plan.end();
     return this.#plan.atMs;
+  }
+
+  /** @param {boolean} isCareful */
+  async #do(isCareful) {
+    const decided = await this.#means.decide({ tick: true }, isCareful);
+    if (!isCareful) return this.#after(decided);
+    this.#careful -= 1;
+    this.#after({ ...decided, sends: [] });
+    // What was begun comes to its end, or panics, before something else is begun.
+    for (const send of decided.sends) await this.#carry(send).catch(this.#means.report);
   }
 
   /** @param {Decided} decided */
@@ -117,11 +143,11 @@ export class Jobs {
     if (ticket === undefined || this.#isClosed) return;
     const answer = await this.#means.outside.perform(work);
     if (this.#isClosed) return;
-    this.#after(await this.#means.decide({ answered: { ticket, answer } }));
+    this.#after(await this.#means.decide({ answered: { ticket, answer } }, false));
   }
 
   async #writeUsed() {
     const used = this.#used.take();
-    if (used.length > 0) await this.#means.decide({ used }).catch(this.#means.report);
+    if (used.length > 0) await this.#means.decide({ used }, false).catch(this.#means.report);
   }
 }

@@ -56,6 +56,7 @@ export class Outside {
    * @returns {Promise<Answer>}
    */
   async perform(work) {
+    if (work.kind === "turn") return { kind: "elapsed" };
     const [slots, act] = this.#plan(work);
     try {
       await slots.enter();
@@ -76,7 +77,7 @@ export class Outside {
   }
 
   /**
-   * @param {Work} work
+   * @param {Exclude<Work, { kind: "turn" }>} work
    * @returns {[Slots, () => Promise<Answer>]}
    */
   #plan(work) {

@@ -37,7 +37,8 @@ export type Password =
   | { kind: "hash"; password: string; salt: Bytes }
   | { kind: "verify"; password: string; stored: Bytes };
 
-export type Work = Http | Password | { kind: "extract"; form: Form; bytes: Bytes };
+/** Of `turn` nothing is done: its task is begun by itself. */
+export type Work = Http | Password | { kind: "extract"; form: Form; bytes: Bytes } | { kind: "turn" };
 
 /** Something to do outside; without a ticket it is for the request that asked. */
 export type Send = { ticket: Ticket | undefined; work: Work };
@@ -145,6 +146,7 @@ export type Answered = {
 };
 
 export interface Course {
+  careful(): void;
   next(service: Service, event: Event, now: number): Next;
   unavailable(): Reply | undefined;
   broken(): Reply | undefined;

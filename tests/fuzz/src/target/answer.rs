@@ -51,7 +51,8 @@ impl<'t> Answers<'t> {
         let mut followed = 0;
         while let Some((ticket, answer)) = next.take() {
             let failed = matches!(answer, Answer::Failed(_));
-            let scene = Scene { now: question.now, seed: Random::new(followed as u64).seed(), view: &layer };
+            let scene =
+                Scene { now: question.now, seed: Random::new(followed as u64).seed(), view: &layer, careful: false };
             let output = self.town.service.step(&Input::Answered(ticket, answer), &scene);
             let output = output.map_err(|stop| format!("the step stopped: {stop:?}"))?;
             layer.apply(&output.changes);

@@ -142,7 +142,7 @@ impl<'t> Copies<'t> {
         told.now = told.now.plus_seconds(RELEASED_SECONDS);
         told.waited += 1;
         let mut step = |told: &mut Told<'_>, input: &Input<'_>| {
-            let scene = Scene { now: told.now, seed: random.seed(), view: &told.layer };
+            let scene = Scene { now: told.now, seed: random.seed(), view: &told.layer, careful: false };
             let output = self.town.service.step(input, &scene).map_err(|stop| format!("a job stopped: {stop:?}"))?;
             told.layer.apply(&output.changes);
             Ok::<_, String>(output)

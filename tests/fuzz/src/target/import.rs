@@ -66,7 +66,7 @@ impl<'t> Imports<'t> {
         target: &str,
     ) -> Result<Value, String> {
         for slice in 0..SLICES_MAX {
-            let scene = Scene { now, seed: Random::new(slice).seed(), view: &*layer };
+            let scene = Scene { now, seed: Random::new(slice).seed(), view: &*layer, careful: false };
             let output = self.town.service.step(&Input::Tick, &scene);
             let output = output.map_err(|stop| format!("a slice stopped: {stop:?}"))?;
             layer.apply(&output.changes);

@@ -49,8 +49,12 @@ impl<'t> Rows<'t> {
     }
 
     fn act(&self, name: &str, layer: &Layer<'_>) -> Result<String, Stop> {
-        let scene =
-            |seconds| Scene { now: self.town.now.plus_seconds(seconds), seed: Random::new(3).seed(), view: layer };
+        let scene = |seconds| Scene {
+            now: self.town.now.plus_seconds(seconds),
+            seed: Random::new(3).seed(),
+            view: layer,
+            careful: false,
+        };
         let output = match name {
             "verify" => return verify(layer).map(|report| format!("verify, {}", report.faults.len().min(1))),
             "tick" => self.town.service.step(&Input::Tick, &scene(LATER))?,

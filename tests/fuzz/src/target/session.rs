@@ -73,7 +73,7 @@ impl<'t> Life<'t> {
     }
 
     fn job(&mut self, input: &Input<'_>) -> Result<(), String> {
-        let scene = Scene { now: self.now, seed: self.random.seed(), view: &self.layer };
+        let scene = Scene { now: self.now, seed: self.random.seed(), view: &self.layer, careful: false };
         let output = self.town.service.step(input, &scene).map_err(|stop| format!("a job stopped: {stop:?}"))?;
         self.layer.apply(&output.changes);
         self.pending.extend(output.sends);

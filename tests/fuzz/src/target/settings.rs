@@ -70,7 +70,7 @@ impl Target for Settings {
         let service = Service::new(configured.config);
         let request = http::parse(b"GET /user/me\nhost: x\norigin: https://a.example\n", &[]).ok_or("a request")?;
         let store = Memory::default();
-        let scene = Scene { now, seed: Random::new(1).seed(), view: &store };
+        let scene = Scene { now, seed: Random::new(1).seed(), view: &store, careful: false };
         let output = service.step(&Input::Http(&request, &[]), &scene).map_err(|stop| format!("{stop:?}"))?;
         match output.outcome {
             Outcome::Reply(reply) if reply.status == 401 => Ok(Seen::word("configured")),

@@ -220,7 +220,7 @@ impl<'t> Tenancy<'t> {
     /// What is said to a request that changes nothing here; what it `named` counts as the same in all.
     fn ask(&self, life: &Life<'_>, text: &[u8], named: &str) -> Result<Told, String> {
         let request = http::parse(text, &self.town.tokens).ok_or("a request")?;
-        let scene = Scene { now: life.now, seed: Random::new(9).seed(), view: &life.layer };
+        let scene = Scene { now: life.now, seed: Random::new(9).seed(), view: &life.layer, careful: false };
         let output = self.town.service.step(&Input::Http(&request, &[]), &scene);
         let output = output.map_err(|stop| format!("{}: the step stopped: {stop:?}", request.target))?;
         let Outcome::Reply(reply) = output.outcome else {

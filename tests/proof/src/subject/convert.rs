@@ -243,6 +243,7 @@ fn work(work: wit::Work) -> Work {
         wit::Work::VerifyPassword(check) => {
             Work::VerifyPassword { password: Secret(check.password), stored: check.stored }
         }
+        wit::Work::Turn => Work::Turn,
         wit::Work::Extract(file) => Work::Extract {
             form: match file.form {
                 wit::TextForm::Pdf => TextForm::Pdf,

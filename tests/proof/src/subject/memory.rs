@@ -29,7 +29,7 @@ impl Warm {
 impl Steps for Warm {
     fn step(&mut self, input: &OwnedInput, now: Timestamp, seed: Seed, limits: &Limits) -> Result<Output, Stop> {
         let view = Limited { rows: &self.rows, limits };
-        self.service.step(&input.borrow(), &Scene { now, seed, view: &view })
+        self.service.step(&input.borrow(), &Scene { now, seed, view: &view, careful: false })
     }
 
     fn apply(&mut self, changes: &[Change]) {

@@ -14,7 +14,7 @@ use switchboard::room::Rooms;
 use switchboard::send::{Outside, client};
 use switchboard::serve;
 use switchboard::store::Store;
-use switchboard::writer::Owned;
+use switchboard::writer::{Care, Owned};
 use switchboard_core::http::request::{Body, Door, Request};
 use switchboard_core::output::Send;
 use tokio::runtime::Runtime;
@@ -87,7 +87,7 @@ impl Native {
                 let reply = self.runtime.block_on(self.host.first_start()).expect("a first start");
                 Said::first(reply.expect("an owner"))
             }
-            Act::Tick => self.decide(Owned::Tick),
+            Act::Tick => self.decide(Owned::Tick(Care::Usual)),
             Act::Answer => match self.pending.pop_front() {
                 None => Said::Decided { wake: None, sends: Vec::new() },
                 Some(send) => {

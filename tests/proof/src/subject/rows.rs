@@ -37,7 +37,7 @@ impl Steps for Redb {
         let snapshot = self.store.snapshot().expect("a snapshot");
         let rows = snapshot.plain();
         let view = Limited { rows: &rows, limits };
-        self.service.step(&input.borrow(), &Scene { now, seed, view: &view })
+        self.service.step(&input.borrow(), &Scene { now, seed, view: &view, careful: false })
     }
 
     fn apply(&mut self, changes: &[Change]) {

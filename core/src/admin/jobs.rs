@@ -1,0 +1,89 @@
+//! Durable work, as the operator sees it: what waits and runs, what was set aside, and what becomes of that.
+
+use alloc::vec::Vec;
+
+use super::tables::JobQuery;
+use crate::collection::{Page, Query, page};
+use crate::http::ctx::Ctx;
+use crate::http::page as envelope;
+use crate::http::refusal::{Halt, Refusal};
+use crate::http::reply::{Reply, message};
+use crate::http::route::Handled;
+use crate::job::{self, JobState, Named, ShownJob, Task, Wanted};
+use crate::json::ToJson;
+use crate::key::Kind;
+use crate::output::Asks;
+use crate::store::{Row, Scope};
+use crate::view::Order;
+
+const MISSING: &str = "Job not found.";
+const GOING: &str = "The job is not set aside.";
+const UNKNOWN: &str = "No release that runs knows this job: it can only be dropped.";
+
+/// `GET /admin/jobs`: those that were set aside, then those that run, then those that wait. The count of the first is
+/// exact; of the others the list knows as many as [`JOBS_LISTED_MAX`](crate::limits::JOBS_LISTED_MAX).
+pub fn list(ctx: &Ctx<'_>) -> Handled {
+    let asked: JobQuery = ctx.asks()?;
+    let root = ctx.root();
+    // The account of an id that is none has no jobs.
+    let account = asked.account_id.map(|id| u32::try_from(id.saturating_sub(1)).unwrap_or(u32::MAX));
+    let wants = |state| asked.state.is_none_or(|wanted| wanted == state);
+    let mut facets = Vec::new();
+    facets.extend(asked.kind.map(job::facet_of_kind));
+    facets.extend(account.map(job::facet_of_account));
+    let query = Query::page(facets, 0..u32::MAX, Order::Descending, asked.per_page, asked.page);
+    let aside =
+        if wants(JobState::SetAside) { page(root, Kind::Job, &query)? } else { Page { ids: [].into(), total: 0 } };
+    let mut entries = Vec::new();
+    root.each_row(Kind::Job, &aside.ids, |_, row| {
+        entries.push(Row::public_of(row)?.to_vec());
+        Ok(())
+    })?;
+    let mut going: Vec<ShownJob> = Vec::new();
+    for state in [JobState::Running, JobState::Waiting].into_iter().filter(|state| wants(*state)) {
+        going.extend(job::going(root, &Wanted { state, kind: asked.kind, account })?);
+    }
+    let total = aside.total + going.len() as u64;
+    let skipped = usize::try_from(query.offset.saturating_sub(aside.total)).unwrap_or(usize::MAX);
+    let room = query.limit - entries.len();
+    entries.extend(going.iter().skip(skipped).take(room).map(ToJson::to_json));
+    Ok(envelope::entries(ctx, &query, total, &entries))
+}
+
+/// The job that the path names, if it was set aside: its account, and its task where that is known.
+fn aside<'c>(ctx: &'c Ctx<'_>) -> Result<(Scope<'c>, Option<Task>), Halt> {
+    let found = job::named(ctx.root(), id(ctx))?.ok_or(Refusal::NotFound(MISSING))?;
+    ctx.unread()?;
+    match found {
+        (account, Named::Aside(task)) => Ok((account, Some(task))),
+        (account, Named::Unknown) => Ok((account, None)),
+        (_, Named::Going) => Err(Refusal::Conflict(GOING.into()).into()),
+    }
+}
+
+fn id<'c>(ctx: &'c Ctx<'_>) -> &'c str {
+    ctx.params.first().copied().unwrap_or_default()
+}
+
+/// `POST /admin/jobs/{id}/retry`
+pub fn retry(ctx: &Ctx<'_>) -> Handled {
+    let (account, task) = aside(ctx)?;
+    let task = task.ok_or_else(|| Refusal::Conflict(UNKNOWN.into()))?;
+    job::retry(account, &task)?;
+    Ok(Reply::accepted(&message("The job is tried again.")))
+}
+
+/// `DELETE /admin/jobs/{id}`: what it was for ends as failed.
+pub fn remove(ctx: &Ctx<'_>) -> Handled {
+    let (account, task) = aside(ctx)?;
+    match task {
+        Some(task) => {
+            let asks = Asks::of(&[]);
+            let (seed, now) = (ctx.seed.child("give-up"), ctx.now);
+            let work = job::Work { service: ctx.service, account, now, seed, asks: &asks, attempt: 0 };
+            job::give_up(&work, &task)?;
+        }
+        None => job::drop_unknown(account, id(ctx))?,
+    }
+    Ok(Reply::ok(&message("The job was dropped.")))
+}
