@@ -10,6 +10,7 @@ mod egress;
 mod extract;
 mod golden;
 mod idempotency;
+mod jobs;
 mod limits;
 mod outside;
 mod permissions;

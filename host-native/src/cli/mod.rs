@@ -45,6 +45,11 @@ enum Command {
         #[command(subcommand)]
         command: EngineToken,
     },
+    /// Durable work of a running service: what waits, runs or was set aside
+    Jobs {
+        #[command(subcommand)]
+        command: Jobs,
+    },
     /// Print an account's events as they happen: what its webhooks carry, without an address of one's own
     Listen(listen::Listen),
     /// Save a consistent snapshot of a running service
@@ -192,6 +197,38 @@ enum EngineToken {
     },
 }
 
+#[derive(Subcommand)]
+enum Jobs {
+    /// List the jobs: those that were set aside, then those that run, then those that wait
+    List {
+        /// Only those that stand there: waiting, running or `set_aside`
+        #[arg(long)]
+        state: Option<String>,
+        /// Only those of this kind
+        #[arg(long)]
+        kind: Option<String>,
+        /// Only those of this account, by its id
+        #[arg(long)]
+        account: Option<u64>,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Try a job again that was set aside
+    Retry {
+        /// The job's id
+        id: String,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Drop a job that was set aside: what it was for ends as failed
+    Drop {
+        /// The job's id
+        id: String,
+        #[command(flatten)]
+        at: At,
+    },
+}
+
 /// A sentence for whoever typed the command.
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
@@ -205,6 +242,7 @@ pub fn main() -> ExitCode {
         Command::Account { command } => remote::account(command, json),
         Command::Key { command } => remote::key(command, json),
         Command::EngineToken { command } => remote::engine_token(command, json),
+        Command::Jobs { command } => remote::jobs(command, json),
         Command::Listen(listen) => listen::listen(&listen, json),
         Command::Backup { file, force, at } => {
             remote::backup(&file, if force { Existing::Replace } else { Existing::Keep }, &at, json)

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use switchboard::private::{Aside, Existing};
 
-use super::{Account, At, EngineToken, Failed, Key, say};
+use super::{Account, At, EngineToken, Failed, Jobs, Key, say};
 
 /// `account …`
 pub fn account(command: Account, json: bool) -> Result<(), Failed> {
@@ -65,6 +65,30 @@ pub fn engine_token(command: EngineToken, json: bool) -> Result<(), Failed> {
     }
 }
 
+/// `jobs …`
+pub fn jobs(command: Jobs, json: bool) -> Result<(), Failed> {
+    match command {
+        Jobs::List { state, kind, account, at } => {
+            let asked = [("state", state), ("kind", kind), ("account_id", account.map(|id| id.to_string()))];
+            let asked = asked.into_iter().filter_map(|(name, value)| Some((name, value?)));
+            let target = reqwest::Url::parse_with_params("http://jobs/admin/jobs", asked)?;
+            let rows = pages(&at, &format!("{}?{}", target.path(), target.query().unwrap_or_default()))?;
+            if json {
+                return say(&Value::Array(rows).to_string());
+            }
+            for row in rows {
+                let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+                let told = format!("{:<28} {:<18} {:<9}", text("id"), text("kind"), text("state"));
+                let tries = format!("{:>2}  {:<28} {}", row["attempts"], text("due_at"), text("reference"));
+                say(format!("{told} {tries}  {}", text("last_error")).trim_end())?;
+            }
+            Ok(())
+        }
+        Jobs::Retry { id, at } => show(&call(&at, "POST", &format!("/admin/jobs/{id}/retry"), None)?, json),
+        Jobs::Drop { id, at } => show(&call(&at, "DELETE", &format!("/admin/jobs/{id}"), None)?, json),
+    }
+}
+
 /// `backup`: the file appears once it is complete.
 pub fn backup(file: &Path, existing: Existing, at: &At, json: bool) -> Result<(), Failed> {
     let begun = Aside::begin(file, existing);
@@ -93,17 +117,22 @@ pub fn backup(file: &Path, existing: Existing, at: &At, json: bool) -> Result<()
     Ok(())
 }
 
-fn list(at: &At, json: bool) -> Result<(), Failed> {
+/// The entries of all pages of a list; `path` ends with its query.
+fn pages(at: &At, path: &str) -> Result<Vec<Value>, Failed> {
     let (mut all, mut page) = (Vec::new(), 1);
     loop {
-        let mut envelope = call(at, "GET", &format!("/admin/accounts?per_page=100&page={page}"), None)?;
+        let mut envelope = call(at, "GET", &format!("{path}&per_page=100&page={page}"), None)?;
         let Value::Array(rows) = envelope["data"].take() else { return Err("the answer is not a list".into()) };
         all.extend(rows);
         if envelope["next_page_url"].is_null() {
-            break;
+            return Ok(all);
         }
         page += 1;
     }
+}
+
+fn list(at: &At, json: bool) -> Result<(), Failed> {
+    let all = pages(at, "/admin/accounts?")?;
     if json {
         say(&format!("{}", Value::Array(all)))?;
         return Ok(());
