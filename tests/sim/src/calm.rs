@@ -7,7 +7,8 @@ use switchboard_core::key::Space;
 use switchboard_core::time::Timestamp;
 
 use crate::agenda::SECOND;
-use crate::client::Ask;
+use crate::base::base;
+use crate::client::{Ask, Heard};
 use crate::engine::{Errand, Manners};
 use crate::faults::Faults;
 use crate::world::{Event, World};
@@ -41,7 +42,25 @@ impl World {
         for person in 0..self.people.len() {
             self.leave_alone(person);
         }
+        self.operator_retries();
         self.deadline = self.time_to_finish();
+    }
+
+    /// The operator looks at what was set aside, and has it tried again; and comes back for what is set aside later.
+    pub fn operator_retries(&mut self) {
+        let operator = &base().operator;
+        let listed = self.must(&Ask::get("/admin/jobs?state=set_aside&per_page=100"), operator);
+        let Heard::Said(200, listed) = listed else {
+            return self.note(Err(format!("the operator sees what was set aside: {listed:?}")));
+        };
+        let jobs = listed["data"].as_array().cloned().unwrap_or_default();
+        for job in jobs {
+            self.tally.set_aside += 1;
+            let target = format!("/admin/jobs/{}/retry", job["id"].as_str().unwrap_or_default());
+            let heard = self.must(&Ask::post(target, json!({})), operator);
+            self.note(if heard.status() == 202 { Ok(()) } else { Err(format!("{job} is tried again: {heard:?}")) });
+        }
+        self.later(3_600 * SECOND, Event::Operator);
     }
 
     fn leave_alone(&mut self, person: usize) {

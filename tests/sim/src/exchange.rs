@@ -28,7 +28,7 @@ impl World {
         let input = Input::Http(&exchange.request, &exchange.answers);
         let stepped = if exchange.parked.is_some() {
             // Whoever waits looks first, and writes nothing as long as there is nothing for it.
-            match self.decide(node, &input, exchange.seed) {
+            match self.decide(node, &input, exchange.seed, None) {
                 Some(Output { outcome: Outcome::Park(..), .. }) => {
                     self.exchanges.insert(id, exchange);
                     return;

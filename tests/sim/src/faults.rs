@@ -16,6 +16,8 @@ pub enum Fate {
     CommitFails,
     /// The answer does not reach the caller.
     ReplyLost,
+    /// A step of the service's own work comes to no end: it stops, is over its budget or panics.
+    NoEnd,
 }
 
 /// How often what goes wrong, in a thousand steps.
@@ -29,6 +31,8 @@ pub struct Faults {
     pub commits: u64,
     /// Lost answers.
     pub replies: u64,
+    /// Steps of the service's own work that come to no end.
+    pub endless: u64,
     /// Longest time that a host stays dead, seconds.
     pub down_seconds: u64,
 }
@@ -42,19 +46,21 @@ impl Faults {
             after: random.within(0..=most),
             commits: random.within(0..=most),
             replies: random.within(0..=most),
+            endless: random.within(0..=most),
             down_seconds: random.weighed(&[(6, 5), (3, 120), (1, 3_600)]),
         }
     }
 
     /// The fate of the next step.
     pub fn fate(&self, random: &mut Random) -> Fate {
-        let fine = 1_000_u64.saturating_sub(self.before + self.after + self.commits + self.replies);
+        let fine = 1_000_u64.saturating_sub(self.before + self.after + self.commits + self.replies + self.endless);
         random.weighed(&[
             (fine, Fate::Fine),
             (self.before, Fate::DiesBefore),
             (self.after, Fate::DiesAfter),
             (self.commits, Fate::CommitFails),
             (self.replies, Fate::ReplyLost),
+            (self.endless, Fate::NoEnd),
         ])
     }
 }

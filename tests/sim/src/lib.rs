@@ -16,6 +16,7 @@ pub mod engine;
 pub mod exchange;
 pub mod facts;
 pub mod faults;
+pub mod flaw;
 pub mod mirror;
 pub mod node;
 pub mod person;

@@ -21,7 +21,12 @@ pub struct Node {
     pub wake: Option<Timestamp>,
     /// How far its clock is ahead, microseconds.
     pub ahead_micros: u64,
+    /// Ticks that begin one task at a time: it just started, or a step panicked.
+    pub careful: u32,
 }
+
+/// Ticks of that kind.
+pub const CAREFUL_TICKS: u32 = 64;
 
 impl Node {
     /// Plans to come back, if that is earlier than what is planned.

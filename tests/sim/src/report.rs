@@ -28,6 +28,10 @@ pub struct Tally {
     pub exhausted: u64,
     /// Deaths of hosts.
     pub deaths: u64,
+    /// Steps that came to no end.
+    pub endless: u64,
+    /// Jobs that were set aside, and tried again by the operator.
+    pub set_aside: u64,
     /// Commits that failed.
     pub commits_failed: u64,
     /// Answers to clients that got lost.
@@ -81,6 +85,8 @@ impl AddAssign for Tally {
         self.delivered += other.delivered;
         self.exhausted += other.exhausted;
         self.deaths += other.deaths;
+        self.endless += other.endless;
+        self.set_aside += other.set_aside;
         self.commits_failed += other.commits_failed;
         self.replies_lost += other.replies_lost;
         self.answers_lost += other.answers_lost;

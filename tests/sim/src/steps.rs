@@ -1,5 +1,6 @@
 //! One step of the service on one host: decided, committed or lost, and what follows from it outside.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use switchboard_core::key::{self, Space, Topic};
@@ -16,6 +17,8 @@ use crate::client::Heard;
 use crate::engine::Errand;
 use crate::facts;
 use crate::faults::Fate;
+use crate::flaw::{Flaw, Flawed};
+use crate::node::CAREFUL_TICKS;
 use crate::receiver::{Reaction, Receivers};
 use crate::world::{Event, World};
 
@@ -39,7 +42,15 @@ impl World {
     pub(crate) fn tick(&mut self, node: usize) {
         self.nodes[node].wake = None;
         let (seed, cause) = (self.random.seed(), Cause { own_work: true, ..Cause::default() });
+        let (life, careful) = (self.nodes[node].life, self.nodes[node].careful > 0);
         match self.step(node, &Input::Tick, seed, cause) {
+            // What was begun comes to its end, or panics, before something else is begun.
+            Stepped::Done(output) if careful => {
+                self.nodes[node].careful -= 1;
+                for Send { ticket, .. } in output.sends {
+                    self.answered(node, life, ticket, Answer::Elapsed);
+                }
+            }
             Stepped::Done(output) => self.send(node, output.sends),
             // A tick that failed is tried again a little later.
             Stepped::Unavailable => self.nodes[node].plan(Some(self.now.plus_seconds(1))),
@@ -74,7 +85,11 @@ impl World {
 
     /// What the world outside does with a request of the service.
     pub(crate) fn outside(&mut self, node: usize, work: &Work) -> Option<Reaction> {
-        let Work::Http(request) = work else { return None };
+        let request = match work {
+            Work::Http(request) => request,
+            Work::Turn => return Some(Reaction { answer: Answer::Elapsed, after_micros: 0 }),
+            _ => return None,
+        };
         if request.url.starts_with(MODEL) {
             return Some(Receivers::conclude(&mut self.random));
         }
@@ -117,18 +132,30 @@ impl World {
             self.die(node);
             return Stepped::Down;
         }
-        match self.decide(node, input, seed) {
+        let is_own = matches!(input, Input::Tick | Input::Answered(..));
+        let flaw = (fate == Fate::NoEnd && is_own).then(|| Flaw::draw(&mut self.random));
+        match self.decide(node, input, seed, flaw) {
             Some(output) => self.finish(node, output, fate, cause),
             None => Stepped::Unavailable,
         }
     }
 
     /// What the service decides; nothing has happened.
-    pub(crate) fn decide(&mut self, node: usize, input: &Input<'_>, seed: Seed) -> Option<Output> {
+    pub(crate) fn decide(&mut self, node: usize, input: &Input<'_>, seed: Seed, flaw: Option<Flaw>) -> Option<Output> {
         self.tally.steps += 1;
-        let scene = Scene { now: self.clock(node), seed, view: &self.store, careful: false };
+        self.tally.endless += u64::from(flaw.is_some());
+        let left = Cell::new(self.random.below(40));
+        let flawed = flaw.map(|flaw| Flawed { store: &self.store, flaw, left });
+        let view: &dyn View = flawed.as_ref().map_or(&self.store, |flawed| flawed);
+        let careful = self.nodes[node].careful > 0;
+        let scene = Scene { now: self.clock(node), seed, view, careful };
         match catch_unwind(AssertUnwindSafe(|| self.service.step(input, &scene))) {
             Ok(Ok(output)) => Some(output),
+            Ok(Err(_)) if flaw.is_some() => None,
+            Err(_) if flaw == Some(Flaw::Panic) => {
+                self.nodes[node].careful = CAREFUL_TICKS;
+                None
+            }
             Ok(Err(stop)) => {
                 self.note(Err(format!("a sound store stops no step: {stop:?} at {input:?}")));
                 None

@@ -15,7 +15,7 @@ use crate::client::{Ask, Heard};
 use crate::engine::{Engine, Errand};
 use crate::faults::Faults;
 use crate::mirror::Mirror;
-use crate::node::{Exchange, Node};
+use crate::node::{CAREFUL_TICKS, Exchange, Node};
 use crate::person::Person;
 use crate::plan::Plan;
 use crate::random::Random;
@@ -47,6 +47,8 @@ pub enum Event {
     Mood(usize),
     /// People have acted, and nothing goes wrong any more.
     Calm,
+    /// The operator looks at what was set aside.
+    Operator,
 }
 
 /// A world.
@@ -96,7 +98,10 @@ impl World {
     pub fn new(plan: Plan, mut random: Random) -> Self {
         let ahead = |at: usize, random: &mut Random| if at == 0 { 0 } else { random.below(SECOND / 2) };
         let nodes = (0..plan.nodes)
-            .map(|at| Node { up: true, ahead_micros: ahead(at, &mut random), ..Node::default() })
+            .map(|at| {
+                let ahead_micros = ahead(at, &mut random);
+                Node { up: true, ahead_micros, careful: CAREFUL_TICKS, ..Node::default() }
+            })
             .collect();
         Self {
             now: plan.start,
@@ -173,6 +178,7 @@ impl World {
         match event {
             Event::Up(node) => {
                 self.nodes[node].up = true;
+                self.nodes[node].careful = CAREFUL_TICKS;
                 // What was due while it was dead is due now.
                 self.nodes[node].wake = Some(self.now);
             }
@@ -201,13 +207,14 @@ impl World {
                 self.later(hours * 3_600 * SECOND, Event::Mood(at));
             }
             Event::Calm => self.calm_down(),
+            Event::Operator => self.operator_retries(),
         }
     }
 
     /// Runs a request without any fault, and gives its answer: for the start of a world and its end.
     pub fn must(&mut self, ask: &Ask, token: &str) -> Heard {
         let (request, seed) = (ask.by(token), self.random.seed());
-        match self.decide(0, &Input::Http(&request, &[]), seed) {
+        match self.decide(0, &Input::Http(&request, &[]), seed, None) {
             Some(output) => {
                 self.commit(0, &output, Cause::default());
                 match output.outcome {
