@@ -54,8 +54,11 @@ pub struct Attack {
     /// Makes what it needs.
     pub prepare: fn(Arc<Target>) -> Future<Result<Strike, String>>,
     /// What else must hold at its end.
-    pub check: Option<fn(Arc<Target>) -> Future<Result<(), String>>>,
+    pub check: Option<Check>,
 }
+
+/// Looks at a target after its attack.
+pub type Check = fn(Arc<Target>) -> Future<Result<(), String>>;
 
 /// How long everything takes.
 #[derive(Clone, Copy, Debug)]

@@ -181,7 +181,8 @@ async fn endpoint() -> std::io::Result<String> {
                 while stream.read_buf(&mut heard).await.is_ok_and(|count| count > 0) {
                     if heard.ends_with(b"\r\n\r\n") {
                         heard.clear();
-                        let answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+                        let answer =
+                            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
                         if stream.write_all(answer).await.is_err() {
                             break;
                         }

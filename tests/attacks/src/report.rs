@@ -115,7 +115,8 @@ impl Row {
         if let Some(why) = &self.skipped {
             return vec![Claim::stated(format!("{}: {what}", self.name), format!("not run: {why}"))];
         }
-        let worst = self.beside.iter().map(|(kind, took)| (took.as_secs_f64() / self.limit(*kind).as_secs_f64(), *kind));
+        let worst =
+            self.beside.iter().map(|(kind, took)| (took.as_secs_f64() / self.limit(*kind).as_secs_f64(), *kind));
         let worst = worst.max_by(|one, other| one.0.total_cmp(&other.0));
         let shown = worst.map_or_else(String::new, |(share, kind)| {
             let took = self.beside.get(&kind).copied().unwrap_or_default();

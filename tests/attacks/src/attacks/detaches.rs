@@ -34,7 +34,7 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
                 let _ = client.ask("DELETE", &format!("/user/tools/{tool}"), None).await;
                 tokio::time::sleep(PAUSE).await;
             }
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }) as Strike)
     })
 }

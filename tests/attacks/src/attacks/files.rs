@@ -37,7 +37,7 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
                 });
             }
             while tasks.join_next().await.is_some() {}
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }) as Strike)
     })
 }

@@ -40,7 +40,7 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
                             let _ = stream.set_zero_linger();
                         }
                     }
-                    std::future::pending().await
+                    std::future::pending::<()>().await;
                 });
             }
             for number in 0..CONNECTIONS {

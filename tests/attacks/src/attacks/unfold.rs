@@ -39,7 +39,8 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
             for _ in 0..CALLS_MAX {
                 for length in LENGTHS {
                     let variables = json!({ "a": "x".repeat(length) });
-                    let call = json!({ "assistant_id": assistant, "phone_number": "+40700000001", "variables": variables });
+                    let call =
+                        json!({ "assistant_id": assistant, "phone_number": "+40700000001", "variables": variables });
                     let placed = client.ask("POST", "/user/make_call", Some(&call)).await;
                     if placed.is_ok_and(|answer| answer.status == 200) {
                         break;
@@ -52,7 +53,7 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
                 }
                 tokio::time::sleep(PAUSE).await;
             }
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }) as Strike)
     })
 }
