@@ -70,6 +70,8 @@ pub struct Mirror {
     pub suppressed: BTreeMap<At, Suppressed>,
     /// The ids of the events in the feeds, by account and place.
     pub events: BTreeMap<At, String>,
+    /// Those among them whose call, or lead, was deleted.
+    pub emptied: BTreeSet<String>,
     /// Phone numbers of the accounts.
     pub numbers: BTreeSet<At>,
     /// Calls that run.
@@ -150,14 +152,21 @@ impl Mirror {
     fn event(&mut self, account: u32, at: &Key, value: Option<&Vec<u8>>, diff: &mut Diff) -> Result<(), String> {
         let place = (account, key::read_event(at).ok_or("an event's key cannot be read")?);
         let Some(bytes) = value else {
-            self.events.remove(&place);
+            self.events.remove(&place).map(|id| self.emptied.remove(&id));
             diff.forgotten.push(place);
             return Ok(());
         };
         let event: Event =
             serde_json::from_slice(bytes).map_err(|error| format!("an event cannot be read: {error}"))?;
-        self.events.insert(place, event.id.clone());
-        diff.events.push((account, event));
+        let is_empty = event.payload == serde_json::json!({ "deleted": true });
+        if is_empty {
+            self.emptied.insert(event.id.clone());
+        }
+        match self.events.insert(place, event.id.clone()) {
+            None => diff.events.push((account, event)),
+            Some(id) if id == event.id && is_empty => {}
+            Some(id) => return Err(format!("an event is only ever emptied: {place:?} {id}")),
+        }
         Ok(())
     }
 

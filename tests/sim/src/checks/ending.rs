@@ -149,6 +149,20 @@ fn deliveries(world: &mut World, person: usize) -> Held {
     Ok(())
 }
 
+/// No payload shows a call or a lead that was deleted.
+fn shows_what_is_there(world: &World, account: u32, event: &Value) -> Held {
+    let payload = &event["payload"];
+    let there = |id: &Value, is_there: &dyn Fn(&(u32, u32)) -> bool| {
+        id.as_u64().map(switchboard_core::id::split).is_none_or(|at| at.0 == account && is_there(&at))
+    };
+    let calls = |at: &(u32, u32)| world.mirror.calls.contains_key(at);
+    let leads = |at: &(u32, u32)| world.mirror.leads.contains_key(at);
+    let shown =
+        there(&payload["id"], &calls) && there(&payload["call_id"], &calls) && there(&payload["lead"]["id"], &leads);
+    holds!(shown, "the feed shows nothing that was deleted: {event}");
+    Ok(())
+}
+
 /// The feed read from its oldest event on has no gap, and carries what receivers saw, id and body.
 fn feed(world: &mut World, person: usize) -> Held {
     let account = world.people[person].account;
@@ -165,12 +179,13 @@ fn feed(world: &mut World, person: usize) -> Held {
         for event in events {
             after += 1;
             holds!(event["seq"] == after, "the feed has no gaps: {} is not {after}", event["seq"]);
+            shows_what_is_there(world, account, &event)?;
             bodies.insert(event["id"].as_str().unwrap_or_default().to_owned(), event["payload"].clone());
         }
     }
     holds!(kept.last() == Some(&after), "the feed ends with its last event: {after} of {:?}", kept.last());
     for (id, seen) in world.receivers.all_seen() {
-        let Some(payload) = bodies.get(id) else { continue };
+        let Some(payload) = bodies.get(id).filter(|_| !world.mirror.emptied.contains(id)) else { continue };
         let body: Value = serde_json::from_slice(&seen.body).map_err(|error| error.to_string())?;
         holds!(*payload == body, "the feed carries what was delivered: {id}");
     }

@@ -71,8 +71,10 @@ impl Webhooks {
             self.tries.insert(at, (0, commit.now));
             return Ok(());
         }
+        // The error "deleted" is no try.
+        let is_empty = commit.mirror.emptied.contains(&after.webhook_id);
         let (tries, earliest) = self.tries.entry(at).or_insert((0, commit.now));
-        if before.attempts.len() != after.attempts.len() {
+        if before.attempts.len() != after.attempts.len() && !is_empty {
             let wait = SCHEDULE.get(*tries).copied().unwrap_or(0);
             let told = self.retry_after.unwrap_or(0).min(RETRY_AFTER_MAX);
             *earliest = commit.now.plus_seconds(wait.max(told));
@@ -82,7 +84,7 @@ impl Webhooks {
         if before.status == Pending && after.status != Pending {
             let resent = self.resent.get(&at);
             holds!(
-                resent.is_none_or(|resent| seen.is_some_and(|seen| seen.last() >= *resent)),
+                is_empty || resent.is_none_or(|resent| seen.is_some_and(|seen| seen.last() >= *resent)),
                 "a webhook that is sent again is sent after that was asked: {at:?} at {resent:?}"
             );
         }
@@ -95,7 +97,7 @@ impl Webhooks {
             ),
             (Pending, Exhausted) => {
                 let gone = after.attempts.last() == Some(&Some(410));
-                let kept = commit.mirror.events.values().any(|id| *id == after.webhook_id);
+                let kept = !is_empty && commit.mirror.events.values().any(|id| *id == after.webhook_id);
                 holds!(
                     gone || *tries == SCHEDULE.len() + 1 || !kept,
                     "a delivery is exhausted after its full schedule or 410: {at:?} after {tries} tries {after:?}"
