@@ -11,6 +11,7 @@ use crate::http::request::Method;
 use crate::http::route::{BodyKind, Route, Shape, Who};
 use crate::http::routes::ROUTES;
 use crate::json::{Members, Number, Value};
+use crate::key::Kind;
 use crate::record::schema::{self, Purpose, object, string, strings};
 use crate::record::{Column, Need, Table};
 use crate::service::Service;
@@ -232,7 +233,9 @@ fn responses(route: &Route, path: &str) -> Value {
     let writes = route.method.is_write();
     if route.who != Who::Anyone {
         add("401", "No valid token.", &plain);
-        add("403", "Not with this token, or a limit of the plan.", &plain);
+        let kept = matches!(route.about, Some(Kind::Knowledgebase | Kind::Document)) && writes;
+        let refused = if kept { one_of(&[&plain, &simple]) } else { plain.clone() };
+        add("403", "Not with this token, or a limit of the plan.", &refused);
         add("429", "Too many requests.", &plain);
     }
     if route.id == "login" {

@@ -99,7 +99,7 @@ impl Service {
             Input::Used(credentials) => {
                 let tx = Tx::new(scene.view);
                 caller::used(&tx, credentials, scene.now)?;
-                Ok(Output { changes: tx.changes(), ..Output::default() })
+                Ok(Output { changes: tx.finish()?, ..Output::default() })
             }
             Input::FirstStart(answers) => first_start::run(scene, answers),
         }

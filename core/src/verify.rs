@@ -10,6 +10,7 @@ use crate::job::Task;
 use crate::key::{self, Key, Kind, Space};
 use crate::lead;
 use crate::memory::Memory;
+use crate::store::usage::Usage;
 use crate::store::{Row, Tx};
 use crate::view::{Order, Stop, View};
 
@@ -42,6 +43,7 @@ pub fn verify(view: &dyn View) -> Result<Report, Stop> {
     let mut report = Report::default();
     let mut stored: BTreeMap<Key, Vec<u8>> = BTreeMap::new();
     let mut rebuilt = Memory::default();
+    let mut usage = Usage::default();
     let mut range = key::everything();
     let mut going = Going { view, known: BTreeMap::new() };
     loop {
@@ -51,6 +53,9 @@ pub fn verify(view: &dyn View) -> Result<Report, Stop> {
         report.keys += slice.len() as u64;
         let mut edits: BTreeMap<(Space, Kind), Vec<Edit>> = BTreeMap::new();
         for (at, value) in slice {
+            if usage.add(&at, &value).is_err() {
+                report.fault(format!("a ledger cannot be read: {at:02x?}"));
+            }
             if key::is_set(&at) {
                 stored.insert(at, value);
             } else if key::is_row(&at) {
@@ -60,6 +65,9 @@ pub fn verify(view: &dyn View) -> Result<Report, Stop> {
         rebuild(&mut rebuilt, &edits)?;
     }
     compare(&stored, rebuilt.rows(), &mut report);
+    for (account, said, read) in usage.differing() {
+        report.fault(format!("account {account} stores {read} bytes, and its ledger says {said}"));
+    }
     Ok(report)
 }
 

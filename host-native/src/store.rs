@@ -15,7 +15,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use redb::backends::FileBackend;
 use redb::{Builder, Database, DatabaseError, StorageBackend, TableDefinition, WriteTransaction};
-use switchboard_core::store::Change;
+use switchboard_core::store::{Change, usage};
 
 use crate::private::{self, Tightened};
 use crate::seal::Seal;
@@ -189,6 +189,16 @@ impl Store {
     pub fn snapshot(&self) -> Result<Arc<Snapshot>, StoreError> {
         // The database before the latest, as everywhere: the other way round two would wait for each other.
         self.with_database(|database| self.latest.get(|| Snapshot::of(database, Arc::clone(&self.seal))))
+    }
+
+    /// Counts what each account stores, where a store of an earlier release has no counts.
+    pub fn counted(self) -> Result<Self, StoreError> {
+        let changes = usage::count(&self.snapshot()?.plain())
+            .map_err(|stop| StoreError::of("what accounts store cannot be counted", &format!("{stop:?}")))?;
+        if !changes.is_empty() {
+            self.commit(&changes)?;
+        }
+        Ok(self)
     }
 
     /// Commits changes at once, outside the writer.

@@ -34,6 +34,7 @@ mod routes;
 mod silence;
 mod spec;
 mod states;
+mod storage;
 mod tables;
 mod tools;
 mod webhooks;

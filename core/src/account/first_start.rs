@@ -48,7 +48,7 @@ pub fn run(scene: &Scene<'_>, answers: &[Answer]) -> Result<Output, Stop> {
             .member("api_key", made.token.text())
             .member("admin_token", operator.text());
     }));
-    Ok(Output { outcome: Outcome::Reply(reply), changes: tx.changes(), ..Output::default() })
+    Ok(Output { outcome: Outcome::Reply(reply), changes: tx.finish()?, ..Output::default() })
 }
 
 /// The built-in plan (API.md, Egress and operator).
@@ -62,5 +62,6 @@ fn standard() -> Plan {
         campaigns: most,
         numbers: most,
         parallel_calls: calls,
+        storage_bytes: plan::STORAGE_BYTES.unsigned_abs(),
     }
 }

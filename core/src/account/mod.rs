@@ -8,4 +8,5 @@ pub mod plan;
 pub mod profile;
 pub mod root;
 pub mod session;
+pub mod storage;
 pub mod token;

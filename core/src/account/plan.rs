@@ -5,13 +5,16 @@ use alloc::string::String;
 use crate::json::{self, ToJson, Value};
 use crate::key::{self, Key, Kind, Space, Unique};
 use crate::record;
-use crate::record::{Record, Source, check, format, int, text};
+use crate::record::{Record, Source, bytes, check, format, int, text};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
 /// The plan of an account for which the operator named none.
 pub const STANDARD: &str = "standard";
+
+/// Bytes of a plan that does not say how many: 10 GiB.
+pub const STORAGE_BYTES: i64 = 10 << 30;
 
 record! {
     /// What an account on this plan may have.
@@ -30,6 +33,8 @@ record! {
         numbers: u32 = int(1, 10_000).or_int(1_000),
         /// Calls at once.
         parallel_calls: u32 = int(1, 10_000).or_int(100),
+        /// What it stores, bytes: resources with their texts, files, events and kept answers.
+        storage_bytes: u64 = bytes(1 << 20, 16 << 40).or_int(STORAGE_BYTES),
     }
 }
 

@@ -13,6 +13,7 @@ use super::request::{Body, Door, Method, Request};
 use super::route::{Found, Route, Who};
 use super::{etag, route::Handled};
 use crate::account::caller::{self, Session, Shown};
+use crate::account::storage;
 use crate::engine::{self, Engine};
 use crate::key::Space;
 use crate::limits::{BUSY_SECONDS, TAGGED_BYTES_MAX, TARGET_BYTES_MAX};
@@ -21,6 +22,9 @@ use crate::rate::Rate;
 use crate::service::Service;
 use crate::store::Tx;
 use crate::view::{Scene, Stop};
+
+/// What users may do whatever they store: it ends something.
+const STOPS: [&str; 3] = ["hangUpCall", "logout", "switchCampaign"];
 
 /// Carries out one request, as far as it goes.
 pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Scene<'_>) -> Result<Output, Stop> {
@@ -37,7 +41,7 @@ pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Sce
         admitted: Cell::new(false),
     };
     let (outcome, sends) = exchange.outcome()?;
-    let changes = tx.changes();
+    let changes = tx.finish()?;
     let used = exchange.caller.get().map(super::super::account::caller::Session::credential);
     Ok(Output { outcome, changes, sends, wake: None, used })
 }
@@ -91,6 +95,10 @@ impl<'a> Exchange<'a> {
             }
             Err(Halt::Wait) => return Ok((Outcome::Wait, sends)),
             Err(Halt::Park(topic, until)) => return Ok((Outcome::Park(topic, until), Vec::new())),
+            Ok(_) | Err(Halt::Again) if self.is_over_storage(route)? => {
+                self.tx.forget();
+                Refusal::OverStorage(route.about).reply(route.form, route.invalid)
+            }
             Err(Halt::Again) => return Ok((Outcome::Again, Vec::new())),
             Err(Halt::Refuse(refusal)) => {
                 self.tx.forget();
@@ -100,6 +108,17 @@ impl<'a> Exchange<'a> {
         };
         self.settle(route, query, &found.params, &reply)?;
         Ok((Outcome::Reply(self.dress(self.finish(route, reply))), Vec::new()))
+    }
+
+    /// Whether a user's request would store more than the plan allows. What takes away or stops goes on; so does what
+    /// comes back from the outside, where it has already happened.
+    fn is_over_storage(&self, route: &Route) -> Result<bool, Stop> {
+        let goes_on = !route.method.is_write() || route.method == Method::Delete || STOPS.contains(&route.id);
+        let is_answered = self.answers.iter().any(|answer| *answer != Answer::Elapsed);
+        match self.caller.get() {
+            Some(session) if !goes_on && !is_answered => storage::is_over(self.tx, session.account),
+            _ => Ok(false),
+        }
     }
 
     fn find<'p>(&self, path: &'p str) -> Result<Found<'p>, Refusal> {

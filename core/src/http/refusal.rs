@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::reply::Reply;
 use crate::json::Object;
-use crate::key::Topic;
+use crate::key::{Kind, Topic};
 use crate::record::Errors;
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -52,6 +52,8 @@ pub enum Refusal {
     Payment(String),
     /// 403: not with this token, or a limit of the plan.
     Forbidden(String),
+    /// 403, for tools 422: the plan allows to store no more. Of what the request is about.
+    OverStorage(Option<Kind>),
     /// 404: no such operation.
     NoRoute,
     /// 404: no such resource, for this caller.
@@ -154,6 +156,14 @@ impl Refusal {
             Self::WrongPassword => (401, Form::Message, "These credentials do not match our records.".into()),
             Self::Payment(text) => (402, form, text),
             Self::Forbidden(text) => (403, Form::Message, text),
+            Self::OverStorage(about) => {
+                let (status, form) = match about {
+                    Some(Kind::Tool) => (422, Form::Message),
+                    Some(Kind::Knowledgebase | Kind::Document) => (403, Form::Error),
+                    _ => (403, Form::Message),
+                };
+                (status, form, OVER_STORAGE.into())
+            }
             Self::NoRoute => (404, Form::Message, "Not found.".into()),
             Self::NotFound(text) => (404, form, text.into()),
             Self::Conflict(text) => (409, form, text),
@@ -172,6 +182,8 @@ impl Refusal {
         }
     }
 }
+
+const OVER_STORAGE: &str = "You have reached your plan limit of stored data. Please delete some or upgrade your plan.";
 
 fn plain(status: u16, form: Form, text: &str) -> Reply {
     let mut body = Vec::with_capacity(text.len() + 16);

@@ -265,6 +265,11 @@ pub const fn int(min: i64, max: i64) -> Typed<Option<u32>> {
     Typed::new(Kind::Int { min, max })
 }
 
+/// A number of bytes.
+pub const fn bytes(min: i64, max: i64) -> Typed<Option<u64>> {
+    Typed::new(Kind::Int { min, max })
+}
+
 /// An id.
 pub const fn id() -> Typed<Option<u64>> {
     Typed::new(Kind::Int { min: 1, max: ID_MAX })

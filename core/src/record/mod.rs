@@ -14,8 +14,8 @@ pub mod schema;
 
 pub use check::{Cell, Checked, Source, check, check_update};
 pub use column::{
-    Column, ID_MAX, Kind, Literal, Need, Ref, Table, Typed, any, boolean, choice, choices, decimal, flag, hundredths,
-    id, ids, int, iso, list, number, object, sql, tagged, text, texts, variables,
+    Column, ID_MAX, Kind, Literal, Need, Ref, Table, Typed, any, boolean, bytes, choice, choices, decimal, flag,
+    hundredths, id, ids, int, iso, list, number, object, sql, tagged, text, texts, variables,
 };
 pub use errors::Errors;
 pub use field::{Cells, Choice, DecimalText, Field, Flag, Hundredths, Iso, Json, Secret, Sql, Tagged, Variables};

@@ -59,6 +59,16 @@ impl Layer {
         }
     }
 
+    /// The keys that are changed, and how long their values are; none: removed.
+    pub fn lengths(&self) -> impl Iterator<Item = (&Key, Option<usize>)> {
+        self.0.iter().map(|(key, value)| (key, value.as_ref().map(Vec::len)))
+    }
+
+    /// Whether a key is changed.
+    pub fn has(&self, key: &Key) -> bool {
+        self.0.contains_key(key)
+    }
+
     /// How many rows are changed.
     pub fn len(&self) -> usize {
         self.0.len()

@@ -5,8 +5,9 @@ mod ledger;
 mod row;
 mod rows;
 mod tx;
+pub mod usage;
 
 pub use layer::{Change, Layer};
-pub use ledger::Ledger;
+pub use ledger::{Ledger, StoredBytes};
 pub use row::Row;
 pub use tx::{Scope, Tx};

@@ -37,10 +37,15 @@ impl Row {
         Self { facets, public, private: Vec::new() }
     }
 
+    /// How many bytes that are.
+    pub fn stored_bytes(&self) -> usize {
+        let facets: usize = self.facets.iter().map(|f| f.value().len() + 2).sum();
+        6 + facets + self.public.len() + self.private.len()
+    }
+
     /// The stored bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let facets: usize = self.facets.iter().map(|f| f.value().len() + 2).sum();
-        let mut out = Vec::with_capacity(6 + facets + self.public.len() + self.private.len());
+        let mut out = Vec::with_capacity(self.stored_bytes());
         out.extend_from_slice(&[FORMAT, length(self.facets.len())]);
         for facet in &self.facets {
             out.extend_from_slice(&[facet.tag(), length(facet.value().len())]);
@@ -135,6 +140,7 @@ mod tests {
             private: b"secret".to_vec(),
         };
         let bytes = row.to_bytes();
+        assert_eq!(bytes.len(), row.stored_bytes());
         assert_eq!(Row::from_bytes(&bytes), Ok(row));
         assert_eq!(Row::public_of(&bytes), Ok(&b"{}"[..]));
         for cut in 0..bytes.len() - 6 {

@@ -21,7 +21,7 @@ impl Scope<'_> {
 
     /// Stores a new row and files it; lists of calls and leads can then be cut by day.
     pub fn insert(self, kind: Kind, count: u32, at: Timestamp, row: &Row) -> Result<(), Stop> {
-        self.put(key::row(self.space(), kind, count), row.to_bytes())?;
+        self.put_new(key::row(self.space(), kind, count), row.to_bytes())?;
         self.file(kind, count, &[], &with_all(row))?;
         if matches!(kind, Kind::Call | Kind::Lead) {
             let day = key::day(self.space(), kind, at.day().number());
@@ -34,13 +34,13 @@ impl Scope<'_> {
 
     /// Stores a changed row and moves it between sets.
     pub fn replace(self, kind: Kind, count: u32, old: &Row, row: &Row) -> Result<(), Stop> {
-        self.put(key::row(self.space(), kind, count), row.to_bytes())?;
+        self.put_over(key::row(self.space(), kind, count), old.stored_bytes(), Some(row.to_bytes()))?;
         self.file(kind, count, &old.facets, &row.facets)
     }
 
     /// Removes a row from the store and from every set.
     pub fn remove(self, kind: Kind, count: u32, old: &Row) -> Result<(), Stop> {
-        self.delete(key::row(self.space(), kind, count))?;
+        self.put_over(key::row(self.space(), kind, count), old.stored_bytes(), None)?;
         self.file(kind, count, &with_all(old), &[])
     }
 

@@ -1,11 +1,12 @@
 //! [`Tx`]: the view of one step with its own changes laid over it, and [`Scope`]: one space of it.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 use core::ops::Range;
 
-use super::{Change, Layer};
-use crate::key::{Key, Series, Space, space_of};
+use super::{Change, Layer, Ledger};
+use crate::key::{Key, Series, Space, content_of, space_of};
 use crate::limits::step::{CHANGED_BYTES_MAX, CHANGES_MAX, READ_BYTES_MAX, READS_MAX};
 use crate::rate::{Caller, Rate};
 use crate::time::Timestamp;
@@ -18,6 +19,8 @@ pub struct Tx<'a> {
     /// While something is attempted: what was there before, by key, in the order of its changes.
     before: RefCell<Option<Vec<Before>>>,
     spent: Cell<Spent>,
+    /// Of rows that are changed, those whose bytes in the view (key and value, 0 where there is none) are known.
+    stored: RefCell<BTreeMap<Key, usize>>,
     now: Timestamp,
 }
 
@@ -46,8 +49,14 @@ impl<'a> Tx<'a> {
 
     /// The same for a step that has a time.
     pub fn at(view: &'a dyn View, now: Timestamp) -> Self {
-        let budget = Budget { view, reads: Cell::new(0), read_bytes: Cell::new(0) };
-        Self { budget, changed: RefCell::default(), before: RefCell::default(), spent: Cell::default(), now }
+        Self {
+            budget: Budget { view, reads: Cell::new(0), read_bytes: Cell::new(0) },
+            changed: RefCell::default(),
+            before: RefCell::default(),
+            spent: Cell::default(),
+            stored: RefCell::default(),
+            now,
+        }
     }
 
     /// The space to work in.
@@ -63,6 +72,47 @@ impl<'a> Tx<'a> {
     /// The changes, in key order; the step has none of them any longer.
     pub fn changes(&self) -> Vec<Change> {
         self.changed.take().into_changes().collect()
+    }
+
+    /// By how many bytes the changes let each account store more, or less.
+    pub fn growth(&self) -> Result<BTreeMap<u32, i64>, Stop> {
+        let (changed, mut stored) = (self.changed.borrow(), self.stored.borrow_mut());
+        let content = || changed.lengths().filter_map(|(key, length)| Some((content_of(key)?, key, length)));
+        let unknown = content().filter(|(_, key, _)| !stored.contains_key(*key));
+        let unknown: Vec<Key> = unknown.map(|(_, key, _)| key.clone()).collect();
+        if !unknown.is_empty() {
+            for (key, value) in unknown.iter().zip(self.budget.view.get(&unknown)?) {
+                stored.insert(key.clone(), value.map_or(0, |value| key.len() + value.len()));
+            }
+        }
+        let mut growth = BTreeMap::new();
+        for (account, key, length) in content() {
+            let bytes = |bytes: usize| i64::try_from(bytes).unwrap_or(i64::MAX);
+            let after = length.map_or(0, |length| key.len() + length);
+            *growth.entry(account).or_default() += bytes(after) - bytes(stored.get(key).copied().unwrap_or(0));
+        }
+        Ok(growth)
+    }
+
+    /// The changes with the accounts' stored bytes counted: the end of a step.
+    pub fn finish(&self) -> Result<Vec<Change>, Stop> {
+        for (account, growth) in self.growth()? {
+            let scope = self.scope(Space::Account(account));
+            let mut ledger = Ledger::load(scope)?;
+            if let Some(mut stored) = ledger.stored().filter(|_| growth != 0) {
+                stored.bytes = stored.bytes.saturating_add_signed(growth);
+                ledger.set_stored(stored);
+                ledger.save(scope)?;
+            }
+        }
+        Ok(self.changes())
+    }
+
+    /// Notes how many bytes a row had before it is changed for the first time.
+    fn note_before(&self, key: &Key, bytes: usize) {
+        if content_of(key).is_some() && !self.changed.borrow().has(key) {
+            self.stored.borrow_mut().entry(key.clone()).or_insert(bytes);
+        }
     }
 
     /// Forgets every change.
@@ -268,6 +318,19 @@ impl<'t> Scope<'t> {
     pub fn put(self, key: Key, value: Bytes) -> Result<(), Stop> {
         self.own(&key);
         self.tx.change(key, Some(value))
+    }
+
+    /// Sets the value of a key that has none.
+    pub fn put_new(self, key: Key, value: Bytes) -> Result<(), Stop> {
+        self.tx.note_before(&key, 0);
+        self.put(key, value)
+    }
+
+    /// Changes a key whose value has so many bytes.
+    pub(super) fn put_over(self, key: Key, bytes: usize, value: Option<Bytes>) -> Result<(), Stop> {
+        self.own(&key);
+        self.tx.note_before(&key, key.len() + bytes);
+        self.tx.change(key, value)
     }
 
     /// Removes a key.

@@ -1,0 +1,122 @@
+//! What an account stores: counted exactly, and refused beyond its plan.
+
+use serde_json::{Value, json};
+use switchboard_core::http::request::Method;
+use switchboard_core::key::{self, Space};
+use switchboard_core::store::{Change, Ledger, usage};
+use switchboard_core::verify::verify;
+use switchboard_tests::house::{House, assistant, campaign, tool, with};
+
+/// A house whose account may store a mebibyte, the least that a plan allows.
+fn small() -> House {
+    let mut house = House::default();
+    let operator = house.operator.clone();
+    let plan = json!({ "storage_bytes": 1_048_576 });
+    house.put("/admin/plans/standard", &plan).token(&operator).send().expect(200);
+    house
+}
+
+fn stored(house: &House) -> u64 {
+    let ledger = &house.store.rows()[&key::ledger(Space::Account(0))];
+    Ledger::from_bytes(ledger).expect("a ledger").stored().expect("it is counted").bytes
+}
+
+fn prompt(bytes: usize) -> Value {
+    with(assistant(), &json!({ "system_prompt": "x".repeat(bytes) }))
+}
+
+fn sound(house: &House) {
+    assert_eq!(verify(&house.store).expect("it reads").faults, [""; 0]);
+}
+
+#[test]
+fn beyond_the_plan_nothing_more_is_stored() {
+    let mut house = small();
+    let base = house.make("/user/knowledgebases", &json!({ "name": "Hours" }));
+    let (kept, filler) = (house.make("/user/assistant", &prompt(10)), house.make("/user/assistant", &prompt(900_000)));
+    let call = house.make_call(kept);
+    let calling = house.make("/user/campaigns", &campaign(kept));
+    let count = |house: &mut House| {
+        let left = 1_048_576 - stored(house);
+        house.make("/user/assistant", &prompt(usize::try_from(left).expect("it is little") - 6_000))
+    };
+    count(&mut house);
+    let before = stored(&house);
+    assert!(before < 1_048_576 && before > 1_030_000, "{before}");
+    let large = "x".repeat(20_000);
+    let header = |n: usize| json!({ "name": format!("X-{n}"), "value": "x".repeat(1_000) });
+    let headers = json!({ "headers": (0..20).map(header).collect::<Vec<_>>() });
+    for (method, target, body, status, says) in [
+        (Method::Post, "/user/assistant".into(), prompt(20_000), 403, "message"),
+        (Method::Put, format!("/user/assistant/{kept}"), json!({ "system_prompt": large }), 403, "message"),
+        (Method::Post, "/user/tools".into(), with(tool("look"), &headers), 422, "message"),
+        (Method::Put, format!("/user/knowledgebases/{base}"), json!({ "description": large[..200] }), 200, ""),
+    ] {
+        let got = house.call(method, &target).json(&body).send();
+        assert_eq!(got.status, status, "{target}: {}", got.json);
+        let said = got.json[says].as_str().unwrap_or_default();
+        assert!(status == 200 || said.contains("plan limit of stored data"), "{target}: {}", got.json);
+    }
+    // Whatever is small enough still fits; what ends or takes away always does.
+    let another = json!({ "name": "Hours", "description": large[..255] });
+    let mut made = (0..100).map(|_| house.post("/user/knowledgebases", &another).send());
+    let refused = made.find(|got| got.status != 201).expect("no room for a hundred");
+    assert!(refused.status == 403 && refused.json["error"].is_string(), "{}", refused.json);
+    assert!(stored(&house) <= 1_048_576 && stored(&house) > 1_047_500, "{}", stored(&house));
+    let switch = json!({ "campaign_id": calling, "action": "stop" });
+    assert!(house.post("/user/campaigns/update-status", &switch).send().status != 403);
+    assert!(house.post(&format!("/user/calls/{call}/hangup"), &json!({})).send().status < 300);
+    house.tick();
+    sound(&house);
+    house.delete(&format!("/user/assistant/{kept}")).expect(200);
+    house.put(&format!("/user/assistant/{filler}"), &json!({ "system_prompt": "y" })).send().expect(200);
+    assert!(stored(&house) < before - 800_000, "{}", stored(&house));
+    house.post("/user/assistant", &prompt(20_000)).send().expect(201);
+    sound(&house);
+}
+
+#[test]
+fn a_plan_counts_from_the_next_look_on() {
+    let mut house = House::default();
+    let operator = house.operator.clone();
+    let plan = |house: &mut House, bytes: u64| {
+        let body = json!({ "storage_bytes": bytes });
+        house.put("/admin/plans/standard", &body).token(&operator).send()
+    };
+    house.make("/user/assistant", &prompt(900_000));
+    house.make("/user/assistant", &prompt(900_000));
+    plan(&mut house, 1 << 20).expect(200);
+    house.post("/user/assistant", &prompt(100_000)).send().expect(403);
+    plan(&mut house, 1 << 22).expect(200);
+    house.post("/user/assistant", &prompt(100_000)).send().expect(201);
+    for bytes in [(1 << 20) - 1, (16 << 40) + 1] {
+        plan(&mut house, bytes).expect(422);
+    }
+    plan(&mut house, 16 << 40).expect(200);
+    let shown = house.call(Method::Get, "/admin/plans").token(&operator).send().expect(200);
+    assert_eq!(shown.json["data"][0]["storage_bytes"], json!(16_u64 << 40));
+    sound(&house);
+}
+
+#[test]
+fn a_store_of_before_is_counted_once() {
+    let mut house = House::default();
+    house.make("/user/assistant", &prompt(1_000));
+    house.make("/user/tools", &tool("look"));
+    let counted = house.store.clone();
+    assert_eq!(usage::count(&house.store), Ok(Vec::new()), "it is counted already");
+    // A ledger of before has neither the mark in its time nor the two numbers behind it.
+    let ledgers: Vec<_> = house.store.rows().iter().filter(|(at, _)| key::is_ledger(at)).collect();
+    let old = |bytes: &[u8]| [&bytes[..7], &[bytes[7] & 0x7f], &bytes[24..]].concat();
+    let changes: Vec<_> = ledgers.into_iter().map(|(at, bytes)| Change::Put(at.clone(), old(bytes))).collect();
+    house.store.apply(&changes);
+    sound(&house);
+    house.make("/user/tools", &tool("ask"));
+    let counts = usage::count(&house.store).expect("it reads");
+    assert_eq!(counts.len(), changes.len());
+    house.store.apply(&counts);
+    assert!(house.store != counted && stored(&house) > 1_000);
+    sound(&house);
+    house.make("/user/tools", &tool("say"));
+    sound(&house);
+}
