@@ -381,6 +381,35 @@ mod tests {
     }
 
     #[test]
+    fn an_attempt_that_stops_changes_nothing_and_spends_its_own_budget() {
+        let mut memory = Memory::default();
+        let key = |count: u32| key::row(Space::Root, Kind::Plan, count);
+        memory.apply(&[Change::Put(key(1), vec![1])]);
+        let tx = Tx::new(&memory);
+        let scope = tx.scope(Space::Root);
+        scope.put(key(2), vec![2]).expect("it fits");
+        for stop in [Stop::Corrupt("a row"), Stop::OverBudget] {
+            let stopped = scope.attempt(|| {
+                scope.put(key(2), vec![9])?;
+                scope.put(key(3), vec![9])?;
+                scope.delete(key(1))?;
+                Err::<(), _>(stop.clone())
+            });
+            assert_eq!(stopped, Ok(Err(stop)));
+            let left = scope.get_many(&[key(1), key(2), key(3)]);
+            assert_eq!(left, Ok(vec![Some(vec![1]), Some(vec![2]), None]));
+        }
+        assert_eq!(scope.attempt(|| Err::<(), _>(Stop::Failed)), Err(Stop::Failed), "the host's to answer");
+        let too_many = vec![key(7); READS_MAX + 1];
+        assert_eq!(scope.attempt(|| scope.get_many(&too_many)), Ok(Err(Stop::OverBudget)));
+        let too_large = || vec![0; CHANGED_BYTES_MAX];
+        assert_eq!(scope.attempt(|| scope.put(key(3), too_large())), Ok(Err(Stop::OverBudget)));
+        assert_eq!(scope.attempt(|| scope.put(key(3), vec![3])), Ok(Ok(())), "another one has a budget of its own");
+        assert!(tx.is_half_spent(), "and the step begins nothing more");
+        assert_eq!(tx.changes(), [Change::Put(key(2), vec![2]), Change::Put(key(3), vec![3])]);
+    }
+
+    #[test]
     fn rows_are_shown_in_the_order_of_their_numbers() {
         let rows = key::rows(Space::Root, Kind::Plan);
         let row = |count: u32| rows.key(count);
