@@ -157,7 +157,7 @@ pub const ASKING: Budget = Budget {
     nobody: 64,
     waiting: 4_096,
     waiting_each: 256,
-    what: "requests that wait for something outside: a tool, a password hash, a carrier, a file reader",
+    what: "requests that wait for something outside: a tool, a carrier, a file reader",
 };
 
 /// Requests to addresses that users chose.
@@ -196,7 +196,20 @@ pub const LOOKUPS: Budget = Budget {
     nobody: 0,
     waiting: 4_096,
     waiting_each: 64,
-    what: "names being looked up for requests to the outside",
+    what: "names being looked up for requests to addresses that users chose, a thread each until its end",
+};
+
+/// Look-ups of the operator's own names.
+pub const OPERATOR_LOOKUPS: Budget = Budget {
+    name: "operator_lookups",
+    unit: Unit::Places,
+    all: 16,
+    account: 4,
+    address: 0,
+    nobody: 0,
+    waiting: 4_096,
+    waiting_each: 64,
+    what: "names being looked up for requests to what the operator set up, a thread each until its end",
 };
 
 /// Password hashes.
@@ -207,9 +220,9 @@ pub const HASHES: Budget = Budget {
     account: 1,
     address: 1,
     nobody: 2,
-    waiting: 32,
+    waiting: 512,
     waiting_each: 2,
-    what: "password hashes under way, 19 MiB each",
+    what: "password hashes under way, 19 MiB each; one that waits takes no place among those that ask outside",
 };
 
 /// Processes that read files.
@@ -239,6 +252,7 @@ pub const BUDGETS: &[&Budget] = &[
     &USER_REQUESTS,
     &OPERATOR_REQUESTS,
     &LOOKUPS,
+    &OPERATOR_LOOKUPS,
     &HASHES,
     &READERS,
 ];

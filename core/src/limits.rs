@@ -2,6 +2,16 @@
 
 /// Body of a JSON request, bytes.
 pub const JSON_BODY_BYTES_MAX: usize = 1 << 20;
+/// Body of a login, bytes (API.md, Budgets).
+pub const LOGIN_BODY_BYTES_MAX: usize = 4 << 10;
+/// Failed logins of an e-mail after which addresses that never logged in there are refused (API.md, Failed logins).
+pub const LOGIN_FAILURES_MAX: usize = 20;
+/// For how long a failed login counts, seconds.
+pub const LOGIN_FAILURES_SECONDS: u64 = 900;
+/// Addresses of an account that are remembered because they logged in.
+pub const LOGIN_ADDRESSES_MAX: usize = 64;
+/// For how long, seconds.
+pub const LOGIN_ADDRESS_SECONDS: u64 = 30 * 86_400;
 /// A file uploaded as a document, bytes (API.md, Knowledgebases: 20 MB).
 pub const FILE_BYTES_MAX: usize = 20_000_000;
 /// Text read from one file or page, bytes of UTF-8: one with more is refused, not cut, so that no answer is

@@ -109,6 +109,17 @@ pub struct Output {
     pub wake: Option<Timestamp>,
     /// The token that authenticated.
     pub used: Option<Credential>,
+    /// The account for which a request's sends are done, whoever called: its share of each budget pays for them.
+    pub account: Option<u32>,
+    /// What the operator should read of it in the log.
+    pub notice: Option<Notice>,
+}
+
+/// What a step has to say to the operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// Too many logins of this account failed: for a while only addresses that logged in before are let in.
+    LoginsGuarded(u32),
 }
 
 /// What becomes of an HTTP request.

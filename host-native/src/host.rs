@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use switchboard_core::http::base;
-use switchboard_core::http::pipeline;
 use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::Reply;
 use switchboard_core::http::request::{Body, Request};
 use switchboard_core::http::route::Who;
+use switchboard_core::http::{base, pipeline};
+use switchboard_core::id;
 use switchboard_core::job;
 use switchboard_core::key::Topic;
-use switchboard_core::output::{Answer, Credential, Input, Outcome, Output, Send, Ticket, Work};
+use switchboard_core::output::{Answer, Credential, Input, Notice, Outcome, Output, Send, SendError, Ticket, Work};
 use switchboard_core::remote::region;
 use switchboard_core::remote::wire::{CommitCall, ReadAnswer, ReadCall};
 use switchboard_core::seed::Seed;
@@ -118,7 +118,12 @@ impl Host {
             news: Arc::clone(&news),
         };
         let (writer, thread) = Writer::start(parts)?;
-        let sender = Sender::new(outside, Extractor::of_this_program()?, Arc::clone(&metrics))?;
+        let sender = Sender::new(
+            outside,
+            Extractor::of_this_program(Arc::clone(&rooms.readers))?,
+            Arc::clone(&metrics),
+            &rooms,
+        )?;
         let used = Mutex::new(BTreeSet::new());
         let host = Self {
             service,
@@ -156,8 +161,8 @@ impl Host {
         let mut answers = Vec::new();
         loop {
             match self.look(request, &answers, told, seed) {
-                Ok(Output { outcome: Outcome::Wait, sends, .. }) => {
-                    self.perform(sends, &mut answers, self.holder(request, told)).await;
+                Ok(Output { outcome: Outcome::Wait, sends, account, .. }) => {
+                    self.perform(sends, &mut answers, self.payer(request, told, account)).await;
                 }
                 Ok(output) => return self.reply_of(request, output, seed),
                 Err(failure) => return failure_reply(request, &failure, &seed),
@@ -228,9 +233,9 @@ impl Host {
             let (input, done) = self.writer.submit(Owned::Http(Box::new(exchange)), seed).await;
             drop(place);
             match (input, done) {
-                (Some(Owned::Http(back)), Ok(Output { outcome: Outcome::Wait, sends, .. })) => {
+                (Some(Owned::Http(back)), Ok(Output { outcome: Outcome::Wait, sends, account, .. })) => {
                     exchange = *back;
-                    let holder = self.holder(&exchange.request, &exchange.told);
+                    let holder = self.payer(&exchange.request, &exchange.told, account);
                     self.perform(sends, &mut exchange.answers, holder).await;
                 }
                 (Some(Owned::Http(back)), Ok(Output { outcome: Outcome::Again, .. })) => {
@@ -299,6 +304,9 @@ impl Host {
         if let Some(credential) = output.used {
             self.note(credential);
         }
+        if let Some(notice) = output.notice {
+            log(notice);
+        }
         match output.outcome {
             Outcome::Reply(reply) => reply,
             _ => pipeline::failed(request, None, &seed),
@@ -339,15 +347,25 @@ impl Host {
         }
     }
 
-    /// Does what a request waits for. Requests of an account have a share of their own of what goes out, so that they
-    /// keep neither its own durable work nor others waiting.
+    /// For whom a request does what it asks for: the account that the core names, which an engine's call has too.
+    fn payer(&self, request: &Request, told: &Told, account: Option<u32>) -> Holder {
+        account.map_or_else(|| self.holder(request, told), Holder::Account)
+    }
+
+    /// Does what a request waits for. Each holder has a share of what goes out, so that it keeps neither its own
+    /// durable work nor others waiting. Hashes wait in a room of their own: strangers who log in take nothing from
+    /// the tools of accounts.
     async fn perform(&self, sends: Vec<Send>, answers: &mut Vec<Answer>, holder: Holder) {
-        let _place = match self.rooms.asking.take(holder).await {
-            Ok(place) => place,
-            Err(full) => return answers.push(Answer::Failed(full.into())),
-        };
+        let mut place = None;
         for send in sends {
-            answers.push(self.perform_one(send.work).await);
+            let hashes = matches!(send.work, Work::HashPassword { .. } | Work::VerifyPassword { .. });
+            if !hashes && place.is_none() {
+                match self.rooms.asking.take(holder).await {
+                    Ok(taken) => place = Some(taken),
+                    Err(full) => return answers.push(Answer::Failed(full.into())),
+                }
+            }
+            answers.push(self.perform_one(send.work, holder).await);
         }
     }
 
@@ -404,9 +422,9 @@ impl Host {
         self.writer.submit(input, seed).await.1
     }
 
-    /// Does one thing outside.
-    pub async fn perform_one(&self, work: Work) -> Answer {
-        self.sender.perform(work).await
+    /// Does one thing outside, for somebody.
+    pub async fn perform_one(&self, work: Work, holder: Holder) -> Answer {
+        self.sender.perform(work, holder).await
     }
 
     async fn tick(self: &Arc<Self>) {
@@ -453,18 +471,30 @@ impl Host {
         }
     }
 
-    /// Does what a job asked for, and tells the job.
+    /// Does what a job asked for, and tells the job. One for which there is no room hears nothing: its lease lapses,
+    /// and it asks again.
     async fn carry(self: Arc<Self>, send: Send) {
-        if send.ticket == Ticket::Exchange {
-            return;
-        }
+        let Ticket::Job { account, .. } = send.ticket else { return };
         let answer = match send.work {
             Work::Turn => Answer::Elapsed,
-            work => self.perform_one(work).await,
+            work => self.perform_one(work, Holder::Account(account)).await,
         };
+        if matches!(answer, Answer::Failed(SendError::ShareUsed | SendError::Busy)) {
+            return;
+        }
         if let Ok(output) = self.decide(Owned::Answered(send.ticket, answer)).await {
             self.plan_after(output);
         }
+    }
+}
+
+/// Tells the operator what a step noticed.
+fn log(notice: Notice) {
+    match notice {
+        Notice::LoginsGuarded(account) => tracing::warn!(
+            user_id = id::user(account),
+            "many logins of an account failed: for a while only addresses that logged in before are let in"
+        ),
     }
 }
 

@@ -4,6 +4,7 @@
 //! does goes to the [`writer`], a single thread that commits many of them at once and then lets their
 //! replies go. The core decides everything; this crate reads, commits, sends and listens.
 
+pub mod apart;
 pub mod backup;
 pub mod clock;
 pub mod edge;
@@ -12,6 +13,7 @@ pub mod extract;
 pub mod host;
 pub mod limiter;
 pub mod metrics;
+pub mod names;
 pub mod news;
 pub mod private;
 pub mod room;
@@ -19,6 +21,7 @@ pub mod seal;
 pub mod send;
 pub mod serve;
 pub mod settings;
+pub mod sparse;
 pub mod store;
 pub mod watched;
 pub mod writer;

@@ -4,11 +4,12 @@
 //! turn: holders take turns, so that nobody waits for all that a neighbour has queued.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use switchboard_core::budget::{self, Budget};
+use switchboard_core::http::base;
 use switchboard_core::http::refusal::Refusal;
 use switchboard_core::limits::BUSY_SECONDS;
 use switchboard_core::output::SendError;
@@ -28,10 +29,7 @@ pub enum Holder {
 impl Holder {
     /// The holder of a request that showed no token.
     pub fn nobody(address: IpAddr) -> Self {
-        match address.to_canonical() {
-            IpAddr::V6(ip) => Self::Address(Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64).into()),
-            ip @ IpAddr::V4(_) => Self::Address(ip),
-        }
+        Self::Address(base::network(address))
     }
 
     /// The account, or the service itself.
@@ -369,6 +367,8 @@ pub struct Rooms {
     pub operator_requests: Arc<Room>,
     /// See [`budget::LOOKUPS`].
     pub lookups: Arc<Room>,
+    /// See [`budget::OPERATOR_LOOKUPS`].
+    pub operator_lookups: Arc<Room>,
     /// See [`budget::HASHES`].
     pub hashes: Arc<Room>,
     /// See [`budget::READERS`].
@@ -399,6 +399,7 @@ impl Rooms {
             user_requests: Room::new(&budget::USER_REQUESTS),
             operator_requests: Room::new(&budget::OPERATOR_REQUESTS),
             lookups: Room::new(&budget::LOOKUPS),
+            operator_lookups: Room::new(&budget::OPERATOR_LOOKUPS),
             hashes: Room::new(&budget::HASHES),
             readers: Room::new(&budget::READERS),
         }
@@ -419,6 +420,7 @@ impl Rooms {
             &self.user_requests,
             &self.operator_requests,
             &self.lookups,
+            &self.operator_lookups,
             &self.hashes,
             &self.readers,
         ]

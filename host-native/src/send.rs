@@ -12,20 +12,16 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Method, Response, StatusCode, Url};
 use switchboard_core::output::{Answer, Egress, HttpIn, HttpOut, Redirects, SendError, Work};
 use switchboard_core::work;
-use tokio::sync::Semaphore;
 
+use crate::apart::apart;
 use crate::extract::child::Extractor;
 use crate::metrics::Metrics;
+use crate::names::{Names, NoRoom, held_by};
+use crate::room::{Holder, Room, Rooms};
 use switchboard_core::egress::Filter;
 
-/// Requests for users under way at once.
-const USER_SENDS_MAX: usize = 256;
-/// Requests to what the operator set up (model, carrier, calendar) under way at once.
-const OPERATOR_SENDS_MAX: usize = 128;
 /// Redirects that one request follows.
 const REDIRECTS_MAX: usize = 3;
-/// Password hashes under way at once: each takes 19 MiB.
-const HASHES_MAX: usize = 4;
 
 /// Who answers what steps ask of the outside.
 pub enum Outside {
@@ -45,27 +41,16 @@ pub struct Sender {
     users: Way,
     operator: Way,
     filter: Filter,
-    hashes: Semaphore,
+    hashes: Arc<Room>,
     extractor: Extractor,
     metrics: Arc<Metrics>,
 }
 
-/// How requests leave. However slow the addresses of users are, those of the operator have a way of their own.
+/// How requests leave. However slow the addresses and names of users are, those of the operator have a way of their
+/// own.
 struct Way {
     client: Client,
-    places: Semaphore,
-}
-
-/// Resolves names as the system does.
-struct System;
-
-impl Resolve for System {
-    fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move {
-            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            Ok(Box::new(found.into_iter()) as Addrs)
-        })
-    }
+    room: Arc<Room>,
 }
 
 /// Lets a name through only if every address of it is open; the connection goes to one of these very addresses.
@@ -98,56 +83,58 @@ impl Resolve for Guard {
 }
 
 impl Sender {
-    /// A sender to this outside, that has files read by this extractor.
+    /// A sender to this outside, in these rooms, that has files read by this extractor.
     pub fn new(
         outside: Outside,
         extractor: Extractor,
         metrics: Arc<Metrics>,
+        rooms: &Rooms,
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
-        let system: Arc<dyn Resolve> = Arc::new(System);
+        let system: Arc<dyn Resolve> = Arc::new(Names::new(Arc::clone(&rooms.lookups)));
         let (filter, names, script) = match outside {
             Outside::World(filter) => (filter, system, None),
             Outside::Named(filter, names) => (filter, names, None),
             Outside::Script(script) => (Filter::new(Vec::new()), system, Some(script)),
         };
         let users = client()?.dns_resolver(Arc::new(Guard { filter: filter.clone(), names }));
+        let operator = client()?.dns_resolver(Arc::new(Names::new(Arc::clone(&rooms.operator_lookups))));
         Ok(Self {
             script,
-            users: Way { client: users.build()?, places: Semaphore::new(USER_SENDS_MAX) },
-            operator: Way { client: client()?.build()?, places: Semaphore::new(OPERATOR_SENDS_MAX) },
+            users: Way { client: users.build()?, room: Arc::clone(&rooms.user_requests) },
+            operator: Way { client: operator.build()?, room: Arc::clone(&rooms.operator_requests) },
             filter,
-            hashes: Semaphore::new(HASHES_MAX),
+            hashes: Arc::clone(&rooms.hashes),
             extractor,
             metrics,
         })
     }
 
-    /// Does one thing and says what came of it.
-    pub async fn perform(&self, work: Work) -> Answer {
+    /// Does one thing for somebody and says what came of it. What it takes is counted for that holder.
+    pub async fn perform(&self, work: Work, holder: Holder) -> Answer {
         if let Some(script) = &self.script
             && matches!(work, Work::Http(_) | Work::Extract { .. })
         {
             return script(&work);
         }
         match work {
-            Work::Http(request) => self.http(request).await.unwrap_or_else(Answer::Failed),
-            Work::Extract { form, bytes } => self.extractor.extract(form, bytes).await,
-            work => self.hash(work).await,
+            Work::Http(request) => self.http(request, holder).await.unwrap_or_else(Answer::Failed),
+            Work::Extract { form, bytes } => self.extractor.extract(form, bytes, holder).await,
+            work => self.hash(work, holder).await.unwrap_or_else(Answer::Failed),
         }
     }
 
-    async fn hash(&self, work: Work) -> Answer {
-        let Ok(_permit) = self.hashes.acquire().await else { return Answer::Failed(SendError::Unreachable) };
-        let done = tokio::task::spawn_blocking(move || work::perform(&work)).await;
-        done.ok().flatten().unwrap_or(Answer::Failed(SendError::Unreachable))
+    async fn hash(&self, work: Work, holder: Holder) -> Result<Answer, SendError> {
+        let place = self.hashes.take(holder).await?;
+        let done = apart("hash", place, move || work::perform(&work)).await;
+        done.flatten().ok_or(SendError::Unreachable)
     }
 
-    async fn http(&self, request: HttpOut) -> Result<Answer, SendError> {
-        let way = self.way(request.egress);
-        let _place = way.places.acquire().await.map_err(|_| SendError::Unreachable)?;
+    async fn http(&self, request: HttpOut, holder: Holder) -> Result<Answer, SendError> {
+        let _place = self.way(request.egress).room.take(holder).await?;
         self.metrics.sent();
         let limit = Duration::from_millis(request.timeout_ms);
-        tokio::time::timeout(limit, self.exchange(request)).await.unwrap_or(Err(SendError::TimedOut))
+        let exchange = held_by(holder, self.exchange(request));
+        tokio::time::timeout(limit, exchange).await.unwrap_or(Err(SendError::TimedOut))
     }
 
     fn way(&self, egress: Egress) -> &Way {
@@ -186,7 +173,7 @@ impl Sender {
         for (name, value) in &request.headers {
             sent = sent.header(name, &value.0);
         }
-        sent.send().await.map_err(|error| reason(&error))
+        sent.send().await.map_err(reason)
     }
 
     /// A literal address never meets the resolver: it is judged here.
@@ -202,7 +189,7 @@ impl Sender {
 /// Reads the body of a reply, cut at a bound; tells whether it was longer.
 pub async fn read(reply: &mut Response, bytes_max: usize) -> Result<(Vec<u8>, bool), SendError> {
     let mut body = Vec::new();
-    while let Some(chunk) = reply.chunk().await.map_err(|error| reason(&error))? {
+    while let Some(chunk) = reply.chunk().await.map_err(reason)? {
         let room = bytes_max - body.len();
         body.extend_from_slice(&chunk[..chunk.len().min(room)]);
         if chunk.len() > room {
@@ -241,26 +228,21 @@ fn headers(map: &HeaderMap) -> Vec<(String, String)> {
     headers
 }
 
-/// Why there is no answer.
-pub fn reason(error: &reqwest::Error) -> SendError {
-    tracing::debug!(%error, "a send failed");
-    match error {
+/// Why there is no answer. What is logged of it has no URL: queries carry keys.
+pub fn reason(error: reqwest::Error) -> SendError {
+    let error = error.without_url();
+    let reason = match &error {
         error if error.is_timeout() => SendError::TimedOut,
-        error if is_closed(error) => SendError::Refused,
-        _ => SendError::Unreachable,
-    }
+        error if below::<Closed>(error).is_some() => SendError::Refused,
+        error => below::<NoRoom>(error).map_or(SendError::Unreachable, SendError::from),
+    };
+    tracing::debug!(error = &error as &dyn Error, "a send failed");
+    reason
 }
 
-/// Whether the filter closed the name, somewhere below what the client says of it.
-fn is_closed(error: &reqwest::Error) -> bool {
-    let mut below = error.source();
-    while let Some(error) = below {
-        if error.is::<Closed>() {
-            return true;
-        }
-        below = error.source();
-    }
-    false
+/// The error of this type somewhere below what the client says.
+fn below<T: Error + 'static>(error: &reqwest::Error) -> Option<&T> {
+    std::iter::successors(error.source(), |&error| error.source()).find_map(|error| error.downcast_ref())
 }
 
 /// A client with this program's TLS: public roots, no redirects, and no proxy from the environment, which

@@ -25,6 +25,7 @@ mod kept;
 mod knowledge;
 mod leads;
 mod lists;
+mod logins;
 mod lookups;
 mod messages;
 mod numbers;

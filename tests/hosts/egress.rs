@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use serde_json::json;
-use switchboard::extract::child::Extractor;
-use switchboard::metrics::Metrics;
+use switchboard::room::Holder;
 use switchboard::send::{Outside, Sender};
 use switchboard_core::egress::Filter;
 use switchboard_core::http::request::Method;
@@ -18,8 +17,7 @@ use switchboard_core::output::{Answer, Egress, HttpOut, Redirects, SendError, Wo
 use switchboard_tests::house::{House, assistant, tool, with};
 use switchboard_tests::line::Line;
 
-use crate::outside::serve_at;
-use crate::server::binary;
+use crate::outside::{sender, serve_at};
 
 /// Ports on which somebody listens.
 const PORTS: usize = 16;
@@ -264,13 +262,11 @@ struct Client {
 impl Client {
     fn new(outside: Outside) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let sender =
-            Sender::new(outside, Extractor::new(binary()), Arc::new(Metrics::of(&Arc::default()))).expect("a sender");
-        Self { runtime, sender }
+        Self { runtime, sender: sender(outside) }
     }
 
     fn send(&self, request: HttpOut) -> Answer {
-        self.runtime.block_on(self.sender.perform(Work::Http(request)))
+        self.runtime.block_on(self.sender.perform(Work::Http(request), Holder::Account(1)))
     }
 }
 

@@ -7,17 +7,18 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lopdf::dictionary;
 use switchboard::extract::child::Extractor;
 use switchboard::extract::confined::Bounds;
 use switchboard::extract::read;
-use switchboard::metrics::Metrics;
-use switchboard::send::{Outside, Sender};
+use switchboard::room::{Holder, Room};
+use switchboard::send::Outside;
+use switchboard_core::budget::READERS;
 use switchboard_core::egress::Filter;
 use switchboard_core::limits::FILE_BYTES_MAX;
 use switchboard_core::output::{Answer, SendError, TextForm, Work};
 
-use crate::samples::{Pdf, docx, hungry_pdf};
+use crate::outside::sender;
+use crate::samples::{Pdf, docx, hungry_pdf, slow_pdf};
 use crate::server::{Folder, binary};
 
 const TOO_LONG: &str = "The file took too long to read.";
@@ -46,8 +47,11 @@ fn program(folder: &Folder, name: &str, commands: &str) -> PathBuf {
 }
 
 fn extractor(program: &Path, wall: Duration) -> Extractor {
-    Extractor::bounded(program.into(), Bounds::default(), wall)
+    Extractor::bounded(program.into(), Bounds::default(), wall, Room::new(&READERS))
 }
+
+/// An account, for those who have files read.
+const ACCOUNT: Holder = Holder::Account(1);
 
 fn is_running(pid: &str) -> bool {
     Command::new("kill").args(["-0", pid]).stderr(Stdio::null()).status().expect("kill runs").success()
@@ -55,7 +59,7 @@ fn is_running(pid: &str) -> bool {
 
 #[test]
 fn the_binary_reads_what_this_process_reads() {
-    let extractor = Extractor::new(binary());
+    let extractor = Extractor::new(binary(), Room::new(&READERS));
     let html = b"<title>T</title><base href=/x><a href=a>one \"two\"</a>\n<p>\\three</p>".to_vec();
     let noindex = b"<meta name=robots content=noindex><a href=a>one</a>".to_vec();
     for (form, bytes) in [
@@ -69,19 +73,14 @@ fn the_binary_reads_what_this_process_reads() {
         (TextForm::Txt, vec![b'x'; FILE_BYTES_MAX + 9]),
     ] {
         let expected = read(form, &bytes);
-        assert_eq!(block(extractor.extract(form, bytes)), Answer::Extracted(expected), "{form:?}");
+        assert_eq!(block(extractor.extract(form, bytes, ACCOUNT)), Answer::Extracted(expected), "{form:?}");
     }
 }
 
 #[test]
 fn a_sender_has_files_read() {
-    let sender = Sender::new(
-        Outside::World(Filter::new(vec![])),
-        Extractor::new(binary()),
-        Arc::new(Metrics::of(&Arc::default())),
-    );
-    let sender = sender.expect("TLS");
-    let answer = block(sender.perform(Work::Extract { form: TextForm::Txt, bytes: b"words".to_vec() }));
+    let sender = sender(Outside::World(Filter::new(vec![])));
+    let answer = block(sender.perform(Work::Extract { form: TextForm::Txt, bytes: b"words".to_vec() }, ACCOUNT));
     assert!(matches!(answer, Answer::Extracted(Ok(found)) if found.text == "words"));
 }
 
@@ -90,17 +89,17 @@ fn a_file_that_takes_memory_ends_as_a_sentence() {
     let file = hungry_pdf();
     assert!(file.len() < 100_000, "{}", file.len());
     let bounds = Bounds { memory_bytes: 256 << 20, ..Bounds::default() };
-    let extractor = Extractor::bounded(binary(), bounds, PATIENCE);
-    assert_eq!(block(extractor.extract(TextForm::Pdf, file)), refused(TOO_MUCH));
+    let extractor = Extractor::bounded(binary(), bounds, PATIENCE, Room::new(&READERS));
+    assert_eq!(block(extractor.extract(TextForm::Pdf, file, ACCOUNT)), refused(TOO_MUCH));
 }
 
 #[test]
 fn a_file_that_takes_time_ends_as_a_sentence() {
-    let form = dictionary! { "Subtype" => "Form" };
-    let file = Pdf::new().form(form, &"1 2 3 4 5 6 m ".repeat(4_000_000)).page("/X1 Do ".repeat(9)).packed();
+    let file = slow_pdf();
     assert!(file.len() < 200_000, "{}", file.len());
-    let extractor = Extractor::bounded(binary(), Bounds { cpu_seconds: 1, ..Bounds::default() }, PATIENCE);
-    assert_eq!(block(extractor.extract(TextForm::Pdf, file)), refused(TOO_LONG));
+    let bounds = Bounds { cpu_seconds: 1, ..Bounds::default() };
+    let extractor = Extractor::bounded(binary(), bounds, PATIENCE, Room::new(&READERS));
+    assert_eq!(block(extractor.extract(TextForm::Pdf, file, ACCOUNT)), refused(TOO_LONG));
 }
 
 #[test]
@@ -109,7 +108,7 @@ fn a_process_that_hangs_is_ended() {
     let pid = folder.path("pid");
     let hang =
         program(&folder, "hang", &format!("echo $$ > '{0}.new'; mv '{0}.new' '{0}'; exec sleep 600", pid.display()));
-    let answer = block(extractor(&hang, Duration::from_secs(1)).extract(TextForm::Txt, b"a".to_vec()));
+    let answer = block(extractor(&hang, Duration::from_secs(1)).extract(TextForm::Txt, b"a".to_vec(), ACCOUNT));
     assert_eq!(answer, refused(TOO_LONG));
     let ended = std::fs::read_to_string(&pid).expect("a process");
     assert!(!is_running(ended.trim()), "it is gone when the answer is there");
@@ -123,7 +122,7 @@ fn a_process_that_hangs_is_ended() {
             }
         };
         tokio::select! {
-            answer = extractor.extract(TextForm::Txt, vec![b'a'; 1 << 20]) => panic!("{answer:?}"),
+            answer = extractor.extract(TextForm::Txt, vec![b'a'; 1 << 20], ACCOUNT) => panic!("{answer:?}"),
             () = started => std::fs::read_to_string(&pid).expect("a process"),
         }
     });
@@ -148,11 +147,11 @@ fn what_a_process_does_instead_of_its_work() {
         ("half", "printf '{\"failed\":\"The'; kill -ABRT $$", refused(TOO_MUCH)),
     ] {
         let program = program(&folder, name, commands);
-        let answer = block(extractor(&program, PATIENCE).extract(TextForm::Txt, vec![b'a'; 1 << 20]));
+        let answer = block(extractor(&program, PATIENCE).extract(TextForm::Txt, vec![b'a'; 1 << 20], ACCOUNT));
         assert_eq!(answer, expected, "{name}");
     }
     let missing = extractor(&folder.path("missing"), PATIENCE);
-    assert_eq!(block(missing.extract(TextForm::Txt, b"a".to_vec())), fault);
+    assert_eq!(block(missing.extract(TextForm::Txt, b"a".to_vec(), ACCOUNT)), fault);
 }
 
 /// The most memory that this process ever had, KiB.
@@ -169,7 +168,7 @@ fn a_process_that_never_stops_talking_fills_no_memory() {
     let folder = Folder::new();
     let endless = program(&folder, "endless", "exec cat /dev/zero");
     let before = peak_kib();
-    let answer = block(extractor(&endless, PATIENCE).extract(TextForm::Txt, b"a".to_vec()));
+    let answer = block(extractor(&endless, PATIENCE).extract(TextForm::Txt, b"a".to_vec(), ACCOUNT));
     assert_eq!(answer, refused(TOO_MUCH), "it is ended at the bound");
     let grown = peak_kib() - before;
     // Other tests run beside this one: half of what an unbounded read would take in the time.
@@ -187,9 +186,10 @@ fn two_files_are_read_at_once_and_no_more() {
     let extractor = Arc::new(extractor(&program(&folder, "turns", &commands), PATIENCE));
     let answers = block(async {
         let all: Vec<_> = (0..6)
-            .map(|_| {
+            .map(|account| {
                 let extractor = Arc::clone(&extractor);
-                tokio::spawn(async move { extractor.extract(TextForm::Txt, b"a".to_vec()).await })
+                let file = (TextForm::Txt, b"a".to_vec(), Holder::Account(account));
+                tokio::spawn(async move { extractor.extract(file.0, file.1, file.2).await })
             })
             .collect();
         let mut answers = Vec::new();
@@ -222,7 +222,7 @@ fn a_process_gets_nothing_of_this_one() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let opened: Vec<String> = open_here().difference(&before).cloned().collect();
     assert!(opened.len() >= 2, "{opened:?}");
-    let answer = block(extractor(&listing, PATIENCE).extract(TextForm::Txt, b"a".to_vec()));
+    let answer = block(extractor(&listing, PATIENCE).extract(TextForm::Txt, b"a".to_vec(), ACCOUNT));
     let Answer::Extracted(Ok(found)) = answer else { panic!("{answer:?}") };
     let mut names = words(&found.text).into_iter();
     assert_eq!(names.next(), Some("none"), "no variable of this process");

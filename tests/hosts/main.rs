@@ -18,6 +18,7 @@ mod readers;
 mod receivers;
 mod samples;
 mod secrets;
+mod shares;
 mod stopping;
 mod tour;
 

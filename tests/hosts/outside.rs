@@ -4,6 +4,20 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
+use switchboard::extract::child::Extractor;
+use switchboard::metrics::Metrics;
+use switchboard::room::Rooms;
+use switchboard::send::{Outside, Sender};
+
+use crate::server::binary;
+
+/// The host's own sender, in rooms of its own.
+pub fn sender(outside: Outside) -> Sender {
+    let rooms = Arc::new(Rooms::default());
+    let extractor = Extractor::new(binary(), Arc::clone(&rooms.readers));
+    Sender::new(outside, extractor, Arc::new(Metrics::of(&rooms)), &rooms).expect("a sender")
+}
+
 /// One request that came.
 #[derive(Clone, Debug)]
 pub struct Came {

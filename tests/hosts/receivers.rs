@@ -5,15 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchboard::extract::child::Extractor;
-use switchboard::metrics::Metrics;
-use switchboard::send::{Outside, Sender};
+use switchboard::room::Holder;
+use switchboard::send::Outside;
 use switchboard_core::egress::Filter;
 use switchboard_core::output::{Answer, Egress, HttpOut, Redirects, Work};
 use switchboard_tests::house::{tool, with};
 
-use crate::outside::serve;
-use crate::server::{Folder, Server, binary, call};
+use crate::outside::{sender, serve};
+use crate::server::{Folder, Server, call};
 
 #[test]
 fn an_endpoint_that_misbehaves_gets_a_clear_answer_and_bounded_memory() {
@@ -136,21 +135,46 @@ fn addresses_of_users_that_hang_do_not_keep_the_operators_waiting() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let outside = Outside::World(Filter::new(vec!["127.0.0.0/8".parse().expect("a range")]));
-        let sender =
-            Sender::new(outside, Extractor::new(binary()), Arc::new(Metrics::of(&Arc::default()))).expect("a sender");
-        let sender = Arc::new(sender);
-        let ask = |url: &str, egress| {
+        let sender = Arc::new(sender(outside));
+        let ask = |url: &str, egress, account| {
             let (sender, work) = (Arc::clone(&sender), request(url, egress));
-            tokio::spawn(async move { sender.perform(work).await })
+            tokio::spawn(async move { sender.perform(work, Holder::Account(account)).await })
         };
-        let users: Vec<_> = (0..300).map(|_| ask(&silent, Egress::User)).collect();
+        // Eight accounts with more requests than their shares, which together are all there is.
+        let users: Vec<_> = (0..320).map(|at| ask(&silent, Egress::User, at % 8)).collect();
         while hanging.load(Ordering::SeqCst) < 256 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        let said = ask(&served, Egress::Operator).await.expect("an answer");
+        let said = ask(&served, Egress::Operator, 1).await.expect("an answer");
         assert!(matches!(&said, Answer::Http(answer) if answer.body == b"yes"), "{said:?}");
         assert!(users.iter().all(|user| !user.is_finished()), "none of the others has its answer");
         assert_eq!(hanging.load(Ordering::SeqCst), 256, "nor are more of them asked");
         users.iter().for_each(tokio::task::JoinHandle::abort);
     });
+}
+
+/// Queries carry keys: neither the log of every failure nor any other line shows them.
+#[test]
+fn the_log_shows_no_query_of_an_address() {
+    let folder = Folder::new();
+    let log = folder.path("log");
+    let server = Server::start_logging(
+        &folder.path("data"),
+        &["--egress-allow", "127.0.0.0/8", "--engine", "none"],
+        &[("SWITCHBOARD_LOG", "debug")],
+        std::fs::File::create(&log).expect("a log"),
+    );
+    // Nobody listens there.
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address");
+    let (url, key) = (server.text("url"), server.text("api_key"));
+    let endpoint = format!("http://{closed}/look?key=pineapple");
+    let body = with(tool("probe"), &json!({ "endpoint": endpoint }));
+    let (status, made) = call("POST", &format!("{url}/user/tools"), key, Some(&body));
+    assert_eq!(status, 201, "{made}");
+    let id = made["data"]["id"].as_u64().or(made["id"].as_u64()).expect("an id");
+    let (status, said) = call("POST", &format!("{url}/user/tools/{id}/test"), key, Some(&json!({})));
+    assert_eq!(status, 502, "{said}");
+    let log = std::fs::read_to_string(&log).expect("a log");
+    assert!(log.contains("a send failed"), "{log}");
+    assert!(!log.contains("pineapple"), "{log}");
 }

@@ -6,6 +6,12 @@ use lopdf::{Dictionary, Document, EncryptionState, EncryptionVersion, Object, Pe
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
+/// A small file that takes long to read: a form of many operators, shown nine times.
+pub fn slow_pdf() -> Vec<u8> {
+    let form = dictionary! { "Subtype" => "Form" };
+    Pdf::new().form(form, &"1 2 3 4 5 6 m ".repeat(4_000_000)).page("/X1 Do ".repeat(9)).packed()
+}
+
 /// `<0001>` is ă, `<0002>` is ț, and `<0010>` to `<0012>` are x to z.
 const TABLE: &str = "/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <0000> <FFFF> \
     endcodespacerange 2 beginbfchar <0001> <0103> <0002> <021B> endbfchar \

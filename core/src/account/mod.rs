@@ -4,6 +4,7 @@ pub mod caller;
 pub mod create;
 pub mod first_start;
 pub mod keys;
+mod logins;
 pub mod plan;
 pub mod profile;
 pub mod root;

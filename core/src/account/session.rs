@@ -2,10 +2,12 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv6Addr};
 
 use sha2::{Digest, Sha256};
 
 use super::caller::Kept;
+use super::logins::Logins;
 use super::profile::{Profile, dollars};
 use super::root;
 use super::token::{Token, TokenKind};
@@ -17,8 +19,9 @@ use crate::http::reply::{Reply, message};
 use crate::http::route::Handled;
 use crate::id;
 use crate::json::Object;
-use crate::key::Kind;
-use crate::output::{Answer, Work};
+use crate::key::{Kind, Space};
+use crate::limits::BUSY_SECONDS;
+use crate::output::{Answer, Notice, Work};
 use crate::rate::Caller;
 use crate::record;
 use crate::record::{Iso, Secret, format, id, iso, number, object, text};
@@ -89,21 +92,30 @@ record! {
 const SWEPT: usize = 8;
 
 /// `POST /user/login`
+///
+/// The address is asked for its rate before the body is: whoever sends too much is not listened to.
 pub fn login(ctx: &Ctx<'_>) -> Handled {
+    // A host that knows no addresses has one for all.
+    let network = base::client(&ctx.service.config, ctx.request).map_or(Ipv6Addr::UNSPECIFIED.into(), base::network);
+    admit(ctx, Caller::LoginAddress(short(&alloc::format!("{network}"))))?;
     let login: Login = ctx.body()?;
-    admit(ctx, &login)?;
+    admit(ctx, Caller::LoginPair(short(&alloc::format!("{} {network}", login.email.to_lowercase()))))?;
     let root = ctx.root();
-    let profile = match root::account_of(root, &login.email)? {
-        Some(account) => Profile::load(root::space_of(root, account))?,
-        None => None,
-    };
+    let scope = root::account_of(root, &login.email)?.map_or(root, |account| root::space_of(root, account));
+    let profile = Profile::load(scope)?;
     let stored = profile.as_ref().map_or_else(work::nobody, |profile| profile.password.0.clone());
-    let fits = ctx.ask(|| Work::VerifyPassword { password: login.password.clone(), stored })?;
-    let (Some(profile), Answer::Verified(true)) = (profile, fits) else { return Err(Refusal::WrongPassword.into()) };
+    let answer = ctx.ask(|| Work::VerifyPassword { password: login.password.clone(), stored })?;
+    let Answer::Verified(fits) = answer else { return Err(Refusal::Busy(BUSY_SECONDS).into()) };
+    let mut logins = Logins::load(scope)?;
+    // Judged by what failed until now, not when the password was sent: many may be compared at once.
+    let (Some(profile), true, true) = (profile, fits, logins.admits(network, ctx.now)) else {
+        return failed(ctx, scope, logins, network);
+    };
     if profile.state.suspended {
         return Err(Refusal::Forbidden("This account is suspended.".into()).into());
     }
-    let scope = root::space_of(root, profile.number);
+    logins.succeeded(network, ctx.now);
+    logins.save(scope)?;
     sweep(scope, ctx.now)?;
     let (token, expires) = begin(ctx, scope, &profile, login.token_name.as_deref())?;
     let user = User { id: id::user(profile.number), name: profile.name, email: profile.email };
@@ -116,18 +128,24 @@ pub fn login(ctx: &Ctx<'_>) -> Handled {
     }))
 }
 
-/// Five tries a minute per pair of e-mail and address, twenty per address.
-fn admit(ctx: &Ctx<'_>, login: &Login) -> Result<(), Halt> {
-    let address = base::client(&ctx.service.config, ctx.request).map_or_else(String::new, |ip| alloc::format!("{ip}"));
-    let pair = alloc::format!("{} {address}", login.email.to_lowercase());
-    for caller in [Caller::LoginAddress(short(&address)), Caller::LoginPair(short(&pair))] {
-        if let Some(rate) = ctx.view_admit(caller)?
-            && !rate.admitted
-        {
-            return Err(Refusal::TooMany(rate.retry_after).into());
-        }
+/// Refuses a pair that does not fit, and one that was not judged: both write a row, and take the same time.
+fn failed(ctx: &Ctx<'_>, scope: Scope<'_>, mut logins: Logins, network: IpAddr) -> Handled {
+    if logins.admits(network, ctx.now)
+        && logins.failed(ctx.now)
+        && let Space::Account(account) = scope.space()
+    {
+        ctx.notice(Notice::LoginsGuarded(account));
     }
-    Ok(())
+    logins.save(scope)?;
+    Ok(ctx.refused(Refusal::WrongPassword))
+}
+
+/// Five tries a minute per pair of e-mail and address, twenty per address.
+fn admit(ctx: &Ctx<'_>, caller: Caller) -> Result<(), Halt> {
+    match ctx.view_admit(caller)? {
+        Some(rate) if !rate.admitted => Err(Refusal::TooMany(rate.retry_after).into()),
+        _ => Ok(()),
+    }
 }
 
 fn short(text: &str) -> u64 {

@@ -39,6 +39,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         Arrival::Inbound => called(ctx, body.to.as_deref().unwrap_or_default())?,
         Arrival::Web => visited(ctx, body.assistant_id.unwrap_or(0))?,
     };
+    ctx.works_for(account.space());
     let mut call =
         if ctx.answered() == 0 { arrive(ctx, account, assistant, &row, body)? } else { noted(ctx, account)? };
     let url = inbound_url(&row)?.filter(|_| call.kind().is_ok_and(|kind| kind == CallType::Inbound));

@@ -68,6 +68,7 @@ pub(super) fn call<'c>(ctx: &'c Ctx<'_>) -> Result<(Scope<'c>, Stored), Halt> {
     let id = ctx.params.first().and_then(|text| id::parse_any(text)).ok_or(Refusal::NotFound(MISSING))?;
     let (number, count) = id::split(id);
     let account = root::space_of(ctx.root(), number);
+    ctx.works_for(account.space());
     let call = Stored::find(account, count)?.filter(|call| call.live.engine == Some(ctx.engine().token));
     let call = call.ok_or(Refusal::NotFound(MISSING))?;
     ctx.unread()?;

@@ -2,7 +2,7 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv6Addr};
 
 use super::request::Request;
 use crate::service::Config;
@@ -37,6 +37,14 @@ pub fn client(config: &Config, request: &Request) -> Option<IpAddr> {
     // The rightmost address that is no proxy of ours: what stands left of it, anyone may have written.
     let named = listed.rsplit(',').map_while(|text| text.trim().parse::<IpAddr>().ok()).find(|ip| !trusted(ip));
     named.or_else(|| Forwarded::of(request).address).or(request.peer)
+}
+
+/// What counts as one address: an IPv4 address, or the /64 of an IPv6 address, which one customer of a provider has.
+pub fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64).into(),
+        ip @ IpAddr::V4(_) => ip,
+    }
 }
 
 fn is_trusted(config: &Config, request: &Request) -> bool {

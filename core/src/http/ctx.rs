@@ -1,6 +1,7 @@
 //! [`Ctx`]: what a handler works with.
 
 use alloc::string::{String, ToString};
+use core::cell::Cell;
 
 use super::base::Base;
 use super::etag;
@@ -17,7 +18,7 @@ use crate::job::{self, Task};
 use crate::json::{self, Malformed, Members, ToJson, Value};
 use crate::key::{Kind, Space};
 use crate::limits::{DETACH_SECONDS, JSON_BODY_BYTES_MAX, UPLOAD_BODY_BYTES_MAX};
-use crate::output::{Answer, Asks, Work};
+use crate::output::{Answer, Asks, Notice, Work};
 use crate::rate::{Caller, Rate};
 use crate::record::{Checked, Record, Source, check, check_update};
 use crate::seed::Seed;
@@ -52,6 +53,8 @@ pub struct Ctx<'a> {
     pub careful: bool,
     pub(super) tx: &'a Tx<'a>,
     pub(super) asks: Asks<'a>,
+    pub(super) account: Cell<Option<u32>>,
+    pub(super) notice: Cell<Option<Notice>>,
 }
 
 impl<'a> Ctx<'a> {
@@ -63,6 +66,18 @@ impl<'a> Ctx<'a> {
     /// The engine; the pipeline has made sure that there is one.
     pub fn engine(&self) -> &Engine {
         self.engine.as_ref().expect("a row for engines only runs with one")
+    }
+
+    /// What this operation asks for, it asks for this account: an engine works for many.
+    pub fn works_for(&self, account: Space) {
+        if let Space::Account(number) = account {
+            self.account.set(Some(number));
+        }
+    }
+
+    /// Has the operator's log say this, once what the step changes is stored.
+    pub fn notice(&self, notice: Notice) {
+        self.notice.set(Some(notice));
     }
 
     /// Whether what the request waited for did not come in time.
@@ -120,7 +135,7 @@ impl<'a> Ctx<'a> {
 
     /// The members of the JSON body.
     pub fn members(&self) -> Result<Members, Halt> {
-        let bytes = self.bytes(JSON_BODY_BYTES_MAX, &["application/json"])?;
+        let bytes = self.bytes(body_bytes_max(self.route).min(JSON_BODY_BYTES_MAX), &["application/json"])?;
         if bytes.is_empty() {
             return Ok(Members::default());
         }
@@ -279,9 +294,10 @@ fn last_word(what: &str) -> &str {
 
 /// How many bytes of body an operation takes.
 pub fn body_bytes_max(route: &Route) -> usize {
-    match route.body {
+    let of_kind = match route.body {
         BodyKind::Document(_) => UPLOAD_BODY_BYTES_MAX,
         BodyKind::File(_, bytes_max) => bytes_max,
         BodyKind::Json(..) | BodyKind::None => JSON_BODY_BYTES_MAX,
-    }
+    };
+    route.body_bytes_max.unwrap_or(of_kind)
 }

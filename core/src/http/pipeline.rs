@@ -17,7 +17,7 @@ use crate::account::storage;
 use crate::engine::{self, Engine};
 use crate::key::Space;
 use crate::limits::{BUSY_SECONDS, TAGGED_BYTES_MAX, TARGET_BYTES_MAX};
-use crate::output::{Answer, Asks, Outcome, Output, SendError};
+use crate::output::{Answer, Asks, Notice, Outcome, Output, SendError};
 use crate::rate::Rate;
 use crate::service::Service;
 use crate::store::Tx;
@@ -39,11 +39,21 @@ pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Sce
         caller: Cell::new(None),
         engine: RefCell::new(None),
         admitted: Cell::new(false),
+        account: Cell::new(None),
+        notice: Cell::new(None),
     };
     let (outcome, sends) = exchange.outcome()?;
     let changes = tx.finish()?;
     let used = exchange.caller.get().map(super::super::account::caller::Session::credential);
-    Ok(Output { outcome, changes, sends, wake: None, used })
+    Ok(Output {
+        outcome,
+        changes,
+        sends,
+        wake: None,
+        used,
+        account: exchange.account.get(),
+        notice: exchange.notice.get(),
+    })
 }
 
 /// The reply of a host whose step stopped or panicked: nothing was stored.
@@ -66,6 +76,8 @@ struct Exchange<'a> {
     caller: Cell<Option<Session>>,
     engine: RefCell<Option<Engine>>,
     admitted: Cell<bool>,
+    account: Cell<Option<u32>>,
+    notice: Cell<Option<Notice>>,
 }
 
 type Sends = Vec<crate::output::Send>;
@@ -167,9 +179,13 @@ impl<'a> Exchange<'a> {
             careful: self.scene.careful,
             tx: self.tx,
             asks: Asks::of(self.answers),
+            account: Cell::new(self.caller.get().map(|session| session.account)),
+            notice: Cell::new(None),
         };
         let handled = (route.handler)(&ctx).and_then(|reply| ctx.unread().map(|()| reply));
         let sends = ctx.asks.sends();
+        self.account.set(ctx.account.get());
+        self.notice.set(ctx.notice.get());
         // A body that comes again and again is not hashed each time.
         let begins = self.answers.is_empty() && matches!(handled, Err(Halt::Again));
         if (begins || matches!(handled, Err(Halt::Wait)))

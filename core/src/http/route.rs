@@ -96,6 +96,8 @@ pub struct Route {
     pub who: Who,
     /// What it reads.
     pub body: BodyKind,
+    /// The limit of its body, bytes, where that of its kind is too much.
+    pub body_bytes_max: Option<usize>,
     /// Its query parameters.
     pub query: Option<&'static Table>,
     /// Its successful answer.
@@ -137,6 +139,7 @@ const fn row(
         summary,
         who: Who::User,
         body: BodyKind::None,
+        body_bytes_max: None,
         query: None,
         status: 200,
         shape: Shape::Message,
@@ -212,6 +215,11 @@ impl Route {
     /// It reads a file of one of these media types, at most so many bytes.
     pub const fn takes_file(self, media: &'static [&'static str], bytes_max: usize) -> Self {
         Self { body: BodyKind::File(media, bytes_max), ..self }
+    }
+
+    /// Its body has at most so many bytes.
+    pub const fn at_most(self, bytes: usize) -> Self {
+        Self { body_bytes_max: Some(bytes), ..self }
     }
 
     /// It reads these query parameters.

@@ -32,7 +32,7 @@ use crate::key::Kind;
 use crate::knowledge::Passage;
 use crate::knowledge::tables::{Base, ChangedDocument, Document, NewBase, NewDocument};
 use crate::lead::tables::{ChangedLead, Lead, LeadQuery, NewLead};
-use crate::limits::IMPORT_BODY_BYTES_MAX;
+use crate::limits::{IMPORT_BODY_BYTES_MAX, LOGIN_BODY_BYTES_MAX};
 use crate::number::tables::{
     Assignable, Available, NewTrunk, Number, OneNumber, Purchased, Rename, SearchQuery, Trunk, Verification,
 };
@@ -49,7 +49,7 @@ use crate::{
 #[rustfmt::skip]
 pub static ROUTES: &[Route] = &[
     // Account and keys
-    post(&["/user/login"], "login", "Log in.", session::login).by(Who::Anyone).takes(Login::TABLE).gives(Shape::Bare(LoggedIn::TABLE)).shows_token(),
+    post(&["/user/login"], "login", "Log in.", session::login).by(Who::Anyone).takes(Login::TABLE).at_most(LOGIN_BODY_BYTES_MAX).gives(Shape::Bare(LoggedIn::TABLE)).shows_token(),
     post(&["/user/logout"], "logout", "End the session.", session::logout),
     get(&["/user/me"], "me", "The caller's account.", session::me).gives(Shape::Bare(Me::TABLE)),
     post(&["/user/api-keys"], "createApiKey", "Create an API key.", keys::create).about(Kind::ApiKey).takes(NewKey::TABLE).makes(Shape::MessageMember("api_key", ShownKey::TABLE)).shows_token(),

@@ -145,6 +145,7 @@ enum Table {
     Secrets = 23,
     CallEvent = 24,
     ImportError = 25,
+    Logins = 31,
     Mention = 48,
     Email = 32,
     Owner = 33,
@@ -415,6 +416,11 @@ pub fn phones(space: Space, kind: Kind, block: u32) -> Key {
 /// What an account's own operations need to know of it: plan, balance, zone, suspension.
 pub fn profile(account: u32) -> Key {
     key(Space::Account(account), Table::Profile, 0)
+}
+
+/// How logins of an account went; in the root those for e-mails without one.
+pub fn logins(space: Space) -> Key {
+    key(space, Table::Logins, 0)
 }
 
 /// The account of an e-mail address (lower case).

@@ -97,7 +97,11 @@ fn attach(settings: &Settings, address: SocketAddr, token: &Token) -> engine::Se
 }
 
 fn log(settings: &Settings) -> Result<(), Failed> {
-    let filter = EnvFilter::try_from_env("SWITCHBOARD_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let wanted = std::env::var("SWITCHBOARD_LOG").ok();
+    let wanted = wanted.as_deref().unwrap_or("info");
+    // These warn of what strangers send, a line each; whoever wants them names them.
+    let filter = EnvFilter::try_new(format!("h2=error,hyper=error,{wanted}"));
+    let filter = filter.unwrap_or_else(|_| EnvFilter::new("h2=error,hyper=error,info"));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match settings.log_format.as_deref() {
         None | Some("text") => builder.init(),

@@ -131,7 +131,7 @@ impl Wire {
             .header(CONTENT_TYPE, "application/json")
             .body(body.to_string());
         let exchange = async {
-            let mut reply = request.send().await.map_err(|error| send::reason(&error))?;
+            let mut reply = request.send().await.map_err(send::reason)?;
             let status = reply.status().as_u16();
             Ok::<_, switchboard_core::output::SendError>((status, send::read(&mut reply, bytes_max).await?.0))
         };

@@ -4,19 +4,18 @@ use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use switchboard_core::output::{Answer, SendError, TextForm};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
-use tokio::sync::Semaphore;
 
 use super::confined::{Bounds, Said};
 use super::noun;
+use crate::room::{Holder, Room};
 
-/// Processes at once.
-const CHILDREN_MAX: usize = 2;
 /// What a process may say, bytes: the longest text and all links, with their escapes.
 const SAID_BYTES_MAX: u64 = 32 << 20;
 /// Has mimalloc (`mi_option_arena_reserve`) take memory as it is needed. It would reserve 1 GiB of addresses
@@ -25,12 +24,12 @@ const ARENA_RESERVE: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "0");
 /// How long a process may take, whatever it waits for.
 const WALL: Duration = Duration::from_secs(30);
 
-/// Reads files, at most two at once; others wait for their turn.
+/// Reads files, as many at once as its room has places; accounts take turns.
 pub struct Extractor {
     program: PathBuf,
     bounds: Bounds,
     wall: Duration,
-    turns: Semaphore,
+    room: Arc<Room>,
 }
 
 /// Why a process said nothing.
@@ -51,26 +50,29 @@ impl From<std::io::Error> for Silence {
 
 impl Extractor {
     /// One that runs `program extract`.
-    pub fn new(program: PathBuf) -> Self {
-        Self::bounded(program, Bounds::default(), WALL)
+    pub fn new(program: PathBuf, room: Arc<Room>) -> Self {
+        Self::bounded(program, Bounds::default(), WALL, room)
     }
 
     /// One whose processes may use this much, for this long.
-    pub fn bounded(program: PathBuf, bounds: Bounds, wall: Duration) -> Self {
-        Self { program, bounds, wall, turns: Semaphore::new(CHILDREN_MAX) }
+    pub fn bounded(program: PathBuf, bounds: Bounds, wall: Duration, room: Arc<Room>) -> Self {
+        Self { program, bounds, wall, room }
     }
 
     /// One that runs this very program.
-    pub fn of_this_program() -> std::io::Result<Self> {
+    pub fn of_this_program(room: Arc<Room>) -> std::io::Result<Self> {
         // This name leads to the running program even when another was put in its place.
         let own = PathBuf::from("/proc/self/exe");
-        Ok(Self::new(if own.exists() { own } else { std::env::current_exe()? }))
+        Ok(Self::new(if own.exists() { own } else { std::env::current_exe()? }, room))
     }
 
     /// Reads a file. That it cannot be read is an answer with a sentence; [`Answer::Failed`] says that
     /// nobody tried.
-    pub async fn extract(&self, form: TextForm, bytes: Vec<u8>) -> Answer {
-        let Ok(_turn) = self.turns.acquire().await else { return Answer::Failed(SendError::Unreachable) };
+    pub async fn extract(&self, form: TextForm, bytes: Vec<u8>, holder: Holder) -> Answer {
+        let _place = match self.room.take(holder).await {
+            Ok(place) => place,
+            Err(full) => return Answer::Failed(full.into()),
+        };
         match self.run(form, bytes).await {
             Ok(Said::Read(found)) => Answer::Extracted(Ok(found.into())),
             Ok(Said::Failed(sentence)) => Answer::Extracted(Err(sentence)),

@@ -27,6 +27,7 @@ use tokio::sync::{Semaphore, watch};
 use self::seats::Seats;
 use crate::host::Host;
 use crate::room::Holder;
+use crate::sparse::Sparse;
 
 /// Connections at once, where nothing else is said; more are turned away.
 pub const CONNECTIONS_MAX: u64 = CONNECTIONS.all;
@@ -34,6 +35,7 @@ pub const CONNECTIONS_MAX: u64 = CONNECTIONS.all;
 const RESERVE: u64 = 768;
 /// Connections that may wait to be accepted.
 const BACKLOG: u32 = 4_096;
+static NOT_ACCEPTED: Sparse = Sparse::new();
 /// How long a drain waits for running requests.
 const DRAIN: Duration = Duration::from_secs(30);
 
@@ -103,7 +105,9 @@ async fn accept(
             Ok(accepted) => accepted,
             Err(error) => {
                 // Out of descriptors, mostly: pausing lets connections close.
-                tracing::warn!(%error, "a connection was not accepted");
+                if let Some(more) = NOT_ACCEPTED.more() {
+                    tracing::warn!(%error, more, "a connection was not accepted");
+                }
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }

@@ -51,6 +51,7 @@ pub fn output(output: Output) -> wit::Output {
             session: used.session,
             count: used.count,
         }),
+        account: output.account,
     }
 }
 

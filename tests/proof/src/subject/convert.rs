@@ -153,6 +153,8 @@ pub fn output(output: wit::Output) -> Output {
         sends: output.sends.into_iter().map(send).collect(),
         wake: output.wake.map(Timestamp::from_micros),
         used: output.used.map(|used| Credential { account: used.account, session: used.session, count: used.count }),
+        account: output.account,
+        notice: None,
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use switchboard::clock::Clock;
 use switchboard::edge::EdgeToken;
 use switchboard::host::{Host, Means};
-use switchboard::room::Rooms;
+use switchboard::room::{Holder, Rooms};
 use switchboard::send::{Outside, client};
 use switchboard::serve;
 use switchboard::store::Store;
@@ -91,7 +91,7 @@ impl Native {
             Act::Answer => match self.pending.pop_front() {
                 None => Said::Decided { wake: None, sends: Vec::new() },
                 Some(send) => {
-                    let answer = self.runtime.block_on(self.host.perform_one(send.work));
+                    let answer = self.runtime.block_on(self.host.perform_one(send.work, Holder::Service));
                     self.decide(Owned::Answered(send.ticket, answer))
                 }
             },

@@ -1,0 +1,109 @@
+//! What one account, or strangers from many addresses, ask of the outside leaves others their turn: logins and files.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use switchboard::extract::child::Extractor;
+use switchboard::extract::confined::Bounds;
+use switchboard::room::{Holder, Room};
+use switchboard::send::Outside;
+use switchboard_core::budget::{HASHES, READERS};
+use switchboard_core::egress::Filter;
+use switchboard_core::output::{Answer, SendError, TextForm, Work};
+use switchboard_core::record::Secret;
+use switchboard_core::work::nobody;
+
+use crate::outside::sender;
+use crate::samples::slow_pdf;
+use crate::server::binary;
+
+/// How long whoever is honest waits at most. It takes a second in this build, of which the machine's other tests are
+/// not counted.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
+}
+
+#[test]
+fn three_thousand_logins_leave_an_honest_one_its_turn() {
+    let networks = |at: u32| match at % 2 {
+        0 => IpAddr::from([198, 51, 100, u8::try_from(at).expect("few")]),
+        // Each of another address of the network.
+        _ => Ipv6Addr::from_bits(0x2001_0db8_u128 << 96 | u128::from(at) << 64 | u128::from(at)).into(),
+    };
+    runtime().block_on(async {
+        let sender = Arc::new(sender(Outside::World(Filter::new(Vec::new()))));
+        let login = |holder: Holder| {
+            let (sender, password) = (Arc::clone(&sender), Secret("guess".into()));
+            let work = Work::VerifyPassword { password, stored: nobody() };
+            tokio::spawn(async move { sender.perform(work, holder).await })
+        };
+        let strangers: Vec<_> = (0..3_000).map(|at| login(Holder::nobody(networks(at % 150)))).collect();
+        tokio::task::yield_now().await;
+        let began = Instant::now();
+        let honest = login(Holder::nobody([203, 0, 113, 1].into())).await.expect("an answer");
+        let waited = began.elapsed();
+        assert_eq!(honest, Answer::Verified(false));
+        assert!(waited < PATIENCE, "{waited:?}");
+        let mut said = [0_u64; 3];
+        for stranger in strangers {
+            match stranger.await.expect("an answer") {
+                Answer::Verified(false) => said[0] += 1,
+                Answer::Failed(SendError::ShareUsed) => said[1] += 1,
+                Answer::Failed(SendError::Busy) => said[2] += 1,
+                other => panic!("{other:?}"),
+            }
+        }
+        // An address has one under way and a few that wait: what is beyond is refused at once.
+        assert!(said[0] >= 150 && said[1] > 1_000, "{said:?}");
+    });
+}
+
+#[test]
+fn more_addresses_than_may_wait_hear_that_the_service_is_busy() {
+    runtime().block_on(async {
+        let sender = Arc::new(sender(Outside::World(Filter::new(Vec::new()))));
+        let strangers = 2 * u32::try_from(HASHES.waiting).expect("few");
+        let logins: Vec<_> = (0..strangers)
+            .map(|at| {
+                let (sender, password) = (Arc::clone(&sender), Secret("guess".into()));
+                let holder = Holder::nobody(std::net::Ipv4Addr::from_bits(0x0a00_0000 + at).into());
+                let work = Work::VerifyPassword { password, stored: nobody() };
+                tokio::spawn(async move { sender.perform(work, holder).await })
+            })
+            .collect();
+        let mut busy = 0;
+        for login in logins {
+            busy += u32::from(login.await.expect("an answer") == Answer::Failed(SendError::Busy));
+        }
+        assert!(busy > 0 && busy < strangers, "{busy} of {strangers}");
+    });
+}
+
+#[test]
+fn sixty_slow_files_of_one_account_leave_a_neighbour_its_turn() {
+    runtime().block_on(async {
+        let bounds = Bounds { cpu_seconds: 3, ..Bounds::default() };
+        let extractor = Extractor::bounded(binary(), bounds, Duration::from_secs(30), Room::new(&READERS));
+        let extractor = Arc::new(extractor);
+        let file = slow_pdf();
+        let read = |form, bytes, account| {
+            let extractor = Arc::clone(&extractor);
+            tokio::spawn(async move { extractor.extract(form, bytes, Holder::Account(account)).await })
+        };
+        let hostile: Vec<_> = (0..60).map(|_| read(TextForm::Pdf, file.clone(), 1)).collect();
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let began = Instant::now();
+        let neighbour = read(TextForm::Txt, b"sixteen bytes...".to_vec(), 2).await.expect("an answer");
+        let waited = began.elapsed();
+        assert!(
+            matches!(&neighbour, Answer::Extracted(Ok(found)) if found.text == "sixteen bytes..."),
+            "{neighbour:?}"
+        );
+        assert!(waited < PATIENCE, "{waited:?}");
+        assert!(hostile.iter().filter(|one| !one.is_finished()).count() > 50, "they did not wait for that");
+        hostile.iter().for_each(tokio::task::JoinHandle::abort);
+    });
+}
