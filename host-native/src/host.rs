@@ -385,6 +385,11 @@ impl Host {
         }
     }
 
+    /// Has the log say what the processes that read files lack.
+    pub async fn tell_of_locks(&self) {
+        self.sender.tell_of_locks().await;
+    }
+
     /// Comes back for durable work when it is due, until told to stop.
     pub async fn schedule(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
         let mut wake = self.wake.clone();

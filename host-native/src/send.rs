@@ -109,6 +109,11 @@ impl Sender {
         })
     }
 
+    /// Has the log say what the processes that read files lack.
+    pub async fn tell_of_locks(&self) {
+        self.extractor.tell_of_locks().await;
+    }
+
     /// Does one thing for somebody and says what came of it. What it takes is counted for that holder.
     pub async fn perform(&self, work: Work, holder: Holder) -> Answer {
         if let Some(script) = &self.script

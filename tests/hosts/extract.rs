@@ -265,6 +265,69 @@ fn the_binary_confines_itself_before_it_reads() {
     assert!(child.wait().expect("an end").success());
 }
 
+/// What a locked process tries, each lock by its own error: the first locks close files, the last all calls.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_binary_locks_itself_before_it_reads() {
+    const EPERM: i32 = 1;
+    let extractor = Extractor::new(binary(), Room::new(&READERS));
+    let checked = block(extractor.check()).expect("it runs");
+    assert!(checked.tried.len() >= 10, "{checked:?}");
+    let missing = checked.locks.missing();
+    if missing.contains(&"seccomp") {
+        eprintln!("not tried: this kernel lacks {missing:?}");
+    } else {
+        for (what, error) in &checked.tried {
+            assert_eq!(*error, Some(EPERM), "{what}: {checked:?}");
+        }
+    }
+    // Where Landlock is there it is what refuses: the limits and calls are taken later.
+    let closed = checked.opened.is_some();
+    assert_eq!(closed, !missing.contains(&"Landlock"), "{checked:?}");
+    assert!(checked.locks.privileges, "every kernel has had these for ten years: {checked:?}");
+}
+
+/// A process that reads for a shell ends with it, though it is killed without a word.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reader_ends_with_its_parent() {
+    let folder = Folder::new();
+    let pid = folder.path("pid");
+    let script = "mkfifo \"$2\"; \"$0\" extract --form txt --parent $$ < \"$2\" & exec 9> \"$2\"; \
+        echo $! > \"$1.new\"; mv \"$1.new\" \"$1\"; wait";
+    let mut parent = Command::new("sh")
+        .args(["-c", script])
+        .arg(binary())
+        .args([&pid, &folder.path("fifo")])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("sh runs");
+    let patience = Instant::now() + PATIENCE;
+    // The input stays open here too: it is not its end that ends the reader.
+    while !pid.is_file() {
+        assert!(Instant::now() < patience);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let held = std::fs::OpenOptions::new().write(true).open(folder.path("fifo")).expect("a pipe");
+    let reader = std::fs::read_to_string(&pid).expect("a process");
+    let status = format!("/proc/{}/status", reader.trim());
+    // It has locked itself, so it waits for its file.
+    while !std::fs::read_to_string(&status).expect("it runs").contains("NoNewPrivs:\t1") {
+        assert!(Instant::now() < patience);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    parent.kill().expect("a child");
+    parent.wait().expect("a child");
+    while std::fs::read_to_string(&status).is_ok_and(|status| !status.contains("State:\tZ")) {
+        assert!(Instant::now() < patience, "it outlives its parent");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop(held);
+    let orphan = crate::server::run(&["extract", "--form", "txt", "--parent", "1"]);
+    assert!(!orphan.status.success() && orphan.stdout.is_empty(), "{orphan:?}");
+}
+
 #[cfg(target_os = "linux")]
 fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use switchboard::extract::confined::{self, Bounds};
+use switchboard::extract::{check, lock};
 use switchboard_core::output::TextForm;
 use switchboard_core::record::Choice;
 
@@ -11,8 +12,14 @@ use super::Failed;
 #[derive(Args)]
 pub struct Extract {
     /// What the file is: pdf, docx, txt or html
-    #[arg(long, value_parser = form)]
-    form: TextForm,
+    #[arg(long, value_parser = form, required_unless_present = "check")]
+    form: Option<TextForm>,
+    /// Lock the process, try what it must not do, and say what came of it
+    #[arg(long)]
+    check: bool,
+    /// The process that started it, with which it ends
+    #[arg(long)]
+    parent: Option<u32>,
     /// Address space, bytes
     #[arg(long, default_value_t = Bounds::default().memory_bytes)]
     memory_bytes: u64,
@@ -29,5 +36,11 @@ fn form(word: &str) -> Result<TextForm, String> {
 /// Reads the file.
 pub fn extract(file: &Extract) -> Result<(), Failed> {
     let bounds = Bounds { memory_bytes: file.memory_bytes, cpu_seconds: file.cpu_seconds };
-    confined::run(file.form, bounds, &mut std::io::stdin().lock(), &mut std::io::stdout().lock())
+    if let Some(parent) = file.parent {
+        lock::end_with(parent)?;
+    }
+    match file.form {
+        Some(form) => confined::run(form, bounds, &mut std::io::stdin().lock(), &mut std::io::stdout().lock()),
+        None => check::run(bounds, &mut std::io::stdout().lock()),
+    }
 }

@@ -128,6 +128,8 @@ async fn run(
     let (stop, stopping) = watch::channel(false);
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let schedule = tokio::spawn(Arc::clone(&host).schedule(stopping.clone()));
+    let locks = Arc::clone(&host);
+    tokio::spawn(async move { locks.tell_of_locks().await });
     let serving = tokio::spawn(serve::serve(Arc::clone(&host), listeners, stopping.clone()));
     let engine = token.map(|token| tokio::spawn(engine::run(attach(settings, address, &token), stopping)));
     announce(settings, folder, address, secrets.as_ref(), json)?;

@@ -12,6 +12,7 @@ use switchboard_core::output::{Answer, SendError, TextForm};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
+use super::check::Checked;
 use super::confined::{Bounds, Said};
 use super::noun;
 use crate::room::{Holder, Room};
@@ -99,10 +100,20 @@ impl Extractor {
 
     /// Starts a process without anything of this one but the pipes: of the environment only a word to the
     /// allocator, and all descriptors of this program close by themselves.
+    ///
+    /// It ends with the thread that starts it, at the latest: one of the runtime's workers, which live as long as
+    /// the service.
     fn spawn(&self, form: TextForm) -> std::io::Result<Child> {
+        let mut child = self.command();
+        child.args(["--form", form.word()]).stdin(Stdio::piped()).spawn()
+    }
+
+    fn command(&self) -> Command {
         let number = |n: u64| OsString::from(n.to_string());
-        Command::new(&self.program)
-            .args(["extract", "--form", form.word()])
+        let mut command = Command::new(&self.program);
+        command
+            .args(["extract", "--parent"])
+            .arg(number(std::process::id().into()))
             .arg("--memory-bytes")
             .arg(number(self.bounds.memory_bytes))
             .arg("--cpu-seconds")
@@ -110,11 +121,30 @@ impl Extractor {
             .env_clear()
             .env(ARENA_RESERVE.0, ARENA_RESERVE.1)
             .current_dir("/")
-            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
+            .kill_on_drop(true);
+        command
+    }
+
+    /// Has a process lock itself and try what it must not do.
+    pub async fn check(&self) -> Result<Checked, String> {
+        let output = self.command().arg("--check").stdin(Stdio::null()).output();
+        let output = tokio::time::timeout(self.wall, output).await.map_err(|_| "it took too long")?;
+        let output = output.map_err(|error| error.to_string())?;
+        serde_json::from_slice(&output.stdout).map_err(|error| format!("{} ({error})", output.status))
+    }
+
+    /// Tells the operator once what the kernel does not lock.
+    pub async fn tell_of_locks(&self) {
+        match self.check().await.map(|checked| checked.locks.missing()) {
+            Ok(missing) if missing.is_empty() => {}
+            Ok(missing) => tracing::warn!(
+                missing = missing.join(", "),
+                "processes that read files are locked less tightly: this kernel has not all that they use"
+            ),
+            Err(error) => tracing::error!(error, "files will not be read: the process for it does not run"),
+        }
     }
 }
 

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use switchboard_core::limits::FILE_BYTES_MAX;
 use switchboard_core::output::{Extracted, TextForm};
 
+use super::lock;
+
 /// How much lower than the service it stands when both want the processor.
 const NICE: i32 = 10;
 /// Standard input, output and error: nothing else can be opened, no file and no socket.
@@ -64,13 +66,15 @@ impl From<Found> for Extracted {
     }
 }
 
-/// Confines this process for good, reads a file on the input and says what it found on the output.
+/// Locks and confines this process for good, reads a file on the input and says what it found on the output. Where
+/// the kernel lacks a lock, it goes on with the others: the service told its operator.
 pub fn run(
     form: TextForm,
     bounds: Bounds,
     input: &mut impl Read,
     output: &mut impl Write,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    lock::close_files();
     confine(bounds)?;
     let mut bytes = Vec::new();
     // One byte more than a file may have is enough to see that it is too large.
@@ -83,8 +87,9 @@ pub fn run(
     Ok(output.flush()?)
 }
 
-/// Takes memory, time, descriptors, processes and core dumps from this process.
-fn confine(bounds: Bounds) -> std::io::Result<()> {
+/// Takes memory, time, descriptors, processes and core dumps from this process, and then all system calls but a few;
+/// tells whether the kernel took those.
+pub(super) fn confine(bounds: Bounds) -> std::io::Result<bool> {
     for (resource, most) in [
         (Resource::As, bounds.memory_bytes),
         (Resource::Cpu, bounds.cpu_seconds),
@@ -100,5 +105,5 @@ fn confine(bounds: Bounds) -> std::io::Result<()> {
     }
     // Where the system does not let it, the service's own threads are as important.
     let _ = nice(NICE);
-    Ok(())
+    Ok(lock::close_calls())
 }

@@ -4,10 +4,12 @@
 //! file can still cost much time and memory in a parser: a running service reads through
 //! [`child::Extractor`], a process that the system stops.
 
+pub mod check;
 pub mod child;
 pub mod confined;
 mod docx;
 mod html;
+pub mod lock;
 mod pdf;
 mod prose;
 mod txt;

@@ -1,0 +1,132 @@
+//! What a process that reads files takes from itself for good, before it opens the file: it may compute, get memory,
+//! read its input and write its output. Opening files, sockets, other programs and other processes are out of reach,
+//! whatever a parser is made to do.
+//!
+//! Each lock is the kernel's, and stands on its own: where one is missing the others hold, and [`Locks`] says so.
+
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::thread::{no_new_privs, set_no_new_privs};
+use serde::{Deserialize, Serialize};
+
+/// Which locks hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Locks {
+    /// No program that it starts has more rights than it (`no_new_privs`).
+    pub privileges: bool,
+    /// Files and TCP ports are closed to it (Landlock).
+    pub files: bool,
+    /// Few system calls are left to it (seccomp).
+    pub calls: bool,
+}
+
+impl Locks {
+    /// The locks that do not hold, by the names under which kernels are built and documented.
+    pub fn missing(self) -> Vec<&'static str> {
+        let all = [(self.privileges, "no-new-privileges"), (self.files, "Landlock"), (self.calls, "seccomp")];
+        all.into_iter().filter(|(holds, _)| !holds).map(|(_, name)| name).collect()
+    }
+}
+
+/// Has the system end this process with the one that started it; an error where that one has ended already.
+pub fn end_with(parent: u32) -> std::io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // It may have ended before the system knew.
+    let own = i32::try_from(parent).ok().and_then(Pid::from_raw);
+    if getppid() == own { Ok(()) } else { Err(std::io::Error::other("the process that started this one has ended")) }
+}
+
+/// Closes files and networks. It takes a descriptor for a moment.
+pub fn close_files() -> Locks {
+    let _ = set_no_new_privs(true);
+    Locks { privileges: no_new_privs().unwrap_or(false), files: landlock::close().unwrap_or(false), calls: false }
+}
+
+/// Takes all system calls but a few: the last lock.
+pub fn close_calls() -> bool {
+    calls::close().is_ok()
+}
+
+mod landlock {
+    use landlock::{ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetError, RulesetStatus, Scope};
+
+    /// Handles everything and allows nothing; a kernel that knows less closes what it knows.
+    pub fn close() -> Result<bool, RulesetError> {
+        let rules = Ruleset::default()
+            .handle_access(AccessFs::from_all(ABI::V6))?
+            .handle_access(AccessNet::from_all(ABI::V6))?
+            .scope(Scope::from_all(ABI::V6))?;
+        let closed = rules.create()?.restrict_self()?;
+        Ok(closed.ruleset != RulesetStatus::NotEnforced)
+    }
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod calls {
+    use std::collections::BTreeMap;
+    use std::env::consts::ARCH;
+
+    use rustix::io::Errno;
+    use seccompiler::{
+        BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+        apply_filter_all_threads,
+    };
+
+    /// What a process needs that has its pipes and its code: reading and writing them, memory, waiting for itself,
+    /// time, randomness, and an end, by itself or by a signal.
+    const CALLS: [i64; 22] = [
+        libc::SYS_read,
+        libc::SYS_write,
+        libc::SYS_writev,
+        libc::SYS_close,
+        libc::SYS_munmap,
+        libc::SYS_mremap,
+        libc::SYS_madvise,
+        libc::SYS_brk,
+        libc::SYS_futex,
+        libc::SYS_sched_yield,
+        libc::SYS_clock_gettime,
+        libc::SYS_clock_nanosleep,
+        libc::SYS_getrandom,
+        libc::SYS_getpid,
+        libc::SYS_gettid,
+        libc::SYS_rt_sigaction,
+        libc::SYS_rt_sigprocmask,
+        libc::SYS_rt_sigreturn,
+        libc::SYS_sigaltstack,
+        libc::SYS_restart_syscall,
+        libc::SYS_exit,
+        libc::SYS_exit_group,
+    ];
+    /// Those that give memory rights, of which that to be run is not given (`PROT_EXEC` in their third argument).
+    const MAPS: [i64; 2] = [libc::SYS_mmap, libc::SYS_mprotect];
+    const PROT_EXEC: u64 = 4;
+    /// Those that send a signal, which go to the process named first: to itself, as an abort does.
+    const SIGNALS: [i64; 2] = [libc::SYS_tgkill, libc::SYS_tkill];
+
+    /// All other calls fail with `EPERM`.
+    pub fn close() -> Result<(), Error> {
+        let only = |argument, operator, value| -> Result<Vec<SeccompRule>, Error> {
+            let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)?;
+            Ok(vec![SeccompRule::new(vec![condition])?])
+        };
+        let own = u64::from(std::process::id());
+        let mut rules: BTreeMap<i64, Vec<SeccompRule>> = CALLS.into_iter().map(|call| (call, Vec::new())).collect();
+        for call in MAPS {
+            rules.insert(call, only(2, SeccompCmpOp::MaskedEq(PROT_EXEC), 0)?);
+        }
+        for call in SIGNALS {
+            rules.insert(call, only(0, SeccompCmpOp::Eq, own)?);
+        }
+        let refused = SeccompAction::Errno(Errno::PERM.raw_os_error().unsigned_abs());
+        let filter = SeccompFilter::new(rules, refused, SeccompAction::Allow, ARCH.try_into()?)?;
+        apply_filter_all_threads(&BpfProgram::try_from(filter)?)
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod calls {
+    /// There is no table of calls for this processor.
+    pub fn close() -> Result<(), ()> {
+        Err(())
+    }
+}
