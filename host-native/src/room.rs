@@ -406,7 +406,7 @@ impl Rooms {
     }
 
     /// All of them, in the order of the table.
-    pub fn all(&self) -> [&Arc<Room>; 14] {
+    pub fn all(&self) -> [&Arc<Room>; 15] {
         [
             &self.connections,
             &self.admin_connections,

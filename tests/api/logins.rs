@@ -35,7 +35,7 @@ fn head_of_login(house: &mut House, peer: &str, refused: fn(Caller) -> bool) -> 
     let call = house.call(Method::Post, "/user/login").without("authorization").from(peer).raw(Body::Pending);
     let request = call.request();
     let seed = house.seed();
-    let scene = Scene { now: house.now, seed, view: &Limited(&house.store, refused) };
+    let scene = Scene { now: house.now, seed, view: &Limited(&house.store, refused), careful: false };
     house.service.step(&Input::Http(&request, &[]), &scene).expect("sound").outcome
 }
 
@@ -70,7 +70,7 @@ fn addresses_of_one_network_share_the_rates_of_logins() {
         let request = house.post("/user/login", &login).without("authorization").from(peer).request();
         let seed = house.seed();
         let view = Noted(&house.store, &asked);
-        let scene = Scene { now: house.now, seed, view: &view };
+        let scene = Scene { now: house.now, seed, view: &view, careful: false };
         house.service.step(&Input::Http(&request, &[]), &scene).expect("sound");
         asked.into_inner()
     };
