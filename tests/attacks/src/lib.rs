@@ -27,6 +27,12 @@ pub type Future<T> = Pin<Box<dyn std::future::Future<Output = T> + Send>>;
 /// An attack, ready to begin: it goes on for as long as it is polled.
 pub type Strike = Future<()>;
 
+/// Makes what an attack needs.
+pub type Prepare = fn(Arc<Target>) -> Future<Result<Strike, String>>;
+
+/// What else must hold when an attack is over.
+pub type Check = fn(Arc<Target>) -> Future<Result<(), String>>;
+
 /// Where the server of an attack runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ground {
@@ -43,6 +49,8 @@ pub struct Attack {
     pub name: &'static str,
     /// What it does.
     pub what: &'static str,
+    /// How long it goes on before each commit.
+    pub share: Duration,
     /// What its server is told besides.
     pub arguments: &'static [&'static str],
     /// Where its server runs.
@@ -52,19 +60,16 @@ pub struct Attack {
     /// Lines that the log may have at the end.
     pub log_lines_max: usize,
     /// Makes what it needs.
-    pub prepare: fn(Arc<Target>) -> Future<Result<Strike, String>>,
+    pub prepare: Prepare,
     /// What else must hold at its end.
     pub check: Option<Check>,
 }
 
-/// Looks at a target after its attack.
-pub type Check = fn(Arc<Target>) -> Future<Result<(), String>>;
-
 /// How long everything takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Spans {
-    /// The attack.
-    pub attack: Duration,
+    /// The attack; none: its share.
+    pub attack: Option<Duration>,
     /// The honest load.
     pub honest: Duration,
     /// How long the server is watched after its second start.
@@ -75,21 +80,18 @@ pub struct Spans {
 
 impl Spans {
     /// Before each commit.
-    pub const SHARE: Self = Self {
-        attack: Duration::from_secs(6),
-        honest: Duration::from_secs(3),
-        after: Duration::from_millis(500),
-        long: false,
-    };
+    pub const SHARE: Self =
+        Self { attack: None, honest: Duration::from_secs(3), after: Duration::from_millis(500), long: false };
     /// One attack in a long run.
     pub const LONG: Self = Self {
-        attack: Duration::from_secs(30),
+        attack: Some(Duration::from_secs(30)),
         honest: Duration::from_secs(15),
         after: Duration::from_secs(5),
         long: true,
     };
     /// All attacks at once.
-    pub const MIXED: Self = Self { attack: Duration::from_mins(10), honest: Duration::from_mins(1), ..Self::LONG };
+    pub const MIXED: Self =
+        Self { attack: Some(Duration::from_mins(10)), honest: Duration::from_mins(1), ..Self::LONG };
 }
 
 /// An attack by its name.

@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     let mut claims = Vec::new();
     let mut tell_of = |row: &Row, what: &str| {
         println!("{}", row.line());
-        row.failures.iter().for_each(|failure| println!("  {}: {failure}", row.name));
+        row.faults().for_each(|failure| println!("  {}: {failure}", row.name));
         row.skipped.iter().for_each(|why| println!("  {}: not run: {why}", row.name));
         claims.extend(row.claims(what));
     };

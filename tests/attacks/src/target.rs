@@ -1,8 +1,9 @@
 //! [`Target`]: a server under attack, as those who attack it and those beside them see it.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use switchboard_tests::house::{assistant, with};
@@ -25,7 +26,7 @@ pub struct Target {
     /// Whether the attack is one of a long run.
     pub long: bool,
     accounts: AtomicU32,
-    noted: OnceLock<String>,
+    noted: Mutex<BTreeMap<&'static str, String>>,
 }
 
 impl Target {
@@ -39,7 +40,7 @@ impl Target {
             operator: server.ready["admin_token"].as_str().unwrap_or_default().to_owned(),
             long,
             accounts: AtomicU32::new(0),
-            noted: OnceLock::new(),
+            noted: Mutex::default(),
         }
     }
 
@@ -60,23 +61,28 @@ impl Target {
 
     /// A new account; gives its e-mail and a key.
     pub async fn account(&self) -> Result<(String, String), String> {
+        self.account_on("standard").await
+    }
+
+    /// The same on a plan.
+    pub async fn account_on(&self, plan: &str) -> Result<(String, String), String> {
         let number = self.accounts.fetch_add(1, Ordering::Relaxed);
         let email = format!("account{number}@example.com");
-        let body = json!({ "email": email, "password": PASSWORD });
+        let body = json!({ "email": email, "password": PASSWORD, "plan": plan });
         let made = self.client(self.home(), &self.operator).make("POST", "/admin/accounts", &body).await?;
         let key = made["api_key"].as_str().ok_or("an account without a key")?;
         Ok((email, key.to_owned()))
     }
 
     /// Keeps an attacker's key for the check at the end.
-    pub fn note_key(&self, key: &str) {
-        // The first stays.
-        let _ = self.noted.set(key.to_owned());
+    pub fn note_key(&self, name: &'static str, key: &str) {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(name, key.to_owned());
     }
 
-    /// The key that was kept.
-    pub fn first_key(&self) -> Result<String, String> {
-        self.noted.get().cloned().ok_or_else(|| "no key was kept".into())
+    /// The key that was kept under a name.
+    pub fn noted_key(&self, name: &str) -> Result<String, String> {
+        let noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.get(name).cloned().ok_or_else(|| format!("no key was kept for {name}"))
     }
 
     /// Makes so many assistants of about a megabyte with these members; gives the last one's id.

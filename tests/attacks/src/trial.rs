@@ -42,8 +42,19 @@ struct Watched {
     cpu: f64,
 }
 
-/// Carries out attacks at the same time, on one server.
+/// Carries out attacks at the same time, on one server. Where the neighbour was late and nothing else was wrong, two
+/// more rounds must both hold: the middle one of three counts.
 pub fn run(attacks: &[&'static Attack], spans: Spans) -> Row {
+    let first = round(attacks, spans);
+    if first.late.is_empty() || !first.failures.is_empty() {
+        return first;
+    }
+    println!("  {}: {:?}; two more rounds", first.name, first.late);
+    let second = round(attacks, spans);
+    if second.holds() { round(attacks, spans) } else { second }
+}
+
+fn round(attacks: &[&'static Attack], spans: Spans) -> Row {
     let began = Instant::now();
     let name: Vec<&str> = attacks.iter().map(|attack| attack.name).collect();
     let mut row = Row { name: name.join("+"), ..Row::default() };
@@ -142,7 +153,9 @@ fn strike(
         strikes.push(attackers.block_on(one).map_err(|error| error.to_string())??);
     }
     let neighbour = runtime.block_on(Neighbour::new(Arc::clone(target)))?;
-    let watched = watch_beside(runtime, neighbour, process, &kinds(attacks), spans.attack, || {
+    let longest = attacks.iter().map(|attack| attack.share).max().unwrap_or_default();
+    let span = spans.attack.unwrap_or(longest);
+    let watched = watch_beside(runtime, neighbour, process, &kinds(attacks), span, || {
         strikes.into_iter().for_each(|strike| drop(attackers.spawn(strike)));
     });
     // All connections of the attackers end here.
@@ -210,7 +223,7 @@ impl Setting {
     /// A command that ends in the binary, where `/etc/resolv.conf` names a server that never answers.
     fn without_names(&self) -> Result<Command, String> {
         let resolv = self.folder.path("resolv.conf");
-        std::fs::write(&resolv, format!("nameserver {SILENT}\n")).map_err(|error| error.to_string())?;
+        std::fs::write(&resolv, format!("nameserver {SILENT}\n").repeat(3)).map_err(|error| error.to_string())?;
         let mut command = Command::new("unshare");
         let script = "mount --bind \"$0\" /etc/resolv.conf && exec \"$@\"";
         command.args(["--mount", "sh", "-c", script]).arg(resolv).arg(binary());

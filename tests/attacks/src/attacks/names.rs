@@ -10,25 +10,32 @@ use tokio::task::JoinSet;
 use crate::target::{Target, id_of};
 use crate::{Future, Strike};
 
-/// Requests at once, and names that they ask for.
+/// Accounts, and names that each asks for.
+const ACCOUNTS: usize = 6;
+const NAMES: usize = 10;
+/// Requests at once.
 const REQUESTS: usize = 600;
-const TOOLS: usize = 30;
 /// Between a request's end and the next. A request ends after a second, a look-up that nobody answers much later.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Makes the tools.
 pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
     Box::pin(async move {
-        let (_, key) = target.account().await?;
-        let (mut client, mut tools) = (target.attacker(&key), Vec::new());
-        for number in 0..TOOLS {
-            let silent = json!({ "endpoint": format!("http://h{number}.attack.test/x"), "timeout": 1 });
-            tools.push(id_of(&client.make("POST", "/user/tools", &with(tool("silent"), &silent)).await?)?);
+        let mut tools = Vec::new();
+        for account in 0..ACCOUNTS {
+            let (_, key) = target.account().await?;
+            let mut client = target.attacker(&key);
+            for number in 0..NAMES {
+                let host = format!("h{account}-{number}.attack.test");
+                let silent = json!({ "endpoint": format!("http://{host}/x"), "timeout": 1 });
+                let made = client.make("POST", "/user/tools", &with(tool("silent"), &silent)).await?;
+                tools.push((key.clone(), id_of(&made)?));
+            }
         }
         Ok(Box::pin(async move {
             let mut tasks = JoinSet::new();
-            for number in 0..REQUESTS {
-                let (mut client, tool) = (target.attacker(&key), tools[number % tools.len()]);
+            for (key, tool) in tools.iter().cycle().take(REQUESTS) {
+                let (mut client, tool) = (target.attacker(key), *tool);
                 tasks.spawn(async move {
                     loop {
                         // Each of them ends by its own timeout, or is refused.

