@@ -11,6 +11,7 @@ mod inside;
 #[cfg(feature = "beside")]
 mod lists;
 mod load;
+mod pairs;
 mod peer;
 mod pressure;
 mod reads;
@@ -31,6 +32,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
+/// Pairs of two builds.
+const PAIRS: usize = 15;
 const USAGE: &str = "usage: cargo xtask bench NAME
   reads            reads and pages beside bare hyper
   load             reads as more connections ask
@@ -43,6 +46,7 @@ const USAGE: &str = "usage: cargo xtask bench NAME
   steps            what a step consists of
   edge WASMTIME COMPONENTS  nodes at the edge
   stock DIR CALLS  makes a store to look at by hand, and prints its key
+  pairs BINARY [PAIRS]  processor time beside another build of the service, in alternating pairs
   peer PROGRAM     openvox-core, whose command that is, on the same operations";
 
 fn main() -> ExitCode {
@@ -82,6 +86,8 @@ fn carry_out(words: &[&str]) -> Result<bool, Failed> {
         #[cfg(feature = "beside")]
         ["steps"] => steps::print(),
         ["edge", wasmtime, components] => edge::print(Path::new(wasmtime), Path::new(components)),
+        ["pairs", base] => pairs::print(Path::new(base), PAIRS),
+        ["pairs", base, pairs] => pairs::print(Path::new(base), pairs.parse::<usize>()?.max(1)),
         ["peer", program] => peer::print(Path::new(program)),
         _ => Err(USAGE.into()),
     }

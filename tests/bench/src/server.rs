@@ -1,5 +1,6 @@
 //! Server processes: the service, the bare one and others, with their CPU time, memory and bytes written.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -34,10 +35,15 @@ impl Server {
 
     /// The service on a store.
     pub fn service_with(data: &Path, arguments: &[&str]) -> Result<Self, Failed> {
+        Self::of_binary(&beside("switchboard")?, data, arguments)
+    }
+
+    /// Another build of the service on a store.
+    pub fn of_binary(binary: &Path, data: &Path, arguments: &[&str]) -> Result<Self, Failed> {
         let ready = data.with_extension("ready.json");
         let _ = std::fs::remove_file(&ready);
         let began = Instant::now();
-        let child = Command::new(beside("switchboard")?)
+        let child = Command::new(binary)
             .args(["serve", "--listen", "127.0.0.1:0", "--rate-limit", "0", "--data"])
             .arg(data)
             .arg("--ready-file")
@@ -124,6 +130,23 @@ impl Server {
         (ticks(11) + ticks(12)) * 10.0
     }
 
+    /// Processor time of each of its threads so far, nanoseconds.
+    pub fn thread_cpu(&self) -> BTreeMap<String, u64> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten().flatten();
+        let of = |path: PathBuf| {
+            let line = std::fs::read_to_string(path.join("schedstat")).ok()?;
+            Some((path.file_name()?.to_string_lossy().into_owned(), line.split(' ').next()?.parse().ok()?))
+        };
+        tasks.filter_map(|task| of(task.path())).collect()
+    }
+
+    /// Asks it to stop, and waits until it has.
+    pub fn stop(mut self) -> Result<(), Failed> {
+        let asked = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status()?;
+        let ended = self.child.wait()?;
+        if asked.success() && ended.success() { Ok(()) } else { Err("the service does not stop well".into()) }
+    }
+
     /// Bytes that it had written to disks so far.
     pub fn written(&self) -> f64 {
         number(&self.proc("io"), "write_bytes:")
@@ -156,7 +179,8 @@ impl Drop for Server {
     }
 }
 
-fn beside(name: &str) -> Result<PathBuf, Failed> {
+/// A program that was built beside this one.
+pub fn beside(name: &str) -> Result<PathBuf, Failed> {
     let path = std::env::current_exe()?.with_file_name(name);
     if path.is_file() {
         Ok(path)

@@ -103,6 +103,12 @@ pub fn faults(rest: &[&str]) -> Done {
     step("faults", "cargo", &[&run("switchboard-faults")[..], &["--"], rest].concat())
 }
 
+/// Attacks the binary; a table of how a neighbour fared beside each attack is printed.
+pub fn attacks(rest: &[&str]) -> Done {
+    step("build", "cargo", &["build", "--release", "--quiet", "-p", "switchboard"])?;
+    step("attacks", "cargo", &[&run("switchboard-attacks")[..], &["--"], rest].concat())
+}
+
 /// Makes what the JavaScript package loads: the core as WebAssembly, and its glue.
 pub fn js() -> Done {
     wasm_target()?;

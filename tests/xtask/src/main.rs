@@ -6,7 +6,7 @@ mod schemathesis;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test | component | edge | openapi | js | bench | hosts | schemathesis | sim | fuzz | faults | figures";
+const USAGE: &str = "usage: cargo xtask test | component | edge | openapi | js | bench | hosts | schemathesis | sim | fuzz | faults | attacks | pairs | figures";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -26,6 +26,8 @@ fn main() -> ExitCode {
         ["sim", rest @ ..] => chores::sim(rest),
         ["fuzz", rest @ ..] => chores::fuzz(rest),
         ["faults", rest @ ..] => chores::faults(rest),
+        ["attacks", rest @ ..] => chores::attacks(rest),
+        ["pairs", rest @ ..] => chores::bench(&[&["pairs"], rest].concat()),
         ["figures", rest @ ..] => figures::run(rest),
         _ => Err(USAGE.into()),
     };
