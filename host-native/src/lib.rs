@@ -17,6 +17,7 @@ pub mod names;
 pub mod news;
 pub mod private;
 pub mod room;
+pub mod rooms;
 pub mod seal;
 pub mod send;
 pub mod serve;

@@ -14,7 +14,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use switchboard_core::job::Figures;
 
-use crate::room::{Room, Rooms, UsedUp};
+use crate::room::{Room, UsedUp};
+use crate::rooms::Rooms;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Labels {

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use switchboard_core::budget::{self, Budget};
+use switchboard_core::budget::Budget;
 use switchboard_core::http::base;
 use switchboard_core::http::refusal::Refusal;
 use switchboard_core::limits::BUSY_SECONDS;
@@ -341,97 +341,11 @@ impl Drop for Held {
     }
 }
 
-/// The rooms of a running host: one for each row that it enforces.
-pub struct Rooms {
-    /// See [`budget::CONNECTIONS`].
-    pub connections: Arc<Room>,
-    /// See [`budget::ADMIN_CONNECTIONS`].
-    pub admin_connections: Arc<Room>,
-    /// See [`budget::BODIES`].
-    pub bodies: Arc<Room>,
-    /// See [`budget::UPLOADS`].
-    pub uploads: Arc<Room>,
-    /// See [`budget::ANSWERS`].
-    pub answers: Arc<Room>,
-    /// See [`budget::LISTS`].
-    pub lists: Arc<Room>,
-    /// See [`budget::STREAMS`].
-    pub streams: Arc<Room>,
-    /// See [`budget::WRITES`].
-    pub writes: Arc<Room>,
-    /// See [`budget::ASKING`].
-    pub asking: Arc<Room>,
-    /// See [`budget::USER_REQUESTS`].
-    pub user_requests: Arc<Room>,
-    /// See [`budget::OPERATOR_REQUESTS`].
-    pub operator_requests: Arc<Room>,
-    /// See [`budget::LOOKUPS`].
-    pub lookups: Arc<Room>,
-    /// See [`budget::OPERATOR_LOOKUPS`].
-    pub operator_lookups: Arc<Room>,
-    /// See [`budget::HASHES`].
-    pub hashes: Arc<Room>,
-    /// See [`budget::READERS`].
-    pub readers: Arc<Room>,
-}
-
-impl Default for Rooms {
-    fn default() -> Self {
-        Self::with_connections(budget::CONNECTIONS.all)
-    }
-}
-
-impl Rooms {
-    /// Rooms for so many connections.
-    pub fn with_connections(connections: u64) -> Self {
-        let address = (connections / 16).max(64).min(connections);
-        let connections = Budget { all: connections, nobody: connections, address, ..budget::CONNECTIONS };
-        Self {
-            connections: Room::new(&connections),
-            admin_connections: Room::new(&budget::ADMIN_CONNECTIONS),
-            bodies: Room::new(&budget::BODIES),
-            uploads: Room::new(&budget::UPLOADS),
-            answers: Room::new(&budget::ANSWERS),
-            lists: Room::new(&budget::LISTS),
-            streams: Room::new(&budget::STREAMS),
-            writes: Room::new(&budget::WRITES),
-            asking: Room::new(&budget::ASKING),
-            user_requests: Room::new(&budget::USER_REQUESTS),
-            operator_requests: Room::new(&budget::OPERATOR_REQUESTS),
-            lookups: Room::new(&budget::LOOKUPS),
-            operator_lookups: Room::new(&budget::OPERATOR_LOOKUPS),
-            hashes: Room::new(&budget::HASHES),
-            readers: Room::new(&budget::READERS),
-        }
-    }
-
-    /// All of them, in the order of the table.
-    pub fn all(&self) -> [&Arc<Room>; 15] {
-        [
-            &self.connections,
-            &self.admin_connections,
-            &self.bodies,
-            &self.uploads,
-            &self.answers,
-            &self.lists,
-            &self.streams,
-            &self.writes,
-            &self.asking,
-            &self.user_requests,
-            &self.operator_requests,
-            &self.lookups,
-            &self.operator_lookups,
-            &self.hashes,
-            &self.readers,
-        ]
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use switchboard_core::budget::{BUDGETS, Unit};
+    use switchboard_core::budget::Unit;
 
     const SMALL: Budget = Budget {
         name: "small",
@@ -569,13 +483,5 @@ mod tests {
             drop(all);
             prop_assert_eq!(room.used(), 0);
         }
-    }
-
-    #[test]
-    fn every_row_of_the_table_has_a_room() {
-        let rooms = Rooms::default();
-        let names: Vec<_> = rooms.all().iter().map(|room| room.budget().name).collect();
-        assert_eq!(names, BUDGETS.iter().map(|budget| budget.name).collect::<Vec<_>>());
-        assert!(rooms.all().iter().zip(BUDGETS).all(|(room, budget)| room.budget() == *budget));
     }
 }

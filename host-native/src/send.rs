@@ -17,7 +17,8 @@ use crate::apart::apart;
 use crate::extract::child::Extractor;
 use crate::metrics::Metrics;
 use crate::names::{Names, NoRoom, held_by};
-use crate::room::{Holder, Room, Rooms};
+use crate::room::{Holder, Room};
+use crate::rooms::Rooms;
 use switchboard_core::egress::Filter;
 
 /// Redirects that one request follows.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use switchboard::extract::child::Extractor;
 use switchboard::metrics::Metrics;
-use switchboard::room::Rooms;
+use switchboard::rooms::Rooms;
 use switchboard::send::{Outside, Sender};
 
 use crate::server::binary;

@@ -9,7 +9,7 @@ use switchboard::clock::Clock;
 use switchboard::edge::EdgeToken;
 use switchboard::host::{Host, Means};
 use switchboard::private::{Aside, Existing};
-use switchboard::room::Rooms;
+use switchboard::rooms::Rooms;
 use switchboard::seal::Seal;
 use switchboard::send::Outside;
 use switchboard::settings::{Settings, Yields};

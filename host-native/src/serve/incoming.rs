@@ -7,7 +7,8 @@ use hyper::body::{Bytes, Incoming};
 use switchboard_core::http::request::Body;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::room::{Held, Holder, Rooms, UsedUp};
+use crate::room::{Held, Holder, UsedUp};
+use crate::rooms::Rooms;
 
 /// Until a small body must be there; of a larger one so much must come in each stretch of this length as
 /// [`BODY_RATE`] says.

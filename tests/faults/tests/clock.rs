@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use switchboard::clock::{Clock, Pace, Reading, TimeSource};
 use switchboard::host::{Host, Means};
-use switchboard::room::Rooms;
+use switchboard::rooms::Rooms;
 use switchboard::send::Outside;
 use switchboard::serve;
 use switchboard::store::Store;

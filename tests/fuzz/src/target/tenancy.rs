@@ -334,7 +334,7 @@ mod tests {
     use switchboard_core::record::{Column, ID_MAX, Kind as Of, Ref};
 
     /// What counts something else than ids, or names what every account may: pages, and the operator's accounts.
-    const NO_IDS: [(&str, &str); 2] = [("page", ""), ("account_ids", "createEngineToken")];
+    const NO_IDS: [(&str, &str); 3] = [("page", ""), ("account_ids", "createEngineToken"), ("account_id", "listJobs")];
 
     /// Resources of a kind that the second account has, at most.
     const OWN_MAX: u32 = 9;
