@@ -54,10 +54,14 @@ pub fn claim(ctx: &Ctx<'_>) -> Handled {
         ctx.root().put(at.clone(), Mark { tries: tries + 1, at: ctx.now, by: name_of(ctx) }.to_bytes())?;
         return Err(Halt::Again);
     }
-    let claimed = claimed.calls;
-    if claimed.is_empty() && body.wait > 0 && !ctx.elapsed() {
+    if claimed.calls.is_empty() && body.wait > 0 && !ctx.elapsed() {
+        // What parks is not committed: calls that ended instead of being given would wait as long as the claim.
+        if claimed.is_settled {
+            return Err(Halt::Again);
+        }
         return Err(Halt::Park(Topic::Waiting, ctx.now.plus_seconds(body.wait.into())));
     }
+    let claimed = claimed.calls;
     Ok(Reply::ok(&Shape(|o: &mut Object<'_>| {
         let mut array = Array::open(o.name("calls"));
         claimed.iter().for_each(|entry| array.entry(Raw(entry)));
@@ -77,6 +81,8 @@ struct Claimed {
     calls: Vec<Vec<u8>>,
     /// A call that is to be given by itself.
     suspect: Option<Suspect>,
+    /// Whether a call that waited was settled without being given: it ended, or was counted.
+    is_settled: bool,
 }
 
 struct Suspect {
@@ -202,6 +208,7 @@ fn look_at(
             return Ok(());
         }
         if tries >= CLAIM_TRIES_MAX {
+            claimed.is_settled = true;
             return lose(ctx, account, call, at);
         }
         if tries > 0 || ctx.careful {
@@ -214,8 +221,12 @@ fn look_at(
     }
     root.delete(at.clone())?;
     match root.attempt(|| give(ctx, engine, body, account, call))? {
-        Ok(entry) => claimed.calls.extend(entry),
-        Err(_) => root.put(at, Mark { tries: tries.max(1), at: ctx.now, by: String::new() }.to_bytes())?,
+        Ok(Some(entry)) => claimed.calls.push(entry),
+        Ok(None) => claimed.is_settled = true,
+        Err(_) => {
+            claimed.is_settled = true;
+            root.put(at, Mark { tries: tries.max(1), at: ctx.now, by: String::new() }.to_bytes())?;
+        }
     }
     Ok(())
 }

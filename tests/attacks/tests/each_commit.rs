@@ -17,13 +17,33 @@ fn share(name: &str) {
 }
 
 #[test]
+fn templates_that_unfold() {
+    share("unfold");
+}
+
+#[test]
 fn strangers_of_one_address_who_end_no_body() {
     share("bodies_one");
 }
 
 #[test]
+fn strangers_of_many_addresses_who_end_no_body() {
+    share("bodies_many");
+}
+
+#[test]
 fn an_account_that_ends_no_body() {
     share("bodies_key");
+}
+
+#[test]
+fn names_that_do_not_resolve() {
+    share("names");
+}
+
+#[test]
+fn files_that_take_long_to_read() {
+    share("files");
 }
 
 #[test]
@@ -39,4 +59,9 @@ fn an_account_that_stores_all_it_can() {
 #[test]
 fn silent_uploads() {
     share("uploads");
+}
+
+#[test]
+fn connections_and_streams_that_are_reset() {
+    share("resets");
 }
