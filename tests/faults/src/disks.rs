@@ -149,7 +149,12 @@ pub fn read_only(_: u64) -> Row {
     let file = data.join("switchboard.redb");
     let set =
         |path: &Path, mode| std::fs::set_permissions(path, Permissions::from_mode(mode)).map_err(|e| e.to_string());
-    row.count(set(&file, 0o444).and_then(|()| refuses(&folder, &data, "the store cannot be opened")));
+    // Whoever the server runs as may look into the folder.
+    row.count(
+        set(&data, 0o755)
+            .and_then(|()| set(&file, 0o444))
+            .and_then(|()| refuses(&folder, &data, "the store cannot be opened")),
+    );
     let locked = folder.path("locked");
     let made = std::fs::create_dir(&locked).map_err(|error| error.to_string()).and_then(|()| set(&locked, 0o555));
     row.count(made.and_then(|()| refuses(&folder, &locked.join("data"), "the data folder cannot be made")));

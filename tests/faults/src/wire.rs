@@ -46,16 +46,39 @@ impl Line {
         );
         self.stream.get_mut().write_all([head, body].concat().as_bytes())?;
         let (status, length) = head_of(&mut self.stream)?;
-        let mut bytes = vec![0; length];
-        self.stream.read_exact(&mut bytes)?;
+        let bytes = match length {
+            Some(length) => piece(&mut self.stream, length)?,
+            None => pieces(&mut self.stream)?,
+        };
         let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         Ok(Answer { status, json, text: String::from_utf8(bytes).unwrap_or_default() })
     }
 }
 
-/// Status and length of an answer.
-fn head_of(stream: &mut impl BufRead) -> std::io::Result<(u16, usize)> {
-    let (mut status, mut length) = (0, 0);
+fn piece(stream: &mut impl Read, length: usize) -> std::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    stream.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A body in chunks: each after a line with its length, the last one empty.
+fn pieces(stream: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line)?;
+        let length = usize::from_str_radix(line.trim_end(), 16).map_err(std::io::Error::other)?;
+        bytes.extend(piece(stream, length)?);
+        piece(stream, "\r\n".len())?;
+        if length == 0 {
+            return Ok(bytes);
+        }
+    }
+}
+
+/// Status and length of an answer; no length where it comes in chunks.
+fn head_of(stream: &mut impl BufRead) -> std::io::Result<(u16, Option<usize>)> {
+    let (mut status, mut length) = (0, Some(0));
     loop {
         let mut line = String::new();
         if stream.read_line(&mut line)? == 0 {
@@ -70,7 +93,9 @@ fn head_of(stream: &mut impl BufRead) -> std::io::Result<(u16, usize)> {
         } else if let Some((name, value)) = line.split_once(':')
             && name.eq_ignore_ascii_case("content-length")
         {
-            length = value.trim().parse().unwrap_or(0);
+            length = Some(value.trim().parse().unwrap_or(0));
+        } else if line.eq_ignore_ascii_case("transfer-encoding: chunked") {
+            length = None;
         }
     }
 }
