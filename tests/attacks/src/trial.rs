@@ -21,7 +21,7 @@ use crate::{Attack, Future, Ground, Spans, Strike, honest};
 /// How long the neighbour works before anything counts.
 const WARM: Duration = Duration::from_millis(300);
 /// Attackers stand for machines of their own: here they give way to the server and its honest clients.
-const NICE: i32 = 10;
+const NICE: i32 = 19;
 /// Where a name server listens that never answers.
 const SILENT: &str = "127.9.9.53";
 

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use crate::client::connect;
 
 /// Between the end of a connection and the next.
-const PAUSE: Duration = Duration::from_millis(250);
+const PAUSE: Duration = Duration::from_millis(500);
 /// How long a connection is held at most.
 const HELD_MAX: Duration = Duration::from_mins(2);
 
