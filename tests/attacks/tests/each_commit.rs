@@ -7,12 +7,22 @@ use switchboard_attacks::{Spans, attack, trial};
 /// Figures count only where nothing else is measured.
 static ALONE: Mutex<()> = Mutex::new(());
 
+/// How often times may be measured: a machine that does something else for a second makes one measurement too long,
+/// and a defence that is missing all of them.
+const MEASURED_MAX: usize = 3;
+
 fn share(name: &str) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let row = trial::run(&[attack(name)], Spans::SHARE);
-    match &row.skipped {
-        Some(why) => println!("{name}: not run: {why}"),
-        None => row.expect(),
+    for measured in 1..=MEASURED_MAX {
+        let row = trial::run(&[attack(name)], Spans::SHARE);
+        if let Some(why) = &row.skipped {
+            return println!("{name}: not run: {why}");
+        }
+        // Whatever is no matter of time counts at once.
+        if row.holds() || !row.failures.is_empty() || measured == MEASURED_MAX {
+            return row.expect();
+        }
+        println!("{name}: measured again: {:?}", row.late);
     }
 }
 
