@@ -14,8 +14,8 @@ const COUNTED: u64 = 1 << 63;
 ///
 /// Ids rise with creation time within a space: a host whose clock is behind is pulled forward.
 ///
-/// Bytes: the time (u64 LE, with [`COUNTED`]), then the stored bytes and up to where the plan allows them (u64 LE
-/// each; both only where [`COUNTED`] is set), then the counts (u32 LE each).
+/// Bytes: the time (u64 LE, with `COUNTED`), then the stored bytes and up to where the plan allows them (u64 LE
+/// each; both only where `COUNTED` is set), then the counts (u32 LE each).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ledger {
     last: Timestamp,
