@@ -30,6 +30,8 @@ pub const TAGGED_BYTES_MAX: usize = 1 << 20;
 pub const PIECE_BYTES: usize = 256 << 10;
 /// When to try again what found no room, seconds.
 pub const BUSY_SECONDS: u64 = 1;
+/// When to try again what the host's disk had no room for, seconds: a host looks for room that often.
+pub const FULL_SECONDS: u64 = 10;
 /// Nesting of a JSON body.
 pub const JSON_DEPTH_MAX: usize = 32;
 /// Request target (path and query), bytes.

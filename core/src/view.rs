@@ -110,6 +110,12 @@ pub trait View {
     /// Takes one token from the caller's bucket. A host asks its buckets once per input and gives the
     /// same answer when the step runs again; `None` where no limit is configured.
     fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop>;
+
+    /// Whether the host's disk is full: then only what takes away, ends something or has already happened is stored,
+    /// from a reserve.
+    fn is_full(&self) -> bool {
+        false
+    }
 }
 
 /// All that a step may depend on besides its input.

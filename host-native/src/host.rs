@@ -201,7 +201,7 @@ impl Host {
     fn look(&self, request: &Request, answers: &[Answer], told: &Told, seed: Seed) -> Result<Output, Failure> {
         let snapshot = self.snapshot()?;
         let now = self.clock.now();
-        let limits = Admission { limiter: &self.limiter, told, now };
+        let limits = Admission { limiter: &self.limiter, told, now, full: self.store.is_full() };
         let view = snapshot.view(Some(&limits));
         let scene = Scene { now, seed, view: &view, careful: false };
         guarded(&self.metrics, || self.service.step(&Input::Http(request, answers), &scene))
@@ -318,7 +318,7 @@ impl Host {
     pub fn read_for(&self, call: &ReadCall) -> Result<Option<ReadAnswer>, Failure> {
         let snapshot = self.snapshot()?;
         let (told, now) = (Told::default(), self.clock.now());
-        let limits = Admission { limiter: &self.limiter, told: &told, now };
+        let limits = Admission { limiter: &self.limiter, told: &told, now, full: false };
         let view = snapshot.view(Some(&limits));
         if !region::holds(&view, &call.seen).map_err(Failure::Stopped)? {
             return Ok(None);
@@ -413,6 +413,10 @@ impl Host {
     }
 
     async fn write_used(&self) {
+        // That can wait for room.
+        if self.store.is_full() {
+            return;
+        }
         let used: Vec<Credential> =
             std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect();
         if !used.is_empty()

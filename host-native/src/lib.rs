@@ -16,6 +16,7 @@ pub mod metrics;
 pub mod names;
 pub mod news;
 pub mod private;
+pub mod reserve;
 pub mod room;
 pub mod rooms;
 pub mod seal;

@@ -39,6 +39,7 @@ pub struct Metrics {
     panics: Counter,
     sends: Counter,
     store_bytes: Gauge<u64, AtomicU64>,
+    disk_full: Gauge,
     jobs_set_aside: Family<KindLabel, Gauge<u64, AtomicU64>>,
     job_faults: Counter,
 }
@@ -56,6 +57,7 @@ impl Metrics {
         let panics = Counter::default();
         let sends = Counter::default();
         let store_bytes = Gauge::<u64, AtomicU64>::default();
+        let disk_full = Gauge::default();
         registry.register("requests", "Requests answered", requests.clone());
         registry.register("request_seconds", "From head to answer", seconds.clone());
         registry.register("connections", "Open connections", connections.clone());
@@ -64,6 +66,7 @@ impl Metrics {
         registry.register("panics", "Steps that panicked: each is a bug", panics.clone());
         registry.register("sends", "Requests sent to the outside", sends.clone());
         registry.register("store_bytes", "Size of the store's file", store_bytes.clone());
+        registry.register("disk_full", "1 while only deletes and the ends of calls are carried out", disk_full.clone());
         let jobs_set_aside = Family::<KindLabel, Gauge<u64, AtomicU64>>::default();
         let job_faults = Counter::default();
         registry.register("jobs_set_aside", "Jobs that came to nothing too often", jobs_set_aside.clone());
@@ -82,6 +85,7 @@ impl Metrics {
             panics,
             sends,
             store_bytes,
+            disk_full,
             jobs_set_aside,
             job_faults,
         }
@@ -133,8 +137,9 @@ impl Metrics {
     }
 
     /// Everything, as text.
-    pub fn text(&self, store_bytes: u64) -> String {
+    pub fn text(&self, store_bytes: u64, disk_full: bool) -> String {
         self.store_bytes.set(store_bytes);
+        self.disk_full.set(disk_full.into());
         let mut out = String::new();
         // Writing to a string does not fail.
         let _ = text::encode(&mut out, &self.registry);
@@ -191,16 +196,17 @@ mod tests {
         let metrics = Metrics::of(&rooms);
         let held = rooms.streams.try_take(Holder::Account(1), 3).expect("room");
         assert!(rooms.lists.try_take(Holder::Account(1), 1_000).is_err());
-        let text = metrics.text(0);
+        let text = metrics.text(0, true);
         for line in [
             r#"switchboard_budget_used{budget="streams"} 3"#,
             r#"switchboard_budget_limit{budget="connections"} 7"#,
+            "switchboard_disk_full 1",
             r#"switchboard_budget_waiting{budget="hashes"} 0"#,
             r#"switchboard_budget_refused_total{budget="lists",share="account"} 1"#,
         ] {
             assert!(text.lines().any(|shown| shown == line), "{line} in {text}");
         }
         drop(held);
-        assert!(metrics.text(0).contains(r#"budget_used{budget="streams"} 0"#));
+        assert!(metrics.text(0, true).contains(r#"budget_used{budget="streams"} 0"#));
     }
 }

@@ -7,7 +7,6 @@ mod write;
 
 use std::fmt;
 use std::fs::File;
-use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +17,7 @@ use redb::{Builder, Database, DatabaseError, StorageBackend, TableDefinition, Wr
 use switchboard_core::store::{Change, usage};
 
 use crate::private::{self, Tightened};
+use crate::reserve::{Reserve, lacks_room};
 use crate::seal::Seal;
 use crate::watched::Watched;
 
@@ -68,8 +68,7 @@ fn failed<E: fmt::Display>(what: &str) -> impl FnOnce(E) -> StoreError + '_ {
 pub fn refused<E: Into<redb::Error>>(what: &str) -> impl FnOnce(E) -> StoreError + '_ {
     move |error| {
         let error = error.into();
-        let kind = if let redb::Error::Io(error) = &error { Some(error.kind()) } else { None };
-        let full = matches!(kind, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge));
+        let full = matches!(&error, redb::Error::Io(error) if lacks_room(error));
         StoreError { full, ..StoreError::of(what, &error) }
     }
 }
@@ -95,6 +94,7 @@ pub struct Store {
     /// What reads see until the next commit: beginning a transaction for each would cost as much as a row.
     latest: Arc<Latest>,
     path: Option<PathBuf>,
+    reserve: Option<Reserve>,
     seal: Arc<Seal>,
 }
 
@@ -158,7 +158,7 @@ impl Store {
     fn with(opener: Opener, path: Option<PathBuf>, look: Look) -> Result<Self, StoreError> {
         let unsynced = Arc::default();
         let database = RwLock::new(Some(opener(look, &unsynced)?));
-        Ok(Self { opener, unsynced, database, latest: Arc::default(), path, seal: Arc::default() })
+        Ok(Self { opener, unsynced, database, latest: Arc::default(), path, reserve: None, seal: Arc::default() })
     }
 
     /// Opens the store again after the disk was full: redb lets nothing through once a write has failed, not
@@ -215,6 +215,26 @@ impl Store {
         let Some(database) = database else { return Ok(false) };
         caught("the store cannot be checked", || database.check_integrity())?
             .map_err(refused("the store cannot be checked"))
+    }
+
+    /// Keeps a reserve beside the file from here on.
+    #[must_use]
+    pub fn reserving(self) -> Self {
+        let folder = self.path.as_deref().and_then(Path::parent);
+        Self { reserve: folder.and_then(Reserve::keep), ..self }
+    }
+
+    /// Whether the disk is full, as far as a reserve can tell: then only what takes away, ends something or has already
+    /// happened is written.
+    pub fn is_full(&self) -> bool {
+        self.reserve.as_ref().is_some_and(Reserve::is_given_up)
+    }
+
+    /// Gives the reserve to what must be written on a full disk.
+    pub fn give_up_reserve(&self) {
+        if let Some(reserve) = &self.reserve {
+            reserve.give_up();
+        }
     }
 
     /// How large the file is, bytes.

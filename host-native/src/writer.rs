@@ -175,6 +175,7 @@ fn run(parts: &Parts, inputs: &Receiver<Queued>) {
 /// A disk that was full may have room again. After any other failure nothing is written until somebody has looked
 /// after the disk and starts the service again.
 fn open_again(store: &Store) {
+    store.give_up_reserve();
     match store.reopen() {
         Ok(()) => tracing::warn!("the disk is full: the store was opened again, and serves what was committed"),
         Err(error) => tracing::error!(%error, "the disk is full: the next write tries to open the store again"),
@@ -247,7 +248,7 @@ fn decide(parts: &Parts, write: &Write, input: &Owned, seed: Seed) -> Done {
     let now = parts.clock.now();
     let fresh = Told::default();
     let told = if let Owned::Http(exchange) = input { &exchange.told } else { &fresh };
-    let limits = Admission { limiter: &parts.limiter, told, now };
+    let limits = Admission { limiter: &parts.limiter, told, now, full: parts.store.is_full() };
     let view = write.view(Some(&limits));
     let careful = match input {
         Owned::Tick(care) => *care == Care::Careful,

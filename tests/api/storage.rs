@@ -120,3 +120,47 @@ fn a_store_of_before_is_counted_once() {
     house.make("/user/tools", &tool("say"));
     sound(&house);
 }
+
+const FULL: &str = "The disk of the service is full: only deletes and the ends of calls are carried out.";
+
+#[test]
+fn on_a_full_disk_only_what_takes_away_or_ends_is_carried_out() {
+    let mut house = House::default();
+    let (kept, gone) = (house.make("/user/assistant", &prompt(10)), house.make("/user/assistant", &prompt(10)));
+    let call = house.make_call(kept);
+    let calling = house.make("/user/campaigns", &campaign(kept));
+    let once = house.post("/user/tools", &tool("look")).header("idempotency-key", "once").send().expect(201);
+    let before = house.store.clone();
+    house.full = true;
+    let login = json!({ "email": "owner@localhost", "password": house.password });
+    let placed = json!({ "phone_number": "+40700000001", "assistant_id": kept });
+    for (method, target, body) in [
+        (Method::Post, "/user/assistant".into(), prompt(10)),
+        (Method::Put, format!("/user/assistant/{kept}"), json!({ "name": "B" })),
+        (Method::Patch, format!("/user/assistant/{kept}"), json!({ "name": "B" })),
+        (Method::Post, "/user/make_call".into(), placed),
+        (Method::Post, "/user/login".into(), login),
+    ] {
+        let got = house.call(method, &target).json(&body).send();
+        assert_eq!((got.status, &got.json), (503, &json!({ "message": FULL, "retry_after": 10 })), "{target}");
+        assert_eq!(got.header("retry-after"), Some("10"), "{target}");
+    }
+    assert!(house.store == before, "nothing was stored");
+    house.post("/user/tools", &tool("look")).token("1|nobody").send().expect(401);
+    let again = house.post("/user/tools", &tool("look")).header("idempotency-key", "once").send();
+    assert_eq!((again.status, again.json), (201, once.json), "what was answered before is answered again");
+
+    house.get("/user/assistants").expect(200);
+    house.delete(&format!("/user/assistant/{gone}")).expect(200);
+    let switch = json!({ "campaign_id": calling, "action": "stop" });
+    assert!(house.post("/user/campaigns/update-status", &switch).send().status != 503);
+    assert!(house.post(&format!("/user/calls/{call}/hangup"), &json!({})).send().status < 300);
+    let operator = house.operator.clone();
+    let plan = json!({ "storage_bytes": 2_097_152 });
+    house.put("/admin/plans/standard", &plan).token(&operator).send().expect(200);
+    house.tick();
+    sound(&house);
+    house.full = false;
+    house.post("/user/assistant", &prompt(10)).send().expect(201);
+    sound(&house);
+}

@@ -16,15 +16,12 @@ use crate::account::caller::{self, Session, Shown};
 use crate::account::storage;
 use crate::engine::{self, Engine};
 use crate::key::Space;
-use crate::limits::{BUSY_SECONDS, TAGGED_BYTES_MAX, TARGET_BYTES_MAX};
+use crate::limits::{BUSY_SECONDS, FULL_SECONDS, TAGGED_BYTES_MAX, TARGET_BYTES_MAX};
 use crate::output::{Answer, Asks, Notice, Outcome, Output, SendError};
 use crate::rate::Rate;
 use crate::service::Service;
 use crate::store::Tx;
 use crate::view::{Scene, Stop};
-
-/// What users may do whatever they store: it ends something.
-const STOPS: [&str; 3] = ["hangUpCall", "logout", "switchCampaign"];
 
 /// Carries out one request, as far as it goes.
 pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Scene<'_>) -> Result<Output, Stop> {
@@ -125,12 +122,22 @@ impl<'a> Exchange<'a> {
     /// Whether a user's request would store more than the plan allows. What takes away or stops goes on; so does what
     /// comes back from the outside, where it has already happened.
     fn is_over_storage(&self, route: &Route) -> Result<bool, Stop> {
-        let goes_on = !route.method.is_write() || route.method == Method::Delete || STOPS.contains(&route.id);
-        let is_answered = self.answers.iter().any(|answer| *answer != Answer::Elapsed);
         match self.caller.get() {
-            Some(session) if !goes_on && !is_answered => storage::is_over(self.tx, session.account),
+            Some(session) if self.may_wait(route) => storage::is_over(self.tx, session.account),
             _ => Ok(false),
         }
+    }
+
+    /// Whether a request is refused because the host's disk is full. Engines report what has happened, and the operator
+    /// makes room.
+    fn is_without_room(&self, route: &Route) -> bool {
+        matches!(route.who, Who::Anyone | Who::User) && self.may_wait(route) && self.scene.view.is_full()
+    }
+
+    /// Whether nothing is lost if a request is refused for lack of room.
+    fn may_wait(&self, route: &Route) -> bool {
+        let is_answered = self.answers.iter().any(|answer| *answer != Answer::Elapsed);
+        !route.needs_no_room() && !is_answered
     }
 
     fn find<'p>(&self, path: &'p str) -> Result<Found<'p>, Refusal> {
@@ -161,6 +168,9 @@ impl<'a> Exchange<'a> {
         self.admitted.set(true);
         if let Some(refused) = self.replay(route, query, &found.params)? {
             return Ok((refused, Vec::new()));
+        }
+        if self.is_without_room(route) {
+            return Ok((Err(Refusal::DiskFull(FULL_SECONDS).into()), Vec::new()));
         }
         if let Some(busy) = self.busy() {
             return Ok((Err(busy.into()), Vec::new()));

@@ -86,6 +86,8 @@ pub enum Refusal {
     ShareUsed(u64),
     /// 503: there is no room for more of something, seconds to wait.
     Busy(u64),
+    /// 503: the host's disk is full, seconds to wait.
+    DiskFull(u64),
     /// 502: the carrier, or another service, failed.
     BadGateway(String),
     /// 503: the store does not answer.
@@ -139,6 +141,7 @@ impl Refusal {
             Self::TooMany(seconds) => return wait(429, "Too many requests.", seconds),
             Self::ShareUsed(seconds) => return wait(429, "Too much at once. Try again shortly.", seconds),
             Self::Busy(seconds) => return wait(503, "The service is busy. Try again shortly.", seconds),
+            Self::DiskFull(seconds) => return wait(503, DISK_FULL, seconds),
             Self::OutOfOrder(text, next_seq) => return out_of_order(&text, next_seq),
             Self::Unavailable => {
                 return plain(503, Form::Message, "The service is not available right now.").header("retry-after", "1");
@@ -183,6 +186,7 @@ impl Refusal {
     }
 }
 
+const DISK_FULL: &str = "The disk of the service is full: only deletes and the ends of calls are carried out.";
 const OVER_STORAGE: &str = "You have reached your plan limit of stored data. Please delete some or upgrade your plan.";
 
 fn plain(status: u16, form: Form, text: &str) -> Reply {

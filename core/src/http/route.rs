@@ -78,6 +78,9 @@ pub enum Shape {
     Media(&'static str),
 }
 
+/// Operations that end something and are no `DELETE`.
+const ENDS: [&str; 3] = ["hangUpCall", "logout", "switchCampaign"];
+
 /// One operation.
 #[derive(Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "columns of a table, not states")]
@@ -196,6 +199,11 @@ pub const fn delete(
 }
 
 impl Route {
+    /// Whether it is carried out where there is no room for more: it reads, takes away or ends something.
+    pub fn needs_no_room(&self) -> bool {
+        !self.method.is_write() || self.method == Method::Delete || ENDS.contains(&self.id)
+    }
+
     /// `PATCH` does the same.
     pub const fn and_patch(self) -> Self {
         Self { patch: true, ..self }

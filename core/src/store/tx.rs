@@ -239,6 +239,10 @@ impl View for Budget<'_> {
     fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop> {
         self.view.admit(caller)
     }
+
+    fn is_full(&self) -> bool {
+        self.view.is_full()
+    }
 }
 
 /// One space of a step: an account's handlers hold theirs, so a row of another has no name.

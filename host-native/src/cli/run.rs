@@ -44,7 +44,7 @@ fn start(settings: &Settings, json: bool) -> Result<(), Failed> {
     let mut config = settings.service()?;
     let engine = settings.simulated_engine()?.map(|yields| inside(&mut config, yields)).transpose()?;
     let folder = settings.data.clone().unwrap_or_else(|| PathBuf::from(DATA));
-    let store = sealed(Store::open(&folder)?, settings)?.counted()?;
+    let store = sealed(Store::open(&folder)?, settings)?.counted()?.reserving();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let means = Means {
         config,

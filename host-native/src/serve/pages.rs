@@ -47,7 +47,7 @@ pub fn response(
         HostPage::Ready => ready(host, reply),
         HostPage::Metrics => {
             host.tell_jobs();
-            let text = host.metrics.text(host.store.file_bytes());
+            let text = host.metrics.text(host.store.file_bytes(), host.store.is_full());
             plain(reply, Some(("application/openmetrics-text; version=1.0.0; charset=utf-8", full(text))))
         }
         HostPage::Docs => docs::response(reply, target),
@@ -65,11 +65,15 @@ impl AsRef<[u8]> for Document {
 }
 
 fn ready(host: &Host, mut reply: Reply) -> Response<Out> {
-    if host.store.snapshot().is_ok() {
+    let body: &'static [u8] = if host.store.snapshot().is_err() {
+        br#"{"message":"The store does not answer."}"#
+    } else if host.store.is_full() {
+        br#"{"message":"The disk is full: only deletes and the ends of calls are carried out."}"#
+    } else {
         return plain(reply, Some(("application/json", full(&br#"{"status":"ready"}"#[..]))));
-    }
+    };
     reply.status = 503;
-    plain(reply, Some(("application/json", full(&br#"{"message":"The store does not answer."}"#[..]))))
+    plain(reply, Some(("application/json", full(body))))
 }
 
 /// Streams a snapshot; a backup that stops half way ends without its digest, and is refused by `restore`.

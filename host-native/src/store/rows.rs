@@ -98,6 +98,8 @@ pub struct Admission<'l> {
     pub told: &'l Told,
     /// The time.
     pub now: Timestamp,
+    /// Whether the disk is full.
+    pub full: bool,
 }
 
 /// A table of redb as the core's view.
@@ -161,6 +163,10 @@ impl View for RowsView<'_> {
 
     fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop> {
         Ok(self.limits.and_then(|limits| limits.limiter.admit(caller, limits.now, limits.told)))
+    }
+
+    fn is_full(&self) -> bool {
+        self.limits.is_some_and(|limits| limits.full)
     }
 }
 

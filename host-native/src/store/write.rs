@@ -126,4 +126,8 @@ impl View for WriteView<'_> {
     fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop> {
         self.before.admit(caller)
     }
+
+    fn is_full(&self) -> bool {
+        self.before.is_full()
+    }
 }

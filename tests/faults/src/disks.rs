@@ -1,5 +1,5 @@
 //! The real server on a disk that is full, and on one that cannot be written: it says so, keeps what it
-//! acknowledged, serves it, and goes on writing once there is room.
+//! acknowledged, serves it, still deletes where it has a reserve, and goes on writing once there is room.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
-use serde_json::json;
+use serde_json::{Value, json};
 use switchboard_tests::house::{assistant, with};
 use switchboard_tests::server::{Folder, Server, binary};
 
@@ -22,6 +22,8 @@ const ARGUMENTS: [&str; 4] = ["--rate-limit", "0", "--engine", "none"];
 const BLOCKS: u64 = 8_192;
 /// Writes after which a disk should have been full; the plan has room for so many assistants.
 const WRITES_MAX: u64 = 900;
+/// What a server keeps free for deletes on a full disk, bytes.
+const RESERVE_BYTES: u64 = 32 << 20;
 /// A prompt, bytes.
 const PROMPT_BYTES: usize = 8_000;
 /// Somebody who owns nothing.
@@ -31,25 +33,30 @@ const NOBODY: u32 = 65_534;
 const LIMITED: &str = r#"trap "" XFSZ; ulimit -S -f "$1"; shift; exec "$@""#;
 /// A small disk in memory of the server's own, and a file on it that can be taken away.
 const SMALL: &str =
-    r#"mount -t tmpfs -o size=4m small "$1" && head -c 1500000 /dev/zero > "$1/ballast" && shift && exec "$@""#;
+    r#"mount -t tmpfs -o size=56m small "$1" && head -c 17825792 /dev/zero > "$1/ballast" && shift && exec "$@""#;
 
 /// The server on full disks of two kinds.
 pub fn full(_: u64) -> Row {
-    let mut row =
-        Row::begin("a server on a full disk answers 503 to writes, serves reads, and goes on once there is room", 1);
+    let mut row = Row::begin(
+        "a server on a full disk answers 503 to writes, serves reads and deletes, and goes on once there is room",
+        1,
+    );
     let limited = |_: &Path| {
         let mut command = Command::new("sh");
         command.args(["-c", LIMITED, "sh", &BLOCKS.to_string()]).arg(binary());
         command
     };
-    row.count(fill(limited, |server, _| lift(server)).map_err(|why| format!("a limit on the file's length: {why}")));
+    row.count(
+        fill(limited, |server, _| lift(server), Reserved::No)
+            .map_err(|why| format!("a limit on the file's length: {why}")),
+    );
     let small = |data: &Path| {
         let mut command = Command::new("unshare");
         command.args(["--user", "--map-root-user", "--mount", "sh", "-c", SMALL, "sh"]).arg(data).arg(binary());
         command
     };
     if can_mount() {
-        row.count(fill(small, unload).map_err(|why| format!("a small disk: {why}")));
+        row.count(fill(small, unload, Reserved::Yes).map_err(|why| format!("a small disk: {why}")));
     } else {
         row.notes.push(
             "no disk of its own could be had here (unshare, mount): the limit on a file's length stood in".into(),
@@ -78,9 +85,17 @@ fn unload(server: &Server, data: &Path) -> Result<(), String> {
     std::fs::remove_file(inside).map_err(|error| format!("the ballast stays: {error}"))
 }
 
+/// Whether there was room for a reserve when the server started.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reserved {
+    Yes,
+    No,
+}
+
 fn fill(
     command: impl Fn(&Path) -> Command,
     make_room: impl Fn(&Server, &Path) -> Result<(), String>,
+    reserved: Reserved,
 ) -> Result<(), String> {
     let folder = Folder::new();
     let data = folder.path("data");
@@ -99,9 +114,14 @@ fn fill(
         Err(why) => Some(Err(why)),
     });
     full.ok_or("the disk does not run full")??;
-    for number in 0..3 {
-        // A change may still fit; what counts is that it is kept then.
-        write(&mut line, WRITES_MAX + number, &mut kept)?;
+    refuses_to_store(&mut line)?;
+    if reserved == Reserved::Yes {
+        deletes(&mut line, &mut kept)?;
+        refuses_to_store(&mut line)?;
+        let left = reserve_bytes(&server, &data);
+        if left != 0 {
+            return Err(format!("the reserve has {left} bytes on a full disk"));
+        }
     }
     same(&mut line, &kept).map_err(|why| format!("while the disk is full: {why}"))?;
     make_room(&server, &data)?;
@@ -113,7 +133,46 @@ fn fill(
         std::thread::sleep(Duration::from_millis(50));
     }
     same(&mut line, &kept).map_err(|why| format!("once there is room: {why}"))?;
+    says(&mut line, ("GET", "/readyz"), 200, &json!({ "status": "ready" }))?;
+    let kept_free = reserve_bytes(&server, &data);
+    if kept_free < RESERVE_BYTES {
+        return Err(format!("the reserve has {kept_free} bytes once there is room"));
+    }
     if server.stop() == Some(0) { Ok(()) } else { Err("the server does not stop well".into()) }
+}
+
+/// A full disk is told, and nothing more is stored on it.
+fn refuses_to_store(line: &mut Line) -> Result<(), String> {
+    let full = "The disk of the service is full: only deletes and the ends of calls are carried out.";
+    says(line, ("POST", "/user/assistant"), 503, &json!({ "message": full, "retry_after": 10 }))?;
+    let ready = "The disk is full: only deletes and the ends of calls are carried out.";
+    says(line, ("GET", "/readyz"), 503, &json!({ "message": ready }))
+}
+
+fn says(line: &mut Line, (method, path): (&str, &str), status: u16, json: &Value) -> Result<(), String> {
+    let body = assistant();
+    let answer = line.ask(method, path, (method == "POST").then_some(&body)).map_err(|error| error.to_string())?;
+    let is_so = answer.status == status && answer.json == *json;
+    if is_so { Ok(()) } else { Err(format!("{method} {path} comes to {} {}", answer.status, answer.json)) }
+}
+
+/// Deletes every other assistant.
+fn deletes(line: &mut Line, kept: &mut BTreeSet<u64>) -> Result<(), String> {
+    for id in kept.iter().copied().step_by(2).collect::<Vec<_>>() {
+        let path = format!("/user/assistant/{id}");
+        let answer = line.ask("DELETE", &path, None).map_err(|error| error.to_string())?;
+        if answer.status != 200 {
+            return Err(format!("a delete on a full disk comes to {} {}", answer.status, answer.json));
+        }
+        kept.remove(&id);
+    }
+    Ok(())
+}
+
+/// The blocks of the reserve, as bytes; 0 where there is none.
+fn reserve_bytes(server: &Server, data: &Path) -> u64 {
+    let inside = format!("/proc/{}/root{}/reserve", server.pid(), data.display());
+    std::fs::metadata(inside).map_or(0, |meta| meta.blocks() * 512)
 }
 
 /// Makes an assistant; false: the server said 503.
