@@ -25,5 +25,6 @@ pub mod serve;
 pub mod settings;
 pub mod sparse;
 pub mod store;
+pub mod turns;
 pub mod watched;
 pub mod writer;

@@ -1,9 +1,9 @@
 //! [`Room`]: what a row of the table of budgets allows, shared out between accounts, addresses and strangers.
 //!
 //! Whoever wants a place says for whom. One that does not fit is refused with the share that is used up, or waits its
-//! turn: holders take turns, so that nobody waits for all that a neighbour has queued.
+//! turn ([`Turns`]), so that nobody waits for all that a neighbour has queued.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,6 +14,8 @@ use switchboard_core::http::refusal::Refusal;
 use switchboard_core::limits::BUSY_SECONDS;
 use switchboard_core::output::SendError;
 use tokio::sync::oneshot;
+
+use crate::turns::Turns;
 
 /// For whom something is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,10 +97,7 @@ struct State {
     used: u64,
     nobody: u64,
     held: BTreeMap<Holder, u64>,
-    waiting: u64,
-    /// Who waits, by holder; a holder stands in `turns` as long as somebody of it waits.
-    queues: BTreeMap<Holder, VecDeque<oneshot::Sender<Held>>>,
-    turns: VecDeque<Holder>,
+    turns: Turns<oneshot::Sender<Held>>,
 }
 
 /// Something held in a room, until it is dropped.
@@ -126,7 +125,7 @@ impl Room {
 
     /// How many wait.
     pub fn waiting(&self) -> u64 {
-        self.state().waiting
+        self.state().turns.waiting() as u64
     }
 
     /// How often this share was used up when somebody asked.
@@ -151,7 +150,7 @@ impl Room {
         let turn = {
             let mut state = self.state();
             // Whoever comes later does not overtake its own queue.
-            if !state.queues.contains_key(&holder) && state.take(&self.budget, holder, 1).is_ok() {
+            if state.turns.of(holder) == 0 && state.take(&self.budget, holder, 1).is_ok() {
                 return Ok(Held { room: Arc::clone(self), holder, amount: 1 });
             }
             state.enqueue(&self.budget, holder).map_err(|full| self.refuse(full))?
@@ -162,8 +161,8 @@ impl Room {
                 waiting.turn = None;
                 Ok(held)
             }
-            // The room does not close while somebody holds it.
-            Err(_) => Err(UsedUp::All),
+            // It made way for somebody who had fewer waiting.
+            Err(_) => Err(self.refuse(UsedUp::All)),
         }
     }
 
@@ -214,21 +213,19 @@ impl State {
         *self.held.entry(holder).or_default() += amount;
     }
 
+    /// A place in the queue. Where it is full, whoever has the most there makes way for who has less.
     fn enqueue(&mut self, budget: &Budget, holder: Holder) -> Result<oneshot::Receiver<Held>, UsedUp> {
-        let queue = self.queues.get(&holder).map_or(0, VecDeque::len) as u64;
+        let own = self.turns.of(holder) as u64;
         match holder {
-            _ if self.waiting >= budget.waiting => return Err(UsedUp::All),
-            Holder::Account(_) if queue >= budget.waiting_each => return Err(UsedUp::Account),
-            Holder::Address(_) if queue >= budget.waiting_each => return Err(UsedUp::Address),
+            Holder::Account(_) if own >= budget.waiting_each => return Err(UsedUp::Account),
+            Holder::Address(_) if own >= budget.waiting_each => return Err(UsedUp::Address),
             _ => {}
         }
+        if self.turns.waiting() as u64 >= budget.waiting && self.turns.displace(holder).is_none() {
+            return Err(UsedUp::All);
+        }
         let (give, turn) = oneshot::channel();
-        self.queues.entry(holder).or_insert_with(|| {
-            self.turns.push_back(holder);
-            VecDeque::new()
-        });
-        self.queues.entry(holder).or_default().push_back(give);
-        self.waiting += 1;
+        self.turns.push(holder, give);
         Ok(turn)
     }
 
@@ -248,38 +245,16 @@ impl State {
     }
 
     fn grant(&mut self, budget: &Budget) -> Vec<(Holder, oneshot::Sender<Held>)> {
+        let mut turns = std::mem::take(&mut self.turns);
         let mut granted = Vec::new();
-        let mut at = 0;
-        while at < self.turns.len() && self.used < budget.all {
-            let holder = self.turns[at];
-            if self.take(budget, holder, 1).is_err() {
-                at += 1;
-                continue;
-            }
-            self.turns.remove(at);
-            let queue = self.queues.get_mut(&holder).expect("a holder with a turn has a queue");
-            let turn = queue.pop_front().expect("a queue is never empty");
-            self.waiting -= 1;
-            if queue.is_empty() {
-                self.queues.remove(&holder);
-            } else {
-                self.turns.push_back(holder);
-            }
-            granted.push((holder, turn));
+        while self.used < budget.all
+            && let Some(next) = turns.next(|holder| self.full(budget, holder, 1).is_none())
+        {
+            self.add(next.0, 1);
+            granted.push(next);
         }
+        self.turns = turns;
         granted
-    }
-
-    /// Strikes out those of a holder who no longer wait.
-    fn sweep(&mut self, holder: Holder) {
-        let Some(queue) = self.queues.get_mut(&holder) else { return };
-        let before = queue.len();
-        queue.retain(|turn| !turn.is_closed());
-        self.waiting -= (before - queue.len()) as u64;
-        if queue.is_empty() {
-            self.queues.remove(&holder);
-            self.turns.retain(|waiting| *waiting != holder);
-        }
     }
 }
 
@@ -294,7 +269,7 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if let Some(turn) = self.turn.take() {
             drop(turn);
-            self.room.state().sweep(self.holder);
+            self.room.state().turns.retain(self.holder, |turn| !turn.is_closed());
         }
     }
 }
