@@ -114,7 +114,7 @@ async fn accept(
         };
         let (host, seats, watcher, stop) = (Arc::clone(&host), Arc::clone(&seats), graceful.watcher(), stop.clone());
         tokio::spawn(async move {
-            match seats.take(holder(&host, peer.ip())).await {
+            match seats.take(holder(&host, peer.ip())) {
                 Ok(seat) => {
                     host.metrics.opened();
                     connection::run(&host, stream, peer, door, seat, watcher, stop).await;

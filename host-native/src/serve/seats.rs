@@ -2,7 +2,7 @@
 //! another, the idlest connection of whoever has the most gives way.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +13,9 @@ use crate::room::{Held, Holder, Room, UsedUp};
 
 /// A connection gives way when it has been idle for so long: a client that has just connected may still ask.
 const IDLE_MIN: Duration = Duration::from_secs(2);
+/// One of a holder that has more than twice as many as the newcomer gives way sooner, and where no request of it was
+/// ever heard at once.
+const IDLE_MIN_OF_MANY: Duration = Duration::from_millis(100);
 
 /// The connections of a listener.
 pub struct Seats {
@@ -32,6 +35,10 @@ struct Taken {
 struct Activity {
     /// Requests and answers under way.
     running: AtomicUsize,
+    /// Whether a request was ever heard.
+    asked: AtomicBool,
+    /// Whether it was asked to leave.
+    leaving: AtomicBool,
     /// When it was last heard or took something, microseconds since the listener began.
     moved: AtomicU64,
     leave: Notify,
@@ -61,25 +68,15 @@ impl Seats {
         Arc::new(Self { room, began: Instant::now(), taken: Mutex::default() })
     }
 
-    /// A seat. Where there is none an idle connection is asked to leave, and the newcomer is let in a moment later:
-    /// until then it is one connection more than there is room for, and at most one for each that leaves.
-    pub async fn take(self: &Arc<Self>, holder: Holder) -> Result<Seat, UsedUp> {
-        const MOMENT: Duration = Duration::from_millis(100);
-        let full = match self.room.try_take(holder, 1) {
-            Ok(held) => return Ok(self.seat(holder, held)),
-            Err(full) => full,
+    /// A seat. Where there is none an idle connection is asked to leave, and the newcomer has its place: until it has
+    /// left there is one connection more than there is room for.
+    pub fn take(self: &Arc<Self>, holder: Holder) -> Result<Seat, UsedUp> {
+        let held = match self.room.try_take(holder, 1) {
+            Ok(held) => held,
+            Err(full) if self.make_way(holder, full) => self.room.overdraw(holder, 1),
+            Err(full) => return Err(full),
         };
-        if !self.make_way(holder, full) {
-            return Err(full);
-        }
-        let until = Instant::now() + MOMENT;
-        loop {
-            match self.room.try_take(holder, 1) {
-                Ok(held) => return Ok(self.seat(holder, held)),
-                Err(full) if Instant::now() >= until => return Err(full),
-                Err(_) => tokio::time::sleep(MOMENT / 20).await,
-            }
-        }
+        Ok(self.seat(holder, held))
     }
 
     fn seat(self: &Arc<Self>, holder: Holder, held: Held) -> Seat {
@@ -103,20 +100,32 @@ impl Seats {
             strangers.map(|(holder, all)| (all.len(), *holder)).max().filter(|(most, _)| *most > own).map(|(_, by)| by)
         };
         let Some(all) = from.and_then(|from| taken.by.get(&from)) else { return false };
-        let idle = all.iter().filter(|(_, activity)| activity.running.load(Ordering::Relaxed) == 0);
-        let idlest = idle.map(|(number, activity)| (activity.moved.load(Ordering::Relaxed), *number)).min();
-        let patience = u64::try_from(IDLE_MIN.as_micros()).unwrap_or(u64::MAX);
-        let Some((_, number)) = idlest.filter(|(moved, _)| self.now().saturating_sub(*moved) >= patience) else {
-            return false;
-        };
-        // No second newcomer counts on the same place.
-        all[&number].moved.store(self.now(), Ordering::Relaxed);
-        all[&number].leave.notify_one();
+        let of_many = all.len() > 2 * (own + 1);
+        let now = self.now();
+        let idle = all.values().filter(|one| one.may_leave(now, of_many));
+        let Some(idlest) = idle.min_by_key(|one| one.moved.load(Ordering::Relaxed)) else { return false };
+        idlest.leaving.store(true, Ordering::Relaxed);
+        idlest.leave.notify_one();
         true
     }
 
     fn now(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Activity {
+    /// Whether it has been idle long enough. No two newcomers count on the same place.
+    fn may_leave(&self, now: u64, of_many: bool) -> bool {
+        let patience = match of_many {
+            true if !self.asked.load(Ordering::Relaxed) => Duration::ZERO,
+            true => IDLE_MIN_OF_MANY,
+            false => IDLE_MIN,
+        };
+        let idle = now.saturating_sub(self.moved.load(Ordering::Relaxed));
+        self.running.load(Ordering::Relaxed) == 0
+            && !self.leaving.load(Ordering::Relaxed)
+            && u128::from(idle) >= patience.as_micros()
     }
 }
 
@@ -128,6 +137,7 @@ impl Seat {
 
     /// A request begins.
     pub fn running(&self) -> Running {
+        self.activity.asked.store(true, Ordering::Relaxed);
         self.activity.running.fetch_add(1, Ordering::Relaxed);
         Running(Arc::clone(&self.activity))
     }
@@ -172,31 +182,49 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_idlest_of_whoever_has_the_most_gives_way() {
         let seats = seats(3, 2);
-        let idlest = polite(seats.take(of(1)).await.expect("room"));
+        let idlest = polite(seats.take(of(1)).expect("room"));
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let later = polite(seats.take(of(1)).await.expect("room"));
-        let alone = polite(seats.take(of(2)).await.expect("room"));
-        assert_eq!(seats.take(of(3)).await.err(), Some(UsedUp::All), "nobody has been idle for long");
+        let later = polite(seats.take(of(1)).expect("room"));
+        let alone = polite(seats.take(of(2)).expect("room"));
+        assert_eq!(seats.take(of(3)).err(), Some(UsedUp::All), "nobody has been idle for long");
         tokio::time::sleep(IDLE_MIN).await;
-        let newcomer = seats.take(of(3)).await;
+        let newcomer = seats.take(of(3));
+        tokio::time::sleep(Duration::from_millis(1)).await;
         assert!(newcomer.is_ok() && idlest.is_finished() && !later.is_finished() && !alone.is_finished());
-        assert_eq!(seats.take(of(1)).await.err(), Some(UsedUp::All), "nobody has more than it has itself");
+        assert_eq!(seats.take(of(1)).err(), Some(UsedUp::All), "nobody has more than it has itself");
         drop(newcomer);
-        assert!(seats.take(of(2)).await.is_ok());
+        assert!(seats.take(of(2)).is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_many_gives_way_soon_and_no_place_goes_twice() {
+        let seats = seats(5, 5);
+        let many: Vec<_> = (0..5).map(|_| seats.take(of(1)).expect("room")).collect();
+        drop(many[0].running());
+        drop(many[1].running());
+        let newcomers: Vec<_> = (2..5).map(|last| seats.take(of(last)).expect("nothing was heard of three")).collect();
+        assert_eq!(seats.take(of(5)).err(), Some(UsedUp::All), "two of five have just asked");
+        tokio::time::sleep(IDLE_MIN_OF_MANY).await;
+        let last: Vec<_> = (5..8).map(|last| seats.take(of(last)).map(drop).err()).collect();
+        assert_eq!(last, [None, None, Some(UsedUp::All)]);
+        assert!(many.iter().all(|seat| seat.activity.leaving.load(Ordering::Relaxed)));
+        drop((many, newcomers));
+        assert_eq!(seats.room.used(), 0);
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_address_closes_its_own() {
         let seats = seats(9, 2);
-        let busy = seats.take(of(1)).await.expect("room");
+        let busy = seats.take(of(1)).expect("room");
         let running = busy.running();
-        let idle = polite(seats.take(of(1)).await.expect("room"));
+        let idle = polite(seats.take(of(1)).expect("room"));
         tokio::time::sleep(IDLE_MIN).await;
-        let third = seats.take(of(1)).await;
+        let third = seats.take(of(1));
+        tokio::time::sleep(Duration::from_millis(1)).await;
         assert!(third.is_ok() && idle.is_finished());
         tokio::time::sleep(IDLE_MIN).await;
         third.as_ref().expect("a seat").moved();
-        assert_eq!(seats.take(of(1)).await.err(), Some(UsedUp::Address), "one works, the other was just heard");
+        assert_eq!(seats.take(of(1)).err(), Some(UsedUp::Address), "one works, the other was just heard");
         drop((running, busy, third));
         assert!(seats.taken.lock().expect("nobody panicked").by.is_empty());
     }
@@ -204,8 +232,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn proxies_that_the_operator_trusts_keep_theirs() {
         let seats = seats(2, 1);
-        let _proxy = [seats.take(Holder::Service).await, seats.take(Holder::Service).await];
+        let _proxy = [seats.take(Holder::Service), seats.take(Holder::Service)];
         tokio::time::sleep(IDLE_MIN).await;
-        assert_eq!(seats.take(of(1)).await.err(), Some(UsedUp::All));
+        assert_eq!(seats.take(of(1)).err(), Some(UsedUp::All));
     }
 }
