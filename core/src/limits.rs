@@ -156,7 +156,7 @@ pub const IMPORTS_MAX: usize = 16;
 pub const MAPPING_MAX: usize = 4_096;
 /// Stored bytes of the assistants from which one step takes a resource that is deleted: it rewrites all of each, and
 /// nobody waits for more of them.
-pub const DETACHED_BYTES: usize = 4 << 20;
+pub const DETACHED_BYTES: usize = 512 << 10;
 /// Assistants that such a step reads at once.
 pub const DETACHED_ROWS: usize = 32;
 /// How long a deletion in several steps may pause before it is taken up as a job, seconds.

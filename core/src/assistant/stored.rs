@@ -104,8 +104,12 @@ pub fn changed(row: &Row, now: Timestamp, change: impl FnOnce(&mut Members)) -> 
 
 /// Takes something away from the assistants of a set, as many as one step may; tells whether it was all of them.
 pub fn detach(scope: Scope<'_>, facet: &Facet, now: Timestamp, change: impl Fn(&mut Members)) -> Result<bool, Stop> {
-    let mut bytes = 0;
-    for counts in ids(scope, Kind::Assistant, facet, PLAN_ROWS_MAX)?.chunks(DETACHED_ROWS) {
+    let all = ids(scope, Kind::Assistant, facet, PLAN_ROWS_MAX)?;
+    let (mut left, mut bytes) = (all.as_slice(), 0);
+    // The first row tells whether they are large: then few of the next are read only to be left.
+    let mut together = 1;
+    while !left.is_empty() && bytes < DETACHED_BYTES {
+        let (counts, later) = left.split_at(together.min(left.len()));
         for (count, row) in counts.iter().zip(scope.rows(Kind::Assistant, counts)?) {
             if bytes >= DETACHED_BYTES {
                 return Ok(false);
@@ -114,8 +118,10 @@ pub fn detach(scope: Scope<'_>, facet: &Facet, now: Timestamp, change: impl Fn(&
             let row = Row::from_bytes(&row)?;
             scope.replace(Kind::Assistant, *count, &row, &changed(&row, now, &change)?)?;
         }
+        left = later;
+        together = (together * 2).min(DETACHED_ROWS);
     }
-    Ok(true)
+    Ok(left.is_empty())
 }
 
 /// The filters under which stored members are filed.
