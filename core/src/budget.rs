@@ -95,6 +95,19 @@ pub const LISTS: Budget = Budget {
     what: "lists of more than a mebibyte, read from the store as their client takes them; each holds two pieces",
 };
 
+/// Reads of those who read much.
+pub const LARGE_READS: Budget = Budget {
+    name: "large_reads",
+    unit: Unit::Places,
+    all: 1,
+    account: 1,
+    address: 0,
+    nobody: 0,
+    waiting: 4_096,
+    waiting_each: 256,
+    what: "reads of accounts that were given an answer, or a piece of one, of 256 KiB or more within the last second",
+};
+
 /// Connections.
 pub const CONNECTIONS: Budget = Budget {
     name: "connections",
@@ -246,6 +259,7 @@ pub const BUDGETS: &[&Budget] = &[
     &UPLOADS,
     &ANSWERS,
     &LISTS,
+    &LARGE_READS,
     &STREAMS,
     &WRITES,
     &ASKING,

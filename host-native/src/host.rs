@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use switchboard_core::http::list::{Piece, Rest};
 use switchboard_core::http::refusal::{Form, Invalid, Refusal};
-use switchboard_core::http::reply::Reply;
+use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Request};
 use switchboard_core::http::route::Who;
 use switchboard_core::http::{base, pipeline};
@@ -26,6 +27,7 @@ use tokio::sync::{oneshot, watch};
 use crate::clock::Clock;
 use crate::edge::EdgeToken;
 use crate::extract::child::Extractor;
+use crate::large::{LargeReads, Turn};
 use crate::limiter::{Limiter, Told};
 use crate::metrics::Metrics;
 use crate::news::{News, Waiting};
@@ -74,6 +76,7 @@ pub struct Host {
     pub edge: Option<EdgeToken>,
     /// What bounds whatever gathers.
     pub rooms: Arc<Rooms>,
+    large: LargeReads,
     limiter: Arc<Limiter>,
     writer: Writer,
     sender: Sender,
@@ -126,6 +129,7 @@ impl Host {
             &rooms,
         )?;
         let used = Mutex::new(BTreeSet::new());
+        let large = LargeReads::new(Arc::clone(&rooms.large_reads));
         let host = Self {
             service,
             store,
@@ -133,6 +137,7 @@ impl Host {
             clock,
             edge,
             rooms,
+            large,
             limiter,
             writer,
             sender,
@@ -157,24 +162,44 @@ impl Host {
         }
     }
 
-    /// Answers a request that changes nothing, from a snapshot.
+    /// Answers a request that changes nothing, from a snapshot. Whoever reads much waits for its turn.
     pub async fn read(&self, request: &Request, told: &Told, seed: Seed) -> Reply {
         let mut answers = Vec::new();
+        let mut turn = None;
         loop {
-            match self.look(request, &answers, told, seed) {
+            let looked = match turn.take() {
+                None => self.look_before(request, &answers, told, seed, Some(&self.large)),
+                Some(turn) => Turn::read(turn, || self.look(request, &answers, told, seed)),
+            };
+            match looked {
                 Ok(Output { outcome: Outcome::Wait, sends, account, .. }) => {
                     self.perform(sends, &mut answers, self.payer(request, told, account)).await;
                 }
-                Ok(output) => return self.reply_of(request, output, seed),
+                Ok(output) => {
+                    let reply = self.reply_of(request, output, seed);
+                    self.large.note(reply.content.made().len(), || told.account());
+                    return reply;
+                }
+                Err(Failure::Stopped(Stop::Missing(_))) => match self.large.turn(self.holder(request, told)).await {
+                    Ok(taken) => turn = Some(taken),
+                    Err(full) => return Refusal::from(full).reply(Form::Message, Invalid::First),
+                },
                 Err(failure) => return failure_reply(request, &failure, &seed),
             }
         }
     }
 
-    /// Runs one step of a request that changes nothing; none where it comes to no reply.
-    pub fn read_once(&self, request: &Request, answers: &[Answer], told: &Told, seed: Seed) -> Option<Reply> {
-        match self.look(request, answers, told, seed).ok()?.outcome {
-            Outcome::Reply(reply) => Some(reply),
+    /// The next piece of a list; none where it comes to no end.
+    pub async fn read_rest(&self, request: &Request, rest: Rest, told: &Told) -> Option<Piece> {
+        let seed = self.clock.seed().ok()?;
+        let turn = self.large.turn(self.holder(request, told)).await.ok()?;
+        // A key that was deleted meanwhile ends the answer.
+        let looked = turn.read(|| self.look(request, &[Answer::Rest(rest)], told, seed));
+        match looked.ok()?.outcome {
+            Outcome::Reply(Reply { content: Content::Piece(piece), .. }) => {
+                self.large.note(piece.bytes.len(), || told.account());
+                Some(piece)
+            }
             _ => None,
         }
     }
@@ -199,9 +224,21 @@ impl Host {
     }
 
     fn look(&self, request: &Request, answers: &[Answer], told: &Told, seed: Seed) -> Result<Output, Failure> {
+        self.look_before(request, answers, told, seed, None)
+    }
+
+    /// Looks, unless the account is among those whose turn must come first.
+    fn look_before(
+        &self,
+        request: &Request,
+        answers: &[Answer],
+        told: &Told,
+        seed: Seed,
+        large: Option<&LargeReads>,
+    ) -> Result<Output, Failure> {
         let snapshot = self.snapshot()?;
         let now = self.clock.now();
-        let limits = Admission { limiter: &self.limiter, told, now, full: self.store.is_full() };
+        let limits = Admission { limiter: &self.limiter, told, now, full: self.store.is_full(), large };
         let view = snapshot.view(Some(&limits));
         let scene = Scene { now, seed, view: &view, careful: false };
         guarded(&self.metrics, || self.service.step(&Input::Http(request, answers), &scene))
@@ -318,7 +355,7 @@ impl Host {
     pub fn read_for(&self, call: &ReadCall) -> Result<Option<ReadAnswer>, Failure> {
         let snapshot = self.snapshot()?;
         let (told, now) = (Told::default(), self.clock.now());
-        let limits = Admission { limiter: &self.limiter, told: &told, now, full: false };
+        let limits = Admission { limiter: &self.limiter, told: &told, now, full: false, large: None };
         let view = snapshot.view(Some(&limits));
         if !region::holds(&view, &call.seen).map_err(Failure::Stopped)? {
             return Ok(None);

@@ -11,6 +11,7 @@ pub mod edge;
 pub mod engine;
 pub mod extract;
 pub mod host;
+pub mod large;
 pub mod limiter;
 pub mod metrics;
 pub mod names;

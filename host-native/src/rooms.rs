@@ -20,6 +20,8 @@ pub struct Rooms {
     pub answers: Arc<Room>,
     /// See [`budget::LISTS`].
     pub lists: Arc<Room>,
+    /// See [`budget::LARGE_READS`].
+    pub large_reads: Arc<Room>,
     /// See [`budget::STREAMS`].
     pub streams: Arc<Room>,
     /// See [`budget::WRITES`].
@@ -58,6 +60,7 @@ impl Rooms {
             uploads: Room::new(&budget::UPLOADS),
             answers: Room::new(&budget::ANSWERS),
             lists: Room::new(&budget::LISTS),
+            large_reads: Room::new(&budget::LARGE_READS),
             streams: Room::new(&budget::STREAMS),
             writes: Room::new(&budget::WRITES),
             asking: Room::new(&budget::ASKING),
@@ -71,7 +74,7 @@ impl Rooms {
     }
 
     /// All of them, in the order of the table.
-    pub fn all(&self) -> [&Arc<Room>; 15] {
+    pub fn all(&self) -> [&Arc<Room>; 16] {
         [
             &self.connections,
             &self.admin_connections,
@@ -79,6 +82,7 @@ impl Rooms {
             &self.uploads,
             &self.answers,
             &self.lists,
+            &self.large_reads,
             &self.streams,
             &self.writes,
             &self.asking,

@@ -248,7 +248,7 @@ fn decide(parts: &Parts, write: &Write, input: &Owned, seed: Seed) -> Done {
     let now = parts.clock.now();
     let fresh = Told::default();
     let told = if let Owned::Http(exchange) = input { &exchange.told } else { &fresh };
-    let limits = Admission { limiter: &parts.limiter, told, now, full: parts.store.is_full() };
+    let limits = Admission { limiter: &parts.limiter, told, now, full: parts.store.is_full(), large: None };
     let view = write.view(Some(&limits));
     let careful = match input {
         Owned::Tick(care) => *care == Care::Careful,

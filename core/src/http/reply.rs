@@ -38,6 +38,16 @@ pub enum Content {
     Piece(Piece),
 }
 
+impl Content {
+    /// Its bytes as far as they are made.
+    pub fn made(&self) -> &[u8] {
+        match self {
+            Self::Json(bytes) | Self::Piece(Piece { bytes, .. }) | Self::Stream(Stream { bytes, .. }) => bytes,
+            Self::Empty | Self::Host(_) => &[],
+        }
+    }
+}
+
 impl fmt::Debug for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -8,11 +8,10 @@ use std::task::{Context, Poll, ready};
 use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::body::{Body, Bytes, Frame};
-use switchboard_core::http::list::{Piece, Rest};
+use switchboard_core::http::list::Piece;
 use switchboard_core::http::refusal::{Form, Invalid, Refusal};
-use switchboard_core::http::reply::{Content, Reply};
+use switchboard_core::http::reply::Reply;
 use switchboard_core::http::request::Request;
-use switchboard_core::output::Answer;
 use tokio::sync::mpsc;
 
 use super::exchange::{Out, response as plain};
@@ -48,20 +47,11 @@ async fn write(host: &Host, begin: Piece, request: &Request, told: &Told, pieces
     while let Some(wanted) = rest.take() {
         // Read when there is room for it, so that no more than two pieces are held.
         let room = pieces.reserve().await.ok()?;
-        let piece = next(host, request, told, wanted)?;
+        let piece = host.read_rest(request, wanted, told).await?;
         room.send(piece.bytes.into());
         rest = piece.rest;
     }
     Some(())
-}
-
-fn next(host: &Host, request: &Request, told: &Told, rest: Rest) -> Option<Piece> {
-    let seed = host.clock.seed().ok()?;
-    // A key that was deleted meanwhile ends the answer.
-    match host.read_once(request, &[Answer::Rest(rest)], told, seed)?.content {
-        Content::Piece(piece) => Some(piece),
-        _ => None,
-    }
 }
 
 /// The body: one that ends before its last piece breaks off, so that no half looks whole.

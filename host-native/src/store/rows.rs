@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use redb::{AccessGuard, Database, ReadOnlyTable, ReadableDatabase, StorageError};
 use switchboard_core::key::Key;
+use switchboard_core::output::Credential;
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Bytes, Look, Order, Stop, View, Visit, copies};
 
 use super::memo::Memo;
 use super::{ROWS, StoreError, refused};
+use crate::large::LargeReads;
 use crate::limiter::{Limiter, Told};
 use crate::seal::{Seal, sealed_with};
 
@@ -100,6 +102,8 @@ pub struct Admission<'l> {
     pub now: Timestamp,
     /// Whether the disk is full.
     pub full: bool,
+    /// Who reads much, and is stopped ([`Stop::Missing`]) until its turn has come; none: it has.
+    pub large: Option<&'l LargeReads>,
 }
 
 /// A table of redb as the core's view.
@@ -162,7 +166,14 @@ impl View for RowsView<'_> {
     }
 
     fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop> {
-        Ok(self.limits.and_then(|limits| limits.limiter.admit(caller, limits.now, limits.told)))
+        let Some(limits) = self.limits else { return Ok(None) };
+        let rate = limits.limiter.admit(caller, limits.now, limits.told);
+        let account = Credential::of_bucket(caller).map(|credential| credential.account);
+        match limits.large.zip(account) {
+            // Not yet.
+            Some((large, account)) if large.knows(account) => Err(Stop::Missing(Vec::new())),
+            _ => Ok(rate),
+        }
     }
 
     fn is_full(&self) -> bool {
