@@ -13,7 +13,7 @@ use reqwest::{Client, ClientBuilder, Method, Response, StatusCode, Url};
 use switchboard_core::output::{Answer, Egress, HttpIn, HttpOut, Redirects, SendError, Work};
 use switchboard_core::work;
 
-use crate::apart::apart;
+use crate::apart::{apart, give_way};
 use crate::extract::child::Extractor;
 use crate::metrics::Metrics;
 use crate::names::{Names, NoRoom, held_by};
@@ -131,7 +131,11 @@ impl Sender {
 
     async fn hash(&self, work: Work, holder: Holder) -> Result<Answer, SendError> {
         let place = self.hashes.take(holder).await?;
-        let done = apart("hash", place, move || work::perform(&work)).await;
+        let done = apart("hash", place, move || {
+            give_way();
+            work::perform(&work)
+        })
+        .await;
         done.flatten().ok_or(SendError::Unreachable)
     }
 

@@ -1,4 +1,4 @@
-//! Large lists: rows of a megabyte that are asked for and not taken.
+//! Large lists: rows of a megabyte that are asked for and not taken, and large pages that are.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,16 +24,26 @@ const BEAT: Duration = Duration::from_millis(200);
 /// What its system takes for it besides.
 const RECEIVED: u32 = 16 << 10;
 
-/// Makes the rows.
-pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
+/// Whole lists, slowly or not at all.
+pub fn slowly(target: Arc<Target>) -> Future<Result<Strike, String>> {
     Box::pin(async move {
-        let (_, key) = target.account().await?;
-        target.large_assistants(&key, ROWS, &json!({})).await?;
+        let key = rows(&target).await?;
         Ok(Box::pin(async move {
             let mut tasks = JoinSet::new();
             for number in 0..SLOW {
                 tasks.spawn(read_slowly(Arc::clone(&target), key.clone(), number % 2 == 0));
             }
+            while tasks.join_next().await.is_some() {}
+        }) as Strike)
+    })
+}
+
+/// Large pages, one after the other.
+pub fn pages(target: Arc<Target>) -> Future<Result<Strike, String>> {
+    Box::pin(async move {
+        let key = rows(&target).await?;
+        Ok(Box::pin(async move {
+            let mut tasks = JoinSet::new();
             for _ in 0..FAST {
                 let mut client = target.attacker(&key);
                 tasks.spawn(async move {
@@ -47,6 +57,13 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
             while tasks.join_next().await.is_some() {}
         }) as Strike)
     })
+}
+
+/// Makes the rows; gives their account's key.
+async fn rows(target: &Target) -> Result<String, String> {
+    let (_, key) = target.account().await?;
+    target.large_assistants(&key, ROWS, &json!({})).await?;
+    Ok(key)
 }
 
 /// Asks for all rows and takes a few bytes now and then, or none; over and over.

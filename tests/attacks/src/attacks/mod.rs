@@ -32,7 +32,7 @@ const USUAL: Attack = Attack {
 };
 
 /// Every attack.
-pub const ATTACKS: [Attack; 14] = [
+pub const ATTACKS: [Attack; 15] = [
     Attack {
         name: "unfold",
         what: "templates that fill in to gigabytes: prompts of calls, headers of tools",
@@ -55,10 +55,11 @@ pub const ATTACKS: [Attack; 14] = [
     },
     Attack {
         name: "lists",
-        what: "lists of 200 rows of a megabyte, taken slowly or not at all by 50 connections, and pages of 100",
-        prepare: lists::prepare,
+        what: "lists of 200 rows of a megabyte, taken slowly or not at all by 50 connections",
+        prepare: lists::slowly,
         ..USUAL
     },
+    Attack { name: "pages", what: "pages of 100 rows of a megabyte, by two clients", prepare: lists::pages, ..USUAL },
     Attack {
         name: "names",
         what: "600 requests at once by six accounts to hosts whose names do not resolve",
