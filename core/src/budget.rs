@@ -155,8 +155,8 @@ pub const WRITES: Budget = Budget {
     account: 1_024,
     address: 32,
     nobody: 256,
-    waiting: 0,
-    waiting_each: 0,
+    waiting: 4_096,
+    waiting_each: 256,
     what: "requests in the writer's queue",
 };
 

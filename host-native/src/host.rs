@@ -31,7 +31,7 @@ use crate::large::{LargeReads, Turn};
 use crate::limiter::{Limiter, Told};
 use crate::metrics::Metrics;
 use crate::news::{News, Waiting};
-use crate::room::Holder;
+use crate::room::{Held, Holder, UsedUp};
 use crate::rooms::Rooms;
 use crate::send::{Outside, Sender};
 use crate::store::{Admission, Snapshot, Store};
@@ -262,10 +262,13 @@ impl Host {
         let mut exchange = Exchange { request, answers: Vec::new(), told, seed, care: self.care() };
         let mut deadline = None;
         loop {
-            let place = match self.rooms.writes.try_take(holder, 1) {
+            let place = tokio::select! {
+                biased;
+                place = self.place(holder, &exchange) => place,
+                _ = &mut gone => return pipeline::failed(&head, None, &seed),
+            };
+            let place = match place {
                 Ok(place) => place,
-                // What has begun is brought to its end.
-                Err(_) if !exchange.answers.is_empty() => self.rooms.writes.overdraw(holder, 1),
                 Err(full) => return Refusal::from(full).reply(Form::Message, Invalid::First),
             };
             let (input, done) = self.writer.submit(Owned::Http(Box::new(exchange)), seed).await;
@@ -294,6 +297,15 @@ impl Host {
                     return failure_reply(&head, &failure, &seed);
                 }
             }
+        }
+    }
+
+    /// A place in the writer's queue. What has begun is brought to its end.
+    async fn place(&self, holder: Holder, exchange: &Exchange) -> Result<Held, UsedUp> {
+        if exchange.answers.is_empty() {
+            self.rooms.writes.take(holder).await
+        } else {
+            Ok(self.rooms.writes.overdraw(holder, 1))
         }
     }
 
