@@ -90,6 +90,7 @@ pub struct Room {
     budget: Budget,
     state: Mutex<State>,
     refused: [AtomicU64; 4],
+    waited: AtomicU64,
 }
 
 #[derive(Default)]
@@ -110,7 +111,12 @@ pub struct Held {
 impl Room {
     /// The room of a budget.
     pub fn new(budget: &Budget) -> Arc<Self> {
-        Arc::new(Self { budget: *budget, state: Mutex::default(), refused: Default::default() })
+        Arc::new(Self {
+            budget: *budget,
+            state: Mutex::default(),
+            refused: Default::default(),
+            waited: AtomicU64::new(0),
+        })
     }
 
     /// What it allows.
@@ -126,6 +132,27 @@ impl Room {
     /// How many wait.
     pub fn waiting(&self) -> u64 {
         self.state().turns.waiting() as u64
+    }
+
+    /// Whether others than this holder wait.
+    pub fn is_wanted_beside(&self, holder: Holder) -> bool {
+        let state = self.state();
+        state.turns.waiting() > state.turns.of(holder)
+    }
+
+    /// How often somebody had to wait.
+    pub fn waited(&self) -> u64 {
+        self.waited.load(Ordering::Relaxed)
+    }
+
+    /// Tells how much is held where the core bounds it.
+    pub fn tell(&self, used: u64) {
+        self.state().used = used;
+    }
+
+    /// Tells that a share was used up where the core bounds it.
+    pub fn tell_refused(&self, full: UsedUp) {
+        self.refuse(full);
     }
 
     /// How often this share was used up when somebody asked.
@@ -155,6 +182,7 @@ impl Room {
             }
             state.enqueue(&self.budget, holder).map_err(|full| self.refuse(full))?
         };
+        self.waited.fetch_add(1, Ordering::Relaxed);
         let mut waiting = Waiting { room: self, holder, turn: Some(turn) };
         match waiting.turn.as_mut().expect("it waits once").await {
             Ok(held) => {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use http_body_util::BodyExt;
 use hyper::body::{Bytes, Incoming};
 use switchboard_core::http::request::Body;
+use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::room::{Held, Holder, UsedUp};
@@ -17,6 +18,8 @@ pub const BODY: Duration = Duration::from_secs(15);
 pub const BODY_RATE: u64 = 32 << 10;
 /// A body that has grown beyond this needs a place among the uploads.
 const LARGE_BYTES: usize = 1 << 20;
+/// How long one that has a place may be silent where others wait for it.
+const SILENCE: Duration = Duration::from_secs(3);
 /// How long it waits for one.
 const TURN: Duration = Duration::from_secs(30);
 /// How much of a refused body is read so that its sender sees the answer, and for how long.
@@ -98,7 +101,7 @@ impl<'r> Intake<'r> {
         let mut bytes = Vec::new();
         let (mut until, mut wanted) = (Instant::now() + BODY, BODY.as_secs() * BODY_RATE);
         loop {
-            let data = match timeout_at(until, body.next()).await {
+            let data = match self.next(&mut body, until).await {
                 Ok(Some(Ok(data))) => data,
                 Ok(None) => return Ok(Body::Full(bytes)),
                 Ok(Some(Err(_))) | Err(_) => return Ok(Body::Cut),
@@ -116,6 +119,20 @@ impl<'r> Intake<'r> {
             if bytes.len() as u64 >= wanted {
                 wanted = bytes.len() as u64 + BODY.as_secs() * BODY_RATE;
                 until = Instant::now() + BODY;
+            }
+        }
+    }
+
+    /// The next bytes, if they come in time: until then, or sooner where others wait for its place.
+    async fn next(&self, body: &mut Coming, until: Instant) -> Result<Option<Result<Bytes, hyper::Error>>, Elapsed> {
+        loop {
+            let silent = Instant::now() + SILENCE;
+            if self.place.is_none() || until <= silent {
+                return timeout_at(until, body.next()).await;
+            }
+            match timeout_at(silent, body.next()).await {
+                Err(_) if !self.rooms.uploads.is_wanted_beside(self.holder) => {}
+                heard => return heard,
             }
         }
     }

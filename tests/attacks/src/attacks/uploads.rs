@@ -15,8 +15,8 @@ const ACCOUNTS: u16 = 4;
 const UPLOADS: u16 = 4;
 /// What an upload announces.
 const BYTES: usize = 63_000_000;
-/// What comes of it.
-const BEGUN: &[u8] = &[b'\n'; 64 << 10];
+/// What comes of it: more than makes it a large one, which takes a place.
+const BEGUN: &[u8] = &[b'\n'; 1_200_000];
 
 /// Makes accounts, each with a campaign to import into.
 pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
