@@ -9,10 +9,16 @@
 //! and the service's own work are bounded by `all` alone. A share that is used up is 429, a budget that is used up
 //! is 503, both with `Retry-After`; what exceeds a limit of its own is 413.
 
+use crate::account::plan::STORAGE_BYTES;
+use crate::limits::step::READ_BYTES_MAX;
+
+/// As much as there is room for on the disk.
+pub const DISK: u64 = u64::MAX;
+
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Bytes in memory.
+    /// Bytes.
     Bytes,
     /// Things at once.
     Places,
@@ -251,6 +257,32 @@ pub const READERS: Budget = Budget {
     what: "processes that read uploaded files and fetched pages, 512 MiB each",
 };
 
+/// One step.
+pub const STEPS: Budget = Budget {
+    name: "steps",
+    unit: Unit::Bytes,
+    all: READ_BYTES_MAX as u64,
+    account: READ_BYTES_MAX as u64,
+    address: 0,
+    nobody: READ_BYTES_MAX as u64,
+    waiting: 0,
+    waiting_each: 0,
+    what: "what one step reads, and as much that it changes; one that goes beyond stores nothing",
+};
+
+/// What accounts store.
+pub const STORED: Budget = Budget {
+    name: "stored",
+    unit: Unit::Bytes,
+    all: DISK,
+    account: STORAGE_BYTES.unsigned_abs(),
+    address: 0,
+    nobody: 0,
+    waiting: 0,
+    waiting_each: 0,
+    what: "rows with their keys, on disk; the share is `storage_bytes` of the account's plan",
+};
+
 /// All rows, in the order of the documents.
 pub const BUDGETS: &[&Budget] = &[
     &CONNECTIONS,
@@ -269,6 +301,8 @@ pub const BUDGETS: &[&Budget] = &[
     &OPERATOR_LOOKUPS,
     &HASHES,
     &READERS,
+    &STEPS,
+    &STORED,
 ];
 
 #[cfg(test)]
@@ -289,7 +323,11 @@ mod tests {
 
     #[test]
     fn what_may_be_in_memory_at_once_fits_a_gibibyte() {
-        let bytes: u64 = BUDGETS.iter().filter(|budget| budget.unit == Unit::Bytes).map(|budget| budget.all).sum();
+        // Steps come and go, and what is stored is on disk.
+        let held = BUDGETS
+            .iter()
+            .filter(|budget| budget.unit == Unit::Bytes && ![STEPS.name, STORED.name].contains(&budget.name));
+        let bytes: u64 = held.map(|budget| budget.all).sum();
         let hashes = HASHES.all * 19 * MIB;
         assert!(bytes + hashes <= 512 * MIB, "{bytes} bytes leave too little for the store's cache and connections");
     }

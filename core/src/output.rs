@@ -111,8 +111,10 @@ pub struct Output {
     pub used: Option<Credential>,
     /// The account for which a request's sends are done, whoever called: its share of each budget pays for them.
     pub account: Option<u32>,
-    /// What the operator should read of it in the log.
+    /// What the operator should know of it.
     pub notice: Option<Notice>,
+    /// What the step read or what it changed, whichever is more, bytes.
+    pub spent: u32,
 }
 
 /// What a step has to say to the operator.
@@ -120,6 +122,8 @@ pub struct Output {
 pub enum Notice {
     /// Too many logins of this account failed: for a while only addresses that logged in before are let in.
     LoginsGuarded(u32),
+    /// This account would store more than its plan allows, and was refused.
+    OverStorage(u32),
 }
 
 /// What becomes of an HTTP request.

@@ -355,11 +355,22 @@ impl Host {
             self.note(credential);
         }
         if let Some(notice) = output.notice {
-            log(notice);
+            self.tell(notice);
         }
         match output.outcome {
             Outcome::Reply(reply) => reply,
             _ => pipeline::failed(request, None, &seed),
+        }
+    }
+
+    /// Tells the operator what a step noticed.
+    fn tell(&self, notice: Notice) {
+        match notice {
+            Notice::OverStorage(_) => self.metrics.over_storage(),
+            Notice::LoginsGuarded(account) => tracing::warn!(
+                user_id = id::user(account),
+                "many logins of an account failed: for a while only addresses that logged in before are let in"
+            ),
         }
     }
 
@@ -544,16 +555,6 @@ impl Host {
         if let Ok(output) = self.decide(Owned::Answered(send.ticket, answer)).await {
             self.plan_after(output);
         }
-    }
-}
-
-/// Tells the operator what a step noticed.
-fn log(notice: Notice) {
-    match notice {
-        Notice::LoginsGuarded(account) => tracing::warn!(
-            user_id = id::user(account),
-            "many logins of an account failed: for a while only addresses that logged in before are let in"
-        ),
     }
 }
 

@@ -30,6 +30,8 @@ struct KindLabel {
 
 /// What is counted.
 pub struct Metrics {
+    rooms: Arc<Rooms>,
+    step_bytes: AtomicU64,
     registry: Registry,
     requests: Family<Labels, Counter>,
     seconds: Histogram,
@@ -76,6 +78,8 @@ impl Metrics {
             job_faults.clone(),
         );
         Self {
+            rooms: Arc::clone(rooms),
+            step_bytes: AtomicU64::new(0),
             registry,
             requests,
             seconds,
@@ -123,6 +127,24 @@ impl Metrics {
         self.panics.inc();
     }
 
+    /// A step read or changed so many bytes.
+    pub fn stepped(&self, bytes: u64) {
+        // Seldom more than ever before: nobody waits for the others.
+        if bytes > self.step_bytes.load(Ordering::Relaxed) {
+            self.step_bytes.fetch_max(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// A step went over its budget.
+    pub fn over_budget(&self) {
+        self.rooms.steps.tell_refused(UsedUp::All);
+    }
+
+    /// An account may not store more.
+    pub fn over_storage(&self) {
+        self.rooms.stored.tell_refused(UsedUp::Account);
+    }
+
     /// A request was sent to the outside.
     pub fn sent(&self) {
         self.sends.inc();
@@ -139,6 +161,8 @@ impl Metrics {
     /// Everything, as text.
     pub fn text(&self, store_bytes: u64, disk_full: bool) -> String {
         self.store_bytes.set(store_bytes);
+        self.rooms.stored.tell(store_bytes);
+        self.rooms.steps.tell(self.step_bytes.load(Ordering::Relaxed));
         self.disk_full.set(disk_full.into());
         let mut out = String::new();
         // Writing to a string does not fail.
@@ -173,6 +197,12 @@ impl Collector for Budgets {
                 gauge.encode(family.encode_family(&[("budget", room.budget().name)])?)?;
             }
         }
+        let help = "How often somebody had to wait for a place of a budget";
+        let mut family = encoder.encode_descriptor("budget_waited", help, None, MetricType::Counter)?;
+        for room in self.0.all() {
+            let counter = ConstCounter::new(room.waited());
+            counter.encode(family.encode_family(&[("budget", room.budget().name)])?)?;
+        }
         let help = "How often a share of a budget, or all of it, was used up when somebody asked for more";
         let mut family = encoder.encode_descriptor("budget_refused", help, None, MetricType::Counter)?;
         for room in self.0.all() {
@@ -196,13 +226,22 @@ mod tests {
         let metrics = Metrics::of(&rooms);
         let held = rooms.streams.try_take(Holder::Account(1), 3).expect("room");
         assert!(rooms.lists.try_take(Holder::Account(1), 1_000).is_err());
-        let text = metrics.text(0, true);
+        metrics.stepped(5);
+        metrics.stepped(4);
+        metrics.over_budget();
+        metrics.over_storage();
+        let text = metrics.text(9, true);
         for line in [
             r#"switchboard_budget_used{budget="streams"} 3"#,
             r#"switchboard_budget_limit{budget="connections"} 7"#,
             "switchboard_disk_full 1",
             r#"switchboard_budget_waiting{budget="hashes"} 0"#,
             r#"switchboard_budget_refused_total{budget="lists",share="account"} 1"#,
+            r#"switchboard_budget_waited_total{budget="hashes"} 0"#,
+            r#"switchboard_budget_used{budget="steps"} 5"#,
+            r#"switchboard_budget_refused_total{budget="steps",share="all"} 1"#,
+            r#"switchboard_budget_used{budget="stored"} 9"#,
+            r#"switchboard_budget_refused_total{budget="stored",share="account"} 1"#,
         ] {
             assert!(text.lines().any(|shown| shown == line), "{line} in {text}");
         }

@@ -40,6 +40,10 @@ pub struct Rooms {
     pub hashes: Arc<Room>,
     /// See [`budget::READERS`].
     pub readers: Arc<Room>,
+    /// See [`budget::STEPS`]; told, not asked.
+    pub steps: Arc<Room>,
+    /// See [`budget::STORED`]; told, not asked.
+    pub stored: Arc<Room>,
 }
 
 impl Default for Rooms {
@@ -70,11 +74,13 @@ impl Rooms {
             operator_lookups: Room::new(&budget::OPERATOR_LOOKUPS),
             hashes: Room::new(&budget::HASHES),
             readers: Room::new(&budget::READERS),
+            steps: Room::new(&budget::STEPS),
+            stored: Room::new(&budget::STORED),
         }
     }
 
     /// All of them, in the order of the table.
-    pub fn all(&self) -> [&Arc<Room>; 16] {
+    pub fn all(&self) -> [&Arc<Room>; 18] {
         [
             &self.connections,
             &self.admin_connections,
@@ -92,6 +98,8 @@ impl Rooms {
             &self.operator_lookups,
             &self.hashes,
             &self.readers,
+            &self.steps,
+            &self.stored,
         ]
     }
 }

@@ -279,8 +279,14 @@ fn held(view: &dyn View, call: &CommitCall) -> Done {
 /// Runs a step; a panic is caught, counted and drops the step's changes.
 pub fn guarded(metrics: &Metrics, step: impl FnOnce() -> Result<Output, Stop>) -> Done {
     match catch_unwind(AssertUnwindSafe(step)) {
-        Ok(Ok(output)) => Ok(output),
+        Ok(Ok(output)) => {
+            metrics.stepped(output.spent.into());
+            Ok(output)
+        }
         Ok(Err(stop)) => {
+            if stop == Stop::OverBudget {
+                metrics.over_budget();
+            }
             tracing::error!(?stop, "a step stopped");
             Err(Failure::Stopped(stop))
         }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use serde_json::{Value, json};
-use switchboard_core::budget::{BUDGETS, Budget, Unit};
+use switchboard_core::budget::{BUDGETS, Budget, DISK, Unit};
 use switchboard_core::http::request::Method;
 use switchboard_core::key::Key;
 use switchboard_core::limits::IMPORT_SLICE_RECORDS;
@@ -286,6 +286,7 @@ fn a_token_that_cannot_be_real_is_refused_without_a_read() {
 fn the_documents_show_the_table_of_budgets() {
     let amount = |unit: Unit, amount: u64| match (unit, amount) {
         (_, 0) => "–".to_string(),
+        (_, DISK) => "the disk".to_string(),
         (Unit::Bytes, bytes) if bytes.is_multiple_of(1 << 30) => format!("{} GiB", bytes >> 30),
         (Unit::Bytes, bytes) if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
         (Unit::Bytes, bytes) => format!("{} KiB", bytes >> 10),

@@ -1,10 +1,11 @@
 //! Bodies that are too large, broken off or slow, and heads that never end.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use switchboard_core::budget::ADMIN_CONNECTIONS;
 
 use crate::server::{Folder, Server, call, send};
 
@@ -221,6 +222,66 @@ fn a_long_list_is_written_as_it_is_taken() {
         assert!(Instant::now() < patience, "the places are free again");
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// How often a share of a budget was used up, as the metrics say.
+fn refused(server: &Server, budget: &str, share: &str) -> u64 {
+    let (_, _, text) = send("GET", &format!("{}/metrics", server.text("url")), server.text("admin_token"), &[], "");
+    let text = String::from_utf8(text).expect("text");
+    let name = format!("switchboard_budget_refused_total{{budget=\"{budget}\",share=\"{share}\"}} ");
+    let value = text.lines().find_map(|line| line.strip_prefix(&name)).unwrap_or_else(|| panic!("no {name} in {text}"));
+    value.parse().expect("a number")
+}
+
+#[test]
+fn answers_that_nobody_takes_use_up_a_share() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.path("data"), &["--rate-limit", "0", "--engine", "none"]);
+    let (url, key) = (server.text("url").to_owned(), server.text("api_key").to_owned());
+    large_assistants(&url, &key, 1);
+    let address = url.trim_start_matches("http://").to_owned();
+    // The system takes a few of a connection's answers, the next is held until it has gone.
+    let ask = format!("GET /user/assistant/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n").repeat(12);
+    let untaken: Vec<TcpStream> = (0..40)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&address).expect("a connection");
+            stream.write_all(ask.as_bytes()).expect("requests");
+            stream
+        })
+        .collect();
+    let patience = Instant::now() + Duration::from_mins(1);
+    while refused(&server, "answers", "account") == 0 {
+        assert!(Instant::now() < patience, "forty hold a megabyte each");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let (status, told) = call("GET", &format!("{url}/user/me"), &key, None);
+    assert_eq!(status, 200, "short answers go on: {told}");
+    let other = server.second_account();
+    large_assistants(&url, &other, 1);
+    assert_eq!(call("GET", &format!("{url}/user/assistants"), &other, None).0, 200, "and so do others'");
+    drop(untaken);
+}
+
+#[test]
+fn the_operators_own_address_has_room_for_so_many() {
+    let folder = Folder::new();
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").to_string();
+    let server = Server::start(&folder.path("data"), &["--engine", "none", "--admin-listen", &free]);
+    let share = usize::try_from(ADMIN_CONNECTIONS.address).expect("a few");
+    let ask = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+    let held: Vec<TcpStream> = (0..share)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&free).expect("a connection");
+            stream.write_all(ask).expect("a request");
+            let mut status = [0; 12];
+            stream.read_exact(&mut status).expect("an answer");
+            stream
+        })
+        .collect();
+    assert!(talk(&free, ask).starts_with("HTTP/1.1 503"), "none of them has been idle for long");
+    let (status, _) = call("GET", &format!("{}/healthz", server.text("url")), "", None);
+    assert_eq!(status, 200, "users have an address of their own");
+    drop(held);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use switchboard::room::Holder;
 use switchboard::send::Outside;
+use switchboard_core::budget::OPERATOR_REQUESTS;
 use switchboard_core::egress::Filter;
 use switchboard_core::output::{Answer, Egress, HttpOut, Redirects, Work};
 use switchboard_tests::house::{tool, with};
@@ -116,6 +117,44 @@ fn endpoints_that_hang_keep_only_their_own_account_waiting() {
     assert_eq!(server.stop(), Some(0));
 }
 
+/// A request that an address is asked with at once.
+fn request(url: &str, egress: Egress) -> Work {
+    let (url, redirects) = (url.to_owned(), Redirects::None);
+    let (headers, body, timeout_ms, reply_bytes_max) = (vec![], vec![], 60_000, 9);
+    Work::Http(HttpOut { method: "GET", url, headers, body, timeout_ms, reply_bytes_max, egress, redirects })
+}
+
+/// The operator's model says nothing to one account: another one's requests are asked all the same.
+#[test]
+fn an_account_has_a_share_of_the_operators_requests() {
+    let hanging = Arc::new(AtomicUsize::new(0));
+    let asked = Arc::clone(&hanging);
+    let silent = serve(move |_| {
+        asked.fetch_add(1, Ordering::SeqCst);
+        std::thread::park();
+        (200, vec![], Vec::new())
+    });
+    let served = serve(|_| (200, vec![], b"yes".to_vec()));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let outside = Outside::World(Filter::new(vec!["127.0.0.0/8".parse().expect("a range")]));
+        let sender = Arc::new(sender(outside));
+        let ask = |url: &str, account| {
+            let (sender, work) = (Arc::clone(&sender), request(url, Egress::Operator));
+            tokio::spawn(async move { sender.perform(work, Holder::Account(account)).await })
+        };
+        let share = usize::try_from(OPERATOR_REQUESTS.account).expect("a few");
+        let own: Vec<_> = (0..share + 4).map(|_| ask(&silent, 1)).collect();
+        while hanging.load(Ordering::SeqCst) < share {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let said = ask(&served, 2).await.expect("an answer");
+        assert!(matches!(&said, Answer::Http(answer) if answer.body == b"yes"), "{said:?}");
+        assert_eq!(hanging.load(Ordering::SeqCst), share, "four wait for their turn");
+        own.iter().for_each(tokio::task::JoinHandle::abort);
+    });
+}
+
 /// As many addresses of users as may be asked at once say nothing: the operator's own is asked all the same.
 #[test]
 fn addresses_of_users_that_hang_do_not_keep_the_operators_waiting() {
@@ -127,11 +166,6 @@ fn addresses_of_users_that_hang_do_not_keep_the_operators_waiting() {
         (200, vec![], Vec::new())
     });
     let served = serve(|_| (200, vec![], b"yes".to_vec()));
-    let request = |url: &str, egress| {
-        let (url, redirects) = (url.to_owned(), Redirects::None);
-        let (headers, body, timeout_ms, reply_bytes_max) = (vec![], vec![], 60_000, 9);
-        Work::Http(HttpOut { method: "GET", url, headers, body, timeout_ms, reply_bytes_max, egress, redirects })
-    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let outside = Outside::World(Filter::new(vec!["127.0.0.0/8".parse().expect("a range")]));

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use switchboard::extract::child::Extractor;
 use switchboard::extract::confined::Bounds;
-use switchboard::room::{Holder, Room};
+use switchboard::room::{Holder, Room, UsedUp};
 use switchboard::send::Outside;
-use switchboard_core::budget::{HASHES, READERS};
+use switchboard_core::budget::{HASHES, READERS, WRITES};
 use switchboard_core::egress::Filter;
 use switchboard_core::output::{Answer, SendError, TextForm, Work};
 use switchboard_core::record::Secret;
@@ -106,4 +106,41 @@ fn sixty_slow_files_of_one_account_leave_a_neighbour_its_turn() {
         assert!(hostile.iter().filter(|one| !one.is_finished()).count() > 50, "they did not wait for that");
         hostile.iter().for_each(tokio::task::JoinHandle::abort);
     });
+}
+
+#[tokio::test]
+async fn writes_of_an_account_and_of_strangers_leave_others_their_turn() {
+    let room = Room::new(&WRITES);
+    let stranger = |at: u64| Holder::nobody(IpAddr::from([192, 0, 2, u8::try_from(at).expect("few")]));
+    let mut held = Vec::new();
+    for holder in [Holder::Account(1)].into_iter().chain((0..8).map(stranger)) {
+        let share = if matches!(holder, Holder::Account(_)) { WRITES.account } else { WRITES.address };
+        for _ in 0..share {
+            held.push(room.take(holder).await.expect("its share"));
+        }
+    }
+    assert_eq!(room.used(), WRITES.account + WRITES.nobody);
+    let wait = |holder| {
+        let room = Arc::clone(&room);
+        tokio::spawn(async move { room.take(holder).await.map(drop) })
+    };
+    let own: Vec<_> = (0..WRITES.waiting_each).map(|_| wait(Holder::Account(1))).collect();
+    let strangers: Vec<_> = (0..20).map(|at| wait(stranger(at))).collect();
+    while room.waiting() < WRITES.waiting_each + 20 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(room.take(Holder::Account(1)).await.err(), Some(UsedUp::Account), "no more of it may wait");
+    assert!(room.take(Holder::Account(2)).await.is_ok(), "another account does not wait at all");
+    let another = wait(Holder::nobody([203, 0, 113, 1].into()));
+    while room.waiting() < WRITES.waiting_each + 21 {
+        tokio::task::yield_now().await;
+    }
+    // Two places of strangers: one of the network that has waited, one of the other.
+    held.truncate(held.len() - 2);
+    assert_eq!(another.await.expect("it ends"), Ok(()));
+    drop(held);
+    for one in own.into_iter().chain(strangers) {
+        assert_eq!(one.await.expect("it ends"), Ok(()));
+    }
+    assert_eq!((room.used(), room.waiting()), (0, 0));
 }

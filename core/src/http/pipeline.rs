@@ -50,6 +50,7 @@ pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Sce
         used,
         account: exchange.account.get(),
         notice: exchange.notice.get(),
+        spent: tx.spent_bytes(),
     })
 }
 
@@ -106,6 +107,7 @@ impl<'a> Exchange<'a> {
             Err(Halt::Park(topic, until)) => return Ok((Outcome::Park(topic, until), Vec::new())),
             Ok(_) | Err(Halt::Again) if self.is_over_storage(route)? => {
                 self.tx.forget();
+                self.notice.set(self.caller.get().map(|session| Notice::OverStorage(session.account)));
                 Refusal::OverStorage(route.about).reply(route.form, route.invalid)
             }
             Err(Halt::Again) => return Ok((Outcome::Again, Vec::new())),

@@ -128,7 +128,7 @@ pub fn answered(service: &Service, scene: &Scene<'_>, ticket: &Ticket, answer: &
 fn finish(tx: &Tx<'_>, sends: Vec<Send>) -> Result<Output, Stop> {
     let next = tx.scope(Space::Root).scan(key::due_accounts(), Order::Ascending, 1)?;
     let wake = next.first().and_then(|(at, _)| key::read_due_account(at)).map(|(due, ..)| due);
-    Ok(Output { changes: tx.finish()?, sends, wake, ..Output::default() })
+    Ok(Output { changes: tx.finish()?, sends, wake, spent: tx.spent_bytes(), ..Output::default() })
 }
 
 /// One account's turn.

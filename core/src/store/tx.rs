@@ -146,6 +146,11 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// What was read so far, or what was changed, whichever is more, bytes.
+    pub fn spent_bytes(&self) -> u32 {
+        u32::try_from(self.spent.get().changed_bytes.max(self.budget.read_bytes.get())).unwrap_or(u32::MAX)
+    }
+
     /// Whether half of what the step may read or change is spent: then it begins nothing more.
     pub fn is_half_spent(&self) -> bool {
         let Spent { changes, changed_bytes } = self.spent.get();

@@ -59,6 +59,8 @@ pub struct Attack {
     pub imports: bool,
     /// Lines that the log may have at the end.
     pub log_lines_max: usize,
+    /// Budgets that it uses up: somebody is refused there, or has to wait.
+    pub fills: &'static [&'static str],
     /// Makes what it needs.
     pub prepare: Prepare,
     /// What else must hold at its end.

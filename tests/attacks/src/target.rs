@@ -74,6 +74,21 @@ impl Target {
         Ok((email, key.to_owned()))
     }
 
+    /// Which of these budgets nobody was refused in, nor had to wait for.
+    pub async fn unused(&self, budgets: &[&'static str]) -> Result<Vec<&'static str>, String> {
+        let answer = self.client(self.home(), &self.operator).ask("GET", "/metrics", None).await;
+        let text =
+            String::from_utf8(answer.map_err(|error| error.to_string())?.body).map_err(|error| error.to_string())?;
+        let used_up = |budget: &str| {
+            let label = format!("{{budget=\"{budget}\"");
+            let of = |line: &&str| {
+                line.contains(&label) && (line.contains("_refused_total{") || line.contains("_waited_total{"))
+            };
+            text.lines().filter(of).any(|line| !line.ends_with(" 0"))
+        };
+        Ok(budgets.iter().copied().filter(|budget| !used_up(budget)).collect())
+    }
+
     /// Keeps an attacker's key for the check at the end.
     pub fn note_key(&self, name: &'static str, key: &str) {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(name, key.to_owned());

@@ -188,7 +188,10 @@ fn watch_beside(
 
 fn check(runtime: &Runtime, target: &Arc<Target>, attacks: &[&'static Attack]) -> Result<(), String> {
     let checks: Vec<Future<_>> = attacks.iter().filter_map(|attack| Some(attack.check?(Arc::clone(target)))).collect();
-    checks.into_iter().try_for_each(|check| runtime.block_on(check))
+    checks.into_iter().try_for_each(|check| runtime.block_on(check))?;
+    let fills: Vec<&str> = attacks.iter().flat_map(|attack| attack.fills).copied().collect();
+    let unused = runtime.block_on(target.unused(&fills))?;
+    if unused.is_empty() { Ok(()) } else { Err(format!("not used up: {}", unused.join(", "))) }
 }
 
 impl Setting {

@@ -155,6 +155,7 @@ pub fn output(output: wit::Output) -> Output {
         used: output.used.map(|used| Credential { account: used.account, session: used.session, count: used.count }),
         account: output.account,
         notice: None,
+        spent: 0,
     }
 }
 
