@@ -5,7 +5,7 @@ use switchboard_core::http::request::Method;
 use switchboard_core::key::{self, Space};
 use switchboard_core::store::{Change, Ledger, usage};
 use switchboard_core::verify::verify;
-use switchboard_tests::house::{House, assistant, campaign, tool, with};
+use switchboard_tests::house::{House, assistant, campaign, lead, tool, with};
 
 /// A house whose account may store a mebibyte, the least that a plan allows.
 fn small() -> House {
@@ -162,5 +162,24 @@ fn on_a_full_disk_only_what_takes_away_or_ends_is_carried_out() {
     sound(&house);
     house.full = false;
     house.post("/user/assistant", &prompt(10)).send().expect(201);
+    sound(&house);
+}
+
+#[test]
+fn on_a_full_disk_campaigns_wait() {
+    let mut house = House::default();
+    let assistant = house.make("/user/assistant", &assistant());
+    house.put(&format!("/user/assistant/{assistant}"), &json!({ "status": "active" })).send().expect(200);
+    let calling = house.make("/user/campaigns", &campaign(assistant));
+    house.make("/user/lead", &lead(calling, "+40700000001"));
+    let switch = json!({ "campaign_id": calling, "action": "start" });
+    house.post("/user/campaigns/update-status", &switch).send().expect(200);
+    let mut dials = |full: bool| {
+        house.full = full;
+        house.now = house.now.plus_seconds(10);
+        house.tick();
+        house.get("/user/calls").json["data"].as_array().map_or(0, Vec::len)
+    };
+    assert_eq!([dials(true), dials(true), dials(false)], [0, 0, 1]);
     sound(&house);
 }

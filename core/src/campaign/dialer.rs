@@ -19,7 +19,7 @@ use crate::key::{self, Kind};
 use crate::lead::states::LeadEvent;
 use crate::lead::tables::LeadStatus;
 use crate::lead::{self, Stored, facet_of_campaign, facet_of_status};
-use crate::limits::DIALED_PER_RUN;
+use crate::limits::{DIALED_PER_RUN, FULL_SECONDS};
 use crate::number::{self, CallerNumber};
 use crate::store::{Row, Scope};
 use crate::suppression;
@@ -35,6 +35,10 @@ pub fn wake(account: Scope<'_>, campaign: u32, at: Timestamp) -> Result<(), Stop
 pub fn dial(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
     let account = work.account;
     let Some(campaign) = Running::find(account, count)? else { return Ok(Progress::Done) };
+    if account.is_disk_full() {
+        // What room is left is for calls that end.
+        return Ok(Progress::At(work.now.plus_seconds(FULL_SECONDS)));
+    }
     let lines = match campaign.gate(account, work.now)? {
         Gate::Open(lines) => lines,
         // What frees a line, or changes the rest, wakes the dialer.

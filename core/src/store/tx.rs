@@ -263,6 +263,11 @@ impl<'t> Scope<'t> {
         self.space
     }
 
+    /// Whether the host's disk is full: what may wait, waits.
+    pub fn is_disk_full(self) -> bool {
+        self.tx.budget.view.is_full()
+    }
+
     /// The time of the step.
     pub fn now(self) -> Timestamp {
         self.tx.now
