@@ -1,6 +1,7 @@
 //! [`Seats`]: the open connections, by whom they are held and since when they are idle. When there is no room for
-//! another, the idlest connection of whoever has the most gives way.
+//! another, the idlest connection of whoever has the most of them gives way.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -89,21 +90,21 @@ impl Seats {
     }
 
     /// Asks an idle connection to leave: one of the same holder where its share is full, else one of whoever has the
-    /// most, if that is more than the newcomer has. Trusted proxies keep theirs.
+    /// most of those who have more than the newcomer and an idle one. Trusted proxies keep theirs.
     fn make_way(&self, holder: Holder, full: UsedUp) -> bool {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let own = taken.by.get(&holder).map_or(0, BTreeMap::len);
-        let from = if full.is_own() {
-            Some(holder)
+        let mut from: Vec<&BTreeMap<u64, Arc<Activity>>> = if full.is_own() {
+            taken.by.get(&holder).into_iter().collect()
         } else {
-            let strangers = taken.by.iter().filter(|(holder, _)| **holder != Holder::Service);
-            strangers.map(|(holder, all)| (all.len(), *holder)).max().filter(|(most, _)| *most > own).map(|(_, by)| by)
+            let strangers = taken.by.iter().filter(|(holder, all)| **holder != Holder::Service && all.len() > own);
+            strangers.map(|(_, all)| all).collect()
         };
-        let Some(all) = from.and_then(|from| taken.by.get(&from)) else { return false };
-        let of_many = all.len() > 2 * (own + 1);
+        from.sort_unstable_by_key(|all| Reverse(all.len()));
         let now = self.now();
-        let idle = all.values().filter(|one| one.may_leave(now, of_many));
-        let Some(idlest) = idle.min_by_key(|one| one.moved.load(Ordering::Relaxed)) else { return false };
+        let Some(idlest) = from.into_iter().find_map(|all| idlest(all, now, all.len() > 2 * (own + 1))) else {
+            return false;
+        };
         idlest.leaving.store(true, Ordering::Relaxed);
         idlest.leave.notify_one();
         true
@@ -112,6 +113,12 @@ impl Seats {
     fn now(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
+}
+
+/// The one that has been idle the longest of those that may leave.
+fn idlest(all: &BTreeMap<u64, Arc<Activity>>, now: u64, of_many: bool) -> Option<&Activity> {
+    let idle = all.values().filter(|one| one.may_leave(now, of_many));
+    idle.min_by_key(|one| one.moved.load(Ordering::Relaxed)).map(Arc::as_ref)
 }
 
 impl Activity {
@@ -210,6 +217,18 @@ mod tests {
         assert!(many.iter().all(|seat| seat.activity.leaving.load(Ordering::Relaxed)));
         drop((many, newcomers));
         assert_eq!(seats.room.used(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_the_most_at_work_shields_nobody() {
+        let seats = seats(5, 3);
+        let busy: Vec<_> = (0..3).map(|_| seats.take(of(1)).expect("room")).collect();
+        let _running: Vec<_> = busy.iter().map(Seat::running).collect();
+        let idle: Vec<_> = (0..2).map(|_| polite(seats.take(of(2)).expect("room"))).collect();
+        tokio::time::sleep(IDLE_MIN).await;
+        assert!(seats.take(of(3)).is_ok(), "the second most has an idle one");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(idle.iter().filter(|one| one.is_finished()).count(), 1);
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 //! closed it.
 
 use std::io::{Error, ErrorKind, Result};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -43,12 +43,6 @@ pub struct Client {
     from: IpAddr,
     token: String,
     stream: Option<TcpStream>,
-}
-
-/// An address of this machine, of a number: addresses of different numbers are different strangers.
-pub fn address(number: u16) -> IpAddr {
-    let [high, low] = number.to_be_bytes();
-    Ipv4Addr::new(127, 1, high, low).into()
 }
 
 /// A connection from an address of this machine.

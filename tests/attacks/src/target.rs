@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 use switchboard_tests::house::{assistant, with};
 use switchboard_tests::server::Server;
 
-use crate::client::{Client, address};
+use crate::client::Client;
 
 /// The password of every account that is made here.
 pub const PASSWORD: &str = "correct horse battery staple";
+/// The second number of the addresses of the first attack.
+const NETWORK: u8 = 16;
 /// Assistants that are made at once.
 const MAKERS: usize = 4;
 
@@ -25,20 +27,23 @@ pub struct Target {
     pub operator: String,
     /// Whether the attack is one of a long run.
     pub long: bool,
+    /// The second number of the addresses from which it is attacked.
+    network: u8,
     accounts: AtomicU32,
     noted: Mutex<BTreeMap<&'static str, String>>,
 }
 
 impl Target {
-    /// Of a server.
+    /// Of a server, for one attack of several at once: each has accounts and addresses of its own.
     ///
     /// # Panics
     /// Where its ready file names no address.
-    pub fn new(server: &Server, long: bool) -> Self {
+    pub fn new(server: &Server, long: bool, attack: u8) -> Self {
         Self {
             address: server.text("url").trim_start_matches("http://").parse().expect("an address"),
             operator: server.ready["admin_token"].as_str().unwrap_or_default().to_owned(),
             long,
+            network: NETWORK + attack,
             accounts: AtomicU32::new(0),
             noted: Mutex::default(),
         }
@@ -49,9 +54,15 @@ impl Target {
         Client::new(self.address, from, token)
     }
 
-    /// A client that attacks with a token, at the address 127.1.0.1.
+    /// A client that attacks with a token, at the first of the attack's addresses.
     pub fn attacker(&self, token: &str) -> Client {
-        self.client(address(1), token)
+        self.client(self.stranger(1), token)
+    }
+
+    /// An address of the attack's, of a number: addresses of different numbers are different strangers.
+    pub fn stranger(&self, number: u16) -> IpAddr {
+        let [high, low] = number.to_be_bytes();
+        Ipv4Addr::new(127, self.network, high, low).into()
     }
 
     /// The address of whoever is no attacker.
@@ -67,7 +78,7 @@ impl Target {
     /// The same on a plan.
     pub async fn account_on(&self, plan: &str) -> Result<(String, String), String> {
         let number = self.accounts.fetch_add(1, Ordering::Relaxed);
-        let email = format!("account{number}@example.com");
+        let email = format!("account{number}@{}.example.com", self.network);
         let body = json!({ "email": email, "password": PASSWORD, "plan": plan });
         let made = self.client(self.home(), &self.operator).make("POST", "/admin/accounts", &body).await?;
         let key = made["api_key"].as_str().ok_or("an account without a key")?;

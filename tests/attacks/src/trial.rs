@@ -25,6 +25,9 @@ const NICE: i32 = 19;
 /// Where a name server listens that never answers.
 const SILENT: &str = "127.9.9.53";
 
+/// An attack, and the server as this attack sees it.
+type Aimed = (&'static Attack, Arc<Target>);
+
 /// What a server of a trial is given.
 struct Setting {
     folder: Folder,
@@ -78,10 +81,11 @@ fn round(attacks: &[&'static Attack], spans: Spans) -> Row {
 fn against(setting: &Setting, attacks: &[&'static Attack], spans: Spans, row: &mut Row) -> Result<(), String> {
     let server = setting.start("data")?;
     let guard = Guard::new(Process(server.pid()));
-    let target = Arc::new(Target::new(&server, spans.long));
-    let runtime = neighbours()?;
-    let outcome = strike(&runtime, &target, Process(server.pid()), attacks, spans);
-    let checked = outcome.as_ref().map_or(Ok(()), |_| check(&runtime, &target, attacks));
+    let targets: Vec<_> = (1..).take(attacks.len()).map(|at| Arc::new(Target::new(&server, spans.long, at))).collect();
+    let attacks: Vec<Aimed> = attacks.iter().copied().zip(targets).collect();
+    let (runtime, home) = (neighbours()?, Arc::new(Target::new(&server, spans.long, 0)));
+    let outcome = strike(&runtime, &home, Process(server.pid()), &attacks, spans);
+    let checked = outcome.as_ref().map_or(Ok(()), |_| check(&runtime, &home, &attacks));
     row.peak_mib = guard.peak_mib();
     guard.expect_end();
     let stopped = server.stop();
@@ -93,7 +97,7 @@ fn against(setting: &Setting, attacks: &[&'static Attack], spans: Spans, row: &m
         row.fail(format!("the server died, or did not stop well: {stopped:?}"));
     }
     row.log_lines = std::fs::read_to_string(setting.folder.path("data.log")).unwrap_or_default().lines().count();
-    let lines_max: usize = attacks.iter().map(|attack| attack.log_lines_max).sum();
+    let lines_max: usize = attacks.iter().map(|(attack, _)| attack.log_lines_max).sum();
     if row.log_lines > lines_max {
         row.fail(format!("{} lines of log, allowed {lines_max}", row.log_lines));
     }
@@ -105,7 +109,7 @@ fn against(setting: &Setting, attacks: &[&'static Attack], spans: Spans, row: &m
     row.cpu = watched.cpu;
     row.beside = watched.samples.p99(watched.began, watched.ended);
     watched.samples.failures.into_iter().for_each(|why| row.fail(why));
-    let kinds = kinds(attacks);
+    let kinds = kinds(&attacks);
     for kind in &kinds {
         if !row.beside.contains_key(kind) {
             row.fail(format!("no {} of the neighbour's succeeded", kind.word()));
@@ -117,8 +121,8 @@ fn against(setting: &Setting, attacks: &[&'static Attack], spans: Spans, row: &m
     Ok(())
 }
 
-fn kinds(attacks: &[&'static Attack]) -> Vec<Kind> {
-    let imports = attacks.iter().any(|attack| attack.imports);
+fn kinds(attacks: &[Aimed]) -> Vec<Kind> {
+    let imports = attacks.iter().any(|(attack, _)| attack.imports);
     Kind::USUAL.into_iter().chain(imports.then_some(Kind::Import)).collect()
 }
 
@@ -141,19 +145,20 @@ fn attackers() -> Result<Runtime, String> {
 /// Prepares the attacks and a neighbour, and carries them out.
 fn strike(
     runtime: &Runtime,
-    target: &Arc<Target>,
+    home: &Arc<Target>,
     process: Process,
-    attacks: &[&'static Attack],
+    attacks: &[Aimed],
     spans: Spans,
 ) -> Result<Watched, String> {
     let attackers = attackers()?;
-    let prepared: Vec<_> = attacks.iter().map(|attack| attackers.spawn((attack.prepare)(Arc::clone(target)))).collect();
+    let prepare = |(attack, target): &Aimed| attackers.spawn((attack.prepare)(Arc::clone(target)));
+    let prepared: Vec<_> = attacks.iter().map(prepare).collect();
     let mut strikes: Vec<Strike> = Vec::new();
     for one in prepared {
         strikes.push(attackers.block_on(one).map_err(|error| error.to_string())??);
     }
-    let neighbour = runtime.block_on(Neighbour::new(Arc::clone(target)))?;
-    let longest = attacks.iter().map(|attack| attack.share).max().unwrap_or_default();
+    let neighbour = runtime.block_on(Neighbour::new(Arc::clone(home)))?;
+    let longest = attacks.iter().map(|(attack, _)| attack.share).max().unwrap_or_default();
     let span = spans.attack.unwrap_or(longest);
     let watched = watch_beside(runtime, neighbour, process, &kinds(attacks), span, || {
         strikes.into_iter().for_each(|strike| drop(attackers.spawn(strike)));
@@ -186,11 +191,12 @@ fn watch_beside(
     Watched { samples, began, ended, cpu: (after - before) / span.as_secs_f64() }
 }
 
-fn check(runtime: &Runtime, target: &Arc<Target>, attacks: &[&'static Attack]) -> Result<(), String> {
-    let checks: Vec<Future<_>> = attacks.iter().filter_map(|attack| Some(attack.check?(Arc::clone(target)))).collect();
+fn check(runtime: &Runtime, home: &Target, attacks: &[Aimed]) -> Result<(), String> {
+    let check = |(attack, target): &Aimed| Some(attack.check?(Arc::clone(target)));
+    let checks: Vec<Future<_>> = attacks.iter().filter_map(check).collect();
     checks.into_iter().try_for_each(|check| runtime.block_on(check))?;
-    let fills: Vec<&str> = attacks.iter().flat_map(|attack| attack.fills).copied().collect();
-    let unused = runtime.block_on(target.unused(&fills))?;
+    let fills: Vec<&str> = attacks.iter().flat_map(|(attack, _)| attack.fills).copied().collect();
+    let unused = runtime.block_on(home.unused(&fills))?;
     if unused.is_empty() { Ok(()) } else { Err(format!("not used up: {}", unused.join(", "))) }
 }
 
@@ -236,7 +242,7 @@ impl Setting {
     /// A neighbour next to an honest load of so much processor time, on a server of their own.
     fn reference(&self, kinds: &[Kind], cpu: f64, spans: Spans) -> Result<Watched, String> {
         let server = self.start("reference")?;
-        let (process, target) = (Process(server.pid()), Arc::new(Target::new(&server, false)));
+        let (process, target) = (Process(server.pid()), Arc::new(Target::new(&server, false, 0)));
         let (runtime, load) = (neighbours()?, neighbours()?);
         let neighbour = runtime.block_on(Neighbour::new(Arc::clone(&target)))?;
         let watched = watch_beside(&runtime, neighbour, process, kinds, spans.honest, || {
@@ -251,7 +257,7 @@ impl Setting {
     fn again(&self, span: Duration) -> Result<(), String> {
         let server = self.start("data")?;
         let guard = Guard::new(Process(server.pid()));
-        let target = Target::new(&server, false);
+        let target = Target::new(&server, false, 0);
         let (runtime, until) = (neighbours()?, Instant::now() + span);
         let mut client = target.client(target.home(), "");
         let mut outcome = Ok(());

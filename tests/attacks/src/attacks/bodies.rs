@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 
 use super::hold::hold;
 use super::streams::{Asked, unfinished};
-use crate::client::{address, head};
+use crate::client::head;
 use crate::target::Target;
 use crate::{Future, Strike};
 
@@ -36,7 +36,7 @@ fn logins(target: Arc<Target>, from: fn(u16) -> u16) -> Future<Result<Strike, St
         Ok(Box::pin(async move {
             let mut tasks = JoinSet::new();
             for connection in 0..CONNECTIONS {
-                let (to, from) = (target.address, address(from(connection)));
+                let (to, from) = (target.address, target.stranger(from(connection)));
                 let asked = Asked { path: "/user/login", token: "", bytes: BYTES };
                 tasks.spawn(unfinished(to, from, asked, STREAMS));
             }
@@ -50,16 +50,16 @@ pub fn of_a_key(target: Arc<Target>) -> Future<Result<Strike, String>> {
     Box::pin(async move {
         let (_, key) = target.account().await?;
         Ok(Box::pin(async move {
-            let (to, mut tasks) = (target.address, JoinSet::new());
+            let (to, from, mut tasks) = (target.address, target.stranger(1), JoinSet::new());
             for _ in 0..HELD {
                 let head = head("POST", "/user/tools", &key, "application/json", BYTES);
-                tasks.spawn(hold(to, address(1), PARTS.to_vec(), head));
+                tasks.spawn(hold(to, from, PARTS.to_vec(), head));
             }
             for _ in 0..HELD_STREAMS {
                 let key = key.clone();
                 tasks.spawn(async move {
                     let asked = Asked { path: "/user/tools", token: &key, bytes: BYTES };
-                    unfinished(to, address(1), asked, STREAMS).await;
+                    unfinished(to, from, asked, STREAMS).await;
                 });
             }
             while tasks.join_next().await.is_some() {}

@@ -1,12 +1,10 @@
 //! Connections that take all places: idle ones, and heads that do not end.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
 use super::hold::hold;
-use crate::client::address;
 use crate::target::Target;
 use crate::{Future, Strike};
 
@@ -20,22 +18,22 @@ const HALF: &str = "GET /user/me HTTP/1.1\r\nHost: switchboard.test\r\nX-";
 
 /// Those of one address.
 pub fn of_one_address(target: Arc<Target>) -> Future<Result<Strike, String>> {
-    open(target, vec![address(1); OF_ONE])
+    open(target, vec![1; OF_ONE])
 }
 
 /// Those of others as well.
 pub fn of_many_addresses(target: Arc<Target>) -> Future<Result<Strike, String>> {
-    let others = (0..ADDRESSES * OF_EACH).map(|number| address(3_000 + number % ADDRESSES));
-    open(target, [vec![address(1); OF_ONE], others.collect()].concat())
+    let others = (0..ADDRESSES * OF_EACH).map(|number| 3_000 + number % ADDRESSES);
+    open(target, [vec![1; OF_ONE], others.collect()].concat())
 }
 
-fn open(target: Arc<Target>, addresses: Vec<IpAddr>) -> Future<Result<Strike, String>> {
+fn open(target: Arc<Target>, numbers: Vec<u16>) -> Future<Result<Strike, String>> {
     Box::pin(async move {
         Ok(Box::pin(async move {
             let mut tasks = JoinSet::new();
-            for (number, from) in addresses.into_iter().enumerate() {
-                let head = if number % 2 == 0 { String::new() } else { HALF.to_owned() };
-                tasks.spawn(hold(target.address, from, Vec::new(), head));
+            for (at, number) in numbers.into_iter().enumerate() {
+                let head = if at % 2 == 0 { String::new() } else { HALF.to_owned() };
+                tasks.spawn(hold(target.address, target.stranger(number), Vec::new(), head));
             }
             while tasks.join_next().await.is_some() {}
         }) as Strike)

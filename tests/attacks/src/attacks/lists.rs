@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpSocket;
 use tokio::task::JoinSet;
 
-use crate::client::{address, head};
+use crate::client::head;
 use crate::target::Target;
 use crate::{Future, Strike};
 
@@ -72,7 +72,7 @@ async fn read_slowly(target: Arc<Target>, key: String, takes: bool) {
         let read = async {
             let socket = TcpSocket::new_v4()?;
             socket.set_recv_buffer_size(RECEIVED)?;
-            socket.bind((address(1), 0).into())?;
+            socket.bind((target.stranger(1), 0).into())?;
             let mut stream = socket.connect(target.address).await?;
             stream.write_all(head("GET", "/user/assistants", &key, "application/json", 0).as_bytes()).await?;
             let mut taken = [0; TAKEN];

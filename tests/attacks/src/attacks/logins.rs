@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::client::address;
 use crate::target::Target;
 use crate::{Future, Strike};
 
@@ -23,7 +22,7 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
             let mut tasks = JoinSet::new();
             for number in 0..ADDRESSES {
                 for one in 0..TRIES {
-                    let mut client = target.client(address(2_000 + number), "");
+                    let mut client = target.client(target.stranger(2_000 + number), "");
                     tasks.spawn(async move {
                         let email = format!("nobody{number}.{}@example.com", one % 10);
                         let body = json!({ "email": email, "password": "not the password" });

