@@ -59,7 +59,7 @@ pub async fn run(
     let Ok(Ok(second)) = second else { return };
     let answer = |request| {
         let running = seat.running();
-        let answer = exchange::answer(Arc::clone(host), request, peer.ip(), door);
+        let answer = exchange::answer(Arc::clone(host), request, peer.ip(), door, running.unfinished());
         async move { answer.await.map(|answer| answered(answer, running)) }
     };
     let io = TokioIo::new(stream);

@@ -17,6 +17,7 @@ use switchboard_core::seed::Seed;
 use tokio::sync::oneshot;
 
 use super::incoming::{Coming, Intake};
+use super::seats::Unfinished;
 use super::{list, pages, store, stream};
 use crate::host::{Host, Verdict};
 use crate::limiter::Told;
@@ -36,6 +37,7 @@ pub async fn answer(
     incoming: hyper::Request<Incoming>,
     peer: IpAddr,
     door: Door,
+    unfinished: Unfinished,
 ) -> Result<Response<Out>, Infallible> {
     let (head, body) = incoming.into_parts();
     if head.version == Version::HTTP_11 && head.headers.get_all("host").iter().count() != 1 {
@@ -44,10 +46,10 @@ pub async fn answer(
         return Ok(response(refusal.reply(Form::Message, Invalid::First), None));
     }
     if store::is_for(&host, &head, door) {
-        return Ok(store::answer(&host, &head, body).await);
+        return Ok(store::answer(&host, &head, Coming::new(body, unfinished)).await);
     }
     let request = request_of(&head, &body, peer, door);
-    Ok(carry(&host, request, Coming::from(body), Told::default()).await)
+    Ok(carry(&host, request, Coming::new(body, unfinished), Told::default()).await)
 }
 
 /// Carries out a request whose head is read.
@@ -58,6 +60,7 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: Told)
     let (reply, held) = match host.clock.seed() {
         Ok(seed) if method.is_write() => write(host, request, body, told, seed).await,
         Ok(seed) => {
+            drop(body);
             let request = Request { body: Body::None, ..request };
             let mut reply = host.read(&request, &told, seed).await;
             match std::mem::replace(&mut reply.content, Content::Empty) {

@@ -8,6 +8,7 @@ use switchboard_core::http::request::Body;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::seats::Unfinished;
 use crate::room::{Held, Holder, UsedUp};
 use crate::rooms::Rooms;
 
@@ -16,6 +17,11 @@ use crate::rooms::Rooms;
 pub const BODY: Duration = Duration::from_secs(15);
 /// The slowest a body may come, or an answer be taken, bytes a second.
 pub const BODY_RATE: u64 = 32 << 10;
+/// For how long so many bytes count.
+pub fn earned(bytes: usize) -> Duration {
+    Duration::from_micros(bytes as u64 * 1_000_000 / BODY_RATE)
+}
+
 /// A body that has grown beyond this needs a place among the uploads.
 const LARGE_BYTES: usize = 1 << 20;
 /// How long one that has a place may be silent where others wait for it.
@@ -30,15 +36,16 @@ const DRAIN: Duration = Duration::from_secs(5);
 pub struct Coming {
     first: Bytes,
     rest: Incoming,
-}
-
-impl From<Incoming> for Coming {
-    fn from(rest: Incoming) -> Self {
-        Self { first: Bytes::new(), rest }
-    }
+    /// Until it is whole, or waits for a place.
+    unfinished: Option<Unfinished>,
 }
 
 impl Coming {
+    /// The body of a request that is not at work before all of it is there.
+    pub fn new(rest: Incoming, unfinished: Unfinished) -> Self {
+        Self { first: Bytes::new(), rest, unfinished: Some(unfinished) }
+    }
+
     /// Takes exactly so many bytes off its front; none where it has fewer.
     pub async fn take(&mut self, count: usize) -> Option<Vec<u8>> {
         let mut taken = Vec::new();
@@ -109,6 +116,10 @@ impl<'r> Intake<'r> {
             if bytes.len() + data.len() > max {
                 body.drain().await;
                 return Ok(Body::TooLarge);
+            }
+            if bytes.len() + data.len() > LARGE_BYTES {
+                // It may have to wait for a place, which is no fault of its sender.
+                body.unfinished = None;
             }
             if let Err(full) = self.admit(bytes.len(), data.len()).await {
                 drop(bytes);

@@ -5,13 +5,12 @@ use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
-use super::incoming::{BODY, BODY_RATE};
+use super::incoming::{BODY, earned};
 use super::seats::Seat;
 
 /// How a connection begins that speaks HTTP/2 (RFC 9113 section 3.4).
@@ -46,13 +45,12 @@ impl Patient {
 
     /// What came of a write: one that has to wait has a limit, and each byte taken moves it.
     fn wrote(&mut self, context: &mut Context<'_>, written: Poll<Result<usize>>) -> Poll<Result<usize>> {
-        if written.is_ready() {
-            self.seat.moved();
+        if let Poll::Ready(Ok(bytes)) = written {
+            self.seat.moved(bytes);
         }
         match (written, &mut self.limit) {
             (Poll::Ready(Ok(bytes)), Some(limit)) => {
-                let earned = Duration::from_micros(bytes as u64 * 1_000_000 / BODY_RATE);
-                let moved = limit.deadline() + earned;
+                let moved = limit.deadline() + earned(bytes);
                 limit.as_mut().reset(moved);
                 Poll::Ready(Ok(bytes))
             }
@@ -69,10 +67,9 @@ impl Patient {
 impl AsyncRead for Patient {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, out: &mut ReadBuf<'_>) -> Poll<Result<()>> {
         if self.first.is_empty() {
+            let before = out.filled().len();
             let read = Pin::new(&mut self.stream).poll_read(context, out);
-            if read.is_ready() {
-                self.seat.moved();
-            }
+            self.seat.moved(out.filled().len() - before);
             return read;
         }
         let count = self.first.len().min(out.remaining());

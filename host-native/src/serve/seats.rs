@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::incoming::earned;
 use crate::room::{Held, Holder, Room, UsedUp};
 
 /// A connection gives way when it has been idle for so long: a client that has just connected may still ask.
@@ -40,7 +41,8 @@ struct Activity {
     asked: AtomicBool,
     /// Whether it was asked to leave.
     leaving: AtomicBool,
-    /// When it was last heard or took something, microseconds since the listener began.
+    /// Until when it kept up, microseconds since the listener began: with its requests, and with each byte for as long
+    /// as one takes at the least rate. It has been idle since then.
     moved: AtomicU64,
     leave: Notify,
 }
@@ -56,6 +58,23 @@ pub struct Seat {
 
 /// A request or an answer under way: its connection is not idle.
 pub struct Running(Arc<Activity>);
+
+/// A request that is not whole: until it is, its connection is idle whenever its bytes come too slowly.
+pub struct Unfinished(Arc<Activity>);
+
+impl Running {
+    /// The body of the request is still coming in.
+    pub fn unfinished(&self) -> Unfinished {
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
+        Unfinished(Arc::clone(&self.0))
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        self.0.running.fetch_add(1, Ordering::Relaxed);
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -137,13 +156,16 @@ impl Activity {
 }
 
 impl Seat {
-    /// Bytes came or went.
-    pub fn moved(&self) {
-        self.activity.moved.store(self.seats.now(), Ordering::Relaxed);
+    /// So many bytes came or went.
+    pub fn moved(&self, bytes: usize) {
+        let earned = u64::try_from(earned(bytes).as_micros()).unwrap_or(u64::MAX);
+        let moved = self.activity.moved.load(Ordering::Relaxed).saturating_add(earned);
+        self.activity.moved.store(moved.min(self.seats.now()), Ordering::Relaxed);
     }
 
     /// A request begins.
     pub fn running(&self) -> Running {
+        self.activity.moved.store(self.seats.now(), Ordering::Relaxed);
         self.activity.asked.store(true, Ordering::Relaxed);
         self.activity.running.fetch_add(1, Ordering::Relaxed);
         Running(Arc::clone(&self.activity))
@@ -232,6 +254,23 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_request_that_is_not_whole_is_no_work() {
+        let seats = seats(3, 3);
+        let many: Vec<_> = (0..3).map(|_| seats.take(of(1)).expect("room")).collect();
+        let running: Vec<_> = many.iter().map(Seat::running).collect();
+        let mut unfinished: Vec<_> = running.iter().map(Running::unfinished).collect();
+        drop(unfinished.pop());
+        tokio::time::sleep(IDLE_MIN_OF_MANY + Duration::from_millis(1)).await;
+        many[0].moved(1);
+        many[1].moved(1 << 20);
+        let newcomers = [seats.take(of(2)).is_ok(), seats.take(of(3)).is_ok()];
+        assert_eq!(newcomers, [true, false], "one trickles, one comes quickly, one is whole");
+        assert!(many[0].activity.leaving.load(Ordering::Relaxed));
+        drop((unfinished, running));
+        assert!(many.iter().all(|seat| seat.activity.running.load(Ordering::Relaxed) == 0));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn an_address_closes_its_own() {
         let seats = seats(9, 2);
         let busy = seats.take(of(1)).expect("room");
@@ -242,7 +281,7 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert!(third.is_ok() && idle.is_finished());
         tokio::time::sleep(IDLE_MIN).await;
-        third.as_ref().expect("a seat").moved();
+        third.as_ref().expect("a seat").moved(1 << 20);
         assert_eq!(seats.take(of(1)).err(), Some(UsedUp::Address), "one works, the other was just heard");
         drop((running, busy, third));
         assert!(seats.taken.lock().expect("nobody panicked").by.is_empty());

@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use hyper::body::Incoming;
 use hyper::header::HeaderValue;
 use hyper::http::request;
 use hyper::{Method, Response, StatusCode};
@@ -55,14 +54,14 @@ pub fn is_for(host: &Host, head: &request::Parts, door: Door) -> bool {
 }
 
 /// Answers a message.
-pub async fn answer(host: &Arc<Host>, head: &request::Parts, body: Incoming) -> Response<Out> {
+pub async fn answer(host: &Arc<Host>, head: &request::Parts, body: Coming) -> Response<Out> {
     match carry_out(host, head, body).await {
         Ok(response) => response,
         Err(refused) => refused.response(),
     }
 }
 
-async fn carry_out(host: &Arc<Host>, head: &request::Parts, body: Incoming) -> Result<Response<Out>, Refused> {
+async fn carry_out(host: &Arc<Host>, head: &request::Parts, body: Coming) -> Result<Response<Out>, Refused> {
     let shown = head.headers.get("authorization").map_or(&b""[..], HeaderValue::as_bytes);
     if !host.edge.is_some_and(|token| token.fits(shown)) {
         return Err(Refused::Token);
@@ -85,9 +84,9 @@ async fn carry_out(host: &Arc<Host>, head: &request::Parts, body: Incoming) -> R
 }
 
 /// The bytes of a message that is read as a whole, and what they hold of the budget of bodies.
-async fn message(host: &Host, body: Incoming) -> Result<(Vec<u8>, Held), Refused> {
+async fn message(host: &Host, body: Coming) -> Result<(Vec<u8>, Held), Refused> {
     let mut intake = Intake::new(&host.rooms, Holder::Service, 0).map_err(|_| Refused::Unavailable)?;
-    match intake.read(Coming::from(body), MESSAGE_BYTES_MAX).await {
+    match intake.read(body, MESSAGE_BYTES_MAX).await {
         Ok(Body::Full(bytes)) => Ok((bytes, intake.done())),
         Ok(Body::TooLarge) => Err(Refused::TooLarge),
         Ok(_) => Err(Refused::Malformed("cut")),
@@ -108,8 +107,7 @@ async fn commit(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<Out>, Refused
 }
 
 /// A request that the node does not carry out itself: its head, then its body as it comes.
-async fn pass(host: &Arc<Host>, body: Incoming) -> Result<Response<Out>, Refused> {
-    let mut body = Coming::from(body);
+async fn pass(host: &Arc<Host>, mut body: Coming) -> Result<Response<Out>, Refused> {
     let taken = tokio::time::timeout(BODY, take_head(&mut body)).await;
     let head = taken.map_err(|_| Refused::Malformed("cut"))??;
     let PassCall { request, rates } = PassCall::from_bytes(&head).map_err(Refused::Malformed)?;

@@ -203,6 +203,10 @@ fn check(runtime: &Runtime, home: &Target, attacks: &[Aimed]) -> Result<(), Stri
 impl Setting {
     fn new(attacks: &[&'static Attack]) -> Result<Self, String> {
         let mut arguments = vec!["--egress-allow", "127.0.0.0/8,::1/128", "--rate-limit", "0"];
+        if attacks.len() > 1 {
+            // Each of them finds connections, and those who want them all still find too few.
+            arguments.extend(["--max-connections", "2048"]);
+        }
         for attack in attacks {
             for pair in attack.arguments.chunks(2) {
                 if !arguments.contains(&pair[0]) {
