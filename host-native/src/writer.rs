@@ -287,7 +287,10 @@ pub fn guarded(metrics: &Metrics, step: impl FnOnce() -> Result<Output, Stop>) -
             if stop == Stop::OverBudget {
                 metrics.over_budget();
             }
-            tracing::error!(?stop, "a step stopped");
+            // A read that waits for its turn is no fault.
+            if !matches!(stop, Stop::Missing(_)) {
+                tracing::error!(?stop, "a step stopped");
+            }
             Err(Failure::Stopped(stop))
         }
         Err(_) => {
