@@ -17,11 +17,6 @@ use crate::rooms::Rooms;
 pub const BODY: Duration = Duration::from_secs(15);
 /// The slowest a body may come, or an answer be taken, bytes a second.
 pub const BODY_RATE: u64 = 32 << 10;
-/// For how long so many bytes count.
-pub fn earned(bytes: usize) -> Duration {
-    Duration::from_micros(bytes as u64 * 1_000_000 / BODY_RATE)
-}
-
 /// A body that has grown beyond this needs a place among the uploads.
 const LARGE_BYTES: usize = 1 << 20;
 /// How long one that has a place may be silent where others wait for it.
@@ -31,6 +26,11 @@ const TURN: Duration = Duration::from_secs(30);
 /// How much of a refused body is read so that its sender sees the answer, and for how long.
 const DRAIN_BYTES: usize = 4 << 20;
 const DRAIN: Duration = Duration::from_secs(5);
+
+/// How long so many bytes may take, at [`BODY_RATE`].
+pub fn earned(bytes: usize) -> Duration {
+    Duration::from_micros(bytes as u64 * 1_000_000 / BODY_RATE)
+}
 
 /// The body of a request, of which some may have been read for something else.
 pub struct Coming {

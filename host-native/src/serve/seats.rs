@@ -1,5 +1,5 @@
 //! [`Seats`]: the open connections, by whom they are held and since when they are idle. When there is no room for
-//! another, the idlest connection of whoever has the most of them gives way.
+//! another, an idle one gives way: the idlest of whoever has the most, of those who have an idle one.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -109,7 +109,7 @@ impl Seats {
     }
 
     /// Asks an idle connection to leave: one of the same holder where its share is full, else one of whoever has the
-    /// most of those who have more than the newcomer and an idle one. Trusted proxies keep theirs.
+    /// most, of those who have an idle one and more than the newcomer. Trusted proxies keep theirs.
     fn make_way(&self, holder: Holder, full: UsedUp) -> bool {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let own = taken.by.get(&holder).map_or(0, BTreeMap::len);

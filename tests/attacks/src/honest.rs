@@ -1,7 +1,7 @@
 //! An honest load: reads, pages, writes and logins of one account that take as much of the server's processor as an attack did.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -56,25 +56,22 @@ pub async fn load(target: Arc<Target>, process: Process, cpu: f64) -> Result<(),
             }
         });
     }
-    let is_behind = Arc::new(AtomicBool::new(false));
-    tasks.spawn(log_in(target.client(target.home(), ""), email, Arc::clone(&is_behind)));
+    tasks.spawn(log_in(target.client(target.home(), ""), email, Arc::clone(&pause_us)));
     let (began, before) = (Instant::now(), process.cpu_seconds());
     loop {
         tokio::time::sleep(BEAT).await;
         let taken = process.cpu_seconds() - before;
         let pause = pause_us.load(Ordering::Relaxed);
-        let behind = taken < cpu * began.elapsed().as_secs_f64();
-        let changed = if behind { pause * 4 / 5 } else { pause * 5 / 4 };
-        is_behind.store(behind && changed < PAUSE_US.0, Ordering::Relaxed);
+        let changed = if taken < cpu * began.elapsed().as_secs_f64() { pause * 4 / 5 } else { pause * 5 / 4 };
         pause_us.store(changed.clamp(PAUSE_US.0, PAUSE_US.1), Ordering::Relaxed);
     }
 }
 
-/// Logs in, one time after another, while all the rest takes too little.
-async fn log_in(mut client: Client, email: String, is_behind: Arc<AtomicBool>) {
+/// Logs in, one time after another, while all the rest takes too little without a pause.
+async fn log_in(mut client: Client, email: String, pause_us: Arc<AtomicU64>) {
     let body = json!({ "email": email, "password": PASSWORD });
     loop {
-        if is_behind.load(Ordering::Relaxed) {
+        if pause_us.load(Ordering::Relaxed) == PAUSE_US.0 {
             // Who is refused asks again.
             let _ = client.ask("POST", "/user/login", Some(&body)).await;
         } else {
