@@ -20,6 +20,8 @@ const PARTS: [&[u8]; 15] = [&[b' '; BYTES / 16]; 15];
 /// Bodies of an account by HTTP/1.1, and connections of HTTP/2 that carry as many again.
 const HELD: u16 = 500;
 const HELD_STREAMS: u16 = 5;
+/// Addresses that share the account's connections: one has too few for all of them.
+const HOLDERS: u16 = 8;
 
 /// Logins of one address.
 pub fn of_one_address(target: Arc<Target>) -> Future<Result<Strike, String>> {
@@ -50,13 +52,14 @@ pub fn of_a_key(target: Arc<Target>) -> Future<Result<Strike, String>> {
     Box::pin(async move {
         let (_, key) = target.account().await?;
         Ok(Box::pin(async move {
-            let (to, from, mut tasks) = (target.address, target.stranger(1), JoinSet::new());
-            for _ in 0..HELD {
+            let (to, mut tasks) = (target.address, JoinSet::new());
+            let from = |connection: u16| target.stranger(1 + connection % HOLDERS);
+            for connection in 0..HELD {
                 let head = head("POST", "/user/tools", &key, "application/json", BYTES);
-                tasks.spawn(hold(to, from, PARTS.to_vec(), head));
+                tasks.spawn(hold(to, from(connection), PARTS.to_vec(), head));
             }
-            for _ in 0..HELD_STREAMS {
-                let key = key.clone();
+            for connection in 0..HELD_STREAMS {
+                let (from, key) = (from(connection), key.clone());
                 tasks.spawn(async move {
                     let asked = Asked { path: "/user/tools", token: &key, bytes: BYTES };
                     unfinished(to, from, asked, STREAMS).await;
