@@ -11,12 +11,13 @@ use switchboard_tests::server::{Folder, Server, binary};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
+use crate::honest::Load;
 use crate::neighbour::Neighbour;
 use crate::process::{Guard, Process, raise_limits};
 use crate::report::Row;
 use crate::samples::{Kind, Samples};
 use crate::target::Target;
-use crate::{Attack, Future, Ground, Spans, Strike, honest};
+use crate::{Attack, Future, Ground, Spans, Strike};
 
 /// How long the neighbour works before anything counts.
 const WARM: Duration = Duration::from_millis(300);
@@ -247,12 +248,13 @@ impl Setting {
     fn reference(&self, kinds: &[Kind], cpu: f64, spans: Spans) -> Result<Watched, String> {
         let server = self.start("reference")?;
         let (process, target) = (Process(server.pid()), Arc::new(Target::new(&server, false, 0)));
-        let (runtime, load) = (neighbours()?, neighbours()?);
-        let neighbour = runtime.block_on(Neighbour::new(Arc::clone(&target)))?;
+        let (runtime, others) = (neighbours()?, neighbours()?);
+        let load = others.block_on(Load::new(Arc::clone(&target)))?;
+        let neighbour = runtime.block_on(Neighbour::new(target))?;
         let watched = watch_beside(&runtime, neighbour, process, kinds, spans.honest, || {
-            load.spawn(honest::load(target, process, cpu));
+            others.spawn(load.run(process, cpu));
         });
-        load.shutdown_background();
+        others.shutdown_background();
         server.stop();
         Ok(watched)
     }
