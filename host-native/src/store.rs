@@ -28,10 +28,9 @@ const ROWS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("rows");
 const FILE: &str = "switchboard.redb";
 const ASIDE: &str = "switchboard.redb.new";
 /// Pages kept in memory, bytes: the rest is the operating system's to cache.
-const CACHE_BYTES: usize = 256 << 20;
-/// A file of at most so many bytes is read whole when a service opens it, and every checksum compared: what was
-/// read stays in the cache.
-const WHOLE_BYTES_MAX: u64 = CACHE_BYTES as u64;
+const CACHE_BYTES: usize = 128 << 20;
+/// A file of at most so many bytes is read whole when a service opens it, and every checksum compared.
+const WHOLE_BYTES_MAX: u64 = 256 << 20;
 
 /// Why the store cannot be used.
 #[derive(Debug)]
