@@ -73,7 +73,7 @@ pub const JOBS_PER_TURN: usize = 8;
 /// Runs of a job that may come to nothing in a row; then it is set aside.
 pub const JOB_FAULTS_MAX: u32 = 5;
 /// Jobs that wait or run which a list of the operator's looks at.
-pub const JOBS_LISTED_MAX: usize = 1_000;
+pub const JOBS_LISTED_MAX: usize = 20_000;
 /// Questions that an account's tasks may have under way at once.
 pub const ASKING_MAX: usize = 32;
 /// How long an engine keeps a call without a word, seconds (API.md, The engine side).

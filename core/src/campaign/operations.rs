@@ -88,12 +88,18 @@ pub fn shift(
     Ok(Some(next))
 }
 
+/// Stops a campaign that runs, and calls off its calls.
+pub fn halt(service: &Service, account: Scope<'_>, count: u32, now: Timestamp) -> Result<(), Stop> {
+    match shift(account, count, CampaignEvent::Stop, now)? {
+        Some(_) => call_off(service, account, count, now),
+        None => Ok(()),
+    }
+}
+
 /// An assistant that goes stops the campaigns that run with it.
 pub fn stop_those_of(service: &Service, account: Scope<'_>, assistant: u32, now: Timestamp) -> Result<(), Stop> {
     for count in ids(account, Kind::Campaign, &facet_of_assistant(assistant), PLAN_ROWS_MAX)? {
-        if shift(account, count, CampaignEvent::Stop, now)?.is_some() {
-            call_off(service, account, count, now)?;
-        }
+        halt(service, account, count, now)?;
     }
     Ok(())
 }

@@ -159,7 +159,7 @@ pub static ROUTES: &[Route] = &[
     get(&["/admin/engine-tokens"], "listEngineTokens", "All engine tokens.", admin::engine_tokens).by(Who::Operator).gives(Shape::DataList(EngineToken::TABLE)),
     post(&["/admin/engine-tokens"], "createEngineToken", "Create an engine token.", admin::create_engine_token).by(Who::Operator).takes(NewEngineToken::TABLE).makes(Shape::Bare(ShownEngineToken::TABLE)).shows_token(),
     delete(&["/admin/engine-tokens/{id}"], "deleteEngineToken", "Delete an engine token.", admin::delete_engine_token).by(Who::Operator),
-    get(&["/admin/jobs"], "listJobs", "Durable work: what was set aside, what runs, what waits. Of what runs or waits the first thousand jobs are looked at.", admin::jobs).by(Who::Operator).asks(JobQuery::TABLE).gives(Shape::Page(ShownJob::TABLE)).without_etag(),
+    get(&["/admin/jobs"], "listJobs", "Durable work: what was set aside, what runs, what waits. Of what runs or waits the first 20,000 jobs are looked at.", admin::jobs).by(Who::Operator).asks(JobQuery::TABLE).gives(Shape::Page(ShownJob::TABLE)).without_etag(),
     post(&["/admin/jobs/{id}/retry"], "retryJob", "Try a job again that was set aside.", admin::retry_job).by(Who::Operator).accepts(Shape::Message),
     delete(&["/admin/jobs/{id}"], "dropJob", "Drop a job that was set aside; its call, delivery, document or import ends as failed.", admin::drop_job).by(Who::Operator),
     get(&["/admin/backup"], "backup", "A consistent snapshot, streamed while serving.", |_| Ok(Reply::host(HostPage::Backup))).by(Who::Operator).gives(Shape::Media("application/octet-stream")).without_etag(),
