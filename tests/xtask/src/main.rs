@@ -6,7 +6,7 @@ mod schemathesis;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test | component | edge | openapi | js | bench | hosts | schemathesis | sim | fuzz | faults | attacks | pairs | figures";
+const USAGE: &str = "usage: cargo xtask test | component | edge | openapi | docs | js | bench | hosts | schemathesis | sim | fuzz | faults | attacks | pairs | figures";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -16,6 +16,7 @@ fn main() -> ExitCode {
         ["component"] => chores::component(),
         ["edge"] => chores::edges(),
         ["openapi"] => chores::openapi(),
+        ["docs"] => chores::docs(),
         ["js"] => chores::js(),
         ["bench", rest @ ..] => chores::bench(rest),
         ["hosts", rest @ ..] => chores::hosts(rest),
