@@ -36,6 +36,7 @@ mod silence;
 mod spec;
 mod states;
 mod storage;
+mod suppression;
 mod tables;
 mod tools;
 mod webhooks;
