@@ -1,4 +1,4 @@
-//! Durable work that comes to nothing (API.md section 8, `/admin/jobs`): whose fault it is, how often it is tried, and
+//! Durable work that comes to nothing (docs/api.md, Jobs): whose fault it is, how often it is tried, and
 //! what becomes of it. What stops a step is a damaged row, which nothing but a damaged store brings about.
 
 use serde_json::{Value, json};

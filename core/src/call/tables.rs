@@ -8,7 +8,7 @@ use crate::record::{
 use crate::{choice, record};
 
 choice! {
-    /// The states of a call (SPEC.md, States).
+    /// The states of a call (docs/api.md, States).
     pub enum CallStatus {
         /// Asked for; no engine has it yet, or it is being dialed.
         Initiated = "initiated",
@@ -91,7 +91,7 @@ record! {
 }
 
 record! {
-    /// A call (SPEC.md, Call).
+    /// A call.
     pub struct Call {
         /// Its id.
         id: u64 = id().required(),

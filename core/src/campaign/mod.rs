@@ -1,4 +1,4 @@
-//! Campaigns (API.md, Campaigns and leads).
+//! Campaigns (docs/api.md, Campaigns).
 
 mod dialer;
 pub mod explain;

@@ -1,4 +1,4 @@
-//! The route table: every operation of the service, in the order of API.md.
+//! The route table: every operation of the service, in the order of docs/api.md.
 //!
 //! Routing, 404, 405 with `Allow`, `HEAD`, `OPTIONS`, the `OpenAPI` document, the labels of metrics and the
 //! tests that walk all routes come from these rows.

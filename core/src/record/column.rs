@@ -8,7 +8,7 @@ use super::field::{Choice, DecimalText, Flag, Hundredths, Iso, Json, Sql, Tagged
 use super::format::Format;
 use super::{Record, Rule};
 
-/// Ids are positive integers below 2^53 (API.md, Ids).
+/// Ids are positive integers below 2^53 (docs/api.md, Ids).
 pub const ID_MAX: i64 = (1 << 53) - 1;
 
 /// One body, query or reply.

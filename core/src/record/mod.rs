@@ -1,7 +1,7 @@
 //! The table language: one table per body, query and reply.
 //!
 //! [`record!`](crate::record!) writes the struct and its [`Table`]; from the table come the checks ([`check()`]), the
-//! JSON Schema ([`schema`]), the `OpenAPI` document and the generators of the tests. Every rule of SPEC.md
+//! JSON Schema ([`schema`]), the `OpenAPI` document and the generators of the tests. Every rule
 //! about a member is a column; every rule between members is a [`Rule`].
 
 pub mod check;
