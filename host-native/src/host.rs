@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use switchboard_core::http::base;
 use switchboard_core::http::list::{Piece, Rest};
 use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Request};
 use switchboard_core::http::route::Who;
-use switchboard_core::http::{base, pipeline};
 use switchboard_core::id;
 use switchboard_core::job;
 use switchboard_core::key::Topic;
@@ -18,7 +18,8 @@ use switchboard_core::output::{Answer, Credential, Input, Notice, Outcome, Outpu
 use switchboard_core::remote::region;
 use switchboard_core::remote::wire::{CommitCall, ReadAnswer, ReadCall};
 use switchboard_core::seed::Seed;
-use switchboard_core::service::{Config, Service};
+use switchboard_core::service::{self, Service};
+use switchboard_core::setup::Config;
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Scene, Stop};
 
@@ -212,7 +213,7 @@ impl Host {
         }
         match self.service.who(request.method, &request.target) {
             Some(Who::Operator | Who::Engine) => Holder::Service,
-            _ => base::client(&self.service.config, request).map_or(Holder::Service, Holder::nobody),
+            _ => base::client(&self.service.setup.config, request).map_or(Holder::Service, Holder::nobody),
         }
     }
 
@@ -265,7 +266,7 @@ impl Host {
             let place = tokio::select! {
                 biased;
                 place = self.place(holder, &exchange) => place,
-                _ = &mut gone => return pipeline::failed(&head, None, &seed),
+                _ = &mut gone => return service::failed(&head, None, &seed),
             };
             let place = match place {
                 Ok(place) => place,
@@ -288,7 +289,7 @@ impl Host {
                     let until = *deadline.get_or_insert(until);
                     tokio::select! {
                         () = self.park(&mut exchange, topic, until) => {}
-                        _ = &mut gone => return pipeline::failed(&head, None, &seed),
+                        _ = &mut gone => return service::failed(&head, None, &seed),
                     }
                 }
                 (_, Ok(output)) => return self.reply_of(&head, output, seed),
@@ -359,7 +360,7 @@ impl Host {
         }
         match output.outcome {
             Outcome::Reply(reply) => reply,
-            _ => pipeline::failed(request, None, &seed),
+            _ => service::failed(request, None, &seed),
         }
     }
 
@@ -560,9 +561,9 @@ impl Host {
 
 fn failure_reply(request: &Request, failure: &Failure, seed: &Seed) -> Reply {
     match failure {
-        Failure::Stopped(stop) => pipeline::failed(request, Some(stop), seed),
-        Failure::Panicked => pipeline::failed(request, None, seed),
+        Failure::Stopped(stop) => service::failed(request, Some(stop), seed),
+        Failure::Panicked => service::failed(request, None, seed),
         // Nobody but a node at the edge commits what it read elsewhere.
-        Failure::Unavailable | Failure::Changed => pipeline::failed(request, Some(&Stop::Failed), seed),
+        Failure::Unavailable | Failure::Changed => service::failed(request, Some(&Stop::Failed), seed),
     }
 }

@@ -8,7 +8,7 @@ use switchboard_core::carrier::Carrier;
 use switchboard_core::carrier::twilio::Twilio;
 use switchboard_core::output::{Egress, HttpIn, HttpOut, Input, Outcome, SendError};
 use switchboard_core::record::Secret;
-use switchboard_core::service::Config;
+use switchboard_core::setup::Config;
 use switchboard_tests::house::{Got, House, assistant, campaign, with};
 
 /// A number that the tests buy.

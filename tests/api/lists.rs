@@ -5,7 +5,7 @@ use switchboard_core::http::reply::Content;
 use switchboard_core::http::request::Method;
 use switchboard_core::limits::{PIECE_BYTES, TAGGED_BYTES_MAX};
 use switchboard_core::output::{Answer, Input, Outcome};
-use switchboard_core::service::Config;
+use switchboard_core::setup::Config;
 
 use switchboard_tests::house::{House, assistant, with};
 

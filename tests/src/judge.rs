@@ -11,10 +11,10 @@ use switchboard_core::http::ctx::body_bytes_max;
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Door, Method, Request};
 use switchboard_core::http::route::{Route, Router, Who};
-use switchboard_core::http::routes::ROUTES;
 use switchboard_core::limits::TARGET_BYTES_MAX;
-use switchboard_core::openapi;
 use switchboard_core::output::Output;
+use switchboard_core::service::openapi;
+use switchboard_core::service::routes::ROUTES;
 
 /// Letters of a refusal's sentence by which it is told from others.
 const SAYING_MAX: usize = 40;

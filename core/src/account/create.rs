@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 
 use super::keys::{self, NewKey};
 use super::profile::{Hidden, Profile, State};
-use super::root;
 use super::token::Token;
 use crate::key::{self, Kind};
+use crate::root;
 use crate::seed::Seed;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;

@@ -2,12 +2,10 @@
 
 pub mod caller;
 pub mod create;
-pub mod first_start;
 pub mod keys;
 mod logins;
 pub mod plan;
 pub mod profile;
-pub mod root;
 pub mod session;
 pub mod storage;
 pub mod token;

@@ -2,10 +2,12 @@
 
 use alloc::string::String;
 
+use super::profile::Profile;
 use crate::json::{self, ToJson, Value};
 use crate::key::{self, Key, Kind, Space, Unique};
 use crate::record;
 use crate::record::{Record, Source, bytes, check, format, int, text};
+use crate::root;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -36,6 +38,12 @@ record! {
         /// What it stores, bytes: resources with their texts, files, events and kept answers.
         storage_bytes: u64 = bytes(1 << 20, 16 << 40).or_int(STORAGE_BYTES),
     }
+}
+
+/// The plan of an account.
+pub fn of(account: Scope<'_>) -> Result<Plan, Stop> {
+    let profile = Profile::of(account)?;
+    load(root::of(account), &profile.plan)?.ok_or(Stop::Corrupt("an account's plan is not there"))
 }
 
 /// A plan by name.

@@ -9,7 +9,6 @@ use sha2::{Digest, Sha256};
 use super::caller::Kept;
 use super::logins::Logins;
 use super::profile::{Profile, dollars};
-use super::root;
 use super::token::{Token, TokenKind};
 use crate::collection::Facet;
 use crate::http::base;
@@ -25,6 +24,7 @@ use crate::output::{Answer, Notice, Work};
 use crate::rate::Caller;
 use crate::record;
 use crate::record::{Iso, Secret, format, id, iso, number, object, text};
+use crate::root;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -96,7 +96,7 @@ const SWEPT: usize = 8;
 /// The address is asked for its rate before the body is: whoever sends too much is not listened to.
 pub fn login(ctx: &Ctx<'_>) -> Handled {
     // A host that knows no addresses has one for all.
-    let network = base::client(&ctx.service.config, ctx.request).map_or(Ipv6Addr::UNSPECIFIED.into(), base::network);
+    let network = base::client(&ctx.setup.config, ctx.request).map_or(Ipv6Addr::UNSPECIFIED.into(), base::network);
     admit(ctx, Caller::LoginAddress(short(&alloc::format!("{network}"))))?;
     let login: Login = ctx.body()?;
     admit(ctx, Caller::LoginPair(short(&alloc::format!("{} {network}", login.email.to_lowercase()))))?;
@@ -156,7 +156,7 @@ fn short(text: &str) -> u64 {
 fn begin(ctx: &Ctx<'_>, scope: Scope<'_>, profile: &Profile, name: Option<&str>) -> Result<(Token, Timestamp), Stop> {
     let (count, created_at) = scope.allot(Kind::Session, ctx.now)?;
     let token = Token::new(TokenKind::Session, profile.number, count, &ctx.seed.derive("session"));
-    let expires = ctx.now.plus_seconds(ctx.service.config.session_seconds);
+    let expires = ctx.now.plus_seconds(ctx.setup.config.session_seconds);
     let kept = Kept { digest: token.digest(), expires: Some(expires), epoch: profile.state.epoch, read_only: false };
     let mut public = Vec::new();
     let mut object = Object::open(&mut public);

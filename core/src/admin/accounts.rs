@@ -5,7 +5,6 @@ use crate::account::create::{self, New};
 use crate::account::keys::{self, NewKey};
 use crate::account::plan;
 use crate::account::profile::{Hidden, Profile, micros};
-use crate::account::root;
 use crate::collection::Query;
 use crate::http::ctx::Ctx;
 use crate::http::page;
@@ -18,6 +17,7 @@ use crate::key::{Kind, Space};
 use crate::number;
 use crate::output::{Answer, Work};
 use crate::record::{Cell, Record, Secret, Source, check, check_update};
+use crate::root;
 use crate::view::{Order, Stop};
 
 const MISSING: &str = "Account not found.";

@@ -7,7 +7,7 @@ use super::states::{AssistantEvent, FIRST, MOVES};
 use super::stored::{self, Meta, facet_of_type};
 use super::tables::{Direction, NewAssistant, Outbound, Status, Summary, UPDATE};
 use super::{mask, rules};
-use crate::account::root;
+use crate::account::plan;
 use crate::collection::{Facet, Query};
 use crate::http::ctx::Ctx;
 use crate::http::list::{self, List};
@@ -37,7 +37,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     refs::judge(ctx, &mut checked, None)?;
     rules::judge(ctx, &mut checked, None)?;
     let new = rules::fit(ctx.finish::<NewAssistant>(checked)?);
-    let plan = root::plan(account)?;
+    let plan = plan::of(account)?;
     ctx.plan_room(Kind::Assistant, "assistants", plan.assistants.into(), Refusal::Forbidden)?;
     let (count, at) = account.allot(Kind::Assistant, ctx.now)?;
     let uuid = ctx.uuid("assistant");
@@ -127,7 +127,7 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let uuid = Meta::of(&stored::members(&row)?)?.uuid;
     account.delete(key::unique(account.space(), Unique::AssistantUuid, uuid.as_bytes()))?;
     account.put(key::part(account.space(), Kind::Assistant, count, 0), deleted.to_bytes())?;
-    crate::campaign::stop_those_of(ctx.service, account, count, ctx.now)?;
+    crate::campaign::stop_those_of(account, count, ctx.now)?;
     Ok(Reply::ok(&message("Assistant deleted successfully")))
 }
 

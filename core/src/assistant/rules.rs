@@ -46,7 +46,7 @@ fn voice(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&Before>) {
     if checked.errors.has("voice_id") {
         return;
     }
-    let fits = match ctx.service.catalogue().voice(id.unsigned_abs()) {
+    let fits = match ctx.setup.catalogue().voice(id.unsigned_abs()) {
         Some(voice) => voice.modes.iter().any(|fit| fit.word() == mode),
         // A voice that has left the catalogue stays until voice or mode change.
         None => before.is_some_and(|before| !before.changed_mode),

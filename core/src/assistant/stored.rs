@@ -151,7 +151,7 @@ pub fn row(ctx: &Ctx<'_>, new: &NewAssistant, meta: Meta) -> Row {
     facets.extend(new.tool_ids.iter().map(|id| facet_of_tool(local(*id))));
     let secret = new.tools.iter().any(|tool| matches!(tool, BuiltInTool::CalendarIntegration(_)));
     let private = if secret { new.tools.to_json() } else { Vec::new() };
-    let language = ctx.service.catalogue().language(new.language_id).map(|language| language.name.clone());
+    let language = ctx.setup.catalogue().language(new.language_id).map(|language| language.name.clone());
     Row { facets, public: form(new, meta, language).to_json(), private }
 }
 

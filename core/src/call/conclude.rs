@@ -20,17 +20,17 @@ pub fn conclude(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
     let Some(mut call) = Stored::find(work.account, count)? else { return Ok(Progress::Done) };
     let over = matches!(call.status()?, CallStatus::Ended | CallStatus::EndedByAssistant | CallStatus::EndedByCustomer);
     let Some(assistant) = assistant::kept(work.account, call.assistant())?.filter(|_| over) else {
-        ending::complete(work.service, work.account, &mut call, work.now)?;
+        ending::complete(work.account, &mut call, work.now)?;
         return Ok(Progress::Done);
     };
     let wish = llm::Wish { evaluation: assistant.evaluates(), fields: assistant.fields() };
-    if let Some(model) = &work.service.config.llm {
+    if let Some(model) = &work.setup.config.llm {
         let transcript = formatted(&call.transcript(work.account)?);
         let Some(answer) = work.asks.ask(|| model.request(&wish, &transcript)) else { return Ok(Progress::Waits) };
         match model.read(&wish, &answer) {
             Some(found) => {
                 take(&mut call, &wish, &found);
-                ending::complete(work.service, work.account, &mut call, work.now)?;
+                ending::complete(work.account, &mut call, work.now)?;
                 return Ok(Progress::Done);
             }
             None => {
@@ -46,7 +46,7 @@ pub fn conclude(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
     if let Some(found) = said.as_ref().and_then(Value::as_object) {
         take(&mut call, &wish, &llm::Found::of(&wish, found));
     }
-    ending::complete(work.service, work.account, &mut call, work.now)?;
+    ending::complete(work.account, &mut call, work.now)?;
     Ok(Progress::Done)
 }
 

@@ -7,10 +7,9 @@ use super::states::CallEvent;
 use super::stored::{Stored, formatted, whole};
 use super::tables::CallStatus;
 use crate::account::profile::{Profile, micros};
-use crate::account::root;
 use crate::job::{self, Task};
 use crate::json::{Members, Value};
-use crate::service::Service;
+use crate::root;
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -26,7 +25,6 @@ pub fn by_service(reason: &str) -> Members {
 
 /// Ends a running call; nothing happens to one whose state does not allow it. `said` stands in its events.
 pub fn over(
-    service: &Service,
     account: Scope<'_>,
     call: &mut Stored,
     event: CallEvent,
@@ -41,12 +39,12 @@ pub fn over(
         if matches!(event, CallEvent::Busy | CallEvent::NoAnswer | CallEvent::Fail) { "failed" } else { "ended" };
     call.note(account, at, name, said)?;
     call.live.ended_at = Some(at);
-    settle(service, account, call, now)?;
+    settle(account, call, now)?;
     Ok(true)
 }
 
 /// What follows from the end of a call, once its state says so.
-pub fn settle(service: &Service, account: Scope<'_>, call: &mut Stored, now: Timestamp) -> Result<(), Stop> {
+pub fn settle(account: Scope<'_>, call: &mut Stored, now: Timestamp) -> Result<(), Stop> {
     let ended = call.live.ended_at.unwrap_or(now);
     call.live.lease = None;
     charge(account, call)?;
@@ -72,10 +70,8 @@ pub fn settle(service: &Service, account: Scope<'_>, call: &mut Stored, now: Tim
         {
             job::add(account, now, Task::Conclude(call.count))
         }
-        CallStatus::Ended | CallStatus::EndedByAssistant | CallStatus::EndedByCustomer => {
-            complete(service, account, call, now)
-        }
-        _ => finish(service, account, call, now),
+        CallStatus::Ended | CallStatus::EndedByAssistant | CallStatus::EndedByCustomer => complete(account, call, now),
+        _ => finish(account, call, now),
     }
 }
 
@@ -96,18 +92,18 @@ pub fn charge(account: Scope<'_>, call: &mut Stored) -> Result<(), Stop> {
 }
 
 /// The work after a call is done, or given up.
-pub fn complete(service: &Service, account: Scope<'_>, call: &mut Stored, now: Timestamp) -> Result<(), Stop> {
+pub fn complete(account: Scope<'_>, call: &mut Stored, now: Timestamp) -> Result<(), Stop> {
     if !call.moved(CallEvent::Complete)? {
         return Ok(());
     }
     call.note(account, now.max(call.live.last_at), "completed", &Members::default())?;
     call.save(account, now)?;
-    finish(service, account, call, now)
+    finish(account, call, now)
 }
 
 /// Nothing more happens in a call: it is reported, and its lead moves on.
-fn finish(service: &Service, account: Scope<'_>, call: &Stored, now: Timestamp) -> Result<(), Stop> {
+fn finish(account: Scope<'_>, call: &Stored, now: Timestamp) -> Result<(), Stop> {
     // The webhook shows where the lead stands after this call.
     campaign::settle(account, call, now)?;
-    webhook::report(service, account, call, now)
+    webhook::report(account, call, now)
 }

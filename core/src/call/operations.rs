@@ -84,7 +84,7 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let mut call = Stored::find(account, count)?.ok_or(Refusal::NotFound(MISSING))?;
     // Work after the call that is not done yet is given up: that the call ended is told all the same, without what was
     // said.
-    complete(ctx.service, account, &mut call, ctx.now)?;
+    complete(account, &mut call, ctx.now)?;
     let row = account.find(Kind::Call, count)?.ok_or(Refusal::NotFound(MISSING))?;
     account.remove(Kind::Call, count, &row)?;
     webhook::erase(account, &[(Kind::Call, count)], ctx.now)?;
@@ -107,7 +107,7 @@ pub fn make_call(ctx: &Ctx<'_>) -> Handled {
     if Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
         return Err(Refusal::Payment("Insufficient balance.".into()).into());
     }
-    if ctx.service.config.refuse_without_engine && !engine::is_attached(ctx.root(), ctx.now)? {
+    if ctx.setup.config.refuse_without_engine && !engine::is_attached(ctx.root(), ctx.now)? {
         return Err(Refusal::NoEngine.into());
     }
     let caller = Caller::of(account, count, &assistant)?;
@@ -145,7 +145,7 @@ pub fn hangup(ctx: &Ctx<'_>) -> Handled {
         return Err(Refusal::Conflict("The call is already over.".into()).into());
     }
     if call.live.engine.is_none() {
-        over(ctx.service, account, &mut call, CallEvent::Fail, &by_service("hangup"), ctx.now)?;
+        over(account, &mut call, CallEvent::Fail, &by_service("hangup"), ctx.now)?;
         return Ok(Reply::ok(&message("The call was called off.")));
     }
     if call.live.hangup_at.is_none() {

@@ -31,7 +31,7 @@ pub fn watch(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
     }
     match alarm {
         Alarm::Over(event, reason) => {
-            over(work.service, work.account, &mut call, event, &ending::by_service(reason), work.now)?;
+            over(work.account, &mut call, event, &ending::by_service(reason), work.now)?;
             Ok(Progress::Done)
         }
         Alarm::HangUp => {
@@ -47,10 +47,10 @@ pub fn give_up(work: &Work<'_>, count: u32) -> Result<(), Stop> {
     let Some(mut call) = Stored::find(work.account, count)? else { return Ok(()) };
     if call.status()?.is_running() {
         let said = ending::by_service("given_up");
-        over(work.service, work.account, &mut call, CallEvent::Fail, &said, work.now)?;
+        over(work.account, &mut call, CallEvent::Fail, &said, work.now)?;
         return Ok(());
     }
-    ending::complete(work.service, work.account, &mut call, work.now)
+    ending::complete(work.account, &mut call, work.now)
 }
 
 /// The first clock of a running call to run out.

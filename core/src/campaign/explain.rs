@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::running::{Gate, Reason, Running};
-use crate::account::root;
+use crate::account::plan;
 use crate::call::facet_of_engaged;
 use crate::collection::count;
 use crate::engine;
@@ -123,7 +123,7 @@ fn of_house(ctx: &Ctx<'_>) -> Result<Option<Because>, Stop> {
         return Ok(Some(because("no_engine", "No voice engine is attached.")));
     }
     let account = ctx.account();
-    let allowed = u64::from(root::plan(account)?.parallel_calls);
+    let allowed = u64::from(plan::of(account)?.parallel_calls);
     let engaged = count(account, Kind::Call, &facet_of_engaged())?;
     Ok((engaged >= allowed).then(|| because("plan_limit", "The account has as many calls at once as its plan allows.")))
 }

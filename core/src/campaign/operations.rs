@@ -7,8 +7,8 @@ use super::DAMAGED;
 use super::running::Running;
 use super::states::{CampaignEvent, MOVES};
 use super::tables::{Action, Campaign, CampaignStatus, NewCampaign, Switch, SwitchReply, Switched};
+use crate::account::plan;
 use crate::account::profile::Profile;
-use crate::account::root;
 use crate::assistant::stored::facet_of_type;
 use crate::assistant::tables::{Direction, Status};
 use crate::call;
@@ -26,7 +26,6 @@ use crate::key::{self, Kind};
 use crate::limits::PLAN_ROWS_MAX;
 use crate::number::UNVERIFIED;
 use crate::record::{Cell, Checked, Choice, Iso, Record, Source, check, check_update};
-use crate::service::Service;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -89,10 +88,10 @@ pub fn shift(
 }
 
 /// An assistant that goes stops the campaigns that run with it.
-pub fn stop_those_of(service: &Service, account: Scope<'_>, assistant: u32, now: Timestamp) -> Result<(), Stop> {
+pub fn stop_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Result<(), Stop> {
     for count in ids(account, Kind::Campaign, &facet_of_assistant(assistant), PLAN_ROWS_MAX)? {
         if shift(account, count, CampaignEvent::Stop, now)?.is_some() {
-            call_off(service, account, count, now)?;
+            call_off(account, count, now)?;
         }
     }
     Ok(())
@@ -107,12 +106,12 @@ pub fn wake_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Resu
 }
 
 /// Calls off the calls of a campaign that no engine has: those that run end by themselves.
-fn call_off(service: &Service, account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<(), Stop> {
+fn call_off(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<(), Stop> {
     for count in ids(account, Kind::Call, &call::facet_of_line(campaign), LINES_MAX)? {
         let Some(mut call) = call::Stored::find(account, count)?.filter(|call| call.live.engine.is_none()) else {
             continue;
         };
-        call::ending::over(service, account, &mut call, CallEvent::Fail, &by_service("campaign-stopped"), now)?;
+        call::ending::over(account, &mut call, CallEvent::Fail, &by_service("campaign-stopped"), now)?;
     }
     Ok(())
 }
@@ -146,7 +145,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     let new: NewCampaign = ctx.finish(checked)?;
     judge_assistant(ctx, new.assistant_id)?;
     let account = ctx.account();
-    ctx.plan_room(Kind::Campaign, "campaigns", root::plan(account)?.campaigns.into(), Refusal::Forbidden)?;
+    ctx.plan_room(Kind::Campaign, "campaigns", plan::of(account)?.campaigns.into(), Refusal::Forbidden)?;
     let (count, at) = account.allot(Kind::Campaign, ctx.now)?;
     let row = row(ctx, new, ctx.id(count), CampaignStatus::Draft, at, at)?;
     account.insert(Kind::Campaign, count, at, &row)?;
@@ -253,7 +252,7 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let (count, row) = ctx.named(Kind::Campaign, MISSING)?;
     ctx.if_match(&Raw(&row.public))?;
     let account = ctx.account();
-    call_off(ctx.service, account, count, ctx.now)?;
+    call_off(account, count, ctx.now)?;
     crate::job::cancel(account, &crate::job::Task::Dial(count))?;
     crate::lead::drop_campaign(account, count, ctx.now)?;
     account.delete(key::dialer(account.space(), count))?;
@@ -277,7 +276,7 @@ pub fn switch(ctx: &Ctx<'_>) -> Handled {
     let status = shift(account, count, event, ctx.now)?.ok_or(Refusal::Unsuccessful(refused.into()))?;
     match body.action {
         Action::Start => super::wake(account, count, ctx.now)?,
-        Action::Stop => call_off(ctx.service, account, count, ctx.now)?,
+        Action::Stop => call_off(account, count, ctx.now)?,
     }
     let data = Switched { campaign_id: body.campaign_id, status };
     Ok(Reply::ok(&SwitchReply { message: says.into(), success: true, data }))

@@ -7,7 +7,6 @@ use super::claim::{TOO_LARGE, entry, lend};
 use super::compiled;
 use super::tables::{Arrival, NewArrival};
 use crate::account::profile::Profile;
-use crate::account::root;
 use crate::assistant::stored::{facet_of_number, facet_of_type};
 use crate::assistant::tables::{Direction, Status};
 use crate::call::ending::{by_service, over};
@@ -23,6 +22,7 @@ use crate::id;
 use crate::json::{Members, Raw, Value};
 use crate::key::{self, Kind, Unique};
 use crate::number::CallerNumber;
+use crate::root;
 use crate::store::{Row, Scope};
 use crate::view::{Order, Stop};
 use crate::webhook;
@@ -54,7 +54,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
             return Err(refusal.into());
         }
         // The call was committed before its webhook was asked: it stays, and is over.
-        over(ctx.service, account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
+        over(account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
         return Ok(ctx.refused(refusal));
     };
     Ok(Reply::created(&Raw(&entry(account, &mut call, &compiled, ctx.now)?)))

@@ -14,8 +14,6 @@ use crate::output::{Answer, Egress, HttpIn, HttpOut, Redirects};
 use crate::record::Secret;
 use crate::tool::Asked;
 
-/// Where the public service is.
-pub const PUBLIC: &str = "https://api.cal.com";
 /// How long one request may take, seconds; booking makes two.
 const TIMEOUT_SECONDS: u64 = 10;
 const SLOTS: &str = "calendar_slots";
@@ -70,7 +68,7 @@ impl Calendar {
 
     /// Asks whose calendar it is, then for its times or a booking; gives the last answer.
     pub fn ask(&self, ctx: &Ctx<'_>, arguments: &Members, values: &Values) -> Result<Answer, Halt> {
-        let base = ctx.service.config.calendar_url.trim_end_matches('/');
+        let base = ctx.setup.config.calendar_url.trim_end_matches('/');
         let me = Asked::bounded(self.request("GET", alloc::format!("{base}/v2/me"), "2024-06-14", Vec::new()))?;
         let me = ctx.ask(|| me.work())?;
         let Some(username) = username(&me) else { return Ok(me) };

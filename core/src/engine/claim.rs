@@ -8,11 +8,11 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::attached;
 use super::compiled::{self, Compiled};
 use super::tables::Claim;
-use super::{Engine, attached};
+use crate::account::plan;
 use crate::account::profile::Profile;
-use crate::account::root;
 use crate::call::ending::{by_service, over};
 use crate::call::states::CallEvent;
 use crate::call::tables::CallStatus;
@@ -20,6 +20,7 @@ use crate::call::{Stored, facet_of_engaged};
 use crate::campaign;
 use crate::catalogue::Mode;
 use crate::collection::{Facet, count};
+use crate::http::caller::Engine;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Halt;
 use crate::http::reply::{Reply, Shape};
@@ -31,6 +32,7 @@ use crate::limits::{
     CLAIM_ACCOUNTS_MAX, CLAIM_LOOKS_MAX, CLAIM_TRIES_MAX, CLAIM_TRY_SECONDS, CLAIMED_BYTES_MAX, CLAIMED_MAX,
     LEASE_SECONDS,
 };
+use crate::root;
 use crate::store::Scope;
 use crate::suppression;
 use crate::time::Timestamp;
@@ -71,7 +73,7 @@ pub fn claim(ctx: &Ctx<'_>) -> Handled {
 
 /// The engine inside the program leaves calls to others once there are any.
 fn yields(ctx: &Ctx<'_>, engine: &Engine) -> Result<bool, Stop> {
-    let yields = engine.token == 0 && ctx.service.config.engine.is_some_and(|engine| engine.yields);
+    let yields = engine.token == 0 && ctx.setup.config.engine.is_some_and(|engine| engine.yields);
     Ok(yields && count(ctx.root(), Kind::EngineToken, &Facet::ALL)? > 0)
 }
 
@@ -165,7 +167,7 @@ fn take_from(
     if !engine.serves(number) || Profile::of(account)?.state.suspended {
         return Ok(());
     }
-    let allowed = u64::from(root::plan(account)?.parallel_calls);
+    let allowed = u64::from(plan::of(account)?.parallel_calls);
     let mut room = allowed.saturating_sub(count(account, Kind::Call, &facet_of_engaged())?);
     let modes =
         if body.modes.is_empty() { &[Mode::Pipeline, Mode::Multimodal, Mode::Dualplex][..] } else { &body.modes };
@@ -235,7 +237,7 @@ fn look_at(
 fn lose(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, at: Key) -> Result<(), Stop> {
     ctx.root().delete(at)?;
     let _ = account.attempt(|| match Stored::find(account, count)? {
-        Some(mut call) => over(ctx.service, account, &mut call, CallEvent::Fail, &by_service(NOT_GIVEN), ctx.now),
+        Some(mut call) => over(account, &mut call, CallEvent::Fail, &by_service(NOT_GIVEN), ctx.now),
         None => Ok(false),
     })?;
     Ok(())
@@ -248,11 +250,11 @@ fn give(ctx: &Ctx<'_>, engine: &Engine, body: &Claim, account: Scope<'_>, count:
         return Ok(None);
     };
     if let Some(reason) = stopped(ctx, account, &call)? {
-        over(ctx.service, account, &mut call, CallEvent::Fail, &by_service(reason), ctx.now)?;
+        over(account, &mut call, CallEvent::Fail, &by_service(reason), ctx.now)?;
         return Ok(None);
     }
     let Some(compiled) = compiled::compile(ctx, account, &call)? else {
-        over(ctx.service, account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
+        over(account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
         return Ok(None);
     };
     let name = Members(Vec::from([("engine".into(), Value::Text(body.engine.clone()))]));

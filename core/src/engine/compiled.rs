@@ -51,7 +51,7 @@ pub fn compile(ctx: &Ctx<'_>, account: Scope<'_>, call: &Stored) -> Result<Optio
     if values.texts(&assistant, &mut out) == Err(TooLong) {
         return Ok(None);
     }
-    chosen(&assistant, ctx.service.catalogue(), &mut out);
+    chosen(&assistant, ctx.setup.catalogue(), &mut out);
     out.set("timings", Value::Object(timings(&assistant)));
     out.set("functions", Value::List(functions(account, &assistant)?));
     let mut json = out.to_json();

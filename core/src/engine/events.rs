@@ -51,7 +51,7 @@ pub fn report(ctx: &Ctx<'_>) -> Handled {
         call.live.lease = Some(ctx.now.plus_seconds(LEASE_SECONDS));
         call.save(account, ctx.now)?;
     } else if running {
-        ending::settle(ctx.service, account, &mut call, ctx.now)?;
+        ending::settle(account, &mut call, ctx.now)?;
     } else if !body.events.is_empty() {
         call.save(account, ctx.now)?;
     }

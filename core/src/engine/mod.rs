@@ -3,7 +3,7 @@
 
 mod arrive;
 mod attached;
-pub mod calendar;
+mod calendar;
 mod claim;
 mod compiled;
 mod events;
@@ -16,5 +16,5 @@ pub use attached::any as is_attached;
 pub use claim::claim;
 pub use compiled::{Values, function, plain};
 pub use events::report;
-pub use session::{BuiltIn, Engine, session};
+pub use session::session;
 pub use tools::{knowledge, tool};

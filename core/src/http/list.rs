@@ -57,7 +57,7 @@ pub fn reply(
         Some(Rest { rows, tail }) => List { head: Vec::new(), rows: rows.clone(), tail: tail.clone() },
         None => list()?,
     };
-    let piece_bytes = match ctx.service.config.lists_in_pieces {
+    let piece_bytes = match ctx.setup.config.lists_in_pieces {
         true if is_first => TAGGED_BYTES_MAX,
         true => PIECE_BYTES,
         false => usize::MAX,

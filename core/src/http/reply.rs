@@ -34,7 +34,7 @@ pub enum Content {
     Stream(Stream),
     /// The beginning of a long list, or what comes next of it: only where [`Config::lists_in_pieces`] asks for it.
     ///
-    /// [`Config::lists_in_pieces`]: crate::service::Config::lists_in_pieces
+    /// [`Config::lists_in_pieces`]: crate::setup::Config::lists_in_pieces
     Piece(Piece),
 }
 

@@ -1,4 +1,4 @@
-//! One row an operation: what [`super::routes::ROUTES`] is made of, and the tree that finds a row.
+//! One row an operation: what the route table is made of, and the tree that finds a row.
 
 use alloc::boxed::Box;
 use alloc::string::String;

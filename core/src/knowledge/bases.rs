@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::documents;
 use super::states::DERIVED;
 use super::tables::{Base, BaseStatus, NewBase};
-use crate::account::root;
+use crate::account::plan;
 use crate::assistant::stored::{detach, facet_of_knowledgebase};
 use crate::collection::{Facet, count};
 use crate::http::ctx::Ctx;
@@ -81,12 +81,7 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
 pub fn create(ctx: &Ctx<'_>) -> Handled {
     let new: NewBase = ctx.body()?;
     let account = ctx.account();
-    ctx.plan_room(
-        Kind::Knowledgebase,
-        "knowledgebases",
-        root::plan(account)?.knowledgebases.into(),
-        Refusal::Forbidden,
-    )?;
+    ctx.plan_room(Kind::Knowledgebase, "knowledgebases", plan::of(account)?.knowledgebases.into(), Refusal::Forbidden)?;
     let (number, at) = account.allot(Kind::Knowledgebase, ctx.now)?;
     let row = row(&new, at, at);
     account.insert(Kind::Knowledgebase, number, at, &row)?;

@@ -112,7 +112,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     }
     let elsewhere = (before.campaign, &before.phone_number) != (after.campaign, &after.phone_number);
     if elsewhere || change.status.is_some() && before.parent.is_none() {
-        recall::call_off(ctx.service, account, waiting, before.parent.unwrap_or(count), ctx.now)?;
+        recall::call_off(account, waiting, before.parent.unwrap_or(count), ctx.now)?;
     }
     campaign::wake(account, after.campaign, ctx.now)?;
     Ok(Reply::ok(&message("Lead updated successfully")))
@@ -164,6 +164,6 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     stored::remove(account, count, &row, &lead)?;
     let deleted = core::iter::once(count).chain(lead.contacts.iter().copied());
     webhook::erase(account, &deleted.map(|count| (Kind::Lead, count)).collect::<Vec<_>>(), ctx.now)?;
-    recall::call_off(ctx.service, account, waiting, lead.parent.unwrap_or(count), ctx.now)?;
+    recall::call_off(account, waiting, lead.parent.unwrap_or(count), ctx.now)?;
     Ok(Reply::ok(&message("Lead deleted successfully")))
 }

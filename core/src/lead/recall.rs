@@ -6,7 +6,6 @@ use crate::call;
 use crate::call::ending::{by_service, over};
 use crate::call::states::CallEvent;
 use crate::call::tables::CallStatus;
-use crate::service::Service;
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -26,13 +25,7 @@ pub fn waiting(account: Scope<'_>, count: u32, lead: &Stored) -> Result<Option<c
 }
 
 /// Calls such a call off; a lead that is still called in it is to be called at once.
-pub fn call_off(
-    service: &Service,
-    account: Scope<'_>,
-    call: Option<call::Stored>,
-    main: u32,
-    now: Timestamp,
-) -> Result<(), Stop> {
+pub fn call_off(account: Scope<'_>, call: Option<call::Stored>, main: u32, now: Timestamp) -> Result<(), Stop> {
     let Some(mut call) = call else { return Ok(()) };
     if let Some((row, lead)) = find(account, main)?
         && lead.dial.call == call.count
@@ -40,5 +33,5 @@ pub fn call_off(
         let dial = Dial { call: 0, due: Some(now), ..lead.dial };
         replace(account, main, &row, &lead, &Stored { dial, ..lead.clone() })?;
     }
-    over(service, account, &mut call, CallEvent::Fail, &by_service("lead-changed"), now).map(drop)
+    over(account, &mut call, CallEvent::Fail, &by_service("lead-changed"), now).map(drop)
 }

@@ -4,7 +4,7 @@ use alloc::string::ToString;
 
 use super::tables::{Number, NumberType, OneNumber, Verification};
 use super::{DAMAGED, Stored, insert, row_of};
-use crate::account::root;
+use crate::account::plan;
 use crate::carrier::{Ask, Told, numbering};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Refusal;
@@ -21,7 +21,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     if let Some(count) = row_of(account, &number, true)? {
         return again(ctx, count);
     }
-    ctx.plan_room(Kind::Number, "phone numbers", root::plan(account)?.numbers.into(), Refusal::Forbidden)?;
+    ctx.plan_room(Kind::Number, "phone numbers", plan::of(account)?.numbers.into(), Refusal::Forbidden)?;
     // A carrier that does not answer has not confirmed: the caller id stays unverified.
     let verified = ctx.carrier(&Ask::Verified(&number))? == Told::Verified(true);
     let (count, created_at) = account.allot(Kind::Number, ctx.now)?;

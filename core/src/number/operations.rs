@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 use super::tables::{Assignable, Available, Number, NumberType, Rename, SearchQuery};
 use super::{MISSING, Stored, shown, tag};
-use crate::account::root;
 use crate::assistant::lookups::NumberQuery;
 use crate::assistant::stored::{facet_of_number, facet_of_type};
 use crate::assistant::tables::Direction;
@@ -18,6 +17,7 @@ use crate::http::route::Handled;
 use crate::json::{Members, Raw};
 use crate::key::Kind;
 use crate::limits::PLAN_ROWS_MAX;
+use crate::root;
 use crate::store::Row;
 use crate::view::{Order, Stop};
 

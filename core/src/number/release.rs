@@ -3,7 +3,6 @@
 use super::operations::named;
 use super::tables::NumberType;
 use super::{MISSING, Stored, remove, shown};
-use crate::account::root;
 use crate::assistant::stored::{detach, facet_of_number};
 use crate::carrier::{Ask, Told};
 use crate::http::ctx::Ctx;
@@ -13,6 +12,7 @@ use crate::http::route::Handled;
 use crate::job::{self, Progress, Task, Work};
 use crate::json::{Raw, Value};
 use crate::key::Kind;
+use crate::root;
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -77,7 +77,7 @@ pub fn settle(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
     let Some(row) = work.account.find(Kind::Number, count)? else { return Ok(Progress::Done) };
     let stored = Stored::of(&row.public)?;
     let Some(carrier_id) = stored.carrier_id.as_deref().filter(|_| stored.releasing) else { return Ok(Progress::Done) };
-    match work.service.config.carrier.ask(work.asks, &work.seed, &Ask::Release(carrier_id)) {
+    match work.setup.config.carrier.ask(work.asks, &work.seed, &Ask::Release(carrier_id)) {
         None => Ok(Progress::Waits),
         Some(Told::Released) => {
             if !detach_all(work.account, count, work.now)? {

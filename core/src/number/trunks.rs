@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::operations::named;
 use super::tables::{NewTrunk, NumberType, Trunk};
 use super::{Stored, insert, tag};
-use crate::account::root::{self, Owner};
+use crate::account::plan;
 use crate::carrier::numbering;
 use crate::collection::Facet;
 use crate::http::ctx::Ctx;
@@ -18,6 +18,7 @@ use crate::key::{self, Kind, Unique};
 use crate::limits::PLAN_ROWS_MAX;
 use crate::record::Record;
 use crate::record::{Iso, Secret, Source, check};
+use crate::root::{self, Owner};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -96,7 +97,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     if root::owner(account, &new.phone_number)?.is_some() {
         return Err(Refusal::Conflict(TAKEN.into()).into());
     }
-    ctx.plan_room(Kind::Number, "phone numbers", root::plan(account)?.numbers.into(), Refusal::Forbidden)?;
+    ctx.plan_room(Kind::Number, "phone numbers", plan::of(account)?.numbers.into(), Refusal::Forbidden)?;
     let (count, created_at) = account.allot(Kind::Number, ctx.now)?;
     let (stored, password) = stored(&new, created_at)?;
     insert(account, count, &stored, &password)?;

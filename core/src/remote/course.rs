@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 
 use super::session::{Fault, Progress, Session};
 use super::version::Seen;
-use crate::http::pipeline;
 use crate::http::reply::Reply;
 use crate::http::request::{Body, Request};
 use crate::key::Topic;
@@ -15,7 +14,7 @@ use crate::limits::remote::CONFLICTS_MAX;
 use crate::output::{Answer, Outcome, Output, OwnedInput, Send};
 use crate::rate::{Caller, Rate};
 use crate::seed::Seed;
-use crate::service::Service;
+use crate::service::{self, Service};
 use crate::store::Change;
 use crate::time::Timestamp;
 use crate::view::{Found, Stop};
@@ -186,6 +185,6 @@ impl Course {
             Some(Fault::Misread(_)) => None,
             None => Some(&Stop::Failed),
         };
-        Some(pipeline::failed(request, stop, &seed))
+        Some(service::failed(request, stop, &seed))
     }
 }

@@ -358,7 +358,7 @@ impl<'t> Scope<'t> {
         self.tx.attempt(work)
     }
 
-    /// Another space of the same step, for the few places that cross: they stand in `account/root.rs`.
+    /// Another space of the same step, for the few places that cross: they stand in `root.rs`.
     pub(crate) fn other(self, space: Space) -> Scope<'t> {
         self.tx.scope(space)
     }

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 pub use request::{Asked, told};
 
+use crate::account::plan;
 use crate::account::profile::Profile;
-use crate::account::root;
 use crate::assistant::stored::{detach, facet_of_tool};
 use crate::collection::{Facet, Query, ids, page};
 use crate::engine::tables::{Arguments, ToolTest};
@@ -192,7 +192,7 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
 pub fn create(ctx: &Ctx<'_>) -> Handled {
     let new: NewTool = ctx.finish(check(NewTool::TABLE, ctx.members()?, Source::Body))?;
     let account = ctx.account();
-    ctx.plan_room(Kind::Tool, "mid call tools", root::plan(account)?.tools.into(), Refusal::Unprocessable)?;
+    ctx.plan_room(Kind::Tool, "mid call tools", plan::of(account)?.tools.into(), Refusal::Unprocessable)?;
     let (count, at) = account.allot(Kind::Tool, ctx.now)?;
     let row = stored(new, ctx.id(count), at, at);
     account.insert(Kind::Tool, count, at, &row)?;

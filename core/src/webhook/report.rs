@@ -6,13 +6,12 @@ use super::{erase, feed, payload};
 use crate::assistant;
 use crate::call::Stored;
 use crate::call::tables::{CallStatus, CallType};
-use crate::service::Service;
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
 
 /// Reports a call in which nothing more happens.
-pub fn report(_: &Service, account: Scope<'_>, call: &Stored, now: Timestamp) -> Result<(), Stop> {
+pub fn report(account: Scope<'_>, call: &Stored, now: Timestamp) -> Result<(), Stop> {
     let assistant = assistant::kept(account, call.assistant())?;
     let text = |name: &str| assistant.as_ref().and_then(|assistant| assistant.owned(name));
     let flag = |name: &str| assistant.as_ref().is_some_and(|assistant| assistant.flag(name));

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 use switchboard_core::http::route::Router;
-use switchboard_core::http::routes::ROUTES;
 use switchboard_core::seed::Seed;
+use switchboard_core::service::routes::ROUTES;
 use switchboard_core::time::Timestamp;
 mod acts;
 

@@ -1,4 +1,5 @@
-//! [`Service`]: the configuration and the one function.
+//! [`Setup`]: what the operator decided, and what is made from it once. Everything below the service works with it, and
+//! with nothing else of the service.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -7,20 +8,21 @@ use alloc::vec::Vec;
 use ipnet::IpNet;
 use once_cell::race::OnceBox;
 
-use crate::account::{caller, first_start};
 use crate::carrier::Carrier;
 use crate::catalogue::Catalogue;
-use crate::engine::{BuiltIn, calendar};
-use crate::http::pipeline;
-use crate::http::request::Method;
-use crate::http::route::{Route, Router, Who};
-use crate::http::routes::ROUTES;
-use crate::job;
 use crate::llm::Llm;
-use crate::openapi;
-use crate::output::{Input, Output};
-use crate::store::Tx;
-use crate::view::{Scene, Stop};
+
+/// The public calendar service.
+pub const CALENDAR_URL: &str = "https://api.cal.com";
+
+/// The engine inside the program: its token lives as long as the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BuiltIn {
+    /// SHA-256 of its token.
+    pub digest: [u8; 32],
+    /// Whether it takes no more calls once another engine has a token.
+    pub yields: bool,
+}
 
 /// What the operator decides; it does not change while a service runs.
 #[derive(Clone, Debug)]
@@ -65,44 +67,27 @@ impl Default for Config {
             carrier: Carrier::Simulated,
             engine: None,
             refuse_without_engine: false,
-            calendar_url: calendar::PUBLIC.to_string(),
+            calendar_url: CALENDAR_URL.to_string(),
             llm: None,
             lists_in_pieces: false,
         }
     }
 }
 
-/// The service: everything it knows is in its arguments.
-pub struct Service {
+/// The configuration, the catalogue and the `OpenAPI` document.
+pub struct Setup {
     /// The operator's decisions.
     pub config: Config,
-    pub(crate) router: Router,
     shipped: OnceBox<Catalogue>,
+    document: fn() -> String,
     openapi: OnceBox<Vec<u8>>,
 }
 
-impl Service {
-    /// A service with this configuration.
-    pub fn new(config: Config) -> Self {
-        Self { config, router: Router::new(ROUTES), shipped: OnceBox::new(), openapi: OnceBox::new() }
-    }
-
-    /// Decides what an input leads to.
-    ///
-    /// Pure: the same arguments give the same result, byte for byte, on every host. A step that stops with
-    /// [`Stop::Missing`] has done nothing and is run again; an input is finished when its output says so.
-    pub fn step(&self, input: &Input<'_>, scene: &Scene<'_>) -> Result<Output, Stop> {
-        match input {
-            Input::Http(request, answers) => pipeline::run(self, request, answers, scene),
-            Input::Tick => job::tick(self, scene),
-            Input::Answered(ticket, answer) => job::answered(self, scene, ticket, answer),
-            Input::Used(credentials) => {
-                let tx = Tx::new(scene.view);
-                caller::used(&tx, credentials, scene.now)?;
-                Ok(Output { changes: tx.finish()?, ..Output::default() })
-            }
-            Input::FirstStart(answers) => first_start::run(scene, answers),
-        }
+impl Setup {
+    /// With this configuration, and the function that writes the document: it is made from the route table, which
+    /// nothing here knows.
+    pub fn new(config: Config, document: fn() -> String) -> Self {
+        Self { config, shipped: OnceBox::new(), document, openapi: OnceBox::new() }
     }
 
     /// What assistants are made of. The shipped catalogue is read when it is first asked for: most requests ask
@@ -113,26 +98,6 @@ impl Service {
 
     /// The `OpenAPI` document, made when it is first asked for.
     pub fn openapi(&self) -> &[u8] {
-        self.openapi.get_or_init(|| Box::new(openapi::text().into_bytes()))
-    }
-
-    /// Which operation a request is for, by its `operationId`: the label of metrics and logs.
-    pub fn operation(&self, method: Method, target: &str) -> &'static str {
-        self.route(method, target).map_or("unknown", |route| route.id)
-    }
-
-    /// Who may call the operation that a request is for; none where there is no such operation.
-    pub fn who(&self, method: Method, target: &str) -> Option<Who> {
-        self.route(method, target).map(|route| route.who)
-    }
-
-    fn route(&self, method: Method, target: &str) -> Option<&'static Route> {
-        let path = target.split('?').next().unwrap_or_default();
-        self.router.find(path)?.route(method)
-    }
-
-    /// The version of this release.
-    pub fn version() -> String {
-        env!("CARGO_PKG_VERSION").to_string()
+        self.openapi.get_or_init(|| Box::new((self.document)().into_bytes()))
     }
 }

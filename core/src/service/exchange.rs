@@ -5,21 +5,22 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 
-use super::ctx::{Ctx, body_bytes_max};
-use super::idempotency::{self, Claim};
-use super::refusal::{Form, Halt, Invalid, Refusal, server_error};
-use super::reply::{Content, Reply};
-use super::request::{Body, Door, Method, Request};
-use super::route::{Found, Route, Who};
-use super::{etag, route::Handled};
-use crate::account::caller::{self, Session, Shown};
+use super::{Service, shown};
+use crate::account::caller::{self, Shown};
 use crate::account::storage;
-use crate::engine::{self, Engine};
+use crate::engine;
+use crate::http::caller::{Engine, Session};
+use crate::http::ctx::{Ctx, body_bytes_max};
+use crate::http::etag;
+use crate::http::idempotency::{self, Claim};
+use crate::http::refusal::{Form, Halt, Invalid, Refusal, server_error};
+use crate::http::reply::{Content, Reply};
+use crate::http::request::{Body, Door, Method, Request};
+use crate::http::route::{Found, Handled, Route, Who};
 use crate::key::Space;
 use crate::limits::{BUSY_SECONDS, FULL_SECONDS, TAGGED_BYTES_MAX, TARGET_BYTES_MAX};
 use crate::output::{Answer, Asks, Notice, Outcome, Output, SendError};
 use crate::rate::Rate;
-use crate::service::Service;
 use crate::store::Tx;
 use crate::view::{Scene, Stop};
 
@@ -41,7 +42,7 @@ pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Sce
     };
     let (outcome, sends) = exchange.outcome()?;
     let changes = tx.finish()?;
-    let used = exchange.caller.get().map(super::super::account::caller::Session::credential);
+    let used = exchange.caller.get().map(Session::credential);
     Ok(Output {
         outcome,
         changes,
@@ -149,7 +150,7 @@ impl<'a> Exchange<'a> {
         let found = self.service.router.find(path).ok_or(Refusal::NoRoute)?;
         let operator = found.routes.iter().any(|route| route.who == Who::Operator);
         // With a door of their own, operator rows are unknown at the public one, and users' rows at theirs.
-        let closed = self.service.config.separate_admin
+        let closed = self.service.setup.config.separate_admin
             && match self.request.door {
                 Door::Main => operator,
                 Door::Admin => found.routes.iter().any(|route| matches!(route.who, Who::User | Who::Engine)),
@@ -178,7 +179,7 @@ impl<'a> Exchange<'a> {
             return Ok((Err(busy.into()), Vec::new()));
         }
         let ctx = Ctx {
-            service: self.service,
+            setup: &self.service.setup,
             request: self.request,
             route,
             path,
@@ -215,7 +216,7 @@ impl<'a> Exchange<'a> {
             Who::Anyone => return Ok(()),
             Who::Operator => return caller::operator(self.tx.scope(Space::Root), self.request),
             Who::Engine => {
-                let engine = engine::session(self.tx, self.request, &self.service.config)?;
+                let engine = engine::session(self.tx, self.request, &self.service.setup.config)?;
                 *self.engine.borrow_mut() = Some(engine);
                 return Ok(());
             }
@@ -272,7 +273,7 @@ impl<'a> Exchange<'a> {
             let reads = fits && claim.is_taken(scope, self.scene.now)?;
             return Ok(reads.then_some(Err(Halt::Wait)));
         }
-        let seen = claim.look_up(scope, self.scene.now, route)?;
+        let seen = claim.look_up(scope, self.scene.now, |answer| shown::is_deleted(scope, route, answer))?;
         Ok(seen.map(|seen| seen.map_err(Halt::from)))
     }
 
@@ -326,7 +327,7 @@ impl<'a> Exchange<'a> {
     /// The caller's origin, if the operator configured it.
     fn origin(&self) -> Option<&'a str> {
         let origin = self.request.header("origin")?;
-        self.service.config.cors_origins.iter().any(|known| known == origin || known == "*").then_some(origin)
+        self.service.setup.config.cors_origins.iter().any(|known| known == origin || known == "*").then_some(origin)
     }
 
     /// The headers of every answer.
@@ -338,7 +339,7 @@ impl<'a> Exchange<'a> {
                 .header("x-ratelimit-remaining", rate.remaining.to_string())
                 .header("x-ratelimit-reset", rate.reset.to_string());
         }
-        if !self.service.config.cors_origins.is_empty() {
+        if !self.service.setup.config.cors_origins.is_empty() {
             reply = reply.header("vary", "Origin");
         }
         if let Some(origin) = self.origin() {
@@ -357,7 +358,7 @@ impl<'a> Exchange<'a> {
 }
 
 /// The request's own id where it is well formed, else one of ours (API.md, Request id).
-pub fn request_id(request: &Request, seed: &crate::seed::Seed) -> String {
+fn request_id(request: &Request, seed: &crate::seed::Seed) -> String {
     let sent = request.header("x-request-id").unwrap_or_default();
     let good =
         (1..=128).contains(&sent.len()) && sent.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));

@@ -3,9 +3,7 @@
 //! Routing, 404, 405 with `Allow`, `HEAD`, `OPTIONS`, the `OpenAPI` document, the labels of metrics and the
 //! tests that walk all routes come from these rows.
 
-use super::refusal::Invalid;
-use super::reply::{HostPage, Reply};
-use super::route::{Route, Shape, Who, delete, get, post, put};
+use super::tasks;
 use crate::account::keys::{ApiKey, NewKey, ShownKey};
 use crate::account::plan::Plan;
 use crate::account::profile::Account;
@@ -26,6 +24,9 @@ use crate::catalogue::{Language, MultimodalModel, Provider, Voice};
 use crate::engine::tables::{
     Arguments, Claim, Claimed, ClaimedCalls, NewArrival, Question, Report, Reported, ToolReply, ToolTest,
 };
+use crate::http::refusal::Invalid;
+use crate::http::reply::{HostPage, Reply};
+use crate::http::route::{Route, Shape, Who, delete, get, post, put};
 use crate::import::tables::{Import, LeadImport, NumberImport, Started};
 use crate::job::ShownJob;
 use crate::key::Kind;
@@ -161,12 +162,12 @@ pub static ROUTES: &[Route] = &[
     delete(&["/admin/engine-tokens/{id}"], "deleteEngineToken", "Delete an engine token.", admin::delete_engine_token).by(Who::Operator),
     get(&["/admin/jobs"], "listJobs", "Durable work: what was set aside, what runs, what waits. Of what runs or waits the first thousand jobs are looked at.", admin::jobs).by(Who::Operator).asks(JobQuery::TABLE).gives(Shape::Page(ShownJob::TABLE)).without_etag(),
     post(&["/admin/jobs/{id}/retry"], "retryJob", "Try a job again that was set aside.", admin::retry_job).by(Who::Operator).accepts(Shape::Message),
-    delete(&["/admin/jobs/{id}"], "dropJob", "Drop a job that was set aside; its call, delivery, document or import ends as failed.", admin::drop_job).by(Who::Operator),
+    delete(&["/admin/jobs/{id}"], "dropJob", "Drop a job that was set aside; its call, delivery, document or import ends as failed.", |ctx| admin::drop_job(ctx, tasks::give_up)).by(Who::Operator),
     get(&["/admin/backup"], "backup", "A consistent snapshot, streamed while serving.", |_| Ok(Reply::host(HostPage::Backup))).by(Who::Operator).gives(Shape::Media("application/octet-stream")).without_etag(),
     // The service itself
     get(&["/healthz"], "health", "Whether the process answers.", |_| Ok(Reply::ok_raw(br#"{"status":"ok"}"#.to_vec()))).by(Who::Anyone).without_etag().gives(Shape::Status),
     get(&["/readyz"], "ready", "Whether the store answers.", |_| Ok(Reply::host(HostPage::Ready))).by(Who::Anyone).without_etag().gives(Shape::Status),
     get(&["/metrics"], "metrics", "Metrics in the Prometheus text format.", |_| Ok(Reply::host(HostPage::Metrics))).by(Who::Operator).without_etag().gives(Shape::Media("application/openmetrics-text; version=1.0.0; charset=utf-8")),
-    get(&["/openapi.json"], "openapi", "This document.", |ctx| Ok(Reply::ok_raw(ctx.service.openapi().to_vec()))).by(Who::Anyone).without_etag().gives(Shape::Media("application/json")),
+    get(&["/openapi.json"], "openapi", "This document.", |ctx| Ok(Reply::ok_raw(ctx.setup.openapi().to_vec()))).by(Who::Anyone).without_etag().gives(Shape::Media("application/json")),
     get(&["/docs", "/docs/{file}"], "docs", "The API explorer.", |_| Ok(Reply::host(HostPage::Docs))).by(Who::Anyone).without_etag().gives(Shape::Media("text/html")),
 ];

@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::create::{self, New};
-use super::plan::{self, Plan};
-use super::token::{Token, TokenKind};
+use crate::account::create::{self, New};
+use crate::account::plan::{self, Plan};
+use crate::account::token::{Token, TokenKind};
 use crate::http::reply::{Reply, Shape};
 use crate::json::Object;
 use crate::key::{self, Kind, Space};

@@ -5,16 +5,16 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::Service;
+use super::routes::ROUTES;
 use crate::http::page;
 use crate::http::refusal::{Form, Invalid};
 use crate::http::request::Method;
 use crate::http::route::{BodyKind, Route, Shape, Who};
-use crate::http::routes::ROUTES;
 use crate::json::{Members, Number, Value};
 use crate::key::Kind;
 use crate::record::schema::{self, Purpose, object, string, strings};
 use crate::record::{Column, Need, Table};
-use crate::service::Service;
 
 /// The document, made anew.
 pub fn document() -> Value {

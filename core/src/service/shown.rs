@@ -5,12 +5,12 @@
 
 use alloc::vec::Vec;
 
-use super::route::Route;
-use crate::account::root;
+use crate::http::route::Route;
 use crate::id;
 use crate::json::{self, Members, Value};
 use crate::key::{self, Kind};
 use crate::lead;
+use crate::root;
 use crate::store::Scope;
 use crate::view::Stop;
 

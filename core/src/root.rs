@@ -1,22 +1,13 @@
-//! The few places where an account's operation looks beyond its own space: its plan, the e-mail of a login,
-//! who owns a phone number in the whole installation, the calls that wait for an engine, and when the
-//! account's work is due.
+//! The few places where an account's operation looks beyond its own space: the e-mail of a login, who owns a phone
+//! number in the whole installation, the calls that wait for an engine, and when the account's work is due.
 
 use alloc::vec::Vec;
 
-use super::plan::{self, Plan};
-use super::profile::Profile;
 use crate::catalogue::Mode;
 use crate::key::{self, Space};
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
-
-/// The plan of an account.
-pub fn plan(account: Scope<'_>) -> Result<Plan, Stop> {
-    let profile = Profile::of(account)?;
-    plan::load(account.other(Space::Root), &profile.plan)?.ok_or(Stop::Corrupt("an account's plan is not there"))
-}
 
 /// The account with this e-mail address.
 pub fn account_of(root: Scope<'_>, email: &str) -> Result<Option<u32>, Stop> {
