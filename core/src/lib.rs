@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use switchboard_core::memory::Memory;
-//! use switchboard_core::output::{Input, Outcome};
+//! use switchboard_core::step::{Input, Outcome};
 //! use switchboard_core::http::request::{Method, Request};
 //! use switchboard_core::seed::Seed;
 //! use switchboard_core::service::Service;
@@ -43,6 +43,7 @@ pub mod catalogue;
 pub mod collection;
 pub mod egress;
 pub mod engine;
+pub mod filing;
 pub mod http;
 pub mod id;
 pub mod import;
@@ -55,7 +56,8 @@ pub mod limits;
 pub mod llm;
 pub mod memory;
 pub mod number;
-pub mod output;
+pub mod numbering;
+pub mod outside;
 pub mod rate;
 pub mod record;
 pub mod remote;
@@ -66,6 +68,7 @@ pub mod settings;
 pub mod setup;
 pub mod sms;
 pub mod state;
+pub mod step;
 pub mod store;
 pub mod suppression;
 pub mod template;

@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::json::{self, Members, Object, Value};
-use crate::output::{Answer, Egress, HttpOut, Redirects, Work};
+use crate::outside::{Answer, Egress, HttpOut, Redirects, Work};
 use crate::record::Secret;
 
 /// How long a model may take, milliseconds.
@@ -216,7 +216,7 @@ fn format_of(wish: &Wish) -> Value {
 mod tests {
     use super::*;
     use crate::json::{Number, ToJson};
-    use crate::output::HttpIn;
+    use crate::outside::HttpIn;
     use alloc::vec;
 
     fn wish() -> Wish {

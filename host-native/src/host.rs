@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use switchboard_core::http::base;
-use switchboard_core::http::list::{Piece, Rest};
+use switchboard_core::http::caller::Credential;
+use switchboard_core::http::list::Piece;
+use switchboard_core::http::notice::Notice;
 use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Request};
@@ -14,12 +16,13 @@ use switchboard_core::http::route::Who;
 use switchboard_core::id;
 use switchboard_core::job;
 use switchboard_core::key::Topic;
-use switchboard_core::output::{Answer, Credential, Input, Notice, Outcome, Output, Send, SendError, Ticket, Work};
+use switchboard_core::outside::{Answer, Rest, SendError, Work};
 use switchboard_core::remote::region;
 use switchboard_core::remote::wire::{CommitCall, ReadAnswer, ReadCall};
 use switchboard_core::seed::Seed;
 use switchboard_core::service::{self, Service};
 use switchboard_core::setup::Config;
+use switchboard_core::step::{Input, Outcome, Output, Send, Ticket};
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Scene, Stop};
 

@@ -8,7 +8,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use standardwebhooks::Webhook;
 use switchboard_core::http::request::Method;
-use switchboard_core::output::{HttpIn, HttpOut, Redirects, SendError};
+use switchboard_core::outside::{HttpIn, HttpOut, Redirects, SendError};
 use switchboard_core::record::Secret;
 use switchboard_core::time::Timestamp;
 use switchboard_tests::house::{House, assistant, with};

@@ -12,9 +12,9 @@ use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Door, Method, Request};
 use switchboard_core::http::route::{Route, Router, Who};
 use switchboard_core::limits::TARGET_BYTES_MAX;
-use switchboard_core::output::Output;
 use switchboard_core::service::openapi;
 use switchboard_core::service::routes::ROUTES;
+use switchboard_core::step::Output;
 
 /// Letters of a refusal's sentence by which it is told from others.
 const SAYING_MAX: usize = 40;
@@ -202,7 +202,7 @@ fn contains(bytes: &[u8], word: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchboard_core::output::Outcome;
+    use switchboard_core::step::Outcome;
     use switchboard_core::store::Change;
 
     fn request(method: Method, target: &str, headers: &[(&'static str, &str)]) -> Request {

@@ -4,11 +4,11 @@ use alloc::vec::Vec;
 
 use super::profile;
 use super::token::{self, Token, TokenKind};
+use crate::http::caller::Credential;
 use crate::http::caller::Session;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::request::Request;
 use crate::key::{self, Key, Kind, Space};
-use crate::output::Credential;
 use crate::store::{Row, Scope, Tx};
 use crate::time::Timestamp;
 use crate::view::Stop;

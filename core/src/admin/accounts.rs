@@ -15,7 +15,7 @@ use crate::id;
 use crate::json::{Members, Number, ToJson, Value};
 use crate::key::{Kind, Space};
 use crate::number;
-use crate::output::{Answer, Work};
+use crate::outside::{Answer, Work};
 use crate::record::{Cell, Record, Secret, Source, check, check_update};
 use crate::root;
 use crate::view::{Order, Stop};

@@ -12,7 +12,7 @@ use crate::http::route::Handled;
 use crate::job::{self, JobState, Named, ShownJob, Task, Wanted, Work};
 use crate::json::ToJson;
 use crate::key::Kind;
-use crate::output::Asks;
+use crate::outside::Asks;
 use crate::store::{Row, Scope};
 use crate::view::{Order, Stop};
 

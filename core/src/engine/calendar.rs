@@ -10,7 +10,7 @@ use crate::http::ctx::Ctx;
 use crate::http::refusal::Halt;
 use crate::json::{self, Members, Object, Value};
 use crate::limits::TOOL_REPLY_BYTES_MAX;
-use crate::output::{Answer, Egress, HttpIn, HttpOut, Redirects};
+use crate::outside::{Answer, Egress, HttpIn, HttpOut, Redirects};
 use crate::record::Secret;
 use crate::tool::Asked;
 

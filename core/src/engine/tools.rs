@@ -18,7 +18,7 @@ use crate::json::{Members, Value};
 use crate::key::Kind;
 use crate::knowledge;
 use crate::limits::LEASE_SECONDS;
-use crate::output::Answer;
+use crate::outside::Answer;
 use crate::store::{Row, Scope};
 use crate::tool::{self, Asked};
 use crate::view::Stop;

@@ -5,8 +5,37 @@ use alloc::vec::Vec;
 use super::refusal::{Halt, Refusal};
 use super::route::Route;
 use crate::id;
-use crate::output::Credential;
+use crate::rate::Caller;
 use crate::time::Timestamp;
+
+/// A token that authenticated: which row it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Credential {
+    /// The account's number.
+    pub account: u32,
+    /// Whether it is a session of a login.
+    pub session: bool,
+    /// Its count within the account and kind.
+    pub count: u32,
+}
+
+impl Credential {
+    /// Its rate-limit bucket.
+    pub fn bucket(self) -> Caller {
+        Caller::Token { account: self.account, token: u64::from(self.session) << 32 | u64::from(self.count) }
+    }
+
+    /// Whose bucket it is.
+    pub fn of_bucket(caller: Caller) -> Option<Self> {
+        let Caller::Token { account, token } = caller else { return None };
+        let session = match token >> 32 {
+            0 => false,
+            1 => true,
+            _ => return None,
+        };
+        Some(Self { account, session, count: u32::try_from(token & u64::from(u32::MAX)).ok()? })
+    }
+}
 
 /// A caller with a valid token.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 //! them, so that nobody holds a list in memory.
 //!
 //! Which rows a list shows, and what stands around them, is decided once. Each further piece is the same request asked
-//! again with [`Answer::Rest`](crate::output::Answer::Rest): its rows are read when it is written, and one that was
+//! again with [`Answer::Rest`](crate::outside::Answer::Rest): its rows are read when it is written, and one that was
 //! deleted meanwhile is left out.
 
 use alloc::vec::Vec;
@@ -12,6 +12,7 @@ use super::refusal::Halt;
 use super::reply::{Content, Reply};
 use crate::key::{self, Kind};
 use crate::limits::{PIECE_BYTES, TAGGED_BYTES_MAX};
+use crate::outside::Rest;
 use crate::store::Scope;
 use crate::view::Stop;
 
@@ -22,15 +23,6 @@ pub struct Piece {
     pub bytes: Vec<u8>,
     /// What comes behind it; none: it is the last.
     pub rest: Option<Rest>,
-}
-
-/// What of a list is not written yet.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rest {
-    /// The rows, by their counts.
-    rows: Vec<u32>,
-    /// What stands behind the last row.
-    tail: Vec<u8>,
 }
 
 /// A list about to be written.

@@ -6,6 +6,7 @@ pub mod ctx;
 pub mod etag;
 pub mod idempotency;
 pub mod list;
+pub mod notice;
 pub mod page;
 pub mod query;
 pub mod refs;

@@ -1,6 +1,6 @@
 //! What a task works with, and what it comes to.
 
-use crate::output::Asks;
+use crate::outside::Asks;
 use crate::seed::Seed;
 use crate::setup::Setup;
 use crate::store::Scope;

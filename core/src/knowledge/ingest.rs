@@ -18,7 +18,7 @@ use crate::json::Value;
 use crate::key::Kind;
 use crate::limits::search::{PASSAGE_BYTES_MAX, SEGMENT_PASSAGES_MAX};
 use crate::limits::{PAGE_BYTES_MAX, PAGE_TIMEOUT_MS, ROBOTS_BYTES_MAX, TEXT_WINDOW_PARTS};
-use crate::output::{Answer, Egress, Extracted, HttpIn, HttpOut, Redirects, SendError, TextForm, Work as Asked};
+use crate::outside::{Answer, Egress, Extracted, HttpIn, HttpOut, Redirects, SendError, TextForm, Work as Asked};
 use crate::record::{Choice, Secret};
 use crate::store::Row;
 use crate::view::Stop;

@@ -5,13 +5,14 @@ use alloc::string::ToString;
 use super::tables::{Number, NumberType, OneNumber, Verification};
 use super::{DAMAGED, Stored, insert, row_of};
 use crate::account::plan;
-use crate::carrier::{Ask, Told, numbering};
+use crate::carrier::{Ask, Told};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, message_data};
 use crate::http::route::Handled;
 use crate::id;
 use crate::key::Kind;
+use crate::numbering;
 use crate::store::Scope;
 
 /// `POST /user/phone-numbers/caller-ids`

@@ -4,8 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::Stored;
-use crate::carrier::numbering::{self, Offer};
 use crate::limits::URL_MAX;
+use crate::numbering::{self, Offer};
 use crate::record::{Iso, Kind, Secret, boolean, choice, format, id, iso, number, require, text, texts};
 use crate::{choice, record};
 

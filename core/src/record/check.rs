@@ -3,38 +3,16 @@
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeSet;
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::vec::Vec;
 
+use super::cell::Cell;
 use super::errors::{Errors, Place, label};
 use super::field::Choice;
 use super::format::Format;
 use super::{Column, Kind, Literal, Need, Record, Rule, Strictness, Table, When};
 use crate::json::{self, Members, ToJson, Value};
 use crate::limits::{VARIABLES_BYTES_MAX, VARIABLES_MAX};
-
-/// A value that was checked.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
-    /// Not given.
-    None,
-    /// True or false.
-    Bool(bool),
-    /// A whole number.
-    Int(i64),
-    /// A number.
-    Number(f64),
-    /// Text, or a word of a choice.
-    Text(String),
-    /// A list.
-    List(Vec<Cell>),
-    /// A record, in column order.
-    Record(Vec<Cell>),
-    /// A tagged record.
-    Tagged(&'static str, Vec<Cell>),
-    /// Key-value pairs.
-    Object(Members),
-}
 
 /// Where the members come from: a query knows only text, and says true and false as words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

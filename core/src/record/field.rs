@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::Table;
-use super::check::Cell;
+use super::cell::Cell;
 use crate::json::{Members, ToJson, Value};
 use crate::time::Timestamp;
 

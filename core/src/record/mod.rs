@@ -4,6 +4,7 @@
 //! JSON Schema ([`schema`]), the `OpenAPI` document and the generators of the tests. Every rule of SPEC.md
 //! about a member is a column; every rule between members is a [`Rule`].
 
+mod cell;
 pub mod check;
 mod column;
 mod errors;
@@ -12,7 +13,8 @@ pub mod format;
 mod rule;
 pub mod schema;
 
-pub use check::{Cell, Checked, Source, check, check_update};
+pub use cell::Cell;
+pub use check::{Checked, Source, check, check_update};
 pub use column::{
     Column, ID_MAX, Kind, Literal, Need, Ref, Table, Typed, any, boolean, bytes, choice, choices, decimal, flag,
     hundredths, id, ids, int, iso, list, number, object, sql, tagged, text, texts, variables,

@@ -13,14 +13,16 @@ use crate::http::caller::{Engine, Session};
 use crate::http::ctx::{Ctx, body_bytes_max};
 use crate::http::etag;
 use crate::http::idempotency::{self, Claim};
+use crate::http::notice::Notice;
 use crate::http::refusal::{Form, Halt, Invalid, Refusal, server_error};
 use crate::http::reply::{Content, Reply};
 use crate::http::request::{Body, Door, Method, Request};
 use crate::http::route::{Found, Handled, Route, Who};
 use crate::key::Space;
 use crate::limits::{BUSY_SECONDS, FULL_SECONDS, TAGGED_BYTES_MAX, TARGET_BYTES_MAX};
-use crate::output::{Answer, Asks, Notice, Outcome, Output, SendError};
+use crate::outside::{Answer, Asks, SendError};
 use crate::rate::Rate;
+use crate::step::{Outcome, Output, Send};
 use crate::store::Tx;
 use crate::view::{Scene, Stop};
 
@@ -79,7 +81,7 @@ struct Exchange<'a> {
     notice: Cell<Option<Notice>>,
 }
 
-type Sends = Vec<crate::output::Send>;
+type Sends = Vec<Send>;
 
 impl<'a> Exchange<'a> {
     fn outcome(&self) -> Result<(Outcome, Sends), Stop> {
@@ -196,7 +198,7 @@ impl<'a> Exchange<'a> {
             notice: Cell::new(None),
         };
         let handled = (route.handler)(&ctx).and_then(|reply| ctx.unread().map(|()| reply));
-        let sends = ctx.asks.sends();
+        let sends = ctx.asks.unanswered().into_iter().map(Send::of_exchange).collect::<Sends>();
         self.account.set(ctx.account.get());
         self.notice.set(ctx.notice.get());
         // A body that comes again and again is not hashed each time.

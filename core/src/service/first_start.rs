@@ -8,8 +8,9 @@ use crate::account::token::{Token, TokenKind};
 use crate::http::reply::{Reply, Shape};
 use crate::json::Object;
 use crate::key::{self, Kind, Space};
-use crate::output::{Answer, Asks, Outcome, Output, Work};
+use crate::outside::{Answer, Asks, Work};
 use crate::record::Secret;
+use crate::step::{Outcome, Output, Send};
 use crate::store::{Ledger, Tx};
 use crate::view::{Scene, Stop};
 
@@ -28,7 +29,8 @@ pub fn run(scene: &Scene<'_>, answers: &[Answer]) -> Result<Output, Stop> {
     let password = Secret(scene.seed.word("owner-password", 20));
     let salt = scene.seed.uuid("owner-salt");
     let Some(answer) = asks.ask(|| Work::HashPassword { password: password.clone(), salt }) else {
-        return Ok(Output { outcome: Outcome::Wait, sends: asks.sends(), ..Output::default() });
+        let sends = asks.unanswered().into_iter().map(Send::of_exchange).collect();
+        return Ok(Output { outcome: Outcome::Wait, sends, ..Output::default() });
     };
     let Answer::Hashed(digest) = answer else { return Err(Stop::Failed) };
     plan::save(root, &standard(), scene.now)?;

@@ -15,10 +15,11 @@ use crate::job::queue::{Job, Standing};
 use crate::job::{Lane, Progress, Task, Work, aside, cancel, queue};
 use crate::key::{self, Kind, Space};
 use crate::limits::{ACCOUNTS_PER_TICK, JOB_FAULTS_MAX, JOBS_PER_TURN, SLICE_ROWS};
-use crate::output::{self, Answer, Asks, Output, Send, Ticket};
+use crate::outside::{self, Answer, Asks};
 use crate::root;
 use crate::seed::Seed;
 use crate::setup::Setup;
+use crate::step::{Output, Send, Ticket};
 use crate::store::{Scope, Tx};
 use crate::view::{Order, Scene, Stop};
 use crate::{call, campaign, import, knowledge, number, tool, webhook};
@@ -129,7 +130,7 @@ impl Turn<'_> {
         job.remove(self.account)?;
         let due = self.scene.now.plus_seconds(LEASE_SECONDS);
         Job { due, standing: Standing::Trial(lease), ..job }.put(self.account)?;
-        Ok(Send { ticket, work: output::Work::Turn })
+        Ok(Send { ticket, work: outside::Work::Turn })
     }
 
     /// Runs a task. What it changed is dropped where it stops.
@@ -196,7 +197,7 @@ impl Turn<'_> {
         let lease = seed.number("lease", 1..=u32::MAX);
         let ticket = self.ticket(&job, lease)?;
         Job { due, attempt, standing: Standing::Asked(lease), ..job }.enter(self.account)?;
-        Ok(asks.sends().into_iter().map(|send| Send { ticket: ticket.clone(), ..send }).collect())
+        Ok(asks.unanswered().into_iter().map(|work| Send { ticket: ticket.clone(), work }).collect())
     }
 }
 

@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::collection::Facet;
 use crate::json::{self, Members, Value};
+use crate::key::Facet;
 use crate::view::Stop;
 
 /// The first byte of every stored row; readers of a later format know an earlier one by it.

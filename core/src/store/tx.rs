@@ -341,7 +341,7 @@ impl<'t> Scope<'t> {
     }
 
     /// Changes a key whose value has so many bytes.
-    pub(super) fn put_over(self, key: Key, bytes: usize, value: Option<Bytes>) -> Result<(), Stop> {
+    pub(crate) fn put_over(self, key: Key, bytes: usize, value: Option<Bytes>) -> Result<(), Stop> {
         self.own(&key);
         self.tx.note_before(&key, key.len() + bytes);
         self.tx.change(key, value)

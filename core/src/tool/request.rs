@@ -12,7 +12,7 @@ use crate::engine::{Values, plain};
 use crate::http::refusal::{Halt, Refusal};
 use crate::json::{Members, Number, ToJson, Value};
 use crate::limits::{TOOL_REPLY_BYTES_MAX, TOOL_REQUEST_BYTES_MAX, URL_MAX};
-use crate::output::{Answer, Egress, HttpIn, HttpOut, Redirects, SendError, Work};
+use crate::outside::{Answer, Egress, HttpIn, HttpOut, Redirects, SendError, Work};
 use crate::record::{Choice, Secret};
 use crate::store::Row;
 use crate::template::{TooLong, fill};

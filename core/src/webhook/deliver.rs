@@ -10,7 +10,7 @@ use crate::call;
 use crate::job::{Progress, Work};
 use crate::json::{Members, Number, Value};
 use crate::limits::{WEBHOOK_REPLY_BYTES_MAX, WEBHOOK_TIMEOUT_MS};
-use crate::output::{self, Answer, Egress, HttpIn, HttpOut, Redirects, SendError};
+use crate::outside::{self, Answer, Egress, HttpIn, HttpOut, Redirects, SendError};
 use crate::record::{Iso, Secret};
 use crate::seed::Seed;
 use crate::store::Scope;
@@ -66,7 +66,7 @@ pub fn deliver(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
     let url = delivery.text("url").ok_or(deliveries::DAMAGED)?.to_string();
     let webhook_id = delivery.text("webhook_id").ok_or(deliveries::DAMAGED)?.to_string();
     let request = request(account, &url, &webhook_id, body, work.now, WEBHOOK_TIMEOUT_MS)?;
-    let Some(answer) = work.asks.ask(|| output::Work::Http(request)) else { return Ok(Progress::Waits) };
+    let Some(answer) = work.asks.ask(|| outside::Work::Http(request)) else { return Ok(Progress::Waits) };
     note(&mut delivery, &answer, work.now);
     if delivery.to.alone
         && let Answer::Http(answer) = &answer

@@ -13,7 +13,7 @@ use crate::id;
 use crate::json::{self, Members, Object, ToJson, Value};
 use crate::key::Kind;
 use crate::limits::{INCOMING_TIMEOUT_MS, VARIABLES_BYTES_MAX, VARIABLES_MAX};
-use crate::output::{Answer, Work};
+use crate::outside::{Answer, Work};
 use crate::store::Scope;
 use crate::view::Stop;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use switchboard_core::output::{Answer, SendError, TextForm};
+use switchboard_core::outside::{Answer, SendError, TextForm};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 

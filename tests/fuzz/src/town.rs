@@ -9,7 +9,7 @@ use switchboard_core::carrier::twilio::Twilio;
 use switchboard_core::http::request::Method;
 use switchboard_core::llm::Llm;
 use switchboard_core::memory::Memory;
-use switchboard_core::output::HttpIn;
+use switchboard_core::outside::HttpIn;
 use switchboard_core::record::Secret;
 use switchboard_core::service::Service;
 use switchboard_core::setup::Config;

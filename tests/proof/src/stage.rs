@@ -6,11 +6,12 @@ use std::ops::Range;
 
 use switchboard_core::http::request::{Body, Method, Request};
 use switchboard_core::key::Key;
-use switchboard_core::output::{Answer, Outcome, Output, OwnedInput, Send};
+use switchboard_core::outside::Answer;
 use switchboard_core::rate::{Buckets, Caller, Rate};
 use switchboard_core::remote::Answered;
 use switchboard_core::seed::Seed;
 use switchboard_core::service;
+use switchboard_core::step::{Outcome, Output, OwnedInput, Send};
 use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Bytes, Order, Stop, View};

@@ -1,5 +1,7 @@
 //! Every message and every lenient spelling, one line a case.
 
+use alloc::string::String;
+
 use super::*;
 use crate::json::parse;
 use crate::record::rule::{fixed, ordered, require};

@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::{Ledger, Row, Scope};
 use crate::collection::{Edit, Facet, ids, update};
 use crate::key::{self, Kind};
+use crate::store::{Ledger, Row, Scope};
 use crate::time::{Day, Timestamp};
 use crate::view::{Bytes, Order, Stop};
 

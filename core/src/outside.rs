@@ -1,4 +1,4 @@
-//! What goes into a step and what it decides.
+//! What a step cannot do itself: what it asks of the world outside, and what came of it.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -6,169 +6,7 @@ use core::cell::{Cell, RefCell};
 use core::fmt;
 
 use crate::choice;
-use crate::http::list::Rest;
-use crate::http::reply::Reply;
-use crate::http::request::Request;
-use crate::job::Task;
-use crate::key::Topic;
-use crate::rate::Caller;
 use crate::record::Secret;
-use crate::store::Change;
-use crate::time::Timestamp;
-
-/// What a step is about.
-#[derive(Clone, Debug)]
-pub enum Input<'a> {
-    /// An HTTP request, with the answers to what its earlier runs asked for, in the order of asking.
-    Http(&'a Request, &'a [Answer]),
-    /// A send of a job has ended.
-    Answered(Ticket, Answer),
-    /// Durable work may be due.
-    Tick,
-    /// Credentials that were used since the host last said so.
-    Used(&'a [Credential]),
-    /// An empty store: make the owner's account and the operator's token.
-    FirstStart(&'a [Answer]),
-}
-
-/// An [`Input`] that owns what it is about, for whoever keeps it over several steps.
-#[derive(Clone, Debug)]
-pub enum OwnedInput {
-    /// An HTTP request, with the answers so far.
-    Http(Request, Vec<Answer>),
-    /// A send of a job has ended.
-    Answered(Ticket, Answer),
-    /// Durable work may be due.
-    Tick,
-    /// Credentials that were used.
-    Used(Vec<Credential>),
-    /// An empty store, with the answers so far.
-    FirstStart(Vec<Answer>),
-}
-
-impl OwnedInput {
-    /// The input of a step.
-    pub fn borrow(&self) -> Input<'_> {
-        match self {
-            Self::Http(request, answers) => Input::Http(request, answers),
-            Self::Answered(ticket, answer) => Input::Answered(ticket.clone(), answer.clone()),
-            Self::Tick => Input::Tick,
-            Self::Used(credentials) => Input::Used(credentials),
-            Self::FirstStart(answers) => Input::FirstStart(answers),
-        }
-    }
-
-    /// Adds an answer to those that came so far; what asks nothing takes none.
-    pub fn answer(&mut self, answer: Answer) {
-        match self {
-            Self::Http(_, answers) | Self::FirstStart(answers) => answers.push(answer),
-            Self::Answered(..) | Self::Tick | Self::Used(_) => {}
-        }
-    }
-}
-
-/// A token that authenticated: which row it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Credential {
-    /// The account's number.
-    pub account: u32,
-    /// Whether it is a session of a login.
-    pub session: bool,
-    /// Its count within the account and kind.
-    pub count: u32,
-}
-
-impl Credential {
-    /// Its rate-limit bucket.
-    pub fn bucket(self) -> Caller {
-        Caller::Token { account: self.account, token: u64::from(self.session) << 32 | u64::from(self.count) }
-    }
-
-    /// Whose bucket it is.
-    pub fn of_bucket(caller: Caller) -> Option<Self> {
-        let Caller::Token { account, token } = caller else { return None };
-        let session = match token >> 32 {
-            0 => false,
-            1 => true,
-            _ => return None,
-        };
-        Some(Self { account, session, count: u32::try_from(token & u64::from(u32::MAX)).ok()? })
-    }
-}
-
-/// What a step decided. Nothing has happened yet: the host commits, then replies, then sends.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Output {
-    /// What becomes of an HTTP request.
-    pub outcome: Outcome,
-    /// All or nothing.
-    pub changes: Vec<Change>,
-    /// What to do once the changes are committed.
-    pub sends: Vec<Send>,
-    /// When to come back with [`Input::Tick`]; `None` leaves the host's plan as it is.
-    pub wake: Option<Timestamp>,
-    /// The token that authenticated.
-    pub used: Option<Credential>,
-    /// The account for which a request's sends are done, whoever called: its share of each budget pays for them.
-    pub account: Option<u32>,
-    /// What the operator should know of it.
-    pub notice: Option<Notice>,
-    /// What the step read or what it changed, whichever is more, bytes.
-    pub spent: u32,
-}
-
-/// What a step has to say to the operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
-    /// Too many logins of this account failed: for a while only addresses that logged in before are let in.
-    LoginsGuarded(u32),
-    /// This account would store more than its plan allows, and was refused.
-    OverStorage(u32),
-}
-
-/// What becomes of an HTTP request.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Outcome {
-    /// There is none.
-    #[default]
-    Nothing,
-    /// This answer.
-    Reply(Reply),
-    /// Read the body, at most this many bytes, and run the step again with it.
-    ReadBody(usize),
-    /// Run the step again when every send with [`Ticket::Exchange`] is answered.
-    Wait,
-    /// Run the step again when there is news of a topic, and at this time if there is none.
-    Park(Topic, Timestamp),
-    /// Run the step again with one more [`Answer::Elapsed`], behind whoever waits to write: what it changes takes
-    /// more than one commit.
-    Again,
-}
-
-/// Whom an answer is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ticket {
-    /// The HTTP request that asked.
-    Exchange,
-    /// A task of an account.
-    Job {
-        /// The account's number.
-        account: u32,
-        /// The task.
-        task: Task,
-        /// Which question of it, so that a late answer to an earlier one is told apart.
-        lease: u32,
-    },
-}
-
-/// Something to do outside.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Send {
-    /// Whom the answer is for.
-    pub ticket: Ticket,
-    /// What to do.
-    pub work: Work,
-}
 
 /// What a step cannot do itself: another machine's answer, or slow pure work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -254,6 +92,15 @@ pub enum Answer {
     Extracted(Result<Extracted, String>),
     /// A piece of a list was taken: the rest is wanted.
     Rest(Rest),
+}
+
+/// What of a list is not written yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rest {
+    /// The rows, by their counts.
+    pub(crate) rows: Vec<u32>,
+    /// What stands behind the last row.
+    pub(crate) tail: Vec<u8>,
 }
 
 /// An HTTP request to the outside.
@@ -363,22 +210,22 @@ pub enum SendError {
 pub struct Asks<'a> {
     answers: &'a [Answer],
     asked: Cell<usize>,
-    sends: RefCell<Vec<Send>>,
+    unanswered: RefCell<Vec<Work>>,
 }
 
 impl<'a> Asks<'a> {
     /// With the answers so far.
     pub fn of(answers: &'a [Answer]) -> Self {
-        Self { answers, asked: Cell::new(0), sends: RefCell::new(Vec::new()) }
+        Self { answers, asked: Cell::new(0), unanswered: RefCell::new(Vec::new()) }
     }
 
-    /// The answer, or nothing yet: then the work is among [`Asks::sends`].
+    /// The answer, or nothing yet: then the work is among [`Asks::unanswered`].
     pub fn ask(&self, work: impl FnOnce() -> Work) -> Option<Answer> {
         let at = self.asked.get();
         self.asked.set(at + 1);
         let answer = self.answers.get(at).cloned();
         if answer.is_none() {
-            self.sends.borrow_mut().push(Send { ticket: Ticket::Exchange, work: work() });
+            self.unanswered.borrow_mut().push(work());
         }
         answer
     }
@@ -399,7 +246,7 @@ impl<'a> Asks<'a> {
     }
 
     /// What has no answer yet.
-    pub fn sends(&self) -> Vec<Send> {
-        self.sends.take()
+    pub fn unanswered(&self) -> Vec<Work> {
+        self.unanswered.take()
     }
 }
