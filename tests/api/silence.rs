@@ -1,6 +1,7 @@
 //! What holds secrets shows none of them in `Debug`, neither as text nor as a list of bytes.
 
 use serde_json::{Value, json};
+use switchboard_core::account::signing::SigningSecret as Signing;
 use switchboard_core::admin::tables::NewAccount;
 use switchboard_core::assistant::kept;
 use switchboard_core::assistant::tables::NewAssistant;
@@ -12,7 +13,6 @@ use switchboard_core::record::{Record, Source, check};
 use switchboard_core::step::Input;
 use switchboard_core::store::{Change, Tx};
 use switchboard_core::tool::NewTool;
-use switchboard_core::webhook::tables::Secret as Signing;
 use switchboard_tests::house::{House, assistant, tool, trunk, with};
 
 const MARKER: &str = "marker-of-a-secret-0123456789";

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::keys::{self, NewKey};
 use super::profile::{Hidden, Profile, State};
+use super::signing;
 use super::token::Token;
 use crate::key::{self, Kind};
 use crate::root;
@@ -12,7 +13,6 @@ use crate::seed::Seed;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
-use crate::webhook;
 
 /// What an account is made from.
 pub struct New {
@@ -57,6 +57,6 @@ pub fn account(root: Scope<'_>, new: New, now: Timestamp, seed: &Seed) -> Result
     profile.save(scope)?;
     let (token, _) =
         keys::make(scope, &NewKey { name: "First key".into(), expires_at: None, read_only: false }, None, now, seed)?;
-    webhook::secrets::make(scope, now, seed)?;
+    signing::make(scope, now, seed)?;
     Ok(Made { profile, token })
 }

@@ -1,5 +1,6 @@
 //! Accounts: who calls, with which token, and how much they may have.
 
+pub mod attached;
 pub mod caller;
 pub mod create;
 pub mod keys;
@@ -7,5 +8,6 @@ mod logins;
 pub mod plan;
 pub mod profile;
 pub mod session;
+pub mod signing;
 pub mod storage;
 pub mod token;

@@ -3,6 +3,7 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
+use super::report::report;
 use super::states::CallEvent;
 use super::stored::{Stored, formatted, whole};
 use super::tables::CallStatus;
@@ -13,7 +14,7 @@ use crate::root;
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
-use crate::{assistant, campaign, webhook};
+use crate::{assistant, campaign};
 
 /// What an event of the service itself says.
 pub fn by_service(reason: &str) -> Members {
@@ -60,7 +61,7 @@ pub fn settle(account: Scope<'_>, call: &mut Stored, now: Timestamp) -> Result<(
     call.save(account, now)?;
     root::ring(account)?;
     if let Some(campaign) = call.campaign() {
-        campaign::wake(account, campaign, now)?;
+        job::add(account, now, Task::Dial(campaign))?;
     }
     job::cancel(account, &Task::Watch(call.count))?;
     let wanted = assistant.is_some_and(|assistant| assistant.wants_conclusion());
@@ -105,5 +106,5 @@ pub fn complete(account: Scope<'_>, call: &mut Stored, now: Timestamp) -> Result
 fn finish(account: Scope<'_>, call: &Stored, now: Timestamp) -> Result<(), Stop> {
     // The webhook shows where the lead stands after this call.
     campaign::settle(account, call, now)?;
-    webhook::report(account, call, now)
+    report(account, call, now)
 }

@@ -3,7 +3,9 @@
 mod conclude;
 pub mod ending;
 mod operations;
+mod payload;
 mod place;
+mod report;
 pub mod states;
 mod stored;
 pub mod tables;

@@ -7,6 +7,7 @@ use super::place::{Caller, New, place};
 use super::states::CallEvent;
 use super::stored::{Stored, formatted, tag};
 use super::tables::{CallQuery, CallStatus, CallType, NewCall, Placed, PlacedCall};
+use crate::account::attached;
 use crate::account::profile::Profile;
 use crate::collection::{Facet, Query};
 use crate::http::ctx::Ctx;
@@ -25,7 +26,7 @@ use crate::record::{Choice, Errors, int};
 use crate::store::Row;
 use crate::suppression::{self, plus};
 use crate::view::{Order, Stop};
-use crate::{assistant, engine, webhook};
+use crate::{assistant, webhook};
 
 const MISSING: &str = "Call not found";
 const SUPPRESSED: &str = "The phone number is on the account's list of numbers not to be called.";
@@ -107,7 +108,7 @@ pub fn make_call(ctx: &Ctx<'_>) -> Handled {
     if Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
         return Err(Refusal::Payment("Insufficient balance.".into()).into());
     }
-    if ctx.setup.config.refuse_without_engine && !engine::is_attached(ctx.root(), ctx.now)? {
+    if ctx.setup.config.refuse_without_engine && !attached::any(ctx.root(), ctx.now)? {
         return Err(Refusal::NoEngine.into());
     }
     let caller = Caller::of(account, count, &assistant)?;

@@ -4,10 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::running::{Gate, Reason, Running};
-use crate::account::plan;
+use crate::account::{attached, plan};
 use crate::call::facet_of_engaged;
 use crate::collection::count;
-use crate::engine;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, data};
@@ -119,7 +118,7 @@ fn of_campaign(reason: Reason) -> Because {
 
 /// What keeps every call of the account waiting.
 fn of_house(ctx: &Ctx<'_>) -> Result<Option<Because>, Stop> {
-    if !engine::is_attached(ctx.root(), ctx.now)? {
+    if !attached::any(ctx.root(), ctx.now)? {
         return Ok(Some(because("no_engine", "No voice engine is attached.")));
     }
     let account = ctx.account();

@@ -4,7 +4,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::DAMAGED;
-use super::running::Running;
+use super::running::{Running, status};
 use super::states::{CampaignEvent, MOVES};
 use super::tables::{Action, Campaign, CampaignStatus, NewCampaign, Switch, SwitchReply, Switched};
 use crate::account::plan;
@@ -25,7 +25,7 @@ use crate::json::{self, Members, Raw, ToJson, Value};
 use crate::key::{self, Kind};
 use crate::limits::PLAN_ROWS_MAX;
 use crate::number::UNVERIFIED;
-use crate::record::{Cell, Checked, Choice, Iso, Record, Source, check, check_update};
+use crate::record::{Cell, Checked, Iso, Record, Source, check, check_update};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -65,12 +65,6 @@ fn changed(row: &Row, now: Timestamp, change: impl FnOnce(&mut Members)) -> Resu
     let before = members.time("updated_at").ok_or(DAMAGED)?;
     members.set("updated_at", Value::Text(now.max(before).iso()));
     Ok(Row::open(facets(&members)?, members.to_json()))
-}
-
-/// The campaign's name, if it is there.
-pub fn name_of(account: Scope<'_>, count: u32) -> Result<Option<String>, Stop> {
-    let Some(row) = account.find(Kind::Campaign, count)? else { return Ok(None) };
-    Ok(row.members(DAMAGED)?.get("name").and_then(Value::as_text).map(ToString::to_string))
 }
 
 /// Moves a campaign, if its state allows that; gives where it stands then.
@@ -219,11 +213,6 @@ fn row(
 pub fn read(ctx: &Ctx<'_>) -> Handled {
     let (_, row) = ctx.named(Kind::Campaign, MISSING)?;
     Ok(Reply::ok_raw(row.public))
-}
-
-/// Where stored members say that a campaign stands.
-pub fn status(members: &Members) -> CampaignStatus {
-    members.get("status").and_then(Value::as_text).and_then(CampaignStatus::of).unwrap_or(CampaignStatus::Draft)
 }
 
 /// `PUT /user/campaigns/{id}`

@@ -142,6 +142,17 @@ pub fn gate(facts: &Facts) -> Gate {
     }
 }
 
+/// The campaign's name, if it is there.
+pub fn name_of(account: Scope<'_>, count: u32) -> Result<Option<String>, Stop> {
+    let Some(row) = account.find(Kind::Campaign, count)? else { return Ok(None) };
+    Ok(row.members(DAMAGED)?.get("name").and_then(Value::as_text).map(ToString::to_string))
+}
+
+/// Where stored members say that a campaign stands.
+pub fn status(members: &Members) -> CampaignStatus {
+    members.get("status").and_then(Value::as_text).and_then(CampaignStatus::of).unwrap_or(CampaignStatus::Draft)
+}
+
 impl Running {
     /// A campaign of the account.
     pub fn find(account: Scope<'_>, number: u32) -> Result<Option<Self>, Stop> {
@@ -169,7 +180,7 @@ impl Running {
         Ok(Self {
             count: number,
             name: text("name").ok_or(DAMAGED)?,
-            status: super::operations::status(&members),
+            status: status(&members),
             assistant: members.get("assistant_id").and_then(own).ok_or(DAMAGED)?,
             lines: small("max_calls_in_parallel")?,
             numbers: list("phone_number_ids").iter().filter_map(own).collect(),

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::claim::{TOO_LARGE, entry, lend};
 use super::compiled;
+use super::incoming;
 use super::tables::{Arrival, NewArrival};
 use crate::account::profile::Profile;
 use crate::assistant::stored::{facet_of_number, facet_of_type};
@@ -25,7 +26,6 @@ use crate::number::CallerNumber;
 use crate::root;
 use crate::store::{Row, Scope};
 use crate::view::{Order, Stop};
-use crate::webhook;
 
 const NOBODY: &str = "No active inbound assistant holds this number.";
 const MISSING: &str = "Assistant not found";
@@ -44,8 +44,8 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         if ctx.answered() == 0 { arrive(ctx, account, assistant, &row, body)? } else { noted(ctx, account)? };
     let url = inbound_url(&row)?.filter(|_| call.kind().is_ok_and(|kind| kind == CallType::Inbound));
     if let Some(url) = url {
-        let asked = webhook::ask_incoming(ctx, account, &mut call, &url)?;
-        webhook::told_incoming(ctx, account, &mut call, &asked)?;
+        let asked = incoming::ask(ctx, account, &mut call, &url)?;
+        incoming::told(ctx, account, &mut call, &asked)?;
     }
     account.delete(note(ctx, account))?;
     let Some(compiled) = compiled::compile(ctx, account, &call)? else {

@@ -4,7 +4,6 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::compiled::{Values, function, plain};
 use crate::assistant::Kept;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Halt;
@@ -12,7 +11,7 @@ use crate::json::{self, Members, Object, Value};
 use crate::limits::TOOL_REPLY_BYTES_MAX;
 use crate::outside::{Answer, Egress, HttpIn, HttpOut, Redirects};
 use crate::record::Secret;
-use crate::tool::Asked;
+use crate::tool::{Asked, Values, plain, schema_of};
 
 /// How long one request may take, seconds; booking makes two.
 const TIMEOUT_SECONDS: u64 = 10;
@@ -39,8 +38,8 @@ pub fn functions(about: &str) -> [Value; 2] {
         ("email", "string", "The customer's e-mail address"),
     ];
     [
-        function(SLOTS, &alloc::format!("{about} Lists the times that are free."), &days),
-        function(BOOK, &alloc::format!("{about} Books a free time."), &booking),
+        schema_of(SLOTS, &alloc::format!("{about} Lists the times that are free."), &days),
+        schema_of(BOOK, &alloc::format!("{about} Books a free time."), &booking),
     ]
 }
 

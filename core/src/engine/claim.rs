@@ -8,11 +8,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::attached;
 use super::compiled::{self, Compiled};
 use super::tables::Claim;
-use crate::account::plan;
 use crate::account::profile::Profile;
+use crate::account::{attached, plan};
 use crate::call::ending::{by_service, over};
 use crate::call::states::CallEvent;
 use crate::call::tables::CallStatus;

@@ -5,7 +5,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::calendar;
+use super::{calendar, values};
 use crate::assistant::tables::KnowledgeMode;
 use crate::assistant::{self, Kept};
 use crate::call::Stored;
@@ -18,10 +18,8 @@ use crate::knowledge::search;
 use crate::limits::{ASSISTANT_BYTES_MAX, KNOWLEDGE_BYTES_MAX};
 use crate::store::Scope;
 use crate::template::{Filled, TooLong, fill};
-use crate::time::Timestamp;
-use crate::tool;
+use crate::tool::{self, Values, schema_of};
 use crate::view::Stop;
-use crate::zone::Zone;
 
 const DAMAGED: Stop = Stop::Corrupt("an assistant has an unknown form");
 
@@ -46,9 +44,9 @@ pub struct Compiled {
 /// Compiles the assistant of a call; `None` if it is larger than an engine gets it, its knowledge left out.
 pub fn compile(ctx: &Ctx<'_>, account: Scope<'_>, call: &Stored) -> Result<Option<Compiled>, Stop> {
     let assistant = assistant::kept(account, call.assistant())?.ok_or(DAMAGED)?;
-    let values = Values::of(&assistant, call, ctx.now);
+    let values = values::of(&assistant, call, ctx.now);
     let mut out = assistant.shown();
-    if values.texts(&assistant, &mut out) == Err(TooLong) {
+    if texts(&values, &assistant, &mut out) == Err(TooLong) {
         return Ok(None);
     }
     chosen(&assistant, ctx.setup.catalogue(), &mut out);
@@ -92,88 +90,23 @@ fn knowledge(account: Scope<'_>, assistant: &Kept) -> Result<Option<String>, Sto
     search::text(account, base, KNOWLEDGE_BYTES_MAX).map(Some)
 }
 
-/// What stands for a name in a prompt, a tool's URL or a header.
-pub struct Values {
-    variables: Members,
-    facts: [(&'static str, String); 6],
-}
-
-impl Values {
-    /// The variables of a call over those of its assistant, then what is known of every call.
-    pub fn of(assistant: &Kept, call: &Stored, now: Timestamp) -> Self {
-        let mut variables = assistant.members.get("variables").and_then(Value::as_object).cloned().unwrap_or_default();
-        if let Some(own) = call.shown.get("variables").and_then(Value::as_object) {
-            own.0.iter().for_each(|(name, value)| variables.set(name, value.clone()));
+/// Sets the filled texts of an assistant, and the names that are not known: these stay as they stand.
+fn texts(values: &Values, assistant: &Kept, out: &mut Members) -> Result<(), TooLong> {
+    let (mut unknown, mut told): (Vec<Value>, BTreeSet<String>) = Default::default();
+    let mut left = ASSISTANT_BYTES_MAX;
+    for (name, stored) in TEXTS {
+        let mut value = Value::Null;
+        if let Some(text) = assistant.text(stored) {
+            let kept = |name: &str| alloc::format!("{{{{{name}}}}}");
+            let Filled { text, unknown: missing } = fill(text, left, |name| values.get(name), kept)?;
+            left -= text.len();
+            value = Value::Text(text);
+            unknown.extend(missing.into_iter().filter(|name| told.insert(name.clone())).map(Value::Text));
         }
-        let text = |name: &str| call.text(name).unwrap_or_default().to_string();
-        let phones = [text("client_phone_number"), text("assistant_phone_number")];
-        Self { variables, facts: facts(assistant, phones, now) }
+        out.set(name, value);
     }
-
-    /// Without a call: for the test of a tool.
-    pub fn without_call(zone: &str, now: Timestamp) -> Self {
-        let local = Zone::of(zone).local(now);
-        let mut facts = NAMES.map(|name| (name, String::new()));
-        (facts[4].1, facts[5].1) = (local.date(), local.time());
-        Self { variables: Members::default(), facts }
-    }
-
-    /// Sets a variable.
-    #[cfg(test)]
-    pub fn set(&mut self, name: &str, value: &str) {
-        self.variables.set(name, Value::Text(value.into()));
-    }
-
-    /// The value of a name.
-    pub fn get(&self, name: &str) -> Option<String> {
-        if let Some(value) = self.variables.get(name) {
-            return Some(plain(value));
-        }
-        self.facts.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
-    }
-
-    /// Sets the filled texts of an assistant, and the names that are not known: these stay as they stand.
-    fn texts(&self, assistant: &Kept, out: &mut Members) -> Result<(), TooLong> {
-        let (mut unknown, mut told): (Vec<Value>, BTreeSet<String>) = Default::default();
-        let mut left = ASSISTANT_BYTES_MAX;
-        for (name, stored) in TEXTS {
-            let mut value = Value::Null;
-            if let Some(text) = assistant.text(stored) {
-                let kept = |name: &str| alloc::format!("{{{{{name}}}}}");
-                let Filled { text, unknown: missing } = fill(text, left, |name| self.get(name), kept)?;
-                left -= text.len();
-                value = Value::Text(text);
-                unknown.extend(missing.into_iter().filter(|name| told.insert(name.clone())).map(Value::Text));
-            }
-            out.set(name, value);
-        }
-        out.set("unknown_variables", Value::List(unknown));
-        Ok(())
-    }
-}
-
-const NAMES: [&str; 6] =
-    ["customer_phone", "assistant_phone", "assistant_id", "assistant_name", "current_date", "current_time"];
-
-fn facts(assistant: &Kept, phones: [String; 2], now: Timestamp) -> [(&'static str, String); 6] {
-    let local = Zone::of(assistant.text("timezone").unwrap_or_default()).local(now);
-    let id = assistant.number("id").unwrap_or(0).to_string();
-    let name = assistant.text("name").unwrap_or_default().to_string();
-    let [customer, own] = phones;
-    let values = [customer, own, id, name, local.date(), local.time()];
-    let mut at = 0;
-    values.map(|value| {
-        at += 1;
-        (NAMES[at - 1], value)
-    })
-}
-
-/// A variable as text.
-pub fn plain(value: &Value) -> String {
-    match value {
-        Value::Text(text) => text.clone(),
-        other => String::from_utf8(other.to_json()).unwrap_or_default(),
-    }
+    out.set("unknown_variables", Value::List(unknown));
+    Ok(())
 }
 
 /// Voice, language, models and providers; a provider that was left open is chosen by voice, then language.
@@ -230,24 +163,6 @@ fn timings(assistant: &Kept) -> Members {
     Members(names.iter().map(|name| ((*name).to_string(), value(name))).collect())
 }
 
-/// A JSON-Schema function as models take them.
-pub fn function(name: &str, description: &str, parameters: &[(&str, &str, &str)]) -> Value {
-    let text = |text: &str| Value::Text(text.into());
-    let object = |members: Vec<(&str, Value)>| {
-        Value::Object(Members(members.into_iter().map(|(name, value)| (name.to_string(), value)).collect()))
-    };
-    let properties = parameters
-        .iter()
-        .map(|(name, kind, about)| (*name, object(Vec::from([("type", text(kind)), ("description", text(about))]))));
-    let required = parameters.iter().map(|(name, ..)| text(name)).collect();
-    let schema = object(Vec::from([
-        ("type", text("object")),
-        ("properties", object(properties.collect())),
-        ("required", Value::List(required)),
-    ]));
-    object(Vec::from([("name", text(name)), ("description", text(description)), ("parameters", schema)]))
-}
-
 /// Everything that the model may call: the account's tools, then the built-in ones, then the search.
 fn functions(account: Scope<'_>, assistant: &Kept) -> Result<Vec<Value>, Stop> {
     let mut functions = Vec::new();
@@ -267,7 +182,7 @@ fn functions(account: Scope<'_>, assistant: &Kept) -> Result<Vec<Value>, Stop> {
     let searches = assistant.text("knowledgebase_mode") == Some(KnowledgeMode::FunctionCall.word());
     if searches && assistant.number("knowledgebase_id").is_some() {
         let about = "Searches the knowledgebase for what the customer asks about.";
-        functions.push(function("search_knowledgebase", about, &[("query", "string", "What to look for")]));
+        functions.push(schema_of("search_knowledgebase", about, &[("query", "string", "What to look for")]));
     }
     Ok(functions)
 }
@@ -277,16 +192,16 @@ fn built_in_function(tool: &Value) -> Option<Value> {
     let about =
         |fallback: &'static str| text("description").filter(|text| !text.is_empty()).unwrap_or(fallback).to_string();
     match text("type")? {
-        "end_call" => Some(function("end_call", &about("Ends the call."), &[])),
+        "end_call" => Some(schema_of("end_call", &about("Ends the call."), &[])),
         "dtmf_input" => {
             let parameters = [("digits", "string", "The keys to press: 0-9, * and #")];
-            Some(function("dtmf_input", &about("Sends keypad tones, to get through a menu."), &parameters))
+            Some(schema_of("dtmf_input", &about("Sends keypad tones, to get through a menu."), &parameters))
         }
         "call_transfer" => {
             let free = tool.member("custom") == Some(&Value::Bool(true));
             let number = [("phone_number", "string", "Whom to transfer the call to, E.164")];
             let parameters: &[(&str, &str, &str)] = if free { &number } else { &[] };
-            Some(function("call_transfer", &about("Transfers the call to a person."), parameters))
+            Some(schema_of("call_transfer", &about("Transfers the call to a person."), parameters))
         }
         _ => None,
     }

@@ -307,14 +307,6 @@ record! {
 }
 
 record! {
-    /// Body of `POST /engine/calls/{id}/tools/{name}` and of a tool's test.
-    pub struct Arguments {
-        /// The arguments, by parameter.
-        arguments: Variables = variables(),
-    }
-}
-
-record! {
     /// What a tool's endpoint answered an engine.
     pub struct ToolReply {
         /// Its status.
@@ -323,29 +315,5 @@ record! {
         body: String = text(0, 0).required(),
         /// From the request to the end of the answer, milliseconds.
         duration_ms: u64 = id().required(),
-    }
-}
-
-record! {
-    /// What a tool's endpoint answered a test.
-    pub struct ToolTest {
-        /// Its status.
-        status: u32 = int(100, 599).required(),
-        /// From the request to the end of the answer, milliseconds.
-        duration_ms: u64 = id().required(),
-        /// Its headers, by name.
-        headers: Option<Json> = any(),
-        /// Its body, cut at 1 MiB.
-        body: String = text(0, 0).required(),
-    }
-}
-
-record! {
-    /// A search of a knowledgebase.
-    pub struct Question {
-        /// What to look for.
-        query: String = text(1, 1_000).required(),
-        /// How many passages at most.
-        limit: u32 = int(1, 20).or_int(5),
     }
 }

@@ -4,9 +4,9 @@
 use alloc::string::String;
 
 use super::calendar::Calendar;
-use super::compiled::Values;
 use super::session;
-use super::tables::{Arguments, Question, ToolReply};
+use super::tables::ToolReply;
+use super::values;
 use crate::assistant::{self, Kept};
 use crate::call::Stored;
 use crate::http::ctx::Ctx;
@@ -16,10 +16,11 @@ use crate::http::route::Handled;
 use crate::id;
 use crate::json::{Members, Value};
 use crate::key::Kind;
-use crate::knowledge;
+use crate::knowledge::{self, tables::Question};
 use crate::limits::LEASE_SECONDS;
 use crate::outside::Answer;
 use crate::store::{Row, Scope};
+use crate::tool::tables::Arguments;
 use crate::tool::{self, Asked};
 use crate::view::Stop;
 
@@ -35,7 +36,7 @@ pub fn tool(ctx: &Ctx<'_>) -> Handled {
     }
     let assistant = assistant_of(account, &call)?;
     let name = ctx.params.get(1).copied().unwrap_or_default();
-    let values = Values::of(&assistant, &call, ctx.now);
+    let values = values::of(&assistant, &call, ctx.now);
     // A request holds the lease for as long as it may run.
     let answer = if let Some(row) = attached(account, &assistant, name)? {
         Asked::of(&row, &body.arguments.0, &values).and_then(|asked| {

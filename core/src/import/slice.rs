@@ -4,13 +4,14 @@
 use alloc::format;
 use alloc::string::String;
 
-use super::Taken;
 use super::cells::Splitter;
 use super::columns::Columns;
 use super::file::{self, File};
 use super::framing::{Found, Framing, Reader};
 use super::stored::{Stored, Target};
 use super::tables::ImportStatus;
+use super::taken::{self, Taken};
+use crate::campaign;
 use crate::job::{self, Progress, Task, Work};
 use crate::json::{self, Members, Value};
 use crate::key::Kind;
@@ -18,7 +19,6 @@ use crate::limits::{IMPORT_RECORD_BYTES_MAX, IMPORT_SLICE_BYTES, IMPORT_SLICE_RE
 use crate::record::Errors;
 use crate::store::Scope;
 use crate::view::Stop;
-use crate::{campaign, lead, suppression};
 
 /// A slice that begins with the longest record ends behind it.
 const _: () = assert!(IMPORT_SLICE_BYTES as usize > IMPORT_RECORD_BYTES_MAX + 1);
@@ -133,8 +133,8 @@ fn members(bytes: &[u8], import: &Stored, columns: &Columns, splitter: &mut Spli
 fn take(work: &Work<'_>, target: Target, members: Members) -> Result<Taken, Stop> {
     match target {
         Target::Leads { campaign, allow_dupplicate } => {
-            lead::take(work.account, campaign, allow_dupplicate, members, work.now)
+            taken::lead(work.account, campaign, allow_dupplicate, members, work.now)
         }
-        Target::Numbers => suppression::take(work.account, members, work.now),
+        Target::Numbers => taken::number(work.account, members, work.now),
     }
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::bases;
 use super::search;
-use crate::engine::tables::Question;
+use super::tables::Question;
 use crate::http::ctx::Ctx;
 use crate::http::reply::{Reply, data};
 use crate::http::route::Handled;

@@ -179,3 +179,13 @@ record! {
         updated_at: Iso = iso().required(),
     }
 }
+
+record! {
+    /// A search of a knowledgebase.
+    pub struct Question {
+        /// What to look for.
+        query: String = text(1, 1_000).required(),
+        /// How many passages at most.
+        limit: u32 = int(1, 20).or_int(5),
+    }
+}

@@ -8,9 +8,7 @@ use alloc::vec::Vec;
 
 use super::stored::{self, Dial, Stored};
 use super::tables::{LeadStatus, NewLead};
-use crate::id;
-use crate::import::Taken;
-use crate::json::{Members, Number, Value};
+use crate::json::Members;
 use crate::key::Kind;
 use crate::record::{Cell, Checked, Errors, Record, Source, check};
 use crate::store::Scope;
@@ -98,28 +96,4 @@ pub fn enter(account: Scope<'_>, campaign: u32, new: NewLead, now: Timestamp) ->
     let main = lead(new.phone_number, new.variables.0, contacts, None);
     stored::insert(account, count, &main)?;
     Ok((count, main))
-}
-
-/// Takes a line of an import: a body without its campaign, judged and stored like one that was sent.
-pub fn take(
-    account: Scope<'_>,
-    campaign: u32,
-    allow_dupplicate: bool,
-    mut members: Members,
-    now: Timestamp,
-) -> Result<Taken, Stop> {
-    let id = id::of(account.space(), campaign);
-    members.set("campaign_id", Value::Number(Number::Unsigned(id)));
-    if matches!(members.get("allow_dupplicate"), None | Some(Value::Null)) {
-        members.set("allow_dupplicate", Value::Bool(allow_dupplicate));
-    }
-    let new: NewLead = match judge(members).finish() {
-        Ok(new) => new,
-        Err(errors) => return Ok(Taken::Rejected(errors)),
-    };
-    if !duplicates(account, campaign, &new)?.is_empty() {
-        return Ok(Taken::Duplicate);
-    }
-    enter(account, campaign, new, now)?;
-    Ok(Taken::Created)
 }

@@ -8,7 +8,7 @@ pub mod states;
 mod stored;
 pub mod tables;
 
-pub use creation::take;
+pub use creation::{duplicates, enter, judge};
 pub use operations::{create, delete, list, read, update};
 pub use stored::{
     Dial, Stored, campaign_among, drop_campaign, drop_slice, facet_of_campaign, facet_of_status, find, is_there,

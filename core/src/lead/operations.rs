@@ -17,13 +17,14 @@ use crate::http::refs;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
+use crate::job::{self, Task};
 use crate::json::{Raw, ToJson, Value};
 use crate::key::Kind;
 use crate::limits::{VARIABLES_BYTES_MAX, VARIABLES_MAX};
 use crate::record::{Cell, Errors, Record, Source, check};
 use crate::store::Row;
 use crate::view::{Order, Stop};
-use crate::{campaign, webhook};
+use crate::webhook;
 
 const MISSING: &str = "Lead not found";
 const AUTOMATIC: &str = "This status is assigned automatically and cannot be set manually";
@@ -40,7 +41,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         return Err(Refusal::Invalid(errors).into());
     }
     let (count, lead) = creation::enter(account, campaign, new, ctx.now)?;
-    campaign::wake(account, campaign, ctx.now)?;
+    job::add(account, ctx.now, Task::Dial(campaign))?;
     Ok(Reply::ok(&message_data("Lead created successfully", &stored::show(account, count, &lead)?)))
 }
 
@@ -114,7 +115,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     if elsewhere || change.status.is_some() && before.parent.is_none() {
         recall::call_off(account, waiting, before.parent.unwrap_or(count), ctx.now)?;
     }
-    campaign::wake(account, after.campaign, ctx.now)?;
+    job::add(account, ctx.now, Task::Dial(after.campaign))?;
     Ok(Reply::ok(&message("Lead updated successfully")))
 }
 

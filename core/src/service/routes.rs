@@ -8,7 +8,8 @@ use crate::account::keys::{ApiKey, NewKey, ShownKey};
 use crate::account::plan::Plan;
 use crate::account::profile::Account;
 use crate::account::session::{LoggedIn, Login, Me};
-use crate::account::{keys, session};
+use crate::account::signing::SigningSecret;
+use crate::account::{keys, session, signing};
 use crate::admin::tables::{
     AdminQuery, ChangedAccount, EngineToken, JobQuery, MadeAccount, NewAccount, NewEngineToken, ShownEngineToken,
 };
@@ -21,9 +22,7 @@ use crate::call::tables::{Call, CallQuery, NewCall, PlacedCall};
 use crate::campaign::explain::Explanation;
 use crate::campaign::tables::{Campaign, NewCampaign, Switch, SwitchReply};
 use crate::catalogue::{Language, MultimodalModel, Provider, Voice};
-use crate::engine::tables::{
-    Arguments, Claim, Claimed, ClaimedCalls, NewArrival, Question, Report, Reported, ToolReply, ToolTest,
-};
+use crate::engine::tables::{Claim, Claimed, ClaimedCalls, NewArrival, Report, Reported, ToolReply};
 use crate::http::refusal::Invalid;
 use crate::http::reply::{HostPage, Reply};
 use crate::http::route::{Route, Shape, Who, delete, get, post, put};
@@ -31,7 +30,7 @@ use crate::import::tables::{Import, LeadImport, NumberImport, Started};
 use crate::job::ShownJob;
 use crate::key::Kind;
 use crate::knowledge::Passage;
-use crate::knowledge::tables::{Base, ChangedDocument, Document, NewBase, NewDocument};
+use crate::knowledge::tables::{Base, ChangedDocument, Document, NewBase, NewDocument, Question};
 use crate::lead::tables::{ChangedLead, Lead, LeadQuery, NewLead};
 use crate::limits::{IMPORT_BODY_BYTES_MAX, LOGIN_BODY_BYTES_MAX};
 use crate::number::tables::{
@@ -40,6 +39,7 @@ use crate::number::tables::{
 use crate::record::Record;
 use crate::sms::{Message, NewMessage};
 use crate::suppression::{NewSuppressed, Suppressed, SuppressedQuery};
+use crate::tool::tables::{Arguments, ToolTest};
 use crate::tool::{NewTool, Tool};
 use crate::webhook::tables::{Delivery, DeliveryQuery, Event, EventQuery};
 use crate::{
@@ -135,8 +135,8 @@ pub static ROUTES: &[Route] = &[
     // Events and webhooks
     get(&["/user/webhook-deliveries"], "listDeliveries", "List the webhook deliveries, newest first.", webhook::list).about(Kind::Delivery).asks(DeliveryQuery::TABLE).gives(Shape::Page(Delivery::TABLE)),
     post(&["/user/webhook-deliveries/{id}/resend"], "resendDelivery", "Send a webhook again.", webhook::resend).about(Kind::Delivery).accepts(Shape::Message),
-    get(&["/user/webhook-secrets"], "listWebhookSecrets", "The secrets that sign webhooks.", webhook::secrets::list).gives(Shape::Secrets(webhook::tables::Secret::TABLE)).not_for_read_only().shows_token(),
-    post(&["/user/webhook-secrets/rotate"], "rotateWebhookSecret", "Make a new webhook secret beside the newest one.", webhook::secrets::rotate).makes(Shape::Secrets(webhook::tables::Secret::TABLE)).shows_token(),
+    get(&["/user/webhook-secrets"], "listWebhookSecrets", "The secrets that sign webhooks.", signing::list).gives(Shape::Secrets(SigningSecret::TABLE)).not_for_read_only().shows_token(),
+    post(&["/user/webhook-secrets/rotate"], "rotateWebhookSecret", "Make a new webhook secret beside the newest one.", signing::rotate).makes(Shape::Secrets(SigningSecret::TABLE)).shows_token(),
     get(&["/user/events"], "listEvents", "The account's events, oldest first; live as `text/event-stream`.", webhook::events).asks(EventQuery::TABLE).gives(Shape::Feed(Event::TABLE)).without_etag(),
     // Messages
     post(&["/user/sms"], "sendSms", "Send a text message.", sms::send).refuses(&[502]).about(Kind::Message).takes(NewMessage::TABLE).makes(Shape::MessageData(Message::TABLE)),

@@ -237,7 +237,7 @@ fn perform(work: &Work<'_>, task: &Task) -> Result<Progress, Stop> {
         Task::SweepIdempotency => idempotency::sweep_all(work.account, work.now),
         Task::Watch(count) => call::watch(work, *count),
         Task::Conclude(count) => call::conclude(work, *count),
-        Task::Deliver(count) => webhook::deliver(work, *count),
+        Task::Deliver(count) => webhook::deliver(work, *count, call::answered_webhook),
         Task::SweepEvents => webhook::sweep(work.account, work.now),
         Task::Dial(count) => campaign::dial(work, *count),
         Task::Ingest(count) => knowledge::ingest(work, *count),

@@ -11,11 +11,10 @@ use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
 use crate::id;
-use crate::import::Taken;
-use crate::json::{Members, Raw, ToJson, Value};
+use crate::json::{Raw, ToJson, Value};
 use crate::key::{self, Kind, Unique};
 use crate::record;
-use crate::record::{Errors, Iso, Record, Source, check, format, id, int, iso, text};
+use crate::record::{Errors, Iso, format, id, int, iso, text};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
@@ -86,19 +85,6 @@ pub fn insert(account: Scope<'_>, new: NewSuppressed, now: Timestamp) -> Result<
     let row = Row::open(facets, shown.to_json());
     account.insert(Kind::DoNotCall, count, at, &row)?;
     Ok(row)
-}
-
-/// Takes a line of an import, judged and stored like a body that was sent.
-pub fn take(account: Scope<'_>, members: Members, now: Timestamp) -> Result<Taken, Stop> {
-    let new: NewSuppressed = match check(NewSuppressed::TABLE, members, Source::Body).finish() {
-        Ok(new) => new,
-        Err(errors) => return Ok(Taken::Rejected(errors)),
-    };
-    if has(account, &new.phone_number)? {
-        return Ok(Taken::Duplicate);
-    }
-    insert(account, new, now)?;
-    Ok(Taken::Created)
 }
 
 /// `GET /user/do-not-call`

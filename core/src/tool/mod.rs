@@ -1,18 +1,21 @@
 //! Mid-call tools (SPEC.md, Mid-call tool; API.md, Mid-call tools).
 
+mod function;
 mod request;
+pub mod tables;
+mod values;
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+pub use function::schema_of;
 pub use request::{Asked, told};
+pub use values::{Facts, Values, plain};
 
 use crate::account::plan;
 use crate::account::profile::Profile;
 use crate::assistant::stored::{detach, facet_of_tool};
 use crate::collection::{Facet, Query, ids, page};
-use crate::engine::tables::{Arguments, ToolTest};
-use crate::engine::{Values, function as schema_of};
 use crate::http::ctx::Ctx;
 use crate::http::list;
 use crate::http::refusal::Refusal;
@@ -26,6 +29,7 @@ use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 use crate::{choice, record};
+use tables::{Arguments, ToolTest};
 
 choice! {
     /// The method of the request to a tool's endpoint.

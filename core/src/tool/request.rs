@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
 
+use super::values::{Values, plain};
 use super::{DAMAGED, ParameterType};
-use crate::engine::{Values, plain};
 use crate::http::refusal::{Halt, Refusal};
 use crate::json::{Members, Number, ToJson, Value};
 use crate::limits::{TOOL_REPLY_BYTES_MAX, TOOL_REQUEST_BYTES_MAX, URL_MAX};

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use super::deliveries::{self, Stored};
 use super::tables::{Attempt, DeliveryStatus};
-use super::{address, feed, secrets};
-use crate::call;
+use super::{address, feed};
+use crate::account::signing;
 use crate::job::{Progress, Work};
 use crate::json::{Members, Number, Value};
 use crate::limits::{WEBHOOK_REPLY_BYTES_MAX, WEBHOOK_TIMEOUT_MS};
@@ -37,7 +37,7 @@ pub fn request(
         header("user-agent", alloc::format!("Switchboard/{}", env!("CARGO_PKG_VERSION"))),
         header("webhook-id", webhook_id.into()),
         header("webhook-timestamp", now.seconds().to_string()),
-        header("webhook-signature", secrets::sign(account, webhook_id, now, &body)?),
+        header("webhook-signature", signing::sign(account, webhook_id, now, &body)?),
     ]);
     Ok(HttpOut {
         method: "POST",
@@ -51,8 +51,11 @@ pub fn request(
     })
 }
 
-/// Tries a delivery, or takes in what came of it.
-pub fn deliver(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
+/// Keeps the answer of a webhook with the call that it is about.
+pub type Keep = fn(Scope<'_>, u32, Value, Timestamp) -> Result<(), Stop>;
+
+/// Tries a delivery, or takes in what came of it; the answer of one that stands alone is given to `keep`.
+pub fn deliver(work: &Work<'_>, count: u32, keep: Keep) -> Result<Progress, Stop> {
     let account = work.account;
     let Some(mut delivery) = Stored::find(account, count)? else { return Ok(Progress::Done) };
     let Some(body) = feed::payload(account, delivery.seq)? else {
@@ -61,7 +64,7 @@ pub fn deliver(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
         return Ok(Progress::Done);
     };
     if work.asks.answered() == 0 && work.account.get(crate::key::secrets(account.space()))?.is_none() {
-        secrets::make(account, work.now, &work.seed)?;
+        signing::make(account, work.now, &work.seed)?;
     }
     let url = delivery.text("url").ok_or(deliveries::DAMAGED)?.to_string();
     let webhook_id = delivery.text("webhook_id").ok_or(deliveries::DAMAGED)?.to_string();
@@ -71,7 +74,7 @@ pub fn deliver(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
     if delivery.to.alone
         && let Answer::Http(answer) = &answer
     {
-        call::answered_webhook(account, delivery.to.call, response(answer), work.now)?;
+        keep(account, delivery.to.call, response(answer), work.now)?;
     }
     let next = judge(&mut delivery, &answer, &work.seed, work.now);
     delivery.save(account)?;

@@ -7,12 +7,10 @@
 use alloc::vec::Vec;
 
 use super::{deliveries, feed};
-use crate::call::Stored as Call;
 use crate::id;
 use crate::job::{self, Progress, Task};
 use crate::json::{Object, Raw, Value};
 use crate::key::{self, Kind, Space};
-use crate::lead;
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
@@ -29,19 +27,7 @@ const DAMAGED: Stop = Stop::Corrupt("the index of the feed has an unknown form")
 /// A call or a lead, by its count.
 pub type Mention = (Kind, u32);
 
-/// What the payload of a call's event shows.
-pub fn of_call(account: Scope<'_>, call: &Call) -> Result<Vec<Mention>, Stop> {
-    let mut mentions = Vec::from([(Kind::Call, call.count)]);
-    if let Some(count) = call.lead()
-        && let Some((_, lead)) = lead::find(account, count)?
-    {
-        mentions.push((Kind::Lead, count));
-        mentions.extend(lead.contacts.iter().map(|contact| (Kind::Lead, *contact)));
-    }
-    Ok(mentions)
-}
-
-/// The same, read from a payload.
+/// What a payload shows.
 fn of_payload(space: Space, payload: &Value) -> Vec<Mention> {
     let own = |value: Option<&Value>| value.and_then(Value::as_u64).and_then(|id| id::local(space, id));
     let call = own(payload.member("id")).or(own(payload.member("call_id")));

@@ -75,18 +75,6 @@ record! {
 }
 
 record! {
-    /// A secret that signs webhooks.
-    pub struct Secret {
-        /// Its id.
-        id: u64 = id().required(),
-        /// The secret, `whsec_` and base64.
-        secret: record::Secret = text(0, 64).required(),
-        /// When it was made.
-        created_at: Iso = iso().required(),
-    }
-}
-
-record! {
     /// Query of `GET /user/events`.
     pub struct EventQuery {
         /// Events after the one with this sequence number.

@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use crate::call::{Line, Stored, formatted};
+use super::stored::{Line, Stored, formatted};
 use crate::id;
 use crate::json::{Object, Raw, ToJson, Value};
 use crate::lead;

@@ -3,9 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::deliver;
-use super::feed;
-use super::secrets;
+use crate::account::signing;
 use crate::call::Stored;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Halt;
@@ -16,6 +14,7 @@ use crate::limits::{INCOMING_TIMEOUT_MS, VARIABLES_BYTES_MAX, VARIABLES_MAX};
 use crate::outside::{Answer, Work};
 use crate::store::Scope;
 use crate::view::Stop;
+use crate::webhook;
 
 /// Asks the receiver what it knows of a call that arrives.
 pub fn ask(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, url: &str) -> Result<Answer, Halt> {
@@ -23,10 +22,10 @@ pub fn ask(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, url: &str) -> R
     if ctx.answered() == 0 {
         let body = body(account, call);
         if account.get(crate::key::secrets(account.space()))?.is_none() {
-            secrets::make(account, ctx.now, &ctx.seed)?;
+            signing::make(account, ctx.now, &ctx.seed)?;
         }
-        let event = feed::publish(account, "call.incoming", &body, &[(Kind::Call, call.count)], ctx.now)?;
-        request = Some(deliver::request(account, url, &event.id, body, ctx.now, INCOMING_TIMEOUT_MS)?);
+        let event = webhook::publish(account, "call.incoming", &body, &[(Kind::Call, call.count)], ctx.now)?;
+        request = Some(webhook::request(account, url, &event.id, body, ctx.now, INCOMING_TIMEOUT_MS)?);
     }
     ctx.ask(|| Work::Http(request.expect("asked in the first run, which made it")))
 }
@@ -53,7 +52,7 @@ pub fn told(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, answer: &Answe
     }
     call.collect(&Members::default());
     if let Answer::Http(answer) = answer {
-        call.shown.set("webhook_response", deliver::response(answer));
+        call.shown.set("webhook_response", webhook::response(answer));
     }
     call.save(account, ctx.now)
 }

@@ -9,18 +9,30 @@ use base64ct::{Base64, Encoding};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use super::tables::Secret;
 use crate::http::ctx::Ctx;
 use crate::http::reply::{Reply, Shape};
 use crate::http::route::Handled;
 use crate::id;
 use crate::json::{self, Array, Object, Raw, ToJson, Value};
 use crate::key::{self, Kind};
-use crate::record::{self, Iso};
+use crate::record;
+use crate::record::{Iso, id as id_column, iso, text};
 use crate::seed::Seed;
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
+
+record! {
+    /// A secret that signs webhooks.
+    pub struct SigningSecret {
+        /// Its id.
+        id: u64 = id_column().required(),
+        /// The secret, `whsec_` and base64.
+        secret: record::Secret = text(0, 64).required(),
+        /// When it was made.
+        created_at: Iso = iso().required(),
+    }
+}
 
 const PREFIX: &str = "whsec_";
 const DAMAGED: Stop = Stop::Corrupt("webhook secrets have an unknown form");
@@ -41,7 +53,7 @@ pub fn make(account: Scope<'_>, now: Timestamp, seed: &Seed) -> Result<(), Stop>
     let (count, at) = account.allot(Kind::Secret, now)?;
     let secret = format!("{PREFIX}{}", Base64::encode_string(&seed.derive("webhook-secret")));
     let secret = record::Secret(secret);
-    let made = Secret { id: id::of(account.space(), count), secret, created_at: Iso(at) };
+    let made = SigningSecret { id: id::of(account.space(), count), secret, created_at: Iso(at) };
     let mut secrets = load(account)?;
     secrets.drain(..secrets.len().saturating_sub(VALID - 1));
     let mut bytes = Vec::new();
