@@ -8,6 +8,7 @@ mod list;
 mod owed;
 mod pages;
 mod patient;
+mod response;
 mod seats;
 mod store;
 mod stream;

@@ -12,7 +12,7 @@ use switchboard_core::http::reply::{Content, HostPage, Reply};
 use tokio::sync::mpsc;
 
 use super::docs;
-use super::exchange::{Counted, Out, full, response as plain};
+use super::response::{Counted, Out, full, response as plain};
 use crate::backup;
 use crate::host::Host;
 use crate::room::Held;
