@@ -3,6 +3,7 @@
 mod kept;
 pub mod lookups;
 mod mask;
+mod numbers;
 mod operations;
 mod rules;
 pub mod states;
@@ -11,4 +12,5 @@ pub mod tables;
 pub mod webhooks;
 
 pub use kept::{Kept, kept};
+pub use numbers::assignable;
 pub use operations::{ListQuery, MISSING, all, create, delete, outbound, page, read, update};

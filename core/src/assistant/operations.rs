@@ -21,8 +21,9 @@ use crate::key::{self, Kind, Unique};
 use crate::limits::PLAN_ROWS_MAX;
 use crate::record;
 use crate::record::{Cell, Checked, Choice, Record, Source, check, check_update, choice, id, int};
-use crate::store::Row;
-use crate::view::Order;
+use crate::store::{Row, Scope};
+use crate::time::Timestamp;
+use crate::view::{Order, Stop};
 
 /// What a stranger and an unknown id get.
 pub const MISSING: &str = "Assistant not found";
@@ -84,8 +85,11 @@ fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
     Ok((count, row))
 }
 
-/// `PUT`, `PATCH /user/assistant/{id}`
-pub fn update(ctx: &Ctx<'_>) -> Handled {
+/// What a change to an assistant means for those that work with it, by its count.
+pub type Follow = fn(Scope<'_>, u32, Timestamp) -> Result<(), Stop>;
+
+/// `PUT`, `PATCH /user/assistant/{id}`; `wake` lets its campaigns look again.
+pub fn update(ctx: &Ctx<'_>, wake: Follow) -> Handled {
     let (count, row) = named(ctx)?;
     let mut supplied = ctx.members()?;
     let mut members = stored::members(&row)?;
@@ -106,7 +110,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let meta = Meta { status, updated_at: ctx.now.max(meta.updated_at), ..meta };
     let summary = summary(&new, &meta);
     ctx.account().replace(Kind::Assistant, count, &row, &stored::row(ctx, &new, meta))?;
-    crate::campaign::wake_those_of(ctx.account(), count, ctx.now)?;
+    wake(ctx.account(), count, ctx.now)?;
     Ok(Reply::ok(&message_data("Assistant updated successfully", &summary)))
 }
 
@@ -116,8 +120,9 @@ pub fn read(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok_raw(row.public))
 }
 
-/// `DELETE /user/assistant/{id}`: the row moves out of every list and is kept with its time of deletion.
-pub fn delete(ctx: &Ctx<'_>) -> Handled {
+/// `DELETE /user/assistant/{id}`: the row moves out of every list and is kept with its time of deletion;
+/// `stop` ends the campaigns that run with it.
+pub fn delete(ctx: &Ctx<'_>, stop: Follow) -> Handled {
     let (count, row) = named(ctx)?;
     ctx.if_match(&Raw(&row.public))?;
     let account = ctx.account();
@@ -127,7 +132,7 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let uuid = Meta::of(&stored::members(&row)?)?.uuid;
     account.delete(key::unique(account.space(), Unique::AssistantUuid, uuid.as_bytes()))?;
     account.put(key::part(account.space(), Kind::Assistant, count, 0), deleted.to_bytes())?;
-    crate::campaign::stop_those_of(account, count, ctx.now)?;
+    stop(account, count, ctx.now)?;
     Ok(Reply::ok(&message("Assistant deleted successfully")))
 }
 

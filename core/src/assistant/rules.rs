@@ -13,7 +13,7 @@ use crate::json::{Members, Value};
 use crate::key::{self, Kind};
 use crate::number;
 use crate::record::{Cell, Checked, Choice};
-use crate::tool;
+use crate::store::Row;
 use crate::view::{Order, Stop};
 
 const VOICE: &str = "The selected voice is not compatible with the chosen engine type.";
@@ -92,7 +92,8 @@ fn tools(ctx: &Ctx<'_>, checked: &mut Checked) -> Result<(), Stop> {
     let mut seen = BTreeSet::new();
     for (at, row) in ctx.account().get_many(&keys)?.into_iter().enumerate() {
         let Some(row) = row else { continue };
-        if !seen.insert(tool::name_of(&row)?) {
+        // A tool is filed under its name, and under nothing else.
+        if !seen.insert(Row::from_bytes(&row)?.facets) {
             checked.errors.add(&format!("tool_ids.{at}"), SAME_NAME);
         }
     }

@@ -9,7 +9,8 @@ use super::states::{CampaignEvent, MOVES};
 use super::tables::{Action, Campaign, CampaignStatus, NewCampaign, Switch, SwitchReply, Switched};
 use crate::account::plan;
 use crate::account::profile::Profile;
-use crate::assistant::stored::facet_of_type;
+use crate::assistant;
+use crate::assistant::stored::{detach, facet_of_type};
 use crate::assistant::tables::{Direction, Status};
 use crate::call;
 use crate::call::ending::by_service;
@@ -110,9 +111,14 @@ fn call_off(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<(), Sto
     Ok(())
 }
 
-/// A number that goes is called from no longer.
-pub fn lose_number(account: Scope<'_>, id: u64, now: Timestamp) -> Result<(), Stop> {
-    let number = crate::id::local(account.space(), id).unwrap_or(0);
+/// Takes a number away from some of its assistants and, once none has it, from its campaigns; tells whether that is done.
+pub fn lose_number(account: Scope<'_>, number: u32, now: Timestamp) -> Result<bool, Stop> {
+    let of_assistants = assistant::stored::facet_of_number(number);
+    let done = detach(account, &of_assistants, now, |members| members.set("phone_number_id", Value::Null))?;
+    if !done {
+        return Ok(false);
+    }
+    let id = crate::id::of(account.space(), number);
     for (count, row) in account.list(Kind::Campaign, &facet_of_number(number), PLAN_ROWS_MAX)? {
         let without = changed(&row, now, |members| {
             if let Some((_, Value::List(numbers))) = members.0.iter_mut().find(|(name, _)| name == "phone_number_ids") {
@@ -121,7 +127,7 @@ pub fn lose_number(account: Scope<'_>, id: u64, now: Timestamp) -> Result<(), St
         })?;
         account.replace(Kind::Campaign, count, &row, &without)?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// `GET /user/campaigns`

@@ -1,15 +1,11 @@
 //! Searching, listing and renaming numbers.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::tables::{Assignable, Available, Number, NumberType, Rename, SearchQuery};
+use super::tables::{Available, Number, Rename, SearchQuery};
 use super::{MISSING, Stored, shown, tag};
-use crate::assistant::lookups::NumberQuery;
-use crate::assistant::stored::{facet_of_number, facet_of_type};
-use crate::assistant::tables::Direction;
 use crate::carrier::{Ask, Told};
-use crate::collection::{Facet, Query, page};
+use crate::collection::Facet;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, data, message_data};
@@ -19,7 +15,7 @@ use crate::key::Kind;
 use crate::limits::PLAN_ROWS_MAX;
 use crate::root;
 use crate::store::Row;
-use crate::view::{Order, Stop};
+use crate::view::Stop;
 
 /// `GET /user/phone-numbers/search`
 pub fn search(ctx: &Ctx<'_>) -> Handled {
@@ -53,33 +49,6 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
 /// `GET /user/phone-numbers`: those that can send messages.
 pub fn sms_capable(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&numbers(ctx, &Facet::new(tag::SMS, b""))?))
-}
-
-/// `GET /user/assistants/phone-numbers`
-pub fn for_assistants(ctx: &Ctx<'_>) -> Handled {
-    let query: NumberQuery = ctx.asks()?;
-    let inbound = query.r#type == Some(Direction::Inbound);
-    let mut shown = Vec::new();
-    for (count, row) in ctx.account().list(Kind::Number, &Facet::ALL, PLAN_ROWS_MAX)? {
-        let stored = Stored::of(&row.public)?;
-        let is_available = !is_held(ctx, count)?;
-        if inbound && (stored.kind == NumberType::CallerId || !is_available) {
-            continue;
-        }
-        shown.push(Assignable {
-            id: ctx.id(count),
-            phone_number: stored.phone_number,
-            country_code: stored.country_code,
-            type_label: String::from(stored.kind.label()),
-            is_available,
-        });
-    }
-    Ok(Reply::ok(&shown))
-}
-
-fn is_held(ctx: &Ctx<'_>, number: u32) -> Result<bool, Stop> {
-    let facets = [facet_of_number(number), facet_of_type(Direction::Inbound)].to_vec();
-    Ok(page(ctx.account(), Kind::Assistant, &Query::of(facets, Order::Ascending, 0, 1))?.total > 0)
 }
 
 /// The number that a path names.

@@ -231,7 +231,7 @@ fn end(work: &Work<'_>, task: &Task) -> Result<(), Stop> {
 fn perform(work: &Work<'_>, task: &Task) -> Result<Progress, Stop> {
     match task {
         Task::SettlePurchase { number, micros, claim } => number::settle_purchase(work, number, *micros, *claim),
-        Task::Release(count) => number::settle_release(work, *count),
+        Task::Release(count) => number::settle_release(work, *count, campaign::lose_number),
         Task::DropParts(kind, count) => drop_parts(work.account, *kind, *count),
         Task::DropLeads(campaign) => crate::lead::drop_slice(work.account, *campaign, work.now),
         Task::SweepIdempotency => idempotency::sweep_all(work.account, work.now),
@@ -257,7 +257,7 @@ fn detach(work: &Work<'_>, kind: Kind, count: u32) -> Result<Progress, Stop> {
     let done = match kind {
         Kind::Tool => tool::detach_all(work.account, count, work.now)?,
         Kind::Knowledgebase => knowledge::detach_all(work.account, count, work.now)?,
-        Kind::Number => number::detach_all(work.account, count, work.now)?,
+        Kind::Number => number::detach_all(work.account, count, work.now, campaign::lose_number)?,
         _ => return Err(queue::DAMAGED),
     };
     Ok(if done { Progress::Done } else { Progress::More })

@@ -143,12 +143,6 @@ fn facet_of_name(name: &str) -> Facet {
     Facet::new(1, name.as_bytes())
 }
 
-/// The name of a stored tool.
-pub fn name_of(row: &[u8]) -> Result<String, Stop> {
-    let value = json::parse(Row::public_of(row)?).map_err(|_| DAMAGED)?;
-    value.member("name").and_then(Value::as_text).map(ToString::to_string).ok_or(DAMAGED)
-}
-
 fn stored(new: NewTool, id: u64, created_at: Timestamp, updated_at: Timestamp) -> Row {
     let facets = [facet_of_name(&new.name)].into();
     let tool = Tool {
