@@ -3,6 +3,8 @@
 mod chores;
 mod figures;
 mod schemathesis;
+#[cfg(test)]
+mod tidy;
 
 use std::process::ExitCode;
 
