@@ -99,15 +99,15 @@ record! {
 
 record! {
     /// Hands the call to a person.
-    pub sparse struct CallTransfer {
+    pub struct CallTransfer {
         /// The number to transfer to, E.164; any text when `custom`.
         phone_number: String = text(1, 64).required(),
         /// When to transfer.
-        description: Option<String> = text(1, 1_000),
+        description: Option<String> = text(1, 1_000).sparse(),
         /// Whether the AI may choose the number.
-        custom: Option<bool> = boolean(),
+        custom: Option<bool> = boolean().sparse(),
         /// The zone of its availability.
-        timezone: Option<String> = text(1, 64).form(&format::ZONE),
+        timezone: Option<String> = text(1, 64).form(&format::ZONE).sparse(),
     } rules {
         form_unless("phone_number", &format::E164, "custom", &["true"]),
     }
@@ -115,29 +115,29 @@ record! {
 
 record! {
     /// Ends the call.
-    pub sparse struct EndCall {
+    pub struct EndCall {
         /// When the AI ends the call.
-        description: Option<String> = text(1, 1_000),
+        description: Option<String> = text(1, 1_000).sparse(),
     }
 }
 
 record! {
     /// Sends keypad tones.
-    pub sparse struct DtmfInput {
+    pub struct DtmfInput {
         /// When to send them.
-        description: Option<String> = text(1, 1_000),
+        description: Option<String> = text(1, 1_000).sparse(),
     }
 }
 
 record! {
     /// Offers times and books them through an external calendar service.
-    pub sparse struct CalendarIntegration {
+    pub struct CalendarIntegration {
         /// The key of the calendar service; shown masked.
         calendar_api_key: Secret = text(1, 255).alias(&["calcom_api_key"]).required(),
         /// The event to book.
         calendar_event_slug: String = text(1, 255).alias(&["calcom_event_slug"]).required(),
         /// When to offer scheduling.
-        description: Option<String> = text(1, 1_000),
+        description: Option<String> = text(1, 1_000).sparse(),
     }
 }
 

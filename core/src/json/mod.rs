@@ -9,8 +9,8 @@ mod write;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-pub use parse::{Malformed, parse, pick};
-pub use write::{Array, Object, Raw, ToJson, text};
+pub use parse::{Malformed, parse, parse_by_place, pick};
+pub use write::{Array, Object, Raw, ToJson, joined, text};
 
 use crate::time::Timestamp;
 

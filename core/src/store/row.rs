@@ -73,7 +73,8 @@ impl Row {
 
     /// Some members of the public part, null where there is none of that name; the others are read past.
     pub fn pick<const N: usize>(&self, names: [&str; N], damaged: Stop) -> Result<[Value; N], Stop> {
-        json::pick(&self.public, names).map_err(|_| damaged)
+        let values = json::pick(&self.public, names).map_err(|_| damaged)?;
+        Ok(values.map(|value| value.unwrap_or(Value::Null)))
     }
 
     /// The public part of stored bytes, without reading the rest.
