@@ -8,6 +8,7 @@ mod logins;
 pub mod plan;
 pub mod profile;
 pub mod root;
+mod rows;
 pub mod session;
 pub mod storage;
 pub mod token;

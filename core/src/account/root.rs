@@ -15,7 +15,7 @@ use crate::view::{Order, Stop};
 /// The plan of an account.
 pub fn plan(account: Scope<'_>) -> Result<Plan, Stop> {
     let profile = Profile::of(account)?;
-    plan::load(account.other(Space::Root), &profile.plan)?.ok_or(Stop::Corrupt("an account's plan is not there"))
+    plan::load(account.other(Space::Root), &profile.own.plan)?.ok_or(Stop::Corrupt("an account's plan is not there"))
 }
 
 /// The account with this e-mail address.

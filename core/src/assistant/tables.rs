@@ -87,7 +87,7 @@ choice! {
 
 record! {
     /// A field to extract after a call (SPEC.md, `post_call_schema`).
-    pub struct Extract {
+    pub struct Extract stored as "an assistant" {
         /// Its name.
         name: String = text(3, 16).form(&format::EXTRACT_NAME).required(),
         /// Its type.
@@ -99,7 +99,7 @@ record! {
 
 record! {
     /// Hands the call to a person.
-    pub struct CallTransfer {
+    pub struct CallTransfer stored as "an assistant" {
         /// The number to transfer to, E.164; any text when `custom`.
         phone_number: String = text(1, 64).required(),
         /// When to transfer.
@@ -115,7 +115,7 @@ record! {
 
 record! {
     /// Ends the call.
-    pub struct EndCall {
+    pub struct EndCall stored as "an assistant" {
         /// When the AI ends the call.
         description: Option<String> = text(1, 1_000).sparse(),
     }
@@ -123,7 +123,7 @@ record! {
 
 record! {
     /// Sends keypad tones.
-    pub struct DtmfInput {
+    pub struct DtmfInput stored as "an assistant" {
         /// When to send them.
         description: Option<String> = text(1, 1_000).sparse(),
     }
@@ -131,7 +131,7 @@ record! {
 
 record! {
     /// Offers times and books them through an external calendar service.
-    pub struct CalendarIntegration {
+    pub struct CalendarIntegration stored as "an assistant" {
         /// The key of the calendar service; shown masked.
         calendar_api_key: Secret = text(1, 255).alias(&["calcom_api_key"]).required(),
         /// The event to book.
@@ -274,7 +274,7 @@ record! {
 
 record! {
     /// Words for pauses; the service has none of its own.
-    pub struct FillerConfig {
+    pub struct FillerConfig stored as "an assistant" {
         /// When it is neither here nor there.
         neutral: Vec<String> = texts(&FILLER, 0),
         /// When the news is bad.
@@ -291,7 +291,7 @@ static FILLER: crate::record::Kind = crate::record::Kind::Text { min: 1, max: 25
 
 record! {
     /// An assistant (SPEC.md, Assistant, stored form), and behind that the creation fields it leaves out.
-    pub struct Assistant {
+    pub struct Assistant stored as "an assistant" {
         /// Its id.
         id: u64 = id().required(),
         /// Its account.

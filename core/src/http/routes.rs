@@ -134,8 +134,8 @@ pub static ROUTES: &[Route] = &[
     // Events and webhooks
     get(&["/user/webhook-deliveries"], "listDeliveries", "List the webhook deliveries, newest first.", webhook::list).about(Kind::Delivery).asks(DeliveryQuery::TABLE).gives(Shape::Page(Delivery::TABLE)),
     post(&["/user/webhook-deliveries/{id}/resend"], "resendDelivery", "Send a webhook again.", webhook::resend).about(Kind::Delivery).accepts(Shape::Message),
-    get(&["/user/webhook-secrets"], "listWebhookSecrets", "The secrets that sign webhooks.", webhook::secrets::list).gives(Shape::Secrets(webhook::tables::Secret::TABLE)).not_for_read_only().shows_token(),
-    post(&["/user/webhook-secrets/rotate"], "rotateWebhookSecret", "Make a new webhook secret beside the newest one.", webhook::secrets::rotate).makes(Shape::Secrets(webhook::tables::Secret::TABLE)).shows_token(),
+    get(&["/user/webhook-secrets"], "listWebhookSecrets", "The secrets that sign webhooks.", webhook::secrets::list).gives(Shape::Secrets(webhook::tables::WebhookSecret::TABLE)).not_for_read_only().shows_token(),
+    post(&["/user/webhook-secrets/rotate"], "rotateWebhookSecret", "Make a new webhook secret beside the newest one.", webhook::secrets::rotate).makes(Shape::Secrets(webhook::tables::WebhookSecret::TABLE)).shows_token(),
     get(&["/user/events"], "listEvents", "The account's events, oldest first; live as `text/event-stream`.", webhook::events).asks(EventQuery::TABLE).gives(Shape::Feed(Event::TABLE)).without_etag(),
     // Messages
     post(&["/user/sms"], "sendSms", "Send a text message.", sms::send).refuses(&[502]).about(Kind::Message).takes(NewMessage::TABLE).makes(Shape::MessageData(Message::TABLE)),

@@ -14,6 +14,14 @@ pub use write::{Array, Object, Raw, ToJson, joined, text};
 
 use crate::time::Timestamp;
 
+/// The members of a record; none where its JSON form is no object.
+pub fn members(record: &impl ToJson) -> Members {
+    match parse(&record.to_json()) {
+        Ok(Value::Object(members)) => members,
+        _ => Members::default(),
+    }
+}
+
 /// A number as it came: whole numbers keep all 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {

@@ -71,12 +71,6 @@ impl Row {
         }
     }
 
-    /// Some members of the public part, null where there is none of that name; the others are read past.
-    pub fn pick<const N: usize>(&self, names: [&str; N], damaged: Stop) -> Result<[Value; N], Stop> {
-        let values = json::pick(&self.public, names).map_err(|_| damaged)?;
-        Ok(values.map(|value| value.unwrap_or(Value::Null)))
-    }
-
     /// The public part of stored bytes, without reading the rest.
     pub fn public_of(bytes: &[u8]) -> Result<&[u8], Stop> {
         skip_facets(bytes).and_then(public).map(|(public, _)| public).ok_or(Stop::Corrupt("a row has an unknown form"))

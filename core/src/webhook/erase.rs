@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 
 use super::{deliveries, feed};
-use crate::call::Stored as Call;
+use crate::call::CallRow;
 use crate::id;
 use crate::job::{self, Progress, Task};
 use crate::json::{Object, Raw, Value};
@@ -30,7 +30,7 @@ const DAMAGED: Stop = Stop::Corrupt("the index of the feed has an unknown form")
 pub type Mention = (Kind, u32);
 
 /// What the payload of a call's event shows.
-pub fn of_call(account: Scope<'_>, call: &Call) -> Result<Vec<Mention>, Stop> {
+pub fn of_call(account: Scope<'_>, call: &CallRow) -> Result<Vec<Mention>, Stop> {
     let mut mentions = Vec::from([(Kind::Call, call.count)]);
     if let Some(count) = call.lead()
         && let Some((_, lead)) = lead::find(account, count)?

@@ -9,6 +9,7 @@ mod feed;
 mod incoming;
 mod payload;
 mod report;
+mod rows;
 pub mod secrets;
 pub mod tables;
 

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::limits::URL_MAX;
-use crate::record::{Iso, Json, any, choice, id, int, iso, list, text};
+use crate::record::{Iso, Json, Rest, Secret, any, choice, id, int, iso, list, text};
 use crate::{choice, record};
 
 choice! {
@@ -21,7 +21,7 @@ choice! {
 
 record! {
     /// One try of a delivery.
-    pub struct Attempt {
+    pub struct Attempt stored as "a delivery" {
         /// When it was made.
         at: Iso = iso().required(),
         /// The receiver's status; null when there was no answer.
@@ -33,12 +33,19 @@ record! {
     }
 }
 
+impl Attempt {
+    /// One that got no answer.
+    pub fn failed(at: Iso, error: &str) -> Self {
+        Self { at, status: None, error: Some(error.into()), duration_ms: None, rest: Rest::default() }
+    }
+}
+
 /// Tries of a delivery that are shown, the last ones.
 pub const ATTEMPTS_MAX: usize = 50;
 
 record! {
     /// A webhook on its way, or arrived.
-    pub struct Delivery {
+    pub struct Delivery stored as "a delivery" {
         /// Its id.
         id: u64 = id().required(),
         /// The event's id: the header `webhook-id`, the same in every try.
@@ -61,6 +68,16 @@ record! {
 }
 
 record! {
+    /// What a call keeps of the answer to its webhook: `webhook_response`.
+    pub struct WebhookResponse {
+        /// The receiver's status.
+        status: u32 = int(100, 599).required(),
+        /// The body of its answer.
+        body: String = text(0, 0).required(),
+    }
+}
+
+record! {
     /// Query of `GET /user/webhook-deliveries`.
     pub struct DeliveryQuery {
         /// Deliveries about this call.
@@ -76,11 +93,11 @@ record! {
 
 record! {
     /// A secret that signs webhooks.
-    pub struct Secret {
+    pub struct WebhookSecret stored as "a webhook secret" {
         /// Its id.
         id: u64 = id().required(),
         /// The secret, `whsec_` and base64.
-        secret: record::Secret = text(0, 64).required(),
+        secret: Secret = text(0, 64).required(),
         /// When it was made.
         created_at: Iso = iso().required(),
     }
