@@ -6,8 +6,8 @@ mod columns;
 mod file;
 mod framing;
 mod operations;
+mod rows;
 mod slice;
-mod stored;
 pub mod tables;
 
 pub use operations::{MEDIA, read_leads, read_numbers, start_leads, start_numbers};

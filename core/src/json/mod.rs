@@ -12,8 +12,6 @@ use alloc::vec::Vec;
 pub use parse::{Malformed, parse, parse_by_place, pick};
 pub use write::{Array, Object, Raw, ToJson, joined, text};
 
-use crate::time::Timestamp;
-
 /// The members of a record; none where its JSON form is no object.
 pub fn members(record: &impl ToJson) -> Members {
     match parse(&record.to_json()) {
@@ -86,11 +84,6 @@ impl Members {
     /// The member of this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, v)| v)
-    }
-
-    /// The time that a member holds in the ISO form.
-    pub fn time(&self, name: &str) -> Option<Timestamp> {
-        self.get(name).and_then(Value::as_text).and_then(Timestamp::parse_iso)
     }
 
     /// Sets or replaces a member.

@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 
 use super::field::{Choice, DecimalText, Flag, Hundredths, Iso, Json, Sql, Tagged, Variables};
 use super::format::Format;
-use super::{Record, Rule};
+use super::{Field, Record, Rule};
 use crate::time::Timestamp;
 
 /// Ids are positive integers below 2^53 (API.md, Ids).
@@ -297,6 +297,11 @@ pub const fn count() -> Typed<Option<u32>> {
 /// A list of ids without their account's part.
 pub const fn counts(max: usize) -> Typed<Vec<u32>> {
     Typed::new(Kind::List { of: &Kind::Int { min: 0, max: u32::MAX as i64 }, max, unique: None })
+}
+
+/// An enum that is stored as a number of its own.
+pub const fn numbered<T: Field>(max: i64) -> Typed<Option<T>> {
+    Typed::new(Kind::Int { min: 0, max })
 }
 
 /// A whole number that may be negative.

@@ -4,7 +4,6 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::collection::Facet;
-use crate::json::{self, Members, Value};
 use crate::view::Stop;
 
 /// The first byte of every stored row; readers of a later format know an earlier one by it.
@@ -61,14 +60,6 @@ impl Row {
     /// Reads stored bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Stop> {
         read(bytes).ok_or(Stop::Corrupt("a row has an unknown form"))
-    }
-
-    /// The public part as members; `damaged` says what could not be read.
-    pub fn members(&self, damaged: Stop) -> Result<Members, Stop> {
-        match json::parse(&self.public) {
-            Ok(Value::Object(members)) => Ok(members),
-            _ => Err(damaged),
-        }
     }
 
     /// The public part of stored bytes, without reading the rest.
