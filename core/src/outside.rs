@@ -91,12 +91,12 @@ pub enum Answer {
     /// The text of a file or page, or why there is none: a finished sentence of at most 255 characters.
     Extracted(Result<Extracted, String>),
     /// A piece of a list was taken: the rest is wanted.
-    Rest(Rest),
+    Rest(Unwritten),
 }
 
 /// What of a list is not written yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rest {
+pub struct Unwritten {
     /// The rows, by their counts.
     pub(crate) rows: Vec<u32>,
     /// What stands behind the last row.
@@ -236,7 +236,7 @@ impl<'a> Asks<'a> {
     }
 
     /// What of a long list is wanted.
-    pub fn rest(&self) -> Option<&'a Rest> {
+    pub fn rest(&self) -> Option<&'a Unwritten> {
         self.answers.iter().find_map(|answer| if let Answer::Rest(rest) = answer { Some(rest) } else { None })
     }
 

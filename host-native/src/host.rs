@@ -16,7 +16,7 @@ use switchboard_core::http::route::Who;
 use switchboard_core::id;
 use switchboard_core::job;
 use switchboard_core::key::Topic;
-use switchboard_core::outside::{Answer, Rest, SendError, Work};
+use switchboard_core::outside::{Answer, SendError, Unwritten, Work};
 use switchboard_core::remote::region;
 use switchboard_core::remote::wire::{CommitCall, ReadAnswer, ReadCall};
 use switchboard_core::seed::Seed;
@@ -194,7 +194,7 @@ impl Host {
     }
 
     /// The next piece of a list; none where it comes to no end.
-    pub async fn read_rest(&self, request: &Request, rest: Rest, told: &Told) -> Option<Piece> {
+    pub async fn read_rest(&self, request: &Request, rest: Unwritten, told: &Told) -> Option<Piece> {
         let seed = self.clock.seed().ok()?;
         let turn = self.large.turn(self.holder(request, told)).await.ok()?;
         // A key that was deleted meanwhile ends the answer.

@@ -5,9 +5,11 @@ use alloc::vec::Vec;
 
 use super::keys::{self, NewKey};
 use super::profile::{Hidden, Profile, State};
+use super::rows::ProfileRow;
 use super::signing;
 use super::token::Token;
 use crate::key::{self, Kind};
+use crate::record::{Iso, Rest};
 use crate::root;
 use crate::seed::Seed;
 use crate::store::{Row, Scope};
@@ -45,11 +47,14 @@ pub fn account(root: Scope<'_>, new: New, now: Timestamp, seed: &Seed) -> Result
     root.insert(Kind::Account, count, created_at, &Row::open(Vec::new(), b"{}".to_vec()))?;
     let profile = Profile {
         number,
-        name: new.name,
-        email,
-        timezone: new.timezone,
-        plan: new.plan,
-        created_at,
+        own: ProfileRow {
+            name: new.name,
+            email,
+            timezone: new.timezone,
+            plan: new.plan,
+            created_at: Iso(created_at),
+            rest: Rest::default(),
+        },
         state: State::default(),
         password: Hidden(new.password),
     };

@@ -7,6 +7,7 @@ pub mod keys;
 mod logins;
 pub mod plan;
 pub mod profile;
+mod rows;
 pub mod session;
 pub mod signing;
 pub mod storage;

@@ -13,10 +13,10 @@ use crate::http::ctx::Ctx;
 use crate::http::reply::{Reply, Shape};
 use crate::http::route::Handled;
 use crate::id;
-use crate::json::{self, Array, Object, Raw, ToJson, Value};
+use crate::json::{self, Object, ToJson};
 use crate::key::{self, Kind};
 use crate::record;
-use crate::record::{Iso, id as id_column, iso, text};
+use crate::record::{Field, Iso, Rest, Secret, Stored, id as id_column, iso, text};
 use crate::seed::Seed;
 use crate::store::Scope;
 use crate::time::Timestamp;
@@ -24,52 +24,47 @@ use crate::view::Stop;
 
 record! {
     /// A secret that signs webhooks.
-    pub struct SigningSecret {
+    pub struct SigningSecret stored as "a webhook secret" {
         /// Its id.
         id: u64 = id_column().required(),
         /// The secret, `whsec_` and base64.
-        secret: record::Secret = text(0, 64).required(),
+        secret: Secret = text(0, 64).required(),
         /// When it was made.
         created_at: Iso = iso().required(),
     }
 }
 
 const PREFIX: &str = "whsec_";
-const DAMAGED: Stop = Stop::Corrupt("webhook secrets have an unknown form");
 /// Secrets that sign at once.
 const VALID: usize = 2;
 
-/// The stored secrets, oldest first, as JSON objects.
-fn load(account: Scope<'_>) -> Result<Vec<Value>, Stop> {
+/// The stored secrets, oldest first.
+fn load(account: Scope<'_>) -> Result<Vec<SigningSecret>, Stop> {
     let Some(bytes) = account.get(key::secrets(account.space()))? else { return Ok(Vec::new()) };
-    match json::parse(&bytes) {
-        Ok(Value::List(secrets)) => Ok(secrets),
-        _ => Err(DAMAGED),
-    }
+    json::parse(&bytes).ok().and_then(Field::from_json).ok_or(SigningSecret::DAMAGED)
 }
 
 /// Makes a secret beside the newest one; any older one goes.
 pub fn make(account: Scope<'_>, now: Timestamp, seed: &Seed) -> Result<(), Stop> {
     let (count, at) = account.allot(Kind::Secret, now)?;
     let secret = format!("{PREFIX}{}", Base64::encode_string(&seed.derive("webhook-secret")));
-    let secret = record::Secret(secret);
-    let made = SigningSecret { id: id::of(account.space(), count), secret, created_at: Iso(at) };
     let mut secrets = load(account)?;
     secrets.drain(..secrets.len().saturating_sub(VALID - 1));
-    let mut bytes = Vec::new();
-    let mut array = Array::open(&mut bytes);
-    secrets.iter().for_each(|secret| array.entry(secret));
-    array.entry(Raw(&made.to_json()));
-    array.close();
-    account.put(key::secrets(account.space()), bytes)
+    secrets.push(SigningSecret {
+        id: id::of(account.space(), count),
+        secret: Secret(secret),
+        created_at: Iso(at),
+        rest: Rest::default(),
+    });
+    account.put(key::secrets(account.space()), secrets.to_json())
 }
 
 /// The value of `webhook-signature`: one signature for each valid secret.
 pub fn sign(account: Scope<'_>, webhook_id: &str, at: Timestamp, body: &[u8]) -> Result<String, Stop> {
     let mut signatures = Vec::new();
-    for secret in load(account)? {
-        let text = secret.member("secret").and_then(Value::as_text).ok_or(DAMAGED)?;
-        let bytes = text.strip_prefix(PREFIX).and_then(|text| Base64::decode_vec(text).ok()).ok_or(DAMAGED)?;
+    for SigningSecret { secret: Secret(text), .. } in load(account)? {
+        let bytes = text.strip_prefix(PREFIX).and_then(|text| Base64::decode_vec(text).ok());
+        let bytes = bytes.ok_or(SigningSecret::DAMAGED)?;
         let mut mac = Hmac::<Sha256>::new_from_slice(&bytes).expect("HMAC takes a key of any length");
         mac.update(format!("{webhook_id}.{}.", at.seconds()).as_bytes());
         mac.update(body);
@@ -78,7 +73,7 @@ pub fn sign(account: Scope<'_>, webhook_id: &str, at: Timestamp, body: &[u8]) ->
     Ok(signatures.join(" "))
 }
 
-fn shown(secrets: Vec<Value>, says: Option<&str>) -> impl ToJson {
+fn shown(secrets: Vec<SigningSecret>, says: Option<&str>) -> impl ToJson {
     let says = says.map(ToString::to_string);
     Shape(move |o: &mut Object<'_>| {
         o.given("message", says.as_ref()).member("secrets", &secrets);

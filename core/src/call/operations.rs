@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use super::ending::{by_service, complete, over};
 use super::place::{Caller, New, place};
+use super::rows::{CallRow, formatted, tag};
 use super::states::CallEvent;
-use super::stored::{Stored, formatted, tag};
 use super::tables::{CallQuery, CallStatus, CallType, NewCall, Placed, PlacedCall};
 use crate::account::attached;
 use crate::account::profile::Profile;
@@ -17,7 +17,7 @@ use crate::http::reply::{Reply, data, message};
 use crate::http::route::Handled;
 use crate::http::stream::{self, Frame};
 use crate::job::{self, Task};
-use crate::json::{Members, Raw, ToJson, Value};
+use crate::json::{Members, Raw, ToJson};
 use crate::key::{self, Kind, Topic};
 use crate::limits::{EVENTS_PAGE_MAX, LEASE_SECONDS};
 use crate::number::{CallerNumber, UNVERIFIED};
@@ -60,10 +60,10 @@ fn shown(ctx: &Ctx<'_>, count: u32, row: Row) -> Result<Vec<u8>, Stop> {
         return Ok(row.public);
     }
     let account = ctx.account();
-    let mut call = Stored::of(count, row)?;
+    let mut call = CallRow::of(count, row)?;
     if call.live.transcript_bytes > 0 {
         let lines = call.transcript(account)?;
-        call.shown.set("transcript", Value::Text(formatted(&lines)));
+        call.shown.transcript = formatted(&lines);
     }
     Ok(call.shown.to_json())
 }
@@ -82,7 +82,7 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
         return Err(Refusal::Conflict("The call is still running.".into()).into());
     }
     let account = ctx.account();
-    let mut call = Stored::find(account, count)?.ok_or(Refusal::NotFound(MISSING))?;
+    let mut call = CallRow::find(account, count)?.ok_or(Refusal::NotFound(MISSING))?;
     // Work after the call that is not done yet is given up: that the call ended is told all the same, without what was
     // said.
     complete(account, &mut call, ctx.now)?;
@@ -141,8 +141,8 @@ pub fn make_call(ctx: &Ctx<'_>) -> Handled {
 pub fn hangup(ctx: &Ctx<'_>) -> Handled {
     let (count, _) = ctx.named(Kind::Call, MISSING)?;
     let account = ctx.account();
-    let mut call = Stored::find(account, count)?.ok_or(Refusal::NotFound(MISSING))?;
-    if !call.status()?.is_running() {
+    let mut call = CallRow::find(account, count)?.ok_or(Refusal::NotFound(MISSING))?;
+    if !call.status().is_running() {
         return Err(Refusal::Conflict("The call is already over.".into()).into());
     }
     if call.live.engine.is_none() {

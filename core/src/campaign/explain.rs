@@ -13,7 +13,7 @@ use crate::http::reply::{Reply, data};
 use crate::http::route::Handled;
 use crate::key::Kind;
 use crate::lead::tables::LeadStatus;
-use crate::lead::{self, Stored};
+use crate::lead::{self, LeadRow};
 use crate::record;
 use crate::record::{Iso, boolean, choice, iso, list, text};
 use crate::suppression;
@@ -63,7 +63,7 @@ pub fn explain_lead(ctx: &Ctx<'_>) -> Handled {
     if suppression::has(account, &lead.phone_number)? {
         reasons.push(because("do_not_call", "The number is on the account's list of numbers not to be called."));
     }
-    let mut next_at = main.dial.due;
+    let mut next_at = main.dial().due;
     let campaign = Running::find(account, lead.campaign)?.ok_or(Refusal::NotFound(MISSING))?;
     if let Gate::Closed(reason, at) = campaign.gate(account, ctx.now)? {
         reasons.push(of_campaign(reason));
@@ -80,7 +80,7 @@ pub fn explain_lead(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&data(&Explanation { status: lead.status, callable, reasons, next_at: next_at.map(Iso) })))
 }
 
-fn of_lead(lead: &Stored, main: &Stored, now: Timestamp) -> Vec<Because> {
+fn of_lead(lead: &LeadRow, main: &LeadRow, now: Timestamp) -> Vec<Because> {
     let mut reasons = Vec::new();
     match lead.status {
         LeadStatus::Completed => reasons.push(because("completed", "The lead is done.")),
@@ -90,13 +90,13 @@ fn of_lead(lead: &Stored, main: &Stored, now: Timestamp) -> Vec<Because> {
         LeadStatus::Blacklisted => reasons.push(because("blacklisted", "The lead is not to be called.")),
         LeadStatus::Created | LeadStatus::Scheduled | LeadStatus::Processing | LeadStatus::Rescheduled => {}
     }
-    if main.dial.call > 0 {
+    if main.dial().call > 0 {
         reasons.push(because("in_call", "The lead, or a secondary contact of it, is being called."));
     }
-    if main.dial.due.is_some_and(|at| at > now) {
+    if main.dial().due.is_some_and(|at| at > now) {
         reasons.push(because("waiting_for_retry", "The time between two tries has not passed."));
     }
-    if lead.parent.is_some() && main.dial.call == 0 && reasons.is_empty() {
+    if lead.parent.is_some() && main.dial().call == 0 && reasons.is_empty() {
         reasons
             .push(because("secondary_contact", "A secondary contact is called when those before it were not reached."));
     }

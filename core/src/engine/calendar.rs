@@ -4,14 +4,17 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::assistant::Kept;
+use crate::assistant::rows::tools;
+use crate::assistant::tables::{Assistant, BuiltInTool};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Halt;
 use crate::json::{self, Members, Object, Value};
 use crate::limits::TOOL_REPLY_BYTES_MAX;
 use crate::outside::{Answer, Egress, HttpIn, HttpOut, Redirects};
 use crate::record::Secret;
+use crate::store::Row;
 use crate::tool::{Asked, Values, plain, schema_of};
+use crate::view::Stop;
 
 /// How long one request may take, seconds; booking makes two.
 const TIMEOUT_SECONDS: u64 = 10;
@@ -45,19 +48,21 @@ pub fn functions(about: &str) -> [Value; 2] {
 
 impl Calendar {
     /// The calendar that a function's name is about, if the assistant has one.
-    pub fn of(assistant: &Kept, name: &str) -> Option<Self> {
+    pub fn of(assistant: &Row, name: &str) -> Result<Option<Self>, Stop> {
         if ![SLOTS, BOOK].contains(&name) {
-            return None;
+            return Ok(None);
         }
-        let tools = assistant.members.get("tools").and_then(Value::as_list)?;
-        let text = |tool: &Value, name: &str| tool.member(name).and_then(Value::as_text).map(ToString::to_string);
-        let tool = tools.iter().find(|tool| text(tool, "type").as_deref() == Some("calendar_integration"))?;
-        Some(Self {
-            key: Secret(text(tool, "calendar_api_key")?),
-            event_slug: text(tool, "calendar_event_slug")?,
-            timezone: assistant.owned("timezone")?,
+        let timezone = Assistant::MEMBERS.timezone.read(&assistant.public)?;
+        let calendar = tools(assistant)?.into_iter().find_map(|tool| match tool {
+            BuiltInTool::CalendarIntegration(calendar) => Some(calendar),
+            _ => None,
+        });
+        Ok(calendar.map(|calendar| Self {
+            key: calendar.calendar_api_key,
+            event_slug: calendar.calendar_event_slug,
+            timezone,
             books: name == BOOK,
-        })
+        }))
     }
 
     /// How long both of its requests may take, seconds.

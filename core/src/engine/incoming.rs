@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use crate::account::signing;
-use crate::call::Stored;
+use crate::call::CallRow;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Halt;
 use crate::id;
@@ -17,7 +17,7 @@ use crate::view::Stop;
 use crate::webhook;
 
 /// Asks the receiver what it knows of a call that arrives.
-pub fn ask(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, url: &str) -> Result<Answer, Halt> {
+pub fn ask(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, url: &str) -> Result<Answer, Halt> {
     let mut request = None;
     if ctx.answered() == 0 {
         let body = body(account, call);
@@ -30,29 +30,29 @@ pub fn ask(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, url: &str) -> R
     ctx.ask(|| Work::Http(request.expect("asked in the first run, which made it")))
 }
 
-fn body(account: Scope<'_>, call: &Stored) -> Vec<u8> {
+fn body(account: Scope<'_>, call: &CallRow) -> Vec<u8> {
     let mut body = Vec::new();
     let mut object = Object::open(&mut body);
     object.member("event", "call.incoming").member("call_id", id::of(account.space(), call.count));
-    object.member("assistant_id", call.number("assistant_id"));
-    object.member("customer_phone", call.text("client_phone_number"));
-    object.member("assistant_phone", call.text("assistant_phone_number"));
+    object.member("assistant_id", call.shown.assistant_id);
+    object.member("customer_phone", &call.shown.client_phone_number);
+    object.member("assistant_phone", &call.shown.assistant_phone_number);
     object.close();
     body
 }
 
 /// Takes a flat JSON object as variables of the call; ignores every other answer, and one with which the call would
 /// have more variables than it may.
-pub fn told(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, answer: &Answer) -> Result<(), Stop> {
+pub fn told(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, answer: &Answer) -> Result<(), Stop> {
     let variables = variables(answer);
     let mut input = call.live.input.clone();
-    variables.0.into_iter().for_each(|(name, value)| input.set(&name, value));
-    if input.0.len() <= VARIABLES_MAX && input.to_json().len() <= VARIABLES_BYTES_MAX {
+    variables.0.into_iter().for_each(|(name, value)| input.0.set(&name, value));
+    if input.0.0.len() <= VARIABLES_MAX && input.to_json().len() <= VARIABLES_BYTES_MAX {
         call.live.input = input;
     }
     call.collect(&Members::default());
     if let Answer::Http(answer) = answer {
-        call.shown.set("webhook_response", webhook::response(answer));
+        call.shown.webhook_response = Some(webhook::response(answer));
     }
     call.save(account, ctx.now)
 }

@@ -6,6 +6,7 @@ mod calendar;
 mod claim;
 mod compiled;
 mod events;
+mod functions;
 mod incoming;
 mod session;
 pub mod tables;

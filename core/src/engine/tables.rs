@@ -3,12 +3,12 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::call::tables::{AnsweredBy, Call, CallStatus};
+use crate::call::tables::{AnsweredBy, Call, CallStatus, Sender};
 use crate::catalogue::Mode;
 use crate::limits::{CAPACITY_MAX, CLAIM_WAIT_SECONDS, CLAIMED_MAX, ENGINE_EVENTS_MAX, TRANSCRIPT_BYTES_MAX, URL_MAX};
 use crate::record::{
-    Iso, Json, Variables, any, boolean, choice, choices, format, id, int, iso, list, number, object, require, tagged,
-    text, variables,
+    Iso, Json, Kind, Variables, any, boolean, bytes, choice, choices, format, id, int, iso, list, number, object,
+    require, tagged, text, texts, variables,
 };
 use crate::{choice, record, tagged};
 
@@ -72,16 +72,6 @@ record! {
     } rules {
         require("to", "type", &["inbound"]),
         require("assistant_id", "type", &["web"]),
-    }
-}
-
-choice! {
-    /// Who says a line of the transcript.
-    pub enum Sender {
-        /// The assistant.
-        Bot = "bot",
-        /// The customer.
-        Human = "human",
     }
 }
 
@@ -275,6 +265,49 @@ tagged! {
         Cost(Cost) = "cost",
         /// What the engine makes of the call.
         Analysis(Analysis) = "analysis",
+    }
+}
+
+record! {
+    /// What the event `claimed` of a call says.
+    pub struct ClaimedBy {
+        /// The engine's name.
+        engine: String = text(0, 64).required(),
+    }
+}
+
+record! {
+    /// What the event `unsupported` of a call says.
+    pub struct Unsupported {
+        /// The settings of its assistant that do not apply.
+        settings: Vec<String> = texts(&SETTING, 8),
+    }
+}
+
+/// A setting of an assistant.
+static SETTING: Kind = Kind::Text { min: 1, max: 64, format: None };
+
+record! {
+    /// What the event `tool` of a call says.
+    pub struct ToolAsked {
+        /// The tool.
+        name: String = text(0, 255).required(),
+        /// The status of its endpoint's answer.
+        status: Option<u32> = int(100, 599).sparse(),
+        /// From the request to the end of the answer, milliseconds.
+        duration_ms: Option<u64> = bytes(0, i64::MAX).sparse(),
+        /// Why nothing was asked.
+        error: Option<String> = text(0, 255).sparse(),
+    }
+}
+
+record! {
+    /// What an engine makes of its call, as the call keeps it.
+    pub struct CallAnalysis {
+        /// How well it went.
+        evaluation: Option<Evaluation> = object::<Evaluation>(),
+        /// The fields of `post_call_schema`.
+        variables: Variables = variables(),
     }
 }
 

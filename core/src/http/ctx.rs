@@ -17,7 +17,7 @@ use crate::job::{self, Task};
 use crate::json::{self, Malformed, Members, ToJson, Value};
 use crate::key::{Kind, Space};
 use crate::limits::{DETACH_SECONDS, JSON_BODY_BYTES_MAX, UPLOAD_BODY_BYTES_MAX};
-use crate::outside::{Answer, Asks, Rest, Work};
+use crate::outside::{Answer, Asks, Unwritten, Work};
 use crate::rate::{Caller, Rate};
 use crate::record::{Checked, Record, Source, check, check_update};
 use crate::seed::Seed;
@@ -85,7 +85,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// What of a long list is to be written next.
-    pub fn rest(&self) -> Option<&'a Rest> {
+    pub fn rest(&self) -> Option<&'a Unwritten> {
         self.asks.rest()
     }
 

@@ -12,7 +12,7 @@ use super::refusal::Halt;
 use super::reply::{Content, Reply};
 use crate::key::{self, Kind};
 use crate::limits::{PIECE_BYTES, TAGGED_BYTES_MAX};
-use crate::outside::Rest;
+use crate::outside::Unwritten;
 use crate::store::Scope;
 use crate::view::Stop;
 
@@ -22,7 +22,7 @@ pub struct Piece {
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// What comes behind it; none: it is the last.
-    pub rest: Option<Rest>,
+    pub rest: Option<Unwritten>,
 }
 
 /// A list about to be written.
@@ -46,7 +46,7 @@ pub fn reply(
 ) -> Result<Reply, Halt> {
     let is_first = ctx.rest().is_none();
     let List { head: mut out, rows, tail } = match ctx.rest() {
-        Some(Rest { rows, tail }) => List { head: Vec::new(), rows: rows.clone(), tail: tail.clone() },
+        Some(Unwritten { rows, tail }) => List { head: Vec::new(), rows: rows.clone(), tail: tail.clone() },
         None => list()?,
     };
     let piece_bytes = match ctx.setup.config.lists_in_pieces {
@@ -75,7 +75,7 @@ pub fn reply(
         Ok(_) => {}
     }
     if is_cut {
-        let rest = Rest { rows: rows[written..].to_vec(), tail };
+        let rest = Unwritten { rows: rows[written..].to_vec(), tail };
         return Ok(Reply::piece(Piece { bytes: out, rest: Some(rest) }));
     }
     out.extend_from_slice(&tail);

@@ -6,8 +6,8 @@ mod columns;
 mod file;
 mod framing;
 mod operations;
+mod rows;
 mod slice;
-mod stored;
 pub mod tables;
 mod taken;
 

@@ -156,7 +156,7 @@ record! {
 
 record! {
     /// A document (SPEC.md, Knowledgebase document).
-    pub struct Document {
+    pub struct Document stored as "a document" {
         /// Its id.
         id: u64 = id().required(),
         /// Its name.

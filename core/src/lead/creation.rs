@@ -6,11 +6,11 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::stored::{self, Dial, Stored};
+use super::rows::{self, LeadRow};
 use super::tables::{LeadStatus, NewLead};
 use crate::json::Members;
 use crate::key::Kind;
-use crate::record::{Cell, Checked, Errors, Record, Source, check};
+use crate::record::{Cell, Checked, Errors, Iso, Record, Rest, Source, Variables, check};
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -66,7 +66,7 @@ pub fn duplicates(account: Scope<'_>, campaign: u32, new: &NewLead) -> Result<Er
         .enumerate()
         .map(|(at, contact)| (format!("secondary_contacts.{at}.phone_number"), &contact.phone_number));
     for (field, phone) in core::iter::once((String::from("phone_number"), &new.phone_number)).chain(contacts) {
-        if !seen.insert(phone) || stored::has_phone(account, campaign, phone, None)? {
+        if !seen.insert(phone) || rows::has_phone(account, campaign, phone, None)? {
             errors.say(&field, DUPLICATE);
         }
     }
@@ -74,26 +74,30 @@ pub fn duplicates(account: Scope<'_>, campaign: u32, new: &NewLead) -> Result<Er
 }
 
 /// Stores a lead that was judged, with its secondary contacts.
-pub fn enter(account: Scope<'_>, campaign: u32, new: NewLead, now: Timestamp) -> Result<(u32, Stored), Stop> {
+pub fn enter(account: Scope<'_>, campaign: u32, new: NewLead, now: Timestamp) -> Result<(u32, LeadRow), Stop> {
     let (count, at) = account.allot(Kind::Lead, now)?;
-    let lead = |phone_number: String, variables: Members, contacts: Vec<u32>, parent| Stored {
+    let lead = |phone_number: String, variables: Variables, contacts: Vec<u32>, parent| LeadRow {
         campaign,
         phone_number,
         variables,
         status: LeadStatus::Created,
-        created_at: at,
-        updated_at: at,
+        created_at: Iso(at),
+        updated_at: Iso(at),
         contacts,
         parent,
-        dial: Dial::default(),
+        rounds: None,
+        person: None,
+        call: None,
+        due: None,
+        rest: Rest::default(),
     };
     let mut contacts = Vec::new();
     for contact in new.secondary_contacts {
         let (number, _) = account.allot(Kind::Lead, now)?;
-        stored::insert(account, number, &lead(contact.phone_number, contact.variables.0, Vec::new(), Some(count)))?;
+        rows::insert(account, number, &lead(contact.phone_number, contact.variables, Vec::new(), Some(count)))?;
         contacts.push(number);
     }
-    let main = lead(new.phone_number, new.variables.0, contacts, None);
-    stored::insert(account, count, &main)?;
+    let main = lead(new.phone_number, new.variables, contacts, None);
+    rows::insert(account, count, &main)?;
     Ok((count, main))
 }

@@ -2,17 +2,19 @@
 
 use alloc::vec::Vec;
 
+use super::rows::{NumberRow, facet_of_sms};
 use super::tables::{Available, Number, Rename, SearchQuery};
-use super::{MISSING, Stored, shown, tag};
+use super::{MISSING, shown};
 use crate::carrier::{Ask, Told};
 use crate::collection::Facet;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, data, message_data};
 use crate::http::route::Handled;
-use crate::json::{Members, Raw};
+use crate::json::{self, Raw};
 use crate::key::Kind;
 use crate::limits::PLAN_ROWS_MAX;
+use crate::record::Stored;
 use crate::root;
 use crate::store::Row;
 use crate::view::Stop;
@@ -38,7 +40,7 @@ pub fn search(ctx: &Ctx<'_>) -> Handled {
 
 fn numbers(ctx: &Ctx<'_>, facet: &Facet) -> Result<Vec<Number>, Stop> {
     let rows = ctx.account().list(Kind::Number, facet, PLAN_ROWS_MAX)?;
-    rows.into_iter().map(|(count, row)| Ok(Number::of(ctx.id(count), &Stored::of(&row.public)?))).collect()
+    rows.into_iter().map(|(count, row)| Ok(Number::of(ctx.id(count), &NumberRow::read(&row.public)?))).collect()
 }
 
 /// `GET /user/phone-numbers/all`
@@ -48,14 +50,14 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
 
 /// `GET /user/phone-numbers`: those that can send messages.
 pub fn sms_capable(ctx: &Ctx<'_>) -> Handled {
-    Ok(Reply::ok(&numbers(ctx, &Facet::new(tag::SMS, b""))?))
+    Ok(Reply::ok(&numbers(ctx, &facet_of_sms())?))
 }
 
 /// The number that a path names.
-pub(super) fn named(ctx: &Ctx<'_>, missing: &'static str) -> Result<(u32, Row, Stored), Halt> {
+pub(super) fn named(ctx: &Ctx<'_>, missing: &'static str) -> Result<(u32, Row, NumberRow), Halt> {
     let count = ctx.param(0).ok_or(Refusal::NotFound(missing))?;
     let row = ctx.account().find(Kind::Number, count)?.ok_or(Refusal::NotFound(missing))?;
-    let stored = Stored::of(&row.public)?;
+    let stored = NumberRow::read(&row.public)?;
     ctx.unread()?;
     Ok((count, row, stored))
 }
@@ -63,16 +65,12 @@ pub(super) fn named(ctx: &Ctx<'_>, missing: &'static str) -> Result<(u32, Row, S
 /// `PUT /user/phone-numbers/{id}`
 pub fn update(ctx: &Ctx<'_>) -> Handled {
     let (count, row, mut stored) = named(ctx, MISSING)?;
-    let mut before = Members::default();
-    if let Some(nickname) = &stored.nickname {
-        before.set("nickname", crate::json::Value::Text(nickname.clone()));
-    }
-    let rename: Rename = ctx.update(before)?;
+    let rename: Rename = ctx.update(json::members(&Rename { nickname: stored.nickname.clone() }))?;
     ctx.if_match(&Raw(&shown(ctx.id(count), &stored)))?;
-    stored.nickname = rename.nickname;
-    if let Some(crate::json::Value::Object(trunk)) = &mut stored.trunk {
-        trunk.set("nickname", stored.nickname.clone().map_or(crate::json::Value::Null, crate::json::Value::Text));
+    if let Some(trunk) = &mut stored.trunk {
+        trunk.nickname.clone_from(&rename.nickname);
     }
+    stored.nickname = rename.nickname;
     ctx.account().replace(Kind::Number, count, &row, &stored.row(&row.private))?;
     Ok(Reply::ok(&message_data("Phone number updated successfully.", &Number::of(ctx.id(count), &stored))))
 }

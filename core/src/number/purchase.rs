@@ -5,8 +5,9 @@
 
 use alloc::string::ToString;
 
+use super::insert;
+use super::rows::NumberRow;
 use super::tables::{NumberType, OneNumber, Purchased};
-use super::{Stored, insert};
 use crate::account::plan;
 use crate::account::profile::Profile;
 use crate::carrier::{Ask, Told};
@@ -17,6 +18,7 @@ use crate::http::route::Handled;
 use crate::job::{self, Progress, Task, Work};
 use crate::key::{Kind, Space};
 use crate::numbering;
+use crate::record::{Iso, Rest};
 use crate::root::{self, Owner};
 use crate::store::Scope;
 use crate::time::Timestamp;
@@ -110,17 +112,18 @@ fn enter(
 ) -> Result<u32, Stop> {
     let Space::Account(owner) = account.space() else { return Err(Stop::Corrupt("a number belongs to an account")) };
     let (count, created_at) = account.allot(Kind::Number, now)?;
-    let stored = Stored {
+    let stored = NumberRow {
         phone_number: number.to_string(),
-        kind: NumberType::Normal,
+        r#type: NumberType::Normal,
         nickname: None,
         country_code: numbering::country_of(number).map(ToString::to_string),
         sms_capable,
         verified: true,
         carrier_id: Some(id),
         releasing: false,
-        created_at,
+        created_at: Iso(created_at),
         trunk: None,
+        rest: Rest::default(),
     };
     insert(account, count, &stored, &[])?;
     root::own(account, number, Owner { account: owner, count, claim: 0 })?;

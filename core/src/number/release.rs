@@ -1,8 +1,9 @@
 //! Giving a number back: marked in one commit, given back at the carrier, removed in the next.
 
 use super::operations::named;
+use super::rows::NumberRow;
 use super::tables::NumberType;
-use super::{MISSING, Stored, remove, shown};
+use super::{MISSING, remove, shown};
 use crate::carrier::{Ask, Told};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Form, Invalid, Refusal};
@@ -11,6 +12,7 @@ use crate::http::route::Handled;
 use crate::job::{self, Progress, Task, Work};
 use crate::json::Raw;
 use crate::key::Kind;
+use crate::record::Stored;
 use crate::root;
 use crate::store::Scope;
 use crate::time::Timestamp;
@@ -40,12 +42,12 @@ pub fn release(ctx: &Ctx<'_>, lose: Lose) -> Handled {
             return Err(Refusal::Declined(RELEASING.into()).into());
         }
     }
-    let Some(carrier_id) = stored.carrier_id.clone().filter(|_| stored.kind == NumberType::Normal) else {
+    let Some(carrier_id) = stored.carrier_id.clone().filter(|_| stored.r#type == NumberType::Normal) else {
         ctx.detached(Kind::Number, count, detach_all(account, count, ctx.now, lose)?)?;
         return Ok(Reply::ok(&message(RELEASED)));
     };
     if ctx.answered() == 0 {
-        let marked = Stored { releasing: true, ..stored.clone() };
+        let marked = NumberRow { releasing: true, ..stored.clone() };
         account.replace(Kind::Number, count, &row, &marked.row(&row.private))?;
         job::add(account, ctx.now.plus_seconds(AGAIN_SECONDS), Task::Release(count))?;
     }
@@ -62,10 +64,10 @@ pub fn release(ctx: &Ctx<'_>, lose: Lose) -> Handled {
 /// it. Tells whether that is done.
 pub fn detach_all(account: Scope<'_>, count: u32, now: Timestamp, lose: Lose) -> Result<bool, Stop> {
     let Some(row) = account.find(Kind::Number, count)? else { return Ok(true) };
-    let stored = Stored::of(&row.public)?;
+    let stored = NumberRow::read(&row.public)?;
     let done = lose(account, count, now)?;
     if done {
-        if stored.kind != NumberType::CallerId {
+        if stored.r#type != NumberType::CallerId {
             root::disown(account, &stored.phone_number)?;
         }
         remove(account, count, &row, &stored)?;
@@ -76,7 +78,7 @@ pub fn detach_all(account: Scope<'_>, count: u32, now: Timestamp, lose: Lose) ->
 /// Asks the carrier again for a release that it did not confirm.
 pub fn settle(work: &Work<'_>, count: u32, lose: Lose) -> Result<Progress, Stop> {
     let Some(row) = work.account.find(Kind::Number, count)? else { return Ok(Progress::Done) };
-    let stored = Stored::of(&row.public)?;
+    let stored = NumberRow::read(&row.public)?;
     let Some(carrier_id) = stored.carrier_id.as_deref().filter(|_| stored.releasing) else { return Ok(Progress::Done) };
     match work.setup.config.carrier.ask(work.asks, &work.seed, &Ask::Release(carrier_id)) {
         None => Ok(Progress::Waits),

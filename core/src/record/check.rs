@@ -3,7 +3,7 @@
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeSet;
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::cell::Cell;
@@ -129,12 +129,16 @@ fn record(
 }
 
 fn absent(column: &Column, field: &Place<'_>, errors: &mut Errors) -> Cell {
+    if matches!(column.need, Need::Required) {
+        errors.say(&field.text(), "field is required.");
+    }
+    default_of(column)
+}
+
+/// What a column holds that was not given.
+pub(super) fn default_of(column: &Column) -> Cell {
     match column.need {
-        Need::Optional => Cell::None,
-        Need::Required => {
-            errors.say(&field.text(), "field is required.");
-            Cell::None
-        }
+        Need::Optional | Need::Required => Cell::None,
         Need::Default(Literal::Bool(value)) => Cell::Bool(value),
         Need::Default(Literal::Int(value)) => Cell::Int(value),
         Need::Default(Literal::Number(value)) => Cell::Number(value),
@@ -444,6 +448,13 @@ pub fn tag_of(cell: Cell) -> (&'static str, Cell) {
         Cell::Tagged(word, cells) => (word, Cell::Record(cells)),
         _ => ("", Cell::None),
     }
+}
+
+/// Word and record of a tagged record that is stored (for [`tagged!`](crate::tagged!)).
+pub fn tag_of_json(value: Value) -> Option<(String, Value)> {
+    let Value::Object(mut members) = value else { return None };
+    let word = members.remove("type")?.into_text()?;
+    Some((word, Value::Object(members)))
 }
 
 /// Writes a record with its `type` in front (for [`tagged!`](crate::tagged!)).

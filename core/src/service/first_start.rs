@@ -9,7 +9,7 @@ use crate::http::reply::{Reply, Shape};
 use crate::json::Object;
 use crate::key::{self, Kind, Space};
 use crate::outside::{Answer, Asks, Work};
-use crate::record::Secret;
+use crate::record::{Rest, Secret};
 use crate::step::{Outcome, Output, Send};
 use crate::store::{Ledger, Tx};
 use crate::view::{Scene, Stop};
@@ -65,5 +65,6 @@ fn standard() -> Plan {
         numbers: most,
         parallel_calls: calls,
         storage_bytes: plan::STORAGE_BYTES.unsigned_abs(),
+        rest: Rest::default(),
     }
 }

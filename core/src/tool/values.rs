@@ -17,9 +17,7 @@ pub struct Values {
 impl Values {
     /// Without a call: for the test of a tool.
     pub fn without_call(zone: &str, now: Timestamp) -> Self {
-        let local = Zone::of(zone).local(now);
-        let facts = Facts { current_date: local.date(), current_time: local.time(), ..Facts::default() };
-        Self { variables: Members::default(), facts }
+        Self { variables: Members::default(), facts: Facts::of(zone, now) }
     }
 
     /// Sets a variable.
@@ -52,6 +50,12 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// What is known where there is no call: date and time in a time zone.
+    pub fn of(zone: &str, now: Timestamp) -> Self {
+        let local = Zone::of(zone).local(now);
+        Self { current_date: local.date(), current_time: local.time(), ..Self::default() }
+    }
+
     fn get(&self, name: &str) -> Option<&str> {
         Some(match name {
             "customer_phone" => &self.customer_phone,

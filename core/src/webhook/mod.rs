@@ -6,9 +6,11 @@ mod deliver;
 mod deliveries;
 mod erase;
 mod feed;
+mod rows;
 pub mod tables;
 
 pub use deliver::{deliver, give_up, request, response};
-pub use deliveries::{To, Webhook, enter, list, resend};
+pub use deliveries::{list, resend};
 pub use erase::{EVENTS_AT_ONCE, Mention, erase, old_slice as empty_old, slice as empty, some as empty_some};
 pub use feed::{list as events, publish, read, sweep};
+pub use rows::{DeliveryRow, DeliveryState, Webhook};

@@ -84,12 +84,10 @@ const SHARED: &[&str] = &[
     "Shown",
     "Source",
     "State",
-    "Stored",
     "Table",
     "Told",
     "TooLong",
     "Transfer",
-    "Upload",
     "Visit",
     "Work",
 ];

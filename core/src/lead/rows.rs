@@ -1,6 +1,6 @@
-//! How leads are kept: a lead of its own is filed in lists; a secondary contact is a row that its lead names.
+//! Leads as they are stored: a lead of its own is filed in lists; a secondary contact is a row that its lead names.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::phones;
@@ -8,16 +8,15 @@ use super::tables::{Contact, Lead, LeadCampaign, LeadStatus};
 use crate::collection::{Facet, subtract};
 use crate::id;
 use crate::job::{self, Progress, Task};
-use crate::json::{self, Members, Object, ToJson, Value};
+use crate::json::ToJson;
 use crate::key::{self, Kind};
-use crate::limits::SLICE_ROWS;
-use crate::record::{Choice, Sql, Variables};
+use crate::limits::{SECONDARY_CONTACTS_MAX, SLICE_ROWS};
+use crate::record;
+use crate::record::{Choice, Iso, Sql, Stored, Variables, choice, count, counts, iso, text, variables};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 use crate::{campaign, webhook};
-
-const DAMAGED: Stop = Stop::Corrupt("a lead has an unknown form");
 
 /// The filter by campaign.
 const CAMPAIGN: u8 = 2;
@@ -38,27 +37,34 @@ pub fn campaign_among(facets: &[Facet]) -> Option<u32> {
     Some(u32::from_be_bytes(facet.value().try_into().ok()?))
 }
 
-/// A lead as it is kept.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Stored {
-    /// Its campaign's count.
-    pub campaign: u32,
-    /// E.164.
-    pub phone_number: String,
-    /// Its variables.
-    pub variables: Members,
-    /// Where it stands.
-    pub status: LeadStatus,
-    /// When it was made.
-    pub created_at: Timestamp,
-    /// When it last changed.
-    pub updated_at: Timestamp,
-    /// Its secondary contacts, by count.
-    pub contacts: Vec<u32>,
-    /// Of a secondary contact: its lead.
-    pub parent: Option<u32>,
-    /// How far the dialer came with it; of a lead of its own.
-    pub dial: Dial,
+record! {
+    /// A lead as it is stored; counts are ids without their account's part.
+    pub struct LeadRow stored as "a lead" {
+        /// Its campaign's count.
+        campaign: u32 = count().required(),
+        /// E.164.
+        phone_number: String = text(0, 16).required(),
+        /// Its variables.
+        variables: Variables = variables(),
+        /// Where it stands.
+        status: LeadStatus = choice::<LeadStatus>().required(),
+        /// When it was made.
+        created_at: Iso = iso().required(),
+        /// When it last changed.
+        updated_at: Iso = iso().required(),
+        /// Its secondary contacts, by count.
+        contacts: Vec<u32> = counts(SECONDARY_CONTACTS_MAX),
+        /// Of a secondary contact: its lead.
+        parent: Option<u32> = count(),
+        /// See [`Dial`]; a lead that was never called has none of these.
+        rounds: Option<u32> = count().sparse(),
+        /// See [`Dial`].
+        person: Option<u32> = count().sparse(),
+        /// See [`Dial`].
+        call: Option<u32> = count().sparse(),
+        /// See [`Dial`].
+        due: Option<Iso> = iso().sparse(),
+    }
 }
 
 /// How far the dialer came with a lead.
@@ -74,77 +80,53 @@ pub struct Dial {
     pub due: Option<Timestamp>,
 }
 
-impl Stored {
-    /// Its row.
+impl LeadRow {
+    /// Its row; only a lead of its own is filed.
     pub fn row(&self) -> Row {
-        let mut public = Vec::new();
-        let mut object = Object::open(&mut public);
-        object
-            .member("campaign", self.campaign)
-            .member("phone_number", &self.phone_number)
-            .member("variables", &self.variables);
-        object
-            .member("status", self.status)
-            .member("created_at", self.created_at.iso())
-            .member("updated_at", self.updated_at.iso());
-        object.member("contacts", &self.contacts).member("parent", self.parent);
-        if self.dial != Dial::default() {
-            object.member("rounds", self.dial.rounds).member("person", self.dial.person).member("call", self.dial.call);
-            object.given("due", self.dial.due.map(Timestamp::iso));
-        }
-        object.close();
         let facets = if self.parent.is_none() {
             [facet_of_status(self.status), facet_of_campaign(self.campaign)].into()
         } else {
             Vec::new()
         };
-        Row::open(facets, public)
+        Row::open(facets, self.to_json())
     }
 
-    /// Reads it back.
-    pub fn of(public: &[u8]) -> Result<Self, Stop> {
-        let value = json::parse(public).map_err(|_| DAMAGED)?;
-        let text = |name: &str| value.member(name).and_then(Value::as_text).ok_or(DAMAGED);
-        let count = |value: &Value| value.as_u64().and_then(|n| u32::try_from(n).ok());
-        let time = |name: &str| Timestamp::parse_iso(text(name)?).ok_or(DAMAGED);
-        Ok(Self {
-            campaign: value.member("campaign").and_then(count).ok_or(DAMAGED)?,
-            phone_number: text("phone_number")?.to_string(),
-            variables: value.member("variables").and_then(Value::as_object).cloned().ok_or(DAMAGED)?,
-            status: LeadStatus::of(text("status")?).ok_or(DAMAGED)?,
-            created_at: time("created_at")?,
-            updated_at: time("updated_at")?,
-            contacts: value
-                .member("contacts")
-                .and_then(Value::as_list)
-                .unwrap_or_default()
-                .iter()
-                .filter_map(count)
-                .collect(),
-            parent: value.member("parent").and_then(count),
-            dial: Dial {
-                rounds: value.member("rounds").and_then(count).unwrap_or(0),
-                person: value.member("person").and_then(count).unwrap_or(0),
-                call: value.member("call").and_then(count).unwrap_or(0),
-                due: value.member("due").and_then(Value::as_text).and_then(Timestamp::parse_iso),
-            },
-        })
+    /// How far the dialer came with it.
+    pub fn dial(&self) -> Dial {
+        Dial {
+            rounds: self.rounds.unwrap_or(0),
+            person: self.person.unwrap_or(0),
+            call: self.call.unwrap_or(0),
+            due: self.due.map(|due| due.0),
+        }
+    }
+
+    /// The same lead, the dialer being so far with it.
+    pub fn with_dial(self, dial: Dial) -> Self {
+        let given = |number| (dial != Dial::default()).then_some(number);
+        Self {
+            rounds: given(dial.rounds),
+            person: given(dial.person),
+            call: given(dial.call),
+            due: dial.due.map(Iso),
+            ..self
+        }
     }
 
     fn contact(&self, id: u64) -> Contact {
         Contact {
             id,
             phone_number: self.phone_number.clone(),
-            variables: Variables(self.variables.clone()),
+            variables: self.variables.clone(),
             status: self.status,
-            created_at: Sql(self.created_at),
-            updated_at: Sql(self.updated_at),
+            created_at: Sql(self.created_at.0),
+            updated_at: Sql(self.updated_at.0),
         }
     }
 }
 
 /// A lead as it is shown, with its campaign and its secondary contacts.
-pub fn show(account: Scope<'_>, count: u32, lead: &Stored) -> Result<Lead, Stop> {
+pub fn show(account: Scope<'_>, count: u32, lead: &LeadRow) -> Result<Lead, Stop> {
     let space = account.space();
     let name = campaign::name_of(account, lead.campaign)?.ok_or(Stop::Corrupt("a lead's campaign is not there"))?;
     let rows = account.rows(Kind::Lead, &lead.contacts)?;
@@ -152,24 +134,24 @@ pub fn show(account: Scope<'_>, count: u32, lead: &Stored) -> Result<Lead, Stop>
         .contacts
         .iter()
         .zip(&rows)
-        .map(|(count, row)| Ok(Stored::of(Row::public_of(row)?)?.contact(id::of(space, *count))));
+        .map(|(count, row)| Ok(LeadRow::read(Row::public_of(row)?)?.contact(id::of(space, *count))));
     Ok(Lead {
         id: id::of(space, count),
         campaign_id: id::of(space, lead.campaign),
         phone_number: lead.phone_number.clone(),
-        variables: Variables(lead.variables.clone()),
+        variables: lead.variables.clone(),
         status: lead.status,
-        created_at: Sql(lead.created_at),
-        updated_at: Sql(lead.updated_at),
+        created_at: Sql(lead.created_at.0),
+        updated_at: Sql(lead.updated_at.0),
         campaign: LeadCampaign { id: id::of(space, lead.campaign), name },
         secondary_contacts: contacts.collect::<Result<_, Stop>>()?,
     })
 }
 
 /// A lead that is there: one of a deleted campaign waits to be cleaned up and is there no longer.
-pub fn find(account: Scope<'_>, count: u32) -> Result<Option<(Row, Stored)>, Stop> {
+pub fn find(account: Scope<'_>, count: u32) -> Result<Option<(Row, LeadRow)>, Stop> {
     let Some(row) = account.find(Kind::Lead, count)? else { return Ok(None) };
-    let stored = Stored::of(&row.public)?;
+    let stored = LeadRow::read(&row.public)?;
     let there = account.find(Kind::Campaign, stored.campaign)?.is_some();
     Ok(there.then_some((row, stored)))
 }
@@ -180,17 +162,17 @@ pub fn is_there(account: Scope<'_>, count: u32) -> Result<bool, Stop> {
 }
 
 /// Stores a new lead; only one of its own stands in lists.
-pub fn insert(account: Scope<'_>, count: u32, lead: &Stored) -> Result<(), Stop> {
+pub fn insert(account: Scope<'_>, count: u32, lead: &LeadRow) -> Result<(), Stop> {
     account.put(key::lead_phone(account.space(), lead.campaign, &lead.phone_number, count), Vec::new())?;
     if lead.parent.is_some() {
         return account.put(key::row(account.space(), Kind::Lead, count), lead.row().to_bytes());
     }
     phones::set(account, count, Some(&lead.phone_number))?;
-    account.insert(Kind::Lead, count, lead.created_at, &lead.row())
+    account.insert(Kind::Lead, count, lead.created_at.0, &lead.row())
 }
 
 /// Stores a changed lead; when it is called next is planned under its campaign.
-pub fn replace(account: Scope<'_>, count: u32, row: &Row, before: &Stored, after: &Stored) -> Result<(), Stop> {
+pub fn replace(account: Scope<'_>, count: u32, row: &Row, before: &LeadRow, after: &LeadRow) -> Result<(), Stop> {
     if (before.campaign, &before.phone_number) != (after.campaign, &after.phone_number) {
         account.delete(key::lead_phone(account.space(), before.campaign, &before.phone_number, count))?;
         account.put(key::lead_phone(account.space(), after.campaign, &after.phone_number, count), Vec::new())?;
@@ -198,26 +180,26 @@ pub fn replace(account: Scope<'_>, count: u32, row: &Row, before: &Stored, after
             phones::set(account, count, Some(&after.phone_number))?;
         }
     }
-    if (before.campaign, before.dial.due) != (after.campaign, after.dial.due) {
+    if (before.campaign, before.due) != (after.campaign, after.due) {
         unplan(account, count, before)?;
-        if let Some(at) = after.dial.due {
+        if let Some(Iso(at)) = after.due {
             account.put(key::retry(account.space(), after.campaign, at, count), Vec::new())?;
         }
     }
     account.replace(Kind::Lead, count, row, &after.row())
 }
 
-fn unplan(account: Scope<'_>, count: u32, lead: &Stored) -> Result<(), Stop> {
-    match lead.dial.due {
-        Some(at) => account.delete(key::retry(account.space(), lead.campaign, at, count)),
+fn unplan(account: Scope<'_>, count: u32, lead: &LeadRow) -> Result<(), Stop> {
+    match lead.due {
+        Some(Iso(at)) => account.delete(key::retry(account.space(), lead.campaign, at, count)),
         None => Ok(()),
     }
 }
 
 /// Removes a lead and its secondary contacts.
-pub fn remove(account: Scope<'_>, count: u32, row: &Row, lead: &Stored) -> Result<(), Stop> {
+pub fn remove(account: Scope<'_>, count: u32, row: &Row, lead: &LeadRow) -> Result<(), Stop> {
     for (contact, row) in lead.contacts.iter().zip(account.rows(Kind::Lead, &lead.contacts)?) {
-        let stored = Stored::of(Row::public_of(&row)?)?;
+        let stored = LeadRow::read(Row::public_of(&row)?)?;
         account.delete(key::lead_phone(account.space(), stored.campaign, &stored.phone_number, *contact))?;
         account.delete(key::row(account.space(), Kind::Lead, *contact))?;
     }
@@ -234,12 +216,14 @@ pub fn remove(account: Scope<'_>, count: u32, row: &Row, lead: &Stored) -> Resul
 
 fn forget_contact(account: Scope<'_>, parent: u32, count: u32) -> Result<(), Stop> {
     let Some(row) = account.find(Kind::Lead, parent)? else { return Ok(()) };
-    let mut lead = Stored::of(&row.public)?;
+    let mut lead = LeadRow::read(&row.public)?;
     let place = lead.contacts.iter().position(|contact| *contact == count);
     lead.contacts.retain(|contact| *contact != count);
     // Whose turn it is stays so; whoever follows the one that goes moves up.
-    if place.is_some_and(|place| place + 1 < lead.dial.person as usize) {
-        lead.dial.person -= 1;
+    let mut dial = lead.dial();
+    if place.is_some_and(|place| place + 1 < dial.person as usize) {
+        dial.person -= 1;
+        lead = lead.with_dial(dial);
     }
     account.replace(Kind::Lead, parent, &row, &lead.row())
 }
@@ -269,7 +253,7 @@ pub fn drop_slice(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<P
     }
     let mut left = webhook::EVENTS_AT_ONCE;
     for (key, _) in slice {
-        let count = key::read_lead_phone(&key).ok_or(DAMAGED)?;
+        let count = key::read_lead_phone(&key).ok_or(LeadRow::DAMAGED)?;
         left -= webhook::empty_some(account, (Kind::Lead, count), left, now)?;
         if left == 0 {
             return Ok(Progress::More);
@@ -286,6 +270,6 @@ pub fn webhook_json(account: Scope<'_>, count: u32) -> Result<Option<Vec<u8>>, S
 }
 
 /// A lead's JSON, for `If-Match` and lists.
-pub fn json(account: Scope<'_>, count: u32, lead: &Stored) -> Result<Vec<u8>, Stop> {
+pub fn json(account: Scope<'_>, count: u32, lead: &LeadRow) -> Result<Vec<u8>, Stop> {
     Ok(show(account, count, lead)?.to_json())
 }

@@ -1,6 +1,6 @@
-//! The stored form: from what was checked to the JSON that the list shows, and back.
+//! Assistants as they are stored: the JSON that the API shows, and behind it their tools where these have secrets.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::mask;
@@ -8,15 +8,13 @@ use super::tables::{Assistant, BuiltInTool, Direction, FillerConfig, NewAssistan
 use crate::collection::{Facet, ids};
 use crate::http::ctx::Ctx;
 use crate::id;
-use crate::json::{self, Members, ToJson, Value};
-use crate::key::Kind;
+use crate::json::{self, Members, ToJson};
+use crate::key::{self, Kind};
 use crate::limits::{DETACHED_BYTES, DETACHED_ROWS, PLAN_ROWS_MAX};
-use crate::record::{DecimalText, Flag, Iso, Variables};
+use crate::record::{DecimalText, Field, Flag, Iso, Rest, Stored, Variables};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
-
-const DAMAGED: Stop = Stop::Corrupt("an assistant has an unknown form");
 
 /// The filters of assistants.
 mod tag {
@@ -63,47 +61,66 @@ pub struct Meta {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+    /// Members that only a newer release knows.
+    pub rest: Rest,
 }
 
 impl Meta {
-    /// Reads it from the stored members.
-    pub fn of(members: &Members) -> Result<Self, Stop> {
-        let text = |name: &str| members.get(name).and_then(Value::as_text).ok_or(DAMAGED);
-        let time = |name: &str| members.time(name).ok_or(DAMAGED);
-        let number = |name: &str| members.get(name).and_then(Value::as_u64).ok_or(DAMAGED);
-        let status = if text("status")? == Status::Active.word() { Status::Active } else { Status::Inactive };
-        Ok(Self {
-            id: number("id")?,
-            user_id: number("user_id")?,
-            uuid: text("uuid")?.to_string(),
-            status,
-            inbound_webhook_url: members.get("inbound_webhook_url").and_then(Value::as_text).map(ToString::to_string),
-            created_at: time("created_at")?,
-            updated_at: time("updated_at")?,
-        })
+    /// That of a stored assistant.
+    pub fn of(assistant: Assistant) -> Self {
+        Self {
+            id: assistant.id,
+            user_id: assistant.user_id,
+            uuid: assistant.uuid,
+            status: assistant.status,
+            inbound_webhook_url: assistant.inbound_webhook_url,
+            created_at: assistant.created_at.0,
+            updated_at: assistant.updated_at.0,
+            rest: assistant.rest,
+        }
     }
 }
 
-/// The members of a stored row, secrets in clear: the creation table reads them back.
+/// The row of a call's assistant: of a deleted one what was kept for its calls.
+pub fn of_call(account: Scope<'_>, count: u32) -> Result<Option<Row>, Stop> {
+    match account.find(Kind::Assistant, count)? {
+        Some(row) => Ok(Some(row)),
+        None => account
+            .get(key::part(account.space(), Kind::Assistant, count, 0))?
+            .map(|bytes| Row::from_bytes(&bytes))
+            .transpose(),
+    }
+}
+
+/// The built-in tools of a row, secrets in clear.
+pub fn tools(row: &Row) -> Result<Vec<BuiltInTool>, Stop> {
+    if row.private.is_empty() {
+        return Assistant::MEMBERS.tools.read(&row.public);
+    }
+    let tools = json::parse(&row.private).ok().and_then(Field::from_json);
+    tools.ok_or(Assistant::DAMAGED)
+}
+
+/// What an update is laid over: the members of a row, secrets in clear.
 pub fn members(row: &Row) -> Result<Members, Stop> {
-    let mut members = row.members(DAMAGED)?;
+    let mut members = Assistant::members(&row.public)?;
     if !row.private.is_empty() {
-        members.set("tools", json::parse(&row.private).map_err(|_| DAMAGED)?);
+        let tools = json::parse(&row.private).map_err(|_| Assistant::DAMAGED)?;
+        members.set(Assistant::MEMBERS.tools.name(), tools);
     }
     Ok(members)
 }
 
-/// A stored row with some members changed and a new `updated_at`.
-pub fn changed(row: &Row, now: Timestamp, change: impl FnOnce(&mut Members)) -> Result<Row, Stop> {
-    let mut members = row.members(DAMAGED)?;
-    change(&mut members);
-    let updated_at = Meta::of(&members)?.updated_at.max(now);
-    members.set("updated_at", Value::Text(updated_at.iso()));
-    Ok(Row { facets: facets(&members)?, public: members.to_json(), private: row.private.clone() })
+/// A row with a changed assistant and a new `updated_at`; its secrets stay.
+pub fn changed(row: &Row, now: Timestamp, change: impl FnOnce(&mut Assistant)) -> Result<Row, Stop> {
+    let mut assistant = Assistant::read(&row.public)?;
+    change(&mut assistant);
+    assistant.updated_at.0 = assistant.updated_at.0.max(now);
+    Ok(Row { facets: facets(&assistant), public: assistant.to_json(), private: row.private.clone() })
 }
 
 /// Takes something away from the assistants of a set, as many as one step may; tells whether it was all of them.
-pub fn detach(scope: Scope<'_>, facet: &Facet, now: Timestamp, change: impl Fn(&mut Members)) -> Result<bool, Stop> {
+pub fn detach(scope: Scope<'_>, facet: &Facet, now: Timestamp, change: impl Fn(&mut Assistant)) -> Result<bool, Stop> {
     let all = ids(scope, Kind::Assistant, facet, PLAN_ROWS_MAX)?;
     let (mut left, mut bytes) = (all.as_slice(), 0);
     // The first row tells whether they are large: then few of the next are read only to be left.
@@ -124,35 +141,22 @@ pub fn detach(scope: Scope<'_>, facet: &Facet, now: Timestamp, change: impl Fn(&
     Ok(left.is_empty())
 }
 
-/// The filters under which stored members are filed.
-fn facets(members: &Members) -> Result<Vec<Facet>, Stop> {
-    let count = |value: &Value| value.as_u64().map(id::count).ok_or(DAMAGED);
-    let kind = members.get("type").and_then(Value::as_text).ok_or(DAMAGED)?;
-    let mut facets = Vec::from([Facet::new(tag::TYPE, kind.as_bytes())]);
-    for (name, facet) in
-        [("phone_number_id", facet_of_number as fn(u32) -> Facet), ("knowledgebase_id", facet_of_knowledgebase)]
-    {
-        if let Some(value) = members.get(name).filter(|value| **value != Value::Null) {
-            facets.push(facet(count(value)?));
-        }
-    }
-    for value in members.get("tool_ids").and_then(Value::as_list).unwrap_or_default() {
-        facets.push(facet_of_tool(count(value)?));
-    }
-    Ok(facets)
+/// The filters under which an assistant is filed.
+fn facets(assistant: &Assistant) -> Vec<Facet> {
+    let mut facets = Vec::from([facet_of_type(assistant.r#type)]);
+    facets.extend(assistant.phone_number_id.map(|id| facet_of_number(id::count(id))));
+    facets.extend(assistant.knowledgebase_id.map(|id| facet_of_knowledgebase(id::count(id))));
+    facets.extend(assistant.tool_ids.iter().map(|id| facet_of_tool(id::count(*id))));
+    facets
 }
 
 /// The row of an assistant.
 pub fn row(ctx: &Ctx<'_>, new: &NewAssistant, meta: Meta) -> Row {
-    let local = |id: u64| id::local(ctx.account().space(), id).unwrap_or(0);
-    let mut facets = Vec::from([facet_of_type(new.r#type)]);
-    facets.extend(new.phone_number_id.map(|id| facet_of_number(local(id))));
-    facets.extend(new.knowledgebase_id.map(|id| facet_of_knowledgebase(local(id))));
-    facets.extend(new.tool_ids.iter().map(|id| facet_of_tool(local(*id))));
     let secret = new.tools.iter().any(|tool| matches!(tool, BuiltInTool::CalendarIntegration(_)));
     let private = if secret { new.tools.to_json() } else { Vec::new() };
     let language = ctx.setup.catalogue().language(new.language_id).map(|language| language.name.clone());
-    Row { facets, public: form(new, meta, language).to_json(), private }
+    let assistant = form(new, meta, language);
+    Row { facets: facets(&assistant), public: assistant.to_json(), private }
 }
 
 fn form(new: &NewAssistant, meta: Meta, language: Option<String>) -> Assistant {
@@ -216,6 +220,7 @@ fn form(new: &NewAssistant, meta: Meta, language: Option<String>) -> Assistant {
             negative: Vec::new(),
             positive: Vec::new(),
             question: Vec::new(),
+            rest: Rest::default(),
         },
         widget_settings: Variables::default(),
         created_at: Iso(meta.created_at),
@@ -230,5 +235,6 @@ fn form(new: &NewAssistant, meta: Meta, language: Option<String>) -> Assistant {
         ringing_time: new.ringing_time,
         reengagement_prompt: new.reengagement_prompt,
         voice_mail_message: new.voice_mail_message,
+        rest: meta.rest,
     }
 }
