@@ -13,7 +13,8 @@ use crate::catalogue::Catalogue;
 use crate::engine::{BuiltIn, calendar};
 use crate::http::pipeline;
 use crate::http::request::Method;
-use crate::http::route::{Route, Router, Who};
+use crate::http::route::{Route, Who};
+use crate::http::router::Router;
 use crate::http::routes::ROUTES;
 use crate::job;
 use crate::llm::Llm;
@@ -83,8 +84,12 @@ pub struct Service {
 
 impl Service {
     /// A service with this configuration.
+    ///
+    /// # Panics
+    /// Where a request could mean two rows of the route table: no host starts with one.
     pub fn new(config: Config) -> Self {
-        Self { config, router: Router::new(ROUTES), shipped: OnceBox::new(), openapi: OnceBox::new() }
+        let router = Router::new(ROUTES).expect("each request means one row of the route table");
+        Self { config, router, shipped: OnceBox::new(), openapi: OnceBox::new() }
     }
 
     /// Decides what an input leads to.

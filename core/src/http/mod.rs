@@ -1,6 +1,7 @@
 //! HTTP as data: requests, the route table, the order of checks, replies and refusals.
 
 pub mod base;
+pub mod cause;
 pub mod ctx;
 pub mod etag;
 pub mod idempotency;
@@ -13,6 +14,7 @@ pub mod refusal;
 pub mod reply;
 pub mod request;
 pub mod route;
+pub mod router;
 pub mod routes;
 pub mod shown;
 pub mod stream;

@@ -10,7 +10,8 @@ use super::idempotency::{self, Claim};
 use super::refusal::{Form, Halt, Invalid, Refusal, server_error};
 use super::reply::{Content, Reply};
 use super::request::{Body, Door, Method, Request};
-use super::route::{Found, Route, Who};
+use super::route::{Room, Route, Who};
+use super::router::Found;
 use super::{etag, route::Handled};
 use crate::account::caller::{self, Session, Shown};
 use crate::account::storage;
@@ -139,7 +140,7 @@ impl<'a> Exchange<'a> {
     /// Whether nothing is lost if a request is refused for lack of room.
     fn may_wait(&self, route: &Route) -> bool {
         let is_answered = self.answers.iter().any(|answer| *answer != Answer::Elapsed);
-        !route.needs_no_room() && !is_answered
+        route.room != Room::None && !is_answered
     }
 
     fn find<'p>(&self, path: &'p str) -> Result<Found<'p>, Refusal> {
@@ -247,7 +248,7 @@ impl<'a> Exchange<'a> {
 
     fn claim(&self, route: &Route, query: &str, params: &[&str]) -> Result<Option<Claim>, Refusal> {
         // Of what was too long, or broke off, there is nothing to compare.
-        if route.who == Who::Anyone || matches!(self.request.body, Body::TooLarge | Body::Cut) {
+        if matches!(self.request.body, Body::TooLarge | Body::Cut) {
             return Ok(None);
         }
         let engine = self.engine.borrow().as_ref().map(|engine| engine.token);
