@@ -278,6 +278,8 @@ fn the_document_claims_what_an_operation_asks_for_and_no_more() {
         assert!(!claiming("410").contains(&secret.to_owned()), "{secret} keeps no answer");
     }
     assert!(
-        ["createLead", "makeCall", "bringCall", "createPlan"].iter().all(|id| claiming("410").contains(&(*id).into()))
+        ["createLead", "makeCall", "bringCall", "switchCampaign"]
+            .iter()
+            .all(|id| claiming("410").contains(&(*id).into()))
     );
 }

@@ -8,7 +8,7 @@ use twox_hash::XxHash3_128;
 
 use super::refusal::Refusal;
 use super::reply::{Content, Reply};
-use super::request::{Body, Method, Request};
+use super::request::{Body, Request};
 use super::route::Route;
 use crate::job::{self, Progress, Task};
 use crate::key::{self, Key, Space};
@@ -62,7 +62,7 @@ impl Claim {
         query: &str,
         engine: Option<u32>,
     ) -> Result<Option<Self>, Refusal> {
-        if request.method != Method::Post || request.count("idempotency-key") == 0 || route.id == "login" {
+        if !route.keyed || request.count("idempotency-key") == 0 {
             return Ok(None);
         }
         let key = request.header("idempotency-key").unwrap_or_default();

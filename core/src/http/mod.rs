@@ -2,6 +2,7 @@
 
 pub mod base;
 pub mod caller;
+pub mod cause;
 pub mod ctx;
 pub mod etag;
 pub mod idempotency;
@@ -14,4 +15,5 @@ pub mod refusal;
 pub mod reply;
 pub mod request;
 pub mod route;
+pub mod router;
 pub mod stream;

@@ -63,7 +63,7 @@ impl fmt::Debug for Content {
 /// One HTTP reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The status code; chosen here and in `refusal.rs` only.
+    /// The status code: of a success as it is made here, of a refusal as its [`Cause`](super::cause::Cause) has it.
     pub status: u16,
     /// Header names and values.
     pub headers: Vec<(&'static str, String)>,

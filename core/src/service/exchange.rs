@@ -17,7 +17,8 @@ use crate::http::notice::Notice;
 use crate::http::refusal::{Form, Halt, Invalid, Refusal, server_error};
 use crate::http::reply::{Content, Reply};
 use crate::http::request::{Body, Door, Method, Request};
-use crate::http::route::{Found, Handled, Route, Who};
+use crate::http::route::{Footprint, Handled, Route, Who};
+use crate::http::router::Found;
 use crate::key::Space;
 use crate::limits::{BUSY_SECONDS, FULL_SECONDS, TAGGED_BYTES_MAX, TARGET_BYTES_MAX};
 use crate::outside::{Answer, Asks, SendError};
@@ -142,7 +143,7 @@ impl<'a> Exchange<'a> {
     /// Whether nothing is lost if a request is refused for lack of room.
     fn may_wait(&self, route: &Route) -> bool {
         let is_answered = self.answers.iter().any(|answer| *answer != Answer::Elapsed);
-        !route.needs_no_room() && !is_answered
+        route.footprint != Footprint::None && !is_answered
     }
 
     fn find<'p>(&self, path: &'p str) -> Result<Found<'p>, Refusal> {
@@ -250,7 +251,7 @@ impl<'a> Exchange<'a> {
 
     fn claim(&self, route: &Route, query: &str, params: &[&str]) -> Result<Option<Claim>, Refusal> {
         // Of what was too long, or broke off, there is nothing to compare.
-        if route.who == Who::Anyone || matches!(self.request.body, Body::TooLarge | Body::Cut) {
+        if matches!(self.request.body, Body::TooLarge | Body::Cut) {
             return Ok(None);
         }
         let engine = self.engine.borrow().as_ref().map(|engine| engine.token);

@@ -1,6 +1,7 @@
 //! [`Service`]: the one function, and in this folder alone what knows every resource: the route table, the order of
 //! checks, the tasks, the document and the first start.
 
+pub mod causes;
 mod exchange;
 mod first_start;
 pub mod openapi;
@@ -12,7 +13,8 @@ use alloc::string::{String, ToString};
 
 use crate::account::caller;
 use crate::http::request::Method;
-use crate::http::route::{Route, Router, Who};
+use crate::http::route::{Route, Who};
+use crate::http::router::Router;
 use crate::setup::{Config, Setup};
 use crate::step::{Input, Output};
 use crate::store::Tx;
@@ -29,8 +31,12 @@ pub struct Service {
 
 impl Service {
     /// A service with this configuration.
+    ///
+    /// # Panics
+    /// Where a request could mean two rows of the route table: no host starts with one.
     pub fn new(config: Config) -> Self {
-        Self { setup: Setup::new(config, openapi::text), router: Router::new(ROUTES) }
+        let router = Router::new(ROUTES).expect("each request means one row of the route table");
+        Self { setup: Setup::new(config, openapi::text), router }
     }
 
     /// Decides what an input leads to.

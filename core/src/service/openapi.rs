@@ -1,18 +1,19 @@
-//! The `OpenAPI` 3.1 document: made from the route table and the tables of bodies, queries and replies.
+//! The `OpenAPI` 3.1 document: made from the route table and the tables of bodies, queries and replies, and of nothing
+//! else: no name of a path or of an operation means anything here.
 
 use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::Service;
 use super::routes::ROUTES;
+use super::{Service, causes};
+use crate::http::cause::{Cause, ErrorBody};
 use crate::http::page;
 use crate::http::refusal::{Form, Invalid};
-use crate::http::request::Method;
 use crate::http::route::{BodyKind, Route, Shape, Who};
 use crate::json::{Members, Number, Value};
-use crate::key::Kind;
 use crate::record::schema::{self, Purpose, object, string, strings};
 use crate::record::{Column, Need, Table};
 
@@ -20,7 +21,7 @@ use crate::record::{Column, Need, Table};
 pub fn document() -> Value {
     let mut paths = Members::default();
     for route in ROUTES {
-        for path in route.paths.iter().filter(|path| !path.starts_with("/docs/")) {
+        for path in route.paths {
             operation(&mut paths, route, path);
         }
     }
@@ -83,17 +84,17 @@ fn operation(paths: &mut Members, route: &Route, path: &str) {
     }
     let Some((_, Value::Object(item))) = paths.0.iter_mut().find(|(name, _)| name == path) else { return };
     let alias = route.paths.first() != Some(&path);
-    item.set(&route.method.name().to_lowercase(), describe(route, path, if alias { "Alias" } else { "" }));
+    item.set(&route.method.name().to_lowercase(), describe(route, if alias { "Alias" } else { "" }));
     if route.patch {
-        item.set("patch", describe(route, path, if alias { "PatchAlias" } else { "Patch" }));
+        item.set("patch", describe(route, if alias { "PatchAlias" } else { "Patch" }));
     }
 }
 
-fn describe(route: &Route, path: &str, suffix: &str) -> Value {
+fn describe(route: &Route, suffix: &str) -> Value {
     let mut members = Members::default();
     members.set("operationId", string(&format!("{}{suffix}", route.id)));
     members.set("summary", string(route.summary));
-    members.set("tags", strings(&[tag(path)]));
+    members.set("tags", strings(&[route.tag]));
     let security = match route.who {
         Who::Anyone => Vec::new(),
         Who::User => [object([("token", Value::List(Vec::new()))])].into(),
@@ -101,38 +102,19 @@ fn describe(route: &Route, path: &str, suffix: &str) -> Value {
         Who::Engine => [object([("engine", Value::List(Vec::new()))])].into(),
     };
     members.set("security", Value::List(security));
-    let parameters = parameters(route, path);
+    let parameters = parameters(route);
     if !parameters.is_empty() {
         members.set("parameters", Value::List(parameters));
     }
     if let Some(body) = body(route) {
         members.set("requestBody", body);
     }
-    members.set("responses", responses(route, path));
+    members.set("responses", responses(route));
     Value::Object(members)
 }
 
-fn tag(path: &str) -> &str {
-    let mut segments = path.split('/').skip(1);
-    match (segments.next(), segments.next()) {
-        (Some("user"), Some("assistant" | "assistants")) => "Assistants",
-        (Some("user"), Some("tools")) => "Mid-call tools",
-        (Some("user"), Some("phone-numbers")) => "Phone numbers",
-        (Some("user"), Some("knowledgebases")) => "Knowledgebases",
-        (Some("user"), Some("calls" | "make_call")) => "Calls",
-        (Some("user"), Some("campaign" | "campaigns")) => "Campaigns",
-        (Some("user"), Some("lead" | "leads" | "do-not-call")) | (Some("leads"), _) => "Leads",
-        (Some("user"), Some("events" | "webhook-deliveries" | "webhook-secrets")) => "Events and webhooks",
-        (Some("user"), Some("sms")) => "Messages",
-        (Some("engine"), _) => "Engine",
-        (Some("user"), _) => "Account and keys",
-        (Some("admin"), _) => "Operator",
-        _ => "Service",
-    }
-}
-
-fn parameters(route: &Route, path: &str) -> Vec<Value> {
-    let named = path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
+fn parameters(route: &Route) -> Vec<Value> {
+    let named = route.parameters();
     let mut parameters: Vec<Value> =
         named.map(|name| parameter(name, "path", true, "", object([("type", string("string"))]))).collect();
     for column in route.query.map_or(&[][..], |table| table.columns) {
@@ -218,91 +200,53 @@ fn media(schema: Value) -> Value {
     object([("schema", schema)])
 }
 
-fn responses(route: &Route, path: &str) -> Value {
+fn responses(route: &Route) -> Value {
     let mut responses = Members::default();
     responses.set(&route.status.to_string(), tagged(route, success(route)));
     if route.etag {
         let unchanged = object([("description", string("What `If-None-Match` names is still what there is."))]);
         responses.set("304", tagged(route, unchanged));
     }
-    let simple = error(route.form);
-    let plain = error(Form::Message);
-    let mut add = |status: &str, doc: &str, schema: &Value| {
-        responses.set(status, response(doc, "application/json", schema.clone()));
-    };
-    let writes = route.method.is_write();
-    if route.who != Who::Anyone {
-        add("401", "No valid token.", &plain);
-        let kept = matches!(route.about, Some(Kind::Knowledgebase | Kind::Document)) && writes;
-        let refused = if kept { one_of(&[&plain, &simple]) } else { plain.clone() };
-        add("403", "Not with this token, or a limit of the plan.", &refused);
-        add("429", "Too many requests.", &plain);
+    let mut refusals: BTreeMap<u16, Vec<Cause>> = BTreeMap::new();
+    for cause in causes::of(route) {
+        refusals.entry(cause.status()).or_default().push(cause);
     }
-    if route.id == "login" {
-        add("401", "Wrong e-mail or password.", &plain);
-        add("403", "The account is suspended.", &plain);
-        add("429", "Too many tries.", &plain);
+    for (status, causes) in refusals {
+        responses.set(&status.to_string(), refusal(route, &causes));
     }
-    let asks = matches!(route.body, BodyKind::Json(..) | BodyKind::Document(_));
-    if writes || route.query.is_some() || route.who != Who::Anyone {
-        add("400", "The request is malformed, or what it asks for cannot be done now.", &one_of(&[&plain, &simple]));
-    }
-    if route.query.is_some() {
-        add("414", "Path and query are over 8 KiB.", &plain);
-    }
-    // Where operators have a door of their own, their paths are unknown at the other one.
-    if path.contains('{') || asks || route.who == Who::Operator {
-        add("404", "No such resource for this caller.", &one_of(&[&plain, &simple]));
-    }
-    for status in route.refuses {
-        let doc = match status {
-            402 => "The balance does not cover it.",
-            502 => "Whom it asks outside could not be reached, or failed.",
-            _ => "Whom it asks outside did not answer in time.",
-        };
-        add(&status.to_string(), doc, &simple);
-    }
-    if writes {
-        add("409", "It conflicts with what is there.", &one_of(&[&plain, &simple]));
-        add("413", "The body is too large.", &plain);
-        add("415", "The body has the wrong type.", &plain);
-    }
-    if matches!(route.method, Method::Put | Method::Delete) {
-        add("412", "The resource has changed since it was read.", &plain);
-    }
-    if asks || route.query.is_some() || writes {
-        let invalid =
-            if route.invalid == Invalid::Error { one_of(&[&simple, &plain]) } else { one_of(&[&fields(), &plain]) };
-        add("422", "Some fields are wrong; each is named.", &invalid);
-    }
-    if path.ends_with("/events") && writes {
-        add("409", "An event is missing, or the call's state does not allow one.", &sequence());
-    }
-    if route.method == Method::Post && route.who != Who::Anyone && !route.secret {
-        add("410", "What the answer to this idempotency key showed was deleted.", &plain);
-    }
-    if path == "/user/events" {
-        add("410", "Events before the oldest one that is kept.", &plain);
-    }
-    add("503", "The store does not answer.", &plain);
-    // The server refuses such a head before it knows what it is for: there is no body.
-    responses.set("431", object([("description", string("The head of the request is too large."))]));
     Value::Object(responses)
 }
 
-/// `{message, next_seq}`
-fn sequence() -> Value {
-    members(&[("message", object([("type", string("string"))])), ("next_seq", integer())])
+/// What is said of one status: each of its causes once, as a list where there are several, and each form of their bodies.
+fn refusal(route: &Route, causes: &[Cause]) -> Value {
+    let (mut says, mut forms): (Vec<&str>, Vec<Value>) = (Vec::new(), Vec::new());
+    for cause in causes {
+        let form = form(route, *cause);
+        says.extend(Some(cause.doc()).filter(|doc| !says.contains(doc)));
+        forms.extend(form.filter(|form| !forms.contains(form)));
+    }
+    let says = if says.len() > 1 { format!("- {}", says.join("\n- ")) } else { says.concat() };
+    match forms.len() {
+        0 => object([("description", string(&says))]),
+        1 => response(&says, "application/json", forms.remove(0)),
+        _ => response(&says, "application/json", object([("anyOf", Value::List(forms))])),
+    }
 }
 
-fn one_of(schemas: &[&Value]) -> Value {
-    let mut distinct: Vec<Value> = Vec::new();
-    for schema in schemas {
-        if !distinct.contains(schema) {
-            distinct.push((*schema).clone());
-        }
-    }
-    if distinct.len() == 1 { distinct.remove(0) } else { object([("anyOf", Value::List(distinct))]) }
+/// The schema of a refusal's body; none where it has no body.
+fn form(route: &Route, cause: Cause) -> Option<Value> {
+    let text = || object([("type", string("string"))]);
+    let own = if route.form == Form::Error { "error" } else { "message" };
+    Some(match cause.body() {
+        ErrorBody::Empty => return None,
+        ErrorBody::Message => members(&[("message", text())]),
+        ErrorBody::Own => members(&[(own, text())]),
+        ErrorBody::Fields if route.invalid == Invalid::Error => members(&[("error", text())]),
+        ErrorBody::Fields => fields(),
+        ErrorBody::Wait => members(&[("message", text()), ("retry_after", integer())]),
+        ErrorBody::Unsuccessful => members(&[("message", text()), ("success", object([("type", string("boolean"))]))]),
+        ErrorBody::NextSeq => members(&[("message", text()), ("next_seq", integer())]),
+    })
 }
 
 /// A response with an entity tag, where the operation gives one.
@@ -318,15 +262,6 @@ fn response(doc: &str, media_type: &str, schema: Value) -> Value {
     let mut content = Members::default();
     content.set(media_type, media(schema));
     object([("description", string(doc)), ("content", Value::Object(content))])
-}
-
-fn error(form: Form) -> Value {
-    let member = if form == Form::Error { "error" } else { "message" };
-    object([
-        ("type", string("object")),
-        ("required", strings(&[member])),
-        ("properties", object([(member, object([("type", string("string"))]))])),
-    ])
 }
 
 fn fields() -> Value {

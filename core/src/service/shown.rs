@@ -5,11 +5,12 @@
 
 use alloc::vec::Vec;
 
-use crate::http::route::Route;
+use crate::http::route::{Route, Shape};
 use crate::id;
 use crate::json::{self, Members, Value};
 use crate::key::{self, Kind};
 use crate::lead;
+use crate::record::{Kind as ColumnKind, Table};
 use crate::root;
 use crate::store::Scope;
 use crate::view::Stop;
@@ -34,6 +35,9 @@ const NESTED: [(&str, Kind); 4] = [
     ("secondary_contacts", Kind::Lead),
 ];
 
+/// The list of calls that an engine gets.
+const CLAIMED: &str = "calls";
+
 /// A resource by its id, which names its account.
 type Shown = (Kind, u64);
 
@@ -55,6 +59,25 @@ pub fn is_deleted(scope: Scope<'_>, route: &Route, body: &[u8]) -> Result<bool, 
     Ok(false)
 }
 
+/// Whether the answers of an operation may show a resource that can be deleted.
+pub fn may_show(route: &Route) -> bool {
+    match route.shape {
+        Shape::Bare(table) | Shape::Data(table) | Shape::MessageData(table) => {
+            table_shows(table, route.made.or(route.about).is_some())
+        }
+        _ => false,
+    }
+}
+
+fn table_shows(table: &Table, has_own: bool) -> bool {
+    table.columns.iter().any(|column| {
+        let is_reference = REFERENCES.iter().chain(&NESTED).any(|(name, _)| column.name == *name);
+        let is_data =
+            matches!(column.kind, ColumnKind::Record(data) if column.name == "data" && table_shows(data, has_own));
+        is_reference || is_data || column.name == "id" && has_own || column.name == CLAIMED
+    })
+}
+
 /// What an answer shows. What users wrote themselves, such as variables, is passed over.
 fn of(answer: &Members, about: Option<Kind>) -> Vec<Shown> {
     let mut shown = Vec::new();
@@ -62,7 +85,7 @@ fn of(answer: &Members, about: Option<Kind>) -> Vec<Shown> {
     if let Some(Value::Object(data)) = answer.get("data") {
         add(data, about, &mut shown);
     }
-    for claimed in answer.get("calls").and_then(Value::as_list).unwrap_or_default() {
+    for claimed in answer.get(CLAIMED).and_then(Value::as_list).unwrap_or_default() {
         claimed.as_object().into_iter().for_each(|claimed| add(claimed, None, &mut shown));
     }
     shown
