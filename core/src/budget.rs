@@ -6,8 +6,9 @@
 //!
 //! Shares: an account's requests together never hold more than `account`; requests without a token hold at most
 //! `address` for one address (an IPv6 address counts by its /64) and `nobody` for all of them; the operator, engines
-//! and the service's own work are bounded by `all` alone. A share that is used up is 429, a budget that is used up
-//! is 503, both with `Retry-After`; what exceeds a limit of its own is 413.
+//! and the service's own work are bounded by `all` alone. Some shares shrink as a budget fills ([`Budget::shrinks`]). A
+//! share that is used up is 429, a budget that is used up is 503, both with `Retry-After`; what exceeds a limit of its
+//! own is 413.
 
 use crate::account::plan::STORAGE_BYTES;
 use crate::limits::step::READ_BYTES_MAX;
@@ -45,6 +46,15 @@ pub struct Budget {
     pub waiting_each: u64,
     /// What gathers there.
     pub what: &'static str,
+}
+
+impl Budget {
+    /// Whether shares shrink as it fills: whoever holds something already must leave as much free as it holds then, so
+    /// that no few holders keep others out. So it is where nobody waits for a turn, or a turn takes minutes; of
+    /// connections the idlest gives way instead.
+    pub fn shrinks(&self) -> bool {
+        self.account > 0 && (self.waiting == 0 || *self == UPLOADS)
+    }
 }
 
 const MIB: u64 = 1 << 20;

@@ -14,7 +14,7 @@ use crate::record::{Errors, Record, Ref, Source, check, choice, choices, id, ids
 static SHIPPED: &[u8] = include_bytes!("../data/catalogue.json");
 
 choice! {
-    /// The engine modes (SPEC.md, Engine mode requirements).
+    /// The engine modes (docs/api.md, Creating an assistant).
     pub enum Mode {
         /// Speech-to-text, LLM, text-to-speech.
         Pipeline = "pipeline",

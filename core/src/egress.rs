@@ -1,4 +1,4 @@
-//! Which addresses requests made for users may reach (API.md, Egress and operator).
+//! Which addresses requests made for users may reach (docs/api.md, Requests outside).
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};

@@ -1,4 +1,4 @@
-//! Ids on the wire: the account's number × 2^32 + a count that starts at 1 (API.md, Ids).
+//! Ids on the wire: the account's number × 2^32 + a count that starts at 1 (docs/api.md, Ids).
 
 use crate::key::Space;
 

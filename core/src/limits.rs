@@ -2,9 +2,9 @@
 
 /// Body of a JSON request, bytes.
 pub const JSON_BODY_BYTES_MAX: usize = 1 << 20;
-/// Body of a login, bytes (API.md, Budgets).
+/// Body of a login, bytes (docs/api.md, Budgets).
 pub const LOGIN_BODY_BYTES_MAX: usize = 4 << 10;
-/// Failed logins of an e-mail after which addresses that never logged in there are refused (API.md, Failed logins).
+/// Failed logins of an e-mail after which addresses that never logged in there are refused (docs/api.md, Logins).
 pub const LOGIN_FAILURES_MAX: usize = 20;
 /// For how long a failed login counts, seconds.
 pub const LOGIN_FAILURES_SECONDS: u64 = 900;
@@ -12,7 +12,7 @@ pub const LOGIN_FAILURES_SECONDS: u64 = 900;
 pub const LOGIN_ADDRESSES_MAX: usize = 64;
 /// For how long, seconds.
 pub const LOGIN_ADDRESS_SECONDS: u64 = 30 * 86_400;
-/// A file uploaded as a document, bytes (API.md, Knowledgebases: 20 MB).
+/// A file uploaded as a document, bytes (docs/api.md, Documents).
 pub const FILE_BYTES_MAX: usize = 20_000_000;
 /// Text read from one file or page, bytes of UTF-8: one with more is refused, not cut, so that no answer is
 /// wrong for a part that nobody knows to be missing.
@@ -23,8 +23,8 @@ pub const LINKS_MAX: usize = 1_000;
 pub const ROBOTS_BYTES_MAX: usize = 500 << 10;
 /// Body of a document upload, bytes: the file and what multipart adds.
 pub const UPLOAD_BODY_BYTES_MAX: usize = FILE_BYTES_MAX + (1 << 20);
-/// An answer with an entity tag, bytes: a longer one has none (API.md, Conditional reads). A list that is longer is
-/// written in pieces, where a host takes them.
+/// An answer with an entity tag, bytes: a longer one has none (docs/api.md, Conditional requests). A list that is
+/// longer is written in pieces, where a host takes them.
 pub const TAGGED_BYTES_MAX: usize = 1 << 20;
 /// A further piece of such a list, bytes, not counting the rest of its last row.
 pub const PIECE_BYTES: usize = 256 << 10;
@@ -44,15 +44,16 @@ pub const URL_MAX: usize = 2048;
 pub const ENTRIES_MAX: usize = 50;
 /// Keys of a `variables` object.
 pub const VARIABLES_MAX: usize = 100;
-/// A `variables` object as compact JSON, bytes (API.md, Assistants).
+/// A `variables` object as compact JSON, bytes (docs/api.md, Assistants).
 pub const VARIABLES_BYTES_MAX: usize = 16 << 10;
 /// What is collected in a call, from its engine and by extraction, as compact JSON, bytes.
 pub const COLLECTED_BYTES_MAX: usize = 64 << 10;
-/// The assistant of a claimed call as JSON, bytes (API.md, The engine side).
+/// The assistant of a claimed call as JSON, bytes (docs/api.md, The claimed assistant).
 pub const ASSISTANT_BYTES_MAX: usize = 1 << 20;
 /// The calls of one claim's answer, bytes, once there is one.
 pub const CLAIMED_BYTES_MAX: usize = 4 << 20;
-/// A filled request to a tool or calendar: URL, headers and body, bytes (API.md, Mid-call tools).
+/// A filled request to a tool or calendar: URL, headers and body, bytes (docs/api.md, How parameters reach the
+/// endpoint).
 pub const TOOL_REQUEST_BYTES_MAX: usize = 64 << 10;
 /// Rows of lists without pages that no plan bounds: API keys, documents of a knowledgebase.
 pub const UNPAGED_ROWS_MAX: u64 = 1_000;
@@ -73,12 +74,12 @@ pub const JOBS_PER_TURN: usize = 8;
 /// Runs of a job that may come to nothing in a row; then it is set aside.
 pub const JOB_FAULTS_MAX: u32 = 5;
 /// Jobs that wait or run which a list of the operator's looks at.
-pub const JOBS_LISTED_MAX: usize = 1_000;
+pub const JOBS_LISTED_MAX: usize = 20_000;
 /// Questions that an account's tasks may have under way at once.
 pub const ASKING_MAX: usize = 32;
-/// How long an engine keeps a call without a word, seconds (API.md, The engine side).
+/// How long an engine keeps a call without a word, seconds (docs/api.md, Leases).
 pub const LEASE_SECONDS: u64 = 30;
-/// How long a call may wait to be dialed, seconds (API.md, States).
+/// How long a call may wait to be dialed, seconds (docs/api.md, States).
 pub const UNCLAIMED_SECONDS: u64 = 600;
 /// Longest wait of a claim, seconds.
 pub const CLAIM_WAIT_SECONDS: u32 = 30;
@@ -110,7 +111,7 @@ pub const EVENTS_BYTES_MAX: usize = 4 << 20;
 pub const STREAM_BYTES_MAX: usize = 128 << 10;
 /// How long events and deliveries are kept, seconds.
 pub const EVENTS_SECONDS: u64 = 30 * 86_400;
-/// How long a receiver of a webhook may take, milliseconds (API.md, Events out).
+/// How long a receiver of a webhook may take, milliseconds (docs/api.md, Delivery).
 pub const WEBHOOK_TIMEOUT_MS: u64 = 15_000;
 /// How long a receiver of the incoming-call webhook may take, milliseconds.
 pub const INCOMING_TIMEOUT_MS: u64 = 2_000;
@@ -132,7 +133,7 @@ pub const TEXT_PART_BYTES: usize = 64 << 10;
 pub const TEXT_WINDOW_PARTS: usize = 4;
 /// Knowledge that is put into a prompt, bytes.
 pub const KNOWLEDGE_BYTES_MAX: usize = 64 << 10;
-/// Body of an import, bytes (API.md, Bodies: 64 MB).
+/// Body of an import, bytes (docs/api.md, Imports).
 pub const IMPORT_BODY_BYTES_MAX: usize = 64_000_000;
 /// A row that holds part of an import's file, bytes: a little less than a power of two, to which stores round.
 pub const IMPORT_PART_BYTES: u32 = 127 << 10;

@@ -151,7 +151,7 @@ pub enum Egress {
     Operator,
 }
 
-/// Which redirects a request follows, at most three of them (API.md, Egress and operator).
+/// Which redirects a request follows, at most three of them (docs/api.md, Requests outside).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redirects {
     /// None: a redirect is the answer.

@@ -1,4 +1,4 @@
-//! The rate limit as a pure function of bucket and time (API.md, Rate limit).
+//! The rate limit as a pure function of bucket and time (docs/api.md, Rate limits).
 //!
 //! Buckets live in a host's memory: what changes on every request is not a store write.
 

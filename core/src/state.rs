@@ -1,4 +1,4 @@
-//! [`States`]: what moves a resource from one state to another, as a table (API.md, States).
+//! [`States`]: what moves a resource from one state to another, as a table (docs/api.md, States).
 
 /// Rows of *from*, *event*, *to*. What has no row is refused, and changes nothing.
 pub struct States<S: 'static, E: 'static>(pub &'static [(S, E, S)]);

@@ -53,7 +53,7 @@ impl Timestamp {
         Day(self.seconds() / DAY)
     }
 
-    /// `2026-01-31T14:05:09.000000Z` (API.md, Times).
+    /// `2026-01-31T14:05:09.000000Z` (docs/api.md, Times).
     pub fn iso(self) -> String {
         let t = self.civil();
         let (y, mo, d) = (t.year(), t.month(), t.month_day());
@@ -61,7 +61,7 @@ impl Timestamp {
         format!("{y:04}-{mo:02}-{d:02}T{h:02}:{mi:02}:{s:02}.{us:06}Z")
     }
 
-    /// `2026-01-31 14:05:09`, UTC: the form of calls and leads (API.md, Times).
+    /// `2026-01-31 14:05:09`, UTC: the form of calls and leads (docs/api.md, Times).
     pub fn sql(self) -> String {
         let t = self.civil();
         let (y, mo, d) = (t.year(), t.month(), t.month_day());
@@ -149,7 +149,7 @@ impl Day {
     }
 }
 
-/// The canonical spelling of an IANA time zone of the form Region/City (SPEC.md, Assistant).
+/// The canonical spelling of an IANA time zone of the form Region/City (docs/api.md, Creating an assistant).
 ///
 /// Letter case is ignored; names without a region (`UTC`, `EST5EDT`) are not taken.
 pub fn zone(name: &str) -> Option<&'static str> {

@@ -26,7 +26,7 @@ use switchboard_core::step::{Input, Outcome, Output, Send, Ticket};
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Scene, Stop};
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{RwLock, oneshot, watch};
 
 use crate::clock::Clock;
 use crate::edge::EdgeToken;
@@ -45,6 +45,8 @@ use crate::writer::{Care, Exchange, Failure, Owned, Parts, Writer, guarded};
 const USED_EVERY: Duration = Duration::from_mins(1);
 /// Ticks that begin one task at a time, after the start and after a panic: as many tasks as one tick takes.
 const CAREFUL_TICKS: u32 = 64;
+/// How long a service that stops waits for what its jobs asked for.
+const CARRIED: Duration = Duration::from_secs(3);
 /// Keys noted in between.
 const USED_MAX: usize = 100_000;
 
@@ -90,6 +92,12 @@ pub struct Host {
     plan: watch::Sender<Option<Timestamp>>,
     /// Ticks that are still careful.
     careful: AtomicU32,
+    /// The same of engines' claims: a busy host has used up its careful ticks before an engine comes back.
+    careful_claims: AtomicU32,
+    /// Held by what is done for a job until the job has been told.
+    carried: RwLock<()>,
+    /// Whether jobs get back what is not done yet.
+    hand_back: watch::Sender<bool>,
 }
 
 /// What becomes of a write after a first look.
@@ -150,6 +158,9 @@ impl Host {
             wake,
             plan,
             careful: AtomicU32::new(0),
+            careful_claims: AtomicU32::new(0),
+            carried: RwLock::default(),
+            hand_back: watch::Sender::new(false),
         };
         Ok((Arc::new(host), thread))
     }
@@ -263,7 +274,8 @@ impl Host {
             door,
         };
         let holder = self.holder(&request, &told);
-        let mut exchange = Exchange { request, answers: Vec::new(), told, seed, care: self.care() };
+        let care = self.care_of(&request);
+        let mut exchange = Exchange { request, answers: Vec::new(), told, seed, care };
         let mut deadline = None;
         loop {
             let place = tokio::select! {
@@ -294,6 +306,13 @@ impl Host {
                         () = self.park(&mut exchange, topic, until) => {}
                         _ = &mut gone => return service::failed(&head, None, &seed),
                     }
+                }
+                (Some(Owned::Http(back)), Ok(output)) => {
+                    // A mark was committed before the call was given.
+                    if care == Care::Careful && back.answers.contains(&Answer::Elapsed) {
+                        self.claimed();
+                    }
+                    return self.reply_of(&head, output, seed);
                 }
                 (_, Ok(output)) => return self.reply_of(&head, output, seed),
                 (_, Err(failure)) => {
@@ -460,7 +479,7 @@ impl Host {
         let mut wake = self.wake.clone();
         let mut used = tokio::time::interval(USED_EVERY);
         // The process before may have ended by what comes first.
-        self.careful.store(CAREFUL_TICKS, Ordering::Relaxed);
+        self.be_careful();
         // What was due while nothing ran is due now.
         self.plan.send_replace(Some(Timestamp::default()));
         loop {
@@ -473,7 +492,16 @@ impl Host {
                 () = tokio::time::sleep(wait.unwrap_or(Duration::MAX)), if wait.is_some() => self.tick().await,
             }
         }
+        self.finish_carried().await;
         self.write_used().await;
+    }
+
+    /// Lets what jobs asked for end; what takes too long is handed back to them.
+    async fn finish_carried(&self) {
+        if tokio::time::timeout(CARRIED, self.carried.write()).await.is_err() {
+            self.hand_back.send_replace(true);
+            drop(self.carried.write().await);
+        }
     }
 
     async fn write_used(&self) {
@@ -531,8 +559,24 @@ impl Host {
     /// After a panic nobody knows which of the things that a step did it was.
     fn take_care(&self, failure: &Failure) {
         if matches!(failure, Failure::Panicked) {
-            self.careful.store(CAREFUL_TICKS, Ordering::Relaxed);
+            self.be_careful();
         }
+    }
+
+    fn be_careful(&self) {
+        self.careful.store(CAREFUL_TICKS, Ordering::Relaxed);
+        self.careful_claims.store(CAREFUL_TICKS, Ordering::Relaxed);
+    }
+
+    /// How a request goes about what may come to no end; only engines' claims do such a thing.
+    fn care_of(&self, request: &Request) -> Care {
+        let is_careful = self.careful_claims.load(Ordering::Relaxed) > 0 && request.target.contains("/engine/");
+        if is_careful { Care::Careful } else { Care::Usual }
+    }
+
+    /// A careful claim came to its end.
+    fn claimed(&self) {
+        self.careful_claims.store(self.careful_claims.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
     }
 
     fn plan_after(self: &Arc<Self>, output: Output) {
@@ -545,17 +589,19 @@ impl Host {
         }
     }
 
-    /// Does what a job asked for, and tells the job. One for which there is no room hears nothing: its lease lapses,
-    /// and it asks again.
+    /// Does what a job asked for, and tells the job. One for which there is no room, or no time before the service
+    /// stops, hears that, and is planned anew.
     async fn carry(self: Arc<Self>, send: Send) {
         let Ticket::Job { account, .. } = send.ticket else { return };
+        let _carried = self.carried.read().await;
+        let mut stopping = self.hand_back.subscribe();
         let answer = match send.work {
             Work::Turn => Answer::Elapsed,
-            work => self.perform_one(work, Holder::Account(account)).await,
+            work => tokio::select! {
+                answer = self.perform_one(work, Holder::Account(account)) => answer,
+                _ = stopping.wait_for(|stopping| *stopping) => Answer::Failed(SendError::Busy),
+            },
         };
-        if matches!(answer, Answer::Failed(SendError::ShareUsed | SendError::Busy)) {
-            return;
-        }
         if let Ok(output) = self.decide(Owned::Answered(send.ticket, answer)).await {
             self.plan_after(output);
         }

@@ -2,6 +2,10 @@
 //!
 //! Whoever wants a place says for whom. One that does not fit is refused with the share that is used up, or waits its
 //! turn ([`Turns`]), so that nobody waits for all that a neighbour has queued.
+//!
+//! Some shares shrink as a room fills ([`Budget::shrinks`]): whoever holds something already must leave as much free as it holds then. One holder
+//! alone gets half at most, two get a third each, and however many hold all they can, whoever holds nothing yet finds
+//! room. (Switches share their buffers like that: "dynamic thresholds", Choudhury and Hahne 1998, with a factor of one.)
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -194,6 +198,12 @@ impl Room {
         }
     }
 
+    /// Tells that a holder waited too long for a place, and which share kept it from one.
+    pub fn waited_too_long(&self, holder: Holder) -> UsedUp {
+        let full = self.state().full(&self.budget, holder, 1);
+        self.refuse(full.unwrap_or(UsedUp::All))
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -214,15 +224,20 @@ impl Room {
 
 impl State {
     fn full(&self, budget: &Budget, holder: Holder, amount: u64) -> Option<UsedUp> {
-        let own = self.held.get(&holder).copied().unwrap_or(0) + amount;
+        let held = self.held.get(&holder).copied().unwrap_or(0);
+        let own = held + amount;
+        let free = budget.all.checked_sub(self.used + amount);
+        let nobodys = budget.nobody.checked_sub(self.nobody + amount);
+        let shrinks = held > 0 && budget.shrinks();
         match holder {
-            Holder::Account(_) if own > budget.account => return Some(UsedUp::Account),
-            Holder::Address(_) if own > budget.address => return Some(UsedUp::Address),
-            _ if self.used + amount > budget.all => return Some(UsedUp::All),
-            Holder::Address(_) if self.nobody + amount > budget.nobody => return Some(UsedUp::Nobody),
-            _ => {}
+            Holder::Account(_) if own > budget.account => Some(UsedUp::Account),
+            Holder::Address(_) if own > budget.address => Some(UsedUp::Address),
+            _ if free.is_none() => Some(UsedUp::All),
+            Holder::Address(_) if nobodys.is_none() => Some(UsedUp::Nobody),
+            Holder::Account(_) if shrinks && free < Some(own) => Some(UsedUp::Account),
+            Holder::Address(_) if shrinks && free.min(nobodys) < Some(own) => Some(UsedUp::Address),
+            _ => None,
         }
-        None
     }
 
     fn take(&mut self, budget: &Budget, holder: Holder, amount: u64) -> Result<(), UsedUp> {
@@ -389,6 +404,25 @@ mod tests {
     }
 
     #[test]
+    fn however_many_hold_all_they_can_a_newcomer_finds_room() {
+        let room = Room::new(&Budget { all: 256, account: 128, address: 32, nobody: 64, waiting: 0, ..SMALL });
+        let mut all: Vec<Held> = Vec::new();
+        let mut fill = |holder: Holder| {
+            let before = all.len();
+            while let Ok(held) = room.try_take(holder, 1) {
+                all.push(held);
+            }
+            all.len() - before
+        };
+        assert_eq!([1, 2].map(|last| fill(address(last))), [32, 16]);
+        // 208 are left: half of them, then half of the rest.
+        assert_eq!([1, 2, 3, 4].map(|number| fill(Holder::Account(number))), [104, 52, 26, 13]);
+        assert_eq!(fill(Holder::Account(1)), 0, "who holds most gets no more");
+        assert!(room.try_take(Holder::Account(5), 13).is_ok());
+        assert_eq!((room.refused(UsedUp::All), room.refused(UsedUp::Nobody)), (0, 0), "each was told of its own share");
+    }
+
+    #[test]
     fn networks_count_as_one_address() {
         let of = |text: &str| Holder::nobody(text.parse().expect("an address"));
         assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:0:0:9"));
@@ -399,7 +433,7 @@ mod tests {
 
     #[test]
     fn what_is_held_grows_shrinks_and_changes_hands() {
-        let room = Room::new(&Budget { all: 100, account: 80, address: 20, nobody: 30, ..SMALL });
+        let room = Room::new(&Budget { all: 160, account: 80, address: 20, nobody: 40, ..SMALL });
         let mut held = room.try_take(address(1), 10).expect("room");
         assert_eq!(held.grow(11), Err(UsedUp::Address));
         assert_eq!(held.grow(10), Ok(()));

@@ -209,7 +209,7 @@ pub async fn read(reply: &mut Response, bytes_max: usize) -> Result<(Vec<u8>, bo
     Ok((body, false))
 }
 
-/// Where a redirect leads, if the request follows it (API.md, Egress and operator).
+/// Where a redirect leads, if the request follows it (docs/api.md, Requests outside).
 fn followed(request: &HttpOut, from: &Url, reply: &Response) -> Option<Url> {
     if !reply.status().is_redirection() {
         return None;

@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use serde_json::{Value, json};
-use switchboard_core::budget::{BUDGETS, Budget, DISK, Unit};
 use switchboard_core::http::request::Method;
 use switchboard_core::key::Key;
 use switchboard_core::limits::IMPORT_SLICE_RECORDS;
@@ -17,7 +16,7 @@ use switchboard_tests::cold;
 use switchboard_tests::house::{House, assistant, tool, with};
 use switchboard_tests::line::Line;
 
-/// Rows of a kind that the largest plan allows (API.md, plans).
+/// Rows of a kind that the largest plan allows (docs/api.md, Plans).
 const PLAN_MAX: usize = 10_000;
 /// Documents of a knowledgebase.
 const DOCUMENTS_MAX: usize = 1_000;
@@ -279,32 +278,4 @@ fn a_token_that_cannot_be_real_is_refused_without_a_read() {
         house.service.step(&Input::Http(&request, &[]), &scene).expect("within budget");
         assert!(reads.contains(&view.reads.get()), "{token}: {} reads", view.reads.get());
     }
-}
-
-/// The table of the documents is the one that the service reads.
-#[test]
-fn the_documents_show_the_table_of_budgets() {
-    let amount = |unit: Unit, amount: u64| match (unit, amount) {
-        (_, 0) => "–".to_string(),
-        (_, DISK) => "the disk".to_string(),
-        (Unit::Bytes, bytes) if bytes.is_multiple_of(1 << 30) => format!("{} GiB", bytes >> 30),
-        (Unit::Bytes, bytes) if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
-        (Unit::Bytes, bytes) => format!("{} KiB", bytes >> 10),
-        (Unit::Places, places) => places.to_string(),
-    };
-    let page = include_str!("../../docs/budgets.md");
-    let rows: Vec<String> = BUDGETS
-        .iter()
-        .map(|budget| {
-            let Budget { name, unit, all, account, address, nobody, waiting, waiting_each, what } = **budget;
-            let unit_name = if unit == Unit::Bytes { "bytes" } else { "places" };
-            let wait = if waiting == 0 { "–".into() } else { format!("{waiting} ({waiting_each})") };
-            let [all, account, address, nobody] = [all, account, address, nobody].map(|share| amount(unit, share));
-            format!("| `{name}` | {unit_name} | {all} | {account} | {address} | {nobody} | {wait} | {what} |")
-        })
-        .collect();
-    let missing: Vec<&String> = rows.iter().filter(|row| !page.lines().any(|line| line == **row)).collect();
-    assert!(missing.is_empty(), "docs/budgets.md lacks these rows:\n{}", rows.join("\n"));
-    let shown = page.lines().filter(|line| line.starts_with("| `")).count();
-    assert_eq!(shown, rows.len(), "docs/budgets.md has rows that the table lacks");
 }

@@ -1,4 +1,4 @@
-//! The conventions of API.md, section 1: tokens, bodies, errors, order of checks, conditional requests, headers.
+//! docs/api.md, Conventions: tokens, bodies, errors, order of checks, conditional requests, headers.
 
 use serde_json::{Value, json};
 use switchboard_core::carrier::Carrier;

@@ -1,4 +1,4 @@
-//! What was said goes everywhere when a call or a lead is deleted (API.md, Calls; section 9).
+//! What was said goes everywhere when a call or a lead is deleted (docs/api.md, Deleting what was said).
 
 use serde_json::{Value, json};
 use switchboard_core::outside::{HttpIn, SendError};

@@ -1,4 +1,4 @@
-//! The campaign dialer (API.md, Campaigns and leads; States): who is called, when, and how often.
+//! The campaign dialer (docs/api.md, Campaigns and States): who is called, when, and how often.
 
 use serde_json::{Value, json};
 use switchboard_core::campaign::states::{CampaignEvent, MOVES as CAMPAIGN_MOVES};

@@ -1,4 +1,4 @@
-//! The engine side (API.md section 5) and the states of a call (section 3).
+//! docs/api.md, The engine interface, and the states of a call.
 
 use serde_json::{Value, json};
 use switchboard_core::call::states::{CallEvent, MOVES};

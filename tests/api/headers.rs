@@ -1,4 +1,4 @@
-//! Pages, entity tags, request ids, origins and absolute URLs (API.md, section 1).
+//! Pages, entity tags, request ids, origins and absolute URLs (docs/api.md, Conventions).
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::{HEADERS, Method};

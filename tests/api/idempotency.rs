@@ -1,4 +1,4 @@
-//! Idempotency keys (API.md, section 1).
+//! Idempotency keys (docs/api.md, Idempotency).
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;

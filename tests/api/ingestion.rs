@@ -1,4 +1,4 @@
-//! Reading documents and searching them (API.md, Knowledgebases and documents; States).
+//! Reading documents and searching them (docs/api.md, Knowledgebases and States).
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Durable work that comes to nothing (API.md section 8, `/admin/jobs`): whose fault it is, how often it is tried, and
+//! Durable work that comes to nothing (docs/api.md, Jobs): whose fault it is, how often it is tried, and
 //! what becomes of it. What stops a step is a damaged row, which nothing but a damaged store brings about.
 
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ fn a_job_that_stops_is_retried_set_aside_and_keeps_no_other_from_its_turn() {
     assert_eq!(delivery(&mut house, neighbour), "delivered");
     let listed = jobs(&mut house, "&state=set_aside");
     let want = json!({
-        "id": format!("1-08{poisoned:08x}"), "kind": "deliver_webhook", "account_id": 1,
+        "id": listed[0]["id"], "kind": "deliver_webhook", "account_id": 1,
         "reference": format!("delivery {poisoned}"), "attempts": 5, "state": "set_aside",
         "last_error": "a row has an unknown form",
         "due_at": listed[0]["due_at"], "created_at": begun.iso(),
@@ -107,7 +107,10 @@ fn a_job_that_stops_is_retried_set_aside_and_keeps_no_other_from_its_turn() {
     assert_eq!(listed, [want]);
     assert_eq!(house.tick().map(|at| at > house.now), Some(true), "it is in no lane");
     assert_eq!(delivery(&mut house, poisoned), "pending");
-    let path = format!("/admin/jobs/1-08{poisoned:08x}");
+    let path = format!("/admin/jobs/{}", listed[0]["id"].as_u64().expect("a positive integer"));
+    for wrong in ["/admin/jobs/0", "/admin/jobs/9007199254740993", "/admin/jobs/x", "/admin/jobs/+1"] {
+        operator(&mut house, Method::Delete, wrong).message(404, "Job not found.");
+    }
     let retried = operator(&mut house, Method::Post, &format!("{path}/retry"));
     retried.message(202, "The job is tried again.");
     operator(&mut house, Method::Post, &format!("{path}/retry")).message(409, "The job is not set aside.");
@@ -144,7 +147,7 @@ fn what_a_dropped_job_was_for_ends_as_failed() {
     let kinds: Vec<&str> = aside.iter().map(|job| job["kind"].as_str().expect("a kind")).collect();
     assert_eq!(aside.len(), 3, "{kinds:?}");
     for job in &aside {
-        let path = format!("/admin/jobs/{}", job["id"].as_str().expect("an id"));
+        let path = format!("/admin/jobs/{}", job["id"]);
         operator(&mut house, Method::Delete, &path).message(200, "The job was dropped.");
     }
     assert_eq!(delivery(&mut house, dropped), "exhausted");
@@ -168,9 +171,10 @@ fn a_job_of_another_release_is_set_aside() {
     house.tick();
     assert_eq!(delivery(&mut house, first), "delivered");
     let aside = jobs(&mut house, "&kind=unknown");
-    assert_eq!((aside.len(), &aside[0]["id"], &aside[0]["account_id"]), (1, &json!("1-c80102"), &json!(1)));
-    operator(&mut house, Method::Post, "/admin/jobs/1-c80102/retry").expect(409);
-    operator(&mut house, Method::Delete, "/admin/jobs/1-c80102").expect(200);
+    assert_eq!((aside.len(), &aside[0]["account_id"]), (1, &json!(1)));
+    let path = format!("/admin/jobs/{}", aside[0]["id"]);
+    operator(&mut house, Method::Post, &format!("{path}/retry")).expect(409);
+    operator(&mut house, Method::Delete, &path).expect(200);
     assert!(jobs(&mut house, "&kind=unknown").is_empty());
     assert!(switchboard_core::verify::verify(&house.store).expect("readable").faults.is_empty());
 }
@@ -202,8 +206,53 @@ fn jobs_are_listed_by_state_kind_and_account() {
     let running = jobs(&mut house, "&state=running");
     let references: Vec<&Value> = running.iter().map(|job| &job["reference"]).collect();
     assert_eq!(references, [&json!(format!("delivery {first}")), &json!(format!("delivery {second}"))]);
-    let path = format!("/admin/jobs/{}", running[0]["id"].as_str().expect("an id"));
+    let path = format!("/admin/jobs/{}", running[0]["id"]);
     operator(&mut house, Method::Delete, &path).message(409, "The job is not set aside.");
+}
+
+#[test]
+fn a_job_for_which_the_host_had_no_room_is_planned_anew_without_a_fault() {
+    let mut house = House::default();
+    let [first, second] = deliveries(&mut house);
+    for _ in 0..7 {
+        let seed = house.seed();
+        let sends = house.step(&Input::Tick, seed).sends;
+        assert_eq!(sends.len(), 2);
+        for (send, full) in sends.into_iter().zip([SendError::Busy, SendError::ShareUsed]) {
+            let seed = house.seed();
+            assert!(house.step(&Input::Answered(send.ticket, Answer::Failed(full)), seed).wake.is_some());
+        }
+        let waiting = jobs(&mut house, "&kind=deliver_webhook&state=waiting");
+        assert!(waiting.iter().all(|job| job["attempts"] == 0 && job["last_error"].is_null()), "{waiting:?}");
+        assert_eq!(waiting.len(), 2);
+        house.now = house.now.plus_seconds(10);
+    }
+    house.tick();
+    assert_eq!([first, second].map(|id| delivery(&mut house, id)), ["delivered", "delivered"]);
+}
+
+#[test]
+fn a_campaign_whose_dialing_is_dropped_stops() {
+    let mut house = House::default();
+    let id = house.make("/user/assistant", &assistant());
+    house.put(&format!("/user/assistant/{id}"), &json!({ "status": "active" })).send().expect(200);
+    let campaign = house.make("/user/campaigns", &switchboard_tests::house::campaign(id));
+    let lead = house.make("/user/lead", &switchboard_tests::house::lead(campaign, "+40700000001"));
+    let at = key::row(OWNER, Kind::Lead, count_of(lead));
+    let sound = damage(&mut house, &at);
+    house
+        .post("/user/campaigns/update-status", &json!({ "campaign_id": campaign, "action": "start" }))
+        .send()
+        .expect(200);
+    wait(&mut house);
+    mend(&mut house, &at, sound);
+    let aside = jobs(&mut house, "&kind=dial_campaign&state=set_aside");
+    assert_eq!(aside.len(), 1);
+    let path = format!("/admin/jobs/{}", aside[0]["id"]);
+    operator(&mut house, Method::Delete, &path).message(200, "The job was dropped.");
+    let shown = house.get(&format!("/user/campaigns/{campaign}")).expect(200).json;
+    assert_eq!(shown["status"], "stopped", "{shown}");
+    assert!(switchboard_core::verify::verify(&house.store).expect("readable").faults.is_empty());
 }
 
 /// Runs a careful tick; gives the one task that it begins.

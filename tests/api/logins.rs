@@ -1,4 +1,4 @@
-//! Logins: their limits, and failed ones (API.md, Failed logins).
+//! Logins: their limits, and failed ones (docs/api.md, Logins).
 
 use std::cell::RefCell;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! The wire contract, in the order of API.md: one file a section.
+//! The wire contract, in the order of docs/api.md: one file a section.
 
 #![recursion_limit = "256"]
 
@@ -37,6 +37,7 @@ mod silence;
 mod spec;
 mod states;
 mod storage;
+mod suppression;
 mod tables;
 mod tools;
 mod webhooks;

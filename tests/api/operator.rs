@@ -1,4 +1,4 @@
-//! The operator's API (API.md, section 6).
+//! The operator's API (docs/api.md, Operator).
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::{Door, Method};

@@ -1,4 +1,5 @@
-//! The tables hold what SPEC.md's own tables say: names, types, bounds, defaults and words, from a transcript.
+//! The tables hold what clients were promised: names, types, bounds, defaults and words, transcribed by hand into
+//! `spec/tables.tsv`.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use switchboard_core::tool::{NewTool, Parameter, ToolHeader};
 
 const TRANSCRIPT: &str = include_str!("spec/tables.tsv");
 
-/// The tables that SPEC.md gives.
+/// The tables of the transcript.
 const TABLES: [&Table; 17] = [
     NewAssistant::TABLE,
     CallTransfer::TABLE,
@@ -86,7 +87,7 @@ fn judge(table: &Table, column: &Column, said: &Said<'_>) {
     let place = format!("{}.{}", table.name, column.name);
     let (kind, min, max, words) = shape(column);
     assert_eq!(kind, said.kind, "{place}: type");
-    // A bound that SPEC.md does not give is the wire contract's, or ours.
+    // A bound that the transcript does not give is free.
     for (own, said, what) in [(min, said.min, "min"), (max, said.max, "max")] {
         if said != "-" {
             assert_eq!(own, said.parse::<f64>().ok(), "{place}: {what}");

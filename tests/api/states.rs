@@ -1,4 +1,4 @@
-//! Every pair of state and event of every table (API.md, States): what is allowed is what is published.
+//! Every pair of state and event of every table (docs/api.md, States): what is allowed is what is published.
 
 use serde_json::{Value, json};
 use switchboard_core::assistant::states::{self as assistant, AssistantEvent};

@@ -76,6 +76,49 @@ fn beyond_the_plan_nothing_more_is_stored() {
 }
 
 #[test]
+fn work_that_would_store_more_than_the_plan_allows_ends_and_says_so() {
+    const OVER: &str = "The account has used up its storage.";
+    let mut house = small();
+    let id = house.make("/user/assistant", &assistant());
+    let calling = house.make("/user/campaigns", &campaign(id));
+    let lines: Vec<String> = (0..6_000).map(|number| format!("+4070{number:07}\n")).collect();
+    let file = ["phone_number\n".to_owned(), lines.concat()].concat().into_bytes();
+    let target = format!("/user/leads/import?campaign_id={calling}");
+    let started = house.call(Method::Post, &target).header("content-type", "text/csv").body(file).send().expect(202);
+    house.tick();
+    let import = house.get(&format!("/user/leads/imports/{}", started.id())).expect(200).json["data"].clone();
+    assert_eq!((&import["status"], &import["failure_reason"]), (&json!("failed"), &json!(OVER)));
+    assert!(import["created"].as_u64().is_some_and(|created| (100..6_000).contains(&created)), "{import}");
+    assert!(stored(&house) <= 1_048_576, "{}", stored(&house));
+    sound(&house);
+    house.delete(&format!("/user/campaigns/{calling}")).expect(200);
+    house.tick();
+    sound(&house);
+}
+
+#[test]
+fn a_document_that_would_store_more_than_the_plan_allows_fails() {
+    let mut house = small();
+    let base = house.make("/user/knowledgebases", &json!({ "name": "Words" }));
+    let text = (0..60_000_u32).map(|word| format!("w{word}")).collect::<Vec<_>>().join(" ");
+    let part =
+        |head: &str, value: &str| format!("--b\r\ncontent-disposition: form-data; name={head}\r\n\r\n{value}\r\n");
+    let body = [part("name", "Words"), part("type", "txt"), part("file; filename=w.txt", &text), "--b--\r\n".into()];
+    let target = format!("/user/knowledgebases/{base}/documents");
+    let form = "multipart/form-data; boundary=b";
+    let sent = house.call(Method::Post, &target).header("content-type", form).body(body.concat().into_bytes()).send();
+    let document = sent.expect(201).id();
+    for _ in 0..3 {
+        house.tick();
+        house.now = house.now.plus_seconds(60);
+    }
+    let shown = house.get(&format!("{target}/{document}")).expect(200).json;
+    assert_eq!(shown["data"]["status"], "failed", "{shown}");
+    assert!(stored(&house) <= 1_048_576, "{}", stored(&house));
+    sound(&house);
+}
+
+#[test]
 fn a_plan_counts_from_the_next_look_on() {
     let mut house = House::default();
     let operator = house.operator.clone();

@@ -209,7 +209,7 @@ fn lenient_spellings_mean_the_same() {
     }
 }
 
-/// Another spelling of a value that API.md takes: numbers and ids as strings, booleans as 1 and 0.
+/// Another spelling of a value (docs/api.md, Lenient values): numbers and ids as strings, booleans as 1 and 0.
 fn respell(table: &Table, name: &str, value: &Value, quoted: bool) -> Value {
     let column = table.columns.iter().find(|column| column.name == name).expect("a column of the table");
     match (&column.kind, value) {

@@ -1,4 +1,4 @@
-//! Events out (SPEC.md, Events; API.md section 4): webhooks, their log and secrets, and the feed.
+//! Events out (docs/api.md, Events and webhooks): webhooks, their log and secrets, and the feed.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -117,7 +117,7 @@ fn a_completed_call_is_posted_signed_and_its_answer_kept() {
     assert_eq!(row["webhook_id"], seen.header(0, "webhook-id"));
 }
 
-/// SPEC.md, Events, rules 1 and 2.
+/// docs/api.md, The feed: which calls are told, and with their recording or without.
 #[test]
 fn rules_of_when_and_what() {
     let failed = [json!({ "type": "failed", "reason": "busy" })];

@@ -1,5 +1,5 @@
-//! The egress filter (API.md, Egress and operator): every spelling of an address that is not the public internet, sent
-//! by the host's own HTTP client, opens no socket; redirects and names that lead there do not either.
+//! The egress filter (docs/api.md, Requests outside): every spelling of an address that is not the public internet,
+//! sent by the host's own HTTP client, opens no socket; redirects and names that lead there do not either.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};

@@ -47,7 +47,7 @@ fn program(folder: &Folder, name: &str, commands: &str) -> PathBuf {
 }
 
 fn extractor(program: &Path, wall: Duration) -> Extractor {
-    Extractor::bounded(program.into(), Bounds::default(), wall, Room::new(&READERS))
+    Extractor::bounded(program.into(), Bounds::default(), wall, Room::new(&READERS)).expect("a thread")
 }
 
 /// An account, for those who have files read.
@@ -59,7 +59,7 @@ fn is_running(pid: &str) -> bool {
 
 #[test]
 fn the_binary_reads_what_this_process_reads() {
-    let extractor = Extractor::new(binary(), Room::new(&READERS));
+    let extractor = Extractor::new(binary(), Room::new(&READERS)).expect("a thread");
     let html = b"<title>T</title><base href=/x><a href=a>one \"two\"</a>\n<p>\\three</p>".to_vec();
     let noindex = b"<meta name=robots content=noindex><a href=a>one</a>".to_vec();
     for (form, bytes) in [
@@ -89,7 +89,7 @@ fn a_file_that_takes_memory_ends_as_a_sentence() {
     let file = hungry_pdf();
     assert!(file.len() < 100_000, "{}", file.len());
     let bounds = Bounds { memory_bytes: 256 << 20, ..Bounds::default() };
-    let extractor = Extractor::bounded(binary(), bounds, PATIENCE, Room::new(&READERS));
+    let extractor = Extractor::bounded(binary(), bounds, PATIENCE, Room::new(&READERS)).expect("a thread");
     assert_eq!(block(extractor.extract(TextForm::Pdf, file, ACCOUNT)), refused(TOO_MUCH));
 }
 
@@ -98,7 +98,7 @@ fn a_file_that_takes_time_ends_as_a_sentence() {
     let file = slow_pdf();
     assert!(file.len() < 200_000, "{}", file.len());
     let bounds = Bounds { cpu_seconds: 1, ..Bounds::default() };
-    let extractor = Extractor::bounded(binary(), bounds, PATIENCE, Room::new(&READERS));
+    let extractor = Extractor::bounded(binary(), bounds, PATIENCE, Room::new(&READERS)).expect("a thread");
     assert_eq!(block(extractor.extract(TextForm::Pdf, file, ACCOUNT)), refused(TOO_LONG));
 }
 
@@ -270,7 +270,7 @@ fn the_binary_confines_itself_before_it_reads() {
 #[test]
 fn the_binary_locks_itself_before_it_reads() {
     const EPERM: i32 = 1;
-    let extractor = Extractor::new(binary(), Room::new(&READERS));
+    let extractor = Extractor::new(binary(), Room::new(&READERS)).expect("a thread");
     let checked = block(extractor.check()).expect("it runs");
     assert!(checked.tried.len() >= 10, "{checked:?}");
     let missing = checked.locks.missing();
@@ -341,4 +341,28 @@ fn the_command_refuses_what_it_does_not_know() {
     }
     let help = String::from_utf8(crate::server::run(&["--help"]).stdout).expect("text");
     assert!(!help.contains("extract"), "{help}");
+}
+
+/// The system ends a reader with the thread that started it, and threads of a runtime end when they are idle.
+#[test]
+fn a_reader_outlives_the_thread_of_the_runtime_that_asked_for_it() {
+    let bounds = Bounds { cpu_seconds: 2, ..Bounds::default() };
+    let extractor = Arc::new(Extractor::bounded(binary(), bounds, PATIENCE, Room::new(&READERS)).expect("a thread"));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_keep_alive(Duration::from_millis(1))
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let reading = runtime.spawn({
+        let extractor = Arc::clone(&extractor);
+        async move { extractor.extract(TextForm::Pdf, slow_pdf(), ACCOUNT).await }
+    });
+    // Another thread takes over from the only one there is, which then ends.
+    let blocking = runtime.spawn(async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        tokio::task::block_in_place(|| std::thread::sleep(Duration::from_millis(100)));
+    });
+    runtime.block_on(blocking).expect("no panic");
+    assert_eq!(runtime.block_on(reading).expect("no panic"), refused(TOO_LONG));
 }

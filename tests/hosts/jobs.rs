@@ -1,10 +1,14 @@
 //! Work that cannot be done keeps neither the binary from starting nor others from their turn.
 
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use switchboard_tests::house::{assistant, with};
 
+use crate::outside::serve;
 use crate::server::{Folder, Server, call, run};
 
 /// Peak resident memory of a process, bytes.
@@ -60,10 +64,105 @@ fn the_service_starts_and_serves_although_a_call_waits_whose_assistant_unfolds()
     assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
     let listed: Value = serde_json::from_slice(&listed.stdout).expect("JSON");
     assert_eq!(listed[0]["reference"], format!("call {good}"));
-    let id = listed[0]["id"].as_str().expect("an id");
+    let id = &listed[0]["id"].to_string();
     for command in ["retry", "drop"] {
         let refused = run(&[&["jobs", command, id], &at[..]].concat());
         assert!(String::from_utf8_lossy(&refused.stderr).contains("The job is not set aside. (409)"));
     }
+    assert_eq!(server.stop(), Some(0));
+}
+
+/// How much faster time passes: half an hour, the longest wait before a job is set aside, takes four seconds.
+const SPEED: u32 = 450;
+/// How long a job may take to be set aside, or tried again.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// A receiver whose `/deadly` ends the process with this id, while there is one, before it answers.
+fn deadly() -> (String, Arc<AtomicU32>) {
+    let victim = Arc::new(AtomicU32::new(0));
+    let pid = Arc::clone(&victim);
+    let url = serve(move |came| {
+        let pid = pid.load(Ordering::SeqCst);
+        if came.target == "/deadly" && pid != 0 {
+            let killed = Command::new("kill").args(["-9", &pid.to_string()]).status();
+            assert!(killed.is_ok_and(|status| status.success()));
+        }
+        (200, vec![], Vec::new())
+    });
+    (url, victim)
+}
+
+#[test]
+fn a_job_that_ends_the_process_each_time_is_set_aside_and_others_are_done() {
+    let folder = Folder::new();
+    let data = folder.path("data");
+    let (hook, victim) = deadly();
+    let began = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs();
+    let pace = format!("{SPEED}@{began}");
+    let start = || {
+        let options = ["--rate-limit", "0", "--egress-allow", "127.0.0.0/8", "--engine-speed", "1000", "--pace", &pace];
+        Server::start(&data, &options)
+    };
+    let mut server = start();
+    let (key, token) = (server.text("api_key").to_owned(), server.text("admin_token").to_owned());
+    let post = |server: &Server, path: &str, body: &Value| {
+        let (status, json) = call("POST", &format!("{}{path}", server.text("url")), &key, Some(body));
+        assert!((200..300).contains(&status), "{path} {status} {json}");
+        json
+    };
+    let place = |server: &Server, path: &str| {
+        let changes = json!({ "is_webhook_active": true, "webhook_url": format!("{hook}{path}"),
+            "send_webhook_only_on_completed": false });
+        let made = post(server, "/user/assistant", &with(assistant(), &changes));
+        post(server, "/user/make_call", &json!({ "phone_number": "+40700000002", "assistant_id": made["data"]["id"] }))
+    };
+    victim.store(server.pid(), Ordering::SeqCst);
+    place(&server, "/deadly");
+    let aside = |server: &Server| -> Vec<Value> {
+        let url = server.text("url").to_owned();
+        let at = ["--url", &url, "--admin-token", &token, "--json"];
+        let listed = run(&[&["jobs", "list", "--state", "set_aside"], &at[..]].concat());
+        if listed.status.success() { serde_json::from_slice(&listed.stdout).expect("JSON") } else { Vec::new() }
+    };
+    let patience = Instant::now() + PATIENCE;
+    let (mut deaths, mut other) = (0, None);
+    let job = loop {
+        assert!(Instant::now() < patience, "{deaths} deaths, and it is not set aside");
+        if server.has_ended() {
+            deaths += 1;
+            server = start();
+            victim.store(server.pid(), Ordering::SeqCst);
+            if other.is_none() {
+                other = Some(place(&server, "/good"));
+            }
+        } else if let Some(job) = aside(&server).pop() {
+            break job;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!((&job["kind"], &job["attempts"]), (&json!("deliver_webhook"), &json!(5)));
+    assert!((2..=6).contains(&deaths), "{deaths} deaths");
+    let url = server.text("url").to_owned();
+    let metrics = String::from_utf8(crate::server::send("GET", &format!("{url}/metrics"), &token, &[], "").2);
+    let metrics = metrics.expect("text");
+    assert!(metrics.contains("switchboard_jobs_set_aside{kind=\"deliver_webhook\"} 1"), "{metrics}");
+    let delivered = || {
+        let shown = call("GET", &format!("{url}/user/webhook-deliveries?status=delivered"), &key, None).1;
+        shown["data"].as_array().map_or(0, Vec::len)
+    };
+    let wait = |count: usize| {
+        while delivered() < count {
+            assert!(Instant::now() < patience, "{} are delivered", delivered());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    wait(1);
+    // Its receiver is mended, and the operator has it tried again.
+    victim.store(0, Ordering::SeqCst);
+    let at = ["--url", &url, "--admin-token", &token, "--json"];
+    let retried = run(&[&["jobs", "retry", &job["id"].to_string()], &at[..]].concat());
+    assert!(retried.status.success(), "{}", String::from_utf8_lossy(&retried.stderr));
+    wait(2);
+    assert!(aside(&server).is_empty());
     assert_eq!(server.stop(), Some(0));
 }

@@ -278,7 +278,9 @@ fn the_operators_own_address_has_room_for_so_many() {
             stream
         })
         .collect();
-    assert!(talk(&free, ask).starts_with("HTTP/1.1 503"), "none of them has been idle for long");
+    let refused = talk(&free, ask);
+    assert!(refused.starts_with("HTTP/1.1 429"), "none of them has been idle for long: {refused}");
+    assert!(refused.ends_with("\"retry_after\":1}"), "{refused}");
     let (status, _) = call("GET", &format!("{}/healthz", server.text("url")), "", None);
     assert_eq!(status, 200, "users have an address of their own");
     drop(held);

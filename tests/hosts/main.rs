@@ -1,4 +1,4 @@
-//! The real binary over real sockets: start, stop, the README's tour, the command line, a carrier, and files
+//! The real binary over real sockets: start, stop, the tour of the documents, the command line, a carrier, and files
 //! read by it and beside it.
 
 mod backup;

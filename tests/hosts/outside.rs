@@ -14,7 +14,7 @@ use crate::server::binary;
 /// The host's own sender, in rooms of its own.
 pub fn sender(outside: Outside) -> Sender {
     let rooms = Arc::new(Rooms::default());
-    let extractor = Extractor::new(binary(), Arc::clone(&rooms.readers));
+    let extractor = Extractor::new(binary(), Arc::clone(&rooms.readers)).expect("a thread");
     Sender::new(outside, extractor, Arc::new(Metrics::of(&rooms)), &rooms).expect("a sender")
 }
 

@@ -86,7 +86,8 @@ fn more_addresses_than_may_wait_hear_that_the_service_is_busy() {
 fn sixty_slow_files_of_one_account_leave_a_neighbour_its_turn() {
     runtime().block_on(async {
         let bounds = Bounds { cpu_seconds: 3, ..Bounds::default() };
-        let extractor = Extractor::bounded(binary(), bounds, Duration::from_secs(30), Room::new(&READERS));
+        let extractor =
+            Extractor::bounded(binary(), bounds, Duration::from_secs(30), Room::new(&READERS)).expect("a thread");
         let extractor = Arc::new(extractor);
         let file = slow_pdf();
         let read = |form, bytes, account| {

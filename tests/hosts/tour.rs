@@ -1,18 +1,19 @@
-//! Every line of the README's tour, in order, against a fresh server.
+//! Every line of the tour, in order, against a fresh server: the README's, then that of `docs/tour.md`.
 
 use std::process::Command;
 
 use crate::server::{Folder, Server, binary};
 
-const README: &str = include_str!("../../README.md");
+const PAGES: [&str; 2] = [include_str!("../../README.md"), include_str!("../../docs/tour.md")];
 
 /// The blocks of the tour.
 fn blocks() -> Vec<&'static str> {
-    README.split("```sh tour\n").skip(1).filter_map(|rest| rest.split("```").next()).collect()
+    let pages = PAGES.iter().flat_map(|page| page.split("```sh tour\n").skip(1));
+    pages.filter_map(|rest| rest.split("```").next()).collect()
 }
 
 #[test]
-fn the_readme_tour_works() {
+fn the_tour_works() {
     let folder = Folder::new();
     let server = Server::start(&folder.path("data"), &[]);
     let script = blocks()

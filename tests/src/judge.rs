@@ -102,7 +102,7 @@ impl Judge {
         self.body(exchange, route)
     }
 
-    /// Whether the operation, or the conventions that hold for all of them (API.md, section 1), know a status.
+    /// Whether the operation, or the conventions that hold for all of them (docs/api.md, Conventions), know a status.
     fn is_documented(&self, request: &Request, route: Option<&'static Route>, status: u16) -> bool {
         if request.target.len() > TARGET_BYTES_MAX {
             return status == 414;

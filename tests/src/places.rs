@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
+use switchboard_core::job::{Task, id_of};
 
 use crate::house::{House, assistant, campaign, lead, tool, trunk, with};
 
@@ -84,7 +85,9 @@ impl Places {
         let mut places: Vec<_> = ids.map(|(start, name, id)| (start, name, id.to_string())).into();
         places.push(("/admin/plans", "{name}", "standard".into()));
         // The clock of the call is a job that waits.
-        places.push(("/admin/jobs", "{id}", format!("{}-06{:08x}", (call >> 32) + 1, call & u64::from(u32::MAX))));
+        let [account, count] =
+            [call >> 32, call & u64::from(u32::MAX)].map(|half| u32::try_from(half).expect("32 bits"));
+        places.push(("/admin/jobs", "{id}", id_of(account, &Task::Watch(count).to_bytes()).to_string()));
         places.push(("/docs", "{file}", "index.html".into()));
         places.push(("/engine/calls", "{name}", "look".into()));
         Self { ids: places, engine: engine_token }

@@ -107,6 +107,11 @@ impl Server {
         self.child.id()
     }
 
+    /// Whether it has ended by itself, or was ended by somebody else.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("a child").is_some()
+    }
+
     /// A member of its ready file.
     pub fn text(&self, name: &str) -> &str {
         self.ready[name].as_str().unwrap_or_else(|| panic!("no {name} in the ready file"))

@@ -1,4 +1,4 @@
-//! Who calls: from the `Authorization` header to a row of the store (API.md, Auth).
+//! Who calls: from the `Authorization` header to a row of the store (docs/api.md, Tokens).
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! API keys (SPEC.md, API keys; API.md, Account and keys).
+//! API keys (docs/api.md, API keys).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -23,7 +23,7 @@ use crate::time::Timestamp;
 use crate::view::Stop;
 
 record! {
-    /// Body of `POST /user/api-keys` (SPEC.md, Create API key).
+    /// Body of `POST /user/api-keys`.
     pub struct NewKey {
         /// A label.
         name: String = text(1, 255).required(),

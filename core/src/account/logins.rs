@@ -1,5 +1,5 @@
-//! [`Logins`]: how the logins of an account went, so that guessing its password comes to nothing (API.md, Failed
-//! logins).
+//! [`Logins`]: how the logins of an account went, so that guessing its password comes to nothing (docs/api.md,
+//! Logins).
 //!
 //! One row an account, bounded whatever strangers send: addresses enter it by a login that succeeded. All e-mails
 //! without an account share one row in the root, so that a failed login writes, and takes, as much for them.

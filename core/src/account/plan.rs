@@ -1,4 +1,4 @@
-//! Plans: how much of each kind an account may have (API.md, Egress and operator).
+//! Plans: how much of each kind an account may have (docs/api.md, Plans).
 
 use alloc::string::String;
 

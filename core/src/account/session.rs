@@ -1,4 +1,4 @@
-//! Login, logout and who one is (API.md, Account and keys).
+//! Login, logout and who one is (docs/api.md, Account and keys).
 
 use alloc::string::String;
 use alloc::vec::Vec;

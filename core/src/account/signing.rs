@@ -1,5 +1,5 @@
 //! The secrets that sign an account's webhooks, and the signature itself (Standard Webhooks,
-//! "Signature scheme"; API.md, Events out).
+//! "Signature scheme"; docs/api.md, Secrets).
 
 use alloc::format;
 use alloc::string::{String, ToString};

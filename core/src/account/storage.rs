@@ -1,4 +1,4 @@
-//! How much an account may store: its plan's `storage_bytes` (API.md, Budgets).
+//! How much an account may store: its plan's `storage_bytes` (docs/api.md, Budgets).
 
 use super::plan;
 use crate::key::Space;

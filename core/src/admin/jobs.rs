@@ -50,25 +50,24 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     Ok(envelope::entries(ctx, &query, total, &entries))
 }
 
-/// The job that the path names, if it was set aside: its account, and its task where that is known.
-fn aside<'c>(ctx: &'c Ctx<'_>) -> Result<(Scope<'c>, Option<Task>), Halt> {
-    let found = job::named(ctx.root(), id(ctx))?.ok_or(Refusal::NotFound(MISSING))?;
+/// The job that the path names, if it was set aside: its account, and its task, or its bytes where no task is known
+/// by them.
+fn aside<'c>(ctx: &'c Ctx<'_>) -> Result<(Scope<'c>, Result<Task, Vec<u8>>), Halt> {
+    let text = ctx.params.first().copied().unwrap_or_default();
+    let id = text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+    let found = job::named(ctx.root(), id.unwrap_or_default())?.ok_or(Refusal::NotFound(MISSING))?;
     ctx.unread()?;
     match found {
-        (account, Named::Aside(task)) => Ok((account, Some(task))),
-        (account, Named::Unknown) => Ok((account, None)),
+        (account, Named::Aside(task)) => Ok((account, Ok(task))),
+        (account, Named::Unknown(bytes)) => Ok((account, Err(bytes))),
         (_, Named::Going) => Err(Refusal::Conflict(GOING.into()).into()),
     }
-}
-
-fn id<'c>(ctx: &'c Ctx<'_>) -> &'c str {
-    ctx.params.first().copied().unwrap_or_default()
 }
 
 /// `POST /admin/jobs/{id}/retry`
 pub fn retry(ctx: &Ctx<'_>) -> Handled {
     let (account, task) = aside(ctx)?;
-    let task = task.ok_or_else(|| Refusal::Conflict(UNKNOWN.into()))?;
+    let task = task.map_err(|_| Refusal::Conflict(UNKNOWN.into()))?;
     job::retry(account, &task)?;
     Ok(Reply::accepted(&message("The job is tried again.")))
 }
@@ -77,13 +76,13 @@ pub fn retry(ctx: &Ctx<'_>) -> Handled {
 pub fn remove(ctx: &Ctx<'_>, give_up: fn(&Work<'_>, &Task) -> Result<(), Stop>) -> Handled {
     let (account, task) = aside(ctx)?;
     match task {
-        Some(task) => {
+        Ok(task) => {
             let asks = Asks::of(&[]);
             let (seed, now) = (ctx.seed.child("give-up"), ctx.now);
             let work = Work { setup: ctx.setup, account, now, seed, asks: &asks, attempt: 0 };
             give_up(&work, &task)?;
         }
-        None => job::drop_unknown(account, id(ctx))?,
+        Err(bytes) => job::drop_unknown(account, &bytes)?,
     }
     Ok(Reply::ok(&message("The job was dropped.")))
 }

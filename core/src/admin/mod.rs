@@ -1,4 +1,4 @@
-//! The operator's API (API.md, Egress and operator): accounts, plans, engine tokens, jobs.
+//! The operator's API (docs/api.md, Operator): accounts, plans, engine tokens, jobs.
 
 mod accounts;
 mod engine_tokens;

@@ -1,4 +1,5 @@
-//! Secrets of built-in tools: shown masked, and a masked one sent back means "unchanged" (API.md, Stored form).
+//! Secrets of built-in tools: shown masked, and a masked one sent back means "unchanged" (docs/api.md, Updating
+//! an assistant).
 
 use alloc::format;
 use alloc::string::{String, ToString};

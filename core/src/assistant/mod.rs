@@ -1,4 +1,4 @@
-//! Assistants (SPEC.md, Assistants; API.md, Assistants): tables, rules between them, operations.
+//! Assistants (docs/api.md, Assistants): tables, rules between them, operations.
 
 pub mod lookups;
 mod mask;

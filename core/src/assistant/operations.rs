@@ -1,4 +1,4 @@
-//! Creating, reading, changing and deleting assistants, in the order of API.md.
+//! Creating, reading, changing and deleting assistants, in the order of docs/api.md.
 
 use alloc::vec::Vec;
 

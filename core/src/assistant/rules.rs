@@ -1,4 +1,4 @@
-//! The rules between an assistant and other rows (SPEC.md, Create assistant, rules 1 and 4 to 6).
+//! The rules between an assistant and other rows (docs/api.md, Creating an assistant).
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -108,8 +108,8 @@ fn tools(ctx: &Ctx<'_>, checked: &mut Checked) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Drops from what is stored what the new mode does not know, and what takes its defaults (API.md, Update
-/// rules). Tells whether the mode changes.
+/// Drops from what is stored what the new mode does not know, and what takes its defaults (docs/api.md, Updating
+/// an assistant). Tells whether the mode changes.
 pub fn change_mode(old: Mode, stored: &mut Members, supplied: &Members) -> bool {
     let new = supplied.get(Assistant::MEMBERS.mode.name()).and_then(Value::as_text);
     let Some(new) = new.and_then(Mode::of) else { return false };

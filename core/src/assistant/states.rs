@@ -1,4 +1,4 @@
-//! The states of an assistant as a table (API.md, States).
+//! The states of an assistant as a table (docs/api.md, States).
 
 use super::tables::Status::{self, Active, Inactive};
 use crate::state::States;

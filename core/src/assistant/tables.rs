@@ -1,4 +1,4 @@
-//! The assistant's tables: what SPEC.md's "Assistant (request fields for creation)" and "(stored form)" say.
+//! The assistant's tables: the body of a creation, and the stored form (docs/api.md, Assistants).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -86,7 +86,7 @@ choice! {
 }
 
 record! {
-    /// A field to extract after a call (SPEC.md, `post_call_schema`).
+    /// A field to extract after a call.
     pub struct Extract stored as "an assistant" {
         /// Its name.
         name: String = text(3, 16).form(&format::EXTRACT_NAME).required(),
@@ -142,7 +142,7 @@ record! {
 }
 
 tagged! {
-    /// A built-in tool (SPEC.md, Built-in tool objects).
+    /// A built-in tool.
     pub enum BuiltInTool {
         /// Hands the call to a person.
         CallTransfer(CallTransfer) = "call_transfer",
@@ -159,7 +159,7 @@ tagged! {
 const MULTIMODAL: &[&str] = &["multimodal", "dualplex"];
 
 record! {
-    /// Body of `POST /user/assistant` (SPEC.md, Assistant, request fields for creation).
+    /// Body of `POST /user/assistant`.
     pub struct NewAssistant {
         /// Its name.
         name: String = text(1, 255).required(),
@@ -290,7 +290,7 @@ record! {
 static FILLER: crate::record::Kind = crate::record::Kind::Text { min: 1, max: 255, format: None };
 
 record! {
-    /// An assistant (SPEC.md, Assistant, stored form), and behind that the creation fields it leaves out.
+    /// An assistant, and behind that the creation fields it leaves out.
     pub struct Assistant stored as "an assistant" {
         /// Its id.
         id: u64 = id().required(),

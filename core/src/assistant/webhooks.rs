@@ -1,4 +1,4 @@
-//! The webhook switches (SPEC.md, Enable assistant inbound webhook; API.md, Assistants).
+//! The webhook switches (docs/api.md, Webhook switches).
 
 use alloc::string::String;
 

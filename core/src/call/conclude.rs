@@ -1,5 +1,5 @@
 //! The work after a call: evaluation, and extraction of the fields of `post_call_schema`
-//! (API.md, The engine side).
+//! (docs/api.md, The engine interface).
 
 use super::ending;
 use super::rows::{CallRow, formatted};

@@ -1,4 +1,4 @@
-//! Calls (SPEC.md, Calls; API.md, Calls): listed by any combination of filters, read, deleted, placed.
+//! Calls (docs/api.md, Calls): listed by any combination of filters, read, deleted, placed.
 
 mod conclude;
 pub mod ending;

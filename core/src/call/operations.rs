@@ -1,4 +1,4 @@
-//! Listing, reading, deleting, placing and hanging up calls, in the order of API.md.
+//! Listing, reading, deleting, placing and hanging up calls, in the order of docs/api.md.
 
 use alloc::vec::Vec;
 

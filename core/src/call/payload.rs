@@ -1,4 +1,4 @@
-//! The body of the post-call webhook (API.md, Events out).
+//! The body of the post-call webhook (docs/api.md, Payload of a call).
 
 use alloc::string::ToString;
 use alloc::vec::Vec;

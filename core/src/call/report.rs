@@ -1,5 +1,5 @@
 //! What a finished call is news of: one event in the feed, and the webhooks that its assistant asks for
-//! (SPEC.md, Events, rules 1 to 3).
+//! (docs/api.md, The feed).
 
 use alloc::string::String;
 use alloc::vec::Vec;

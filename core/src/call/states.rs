@@ -1,4 +1,4 @@
-//! The states of a call as a table (API.md, States).
+//! The states of a call as a table (docs/api.md, States).
 
 use super::tables::CallStatus::{
     self, Busy, Completed, Ended, EndedByAssistant, EndedByCustomer, Failed, InProgress, Initiated, NoAnswer, Ringing,

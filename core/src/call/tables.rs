@@ -8,7 +8,7 @@ use crate::record::{
 use crate::{choice, record};
 
 choice! {
-    /// The states of a call (SPEC.md, States).
+    /// The states of a call (docs/api.md, States).
     pub enum CallStatus {
         /// Asked for; no engine has it yet, or it is being dialed.
         Initiated = "initiated",
@@ -101,7 +101,7 @@ record! {
 }
 
 record! {
-    /// A call (SPEC.md, Call).
+    /// A call.
     pub struct Call stored as "a call" {
         /// Its id.
         id: u64 = id().required(),

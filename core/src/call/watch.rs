@@ -1,5 +1,5 @@
 //! The clocks of a call: how long it may wait, ring, last and go without a word from its engine
-//! (API.md, States; The engine side).
+//! (docs/api.md, States and Leases).
 
 use super::ending::{self, over};
 use super::rows::CallRow;

@@ -1,4 +1,4 @@
-//! Why a lead is, or is not, called now (API.md, Campaigns and leads).
+//! Why a lead is, or is not, called now (docs/api.md, Explaining a lead).
 
 use alloc::string::String;
 use alloc::vec::Vec;

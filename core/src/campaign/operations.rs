@@ -53,12 +53,18 @@ pub fn shift(
     Ok(Some(next))
 }
 
+/// Stops a campaign that runs, and calls off its calls.
+pub fn halt(account: Scope<'_>, count: u32, now: Timestamp) -> Result<(), Stop> {
+    match shift(account, count, CampaignEvent::Stop, now)? {
+        Some(_) => call_off(account, count, now),
+        None => Ok(()),
+    }
+}
+
 /// An assistant that goes stops the campaigns that run with it.
 pub fn stop_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Result<(), Stop> {
     for count in ids(account, Kind::Campaign, &facet_of_assistant(assistant), PLAN_ROWS_MAX)? {
-        if shift(account, count, CampaignEvent::Stop, now)?.is_some() {
-            call_off(account, count, now)?;
-        }
+        halt(account, count, now)?;
     }
     Ok(())
 }

@@ -44,7 +44,7 @@ pub struct Running {
     zone: String,
 }
 
-/// When a lead is called again (API.md, Campaigns and leads).
+/// When a lead is called again (docs/api.md, Who is called, and when).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// Further rounds after the first.

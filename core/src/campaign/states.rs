@@ -1,4 +1,4 @@
-//! The states of a campaign as a table (API.md, States).
+//! The states of a campaign as a table (docs/api.md, States).
 
 use super::tables::CampaignStatus::{self, Completed, Draft, InProgress, Stopped};
 use crate::state::States;

@@ -1,4 +1,4 @@
-//! Calls that an engine brings: from a telephone or a browser (API.md, The engine side).
+//! Calls that an engine brings: from a telephone or a browser (docs/api.md, Bringing calls).
 
 use alloc::vec::Vec;
 

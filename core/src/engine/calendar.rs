@@ -1,4 +1,4 @@
-//! `calendar_integration` (SPEC.md, Built-in tool objects): times are offered and booked through Cal.com's
+//! `calendar_integration` (docs/api.md, Creating an assistant): times are offered and booked through Cal.com's
 //! public API (version 2), by the service, so that the key of the calendar leaves it for nobody else.
 
 use alloc::string::{String, ToString};

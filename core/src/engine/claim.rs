@@ -36,7 +36,7 @@ use crate::suppression;
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 
-/// Why a call fails whose assistant is larger than an engine gets it (API.md, The engine side).
+/// Why a call fails whose assistant is larger than an engine gets it (docs/api.md, The claimed assistant).
 pub const TOO_LARGE: &str = "assistant_too_large";
 
 /// Why a call fails that could not be given to an engine.

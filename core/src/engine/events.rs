@@ -1,4 +1,4 @@
-//! What an engine says of its call (API.md, The engine side): each event once, in order, or none of them.
+//! What an engine says of its call (docs/api.md, Reporting events): each event once, in order, or none of them.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -1,5 +1,5 @@
 //! The webhook of an incoming call: asked once before the call is answered, and never again
-//! (API.md, Events out).
+//! (docs/api.md, Events and webhooks).
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! The engine side (API.md, The engine side): the programs that carry a call's audio attach here, claim
+//! The engine interface (docs/api.md, The engine interface): the programs that carry a call's audio attach here, claim
 //! calls, say what happens in them, and have tools and knowledge asked.
 
 mod arrive;

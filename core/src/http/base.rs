@@ -1,4 +1,4 @@
-//! The start of absolute URLs (API.md, Base URL).
+//! The start of absolute URLs (docs/api.md, Base URL).
 
 use alloc::format;
 use alloc::string::{String, ToString};

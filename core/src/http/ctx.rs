@@ -220,7 +220,7 @@ impl<'a> Ctx<'a> {
         checked.finish().map_err(|errors| Refusal::Invalid(errors).into())
     }
 
-    /// `If-Match` against what a read of the resource shows (API.md, Conditional reads).
+    /// `If-Match` against what a read of the resource shows (docs/api.md, Conditional requests).
     pub fn if_match(&self, shown: &(impl ToJson + ?Sized)) -> Result<(), Halt> {
         match self.request.list("if-match") {
             Some(field) if !etag::matches(&field, &etag::of(&shown.to_json())) => Err(Refusal::Stale.into()),

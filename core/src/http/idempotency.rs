@@ -1,4 +1,4 @@
-//! Idempotency keys (API.md, Idempotency): the first answer to a request, kept for a day.
+//! Idempotency keys (docs/api.md, Idempotency): the first answer to a request, kept for a day.
 
 use alloc::string::String;
 use alloc::vec::Vec;

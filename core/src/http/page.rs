@@ -1,4 +1,4 @@
-//! The pagination envelope (SPEC.md, Pagination envelope; API.md, Pagination).
+//! The pagination envelope (docs/api.md, Pages).
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;

@@ -9,7 +9,7 @@ use super::refusal::Refusal;
 use crate::json::{Members, Value};
 use crate::limits::QUERY_PARAMETERS_MAX;
 
-/// The parameters of a query; of a repeated one the last counts (API.md, Bad query parameter).
+/// The parameters of a query; of a repeated one the last counts (docs/api.md, Query parameters).
 pub fn parse(query: &str) -> Result<Members, Refusal> {
     let mut members = Members::default();
     for (at, pair) in pairs(query).enumerate() {

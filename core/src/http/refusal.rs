@@ -12,7 +12,7 @@ use crate::record::Errors;
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// Which of the two error bodies of SPEC.md an operation uses.
+/// Which of the two error bodies an operation uses (docs/api.md, Error bodies).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// `{message}`
@@ -21,7 +21,7 @@ pub enum Form {
     Error,
 }
 
-/// What `message` says beside `errors` (API.md, Error bodies).
+/// What `message` says beside `errors` (docs/api.md, Error bodies).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invalid {
     /// `Validation failed`

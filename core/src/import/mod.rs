@@ -1,4 +1,4 @@
-//! Imports of leads, and of numbers not to be called (API.md, Campaigns and leads): a file is kept whole, and a
+//! Imports of leads, and of numbers not to be called (docs/api.md, Imports): a file is kept whole, and a
 //! job reads it in slices, each of which is one commit with what it made.
 
 mod cells;

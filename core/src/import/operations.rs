@@ -1,4 +1,4 @@
-//! Starting an import, and how far it came, in the order of API.md.
+//! Starting an import, and how far it came, in the order of docs/api.md.
 //!
 //! All that the head of a request tells is judged before its body is read; the header of a CSV file is judged
 //! before the import begins, and its records by the job.

@@ -23,7 +23,6 @@ use crate::view::Stop;
 /// A slice that begins with the longest record ends behind it.
 const _: () = assert!(IMPORT_SLICE_BYTES as usize > IMPORT_RECORD_BYTES_MAX + 1);
 const GONE: &str = "The campaign was deleted.";
-const GIVEN_UP: &str = "The import could not be carried out.";
 const BROKEN_OFF: &str = "The file did not arrive whole.";
 
 /// Reads the next records of an import.
@@ -56,14 +55,14 @@ pub fn slice(work: &Work<'_>, number: u32) -> Result<Progress, Stop> {
     Ok(Progress::Done)
 }
 
-/// The operator gives an import up: it fails.
-pub fn give_up(work: &Work<'_>, number: u32) -> Result<(), Stop> {
+/// Ends an import that cannot go on: it fails, and its parts go.
+pub fn give_up(work: &Work<'_>, number: u32, reason: &str) -> Result<(), Stop> {
     let Some(row) = work.account.find(Kind::Import, number)? else { return Ok(()) };
     let mut import = ImportRow::read(&row.public)?;
     if import.status != ImportStatus::Processing {
         return Ok(());
     }
-    import.fail(GIVEN_UP);
+    import.fail(reason);
     work.account.replace(Kind::Import, number, &row, &import.row())?;
     job::add(work.account, work.now, Task::DropParts(Kind::Import, number))
 }

@@ -5,20 +5,22 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt::Write;
 
-use super::queue::{DAMAGED, Job, Standing, sync};
-use super::task::{JobKind, Task};
-use crate::collection::{Facet, count};
+use crc::{CRC_32_ISO_HDLC, Crc};
+
+use super::queue::{DAMAGED, Job, Standing, planned, sync};
+use super::task::{JobKind, Lane, Task};
+use crate::collection::{Facet, Query, count, page};
 use crate::id;
 use crate::json::ToJson;
 use crate::key::{self, Kind, Space};
+use crate::limits::JOBS_LISTED_MAX;
 use crate::record;
 use crate::record::{Choice, Iso, choice, id as id_column, int, iso, text};
 use crate::root;
 use crate::store::{Row, Scope, Tx};
 use crate::time::Timestamp;
-use crate::view::{Stop, View};
+use crate::view::{Order, Stop, View};
 
 /// What is said of a job whose row cannot be read.
 const UNKNOWN: &str = "The job has an unknown form.";
@@ -38,8 +40,8 @@ crate::choice! {
 record! {
     /// A job.
     pub struct ShownJob {
-        /// Its id: a text, the same as long as the same work is planned.
-        id: String = text(0, 512).required(),
+        /// Its id: the same as long as the same work is planned.
+        id: u64 = id_column().required(),
         /// What it does.
         kind: JobKind = choice::<JobKind>().required(),
         /// Whose it is, by the account's id.
@@ -89,24 +91,20 @@ pub(super) fn shown(account: u32, job: &Job) -> ShownJob {
     }
 }
 
-/// The account's id and the job's bytes in hexadecimal digits.
-fn id_of(account: u32, task: &[u8]) -> String {
-    let mut text = alloc::format!("{}-", id::user(account));
-    for byte in task {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+/// The filter of the jobs that were set aside by the account's part of their ids.
+fn facet_of_id(own: u32) -> Facet {
+    Facet::id(3, own)
 }
 
-/// The account's number and the job's bytes.
-fn read_id(text: &str) -> Option<(u32, Vec<u8>)> {
-    let (user, digits) = text.split_once('-')?;
-    let account = user.parse::<u64>().ok()?.checked_sub(1).and_then(|number| u32::try_from(number).ok())?;
-    let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };
-    let byte = |pair: &[u8; 2]| u8::from_str_radix(core::str::from_utf8(pair).ok()?, 16).ok();
-    let task = pairs.iter().map(byte).collect::<Option<Vec<u8>>>()?;
-    (id_of(account, &task) == text).then_some((account, task))
+/// The id of a job: its account's number × 2^32 + a checksum of its task's bytes, which tells tasks that differ in their
+/// count alone apart.
+pub fn id_of(account: u32, task: &[u8]) -> u64 {
+    id::of(Space::Account(account), own_id(task))
+}
+
+fn own_id(task: &[u8]) -> u32 {
+    // No id is 0.
+    Crc::<u32>::new(&CRC_32_ISO_HDLC).checksum(task).max(1)
 }
 
 fn number_of(account: Scope<'_>) -> Result<u32, Stop> {
@@ -152,7 +150,7 @@ fn store(
     shown: &ShownJob,
     task: Vec<u8>,
 ) -> Result<(), Stop> {
-    let facets = Vec::from([facet_of_kind(shown.kind), facet_of_account(account)]);
+    let facets = Vec::from([facet_of_kind(shown.kind), facet_of_account(account), facet_of_id(own_id(&task))]);
     root.insert(Kind::Job, count, at, &Row { facets, public: shown.to_json(), private: task })
 }
 
@@ -167,23 +165,39 @@ pub(super) fn forget(account: Scope<'_>, count: u32) -> Result<(), Stop> {
 
 /// A job that the operator names.
 pub enum Named {
-    /// It was set aside: its task, and what the list shows of it.
+    /// It was set aside: its task.
     Aside(Task),
-    /// It was set aside, and no release that runs knows what it is.
-    Unknown,
+    /// It was set aside, and no release that runs knows what it is: its bytes.
+    Unknown(Vec<u8>),
     /// It waits or runs.
     Going,
 }
 
 /// The job with this id, and its account.
-pub fn named<'r>(root: Scope<'r>, text: &str) -> Result<Option<(Scope<'r>, Named)>, Stop> {
-    let Some((number, bytes)) = read_id(text) else { return Ok(None) };
+pub fn named(root: Scope<'_>, id: u64) -> Result<Option<(Scope<'_>, Named)>, Stop> {
+    let (Ok(number), Ok(own)) = (u32::try_from(id >> 32), u32::try_from(id & u64::from(u32::MAX))) else {
+        return Ok(None);
+    };
     let account = root::space_of(root, number);
-    let Some(row) = account.get(key::job(account.space(), &bytes))? else { return Ok(None) };
-    let Some(task) = Task::from_bytes(&bytes) else { return Ok(Some((account, Named::Unknown))) };
-    let job = Job::find(account, &task)?;
-    let is_aside = job.is_some_and(|job| matches!(job.standing, Standing::Aside(_))) && !row.is_empty();
-    Ok(Some((account, if is_aside { Named::Aside(task) } else { Named::Going })))
+    let facets = Vec::from([facet_of_account(number), facet_of_id(own)]);
+    let found = page(root, Kind::Job, &Query::of(facets, Order::Ascending, 0, 1))?;
+    let Some(count) = found.ids.first() else {
+        return Ok(is_going(account, own)?.then_some((account, Named::Going)));
+    };
+    let row = root.find(Kind::Job, *count)?.ok_or(DAMAGED)?;
+    let named = Task::from_bytes(&row.private).map_or(Named::Unknown(row.private), Named::Aside);
+    Ok(Some((account, named)))
+}
+
+/// Whether one of the first [`JOBS_LISTED_MAX`] jobs of each lane has this id.
+fn is_going(account: Scope<'_>, own: u32) -> Result<bool, Stop> {
+    for lane in Lane::ALL {
+        let jobs = planned(account, lane, JOBS_LISTED_MAX)?;
+        if jobs.iter().any(|job| own_id(&job.task.to_bytes()) == own) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Puts a job that was set aside into its lane, as if it had never come to nothing.
@@ -198,10 +212,9 @@ pub fn retry(account: Scope<'_>, task: &Task) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Strikes out a job that no release knows.
-pub fn drop_unknown(account: Scope<'_>, text: &str) -> Result<(), Stop> {
-    let Some((_, bytes)) = read_id(text) else { return Ok(()) };
-    let at = key::job(account.space(), &bytes);
+/// Deletes a job that no release knows.
+pub fn drop_unknown(account: Scope<'_>, task: &[u8]) -> Result<(), Stop> {
+    let at = key::job(account.space(), task);
     let row = account.get(at.clone())?.unwrap_or_default();
     if let Ok(count) = row.try_into().map(u32::from_be_bytes) {
         forget(account, count)?;
@@ -243,22 +256,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_names_one_job() {
-        for (account, task) in [(0, Task::SweepEvents), (u32::MAX, Task::Dial(7)), (4, Task::DropPassages(1, 2))] {
-            let bytes = task.to_bytes();
-            let id = id_of(account, &bytes);
-            assert_eq!(read_id(&id), Some((account, bytes)));
-            for wrong in [
-                &id[id.find('-').unwrap_or(0)..],
-                &alloc::format!("0{id}"),
-                &id[..id.len() - 1],
-                "",
-                "-",
-                "1-zz",
-                "1-+1",
-            ] {
-                assert_eq!(read_id(wrong), None, "{wrong}");
+    fn jobs_of_an_account_that_differ_in_their_count_alone_have_ids_of_their_own() {
+        let mut ids = alloc::collections::BTreeSet::new();
+        for count in (0..2_000).chain([u32::MAX / 2, u32::MAX]) {
+            for task in [Task::Watch(count), Task::Deliver(count), Task::Dial(count), Task::Import(count)] {
+                let id = id_of(7, &task.to_bytes());
+                assert_eq!(id >> 32, 7);
+                ids.insert(id);
             }
         }
+        assert_eq!(ids.len(), 4 * 2_002);
     }
 }

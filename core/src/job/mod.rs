@@ -12,7 +12,7 @@ pub(crate) mod queue;
 mod task;
 
 pub use aside::{
-    Figures, JobState, Named, ShownJob, drop_unknown, facet_of_account, facet_of_kind, figures, named, retry,
+    Figures, JobState, Named, ShownJob, drop_unknown, facet_of_account, facet_of_kind, figures, id_of, named, retry,
 };
 pub use list::{Wanted, going};
 pub use progress::{Progress, Work};

@@ -145,6 +145,11 @@ impl Task {
         }
     }
 
+    /// Whether an account that has used up its storage cannot go on with it.
+    pub fn grows(&self) -> bool {
+        matches!(self, Self::Dial(_) | Self::Ingest(_) | Self::Index(_) | Self::Import(_))
+    }
+
     /// What kind of job it is.
     pub fn kind(&self) -> JobKind {
         match self {

@@ -1,7 +1,7 @@
 //! JSON (RFC 8259) in and out.
 //!
-//! In: [`parse`] gives a [`Value`] tree in one pass and refuses what API.md refuses (a member named
-//! twice, too many levels) with line and column. Out: [`ToJson`] appends to a byte buffer.
+//! In: [`parse`] gives a [`Value`] tree in one pass and refuses what docs/api.md, Bodies, refuses (a member
+//! named twice, too many levels) with line and column. Out: [`ToJson`] appends to a byte buffer.
 
 mod parse;
 mod write;

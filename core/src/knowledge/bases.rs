@@ -39,7 +39,7 @@ fn show(account: Scope<'_>, number: u32, row: &Row) -> Result<Base, Stop> {
     })
 }
 
-/// Any processing, else any failed, else active; empty without documents (API.md, States).
+/// Any processing, else any failed, else active; empty without documents (docs/api.md, States).
 fn status(account: Scope<'_>, base: u32) -> Result<BaseStatus, Stop> {
     let some = |status| Ok(count(account, Kind::Document, &documents::facet_of_status(base, status))? > 0);
     for (document, shown) in DERIVED {

@@ -1,4 +1,4 @@
-//! Searching a knowledgebase (API.md, Knowledgebases and documents).
+//! Searching a knowledgebase (docs/api.md, Searching a knowledgebase).
 
 use alloc::string::String;
 use alloc::vec::Vec;

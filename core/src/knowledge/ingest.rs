@@ -25,7 +25,6 @@ use crate::view::Stop;
 
 const DAMAGED: Stop = Stop::Corrupt("a document has an unknown form");
 const FULL: &str = "The knowledgebase has no room for more text.";
-const GIVEN_UP: &str = "The document could not be read.";
 const BROKEN: &str = "The text could not be read.";
 /// Redirects that are followed for one page.
 const HOPS_MAX: u32 = 3;
@@ -64,10 +63,10 @@ pub fn index(work: &Work<'_>, number: u32) -> Result<Done, Stop> {
     if reading.progress.stage == Stage::Index { reading.slice() } else { Ok(Done::Done) }
 }
 
-/// The operator gives the reading of a document up: it fails.
-pub fn give_up(work: &Work<'_>, number: u32) -> Result<(), Stop> {
+/// Ends the reading of a document that cannot go on: it fails.
+pub fn give_up(work: &Work<'_>, number: u32, reason: &str) -> Result<(), Stop> {
     match Reading::load(work, number)? {
-        Some(mut reading) => reading.end(Some(GIVEN_UP)).map(drop),
+        Some(mut reading) => reading.end(Some(reason)).map(drop),
         None => Ok(()),
     }
 }

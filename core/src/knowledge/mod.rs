@@ -1,4 +1,4 @@
-//! Knowledgebases and their documents (SPEC.md, Knowledgebases; API.md, Knowledgebases and documents).
+//! Knowledgebases and their documents (docs/api.md, Knowledgebases).
 
 mod bases;
 mod documents;

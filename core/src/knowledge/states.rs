@@ -1,5 +1,5 @@
 //! The states of a document as a table, and of a knowledgebase as what follows from its documents
-//! (API.md, States).
+//! (docs/api.md, States).
 
 use super::tables::BaseStatus;
 use super::tables::DocumentStatus::{self, Active, Failed, Processing};

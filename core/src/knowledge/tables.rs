@@ -93,7 +93,7 @@ record! {
 }
 
 record! {
-    /// A knowledgebase (SPEC.md, Knowledgebase).
+    /// A knowledgebase.
     pub struct Base {
         /// Its id.
         id: u64 = id().required(),
@@ -155,7 +155,7 @@ record! {
 }
 
 record! {
-    /// A document (SPEC.md, Knowledgebase document).
+    /// A document.
     pub struct Document stored as "a document" {
         /// Its id.
         id: u64 = id().required(),

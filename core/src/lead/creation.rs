@@ -25,7 +25,7 @@ pub fn judge(members: Members) -> Checked {
     checked
 }
 
-/// `customer_name` and `email` are strings (SPEC.md, Create lead).
+/// `customer_name` and `email` are strings (docs/api.md, Creating a lead).
 pub fn judge_people(checked: &mut Checked) {
     let mut wrong = Vec::new();
     let mut judge = |path: &str, cell: &Cell| {

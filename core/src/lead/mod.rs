@@ -1,4 +1,4 @@
-//! Leads (SPEC.md, Leads; API.md, Campaigns and leads): people to call in a campaign.
+//! Leads (docs/api.md, Leads): people to call in a campaign.
 
 mod creation;
 mod operations;

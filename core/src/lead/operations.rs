@@ -1,4 +1,4 @@
-//! Creating, listing, changing and deleting leads, in the order of API.md.
+//! Creating, listing, changing and deleting leads, in the order of docs/api.md.
 
 use alloc::format;
 use alloc::string::String;

@@ -1,4 +1,4 @@
-//! The states of a lead as a table (API.md, States).
+//! The states of a lead as a table (docs/api.md, States).
 
 use super::tables::LeadStatus::{
     self, Blacklisted, Completed, Created, Processing, ReachedMaxRetries, Rescheduled, Scheduled,

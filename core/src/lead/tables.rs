@@ -41,7 +41,7 @@ record! {
 }
 
 record! {
-    /// Body of `POST /user/lead` (SPEC.md, Create lead).
+    /// Body of `POST /user/lead`.
     pub struct NewLead {
         /// E.164.
         phone_number: String = text(1, 16).form(&format::E164).required(),
@@ -99,7 +99,7 @@ record! {
 }
 
 record! {
-    /// A lead (SPEC.md, Lead).
+    /// A lead.
     pub struct Lead {
         /// Its id.
         id: u64 = id().required(),

@@ -1,4 +1,4 @@
-//! Phone numbers: searched, bought, renamed, given back; caller ids; SIP trunks (API.md, Phone numbers).
+//! Phone numbers: searched, bought, renamed, given back; caller ids; SIP trunks (docs/api.md, Phone numbers).
 
 mod caller_ids;
 mod operations;

@@ -33,7 +33,7 @@ impl NumberType {
 }
 
 choice! {
-    /// Countries with purchasable numbers (SPEC.md, Available phone number).
+    /// Countries with purchasable numbers.
     pub enum Country {
         /// United States.
         Us = "US",
@@ -69,7 +69,7 @@ record! {
 }
 
 record! {
-    /// A number that can be bought (SPEC.md, Available phone number).
+    /// A number that can be bought.
     pub struct Available {
         /// E.164.
         phone_number: String = text(0, 16).required(),

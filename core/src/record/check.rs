@@ -1,4 +1,4 @@
-//! The checks: a JSON object against a [`Table`], every failing field at once (API.md, Validation).
+//! The checks: a JSON object against a [`Table`], every failing field at once (docs/api.md, Validation).
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeSet;
@@ -86,7 +86,7 @@ pub fn check_update(table: &'static Table, mut stored: Members, supplied: Member
     checked
 }
 
-/// `null`, and for text `""`, means "not given" (API.md, Leniency).
+/// `null`, and for text `""`, means "not given" (docs/api.md, Lenient values).
 fn is_empty(value: &Value, kind: &Kind) -> bool {
     match (value, kind) {
         (Value::Null, _) => true,

@@ -9,7 +9,7 @@ use super::format::Format;
 use super::{Field, Record, Rule};
 use crate::time::Timestamp;
 
-/// Ids are positive integers below 2^53 (API.md, Ids).
+/// Ids are positive integers below 2^53 (docs/api.md, Ids).
 pub const ID_MAX: i64 = (1 << 53) - 1;
 
 /// One body, query or reply.

@@ -47,7 +47,8 @@ pub static URL: Format = Format {
     accepts: is_url,
 };
 
-/// The URL of a tool: placeholders stand in its path and query alone (API.md, Mid-call tools).
+/// The URL of a tool: placeholders stand in its path and query alone (docs/api.md, How parameters
+/// reach the endpoint).
 pub static ENDPOINT: Format = Format {
     name: "url",
     pattern: url!("{}"),
@@ -128,7 +129,7 @@ pub static CLOCK: Format = Format {
     accepts: is_clock,
 };
 
-/// The name of a mid-call tool (SPEC.md, Mid-call tool).
+/// The name of a mid-call tool (docs/api.md, Creating a tool).
 pub static TOOL_NAME: Format = Format {
     name: "tool_name",
     pattern: "^[a-z][a-z_]*$",
@@ -137,7 +138,7 @@ pub static TOOL_NAME: Format = Format {
     accepts: |text| begins(text, char::is_ascii_lowercase) && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'),
 };
 
-/// The name of a tool's parameter (SPEC.md, Mid-call tool).
+/// The name of a tool's parameter (docs/api.md, Creating a tool).
 pub static PARAMETER_NAME: Format = Format {
     name: "parameter_name",
     pattern: "^[A-Za-z][A-Za-z_]*$",
@@ -148,7 +149,7 @@ pub static PARAMETER_NAME: Format = Format {
     },
 };
 
-/// The name of a field to extract after a call (SPEC.md, `post_call_schema`).
+/// The name of a field to extract after a call (docs/api.md, Creating an assistant).
 pub static EXTRACT_NAME: Format = Format {
     name: "extract_name",
     pattern: "^[a-z0-9_]*$",
@@ -157,7 +158,7 @@ pub static EXTRACT_NAME: Format = Format {
     accepts: |text| text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'),
 };
 
-/// The name of a header that a tool may send (RFC 9110 section 5.1; API.md, Mid-call tools).
+/// The name of a header that a tool may send (RFC 9110 section 5.1; docs/api.md, Creating a tool).
 pub static HEADER_NAME: Format = Format {
     name: "header_name",
     pattern: "^(?!([hH][oO][sS][tT]|[cC][oO][nN][tT][eE][nN][tT]-[lL][eE][nN][gG][tT][hH]|[tT][rR][aA][nN][sS][fF][eE][rR]-[eE][nN][cC][oO][dD][iI][nN][gG]|[cC][oO][nN][nN][eE][cC][tT][iI][oO][nN])$|[wW][eE][bB][hH][oO][oO][kK]-)[!#$%&'*+.^_`|~0-9A-Za-z-]+$",

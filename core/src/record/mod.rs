@@ -2,7 +2,7 @@
 //!
 //! [`record!`](crate::record!) writes the struct and its [`Table`]; from the table come the checks ([`check()`]), the
 //! form in which it is stored ([`Stored`]), the JSON Schema ([`schema`]), the `OpenAPI` document and the generators of
-//! the tests. Every rule of SPEC.md about a member is a column; every rule between members is a [`Rule`].
+//! the tests. Every rule about a member is a column; every rule between members is a [`Rule`].
 
 mod cell;
 pub mod check;

@@ -1,6 +1,6 @@
 //! Tables as JSON Schema, draft 2020-12: the dialect of `OpenAPI` 3.1.
 //!
-//! The schema of a body is strict: it shows the types that API.md names, not the lenient spellings.
+//! The schema of a body is strict: it leaves the spellings of docs/api.md, Lenient values, out.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;

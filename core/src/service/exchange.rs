@@ -1,4 +1,4 @@
-//! From a request to its answer, in API.md's order of checks: route, token, rate, then the operation itself.
+//! From a request to its answer, in the order of docs/api.md, Order of checks.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -360,7 +360,7 @@ impl<'a> Exchange<'a> {
     }
 }
 
-/// The request's own id where it is well formed, else one of ours (API.md, Request id).
+/// The request's own id where it is well formed, else one of ours (docs/api.md, Request ids).
 fn request_id(request: &Request, seed: &crate::seed::Seed) -> String {
     let sent = request.header("x-request-id").unwrap_or_default();
     let good =

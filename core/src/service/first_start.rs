@@ -53,7 +53,7 @@ pub fn run(scene: &Scene<'_>, answers: &[Answer]) -> Result<Output, Stop> {
     Ok(Output { outcome: Outcome::Reply(reply), changes: tx.finish()?, ..Output::default() })
 }
 
-/// The built-in plan (API.md, Egress and operator).
+/// The built-in plan (docs/api.md, Plans).
 fn standard() -> Plan {
     let (most, calls) = (1_000, 100);
     Plan {

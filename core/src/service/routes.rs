@@ -1,4 +1,4 @@
-//! The route table: every operation of the service, in the order of API.md.
+//! The route table: every operation of the service, in the order of docs/api.md.
 //!
 //! Routing, 404, 405 with `Allow`, `HEAD`, `OPTIONS`, the `OpenAPI` document, the labels of metrics and the
 //! tests that walk all routes come from these rows.
@@ -176,7 +176,7 @@ const GROUPS: &[Group] = &[
     get(&["/admin/engine-tokens"], "listEngineTokens", "All engine tokens.", admin::engine_tokens).by(Who::Operator).gives(Shape::DataList(EngineToken::TABLE)),
     post(&["/admin/engine-tokens"], "createEngineToken", "Create an engine token.", admin::create_engine_token).by(Who::Operator).takes(NewEngineToken::TABLE).makes(Shape::Bare(ShownEngineToken::TABLE)).shows_token().refuses(&[Cause::Limit]),
     delete(&["/admin/engine-tokens/{id}"], "deleteEngineToken", "Delete an engine token.", admin::delete_engine_token).by(Who::Operator),
-    get(&["/admin/jobs"], "listJobs", "Durable work: what was set aside, what runs, what waits. Of what runs or waits the first thousand jobs are looked at.", admin::jobs).by(Who::Operator).asks(JobQuery::TABLE).gives(Shape::Page(ShownJob::TABLE)).without_etag(),
+    get(&["/admin/jobs"], "listJobs", "Durable work: what was set aside, what runs, what waits. Of what runs or waits the first 20,000 jobs are looked at.", admin::jobs).by(Who::Operator).asks(JobQuery::TABLE).gives(Shape::Page(ShownJob::TABLE)).without_etag(),
     post(&["/admin/jobs/{id}/retry"], "retryJob", "Try a job again that was set aside.", admin::retry_job).by(Who::Operator).accepts(Shape::Message).refuses(&[Cause::Conflict]),
     delete(&["/admin/jobs/{id}"], "dropJob", "Drop a job that was set aside; its call, delivery, document or import ends as failed.", |ctx| admin::drop_job(ctx, tasks::give_up)).by(Who::Operator).without_if_match().refuses(&[Cause::Conflict]),
     get(&["/admin/backup"], "backup", "A consistent snapshot, streamed while serving.", |_| Ok(Reply::host(HostPage::Backup))).by(Who::Operator).gives(Shape::Media("application/octet-stream")).without_etag(),

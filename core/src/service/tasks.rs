@@ -9,13 +9,15 @@
 //! fault, and so does a question whose answer never came. After [`JOB_FAULTS_MAX`] faults in a row the job is set aside.
 
 use alloc::vec::Vec;
+use core::cell::Cell;
 
+use crate::account::storage;
 use crate::http::idempotency;
 use crate::job::queue::{Job, Standing};
 use crate::job::{Lane, Progress, Task, Work, aside, cancel, queue};
 use crate::key::{self, Kind, Space};
 use crate::limits::{ACCOUNTS_PER_TICK, JOB_FAULTS_MAX, JOBS_PER_TURN, SLICE_ROWS};
-use crate::outside::{self, Answer, Asks};
+use crate::outside::{self, Answer, Asks, SendError};
 use crate::root;
 use crate::seed::Seed;
 use crate::setup::Setup;
@@ -31,6 +33,11 @@ const WAITS: [u64; 5] = [60, 300, 1_800, 7_200, 21_600];
 
 /// Waits after runs that did not come to an end, seconds; after the last one the job is set aside.
 const FAULT_WAITS: [u64; JOB_FAULTS_MAX as usize - 1] = [1, 60, 300, 1_800];
+/// How long a task waits for which the host had no room, or the account no storage, seconds.
+const POSTPONED_SECONDS: u64 = 10;
+const FULL_SECONDS: u64 = 300;
+const DROPPED: &str = "The operator gave it up.";
+const OVER_STORAGE: &str = "The account has used up its storage.";
 const LAPSED: &str = "It was begun and did not come to an end.";
 const OVER_BUDGET: &str = "It wanted to read or change more than a step may.";
 
@@ -72,12 +79,21 @@ pub fn answered(setup: &Setup, scene: &Scene<'_>, ticket: &Ticket, answer: &Answ
     let turn = Turn { setup, scene, tx: &tx, account: tx.scope(Space::Account(*account)) };
     let sends = match Job::find(turn.account, task)? {
         // An answer that comes after its lease is too late: another try is under way.
+        Some(job) if job.standing == Standing::Asked(*lease) && is_postponed(answer) => {
+            turn.postpone(job, POSTPONED_SECONDS)?;
+            Vec::new()
+        }
         Some(job) if job.standing == Standing::Asked(*lease) => turn.run(job, core::slice::from_ref(answer))?,
         Some(job) if job.standing == Standing::Trial(*lease) => turn.run(job, &[])?,
         _ => Vec::new(),
     };
     queue::sync(turn.account)?;
     finish(&tx, sends)
+}
+
+/// Whether nobody asked: the host had no room, or stops.
+fn is_postponed(answer: &Answer) -> bool {
+    matches!(answer, Answer::Failed(SendError::ShareUsed | SendError::Busy))
 }
 
 fn finish(tx: &Tx<'_>, sends: Vec<Send>) -> Result<Output, Stop> {
@@ -135,8 +151,15 @@ impl Turn<'_> {
 
     /// Runs a task. What it changed is dropped where it stops.
     fn run(&self, job: Job, answers: &[Answer]) -> Result<Vec<Send>, Stop> {
-        match self.account.attempt(|| self.carry_out(job.clone(), answers))? {
+        let is_full = Cell::new(false);
+        let done = self.account.attempt(|| {
+            let sends = self.carry_out(job.clone(), answers)?;
+            is_full.set(job.task.grows() && self.is_over_storage()?);
+            if is_full.get() { Err(Stop::OverBudget) } else { Ok(sends) }
+        })?;
+        match done {
             Ok(sends) => Ok(sends),
+            Err(_) if is_full.get() => self.end_full(job).map(|()| Vec::new()),
             Err(stop) => {
                 job.remove(self.account)?;
                 self.fault(job, if let Stop::Corrupt(says) = stop { says } else { OVER_BUDGET })?;
@@ -156,6 +179,40 @@ impl Turn<'_> {
         }
     }
 
+    /// Plans a job anew that was not carried out, which is no fault of its own.
+    fn postpone(&self, job: Job, seconds: u64) -> Result<(), Stop> {
+        job.remove(self.account)?;
+        Job { due: self.scene.now.plus_seconds(seconds), standing: Standing::Planned, ..job }.enter(self.account)
+    }
+
+    fn is_over_storage(&self) -> Result<bool, Stop> {
+        match self.account.space() {
+            Space::Account(account) => storage::is_over(self.tx, account),
+            Space::Root => Ok(false),
+        }
+    }
+
+    /// Ends what an account without storage cannot go on with; a campaign waits for room.
+    fn end_full(&self, job: Job) -> Result<(), Stop> {
+        if let Task::Dial(_) = job.task {
+            return self.postpone(job, FULL_SECONDS);
+        }
+        let asks = Asks::of(&[]);
+        end(&self.work(&job, &asks), &job.task, OVER_STORAGE)?;
+        cancel(self.account, &job.task)
+    }
+
+    fn work<'w>(&'w self, job: &Job, asks: &'w Asks<'w>) -> Work<'w> {
+        Work {
+            setup: self.setup,
+            account: self.tx.scope(self.account.space()),
+            now: self.scene.now,
+            seed: self.seed(job),
+            asks,
+            attempt: job.attempt,
+        }
+    }
+
     fn seed(&self, job: &Job) -> Seed {
         self.scene.seed.child(&alloc::format!("job-{:02x?}-{:?}", job.task.to_bytes(), self.account.space()))
     }
@@ -167,15 +224,7 @@ impl Turn<'_> {
 
     fn carry_out(&self, job: Job, answers: &[Answer]) -> Result<Vec<Send>, Stop> {
         let asks = Asks::of(answers);
-        let seed = self.seed(&job);
-        let work = Work {
-            setup: self.setup,
-            account: self.tx.scope(self.account.space()),
-            now: self.scene.now,
-            seed,
-            asks: &asks,
-            attempt: job.attempt,
-        };
+        let work = self.work(&job, &asks);
         job.remove(self.account)?;
         let progress = perform(&work, &job.task)?;
         let now = self.scene.now;
@@ -194,7 +243,7 @@ impl Turn<'_> {
             Job { due, attempt, standing: Standing::Planned, faults: 0, error: None, ..job }.enter(self.account)?;
             return Ok(Vec::new());
         }
-        let lease = seed.number("lease", 1..=u32::MAX);
+        let lease = work.seed.number("lease", 1..=u32::MAX);
         let ticket = self.ticket(&job, lease)?;
         Job { due, attempt, standing: Standing::Asked(lease), ..job }.enter(self.account)?;
         Ok(asks.unanswered().into_iter().map(|work| Send { ticket: ticket.clone(), work }).collect())
@@ -204,23 +253,24 @@ impl Turn<'_> {
 /// The operator gives a task up that was set aside: what it was for ends as failed, as far as it can be read.
 pub(super) fn give_up(work: &Work<'_>, task: &Task) -> Result<(), Stop> {
     // What cannot be read stays as it is: the job goes in any case.
-    let _ = work.account.attempt(|| end(work, task))?;
+    let _ = work.account.attempt(|| end(work, task, DROPPED))?;
     cancel(work.account, task)
 }
 
-fn end(work: &Work<'_>, task: &Task) -> Result<(), Stop> {
+/// Ends what a task was for as failed, for this reason where it shows one.
+fn end(work: &Work<'_>, task: &Task, reason: &str) -> Result<(), Stop> {
     match task {
         Task::Watch(count) | Task::Conclude(count) => call::give_up(work, *count),
         Task::Deliver(count) => webhook::give_up(work.account, *count),
-        Task::Ingest(count) | Task::Index(count) => knowledge::give_up(work, *count),
-        Task::Import(count) => import::give_up(work, *count),
+        Task::Ingest(count) | Task::Index(count) => knowledge::give_up(work, *count, reason),
+        Task::Import(count) => import::give_up(work, *count, reason),
+        Task::Dial(count) => campaign::halt(work.account, *count, work.now),
         Task::SettlePurchase { .. }
         | Task::Release(_)
         | Task::DropParts(..)
         | Task::DropLeads(_)
         | Task::SweepIdempotency
         | Task::SweepEvents
-        | Task::Dial(_)
         | Task::DropPassages(..)
         | Task::Detach(..)
         | Task::EmptyEvents(..)

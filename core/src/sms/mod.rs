@@ -1,4 +1,4 @@
-//! Text messages (API.md, Messages): charged and noted in one commit, sent, settled in the next.
+//! Text messages (docs/api.md, Messages): charged and noted in one commit, sent, settled in the next.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -1,5 +1,5 @@
 //! Numbers that are not to be called: a list of the account, asked at the moment of dialing
-//! (API.md, Campaigns and leads).
+//! (docs/api.md, Numbers not to be called).
 
 use alloc::string::String;
 use alloc::vec::Vec;

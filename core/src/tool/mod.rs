@@ -1,4 +1,4 @@
-//! Mid-call tools (SPEC.md, Mid-call tool; API.md, Mid-call tools).
+//! Mid-call tools (docs/api.md, Mid-call tools).
 
 mod function;
 mod request;

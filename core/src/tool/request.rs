@@ -1,4 +1,4 @@
-//! The request to a tool's endpoint (API.md, Mid-call tools: how parameters reach the endpoint), and what is
+//! The request to a tool's endpoint (docs/api.md, How parameters reach the endpoint), and what is
 //! made of its answer.
 
 use alloc::string::{String, ToString};

@@ -1,4 +1,4 @@
-//! One try of a delivery, and what follows from its answer (API.md, Events out).
+//! One try of a delivery, and what follows from its answer (docs/api.md, Delivery).
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

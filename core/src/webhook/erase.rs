@@ -1,5 +1,5 @@
 //! What a deleted call or lead leaves in the feed: its events keep place, id and name, their payloads are emptied, and
-//! their deliveries are not sent again (API.md, Calls; section 9).
+//! their deliveries are not sent again (docs/api.md, Deleting what was said).
 //!
 //! Each event is indexed by the call and the leads that its payload shows. Events written before there was an index are
 //! found by reading them.

@@ -1,4 +1,4 @@
-//! What happened, told outside (SPEC.md, Events; API.md, Events out): an account's feed of events, and
+//! What happened, told outside (docs/api.md, Events and webhooks): an account's feed of events, and
 //! webhooks that carry the same ids and bodies, signed after Standard Webhooks and tried until they arrive.
 
 mod address;

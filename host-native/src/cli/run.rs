@@ -1,7 +1,9 @@
 //! `serve` and `dev`.
 
+use std::convert::Infallible;
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,6 +30,10 @@ use tracing_subscriber::EnvFilter;
 use super::Failed;
 
 const DATA: &str = "./switchboard-data";
+/// Has mimalloc return freed memory to the system after 10 ms (`mi_option_purge_delay`), not after a second: while large
+/// bodies come and go, that second holds as much again as is in use. The allocator reads it before `main` runs, and its
+/// own function for it is `unsafe` to call.
+const PURGE_DELAY: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "10");
 
 /// Runs the service.
 pub fn serve(settings: Settings, json: bool) -> Result<(), Failed> {
@@ -39,8 +45,22 @@ pub fn dev(settings: Settings, json: bool) -> Result<(), Failed> {
     start(&settings.load()?.for_development(), json)
 }
 
+/// Runs this program again in place of itself, with a variable in its environment; returns only where it cannot.
+fn restart_with((name, value): (&str, &str)) -> std::io::Result<Infallible> {
+    let mut arguments = std::env::args_os();
+    let mut command = std::process::Command::new(std::env::current_exe()?);
+    if let Some(program) = arguments.next() {
+        command.arg0(program);
+    }
+    Err(command.args(arguments).env(name, value).exec())
+}
+
 fn start(settings: &Settings, json: bool) -> Result<(), Failed> {
     log(settings)?;
+    if std::env::var_os(PURGE_DELAY.0).is_none() {
+        let error = restart_with(PURGE_DELAY);
+        tracing::warn!(?error, "freed memory stays with the process for a second: it could not restart itself");
+    }
     let mut config = settings.service()?;
     let engine = settings.simulated_engine()?.map(|yields| inside(&mut config, yields)).transpose()?;
     let folder = settings.data.clone().unwrap_or_else(|| PathBuf::from(DATA));

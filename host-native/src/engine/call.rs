@@ -1,7 +1,7 @@
 //! A claimed call, read into what a script needs of it.
 //!
-//! The claim (API.md section 5) carries the call object and the assistant with all its members. What is
-//! missing or of another type counts as not given, so that a newer service can still be served.
+//! The claim (docs/api.md, The claimed assistant) carries the call object and the assistant with all its members. What
+//! is missing or of another type counts as not given, so that a newer service can still be served.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! A small service for tests: the engine side of API.md section 5 over real connections, strict about numbers
+//! A small service for tests: the service's side of the engine interface over real connections, strict about numbers
 //! and states, with faults that a test plans.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -334,7 +334,7 @@ fn running(status: &str) -> bool {
     ["initiated", "ringing", "in-progress"].contains(&status)
 }
 
-/// The table of API.md section 3, and what section 5 allows in each state.
+/// docs/api.md, States, and which events the engine interface allows in each.
 fn next(status: &str, event: &Value) -> Option<String> {
     let kind = event["type"].as_str()?;
     let to = match (status, kind) {

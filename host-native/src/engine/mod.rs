@@ -1,4 +1,4 @@
-//! The simulated engine: attaches to the service over HTTP as any engine does (API.md section 5), claims calls
+//! The simulated engine: attaches to the service over HTTP as any engine does, claims calls
 //! and plays scripted conversations, so that a call runs to its end where no telephone line is.
 //!
 //! It shares nothing with the service but that interface: it may run in the same process or elsewhere. What

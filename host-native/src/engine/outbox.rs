@@ -8,7 +8,7 @@ use switchboard_core::time::Timestamp;
 
 use super::script::beat::{Act, Cost};
 
-/// Events of one request (API.md section 5).
+/// Events of one request (docs/api.md, Reporting events).
 pub const EVENTS_MAX: usize = 100;
 /// How often a call starts over from a number that the service names.
 const RESUMES_MAX: u32 = 16;

@@ -1,4 +1,5 @@
-//! The requests of API.md section 5, and what their answers mean. No request is repeated here.
+//! The requests of an engine (docs/api.md, The engine interface), and what their answers mean. No request is repeated
+//! here.
 
 use std::time::Duration;
 

@@ -4,13 +4,16 @@ use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use switchboard_core::outside::{Answer, SendError, TextForm};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 
 use super::check::Checked;
 use super::confined::{Bounds, Said};
@@ -31,6 +34,39 @@ pub struct Extractor {
     bounds: Bounds,
     wall: Duration,
     room: Arc<Room>,
+    starter: Starter,
+}
+
+/// The thread that starts processes. The system ends each of them with the thread that started it, not with the whole
+/// program, and threads of the runtime come and go: this one lives as long as the [`Extractor`].
+struct Starter(mpsc::Sender<Start>);
+
+/// A process to be started, in a runtime that then looks after it.
+struct Start {
+    command: Command,
+    runtime: Handle,
+    started: oneshot::Sender<std::io::Result<Child>>,
+}
+
+impl Starter {
+    fn new() -> std::io::Result<Self> {
+        let (orders, ordered) = mpsc::channel::<Start>();
+        thread::Builder::new().name("starts-readers".into()).spawn(move || {
+            while let Ok(Start { mut command, runtime, started }) = ordered.recv() {
+                let _runtime = runtime.enter();
+                // Whoever asked may have gone: then the process is ended as it is dropped.
+                let _ = started.send(command.spawn());
+            }
+        })?;
+        Ok(Self(orders))
+    }
+
+    async fn start(&self, command: Command) -> std::io::Result<Child> {
+        let (started, child) = oneshot::channel();
+        let gone = || std::io::Error::other("the thread that starts processes has ended");
+        self.0.send(Start { command, runtime: Handle::current(), started }).map_err(|_| gone())?;
+        child.await.map_err(|_| gone())?
+    }
 }
 
 /// Why a process said nothing.
@@ -51,20 +87,20 @@ impl From<std::io::Error> for Silence {
 
 impl Extractor {
     /// One that runs `program extract`.
-    pub fn new(program: PathBuf, room: Arc<Room>) -> Self {
+    pub fn new(program: PathBuf, room: Arc<Room>) -> std::io::Result<Self> {
         Self::bounded(program, Bounds::default(), WALL, room)
     }
 
     /// One whose processes may use this much, for this long.
-    pub fn bounded(program: PathBuf, bounds: Bounds, wall: Duration, room: Arc<Room>) -> Self {
-        Self { program, bounds, wall, room }
+    pub fn bounded(program: PathBuf, bounds: Bounds, wall: Duration, room: Arc<Room>) -> std::io::Result<Self> {
+        Ok(Self { program, bounds, wall, room, starter: Starter::new()? })
     }
 
     /// One that runs this very program.
     pub fn of_this_program(room: Arc<Room>) -> std::io::Result<Self> {
         // This name leads to the running program even when another was put in its place.
         let own = PathBuf::from("/proc/self/exe");
-        Ok(Self::new(if own.exists() { own } else { std::env::current_exe()? }, room))
+        Self::new(if own.exists() { own } else { std::env::current_exe()? }, room)
     }
 
     /// Reads a file. That it cannot be read is an answer with a sentence; [`Answer::Failed`] says that
@@ -87,7 +123,7 @@ impl Extractor {
     }
 
     async fn run(&self, form: TextForm, bytes: Vec<u8>) -> Result<Said, Silence> {
-        let mut child = self.spawn(form)?;
+        let mut child = self.spawn(form).await?;
         let said = tokio::time::timeout(self.wall, talk(&mut child, bytes)).await;
         // What is still running has said all that is wanted of it.
         let _ = child.start_kill();
@@ -100,12 +136,10 @@ impl Extractor {
 
     /// Starts a process without anything of this one but the pipes: of the environment only a word to the
     /// allocator, and all descriptors of this program close by themselves.
-    ///
-    /// It ends with the thread that starts it, at the latest: one of the runtime's workers, which live as long as
-    /// the service.
-    fn spawn(&self, form: TextForm) -> std::io::Result<Child> {
-        let mut child = self.command();
-        child.args(["--form", form.word()]).stdin(Stdio::piped()).spawn()
+    async fn spawn(&self, form: TextForm) -> std::io::Result<Child> {
+        let mut command = self.command();
+        command.args(["--form", form.word()]).stdin(Stdio::piped());
+        self.starter.start(command).await
     }
 
     fn command(&self) -> Command {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http_body_util::BodyExt;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body as _, Bytes, Incoming};
 use switchboard_core::http::request::Body;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -74,6 +74,11 @@ impl Coming {
         }
     }
 
+    /// How long it will be, as far as its sender says.
+    fn declared(&self) -> usize {
+        usize::try_from(self.rest.size_hint().lower()).unwrap_or(usize::MAX)
+    }
+
     /// Reads on for a moment: a connection that closes on unread bytes may take the answer with it.
     pub async fn drain(mut self) {
         let reading = async {
@@ -105,7 +110,9 @@ impl<'r> Intake<'r> {
 
     /// Reads a body of at most `max` bytes.
     pub async fn read(&mut self, mut body: Coming, max: usize) -> Result<Body, UsedUp> {
-        let mut bytes = Vec::new();
+        // What is reserved takes memory as it fills; what grows on its way leaves its former places behind.
+        let declared = body.declared().min(max);
+        let mut bytes = Vec::with_capacity(declared.min(LARGE_BYTES));
         let (mut until, mut wanted) = (Instant::now() + BODY, BODY.as_secs() * BODY_RATE);
         loop {
             let data = match self.next(&mut body, until).await {
@@ -125,6 +132,9 @@ impl<'r> Intake<'r> {
                 drop(bytes);
                 body.drain().await;
                 return Err(full);
+            }
+            if self.place.is_some() {
+                bytes.reserve_exact(declared.saturating_sub(bytes.len()));
             }
             bytes.extend_from_slice(&data);
             if bytes.len() as u64 >= wanted {
@@ -152,7 +162,7 @@ impl<'r> Intake<'r> {
         self.held.grow(more as u64)?;
         if read + more > LARGE_BYTES && self.place.is_none() {
             let turn = timeout(TURN, self.rooms.uploads.take(self.holder)).await;
-            self.place = Some(turn.unwrap_or(Err(UsedUp::All))?);
+            self.place = Some(turn.unwrap_or_else(|_| Err(self.rooms.uploads.waited_too_long(self.holder)))?);
         }
         Ok(())
     }

@@ -40,8 +40,9 @@ static NOT_ACCEPTED: Sparse = Sparse::new();
 /// How long a drain waits for running requests.
 const DRAIN: Duration = Duration::from_secs(30);
 
-/// What a connection hears for which there is no room.
-const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 63\r\nRetry-After: 1\r\nConnection: close\r\n\r\n{\"message\":\"Too many connections are open. Try again shortly.\"}";
+/// What a connection hears for which there is no room, or none in the share of its address.
+const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 79\r\nRetry-After: 1\r\nConnection: close\r\n\r\n{\"message\":\"Too many connections are open. Try again shortly.\",\"retry_after\":1}";
+const SHARE_USED: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nContent-Length: 94\r\nRetry-After: 1\r\nConnection: close\r\n\r\n{\"message\":\"Too many connections of this address are open. Close some first.\",\"retry_after\":1}";
 /// Connections that are waited for until they have heard it.
 static TURNED_AWAY: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(256)));
 /// How long one that is turned away may take to hear it.
@@ -121,7 +122,7 @@ async fn accept(
                     connection::run(&host, stream, peer, door, seat, watcher, stop).await;
                     host.metrics.closed();
                 }
-                Err(_) => turn_away(&host, stream),
+                Err(full) => turn_away(&host, stream, if full.is_own() { SHARE_USED } else { BUSY }),
             }
         });
     }
@@ -138,16 +139,16 @@ fn holder(host: &Host, peer: IpAddr) -> Holder {
 }
 
 /// Tells a connection that there is no room, without waiting for it.
-fn turn_away(host: &Host, mut stream: TcpStream) {
+fn turn_away(host: &Host, mut stream: TcpStream, answer: &'static [u8]) {
     host.metrics.turned_away();
     let Ok(permit) = Arc::clone(&TURNED_AWAY).try_acquire_owned() else {
         // A new connection takes so few bytes at once; nobody waits until they are read.
-        let _ = stream.into_std().and_then(|mut stream| stream.write_all(BUSY));
+        let _ = stream.into_std().and_then(|mut stream| stream.write_all(answer));
         return;
     };
     tokio::spawn(async move {
         let farewell = async {
-            stream.write_all(BUSY).await?;
+            stream.write_all(answer).await?;
             stream.shutdown().await?;
             tokio::io::copy(&mut stream.take(FAREWELL_BYTES_MAX), &mut tokio::io::sink()).await
         };
@@ -155,4 +156,20 @@ fn turn_away(host: &Host, mut stream: TcpStream) {
         let _ = tokio::time::timeout(FAREWELL, farewell).await;
         drop(permit);
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_is_turned_away_hears_a_whole_answer() {
+        for answer in [BUSY, SHARE_USED] {
+            let text = std::str::from_utf8(answer).expect("ASCII");
+            let (head, body) = text.split_once("\r\n\r\n").expect("a head and a body");
+            assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{}", body.len());
+            let body: serde_json::Value = serde_json::from_str(body).expect("JSON");
+            assert!(body["message"].is_string() && body["retry_after"] == 1);
+        }
+    }
 }

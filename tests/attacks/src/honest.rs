@@ -1,16 +1,16 @@
-//! An honest load: reads, pages and writes of one account, and logins of some others, that take as much of the server's
-//! processor as an attack did.
+//! An honest load: reads, pages and writes of one account, and logins and imports of some others, that take as much of
+//! the server's processor as an attack did, when it did.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use switchboard_tests::house::{assistant, tool, with};
+use switchboard_tests::house::{assistant, campaign, tool, with};
 use tokio::task::JoinSet;
 
 use crate::client::Client;
-use crate::process::Process;
+use crate::process::{Course, Process};
 use crate::target::{PASSWORD, Target, id_of};
 
 /// Connections of the load.
@@ -21,9 +21,12 @@ const ASKED_A_WRITE: u32 = 10;
 const ASKED_A_PAGE: u32 = 2;
 /// Rows of a page.
 const ROWS: u32 = 100;
-/// Accounts that log in, each at an address of its own: nothing keeps the server busier for so little of the client's
-/// processor.
-const LOGINS: u16 = 2;
+/// Accounts that log in, each at an address of its own, and accounts that import leads: both keep the server busy for
+/// little of the client's processor.
+const LOGINS: u16 = 4;
+const IMPORTS: u32 = 3;
+/// Leads of an import.
+const LEADS: u32 = 2_000;
 /// How often the pace is adjusted.
 const BEAT: Duration = Duration::from_millis(50);
 /// The longest and the shortest pause of a connection between two requests, microseconds.
@@ -35,6 +38,8 @@ pub struct Load {
     key: String,
     tool: String,
     emails: Vec<String>,
+    /// Key and campaign of each account that imports.
+    importers: Vec<(String, u64)>,
 }
 
 impl Load {
@@ -52,34 +57,77 @@ impl Load {
         for _ in 0..LOGINS {
             emails.push(target.account().await?.0);
         }
-        Ok(Self { target, key, tool, emails })
+        let mut importers = Vec::new();
+        for _ in 0..IMPORTS {
+            let (_, key) = target.account().await?;
+            let mut client = target.client(target.home(), &key);
+            let assistant = id_of(&client.make("POST", "/user/assistant", &assistant()).await?)?;
+            let campaign = id_of(&client.make("POST", "/user/campaigns", &campaign(assistant)).await?)?;
+            importers.push((key, campaign));
+        }
+        Ok(Self { target, key, tool, emails, importers })
     }
 
-    /// Asks for as long as it is polled, at so many seconds of processor time a second.
-    pub async fn run(self, process: Process, cpu: f64) {
-        let Self { target, key, tool, emails } = self;
-        let pause_us = Arc::new(AtomicU64::new(2_000));
+    /// Asks for as long as it is polled, so that a process takes its time as in another's course, which is stretched to
+    /// this span.
+    pub async fn run(self, process: Process, course: Course, span: Duration) {
+        let Self { target, key, tool, emails, importers } = self;
+        let pace = Arc::new(Pace::default());
         let mut tasks = JoinSet::new();
         for number in 0..CONNECTIONS {
             let client = target.client(target.home(), &key);
-            tasks.spawn(ask(client, number, tool.clone(), Arc::clone(&pause_us)));
+            tasks.spawn(ask(client, number, tool.clone(), Arc::clone(&pace)));
         }
         for (number, email) in (0..).zip(emails) {
-            tasks.spawn(log_in(target.client(target.stranger(number), ""), email, Arc::clone(&pause_us)));
+            tasks.spawn(log_in(target.client(target.stranger(number), ""), email, Arc::clone(&pace)));
+        }
+        for (key, campaign) in importers {
+            tasks.spawn(import(target.client(target.home(), &key), campaign, Arc::clone(&pace)));
         }
         let (began, before) = (Instant::now(), process.cpu_seconds());
         loop {
+            pace.change(process.cpu_seconds() - before < course.taken(began.elapsed(), span));
             tokio::time::sleep(BEAT).await;
-            let taken = process.cpu_seconds() - before;
-            let pause = pause_us.load(Ordering::Relaxed);
-            let changed = if taken < cpu * began.elapsed().as_secs_f64() { pause * 4 / 5 } else { pause * 5 / 4 };
-            pause_us.store(changed.clamp(PAUSE_US.0, PAUSE_US.1), Ordering::Relaxed);
+        }
+    }
+}
+
+/// How long each connection pauses between two requests.
+struct Pace(AtomicU64);
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self(AtomicU64::new(2_000))
+    }
+}
+
+impl Pace {
+    fn change(&self, is_behind: bool) {
+        let pause = self.0.load(Ordering::Relaxed);
+        let changed = if is_behind { pause / 2 } else { pause * 5 / 4 };
+        self.0.store(changed.clamp(PAUSE_US.0, PAUSE_US.1), Ordering::Relaxed);
+    }
+
+    /// Whether all take too little without a pause.
+    fn is_highest(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == PAUSE_US.0
+    }
+
+    /// Waits until a pause is over, which may become shorter meanwhile.
+    async fn pause(&self) {
+        let began = Instant::now();
+        loop {
+            let left = Duration::from_micros(self.0.load(Ordering::Relaxed)).saturating_sub(began.elapsed());
+            if left.is_zero() {
+                break;
+            }
+            tokio::time::sleep(left.min(BEAT)).await;
         }
     }
 }
 
 /// Reads, asks for pages and writes, with a pause after each.
-async fn ask(mut client: Client, first: u32, tool: String, pause_us: Arc<AtomicU64>) {
+async fn ask(mut client: Client, first: u32, tool: String, pace: Arc<Pace>) {
     let body = json!({ "description": "Looks it up" });
     for turn in first.. {
         // Who is refused asks again.
@@ -90,19 +138,50 @@ async fn ask(mut client: Client, first: u32, tool: String, pause_us: Arc<AtomicU
         } else {
             client.ask("GET", "/user/me", None).await
         };
-        tokio::time::sleep(Duration::from_micros(pause_us.load(Ordering::Relaxed))).await;
+        pace.pause().await;
     }
 }
 
 /// Logs in, one time after another, while all the rest takes too little without a pause.
-async fn log_in(mut client: Client, email: String, pause_us: Arc<AtomicU64>) {
+async fn log_in(mut client: Client, email: String, pace: Arc<Pace>) {
     let body = json!({ "email": email, "password": PASSWORD });
     loop {
-        if pause_us.load(Ordering::Relaxed) == PAUSE_US.0 {
+        if pace.is_highest() {
             // Who is refused asks again.
             let _ = client.ask("POST", "/user/login", Some(&body)).await;
         } else {
             tokio::time::sleep(BEAT).await;
         }
+    }
+}
+
+/// Imports leads, one file after another, while all the rest takes too little without a pause.
+async fn import(mut client: Client, campaign: u64, pace: Arc<Pace>) {
+    let path = format!("/user/leads/import?campaign_id={campaign}");
+    let mut first = 0;
+    loop {
+        if pace.is_highest() {
+            let lines: Vec<String> = (first..first + LEADS).map(|lead| format!("+4070{lead:07}\n")).collect();
+            let file = ["phone_number\n".to_owned(), lines.concat()].concat();
+            first += LEADS;
+            // Who is refused asks again.
+            if let Ok(started) = client.send("POST", &path, "text/csv", file.as_bytes()).await
+                && let Ok(started) = started.success()
+                && let Ok(id) = id_of(&started)
+            {
+                finished(&mut client, id).await;
+            }
+        }
+        tokio::time::sleep(BEAT).await;
+    }
+}
+
+/// Waits until an import has come to its end.
+async fn finished(client: &mut Client, id: u64) {
+    let path = format!("/user/leads/imports/{id}");
+    while let Ok(shown) = client.ask("GET", &path, None).await
+        && shown.success().is_ok_and(|shown| shown["data"]["status"] == "processing")
+    {
+        tokio::time::sleep(BEAT).await;
     }
 }

@@ -9,6 +9,8 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, se
 
 /// Resident memory at which a server is ended, MiB: three times what is allowed.
 const MEMORY_MIB_MAX: f64 = 3.0 * 1_024.0;
+/// Between two looks at what a process has taken.
+const LOOK: Duration = Duration::from_millis(50);
 /// How long a server may take to stop.
 const STOP_PATIENCE: Duration = Duration::from_secs(45);
 
@@ -50,6 +52,40 @@ impl Process {
             // It may be gone by itself.
             let _ = kill_process(pid, Signal::KILL);
         }
+    }
+}
+
+/// How a process took its processor time in the course of a while.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// What it had taken at each of some moments of equal distance, seconds.
+    taken: Vec<f64>,
+    span: Duration,
+}
+
+impl Course {
+    /// Watches a process for so long.
+    pub fn watch(process: Process, span: Duration) -> Self {
+        let (began, before) = (Instant::now(), process.cpu_seconds());
+        let mut taken = vec![0.0];
+        while began.elapsed() < span {
+            std::thread::sleep(LOOK);
+            taken.push(process.cpu_seconds() - before);
+        }
+        Self { taken, span }
+    }
+
+    /// What would be taken so long after its beginning if it were stretched to a span, seconds.
+    pub fn taken(&self, after: Duration, span: Duration) -> f64 {
+        let last = self.taken.len() - 1;
+        let at = after.as_millis() * last as u128 / span.as_millis();
+        let taken = self.taken[usize::try_from(at).map_or(last, |at| at.min(last))];
+        taken * span.as_secs_f64() / self.span.as_secs_f64()
+    }
+
+    /// Processor time, seconds a second.
+    pub fn rate(&self) -> f64 {
+        self.taken(self.span, self.span) / self.span.as_secs_f64()
     }
 }
 

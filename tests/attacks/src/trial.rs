@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use crate::honest::Load;
 use crate::neighbour::Neighbour;
-use crate::process::{Guard, Process, raise_limits};
+use crate::process::{Course, Guard, Process, raise_limits};
 use crate::report::Row;
 use crate::samples::{Kind, Samples};
 use crate::target::Target;
@@ -21,7 +21,7 @@ use crate::{Attack, Future, Ground, Spans, Strike};
 
 /// How long the neighbour works before anything counts.
 const WARM: Duration = Duration::from_millis(300);
-/// Attackers stand for machines of their own: here they give way to the server and its honest clients.
+/// Attackers and the honest load stand for machines of their own: here they give way to the server and the neighbour.
 const NICE: i32 = 19;
 /// Where a name server listens that never answers.
 const SILENT: &str = "127.9.9.53";
@@ -43,7 +43,7 @@ struct Watched {
     samples: Samples,
     began: Instant,
     ended: Instant,
-    cpu: f64,
+    cpu: Course,
 }
 
 /// Carries out attacks at the same time, on one server. Where the neighbour was late and nothing else was wrong, two
@@ -107,7 +107,7 @@ fn against(setting: &Setting, attacks: &[&'static Attack], spans: Spans, row: &m
         row.fail(format!("after a second start: {why}"));
     }
     let watched = outcome?;
-    row.cpu = watched.cpu;
+    row.cpu = watched.cpu.rate();
     row.beside = watched.samples.p99(watched.began, watched.ended);
     watched.samples.failures.into_iter().for_each(|why| row.fail(why));
     let kinds = kinds(&attacks);
@@ -116,8 +116,8 @@ fn against(setting: &Setting, attacks: &[&'static Attack], spans: Spans, row: &m
             row.fail(format!("no {} of the neighbour's succeeded", kind.word()));
         }
     }
-    let reference = setting.reference(&kinds, row.cpu, spans)?;
-    row.honest_cpu = reference.cpu;
+    let reference = setting.reference(&kinds, watched.cpu, spans)?;
+    row.honest_cpu = reference.cpu.rate();
     row.honest = reference.samples.p99(reference.began, reference.ended);
     Ok(())
 }
@@ -131,11 +131,11 @@ fn neighbours() -> Result<Runtime, String> {
     Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(|error| error.to_string())
 }
 
-fn attackers() -> Result<Runtime, String> {
+fn others() -> Result<Runtime, String> {
     let build = Builder::new_multi_thread()
         .worker_threads(2)
         .on_thread_start(|| {
-            // Where it is not allowed, attackers are as quick as anybody.
+            // Where it is not allowed, they are as quick as anybody.
             let _ = nice(NICE);
         })
         .enable_all()
@@ -151,7 +151,7 @@ fn strike(
     attacks: &[Aimed],
     spans: Spans,
 ) -> Result<Watched, String> {
-    let attackers = attackers()?;
+    let attackers = others()?;
     let prepare = |(attack, target): &Aimed| attackers.spawn((attack.prepare)(Arc::clone(target)));
     let prepared: Vec<_> = attacks.iter().map(prepare).collect();
     let mut strikes: Vec<Strike> = Vec::new();
@@ -182,14 +182,14 @@ fn watch_beside(
     let (neighbour, kinds) = (Arc::new(neighbour), kinds.to_vec());
     let working = runtime.spawn(async move { neighbour.work(&kinds, stopped).await });
     std::thread::sleep(WARM);
-    let (began, before) = (Instant::now(), process.cpu_seconds());
+    let began = Instant::now();
     begin();
-    std::thread::sleep(span);
-    let (ended, after) = (Instant::now(), process.cpu_seconds());
+    let cpu = Course::watch(process, span);
+    let ended = Instant::now();
     // A neighbour who is gone is a stop as well.
     let _ = stop.send(true);
     let samples = runtime.block_on(working).unwrap_or_default();
-    Watched { samples, began, ended, cpu: (after - before) / span.as_secs_f64() }
+    Watched { samples, began, ended, cpu }
 }
 
 fn check(runtime: &Runtime, home: &Target, attacks: &[Aimed]) -> Result<(), String> {
@@ -244,15 +244,15 @@ impl Setting {
         Ok(command)
     }
 
-    /// A neighbour next to an honest load of so much processor time, on a server of their own.
-    fn reference(&self, kinds: &[Kind], cpu: f64, spans: Spans) -> Result<Watched, String> {
+    /// A neighbour next to an honest load that takes its processor time in the same course, on a server of their own.
+    fn reference(&self, kinds: &[Kind], course: Course, spans: Spans) -> Result<Watched, String> {
         let server = self.start("reference")?;
         let (process, target) = (Process(server.pid()), Arc::new(Target::new(&server, false, 0)));
-        let (runtime, others) = (neighbours()?, neighbours()?);
+        let (runtime, others) = (neighbours()?, others()?);
         let load = others.block_on(Load::new(Arc::clone(&target)))?;
         let neighbour = runtime.block_on(Neighbour::new(target))?;
         let watched = watch_beside(&runtime, neighbour, process, kinds, spans.honest, || {
-            others.spawn(load.run(process, cpu));
+            others.spawn(load.run(process, course, spans.honest));
         });
         others.shutdown_background();
         server.stop();

@@ -37,6 +37,16 @@ fn an_account_that_ends_no_body() {
 }
 
 #[test]
+fn accounts_that_end_no_body() {
+    share("bodies_keys");
+}
+
+#[test]
+fn uploads_that_drip() {
+    share("drips");
+}
+
+#[test]
 fn lists_that_are_taken_slowly() {
     share("lists");
 }

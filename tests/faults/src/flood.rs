@@ -66,7 +66,8 @@ fn rush(address: SocketAddr, key: &str, row: &mut Row) -> Result<(), String> {
             let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
             // It may end in a reset: what was heard before counts.
             let _ = stream.read_to_string(&mut heard);
-            let plain = heard.starts_with("HTTP/1.1 503") && heard.ends_with("Try again shortly.\"}");
+            let refused = heard.starts_with("HTTP/1.1 429") || heard.starts_with("HTTP/1.1 503");
+            let plain = refused && heard.ends_with("\"retry_after\":1}");
             row.count(if plain { Ok(()) } else { Err(format!("connection {number} heard {heard:?}")) });
             if number % 2 == 0 {
                 // The others stay, as a client that does not care.

@@ -56,7 +56,7 @@ impl World {
         let jobs = listed["data"].as_array().cloned().unwrap_or_default();
         for job in jobs {
             self.tally.set_aside += 1;
-            let target = format!("/admin/jobs/{}/retry", job["id"].as_str().unwrap_or_default());
+            let target = format!("/admin/jobs/{}/retry", job["id"]);
             let heard = self.must(&Ask::post(target, json!({})), operator);
             self.note(if heard.status() == 202 { Ok(()) } else { Err(format!("{job} is tried again: {heard:?}")) });
         }

@@ -55,7 +55,7 @@ pub fn test() -> Done {
     // The fuzzer has one core, the documents the other.
     std::thread::scope(|scope| {
         let fuzzer = scope.spawn(schemathesis::each_commit);
-        let rest = documents().and_then(|()| purity());
+        let rest = rustdoc().and_then(|()| purity());
         fuzzer.join().map_err(|_| "the fuzzer's chore panicked".to_owned())?.and(rest)
     })?;
     licences()
@@ -72,6 +72,11 @@ pub fn openapi() -> Done {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
     std::fs::write(root().join("openapi.json"), output.stdout).map_err(|error| error.to_string())
+}
+
+/// Writes the generated parts of the documents anew.
+pub fn docs() -> Done {
+    step("documents", "cargo", &["run", "--quiet", "-p", "switchboard-documents"])
 }
 
 /// Measures; the figures are printed.
@@ -254,9 +259,9 @@ fn wasm_target() -> Done {
     })
 }
 
-fn documents() -> Done {
+fn rustdoc() -> Done {
     let doc = ["doc", "--workspace", "--no-deps", "--quiet", "--exclude", "xtask"];
-    step_with("documents", "cargo", &doc, &[("RUSTDOCFLAGS", "-D warnings".into())])
+    step_with("rustdoc", "cargo", &doc, &[("RUSTDOCFLAGS", "-D warnings".into())])
 }
 
 /// The core depends on nothing impure, and builds where there is no system at all.

@@ -1,5 +1,6 @@
 //! `cargo xtask CHORE`: each is what its name says.
 
+mod book;
 mod chores;
 mod figures;
 mod schemathesis;
@@ -8,7 +9,7 @@ mod tidy;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test | component | edge | openapi | js | bench | hosts | schemathesis | sim | fuzz | faults | attacks | pairs | figures";
+const USAGE: &str = "usage: cargo xtask test | component | edge | openapi | docs | book | js | bench | hosts | schemathesis | sim | fuzz | faults | attacks | pairs | figures";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -18,6 +19,8 @@ fn main() -> ExitCode {
         ["component"] => chores::component(),
         ["edge"] => chores::edges(),
         ["openapi"] => chores::openapi(),
+        ["docs"] => chores::docs(),
+        ["book"] => book::run(),
         ["js"] => chores::js(),
         ["bench", rest @ ..] => chores::bench(rest),
         ["hosts", rest @ ..] => chores::hosts(rest),

@@ -49,21 +49,35 @@ fn logins(target: Arc<Target>, from: fn(u16) -> u16) -> Future<Result<Strike, St
 
 /// Bodies of one account.
 pub fn of_a_key(target: Arc<Target>) -> Future<Result<Strike, String>> {
+    of_keys(target, 1, HELD)
+}
+
+/// Bodies of accounts that together could hold the whole budget if each held its share.
+pub fn of_four_keys(target: Arc<Target>) -> Future<Result<Strike, String>> {
+    of_keys(target, 4, HELD / 2)
+}
+
+fn of_keys(target: Arc<Target>, accounts: u16, held: u16) -> Future<Result<Strike, String>> {
     Box::pin(async move {
-        let (_, key) = target.account().await?;
+        let mut keys = Vec::new();
+        for _ in 0..accounts {
+            keys.push(target.account().await?.1);
+        }
         Ok(Box::pin(async move {
             let (to, mut tasks) = (target.address, JoinSet::new());
-            let from = |connection: u16| target.stranger(1 + connection % HOLDERS);
-            for connection in 0..HELD {
-                let head = head("POST", "/user/tools", &key, "application/json", BYTES);
-                tasks.spawn(hold(to, from(connection), PARTS.to_vec(), head));
-            }
-            for connection in 0..HELD_STREAMS {
-                let (from, key) = (from(connection), key.clone());
-                tasks.spawn(async move {
-                    let asked = Asked { path: "/user/tools", token: &key, bytes: BYTES };
-                    unfinished(to, from, asked, STREAMS).await;
-                });
+            for (account, key) in (0..).zip(keys) {
+                let from = |connection: u16| target.stranger(1 + account * HOLDERS + connection % HOLDERS);
+                for connection in 0..held {
+                    let head = head("POST", "/user/tools", &key, "application/json", BYTES);
+                    tasks.spawn(hold(to, from(connection), PARTS.to_vec(), head));
+                }
+                for connection in 0..HELD_STREAMS {
+                    let (from, key) = (from(connection), key.clone());
+                    tasks.spawn(async move {
+                        let asked = Asked { path: "/user/tools", token: &key, bytes: BYTES };
+                        unfinished(to, from, asked, STREAMS).await;
+                    });
+                }
             }
             while tasks.join_next().await.is_some() {}
         }) as Strike)

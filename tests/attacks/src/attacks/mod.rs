@@ -33,7 +33,7 @@ const USUAL: Attack = Attack {
 };
 
 /// Every attack.
-pub const ATTACKS: [Attack; 15] = [
+pub const ATTACKS: [Attack; 17] = [
     Attack {
         name: "unfold",
         what: "templates that fill in to gigabytes: prompts of calls, headers of tools",
@@ -54,6 +54,13 @@ pub const ATTACKS: [Attack; 15] = [
         what: "1,000 unfinished bodies of a mebibyte by one account, over HTTP/1.1 and HTTP/2",
         fills: &["bodies"],
         prepare: bodies::of_a_key,
+        ..USUAL
+    },
+    Attack {
+        name: "bodies_keys",
+        what: "the same by each of four accounts, half as many over HTTP/1.1",
+        fills: &["bodies"],
+        prepare: bodies::of_four_keys,
         ..USUAL
     },
     Attack {
@@ -122,7 +129,15 @@ pub const ATTACKS: [Attack; 15] = [
         what: "four silent uploads of 64 MB by each of four accounts",
         imports: true,
         fills: &["uploads"],
-        prepare: uploads::prepare,
+        prepare: uploads::silent,
+        ..USUAL
+    },
+    Attack {
+        name: "drips",
+        what: "the same at 40 KiB a second, which is more than the least rate",
+        imports: true,
+        fills: &["uploads"],
+        prepare: uploads::dripping,
         ..USUAL
     },
     Attack {

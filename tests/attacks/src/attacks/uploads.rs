@@ -1,12 +1,15 @@
-//! Silent uploads: files of 64 MB that are announced, begun and never go on.
+//! Slow uploads: files of 64 MB that are announced, begun, and never go on, or as slowly as they may.
 
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use switchboard_tests::house::{assistant, campaign};
+use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
 use super::hold::hold;
-use crate::client::head;
+use crate::client::{connect, head};
 use crate::target::{Target, id_of};
 use crate::{Future, Strike};
 
@@ -18,8 +21,38 @@ const BYTES: usize = 63_000_000;
 /// What comes of it: more than makes it a large one, which takes a place.
 const BEGUN: &[u8] = &[b'\n'; 1_200_000];
 
+/// What comes of it each time that it goes on, and the pause in between.
+const DRIP: &[u8] = &[b'\n'; 10 << 10];
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Uploads that fall silent.
+pub fn silent(target: Arc<Target>) -> Future<Result<Strike, String>> {
+    uploads(target, |to, from, head| Box::pin(hold(to, from, vec![BEGUN], head)))
+}
+
+/// Uploads that go on.
+pub fn dripping(target: Arc<Target>) -> Future<Result<Strike, String>> {
+    uploads(target, |to, from, head| Box::pin(drip(to, from, head)))
+}
+
+async fn drip(to: SocketAddr, from: IpAddr, head: String) {
+    loop {
+        if let Ok(mut stream) = connect(to, from).await {
+            let mut sent = stream.write_all(&[head.as_bytes(), BEGUN].concat()).await;
+            while sent.is_ok() {
+                tokio::time::sleep(PAUSE).await;
+                sent = stream.write_all(DRIP).await;
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
 /// Makes accounts, each with a campaign to import into.
-pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
+fn uploads(
+    target: Arc<Target>,
+    upload: fn(SocketAddr, IpAddr, String) -> Future<()>,
+) -> Future<Result<Strike, String>> {
     Box::pin(async move {
         let mut heads = Vec::new();
         for _ in 0..ACCOUNTS {
@@ -34,7 +67,7 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
             for (number, head) in (0..).zip(&heads) {
                 for _ in 0..UPLOADS {
                     let head = format!("{head}phone_number,note\n");
-                    tasks.spawn(hold(target.address, target.stranger(4_000 + number), vec![BEGUN], head));
+                    tasks.spawn(upload(target.address, target.stranger(4_000 + number), head));
                 }
             }
             while tasks.join_next().await.is_some() {}

@@ -33,7 +33,7 @@ const COPIES_MAX: u64 = 5;
 const ACTIONS_MAX: usize = 20_000;
 /// Turns of work between two tries.
 const TICKS_MAX: usize = 1_000;
-/// How long a key stays taken when a host died, seconds (API.md, Idempotency), and one more.
+/// How long a key stays taken when a host died, seconds (docs/api.md, Idempotency), and one more.
 const RELEASED_SECONDS: u64 = 61;
 /// How often a client that heard nothing asks again.
 const RETRIES_MAX: usize = 3;
@@ -316,8 +316,8 @@ fn one_effect(town: &Town, alone: &Told<'_>, told: &Told<'_>) -> Result<(), Stri
     let statuses: Vec<u16> = told.replies.iter().map(|reply| reply.status).collect();
     let good: Vec<&Reply> = told.replies.iter().filter(|reply| reply.is_success()).collect();
     let (wanted, found) = (made(town, &alone.layer), made(town, &told.layer));
-    // What was carried out by a host that died: an answer that shows a token is never kept (API.md, Idempotency), and
-    // what was begun, such as to buy a number, is ended without anybody who waits for it.
+    // What was carried out by a host that died: an answer that shows a token is never kept (docs/api.md, Idempotency),
+    // and what was begun, such as to buy a number, is ended without anybody who waits for it.
     let is_there = if wanted.is_empty() {
         told.replies.last().is_some_and(|reply| says(reply, "showed a token"))
     } else {

@@ -30,7 +30,7 @@ const ACTS_MAX: u64 = 6;
 const NEVER: u32 = 4_000_000;
 /// A UUID that is nobody's.
 const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
-/// What a reply may say that differs from request to request (API.md, section 1).
+/// What a reply may say that differs from request to request (docs/api.md, Conventions).
 const VARYING: [&str; 5] = ["date", "x-request-id", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
 
 /// Where paths begin, and what their `{id}` names.

@@ -1,0 +1,261 @@
+//! The tables of bodies, queries and answers, a row a member.
+
+use switchboard_core::http::route::{BodyKind, Route};
+use switchboard_core::json::ToJson;
+use switchboard_core::record::{Column, ID_MAX, Kind, Literal, Need, Ref, Rule, Table, When};
+use switchboard_core::service::routes::ROUTES;
+
+use crate::operations;
+
+const ASKED: &str = "\
+| Member | Type | Bounds | Default | What it is |
+|---|---|---|---|---|
+";
+const ANSWERED: &str = "\
+| Member | Type | What it is |
+|---|---|---|
+";
+
+/// The body of an operation. `A besides B`: the members of A's body that B's has not.
+pub fn of_body(operation: &str) -> Result<String, String> {
+    let (operation, known) = match operation.split_once(" besides ") {
+        Some((operation, other)) => (operation, body(operations::find(other)?).map_or(&[][..], |table| table.columns)),
+        None => (operation, &[][..]),
+    };
+    let table = body(operations::find(operation)?).ok_or_else(|| format!("{operation} reads no JSON"))?;
+    let columns = table.columns.iter().filter(|column| !known.iter().any(|other| other.name == column.name));
+    Ok(ASKED.to_owned() + &columns.flat_map(|column| asked(table, column, "", "")).collect::<String>())
+}
+
+/// The query of an operation.
+pub fn of_query(operation: &str) -> Result<String, String> {
+    let table = operations::find(operation)?.query.ok_or_else(|| format!("{operation} has no query"))?;
+    Ok(ASKED.to_owned() + &all_asked(table, "", "").concat())
+}
+
+/// The record of an operation's answer.
+pub fn of_answer(operation: &str) -> Result<String, String> {
+    let route = operations::find(operation)?;
+    let table = operations::answered(route).ok_or_else(|| format!("{operation} answers with no record"))?;
+    Ok(ANSWERED.to_owned() + &all_answered(table, "", "").concat())
+}
+
+/// The table of an operation's body.
+pub fn body(route: &Route) -> Option<&'static Table> {
+    match route.body {
+        BodyKind::Json(table, _) | BodyKind::Document(table) => Some(table),
+        BodyKind::None | BodyKind::File(..) => None,
+    }
+}
+
+/// Tables within a column: of an object, of a list's entries, or one for each `type`.
+pub fn inner(kind: &Kind) -> Vec<(&'static str, &'static Table)> {
+    match kind {
+        Kind::Record(table) => vec![("", *table)],
+        Kind::Tagged(variants) => variants.to_vec(),
+        Kind::List { of, .. } => inner(of),
+        _ => Vec::new(),
+    }
+}
+
+fn all_asked(table: &Table, prefix: &str, tag: &str) -> Vec<String> {
+    table.columns.iter().flat_map(|column| asked(table, column, prefix, tag)).collect()
+}
+
+/// The rows of a member that is sent: its own, and those of the tables within.
+fn asked(table: &Table, column: &Column, prefix: &str, tag: &str) -> Vec<String> {
+    let name = format!("{prefix}{}", column.name);
+    let (kind, bounds, default) = (type_of(&column.kind), bounds(table, column), default(table, column));
+    let own =
+        format!("| {} | {kind} | {bounds} | {default} | {}{} |\n", member(&name, tag), what(column), spelled(column));
+    let words = tags(&column.kind).map(|words| {
+        format!("| `{name}[].type` | text | {} | required | Which of these an entry is. |\n", either(&words))
+    });
+    [own].into_iter().chain(words).chain(nested(column, &name, all_asked)).collect()
+}
+
+fn all_answered(table: &Table, prefix: &str, tag: &str) -> Vec<String> {
+    table.columns.iter().flat_map(|column| answered(column, prefix, tag)).collect()
+}
+
+/// The same of a member of an answer.
+fn answered(column: &Column, prefix: &str, tag: &str) -> Vec<String> {
+    let name = format!("{prefix}{}", column.name);
+    let or_null = if may_be_null(column) { " or null" } else { "" };
+    let (member, kind, what) = (member(&name, tag), type_of(&column.kind), what(column));
+    if let [(_, table)] = inner(&column.kind)[..]
+        && let Some(home) = home(table)
+    {
+        return vec![format!("| {member} | {kind}{or_null} | {what} As `{home}` answers. |\n")];
+    }
+    let words = match column.kind {
+        Kind::Choice(words) => format!(": {}", either(words)),
+        _ => String::new(),
+    };
+    let own = format!("| {member} | {kind}{words}{or_null} | {what} |\n");
+    let words = tags(&column.kind)
+        .map(|words| format!("| `{name}[].type` | text: {} | Which of these an entry is. |\n", either(&words)));
+    [own].into_iter().chain(words).chain(nested(column, &name, all_answered)).collect()
+}
+
+/// Lists and variables are empty instead.
+fn may_be_null(column: &Column) -> bool {
+    matches!(column.need, Need::Optional) && !matches!(column.kind, Kind::List { .. } | Kind::Variables | Kind::Any)
+}
+
+/// The values of `type` that tell the entries of a list apart.
+fn tags(kind: &Kind) -> Option<Vec<&'static str>> {
+    match kind {
+        Kind::List { of: Kind::Tagged(variants), .. } => Some(variants.iter().map(|(word, _)| *word).collect()),
+        _ => None,
+    }
+}
+
+/// The rows of the tables within a column.
+fn nested(column: &Column, name: &str, rows: fn(&Table, &str, &str) -> Vec<String>) -> Vec<String> {
+    let list = if matches!(column.kind, Kind::List { .. }) { "[]" } else { "" };
+    let prefix = format!("{name}{list}.");
+    inner(&column.kind).into_iter().flat_map(|(tag, table)| rows(table, &prefix, tag)).collect()
+}
+
+/// The operation that answers with just this record; a record of a few members is shown where it occurs.
+fn home(table: &Table) -> Option<String> {
+    const SHORT: usize = 8;
+    let route = ROUTES.iter().find(|route| operations::answered(route).is_some_and(|other| other.name == table.name));
+    route.filter(|_| table.columns.len() > SHORT).map(operations::name)
+}
+
+fn member(name: &str, tag: &str) -> String {
+    if tag.is_empty() { format!("`{name}`") } else { format!("`{name}` of `{tag}`") }
+}
+
+fn what(column: &Column) -> String {
+    column.doc.trim().replace('|', "\\|")
+}
+
+fn spelled(column: &Column) -> String {
+    column.aliases.first().map(|alias| format!(" Also spelled `{alias}`.")).unwrap_or_default()
+}
+
+fn type_of(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Text { .. } | Kind::Choice(_) => "text",
+        Kind::Int { .. } => "integer",
+        Kind::Number { .. } => "number",
+        Kind::Bool => "boolean",
+        Kind::List { of: Kind::Int { .. }, .. } => "list of integers",
+        Kind::List { of: Kind::Text { .. } | Kind::Choice(_), .. } => "list of texts",
+        Kind::List { .. } => "list of objects",
+        Kind::Record(_) | Kind::Tagged(_) | Kind::Object => "object",
+        Kind::Variables => "variables",
+        Kind::Iso => "time (ISO)",
+        Kind::Sql => "time (SQL)",
+        Kind::Decimal => "decimal text",
+        Kind::Flag => "1 or 0",
+        Kind::Any => "any JSON",
+    }
+}
+
+fn bounds(table: &Table, column: &Column) -> String {
+    let mut parts = bounds_of(&column.kind);
+    parts.extend(column.exists.map(|named| names(named).to_owned()));
+    parts.extend(table.rules.iter().filter_map(|rule| bound_by(rule, column.name)));
+    if parts.is_empty() { "–".into() } else { parts.join("; ") }
+}
+
+fn bounds_of(kind: &Kind) -> Vec<String> {
+    match kind {
+        Kind::Text { min, max, format } => {
+            let length = if min == max { format!("{max} characters") } else { format!("{min} to {max} characters") };
+            let form = format.map(|format| says(format.says));
+            std::iter::once(length).chain(form).collect()
+        }
+        Kind::Int { min, max } if *max >= ID_MAX => vec![format!("at least {min}")],
+        Kind::Int { min, max } => vec![format!("{min} to {max}")],
+        Kind::Number { min, max } => vec![format!("{min} to {max}")],
+        Kind::Choice(words) => vec![either(words)],
+        Kind::List { of, max, unique } => {
+            let mut parts = vec![format!("at most {max} entries")];
+            parts.extend(bounds_of(of).into_iter().map(|bound| format!("each {bound}")));
+            parts.extend(unique.map(|member| format!("no two with the same `{member}`")));
+            parts
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// How a form of text reads behind "1 to 64 characters": the end of its error's sentence.
+fn says(sentence: &str) -> String {
+    let end = sentence.split_once("must ").map_or(sentence, |(_, end)| end).trim_end_matches('.');
+    match end.strip_prefix("be ") {
+        Some(form) => form.to_owned(),
+        None => format!("must {end}"),
+    }
+}
+
+fn bound_by(rule: &Rule, name: &str) -> Option<String> {
+    match rule {
+        Rule::Fixed(field, value, _, when) if *field == name => Some(format!("{} {}", literal(*value), holds(when))),
+        Rule::Form(field, form, when) if *field == name => Some(format!("{} {}", says(form.says), holds(when))),
+        Rule::Ordered(low, high, ..) if *high == name => Some(format!("not before `{low}`")),
+        _ => None,
+    }
+}
+
+fn default(table: &Table, column: &Column) -> String {
+    let own = match column.need {
+        Need::Required => "required".to_owned(),
+        Need::Default(value) => literal(value),
+        Need::Optional => table.rules.iter().find_map(|rule| required_by(rule, column.name)).unwrap_or("–".to_owned()),
+    };
+    match (column.clears, &*own) {
+        (false, _) => own,
+        (true, "–") => "`null` clears it".into(),
+        (true, own) => format!("{own}; `null` clears it"),
+    }
+}
+
+fn required_by(rule: &Rule, name: &str) -> Option<String> {
+    match rule {
+        Rule::Require(field, when) if *field == name => Some(format!("required {}", holds(when))),
+        Rule::OneOf(fields, when) if fields.contains(&name) => {
+            Some(format!("{} is required {}", either(fields), holds(when)))
+        }
+        _ => None,
+    }
+}
+
+fn holds(when: &When) -> String {
+    let word = if when.unless { "unless" } else { "if" };
+    format!("{word} `{}` is {}", when.field, either(when.is))
+}
+
+fn either(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+fn literal(literal: Literal) -> String {
+    match literal {
+        Literal::Bool(value) => format!("`{value}`"),
+        Literal::Int(value) => format!("`{value}`"),
+        Literal::Number(value) => format!("`{}`", String::from_utf8_lossy(&value.to_json())),
+        Literal::Text(value) => format!("`{value}`"),
+        Literal::AllWords => "all of them".into(),
+    }
+}
+
+fn names(named: Ref) -> &'static str {
+    match named {
+        Ref::Language => "a language of the catalogue",
+        Ref::Voice => "a voice of the catalogue",
+        Ref::LlmModel => "an LLM of the catalogue",
+        Ref::MultimodalModel => "a multimodal model of the catalogue",
+        Ref::SynthesizerProvider => "a synthesizer provider of the catalogue",
+        Ref::TranscriberProvider => "a transcriber provider of the catalogue",
+        Ref::Row(_) => "the account's own",
+    }
+}

@@ -1,0 +1,132 @@
+//! The tables of operations, a table a tag of the `OpenAPI` document.
+
+use std::collections::BTreeMap;
+
+use switchboard_core::http::request::Method;
+use switchboard_core::http::route::{Route, Shape, Who};
+use switchboard_core::json::Value;
+use switchboard_core::record::Table;
+use switchboard_core::service::openapi;
+use switchboard_core::service::routes::ROUTES;
+
+const HEAD: &str = "\
+| Operation | What it does | Success | Refusals |
+|---|---|---|---|
+";
+/// What every operation, or every one with a token, may answer: the page says it once.
+const COMMON: [&str; 4] = ["401", "429", "431", "503"];
+
+/// The operations of a tag, in the order of the route table.
+pub fn table(tag: &str) -> Result<String, String> {
+    let document = openapi::document();
+    let operations = ROUTES.iter().map(|route| (route, describe(&document, route)));
+    let rows: String = operations
+        .filter(|(_, operation)| operation.tag == tag)
+        .map(|(route, operation)| row(route, &operation))
+        .collect();
+    if rows.is_empty() { Err(format!("no operation has the tag \"{tag}\"")) } else { Ok(HEAD.to_owned() + &rows) }
+}
+
+/// The tags of all operations, each with how many it has.
+pub fn tags() -> BTreeMap<String, usize> {
+    let document = openapi::document();
+    let mut tags = BTreeMap::new();
+    for route in ROUTES {
+        *tags.entry(describe(&document, route).tag).or_default() += 1;
+    }
+    tags
+}
+
+/// The row of an operation that is named by method and path: `POST /user/lead`.
+pub fn find(operation: &str) -> Result<&'static Route, String> {
+    let found = ROUTES.iter().find(|route| {
+        let (method, path) = operation.split_once(' ').unwrap_or_default();
+        route.method.name() == method && route.paths.contains(&path)
+    });
+    found.ok_or_else(|| format!("there is no operation \"{operation}\""))
+}
+
+/// The name of an operation: the method and the first path.
+pub fn name(route: &Route) -> String {
+    format!("{} {}", route.method.name(), route.paths[0])
+}
+
+/// The record of a successful answer, where there is one.
+pub fn answered(route: &Route) -> Option<&'static Table> {
+    match route.shape {
+        Shape::Bare(table)
+        | Shape::BareList(table)
+        | Shape::Data(table)
+        | Shape::DataList(table)
+        | Shape::Page(table)
+        | Shape::MessageData(table)
+        | Shape::MessageMember(_, table)
+        | Shape::MemberList(_, table)
+        | Shape::Models(table)
+        | Shape::Secrets(table)
+        | Shape::Feed(table) => Some(table),
+        Shape::Message | Shape::MessageEmpty | Shape::CallEvents | Shape::Status | Shape::Media(_) => None,
+    }
+}
+
+/// What the `OpenAPI` document says of an operation.
+struct Operation {
+    tag: String,
+    refusals: Vec<String>,
+}
+
+fn describe(document: &Value, route: &Route) -> Operation {
+    let item = document.member("paths").and_then(|paths| paths.member(route.paths[0]));
+    let operation = item.and_then(|item| item.member(&route.method.name().to_lowercase()));
+    let operation = operation.expect("the document has every row of the route table");
+    let tag = operation.member("tags").and_then(Value::as_list).and_then(<[Value]>::first);
+    let responses = operation.member("responses").and_then(Value::as_object).map(|responses| &responses.0[..]);
+    let statuses = responses.unwrap_or_default().iter().map(|(status, _)| status);
+    Operation {
+        tag: tag.and_then(Value::as_text).unwrap_or_default().to_owned(),
+        refusals: statuses.filter(|status| is_own_refusal(status)).cloned().collect(),
+    }
+}
+
+fn is_own_refusal(status: &str) -> bool {
+    status >= "400" && !COMMON.contains(&status)
+}
+
+fn row(route: &Route, operation: &Operation) -> String {
+    let mut methods = vec![format!("`{} {}`", route.method.name(), route.paths[0])];
+    if route.patch {
+        methods.insert(0, "`PATCH`,".into());
+    }
+    let also: Vec<String> = route.paths[1..].iter().map(|path| format!(", also `{path}`")).collect();
+    let mut refusals = operation.refusals.clone();
+    refusals.sort();
+    let refusals = if refusals.is_empty() { "–".to_owned() } else { refusals.join(" ") };
+    let token = match route.who {
+        Who::Anyone => " No token.",
+        Who::Operator if !route.paths[0].starts_with("/admin") => " The operator's token.",
+        _ => "",
+    };
+    let (names, summary, success) = (methods.join(" "), route.summary, success(route));
+    format!("| {names}{} | {summary}{token} | {} {success} | {refusals} |\n", also.concat(), route.status)
+}
+
+/// The form of a successful answer.
+fn success(route: &Route) -> String {
+    match route.shape {
+        Shape::Message => "`{message}`".into(),
+        Shape::Bare(_) => "the record".into(),
+        Shape::BareList(_) | Shape::Models(_) => "`[…]`".into(),
+        Shape::Data(_) => "`{data}`".into(),
+        Shape::DataList(_) | Shape::CallEvents => "`{data: […]}`".into(),
+        Shape::Page(_) => "page".into(),
+        Shape::MessageData(_) => "`{message, data}`".into(),
+        Shape::MessageEmpty => "`{message, data: []}`".into(),
+        Shape::MessageMember(name, _) => format!("`{{message, {name}}}`"),
+        Shape::MemberList(name, _) => format!("`{{{name}: […]}}`"),
+        Shape::Secrets(_) if route.method == Method::Get => "`{secrets: […]}`".into(),
+        Shape::Secrets(_) => "`{message, secrets: […]}`".into(),
+        Shape::Feed(_) => "`{data: […], last_seq}`".into(),
+        Shape::Status => "`{status}`".into(),
+        Shape::Media(media) => format!("`{media}`"),
+    }
+}
