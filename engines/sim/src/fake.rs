@@ -10,8 +10,8 @@ use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use jiff::Timestamp;
 use serde_json::{Value, json};
-use switchboard_core::time::Timestamp;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
@@ -287,7 +287,8 @@ impl State {
         call.told = call.held;
         let commands =
             if fault == Fault::HangUp { json!([{ "type": "later" }, { "type": "hangup" }]) } else { json!([]) };
-        let answer = json!({ "call_status": call.status, "lease": Timestamp::MAX.iso(), "commands": commands });
+        let answer =
+            json!({ "call_status": call.status, "lease": "9999-12-31T23:59:59.000000Z", "commands": commands });
         Some((200, answer))
     }
 }
@@ -319,7 +320,7 @@ impl Seen {
     }
 
     fn judge_time(&self, event: &Value) -> Result<(), String> {
-        let time = |event: &Value| event["at"].as_str().and_then(Timestamp::parse_iso);
+        let time = |event: &Value| event["at"].as_str().and_then(|at| at.parse::<Timestamp>().ok());
         let now = time(event).ok_or_else(|| format!("{event} has no time"))?;
         let ordered = self.events.last().and_then(time).is_none_or(|before| before <= now);
         if ordered { Ok(()) } else { Err(format!("{event} is older than the one before")) }

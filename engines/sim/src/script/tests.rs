@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::beat::{Act, Analysis, Beat, Cost, Party, Progress, Sentiment, Speaker, cut_short};
 use super::lines::{Answer, with_answer};
 use super::*;
-use crate::engine::fake::claimed;
+use crate::fake::claimed;
 
 /// Seeds of each property.
 const SEEDS: std::ops::Range<u64> = 0..40;

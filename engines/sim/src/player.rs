@@ -10,12 +10,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::call::{CallInfo, spoken};
+use super::clock::EventClock;
 use super::outbox::{Outbox, Stuck};
 use super::script::beat::{Act, Beat, Progress, Speaker, cut_short};
 use super::script::lines::{Answer, with_answer};
 use super::script::script;
 use super::wire::{Told, Wire};
-use crate::clock::Clock;
 
 /// How the player keeps time.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +84,7 @@ impl From<Stuck> for Left {
 }
 
 /// Plays a call to its end.
-pub async fn play(wire: &Wire, clock: &Clock, pace: Pace, call: &CallInfo, seed: u64) -> Result<(), Left> {
+pub async fn play(wire: &Wire, clock: &EventClock, pace: Pace, call: &CallInfo, seed: u64) -> Result<(), Left> {
     let player = Player {
         wire,
         clock,
@@ -103,7 +103,7 @@ pub async fn play(wire: &Wire, clock: &Clock, pace: Pace, call: &CallInfo, seed:
 
 struct Player<'w> {
     wire: &'w Wire,
-    clock: &'w Clock,
+    clock: &'w EventClock,
     pace: Pace,
     call: u64,
     beats: VecDeque<Beat>,

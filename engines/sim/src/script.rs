@@ -30,9 +30,7 @@ mod scene;
 #[cfg(test)]
 mod tests;
 
-use switchboard_core::call::tables::AnsweredBy;
-
-use self::beat::{Act, Beat, Party, limited};
+use self::beat::{Act, AnsweredBy, Beat, Party, limited};
 use self::fill::Goal;
 use self::lines::EXCHANGES;
 use self::scene::Scene;

@@ -1,7 +1,6 @@
 //! Beats: what happens in a call, and how long after what came before; and how a call is cut short.
 
 use serde_json::{Map, Value};
-use switchboard_core::call::tables::AnsweredBy;
 
 /// What the carrier takes for a second of talk, millionths of a US dollar.
 const CARRIER_MICROS_PER_SECOND: u32 = 200;
@@ -56,6 +55,28 @@ pub enum Act {
     Fail(&'static str),
     /// What the call costs.
     Cost(Cost),
+}
+
+/// Who picks up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnsweredBy {
+    /// A person.
+    Human,
+    /// Voicemail.
+    Machine,
+    /// That is not known: the customer called.
+    Unknown,
+}
+
+impl AnsweredBy {
+    /// The word on the wire.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Human => "human",
+            Self::Machine => "machine",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// Who speaks.

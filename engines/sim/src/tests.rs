@@ -20,6 +20,15 @@ fn pace() -> Pace {
     }
 }
 
+/// Nothing here speaks TLS, but the client may not be made without it where the workspace's features are one.
+fn client() -> Client {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let tls = tls.expect("ring knows them").with_root_certificates(rustls::RootCertStore::empty());
+    let client = Client::builder().tls_backend_preconfigured(tls.with_no_client_auth()).no_proxy();
+    client.build().expect("its parts fit")
+}
+
 struct Running {
     stop: watch::Sender<bool>,
     task: JoinHandle<Result<(), Unfit>>,
@@ -35,7 +44,7 @@ impl Running {
 fn attach(fake: &Fake, pace: Pace, capacity: usize) -> Running {
     let (stop, told) = watch::channel(false);
     let settings = Settings { speed: pace.speed, capacity, ..Settings::new(&fake.url, TOKEN) };
-    Running { stop, task: tokio::spawn(run_at(settings, pace, told)) }
+    Running { stop, task: tokio::spawn(run_at(settings, client(), pace, told)) }
 }
 
 /// Plays calls to these numbers, with ids from 1, until all are settled.
@@ -273,7 +282,11 @@ async fn an_engine_that_is_told_to_stop_leaves_its_calls() {
     assert_eq!(fake.faultless()[&1].status, "initiated");
     let (stop, told) = watch::channel(false);
     drop(stop);
-    assert_eq!(run(Settings::new(&fake.url, TOKEN), told).await, Ok(()), "nobody can tell it to stop any more");
+    assert_eq!(
+        run(Settings::new(&fake.url, TOKEN), client(), told).await,
+        Ok(()),
+        "nobody can tell it to stop any more"
+    );
 }
 
 #[tokio::test]
@@ -312,7 +325,7 @@ async fn hundreds_of_calls_at_once() {
 async fn settings_that_cannot_be_are_refused() {
     let good = Settings::new("http://127.0.0.1:1", TOKEN);
     let (_stop, told) = watch::channel(true);
-    assert_eq!(run(good.clone(), told.clone()).await, Ok(()));
+    assert_eq!(run(good.clone(), client(), told.clone()).await, Ok(()));
     for (settings, expected) in [
         (Settings { url: "127.0.0.1:1".into(), ..good.clone() }, Unfit::Url),
         (Settings { url: "ftp://host".into(), ..good.clone() }, Unfit::Url),
@@ -326,7 +339,7 @@ async fn settings_that_cannot_be_are_refused() {
     ] {
         let text = format!("{settings:?}");
         assert!(!text.contains("token"), "{text}");
-        assert_eq!(run(settings, told.clone()).await, Err(expected), "{text}: {expected}");
+        assert_eq!(run(settings, client(), told.clone()).await, Err(expected), "{text}: {expected}");
     }
 }
 

@@ -3,12 +3,12 @@
 //! A variable of the call with the same name and type is taken as it is; else the name of what is asked for
 //! tells what would be plausible, and the draw which of the plausible values it is.
 
+use jiff::civil::Date;
 use serde_json::{Map, Value, json};
-use switchboard_core::time::Day;
 
 use super::draw::Draw;
 use super::lines;
-use crate::engine::call::{CallInfo, Function};
+use crate::call::{CallInfo, Function};
 
 /// How a call stands to its goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ impl Facts<'_> {
 
     /// The day after the call was made, `YYYY-MM-DD`.
     fn next_day(&self) -> String {
-        let made = self.call.created_at.get(..10).and_then(Day::parse);
-        made.map_or_else(|| "tomorrow".into(), |day| day.next().start().iso()[..10].to_string())
+        let made = self.call.created_at.get(..10).and_then(|day| day.parse::<Date>().ok());
+        made.and_then(|day| day.tomorrow().ok()).map_or_else(|| "tomorrow".into(), |day| day.to_string())
     }
 }

@@ -1,13 +1,12 @@
 //! The scene that a plot is played on: it knows who speaks, times the lines and writes the beats down.
 
 use serde_json::Map;
-use switchboard_core::call::tables::AnsweredBy;
 
-use super::beat::{Act, Analysis, Beat, Cost, Party, Progress, Sentiment, Speaker};
+use super::beat::{Act, Analysis, AnsweredBy, Beat, Cost, Party, Progress, Sentiment, Speaker};
 use super::draw::Draw;
 use super::fill::{Facts, Goal};
 use super::lines;
-use crate::engine::call::{CallInfo, spoken};
+use crate::call::{CallInfo, spoken};
 
 /// Speaking time of a character, milliseconds: about 150 words a minute.
 const CHARACTER_MS: u32 = 65;

@@ -3,8 +3,8 @@
 //! Pure. Every event is kept until the call is over: an unanswered request is repeated with the same numbers,
 //! and a service that wants earlier events again gets the same ones.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
-use switchboard_core::time::Timestamp;
 
 use super::script::beat::{Act, Cost};
 
@@ -35,7 +35,7 @@ impl Outbox {
     pub fn push(&mut self, at: Timestamp, act: &Act) {
         if let Some(mut event) = event(act) {
             event["seq"] = (self.events.len() + 1).into();
-            event["at"] = at.iso().into();
+            event["at"] = format!("{at:.6}").into();
             self.events.push(event);
         }
     }
@@ -107,9 +107,13 @@ fn dollars(micros: u32) -> f64 {
 mod tests {
     use super::*;
 
+    fn second(second: i64) -> Timestamp {
+        Timestamp::from_second(second).expect("it is near the epoch")
+    }
+
     fn outbox(events: usize) -> Outbox {
         let mut outbox = Outbox::default();
-        (0..events).for_each(|_| outbox.push(Timestamp::from_seconds(1), &Act::Ring));
+        (0..events).for_each(|_| outbox.push(second(1), &Act::Ring));
         outbox
     }
 
@@ -131,8 +135,8 @@ mod tests {
     #[test]
     fn searches_and_tools_take_no_number() {
         let mut outbox = outbox(1);
-        outbox.push(Timestamp::from_seconds(2), &Act::Knowledge("hours".into()));
-        outbox.push(Timestamp::from_seconds(3), &Act::Fail("busy"));
+        outbox.push(second(2), &Act::Knowledge("hours".into()));
+        outbox.push(second(3), &Act::Fail("busy"));
         assert_eq!(outbox.batch().len(), 2);
         assert_eq!(
             outbox.batch()[1],

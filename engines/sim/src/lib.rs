@@ -1,16 +1,17 @@
-//! The simulated engine: attaches to the service over HTTP as any engine does, claims calls
-//! and plays scripted conversations, so that a call runs to its end where no telephone line is.
+//! The simulated engine: attaches to the service over HTTP as any engine does, claims calls and plays scripted
+//! conversations, so that a call runs to its end where no telephone line is.
 //!
-//! It shares nothing with the service but that interface: it may run in the same process or elsewhere. What
-//! happens in a call is chosen by the customer's number; the table stands in [`script`]. It carries no audio.
+//! It shares nothing with the service but that interface, no type and no code: it needs an HTTP client and a clock,
+//! and may run in the service's process or anywhere else. What happens in a call is chosen by the customer's number;
+//! the table stands in [`script`]. It carries no audio.
 
 pub mod call;
-pub mod script;
-
+mod clock;
 #[cfg(test)]
 mod fake;
 mod outbox;
 mod player;
+pub mod script;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -19,14 +20,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::Client;
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use self::call::CallInfo;
+use self::clock::EventClock;
 use self::player::{Left, Pace};
 use self::wire::Wire;
-use crate::clock::Clock;
 
 /// Calls that one engine plays at once at most.
 pub const CAPACITY_MAX: usize = 10_000;
@@ -81,8 +83,6 @@ pub enum Unfit {
     Speed,
     /// The capacity is not from 1 to [`CAPACITY_MAX`].
     Capacity,
-    /// There is no TLS.
-    Client,
 }
 
 impl fmt::Display for Unfit {
@@ -92,7 +92,6 @@ impl fmt::Display for Unfit {
             Self::Token => f.write_str("the engine's token must be printable ASCII"),
             Self::Speed => write!(f, "the engine's speed must be from {} to {}", SPEEDS.start(), SPEEDS.end()),
             Self::Capacity => write!(f, "the engine's capacity must be from 1 to {CAPACITY_MAX}"),
-            Self::Client => f.write_str("the engine's HTTP client cannot be set up"),
         }
     }
 }
@@ -102,14 +101,14 @@ impl std::error::Error for Unfit {}
 /// Runs a simulated engine until told to stop: at once, the leases of its calls lapse.
 ///
 /// While the service is away it is asked again, at growing intervals. The only errors are those of the
-/// settings, before anything is sent.
-pub async fn run(settings: Settings, stop: watch::Receiver<bool>) -> Result<(), Unfit> {
+/// settings, before anything is sent. The client brings its own TLS and should follow no redirects.
+pub async fn run(settings: Settings, client: Client, stop: watch::Receiver<bool>) -> Result<(), Unfit> {
     let pace = Pace::of(settings.speed);
-    run_at(settings, pace, stop).await
+    run_at(settings, client, pace, stop).await
 }
 
-async fn run_at(settings: Settings, pace: Pace, mut stop: watch::Receiver<bool>) -> Result<(), Unfit> {
-    let engine = Arc::new(Engine::new(&settings, pace)?);
+async fn run_at(settings: Settings, client: Client, pace: Pace, mut stop: watch::Receiver<bool>) -> Result<(), Unfit> {
+    let engine = Arc::new(Engine::new(&settings, client, pace)?);
     // The calls end with their set.
     let mut calls = JoinSet::new();
     tokio::select! {
@@ -122,21 +121,21 @@ async fn run_at(settings: Settings, pace: Pace, mut stop: watch::Receiver<bool>)
 
 struct Engine {
     wire: Wire,
-    clock: Clock,
+    clock: EventClock,
     pace: Pace,
     seed: u64,
 }
 
 impl Engine {
-    fn new(settings: &Settings, pace: Pace) -> Result<Self, Unfit> {
+    fn new(settings: &Settings, client: Client, pace: Pace) -> Result<Self, Unfit> {
         if !SPEEDS.contains(&settings.speed) {
             return Err(Unfit::Speed);
         }
         if !(1..=CAPACITY_MAX).contains(&settings.capacity) {
             return Err(Unfit::Capacity);
         }
-        let wire = Wire::new(&settings.url, &settings.token)?;
-        Ok(Self { wire, clock: Clock::default(), pace, seed: settings.seed })
+        let wire = Wire::new(client, &settings.url, &settings.token)?;
+        Ok(Self { wire, clock: EventClock::default(), pace, seed: settings.seed })
     }
 
     async fn play(self: Arc<Self>, call: CallInfo) {

@@ -4,13 +4,10 @@
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use reqwest::{Client, Url};
+use reqwest::{Client, RequestBuilder, Url};
 use serde_json::{Map, Value, json};
-use switchboard_core::call::tables::CallStatus;
-use switchboard_core::record::Choice;
 
 use super::Unfit;
-use crate::send;
 
 /// What the engine is called.
 const NAME: &str = "simulated";
@@ -28,6 +25,8 @@ const CLAIM_BYTES_MAX: usize = 256 << 20;
 const REPLY_BYTES_MAX: usize = 8 << 20;
 /// Passages of one search.
 const PASSAGES: u32 = 3;
+/// The states of a call that is not over.
+const RUNNING: [&str; 3] = ["initiated", "ringing", "in-progress"];
 
 /// The service as the engine sees it.
 pub struct Wire {
@@ -58,7 +57,7 @@ pub enum Told {
 
 impl Wire {
     /// A way to the service at a URL.
-    pub fn new(url: &str, token: &str) -> Result<Self, Unfit> {
+    pub fn new(client: Client, url: &str, token: &str) -> Result<Self, Unfit> {
         let base = url.trim_end_matches('/').to_string();
         let parsed = Url::parse(&base).map_err(|_| Unfit::Url)?;
         if !["http", "https"].contains(&parsed.scheme()) || parsed.query().is_some() || parsed.fragment().is_some() {
@@ -66,7 +65,6 @@ impl Wire {
         }
         let mut token = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| Unfit::Token)?;
         token.set_sensitive(true);
-        let client = send::client().map_err(|_| Unfit::Client)?.build().map_err(|_| Unfit::Client)?;
         Ok(Self { client, base, token })
     }
 
@@ -131,15 +129,10 @@ impl Wire {
             .header(AUTHORIZATION, &self.token)
             .header(CONTENT_TYPE, "application/json")
             .body(body.to_string());
-        let exchange = async {
-            let mut reply = request.send().await.map_err(send::reason)?;
-            let status = reply.status().as_u16();
-            Ok::<_, switchboard_core::output::SendError>((status, send::read(&mut reply, bytes_max).await?.0))
-        };
-        match tokio::time::timeout(within, exchange).await {
+        match tokio::time::timeout(within, answer(request, bytes_max)).await {
             Ok(Ok((status, body))) => Some((status, serde_json::from_slice(&body).unwrap_or(Value::Null))),
             Ok(Err(error)) => {
-                tracing::debug!(path, ?error, "the service did not answer");
+                tracing::debug!(path, error = &error as &dyn std::error::Error, "the service did not answer");
                 None
             }
             Err(_) => None,
@@ -147,11 +140,24 @@ impl Wire {
     }
 }
 
+/// Status and body, of which what is beyond the bound is left out.
+async fn answer(request: RequestBuilder, bytes_max: usize) -> reqwest::Result<(u16, Vec<u8>)> {
+    let mut reply = request.send().await?;
+    let mut body = Vec::new();
+    while let Some(chunk) = reply.chunk().await? {
+        let room = bytes_max - body.len();
+        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if chunk.len() > room {
+            break;
+        }
+    }
+    Ok((reply.status().as_u16(), body))
+}
+
 fn taken(answer: &Value) -> Told {
-    let running = |status: &str| CallStatus::ALL.iter().any(|known| known.is_running() && known.word() == status);
     let commands = answer["commands"].as_array().map(Vec::as_slice).unwrap_or_default();
     Told::Taken {
-        over: answer["call_status"].as_str().is_some_and(|status| !running(status)),
+        over: answer["call_status"].as_str().is_some_and(|status| !RUNNING.contains(&status)),
         hang_up: commands.iter().any(|command| command["type"] == "hangup"),
     }
 }

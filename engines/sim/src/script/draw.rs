@@ -1,9 +1,10 @@
 //! Variation without chance: what is drawn depends on the seed, the call and the label of the draw alone.
 
-use switchboard_core::seed::Seed;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
 
 /// The draws of one call.
-pub struct Draw(Seed);
+pub struct Draw([u8; 32]);
 
 impl Draw {
     /// The draws of a call under the engine's seed.
@@ -11,12 +12,19 @@ impl Draw {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
         bytes[8..16].copy_from_slice(&call.to_le_bytes());
-        Self(Seed::new(bytes))
+        Self(bytes)
+    }
+
+    /// HMAC-SHA-256 (RFC 2104) of a label: as good as random, and the same on every machine.
+    fn derive(&self, label: &str) -> [u8; 32] {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes a key of any length");
+        mac.update(label.as_bytes());
+        mac.finalize().into_bytes().into()
     }
 
     /// A number from `low` to `high`, both included.
     pub fn between(&self, label: &str, low: u32, high: u32) -> u32 {
-        let [a, b, c, d, ..] = self.0.derive(label);
+        let [a, b, c, d, ..] = self.derive(label);
         let span = high.saturating_sub(low).saturating_add(1);
         low + u32::from_le_bytes([a, b, c, d]) % span
     }
@@ -35,7 +43,7 @@ impl Draw {
     /// Some of a list, each once, in an order of their own.
     pub fn some<'t, T>(&self, label: &str, list: &'t [T], count: usize) -> Vec<&'t T> {
         let mut keyed: Vec<_> =
-            list.iter().enumerate().map(|(at, t)| (self.0.derive(&format!("{label} {at}")), t)).collect();
+            list.iter().enumerate().map(|(at, t)| (self.derive(&format!("{label} {at}")), t)).collect();
         keyed.sort_by_key(|(key, _)| *key);
         keyed.into_iter().take(count).map(|(_, t)| t).collect()
     }
