@@ -5,23 +5,20 @@ use alloc::format;
 use alloc::string::String;
 
 use super::Taken;
-use super::cells::Splitter;
 use super::columns::Columns;
-use super::file::{self, File};
-use super::framing::{Found, Framing, Reader};
+use super::file;
+use super::records::{NextRecord, Record, Records};
 use super::stored::{Stored, Target};
 use super::tables::ImportStatus;
 use crate::job::{self, Progress, Task, Work};
 use crate::json::{self, Members, Value};
 use crate::key::Kind;
-use crate::limits::{IMPORT_RECORD_BYTES_MAX, IMPORT_SLICE_BYTES, IMPORT_SLICE_RECORDS};
+use crate::limits::IMPORT_SLICE_RECORDS;
 use crate::record::Errors;
 use crate::store::Scope;
 use crate::view::Stop;
 use crate::{campaign, lead, suppression};
 
-/// A slice that begins with the longest record ends behind it.
-const _: () = assert!(IMPORT_SLICE_BYTES as usize > IMPORT_RECORD_BYTES_MAX + 1);
 const GONE: &str = "The campaign was deleted.";
 const BROKEN_OFF: &str = "The file did not arrive whole.";
 
@@ -82,17 +79,16 @@ fn lost(account: Scope<'_>, target: Target) -> Result<bool, Stop> {
 fn read(work: &Work<'_>, number: u32, import: &mut Stored) -> Result<bool, Stop> {
     let account = work.account;
     let columns = file::columns(account, number)?;
-    let source = File::of(account, number, import.file_bytes);
-    let mut reader = Reader { framing: import.framing, source, place: import.place };
-    let mut splitter = Splitter::default();
-    let until = import.place.offset.saturating_add(IMPORT_SLICE_BYTES);
+    let window = file::window(account, number, import.file_bytes, import.position.offset)?;
+    let at_end = import.position.offset as usize + window.len() >= import.file_bytes as usize;
+    let mut records = Records::new(import.format, import.position, &window, at_end);
     let mut ended = false;
     for _ in 0..IMPORT_SLICE_RECORDS {
-        let (line, members) = match reader.next(until)? {
-            Found::Record(line, bytes) => (line, members(&bytes, import, &columns, &mut splitter)),
-            Found::Broken(line, says) => (line, Err(says.into())),
-            Found::Pause => break,
-            Found::End => {
+        let (line, members) = match records.next() {
+            NextRecord::Record(line, record) => (line, members(&record, &columns, import.target)),
+            NextRecord::Malformed(line, malformed) => (line, Err(malformed.text().into())),
+            NextRecord::Pause => break,
+            NextRecord::End => {
                 ended = true;
                 break;
             }
@@ -107,7 +103,7 @@ fn read(work: &Work<'_>, number: u32, import: &mut Stored) -> Result<bool, Stop>
             Taken::Rejected(errors) => import.reject(account, number, line, &errors)?,
         }
     }
-    import.place = reader.place;
+    import.position = records.position();
     Ok(ended)
 }
 
@@ -118,14 +114,15 @@ fn of_line(says: String) -> Errors {
 }
 
 /// The body that a record stands for, or what is wrong with its line.
-fn members(bytes: &[u8], import: &Stored, columns: &Columns, splitter: &mut Splitter) -> Result<Members, String> {
-    let text = core::str::from_utf8(bytes).map_err(|_| "The line is not valid UTF-8.")?;
-    if import.framing == Framing::Csv {
-        return Ok(columns.members(&splitter.cells(text), import.target)?);
-    }
-    match json::parse(bytes).map_err(|malformed| format!("The line is not valid JSON: {}.", malformed.reason))? {
-        Value::Object(members) => Ok(members),
-        _ => Err("The line must be a JSON object.".into()),
+fn members(record: &Record<'_>, columns: &Columns, target: Target) -> Result<Members, String> {
+    let text = match record {
+        Record::Cells(cells) => return Ok(columns.members(cells, target)?),
+        Record::Line(text) => text,
+    };
+    match json::parse(text.as_bytes()) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(_) => Err("The line must be a JSON object.".into()),
+        Err(malformed) => Err(format!("The line is not valid JSON: {}.", malformed.reason)),
     }
 }
 

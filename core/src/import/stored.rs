@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::framing::{Framing, Place, State};
+use super::records::{Format, Position, Within};
 use super::tables::ImportStatus;
 use crate::collection::Facet;
 use crate::id;
@@ -59,8 +59,8 @@ pub struct Upload {
 pub struct Stored {
     /// What it makes.
     pub target: Target,
-    /// The form of its file.
-    pub framing: Framing,
+    /// How its file is written.
+    pub format: Format,
     /// Where it stands.
     pub status: ImportStatus,
     /// Why it ended early.
@@ -72,7 +72,7 @@ pub struct Stored {
     /// Who still brings it.
     pub upload: Option<Upload>,
     /// How far that was read.
-    pub place: Place,
+    pub position: Position,
 }
 
 /// The facet of the imports that are under way.
@@ -91,13 +91,15 @@ impl Stored {
             }
             Target::Numbers => {}
         }
-        let (counts, place) = (self.counts, self.place);
-        object.member("csv", self.framing == Framing::Csv);
+        let (counts, position) = (self.counts, self.position);
+        object.member("csv", self.format == Format::Csv);
         object.member("status", self.status).given("failure_reason", self.failure_reason.as_deref());
         object.member("created", counts.created).member("duplicates", counts.duplicates);
         object.member("rejected", counts.rejected).member("file_bytes", self.file_bytes);
-        object.member("offset", place.offset).member("line", place.line).member("after_return", place.after_return);
-        object.member("state", place.state as u32).member("passing", place.passing);
+        object.member("offset", position.offset).member("line", position.line);
+        object.member("after_return", position.after_return);
+        object.member("state", position.within.map_or(0, |within| within as u32));
+        object.member("passing", position.within.is_some());
         if let Some(upload) = &self.upload {
             object.member("upload", upload.request.as_str()).member("kept", upload.kept);
         }
@@ -117,10 +119,10 @@ impl Stored {
             Ok(campaign) => Target::Leads { campaign, allow_dupplicate: flag("allow_dupplicate") },
             Err(_) => Target::Numbers,
         };
-        let state = u8::try_from(count("state")?).ok().and_then(State::from_u8).ok_or(DAMAGED)?;
+        let within = u8::try_from(count("state")?).ok().and_then(Within::from_u8);
         Ok(Self {
             target,
-            framing: if flag("csv") { Framing::Csv } else { Framing::Lines },
+            format: if flag("csv") { Format::Csv } else { Format::Lines },
             status: text("status").and_then(ImportStatus::of).ok_or(DAMAGED)?,
             failure_reason: text("failure_reason").map(ToString::to_string),
             counts: Counts {
@@ -132,12 +134,11 @@ impl Stored {
             upload: text("upload")
                 .map(|request| Ok(Upload { request: request.to_string(), kept: count("kept")? }))
                 .transpose()?,
-            place: Place {
+            position: Position {
                 offset: count("offset")?,
                 line: count("line")?,
                 after_return: flag("after_return"),
-                state,
-                passing: flag("passing"),
+                within: if flag("passing") { Some(within.ok_or(DAMAGED)?) } else { None },
             },
         })
     }
@@ -202,20 +203,20 @@ mod tests {
 
     #[test]
     fn an_import_reads_back() {
-        for (target, framing, status) in [
-            (Target::Leads { campaign: 7, allow_dupplicate: true }, Framing::Csv, ImportStatus::Processing),
-            (Target::Leads { campaign: 7, allow_dupplicate: false }, Framing::Lines, ImportStatus::Completed),
-            (Target::Numbers, Framing::Csv, ImportStatus::Failed),
+        for (target, format, status, within) in [
+            (Target::Leads { campaign: 7, allow_dupplicate: true }, Format::Csv, ImportStatus::Processing, None),
+            (Target::Leads { campaign: 7, allow_dupplicate: false }, Format::Lines, ImportStatus::Completed, None),
+            (Target::Numbers, Format::Csv, ImportStatus::Failed, Some(Within::Quoted)),
         ] {
             let stored = Stored {
                 target,
-                framing,
+                format,
                 status,
                 failure_reason: (status == ImportStatus::Failed).then(|| "Why".into()),
                 counts: Counts { created: 1, duplicates: 2, rejected: 3 },
                 file_bytes: 64_000_000,
                 upload: (status == ImportStatus::Processing).then(|| Upload { request: "r".into(), kept: 8 }),
-                place: Place { offset: 4, line: 5, after_return: true, state: State::Quote, passing: true },
+                position: Position { offset: 4, line: 5, after_return: true, within },
             };
             assert_eq!(Stored::of(&stored.row()), Ok(stored));
         }
