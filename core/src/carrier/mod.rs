@@ -4,6 +4,7 @@
 //! [`numbering`]; Twilio is asked over HTTP-out, as data.
 
 pub mod numbering;
+mod plan;
 mod simulated;
 pub mod twilio;
 

@@ -2,10 +2,12 @@
 //!
 //! For the simulated carrier, whose virtual numbers come from here, and for whoever shows a number
 //! to a person. It never keeps a list of numbers (each is computed from its index), never asks a
-//! network or a clock, and never proves that a number is in service.
+//! network or a clock, and never proves that a number is in service. The facts are data ([`plan`](super::plan)).
 
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use core::fmt::Write as _;
+
+use super::plan::{NumberKind, NumberingPlan, plans};
 
 /// The ten countries, as ISO 3166-1 alpha-2 codes, in the order the service lists them.
 #[rustfmt::skip]
@@ -16,71 +18,6 @@ const SIZE: usize = 4_000;
 
 /// Spreads successive turns apart; ends in 3, so within a power of ten no two turns meet.
 const STEP: u64 = 6_381_736_173;
-
-/// National length, price in US cents, address requirement, whether it takes SMS, and prefixes.
-struct Kind(usize, u32, &'static str, bool, &'static str);
-
-/// One country. In its lists of prefixes the empty prefix begins every number, and `-` none.
-struct Row {
-    iso: &'static str,
-    code: &'static str,
-    own: &'static str,
-    away: &'static str,                              // what others use within its own
-    styles: &'static [(&'static str, &'static str)], // layouts in turn; `x` a digit, `*` the rest
-    kinds: &'static [Kind],
-}
-
-#[rustfmt::skip] // packed, so that it can be read as a table
-const TABLE: [Row; 10] = [
-    Row { iso: "US", code: "1", own: "", away: "242 246 264 268 284 340 345 441 473 649 658 664 \
-            670 671 684 721 758 767 784 787 809 829 849 868 869 876 939 0 1 211 29 311 37 39 411 \
-            49 511 555 59 611 711 79 811 89 911 96 99", // islands, then no area codes
-        styles: &[("", "(xxx) xxx-xxxx")], kinds: &[Kind(10, 115, "none", true, "201 202 206 212 \
-            213 214 215 224 267 303 305 310 312 313 314 323 332 347 404 407 408 412 415 425 469 \
-            503 504 512 602 615 617 619 646 650 702 703 713 718 720 737 801 808 813 907 917")] },
-    Row { iso: "CA", code: "1", away: "-", own: "204 226 236 249 250 257 263 273 289 306 343 354 \
-            365 367 368 382 403 416 418 428 431 437 438 450 468 474 506 514 519 548 579 581 584 \
-            587 600 604 613 622 633 639 647 672 683 705 709 742 753 778 780 782 807 819 825 867 \
-            873 879 902 905 942", styles: &[("", "(xxx) xxx-xxxx")], kinds: &[Kind(10, 115, "none",
-            true, "204 236 250 306 343 403 416 418 437 438 506 514 604 613 647 709 867 902")] },
-    Row { iso: "GB", code: "44", own: "", away: "1481 1534 1624 74576 7509 7524 7624 77003 77007 \
-            77008 7781 7797 7829 7839 79111 79117 7937", // Guernsey, Jersey, Isle of Man
-        styles: &[("2 5 70 76", "0xx xxxx xxxx"), ("7", "0xxxx xxxxxx"),
-            ("3 8 9 11 121 131 141 151 161 191", "0xxx xxx xxxx|0xxx xxxxxx"), ("1", "0xxxx *")],
-        kinds: &[Kind(10, 115, "none", true, "7400 7412 7460 7488 7520 7723 7850 7903 7974"),
-            Kind(10, 90, "local", false, "203 207 208 1212 1132 1173 1312 1412 1512 1612 1223")] },
-    Row { iso: "AU", code: "61", own: "", away: "89162 89164", // Cocos, Christmas Island
-        styles: &[("130 18 19", "xxxx xxx xxx|xxx xxxx"), ("13", "xx xx xx"),
-            ("4 14", "0xxx xxx xxx"), ("2 3 7 8", "(0x) xxxx xxxx")],
-        kinds: &[Kind(9, 650, "none", true, "412 418 423 435 447 456 468 477 488"),
-            Kind(9, 300, "local", false, "28 29 38 39 73 863 893")] },
-    Row { iso: "IL", code: "972", own: "", away: "-",
-        styles: &[("1", "x-xxx-xxx-xxx"), ("5 7", "0xx-xxx-xxxx"), ("2 3 4 8 9", "0x-xxx-xxxx")],
-        kinds: &[Kind(9, 1_500, "foreign", true, "502 523 526 532 545 584"),
-            Kind(8, 425, "none", false, "25 36 37 48 86 97")] },
-    Row { iso: "PL", code: "48", own: "", away: "-", styles: &[("21 39 45 50 51 53 57 60 64 66 \
-            69 70 72 73 78 79 80 88", "xxx xxx xxx"), ("", "xx xxx xx xx")],
-        kinds: &[Kind(9, 600, "foreign", true, "501 515 532 602 661 722 781 881"),
-            Kind(9, 100, "local", false, "122 224 225 226 322 426 585 616 713 814")] },
-    Row { iso: "FI", code: "358", own: "", away: "18", // the Åland Islands
-        styles: &[("100 200 300 600 700 707 708 709 800", "0xxx *"),
-            ("1 4 20 29 50 71 73 75", "0xx *"), ("2 3 5 6 8 9", "0x *")], kinds: &[
-            Kind(9, 500, "none", true, "40 44 45 50"), Kind(8, 300, "local", false, "22 32 94")] },
-    Row { iso: "NL", code: "31", own: "", away: "-", styles: &[("80 90", "0xxx *"), ("6", "0x *"),
-            ("11 16 17 18 22 25 29 31 32 34 41 47 48 49 51 52 54 56 57 59", "0xxx xxx xxx"),
-            ("1 2 3 4 5 7 8 91", "0xx xxx xxxx"), ("97", "0xxx xxx *")],
-        kinds: &[Kind(9, 700, "inventory", true, "61 62 63 64 65 68"),
-            Kind(9, 350, "local", false, "102 103 202 206 243 302 402 505 702 703 172 223")] },
-    Row { iso: "DK", code: "45", own: "", away: "-", styles: &[("", "xx xx xx xx")],
-        kinds: &[Kind(8, 1_000, "none", true, "201 223 251 26 28 301 409 425 503 527 606"),
-            Kind(8, 200, "foreign", false, "331 353 363 382 391 861 893 983")] },
-    Row { iso: "IT", code: "39", own: "", away: "06698", // the Vatican
-        styles: &[("02 06", "xx xxxx xxxx|xx xxx xxxx|xx *"), ("010 011 015 019 030 031 035 039 \
-            040 041 045 049 050 051 055 059 070 071 075 079 080 081 085 089 090 091 095 099",
-            "xxx xxx xxxx|xxx xxxx xxxx|xxx *"), ("0", "xxxx xxx xxxx|xxxx *"), ("", "xxx xxx *")],
-        kinds: &[Kind(10, 2_500, "inventory", true, "320 328 333 338 339 340 347 348 349 366 391"),
-            Kind(10, 250, "local", false, "0236 0287 0645 0687 011 051 055 081 0331 0522 0577")] },
-];
 
 /// A number of the simulated carrier that can be bought.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +43,7 @@ pub fn is_e164(text: &str) -> bool {
 
 /// ISO code of the country of an E.164 number, if one of the ten; others on its code are not it.
 pub fn country_of(e164: &str) -> Option<&'static str> {
-    locate(e164).map(|(row, _)| row.iso)
+    locate(e164).map(|(plan, _)| plan.iso.as_str())
 }
 
 /// The number as people of its country write it, or the text itself outside the ten countries.
@@ -116,10 +53,10 @@ pub fn display(e164: &str) -> String {
 
 /// The first `limit` offers whose E.164 digits contain `digits`, by index; the same on every host.
 pub fn inventory(country: &str, digits: &str, limit: usize) -> Vec<Offer> {
-    let Some(row) = TABLE.iter().find(|row| row.iso == country) else {
+    let Some(plan) = plans().iter().find(|plan| plan.iso == country) else {
         return Vec::new();
     };
-    let lots: Vec<_> = row.kinds.iter().flat_map(|kind| lots(row, kind)).collect();
+    let lots: Vec<_> = plan.kinds.iter().flat_map(|kind| lots(plan, kind)).collect();
     let mut text = String::new();
     // The prefixes take turns, so that the first few offers already show the choice.
     (0..)
@@ -131,10 +68,10 @@ pub fn inventory(country: &str, digits: &str, limit: usize) -> Vec<Offer> {
         .take(limit)
         .map(|(kind, number)| Offer {
             number: format!("+{number}"),
-            country: row.iso,
-            price_cents: kind.1,
-            address_requirements: kind.2,
-            sms_capable: kind.3,
+            country: &plan.iso,
+            price_cents: kind.price_cents,
+            address_requirements: &kind.address_requirements,
+            sms_capable: kind.sms_capable,
         })
         .collect()
 }
@@ -145,30 +82,32 @@ pub fn offer(e164: &str) -> Option<Offer> {
     near.into_iter().find(|offer| offer.number == e164)
 }
 
-/// The country of an E.164 number, and the number without its calling code.
-fn locate(e164: &str) -> Option<(&'static Row, &str)> {
+/// The plan of an E.164 number, and the number without its calling code.
+fn locate(e164: &str) -> Option<(&'static NumberingPlan, &str)> {
     let digits = e164.strip_prefix('+').filter(|_| is_e164(e164))?;
     // Backwards, so that Canada takes its area codes before the United States take the rest.
-    TABLE.iter().rev().find_map(|row| {
-        let rest = digits.strip_prefix(row.code)?;
-        let sized = rest.len() == 10 || rest.len() > 4 && row.code != "1";
-        (sized && begins(rest, row.own) && !begins(rest, row.away)).then_some((row, rest))
+    plans().iter().rev().find_map(|plan| {
+        let rest = digits.strip_prefix(plan.calling_code.as_str())?;
+        let sized = rest.len() == 10 || rest.len() > 4 && plan.calling_code != "1";
+        let own = plan.prefixes.is_empty() || begins(rest, &plan.prefixes);
+        let foreign = plan.foreign.iter().any(|foreign| begins(rest, &foreign.prefixes));
+        (sized && own && !foreign).then_some((plan, rest))
     })
 }
 
-/// Whether a number begins with one of the prefixes in a list.
-fn begins(number: &str, list: &str) -> bool {
-    list.split(' ').any(|prefix| number.starts_with(prefix))
+/// Whether a number begins with one of these prefixes.
+fn begins(number: &str, prefixes: &[String]) -> bool {
+    prefixes.iter().any(|prefix| number.starts_with(prefix.as_str()))
 }
 
 /// The number in the first layout for its prefix that takes its length.
 fn national(e164: &str) -> Option<String> {
-    let (row, digits) = locate(e164)?;
-    let (_, layouts) = row.styles.iter().find(|style| begins(digits, style.0))?;
-    let takes = |it: &&str| it.ends_with('*') || it.matches('x').count() == digits.len();
-    let layout = layouts.split('|').find(takes)?;
+    let (plan, digits) = locate(e164)?;
+    let layout = plan.layouts.iter().find(|layout| layout.prefixes.is_empty() || begins(digits, &layout.prefixes))?;
+    let takes = |form: &&String| form.ends_with('*') || form.matches('x').count() == digits.len();
+    let form = layout.forms.iter().find(takes)?;
     let (mut rest, mut text) = (digits.chars(), String::new());
-    for mark in layout.chars() {
+    for mark in form.chars() {
         match mark {
             'x' => text.extend(rest.next()),
             '*' => text.extend(rest.by_ref()),
@@ -179,10 +118,11 @@ fn national(e164: &str) -> Option<String> {
 }
 
 /// The prefixes of a kind, each with its lowest number and how many it holds.
-fn lots(row: &Row, kind: &'static Kind) -> impl Iterator<Item = (&'static Kind, u64, u64)> {
-    kind.4.split(' ').map(move |head| {
-        let lowest = format!("{}{head:0<1$}", row.code, kind.0).parse();
-        let room = core::iter::repeat_n(10, kind.0 - head.len()).product();
+fn lots<'p>(plan: &'p NumberingPlan, kind: &'p NumberKind) -> impl Iterator<Item = (&'p NumberKind, u64, u64)> {
+    let digits = kind.digits as usize;
+    kind.prefixes.iter().map(move |prefix| {
+        let lowest = format!("{}{prefix:0<digits$}", plan.calling_code).parse();
+        let room = core::iter::repeat_n(10, digits - prefix.len()).product();
         (kind, lowest.unwrap_or_default(), room)
     })
 }
