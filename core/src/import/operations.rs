@@ -5,7 +5,7 @@
 
 use super::columns::{Columns, Mapping};
 use super::file;
-use super::records::{Format, Malformed, NextRecord, Position, Record, Records};
+use super::records::{ImportFormat, ImportRecord, MalformedRecord, NextRecord, Position, Records};
 use super::stored::{self, Counts, Stored, Target, Upload};
 use super::tables::{ImportStatus, LeadImport, NumberImport, Started};
 use crate::collection::{count, ids};
@@ -59,7 +59,7 @@ fn start(ctx: &Ctx<'_>, file: Option<&[u8]>, target: Target, mapping: Option<&st
     {
         return go_on(ctx, file);
     }
-    let format = if ctx.media_type().as_deref() == Some("text/csv") { Format::Csv } else { Format::Lines };
+    let format = if ctx.media_type().as_deref() == Some("text/csv") { ImportFormat::Csv } else { ImportFormat::Lines };
     let mapping = judge_mapping(format, mapping).map_err(Refusal::Invalid)?;
     let account = ctx.account();
     if count(account, Kind::Import, &stored::facet_under_way())? >= IMPORTS_MAX as u64 {
@@ -112,10 +112,10 @@ fn turn(ctx: &Ctx<'_>, number: u32, import: &Stored) -> Handled {
     Ok(Reply::accepted(&message_data("Import started.", &started)))
 }
 
-fn judge_mapping(format: Format, mapping: Option<&str>) -> Result<Mapping<'_>, Errors> {
+fn judge_mapping(format: ImportFormat, mapping: Option<&str>) -> Result<Mapping<'_>, Errors> {
     match mapping {
         None => Ok(Mapping::default()),
-        Some(text) if format == Format::Csv => Mapping::of(text),
+        Some(text) if format == ImportFormat::Csv => Mapping::of(text),
         Some(_) => {
             let mut errors = Errors::default();
             errors.say("mapping", "field is for text/csv only.");
@@ -125,7 +125,12 @@ fn judge_mapping(format: Format, mapping: Option<&str>) -> Result<Mapping<'_>, E
 }
 
 /// The columns of a file, and where its records begin.
-fn begin(file: &[u8], format: Format, mapping: &Mapping<'_>, target: Target) -> Result<(Columns, Position), Halt> {
+fn begin(
+    file: &[u8],
+    format: ImportFormat,
+    mapping: &Mapping<'_>,
+    target: Target,
+) -> Result<(Columns, Position), Halt> {
     let wrong = |says: &str| {
         let mut errors = Errors::default();
         errors.add("file", says);
@@ -138,11 +143,11 @@ fn begin(file: &[u8], format: Format, mapping: &Mapping<'_>, target: Target) -> 
     let columns = match records.next() {
         NextRecord::End | NextRecord::Pause => return Err(wrong("The file is empty.").into()),
         // Every record is the job's, one that cannot be read as well.
-        NextRecord::Record(_, Record::Line(_)) => return headless(),
-        NextRecord::Malformed(..) if format == Format::Lines => return headless(),
-        NextRecord::Malformed(_, Malformed::Encoding) => return Err(wrong("The file is not valid UTF-8.").into()),
+        NextRecord::Record(_, ImportRecord::Line(_)) => return headless(),
+        NextRecord::Malformed(..) if format == ImportFormat::Lines => return headless(),
+        NextRecord::Malformed(_, MalformedRecord::Encoding) => return Err(wrong("The file is not valid UTF-8.").into()),
         NextRecord::Malformed(_, malformed) => return Err(wrong(malformed.text()).into()),
-        NextRecord::Record(_, Record::Cells(header)) => Columns::of(&header, mapping, target),
+        NextRecord::Record(_, ImportRecord::Cells(header)) => Columns::of(&header, mapping, target),
     };
     Ok((columns.map_err(Refusal::Invalid)?, records.position()))
 }

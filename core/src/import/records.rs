@@ -10,7 +10,7 @@ use crate::limits::IMPORT_RECORD_BYTES_MAX;
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ImportFormat {
     /// CSV (RFC 4180): a record ends with a line outside quotation marks.
     Csv,
     /// One record a line; blank lines hold none.
@@ -63,7 +63,7 @@ impl Position {
 
 /// What is wrong with a record by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Malformed {
+pub enum MalformedRecord {
     /// It has more than [`IMPORT_RECORD_BYTES_MAX`] bytes.
     TooLong,
     /// The file ends within quotation marks.
@@ -72,7 +72,7 @@ pub enum Malformed {
     Encoding,
 }
 
-impl Malformed {
+impl MalformedRecord {
     /// As the account is told.
     pub const fn text(self) -> &'static str {
         match self {
@@ -85,7 +85,7 @@ impl Malformed {
 
 /// A record.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Record<'r> {
+pub enum ImportRecord<'r> {
     /// Of a CSV file.
     Cells(Vec<&'r str>),
     /// Of a file of lines.
@@ -96,9 +96,9 @@ pub enum Record<'r> {
 #[derive(Debug, PartialEq, Eq)]
 pub enum NextRecord<'r> {
     /// A record, and the line on which it starts.
-    Record(u32, Record<'r>),
+    Record(u32, ImportRecord<'r>),
     /// A record that cannot be read, and the line on which it starts.
-    Malformed(u32, Malformed),
+    Malformed(u32, MalformedRecord),
     /// The next record is not whole in this window.
     Pause,
     /// The file has no more.
@@ -107,7 +107,7 @@ pub enum NextRecord<'r> {
 
 /// Reads the records of a window.
 pub struct Records<'w> {
-    format: Format,
+    format: ImportFormat,
     /// The bytes from the position on.
     rest: &'w [u8],
     /// Whether they end with the file.
@@ -119,7 +119,7 @@ pub struct Records<'w> {
 
 impl<'w> Records<'w> {
     /// Reads on from a position. Unless the window ends with the file it holds more bytes than the longest record.
-    pub fn new(format: Format, position: Position, window: &'w [u8], at_end: bool) -> Self {
+    pub fn new(format: ImportFormat, position: Position, window: &'w [u8], at_end: bool) -> Self {
         let record_bytes_max = IMPORT_RECORD_BYTES_MAX;
         Self { format, rest: window, at_end, position, parser: CsvParser::default(), record_bytes_max }
     }
@@ -146,52 +146,52 @@ impl<'w> Records<'w> {
             None if head.len() > self.record_bytes_max => {
                 self.position.within = Some(self.within());
                 self.take(head.len());
-                return NextRecord::Malformed(line, Malformed::TooLong);
+                return NextRecord::Malformed(line, MalformedRecord::TooLong);
             }
             None if !self.at_end => return NextRecord::Pause,
             None => {
                 let record = self.take(head.len());
                 // The last line of a file need not end, but its quotation marks must.
-                if self.format == Format::Csv && self.parser.feed(b"\n").is_none() {
-                    return NextRecord::Malformed(line, Malformed::Unclosed);
+                if self.format == ImportFormat::Csv && self.parser.feed(b"\n").is_none() {
+                    return NextRecord::Malformed(line, MalformedRecord::Unclosed);
                 }
                 record
             }
         };
         match (self.format, core::str::from_utf8(record)) {
-            (_, Err(_)) => NextRecord::Malformed(line, Malformed::Encoding),
-            (Format::Csv, Ok(_)) => NextRecord::Record(line, Record::Cells(self.parser.cells())),
-            (Format::Lines, Ok(text)) => NextRecord::Record(line, Record::Line(text)),
+            (_, Err(_)) => NextRecord::Malformed(line, MalformedRecord::Encoding),
+            (ImportFormat::Csv, Ok(_)) => NextRecord::Record(line, ImportRecord::Cells(self.parser.cells())),
+            (ImportFormat::Lines, Ok(text)) => NextRecord::Record(line, ImportRecord::Line(text)),
         }
     }
 
     /// Bytes up to the end of the record that these begin with, its line end included.
     fn end_of(&mut self, bytes: &[u8]) -> Option<usize> {
         match self.format {
-            Format::Csv => {
+            ImportFormat::Csv => {
                 self.parser.begin(None);
                 self.parser.feed(bytes)
             }
-            Format::Lines => line(bytes),
+            ImportFormat::Lines => line(bytes),
         }
     }
 
     /// Where within the record that was begun it stands.
     fn within(&mut self) -> Within {
         match self.format {
-            Format::Csv => self.parser.within(),
-            Format::Lines => Within::Bare,
+            ImportFormat::Csv => self.parser.within(),
+            ImportFormat::Lines => Within::Bare,
         }
     }
 
     /// Goes behind a record that is too long, or to the end of the window.
     fn pass_over(&mut self, within: Within) {
         let end = match self.format {
-            Format::Csv => {
+            ImportFormat::Csv => {
                 self.parser.begin(Some(within));
                 self.parser.skip(self.rest)
             }
-            Format::Lines => line(self.rest),
+            ImportFormat::Lines => line(self.rest),
         };
         if end.is_none() && !self.at_end {
             self.position.within = Some(self.within());
@@ -202,8 +202,8 @@ impl<'w> Records<'w> {
     /// Goes to the first byte of the next record.
     fn skip_blanks(&mut self) {
         let blank = |byte: &u8| match self.format {
-            Format::Csv => matches!(byte, b'\r' | b'\n'),
-            Format::Lines => matches!(byte, b'\r' | b'\n' | b' ' | b'\t'),
+            ImportFormat::Csv => matches!(byte, b'\r' | b'\n'),
+            ImportFormat::Lines => matches!(byte, b'\r' | b'\n' | b' ' | b'\t'),
         };
         let bytes = self.rest.iter().position(|byte| !blank(byte)).unwrap_or(self.rest.len());
         self.take(bytes);
@@ -216,7 +216,7 @@ impl<'w> Records<'w> {
         let Position { offset, line, after_return, .. } = &mut self.position;
         *offset += u32::try_from(bytes).expect("a file has fewer bytes");
         for byte in taken {
-            let returned = self.format == Format::Csv && *byte == b'\r';
+            let returned = self.format == ImportFormat::Csv && *byte == b'\r';
             *line += u32::from(returned || *byte == b'\n' && !*after_return);
             *after_return = returned;
         }
@@ -237,10 +237,10 @@ mod tests {
     use proptest::prelude::*;
 
     /// A record's line and its cells or text, or what is wrong with it.
-    type Found = (u32, Result<Vec<String>, Malformed>);
+    type Found = (u32, Result<Vec<String>, MalformedRecord>);
 
     /// Every record, read in windows of so many bytes.
-    fn all(format: Format, file: &[u8], window_bytes: usize, record_bytes_max: usize) -> Vec<Found> {
+    fn all(format: ImportFormat, file: &[u8], window_bytes: usize, record_bytes_max: usize) -> Vec<Found> {
         let mut position = Position::start(0);
         let mut found = Vec::new();
         loop {
@@ -253,8 +253,10 @@ mod tests {
                     NextRecord::Pause => break,
                     NextRecord::End => return found,
                     NextRecord::Malformed(line, malformed) => found.push((line, Err(malformed))),
-                    NextRecord::Record(line, Record::Line(text)) => found.push((line, Ok([text.to_string()].into()))),
-                    NextRecord::Record(line, Record::Cells(cells)) => {
+                    NextRecord::Record(line, ImportRecord::Line(text)) => {
+                        found.push((line, Ok([text.to_string()].into())));
+                    }
+                    NextRecord::Record(line, ImportRecord::Cells(cells)) => {
                         found.push((line, Ok(cells.iter().map(ToString::to_string).collect())));
                     }
                 }
@@ -267,15 +269,15 @@ mod tests {
     #[test]
     fn records_have_the_line_on_which_they_start() {
         type Expected = &'static [(u32, &'static [&'static str])];
-        let cases: [(Format, &str, Expected); 8] = [
-            (Format::Csv, "", &[]),
-            (Format::Csv, "a,b\nc,d\n", &[(1, &["a", "b"]), (2, &["c", "d"])]),
-            (Format::Csv, "a\r\n\r\n\"x\r\ny\"\r\nz", &[(1, &["a"]), (3, &["x\r\ny"]), (5, &["z"])]),
-            (Format::Csv, "a\rb\r\rc", &[(1, &["a"]), (2, &["b"]), (4, &["c"])]),
-            (Format::Csv, "a\"b\nc\"\n", &[(1, &["a\"b"]), (2, &["c\""])]),
-            (Format::Csv, "\"a\"\"\n\"\n\"b\"c\n", &[(1, &["a\"\n"]), (3, &["bc"])]),
-            (Format::Lines, "{}\r\n \t\r\n\n{\"a\":\"\\\"\"}", &[(1, &["{}\r"]), (4, &["{\"a\":\"\\\"\"}"])]),
-            (Format::Lines, "  {}", &[(1, &["{}"])]),
+        let cases: [(ImportFormat, &str, Expected); 8] = [
+            (ImportFormat::Csv, "", &[]),
+            (ImportFormat::Csv, "a,b\nc,d\n", &[(1, &["a", "b"]), (2, &["c", "d"])]),
+            (ImportFormat::Csv, "a\r\n\r\n\"x\r\ny\"\r\nz", &[(1, &["a"]), (3, &["x\r\ny"]), (5, &["z"])]),
+            (ImportFormat::Csv, "a\rb\r\rc", &[(1, &["a"]), (2, &["b"]), (4, &["c"])]),
+            (ImportFormat::Csv, "a\"b\nc\"\n", &[(1, &["a\"b"]), (2, &["c\""])]),
+            (ImportFormat::Csv, "\"a\"\"\n\"\n\"b\"c\n", &[(1, &["a\"\n"]), (3, &["bc"])]),
+            (ImportFormat::Lines, "{}\r\n \t\r\n\n{\"a\":\"\\\"\"}", &[(1, &["{}\r"]), (4, &["{\"a\":\"\\\"\"}"])]),
+            (ImportFormat::Lines, "  {}", &[(1, &["{}"])]),
         ];
         for (format, file, want) in cases {
             let found = all(format, file.as_bytes(), 1 << 20, IMPORT_RECORD_BYTES_MAX);
@@ -291,17 +293,17 @@ mod tests {
         let huge = format!("\"{}\n{}\"", "a,".repeat(200_000), "b".repeat(300_000));
         let file = format!("1\n{long}\n{most}\n{huge}\n2\n\"open\n{}", "3\n".repeat(5));
         for window_bytes in [IMPORT_RECORD_BYTES_MAX + 1, 130_048, 1 << 20] {
-            let found = all(Format::Csv, file.as_bytes(), window_bytes, IMPORT_RECORD_BYTES_MAX);
+            let found = all(ImportFormat::Csv, file.as_bytes(), window_bytes, IMPORT_RECORD_BYTES_MAX);
             let bytes = |(line, record): &Found| {
                 (*line, record.as_ref().map(|cells| cells.concat().len()).map_err(|malformed| *malformed))
             };
             let want = [
                 (1, Ok(1)),
-                (2, Err(Malformed::TooLong)),
+                (2, Err(MalformedRecord::TooLong)),
                 (3, Ok(IMPORT_RECORD_BYTES_MAX)),
-                (4, Err(Malformed::TooLong)),
+                (4, Err(MalformedRecord::TooLong)),
                 (6, Ok(1)),
-                (7, Err(Malformed::Unclosed)),
+                (7, Err(MalformedRecord::Unclosed)),
             ];
             assert_eq!(found.iter().map(bytes).collect::<Vec<_>>(), want);
         }
@@ -310,15 +312,15 @@ mod tests {
     #[test]
     fn a_record_is_utf_8_as_it_is_written() {
         // The letter is whole in the cell and cut in two by a quotation mark in the file.
-        let found = all(Format::Csv, b"a\n\"\xc3\"\xa9\n\xff,b\n\xc3\xa9", 1 << 20, IMPORT_RECORD_BYTES_MAX);
-        let wrong = Err(Malformed::Encoding);
+        let found = all(ImportFormat::Csv, b"a\n\"\xc3\"\xa9\n\xff,b\n\xc3\xa9", 1 << 20, IMPORT_RECORD_BYTES_MAX);
+        let wrong = Err(MalformedRecord::Encoding);
         assert_eq!(found[1..3], [(2, wrong.clone()), (3, wrong)]);
         assert_eq!(found[3], (4, Ok(["é".to_string()].into())));
     }
 
     #[test]
     fn the_sentence_names_the_limit() {
-        assert!(Malformed::TooLong.text().contains(&format!("{IMPORT_RECORD_BYTES_MAX} bytes")));
+        assert!(MalformedRecord::TooLong.text().contains(&format!("{IMPORT_RECORD_BYTES_MAX} bytes")));
     }
 
     #[test]
@@ -334,7 +336,7 @@ mod tests {
         fn windows_change_nothing(
             file in "[a,\"\r\n é]{0,60}", lines: bool, record_bytes_max in 1_usize..20, more in 1_usize..20,
         ) {
-            let format = if lines { Format::Lines } else { Format::Csv };
+            let format = if lines { ImportFormat::Lines } else { ImportFormat::Csv };
             let whole = all(format, file.as_bytes(), 1 << 20, record_bytes_max);
             prop_assert_eq!(all(format, file.as_bytes(), record_bytes_max + more, record_bytes_max), whole);
         }
@@ -342,7 +344,7 @@ mod tests {
         /// The parser begins anew with each record, and gives what it gives for the file as a whole.
         #[test]
         fn records_are_those_of_the_whole_file(file in "[a,\"\r\n ]{0,60}") {
-            let found = all(Format::Csv, file.as_bytes(), 1 << 20, IMPORT_RECORD_BYTES_MAX);
+            let found = all(ImportFormat::Csv, file.as_bytes(), 1 << 20, IMPORT_RECORD_BYTES_MAX);
             // It takes what is open as if it were closed at the end of the file.
             if let Ok(apart) = found.into_iter().map(|(_, record)| record).collect::<Result<Vec<_>, _>>() {
                 prop_assert_eq!(apart, whole(&file));

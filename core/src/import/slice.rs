@@ -7,7 +7,7 @@ use alloc::string::String;
 use super::Taken;
 use super::columns::Columns;
 use super::file;
-use super::records::{NextRecord, Record, Records};
+use super::records::{ImportRecord, NextRecord, Records};
 use super::stored::{Stored, Target};
 use super::tables::ImportStatus;
 use crate::job::{self, Progress, Task, Work};
@@ -114,10 +114,10 @@ fn of_line(says: String) -> Errors {
 }
 
 /// The body that a record stands for, or what is wrong with its line.
-fn members(record: &Record<'_>, columns: &Columns, target: Target) -> Result<Members, String> {
+fn members(record: &ImportRecord<'_>, columns: &Columns, target: Target) -> Result<Members, String> {
     let text = match record {
-        Record::Cells(cells) => return Ok(columns.members(cells, target)?),
-        Record::Line(text) => text,
+        ImportRecord::Cells(cells) => return Ok(columns.members(cells, target)?),
+        ImportRecord::Line(text) => text,
     };
     match json::parse(text.as_bytes()) {
         Ok(Value::Object(members)) => Ok(members),

@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::records::{Format, Position, Within};
+use super::records::{ImportFormat, Position, Within};
 use super::tables::ImportStatus;
 use crate::collection::Facet;
 use crate::id;
@@ -60,7 +60,7 @@ pub struct Stored {
     /// What it makes.
     pub target: Target,
     /// How its file is written.
-    pub format: Format,
+    pub format: ImportFormat,
     /// Where it stands.
     pub status: ImportStatus,
     /// Why it ended early.
@@ -92,7 +92,7 @@ impl Stored {
             Target::Numbers => {}
         }
         let (counts, position) = (self.counts, self.position);
-        object.member("csv", self.format == Format::Csv);
+        object.member("csv", self.format == ImportFormat::Csv);
         object.member("status", self.status).given("failure_reason", self.failure_reason.as_deref());
         object.member("created", counts.created).member("duplicates", counts.duplicates);
         object.member("rejected", counts.rejected).member("file_bytes", self.file_bytes);
@@ -122,7 +122,7 @@ impl Stored {
         let within = u8::try_from(count("state")?).ok().and_then(Within::from_u8);
         Ok(Self {
             target,
-            format: if flag("csv") { Format::Csv } else { Format::Lines },
+            format: if flag("csv") { ImportFormat::Csv } else { ImportFormat::Lines },
             status: text("status").and_then(ImportStatus::of).ok_or(DAMAGED)?,
             failure_reason: text("failure_reason").map(ToString::to_string),
             counts: Counts {
@@ -204,9 +204,14 @@ mod tests {
     #[test]
     fn an_import_reads_back() {
         for (target, format, status, within) in [
-            (Target::Leads { campaign: 7, allow_dupplicate: true }, Format::Csv, ImportStatus::Processing, None),
-            (Target::Leads { campaign: 7, allow_dupplicate: false }, Format::Lines, ImportStatus::Completed, None),
-            (Target::Numbers, Format::Csv, ImportStatus::Failed, Some(Within::Quoted)),
+            (Target::Leads { campaign: 7, allow_dupplicate: true }, ImportFormat::Csv, ImportStatus::Processing, None),
+            (
+                Target::Leads { campaign: 7, allow_dupplicate: false },
+                ImportFormat::Lines,
+                ImportStatus::Completed,
+                None,
+            ),
+            (Target::Numbers, ImportFormat::Csv, ImportStatus::Failed, Some(Within::Quoted)),
         ] {
             let stored = Stored {
                 target,

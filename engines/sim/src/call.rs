@@ -50,7 +50,7 @@ pub struct AssistantInfo {
     /// Left on voicemail.
     pub voice_mail_message: Option<String>,
     /// Where calls are handed over to.
-    pub transfer: Transfer,
+    pub transfer: TransferTarget,
     /// Whether it may end the call itself.
     pub ends_calls: bool,
     /// Whether it may send keypad tones.
@@ -60,12 +60,12 @@ pub struct AssistantInfo {
     /// What it knows besides its prompt.
     pub knowledge: Knowledge,
     /// What is extracted after the call.
-    pub extracts: Vec<Extract>,
+    pub extracts: Vec<ExtractField>,
 }
 
 /// Where calls are handed over to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Transfer {
+pub enum TransferTarget {
     /// Nowhere: there is no `call_transfer` tool.
     #[default]
     None,
@@ -98,7 +98,7 @@ pub struct Function {
 
 /// An entry of `post_call_schema`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Extract {
+pub struct ExtractField {
     /// Its name.
     pub name: String,
     /// `string`, `number` or `bool`.
@@ -144,8 +144,9 @@ impl AssistantInfo {
             record: flag(&from["record"], false),
             end_call_on_voicemail: flag(&from["end_call_on_voicemail"], true),
             voice_mail_message: say(&from["voice_mail_message"]),
-            transfer: built_in("call_transfer")
-                .map_or(Transfer::None, |tool| text(&tool["phone_number"]).map_or(Transfer::Custom, Transfer::To)),
+            transfer: built_in("call_transfer").map_or(TransferTarget::None, |tool| {
+                text(&tool["phone_number"]).map_or(TransferTarget::Custom, TransferTarget::To)
+            }),
             ends_calls: built_in("end_call").is_some(),
             sends_tones: built_in("dtmf_input").is_some(),
             tools: tools(from),
@@ -175,10 +176,10 @@ fn knowledge(assistant: &Value) -> Knowledge {
     }
 }
 
-fn extracts(schema: &Value) -> Vec<Extract> {
+fn extracts(schema: &Value) -> Vec<ExtractField> {
     let entry = |entry: &Value| {
         let description = text(&entry["description"]).unwrap_or_default();
-        Some(Extract { name: text(&entry["name"])?, kind: text(&entry["type"])?, description })
+        Some(ExtractField { name: text(&entry["name"])?, kind: text(&entry["type"])?, description })
     };
     list(schema).iter().filter_map(entry).collect()
 }

@@ -22,7 +22,7 @@ const HANGS: Duration = Duration::from_mins(1);
 
 /// What happens to a request that reports events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum EventsFault {
     /// Nothing unusual.
     None,
     /// The connection ends before the events are taken.
@@ -43,7 +43,7 @@ pub enum Fault {
 
 /// A call in the eyes of the service.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct SeenCall {
     /// Its state.
     pub status: String,
     /// Its events, whether forgotten in between or not.
@@ -67,14 +67,14 @@ pub struct State {
     /// Calls that nobody has claimed.
     pub queue: VecDeque<Value>,
     /// Calls that were claimed.
-    pub calls: BTreeMap<u64, Seen>,
+    pub calls: BTreeMap<u64, SeenCall>,
     /// What the engine did wrong.
     pub wrongs: Vec<String>,
     /// Claims that brought nothing.
     pub empty_claims: u32,
     /// Claims still to be refused with 503.
     pub refused_claims: u32,
-    plan: Box<dyn FnMut(u64, u32) -> Fault + Send>,
+    plan: Box<dyn FnMut(u64, u32) -> EventsFault + Send>,
     version: watch::Sender<u64>,
 }
 
@@ -91,7 +91,7 @@ type Answered = Option<(u16, Value)>;
 
 impl Fake {
     /// A service with calls to claim; the plan gives the fault of a call's n-th report, from 1.
-    pub async fn start(calls: Vec<Value>, plan: impl FnMut(u64, u32) -> Fault + Send + 'static) -> Self {
+    pub async fn start(calls: Vec<Value>, plan: impl FnMut(u64, u32) -> EventsFault + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}/", listener.local_addr().expect("an address"));
         let (sender, version) = watch::channel(0);
@@ -136,7 +136,7 @@ impl Fake {
     }
 
     /// The calls at the end, of an engine that did nothing wrong.
-    pub fn faultless(&self) -> BTreeMap<u64, Seen> {
+    pub fn faultless(&self) -> BTreeMap<u64, SeenCall> {
         self.with(|state| {
             assert_eq!(state.wrongs, Vec::<String>::new());
             state.calls.clone()
@@ -144,7 +144,7 @@ impl Fake {
     }
 }
 
-impl Seen {
+impl SeenCall {
     /// Whether nothing more will come: over, and an answered call has its cost.
     pub fn is_settled(&self) -> bool {
         !running(&self.status)
@@ -222,7 +222,7 @@ impl State {
     }
 
     /// The call of a request in between, which must follow a line that announces it.
-    fn asked(&mut self, id: &str) -> Option<&mut Seen> {
+    fn asked(&mut self, id: &str) -> Option<&mut SeenCall> {
         let call = self.calls.get_mut(&id.parse().ok()?)?;
         if call.events.last().is_none_or(|event| event["sender"] != "bot") || call.status != "in-progress" {
             self.wrongs.push(format!("call {id} asks after {:?}", call.events.last()));
@@ -244,7 +244,7 @@ impl State {
             && let Some(entry) = self.queue.pop_front()
         {
             let id = entry["call"]["id"].as_u64().unwrap_or(0);
-            self.calls.insert(id, Seen { status: "initiated".into(), ..Seen::default() });
+            self.calls.insert(id, SeenCall { status: "initiated".into(), ..SeenCall::default() });
             calls.push(entry);
         }
         self.empty_claims += u32::from(calls.is_empty());
@@ -264,36 +264,36 @@ impl State {
         call.renewals += u32::from(events.is_empty());
         let fault = (self.plan)(id, call.requests);
         match fault {
-            Fault::DropBefore => return None,
-            Fault::Status(status) => return Some((status, json!({ "message": "no" }))),
-            Fault::Wants(next_seq) => return Some((409, json!({ "message": "no", "next_seq": next_seq }))),
-            Fault::Forget(count) => {
+            EventsFault::DropBefore => return None,
+            EventsFault::Status(status) => return Some((status, json!({ "message": "no" }))),
+            EventsFault::Wants(next_seq) => return Some((409, json!({ "message": "no", "next_seq": next_seq }))),
+            EventsFault::Forget(count) => {
                 call.held -= count.min(call.held);
                 call.told = call.held;
                 call.status = replay(&call.events[..call.held]);
                 return Some((409, json!({ "message": "a gap", "next_seq": call.held + 1 })));
             }
-            Fault::None | Fault::DropAfter | Fault::HangUp | Fault::End => {}
+            EventsFault::None | EventsFault::DropAfter | EventsFault::HangUp | EventsFault::End => {}
         }
         if let Err(wrong) = call.take(events) {
             self.wrongs.push(format!("call {id}: {wrong}"));
             return Some((409, json!({ "message": "no", "next_seq": call.held + 1 })));
         }
         match fault {
-            Fault::DropAfter => return None,
-            Fault::End => call.status = "ended".into(),
+            EventsFault::DropAfter => return None,
+            EventsFault::End => call.status = "ended".into(),
             _ => {}
         }
         call.told = call.held;
         let commands =
-            if fault == Fault::HangUp { json!([{ "type": "later" }, { "type": "hangup" }]) } else { json!([]) };
+            if fault == EventsFault::HangUp { json!([{ "type": "later" }, { "type": "hangup" }]) } else { json!([]) };
         let answer =
             json!({ "call_status": call.status, "lease": "9999-12-31T23:59:59.000000Z", "commands": commands });
         Some((200, answer))
     }
 }
 
-impl Seen {
+impl SeenCall {
     /// Takes events, or says what is wrong with them.
     fn take(&mut self, events: &[Value]) -> Result<(), String> {
         for event in events {

@@ -27,8 +27,8 @@ use tokio::task::JoinSet;
 
 use self::call::CallInfo;
 use self::clock::EventClock;
-use self::player::{Left, Pace};
-use self::wire::Wire;
+use self::player::{LeftCall, Pacing};
+use self::wire::ServiceClient;
 
 /// Calls that one engine plays at once at most.
 pub const CAPACITY_MAX: usize = 10_000;
@@ -39,7 +39,7 @@ const IDLE: Duration = Duration::from_millis(100);
 
 /// What a simulated engine is told.
 #[derive(Clone)]
-pub struct Settings {
+pub struct EngineSettings {
     /// Where the service is: scheme, host, port.
     pub url: String,
     /// An engine token.
@@ -52,7 +52,7 @@ pub struct Settings {
     pub capacity: usize,
 }
 
-impl Settings {
+impl EngineSettings {
     /// Fifty times real time, a hundred calls at once.
     pub fn new(url: impl Into<String>, token: impl Into<String>) -> Self {
         Self { url: url.into(), token: token.into(), speed: 50.0, seed: 0, capacity: 100 }
@@ -60,7 +60,7 @@ impl Settings {
 }
 
 /// Silent about the token.
-impl fmt::Debug for Settings {
+impl fmt::Debug for EngineSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { url, token: _, speed, seed, capacity } = self;
         f.debug_struct("Settings")
@@ -74,7 +74,7 @@ impl fmt::Debug for Settings {
 
 /// Why an engine cannot run with its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unfit {
+pub enum UnfitSettings {
     /// The URL is not that of a service.
     Url,
     /// The token cannot stand in a header.
@@ -85,7 +85,7 @@ pub enum Unfit {
     Capacity,
 }
 
-impl fmt::Display for Unfit {
+impl fmt::Display for UnfitSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Url => f.write_str("the engine's URL must be an absolute http or https URL without a query"),
@@ -96,18 +96,23 @@ impl fmt::Display for Unfit {
     }
 }
 
-impl std::error::Error for Unfit {}
+impl std::error::Error for UnfitSettings {}
 
 /// Runs a simulated engine until told to stop: at once, the leases of its calls lapse.
 ///
 /// While the service is away it is asked again, at growing intervals. The only errors are those of the
 /// settings, before anything is sent. The client brings its own TLS and should follow no redirects.
-pub async fn run(settings: Settings, client: Client, stop: watch::Receiver<bool>) -> Result<(), Unfit> {
-    let pace = Pace::of(settings.speed);
+pub async fn run(settings: EngineSettings, client: Client, stop: watch::Receiver<bool>) -> Result<(), UnfitSettings> {
+    let pace = Pacing::of(settings.speed);
     run_at(settings, client, pace, stop).await
 }
 
-async fn run_at(settings: Settings, client: Client, pace: Pace, mut stop: watch::Receiver<bool>) -> Result<(), Unfit> {
+async fn run_at(
+    settings: EngineSettings,
+    client: Client,
+    pace: Pacing,
+    mut stop: watch::Receiver<bool>,
+) -> Result<(), UnfitSettings> {
     let engine = Arc::new(Engine::new(&settings, client, pace)?);
     // The calls end with their set.
     let mut calls = JoinSet::new();
@@ -120,21 +125,21 @@ async fn run_at(settings: Settings, client: Client, pace: Pace, mut stop: watch:
 }
 
 struct Engine {
-    wire: Wire,
+    wire: ServiceClient,
     clock: EventClock,
-    pace: Pace,
+    pace: Pacing,
     seed: u64,
 }
 
 impl Engine {
-    fn new(settings: &Settings, client: Client, pace: Pace) -> Result<Self, Unfit> {
+    fn new(settings: &EngineSettings, client: Client, pace: Pacing) -> Result<Self, UnfitSettings> {
         if !SPEEDS.contains(&settings.speed) {
-            return Err(Unfit::Speed);
+            return Err(UnfitSettings::Speed);
         }
         if !(1..=CAPACITY_MAX).contains(&settings.capacity) {
-            return Err(Unfit::Capacity);
+            return Err(UnfitSettings::Capacity);
         }
-        let wire = Wire::new(client, &settings.url, &settings.token)?;
+        let wire = ServiceClient::new(client, &settings.url, &settings.token)?;
         Ok(Self { wire, clock: EventClock::default(), pace, seed: settings.seed })
     }
 
@@ -142,7 +147,7 @@ impl Engine {
         let (played, call) = (player::play(&self.wire, &self.clock, self.pace, &call, self.seed).await, call.id);
         match played {
             Ok(()) => tracing::debug!(call, "a simulated call was played"),
-            Err(left @ (Left::Over | Left::Gone)) => tracing::debug!(call, ?left, "a simulated call was left"),
+            Err(left @ (LeftCall::Over | LeftCall::Gone)) => tracing::debug!(call, ?left, "a simulated call was left"),
             Err(left) => tracing::warn!(call, ?left, "a simulated call was left"),
         }
     }

@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::script::beat::{Act, Cost};
+use super::script::step::{CallCost, ScriptAct};
 
 /// Events of one request (docs/api.md, Reporting events).
 pub const EVENTS_MAX: usize = 100;
@@ -23,7 +23,7 @@ pub struct Outbox {
 
 /// Why a call's events cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stuck {
+pub enum OutboxError {
     /// The service waits for the very event that it refuses: its state does not allow it.
     Refused,
     /// The service names a number that was never sent, or names numbers again and again.
@@ -32,7 +32,7 @@ pub enum Stuck {
 
 impl Outbox {
     /// Adds what happened, if it is an event.
-    pub fn push(&mut self, at: Timestamp, act: &Act) {
+    pub fn push(&mut self, at: Timestamp, act: &ScriptAct) {
         if let Some(mut event) = event(act) {
             event["seq"] = (self.events.len() + 1).into();
             event["at"] = format!("{at:.6}").into();
@@ -57,14 +57,14 @@ impl Outbox {
     }
 
     /// The service took nothing, and waits for this number.
-    pub fn resume(&mut self, next_seq: u64) -> Result<(), Stuck> {
-        let next = usize::try_from(next_seq).ok().and_then(|next| next.checked_sub(1)).ok_or(Stuck::Disagreed)?;
+    pub fn resume(&mut self, next_seq: u64) -> Result<(), OutboxError> {
+        let next = usize::try_from(next_seq).ok().and_then(|next| next.checked_sub(1)).ok_or(OutboxError::Disagreed)?;
         if next == self.taken {
-            return Err(Stuck::Refused);
+            return Err(OutboxError::Refused);
         }
         self.resumes += 1;
         if next > self.events.len() || self.resumes > RESUMES_MAX {
-            return Err(Stuck::Disagreed);
+            return Err(OutboxError::Disagreed);
         }
         self.taken = next;
         Ok(())
@@ -72,16 +72,16 @@ impl Outbox {
 }
 
 /// The event of an act without number and time; tools and searches have requests of their own.
-fn event(act: &Act) -> Option<Value> {
+fn event(act: &ScriptAct) -> Option<Value> {
     Some(match act {
-        Act::Ring => json!({ "type": "ringing" }),
-        Act::Answer(by) => json!({ "type": "answered", "answered_by": by.word() }),
-        Act::Say(speaker, text) => json!({ "type": "transcript", "sender": speaker.word(), "text": text }),
-        Act::Variables(variables) => json!({ "type": "variables", "variables": variables }),
-        Act::Dtmf(digits) => json!({ "type": "dtmf", "digits": digits }),
-        Act::Transfer(to) => json!({ "type": "transfer", "to": to }),
-        Act::Recording(url) => json!({ "type": "recording", "url": url }),
-        Act::Analysis(analysis) => json!({
+        ScriptAct::Ring => json!({ "type": "ringing" }),
+        ScriptAct::Answer(by) => json!({ "type": "answered", "answered_by": by.word() }),
+        ScriptAct::Say(speaker, text) => json!({ "type": "transcript", "sender": speaker.word(), "text": text }),
+        ScriptAct::Variables(variables) => json!({ "type": "variables", "variables": variables }),
+        ScriptAct::Dtmf(digits) => json!({ "type": "dtmf", "digits": digits }),
+        ScriptAct::Transfer(to) => json!({ "type": "transfer", "to": to }),
+        ScriptAct::Recording(url) => json!({ "type": "recording", "url": url }),
+        ScriptAct::Analysis(analysis) => json!({
             "type": "analysis",
             "evaluation": {
                 "success": analysis.success,
@@ -90,12 +90,12 @@ fn event(act: &Act) -> Option<Value> {
             },
             "variables": analysis.variables,
         }),
-        Act::End { by, reason } => json!({ "type": "ended", "by": by.word(), "reason": reason }),
-        Act::Fail(reason) => json!({ "type": "failed", "reason": reason }),
-        Act::Cost(Cost { carrier_micros, total_micros }) => {
+        ScriptAct::End { by, reason } => json!({ "type": "ended", "by": by.word(), "reason": reason }),
+        ScriptAct::Fail(reason) => json!({ "type": "failed", "reason": reason }),
+        ScriptAct::Cost(CallCost { carrier_micros, total_micros }) => {
             json!({ "type": "cost", "carrier_cost": dollars(*carrier_micros), "total_cost": dollars(*total_micros) })
         }
-        Act::Tool { .. } | Act::Knowledge(_) => return None,
+        ScriptAct::Tool { .. } | ScriptAct::Knowledge(_) => return None,
     })
 }
 
@@ -113,7 +113,7 @@ mod tests {
 
     fn outbox(events: usize) -> Outbox {
         let mut outbox = Outbox::default();
-        (0..events).for_each(|_| outbox.push(second(1), &Act::Ring));
+        (0..events).for_each(|_| outbox.push(second(1), &ScriptAct::Ring));
         outbox
     }
 
@@ -135,8 +135,8 @@ mod tests {
     #[test]
     fn searches_and_tools_take_no_number() {
         let mut outbox = outbox(1);
-        outbox.push(second(2), &Act::Knowledge("hours".into()));
-        outbox.push(second(3), &Act::Fail("busy"));
+        outbox.push(second(2), &ScriptAct::Knowledge("hours".into()));
+        outbox.push(second(3), &ScriptAct::Fail("busy"));
         assert_eq!(outbox.batch().len(), 2);
         assert_eq!(
             outbox.batch()[1],
@@ -151,10 +151,10 @@ mod tests {
             (5, 1, Ok(Some(1))),
             (5, 8, Ok(Some(8))),
             (5, 11, Ok(None)),
-            (5, 6, Err(Stuck::Refused)),
-            (5, 12, Err(Stuck::Disagreed)),
-            (5, 0, Err(Stuck::Disagreed)),
-            (5, u64::MAX, Err(Stuck::Disagreed)),
+            (5, 6, Err(OutboxError::Refused)),
+            (5, 12, Err(OutboxError::Disagreed)),
+            (5, 0, Err(OutboxError::Disagreed)),
+            (5, u64::MAX, Err(OutboxError::Disagreed)),
         ] {
             let mut outbox = outbox(10);
             outbox.took(taken);

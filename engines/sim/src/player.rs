@@ -11,15 +11,15 @@ use tokio::time::Instant;
 
 use super::call::{CallInfo, spoken};
 use super::clock::EventClock;
-use super::outbox::{Outbox, Stuck};
-use super::script::beat::{Act, Beat, Progress, Speaker, cut_short};
-use super::script::lines::{Answer, with_answer};
+use super::outbox::{Outbox, OutboxError};
+use super::script::lines::{LookupAnswer, with_answer};
 use super::script::script;
-use super::wire::{Told, Wire};
+use super::script::step::{CallProgress, ScriptAct, ScriptStep, Speaker, cut_short};
+use super::wire::{EventsReply, ServiceClient};
 
 /// How the player keeps time.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct Pacing {
     /// Simulated seconds in a real one.
     pub speed: f64,
     /// How long an event may wait for others to be sent with it.
@@ -34,7 +34,7 @@ pub struct Pace {
     pub tries_max: u32,
 }
 
-impl Pace {
+impl Pacing {
     /// The pace of a speed: at most ten requests a second for a call, at least one in ten seconds.
     pub const fn of(speed: f64) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Pace {
 
 /// Why a call was left before its script was played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum LeftCall {
     /// The service says that it is over.
     Over,
     /// It is not, or no longer, this engine's.
@@ -74,25 +74,31 @@ pub enum Left {
     Disagreed,
 }
 
-impl From<Stuck> for Left {
-    fn from(stuck: Stuck) -> Self {
+impl From<OutboxError> for LeftCall {
+    fn from(stuck: OutboxError) -> Self {
         match stuck {
-            Stuck::Refused => Self::Over,
-            Stuck::Disagreed => Self::Disagreed,
+            OutboxError::Refused => Self::Over,
+            OutboxError::Disagreed => Self::Disagreed,
         }
     }
 }
 
 /// Plays a call to its end.
-pub async fn play(wire: &Wire, clock: &EventClock, pace: Pace, call: &CallInfo, seed: u64) -> Result<(), Left> {
+pub async fn play(
+    wire: &ServiceClient,
+    clock: &EventClock,
+    pace: Pacing,
+    call: &CallInfo,
+    seed: u64,
+) -> Result<(), LeftCall> {
     let player = Player {
         wire,
         clock,
         pace,
         call: call.id,
-        beats: script(call, seed).into(),
+        steps: script(call, seed).into(),
         outbox: Outbox::default(),
-        progress: Progress::default(),
+        progress: CallProgress::default(),
         answer: None,
         hang_up: false,
         queued: None,
@@ -102,15 +108,15 @@ pub async fn play(wire: &Wire, clock: &EventClock, pace: Pace, call: &CallInfo, 
 }
 
 struct Player<'w> {
-    wire: &'w Wire,
+    wire: &'w ServiceClient,
     clock: &'w EventClock,
-    pace: Pace,
+    pace: Pacing,
     call: u64,
-    beats: VecDeque<Beat>,
+    steps: VecDeque<ScriptStep>,
     outbox: Outbox,
-    progress: Progress,
+    progress: CallProgress,
     /// What the assistant's next line mentions.
-    answer: Option<Answer>,
+    answer: Option<LookupAnswer>,
     /// Whether the service wants the call to end.
     hang_up: bool,
     /// When the oldest event that waits was added.
@@ -120,23 +126,23 @@ struct Player<'w> {
 }
 
 impl Player<'_> {
-    async fn run(mut self) -> Result<(), Left> {
+    async fn run(mut self) -> Result<(), LeftCall> {
         let mut played = Instant::now();
-        while let Some(beat) = self.beats.front() {
-            let due = played + self.pace.real(beat.after_ms);
+        while let Some(step) = self.steps.front() {
+            let due = played + self.pace.real(step.after_ms);
             self.wait(due).await?;
             if std::mem::take(&mut self.hang_up) {
-                self.beats = cut_short(self.beats.make_contiguous(), self.progress, "hangup").into();
-            } else if let Some(beat) = self.beats.pop_front() {
-                self.perform(beat).await?;
+                self.steps = cut_short(self.steps.make_contiguous(), self.progress, "hangup").into();
+            } else if let Some(step) = self.steps.pop_front() {
+                self.perform(step).await?;
             }
             played = Instant::now();
         }
         self.flush().await
     }
 
-    /// Waits until a beat is due, or the service wants the call to end; the service hears of the call in time.
-    async fn wait(&mut self, due: Instant) -> Result<(), Left> {
+    /// Waits until a step is due, or the service wants the call to end; the service hears of the call in time.
+    async fn wait(&mut self, due: Instant) -> Result<(), LeftCall> {
         if self.queued.is_some_and(|queued| queued + self.pace.batch < due) {
             self.flush().await?;
         }
@@ -153,40 +159,40 @@ impl Player<'_> {
         Ok(())
     }
 
-    async fn perform(&mut self, beat: Beat) -> Result<(), Left> {
-        self.progress = self.progress.after(&beat);
-        if matches!(beat.act, Act::Tool { .. } | Act::Knowledge(_)) {
+    async fn perform(&mut self, step: ScriptStep) -> Result<(), LeftCall> {
+        self.progress = self.progress.after(&step);
+        if matches!(step.act, ScriptAct::Tool { .. } | ScriptAct::Knowledge(_)) {
             // The service learns what led to a request before the request; it may want the call to end.
             self.flush().await?;
             if self.hang_up {
                 return Ok(());
             }
         }
-        match beat.act {
-            Act::Tool { name, arguments } => {
-                self.answer = Some(Answer::Tool(self.wire.tool(self.call, &name, &arguments).await));
+        match step.act {
+            ScriptAct::Tool { name, arguments } => {
+                self.answer = Some(LookupAnswer::Tool(self.wire.tool(self.call, &name, &arguments).await));
             }
-            Act::Knowledge(query) => {
-                self.answer = Some(Answer::Knowledge(self.wire.knowledge(self.call, &query).await));
+            ScriptAct::Knowledge(query) => {
+                self.answer = Some(LookupAnswer::Knowledge(self.wire.knowledge(self.call, &query).await));
             }
-            Act::Say(Speaker::Bot, line) if self.answer.is_some() => {
+            ScriptAct::Say(Speaker::Bot, line) if self.answer.is_some() => {
                 let answer = self.answer.take().map(|answer| with_answer(&line, &answer));
                 // A passage is foreign text: what may not be spoken goes.
                 let line = spoken(&answer.unwrap_or(line), &serde_json::Map::new());
-                self.queue(&Act::Say(Speaker::Bot, line));
+                self.queue(&ScriptAct::Say(Speaker::Bot, line));
             }
             act => self.queue(&act),
         }
         Ok(())
     }
 
-    fn queue(&mut self, act: &Act) {
+    fn queue(&mut self, act: &ScriptAct) {
         self.outbox.push(self.clock.now(), act);
         self.queued.get_or_insert_with(Instant::now);
     }
 
     /// Sends all that waits.
-    async fn flush(&mut self) -> Result<(), Left> {
+    async fn flush(&mut self) -> Result<(), LeftCall> {
         while !self.outbox.is_empty() {
             self.post().await?;
         }
@@ -196,23 +202,23 @@ impl Player<'_> {
 
     /// Sends a batch, or renews the lease where nothing waits; repeats it until the service says what it
     /// thinks of it.
-    async fn post(&mut self) -> Result<(), Left> {
+    async fn post(&mut self) -> Result<(), LeftCall> {
         for tries in 0..=self.pace.tries_max {
             let batch = self.outbox.batch();
             let count = batch.len();
             match self.wire.events(self.call, batch).await {
-                Told::Taken { over, hang_up } => {
+                EventsReply::Taken { over, hang_up } => {
                     self.outbox.took(count);
                     self.heard = Instant::now();
                     self.hang_up |= hang_up && !self.progress.over;
-                    return if over && !self.progress.over { Err(Left::Over) } else { Ok(()) };
+                    return if over && !self.progress.over { Err(LeftCall::Over) } else { Ok(()) };
                 }
-                Told::Conflict(next_seq) => return Ok(self.outbox.resume(next_seq)?),
-                Told::Gone => return Err(Left::Gone),
-                Told::Refused(status) => return Err(Left::Refused(status)),
-                Told::Away => tokio::time::sleep(self.pace.pause(self.call, tries)).await,
+                EventsReply::Conflict(next_seq) => return Ok(self.outbox.resume(next_seq)?),
+                EventsReply::Gone => return Err(LeftCall::Gone),
+                EventsReply::Refused(status) => return Err(LeftCall::Refused(status)),
+                EventsReply::Away => tokio::time::sleep(self.pace.pause(self.call, tries)).await,
             }
         }
-        Err(Left::Away)
+        Err(LeftCall::Away)
     }
 }

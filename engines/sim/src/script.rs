@@ -1,7 +1,7 @@
 //! Scripts: what happens in a simulated call, from the first ringing to the cost.
 //!
 //! Pure: a script follows from the call and a seed, and the same two give the same script. It is made of
-//! [`beat::Beat`]s; the player of the engine plays them and knows nothing of plots.
+//! [`step::ScriptStep`]s; the player of the engine plays them and knows nothing of plots.
 //!
 //! The last four digits of the customer's number choose the plot:
 //!
@@ -22,19 +22,19 @@
 //!
 //! No talk is longer than the assistant's `max_duration`, in simulated time.
 
-pub mod beat;
 mod draw;
 mod fill;
 pub mod lines;
-mod scene;
+pub mod step;
 #[cfg(test)]
 mod tests;
+mod writer;
 
-use self::beat::{Act, AnsweredBy, Beat, Party, limited};
 use self::fill::Goal;
 use self::lines::EXCHANGES;
-use self::scene::Scene;
-use super::call::{CallInfo, Function, Knowledge, Transfer};
+use self::step::{Party, Pickup, ScriptAct, ScriptStep, limited};
+use self::writer::ScriptWriter;
+use super::call::{CallInfo, Function, Knowledge, TransferTarget};
 
 /// A number that belongs to nobody, for transfers to a number of the model's choice.
 const ANY_NUMBER: &str = "+12025550100";
@@ -78,183 +78,183 @@ impl Plot {
 }
 
 /// The script of a call.
-pub fn script(call: &CallInfo, seed: u64) -> Vec<Beat> {
-    let mut scene = Scene::new(call, seed);
+pub fn script(call: &CallInfo, seed: u64) -> Vec<ScriptStep> {
+    let mut writer = ScriptWriter::new(call, seed);
     let plot = Plot::of(call);
     match plot {
-        Plot::Talks => talks(&mut scene),
-        Plot::Busy => scene.act(1_000, Act::Fail("busy")),
+        Plot::Talks => talks(&mut writer),
+        Plot::Busy => writer.act(1_000, ScriptAct::Fail("busy")),
         Plot::NoAnswer => {
-            scene.ring();
-            scene.act(call.assistant.ringing_seconds.saturating_mul(1_000), Act::Fail("no-answer"));
+            writer.ring();
+            writer.act(call.assistant.ringing_seconds.saturating_mul(1_000), ScriptAct::Fail("no-answer"));
         }
-        Plot::Voicemail => voicemail(&mut scene),
-        Plot::HangsUp => hangs_up(&mut scene),
-        Plot::Fails => scene.act(700, Act::Fail("carrier-error")),
-        Plot::TalksOn => talks_on(&mut scene),
-        Plot::Tools => asks_tools(&mut scene),
-        Plot::Transfer => transfers(&mut scene),
-        Plot::Knowledge => asks_knowledge(&mut scene),
-        Plot::Silence => falls_silent(&mut scene),
-        Plot::Refuses => refuses(&mut scene),
+        Plot::Voicemail => voicemail(&mut writer),
+        Plot::HangsUp => hangs_up(&mut writer),
+        Plot::Fails => writer.act(700, ScriptAct::Fail("carrier-error")),
+        Plot::TalksOn => talks_on(&mut writer),
+        Plot::Tools => asks_tools(&mut writer),
+        Plot::Transfer => transfers(&mut writer),
+        Plot::Knowledge => asks_knowledge(&mut writer),
+        Plot::Silence => falls_silent(&mut writer),
+        Plot::Refuses => refuses(&mut writer),
     }
     // A call that falls silent has no end to bring forward.
     if plot == Plot::Silence {
-        return scene.beats;
+        return writer.steps;
     }
-    limited(scene.beats, call.assistant.max_duration_seconds.saturating_mul(1_000))
+    limited(writer.steps, call.assistant.max_duration_seconds.saturating_mul(1_000))
 }
 
-fn talks(scene: &mut Scene<'_>) {
-    scene.opening();
-    if scene.call.assistant.sends_tones {
-        menu(scene);
+fn talks(writer: &mut ScriptWriter<'_>) {
+    writer.opening();
+    if writer.call.assistant.sends_tones {
+        menu(writer);
     }
-    let count = scene.draw.between("exchanges", 2, 4);
-    for exchange in scene.draw.some("exchange", &EXCHANGES, count as usize) {
-        scene.exchange(exchange);
+    let count = writer.draw.between("exchanges", 2, 4);
+    for exchange in writer.draw.some("exchange", &EXCHANGES, count as usize) {
+        writer.exchange(exchange);
     }
-    let call = scene.call;
+    let call = writer.call;
     if let Some(at) = call.assistant.tools.len().checked_sub(1) {
-        let at = scene.draw.between("tool", 0, u32::try_from(at).unwrap_or(0));
-        ask_tool(scene, &call.assistant.tools[at as usize]);
+        let at = writer.draw.between("tool", 0, u32::try_from(at).unwrap_or(0));
+        ask_tool(writer, &call.assistant.tools[at as usize]);
     }
-    if call.assistant.knowledge == Knowledge::Search && scene.draw.coin("search") {
-        search(scene);
+    if call.assistant.knowledge == Knowledge::Search && writer.draw.coin("search") {
+        search(writer);
     }
-    agrees(scene);
+    agrees(writer);
 }
 
 /// The line leads through a menu first.
-fn menu(scene: &mut Scene<'_>) {
-    scene.human("One moment, you are in the house's menu. Press one to be put through to me.");
-    scene.act(800, Act::Dtmf("1".into()));
-    scene.human("There you are.");
+fn menu(writer: &mut ScriptWriter<'_>) {
+    writer.human("One moment, you are in the house's menu. Press one to be put through to me.");
+    writer.act(800, ScriptAct::Dtmf("1".into()));
+    writer.human("There you are.");
 }
 
 /// Questions of the schema, agreement and farewell; who hangs up is drawn where the assistant may.
-fn agrees(scene: &mut Scene<'_>) {
-    scene.questions(Goal::Agreed);
-    scene.human(scene.one_of("agreement", &lines::AGREEMENTS));
-    scene.bot(scene.one_of("farewell", &lines::FAREWELLS));
-    if scene.call.assistant.ends_calls && scene.draw.coin("who ends") {
-        return scene.close(Goal::Agreed, Some(true), Party::Assistant, "end-call");
+fn agrees(writer: &mut ScriptWriter<'_>) {
+    writer.questions(Goal::Agreed);
+    writer.human(writer.one_of("agreement", &lines::AGREEMENTS));
+    writer.bot(writer.one_of("farewell", &lines::FAREWELLS));
+    if writer.call.assistant.ends_calls && writer.draw.coin("who ends") {
+        return writer.close(Goal::Agreed, Some(true), Party::Assistant, "end-call");
     }
-    scene.human(scene.one_of("goodbye", &lines::GOODBYES));
-    scene.close(Goal::Agreed, Some(true), Party::Customer, "hung-up");
+    writer.human(writer.one_of("goodbye", &lines::GOODBYES));
+    writer.close(Goal::Agreed, Some(true), Party::Customer, "hung-up");
 }
 
-fn voicemail(scene: &mut Scene<'_>) {
-    scene.ring();
-    scene.answer(AnsweredBy::Machine);
-    scene.human("You have reached a mailbox. Nobody can take the call; please speak after the tone.");
-    if let Some(message) = &scene.call.assistant.voice_mail_message {
-        scene.bot(message);
+fn voicemail(writer: &mut ScriptWriter<'_>) {
+    writer.ring();
+    writer.answer(Pickup::Machine);
+    writer.human("You have reached a mailbox. Nobody can take the call; please speak after the tone.");
+    if let Some(message) = &writer.call.assistant.voice_mail_message {
+        writer.bot(message);
     }
-    if scene.call.assistant.end_call_on_voicemail {
-        return scene.close(Goal::Unreached, None, Party::Assistant, "voicemail");
+    if writer.call.assistant.end_call_on_voicemail {
+        return writer.close(Goal::Unreached, None, Party::Assistant, "voicemail");
     }
-    let greeting = scene.call.assistant.greeting.clone();
-    scene.bot(&greeting);
-    scene.human("The mailbox is full. The call ends here.");
-    scene.close(Goal::Unreached, None, Party::Customer, "voicemail");
+    let greeting = writer.call.assistant.greeting.clone();
+    writer.bot(&greeting);
+    writer.human("The mailbox is full. The call ends here.");
+    writer.close(Goal::Unreached, None, Party::Customer, "voicemail");
 }
 
-fn hangs_up(scene: &mut Scene<'_>) {
-    scene.ring();
-    scene.answer(AnsweredBy::Human);
-    scene.act(600, Act::Say(beat::Speaker::Human, "Not now.".into()));
-    scene.close(Goal::Refused, Some(false), Party::Customer, "hung-up");
+fn hangs_up(writer: &mut ScriptWriter<'_>) {
+    writer.ring();
+    writer.answer(Pickup::Human);
+    writer.act(600, ScriptAct::Say(step::Speaker::Human, "Not now.".into()));
+    writer.close(Goal::Refused, Some(false), Party::Customer, "hung-up");
 }
 
-fn talks_on(scene: &mut Scene<'_>) {
-    scene.opening();
-    let most_ms = scene.call.assistant.max_duration_seconds.saturating_mul(1_000);
-    let order = scene.draw.some("exchange", &EXCHANGES, EXCHANGES.len());
+fn talks_on(writer: &mut ScriptWriter<'_>) {
+    writer.opening();
+    let most_ms = writer.call.assistant.max_duration_seconds.saturating_mul(1_000);
+    let order = writer.draw.some("exchange", &EXCHANGES, EXCHANGES.len());
     // Each exchange takes time, so the limit is reached.
     for exchange in order.iter().cycle() {
-        if scene.talked_ms() > most_ms {
+        if writer.talked_ms() > most_ms {
             break;
         }
-        scene.exchange(exchange);
+        writer.exchange(exchange);
     }
-    scene.close(Goal::Unreached, None, Party::Service, "max-duration");
+    writer.close(Goal::Unreached, None, Party::Service, "max-duration");
 }
 
-fn asks_tools(scene: &mut Scene<'_>) {
-    scene.opening();
-    let call = scene.call;
+fn asks_tools(writer: &mut ScriptWriter<'_>) {
+    writer.opening();
+    let call = writer.call;
     for tool in &call.assistant.tools {
-        ask_tool(scene, tool);
+        ask_tool(writer, tool);
     }
     if call.assistant.tools.is_empty() {
-        scene.human("Could you look that up for me?");
-        scene.bot("I am sorry, I have no system that I could ask.");
+        writer.human("Could you look that up for me?");
+        writer.bot("I am sorry, I have no system that I could ask.");
     }
-    agrees(scene);
+    agrees(writer);
 }
 
-fn ask_tool(scene: &mut Scene<'_>, tool: &Function) {
-    scene.human("Could you look that up for me?");
-    scene.bot("One moment, please.");
-    let arguments = scene.facts(Goal::Agreed).arguments(tool);
-    scene.act(300, Act::Tool { name: tool.name.clone(), arguments });
-    scene.bot("Thank you for waiting.");
+fn ask_tool(writer: &mut ScriptWriter<'_>, tool: &Function) {
+    writer.human("Could you look that up for me?");
+    writer.bot("One moment, please.");
+    let arguments = writer.facts(Goal::Agreed).arguments(tool);
+    writer.act(300, ScriptAct::Tool { name: tool.name.clone(), arguments });
+    writer.bot("Thank you for waiting.");
 }
 
-fn transfers(scene: &mut Scene<'_>) {
-    scene.opening();
-    scene.human("I would rather speak with a person about this.");
-    let to = match &scene.call.assistant.transfer {
-        Transfer::None => {
-            scene.bot("I am sorry, there is nobody I could put you through to.");
-            scene.human("Then I will try it another way. Goodbye.");
-            return scene.close(Goal::Refused, Some(false), Party::Customer, "hung-up");
+fn transfers(writer: &mut ScriptWriter<'_>) {
+    writer.opening();
+    writer.human("I would rather speak with a person about this.");
+    let to = match &writer.call.assistant.transfer {
+        TransferTarget::None => {
+            writer.bot("I am sorry, there is nobody I could put you through to.");
+            writer.human("Then I will try it another way. Goodbye.");
+            return writer.close(Goal::Refused, Some(false), Party::Customer, "hung-up");
         }
-        Transfer::To(number) => number.clone(),
-        Transfer::Custom => ANY_NUMBER.into(),
+        TransferTarget::To(number) => number.clone(),
+        TransferTarget::Custom => ANY_NUMBER.into(),
     };
-    scene.bot("Of course, {customer}. I am putting you through; please stay on the line.");
-    scene.act(1_000, Act::Transfer(to));
-    scene.close(Goal::Agreed, Some(true), Party::Assistant, "transferred");
+    writer.bot("Of course, {customer}. I am putting you through; please stay on the line.");
+    writer.act(1_000, ScriptAct::Transfer(to));
+    writer.close(Goal::Agreed, Some(true), Party::Assistant, "transferred");
 }
 
-fn asks_knowledge(scene: &mut Scene<'_>) {
-    scene.opening();
-    search(scene);
-    agrees(scene);
+fn asks_knowledge(writer: &mut ScriptWriter<'_>) {
+    writer.opening();
+    search(writer);
+    agrees(writer);
 }
 
-fn search(scene: &mut Scene<'_>) {
-    let exchange = scene.draw.pick("search topic", &EXCHANGES);
-    scene.topic = exchange.topic;
-    scene.human(&format!("What do your documents say about {}?", exchange.topic));
-    match &scene.call.assistant.knowledge {
-        Knowledge::None => scene.bot("I have no documents that I could look into."),
+fn search(writer: &mut ScriptWriter<'_>) {
+    let exchange = writer.draw.pick("search topic", &EXCHANGES);
+    writer.topic = exchange.topic;
+    writer.human(&format!("What do your documents say about {}?", exchange.topic));
+    match &writer.call.assistant.knowledge {
+        Knowledge::None => writer.bot("I have no documents that I could look into."),
         Knowledge::Search => {
-            scene.bot("Let me look into them.");
-            scene.act(300, Act::Knowledge(exchange.topic.into()));
-            scene.bot("I have looked it up.");
+            writer.bot("Let me look into them.");
+            writer.act(300, ScriptAct::Knowledge(exchange.topic.into()));
+            writer.bot("I have looked it up.");
         }
         Knowledge::Text(text) => {
             let quote: String =
                 text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(QUOTE_CHARS).collect();
-            scene.bot(&format!("They begin like this: {quote}"));
+            writer.bot(&format!("They begin like this: {quote}"));
         }
     }
 }
 
-fn falls_silent(scene: &mut Scene<'_>) {
-    scene.opening();
-    let exchange = scene.draw.pick("exchange", &EXCHANGES);
-    scene.human(exchange.human);
+fn falls_silent(writer: &mut ScriptWriter<'_>) {
+    writer.opening();
+    let exchange = writer.draw.pick("exchange", &EXCHANGES);
+    writer.human(exchange.human);
 }
 
-fn refuses(scene: &mut Scene<'_>) {
-    scene.opening();
-    scene.human(scene.one_of("refusal", &lines::REFUSALS));
-    scene.bot("I understand. Is there anything that would change your mind?");
-    scene.human("No, there is not. Please do not call again.");
-    scene.bot("I will note that. Goodbye, {customer}.");
-    scene.close(Goal::Refused, Some(false), Party::Customer, "hung-up");
+fn refuses(writer: &mut ScriptWriter<'_>) {
+    writer.opening();
+    writer.human(writer.one_of("refusal", &lines::REFUSALS));
+    writer.bot("I understand. Is there anything that would change your mind?");
+    writer.human("No, there is not. Please do not call again.");
+    writer.bot("I will note that. Goodbye, {customer}.");
+    writer.close(Goal::Refused, Some(false), Party::Customer, "hung-up");
 }

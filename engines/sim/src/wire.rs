@@ -7,7 +7,7 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, RequestBuilder, Url};
 use serde_json::{Map, Value, json};
 
-use super::Unfit;
+use super::UnfitSettings;
 
 /// What the engine is called.
 const NAME: &str = "simulated";
@@ -29,7 +29,7 @@ const PASSAGES: u32 = 3;
 const RUNNING: [&str; 3] = ["initiated", "ringing", "in-progress"];
 
 /// The service as the engine sees it.
-pub struct Wire {
+pub struct ServiceClient {
     client: Client,
     base: String,
     token: HeaderValue,
@@ -37,7 +37,7 @@ pub struct Wire {
 
 /// What became of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum EventsReply {
     /// They are taken.
     Taken {
         /// Whether the call is over.
@@ -55,15 +55,15 @@ pub enum Told {
     Refused(u16),
 }
 
-impl Wire {
+impl ServiceClient {
     /// A way to the service at a URL.
-    pub fn new(client: Client, url: &str, token: &str) -> Result<Self, Unfit> {
+    pub fn new(client: Client, url: &str, token: &str) -> Result<Self, UnfitSettings> {
         let base = url.trim_end_matches('/').to_string();
-        let parsed = Url::parse(&base).map_err(|_| Unfit::Url)?;
+        let parsed = Url::parse(&base).map_err(|_| UnfitSettings::Url)?;
         if !["http", "https"].contains(&parsed.scheme()) || parsed.query().is_some() || parsed.fragment().is_some() {
-            return Err(Unfit::Url);
+            return Err(UnfitSettings::Url);
         }
-        let mut token = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| Unfit::Token)?;
+        let mut token = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| UnfitSettings::Token)?;
         token.set_sensitive(true);
         Ok(Self { client, base, token })
     }
@@ -87,14 +87,14 @@ impl Wire {
     }
 
     /// Reports events of a call; none of them renews the lease.
-    pub async fn events(&self, call: u64, events: &[Value]) -> Told {
+    pub async fn events(&self, call: u64, events: &[Value]) -> EventsReply {
         let path = format!("/engine/calls/{call}/events");
         match self.post(&path, &json!({ "events": events }), ANSWER, REPLY_BYTES_MAX).await {
             Some((200, answer)) => taken(&answer),
-            Some((404, _)) => Told::Gone,
-            Some((409, answer)) => answer["next_seq"].as_u64().map_or(Told::Refused(409), Told::Conflict),
-            None | Some((408 | 429 | 500.., _)) => Told::Away,
-            Some((status, _)) => Told::Refused(status),
+            Some((404, _)) => EventsReply::Gone,
+            Some((409, answer)) => answer["next_seq"].as_u64().map_or(EventsReply::Refused(409), EventsReply::Conflict),
+            None | Some((408 | 429 | 500.., _)) => EventsReply::Away,
+            Some((status, _)) => EventsReply::Refused(status),
         }
     }
 
@@ -154,9 +154,9 @@ async fn answer(request: RequestBuilder, bytes_max: usize) -> reqwest::Result<(u
     Ok((reply.status().as_u16(), body))
 }
 
-fn taken(answer: &Value) -> Told {
+fn taken(answer: &Value) -> EventsReply {
     let commands = answer["commands"].as_array().map(Vec::as_slice).unwrap_or_default();
-    Told::Taken {
+    EventsReply::Taken {
         over: answer["call_status"].as_str().is_some_and(|status| !RUNNING.contains(&status)),
         hang_up: commands.iter().any(|command| command["type"] == "hangup"),
     }

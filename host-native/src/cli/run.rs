@@ -112,12 +112,12 @@ fn attach(
     address: SocketAddr,
     token: &Token,
     stopping: watch::Receiver<bool>,
-) -> Result<JoinHandle<Result<(), engine::Unfit>>, Failed> {
+) -> Result<JoinHandle<Result<(), engine::UnfitSettings>>, Failed> {
     let mut near = address;
     if near.ip().is_unspecified() {
         near.set_ip(if near.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
     }
-    let mut own = engine::Settings::new(format!("http://{near}"), token.text());
+    let mut own = engine::EngineSettings::new(format!("http://{near}"), token.text());
     own.speed = settings.engine_speed.unwrap_or(own.speed);
     own.seed = settings.engine_seed.unwrap_or(own.seed);
     Ok(tokio::spawn(engine::run(own, send::client()?.build()?, stopping)))

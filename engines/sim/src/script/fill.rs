@@ -22,7 +22,7 @@ pub enum Goal {
 }
 
 /// What is known when a value is asked for.
-pub struct Facts<'s> {
+pub struct CallFacts<'s> {
     /// The call.
     pub call: &'s CallInfo,
     /// Its draws.
@@ -37,7 +37,7 @@ pub struct Facts<'s> {
 
 const NOT_GIVEN: &str = "not given";
 
-impl Facts<'_> {
+impl CallFacts<'_> {
     /// A value for each entry of the assistant's `post_call_schema`.
     pub fn extracted(&self) -> Map<String, Value> {
         let extracts = &self.call.assistant.extracts;

@@ -1,9 +1,9 @@
 //! What is said. The lines fit any business, so that they fit every assistant.
 
-use super::fill::{Facts, Goal};
+use super::fill::{CallFacts, Goal};
 
 /// A question of the customer and the assistant's answer.
-pub struct Exchange {
+pub struct QuestionAndAnswer {
     /// What it is about.
     pub topic: &'static str,
     /// The customer asks.
@@ -12,12 +12,12 @@ pub struct Exchange {
     pub bot: &'static str,
 }
 
-const fn exchange(topic: &'static str, human: &'static str, bot: &'static str) -> Exchange {
-    Exchange { topic, human, bot }
+const fn exchange(topic: &'static str, human: &'static str, bot: &'static str) -> QuestionAndAnswer {
+    QuestionAndAnswer { topic, human, bot }
 }
 
 /// What conversations are made of.
-pub static EXCHANGES: [Exchange; 12] = [
+pub static EXCHANGES: [QuestionAndAnswer; 12] = [
     exchange(
         "opening hours",
         "When could I come by in person?",
@@ -141,7 +141,7 @@ pub const CITIES: [&str; 4] = ["Riverton", "Eastbridge", "Norwood", "Lakeside"];
 
 /// What an answer adds to the assistant's next line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum LookupAnswer {
     /// A tool's endpoint answered with this status; `None` when it could not be asked.
     Tool(Option<u16>),
     /// The best passage of the knowledgebase; `None` when it has none.
@@ -149,17 +149,17 @@ pub enum Answer {
 }
 
 /// The assistant's line with what it has just learned.
-pub fn with_answer(line: &str, answer: &Answer) -> String {
+pub fn with_answer(line: &str, answer: &LookupAnswer) -> String {
     match answer {
-        Answer::Tool(Some(status)) => format!("{line} The system answered with status {status}."),
-        Answer::Tool(None) => format!("{line} The system could not be reached."),
-        Answer::Knowledge(Some(passage)) => format!("{line} Here is what it says: {passage}"),
-        Answer::Knowledge(None) => format!("{line} I found nothing about that."),
+        LookupAnswer::Tool(Some(status)) => format!("{line} The system answered with status {status}."),
+        LookupAnswer::Tool(None) => format!("{line} The system could not be reached."),
+        LookupAnswer::Knowledge(Some(passage)) => format!("{line} Here is what it says: {passage}"),
+        LookupAnswer::Knowledge(None) => format!("{line} I found nothing about that."),
     }
 }
 
 /// The call in a sentence.
-pub fn summary(facts: &Facts<'_>) -> String {
+pub fn summary(facts: &CallFacts<'_>) -> String {
     let (assistant, customer, topic) = (&facts.call.assistant.name, facts.customer, facts.topic);
     match facts.goal {
         Goal::Agreed => format!("{customer} talked with {assistant} about {topic} and agreed to go on."),

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::beat::{Act, Analysis, Beat, Cost, Party, Progress, Sentiment, Speaker, cut_short};
-use super::lines::{Answer, with_answer};
+use super::lines::{LookupAnswer, with_answer};
+use super::step::{
+    CallAnalysis, CallCost, CallProgress, CallSentiment, Party, ScriptAct, ScriptStep, Speaker, cut_short,
+};
 use super::*;
 use crate::fake::claimed;
 
@@ -38,33 +40,33 @@ fn plain(phone: &str) -> CallInfo {
     call(phone, |_| {})
 }
 
-fn analysis(beats: &[Beat]) -> Option<&Analysis> {
-    beats.iter().find_map(|beat| match &beat.act {
-        Act::Analysis(analysis) => Some(analysis),
+fn analysis(steps: &[ScriptStep]) -> Option<&CallAnalysis> {
+    steps.iter().find_map(|step| match &step.act {
+        ScriptAct::Analysis(analysis) => Some(analysis),
         _ => None,
     })
 }
 
 /// How a call went: who picked up and how it ended.
-fn outcome(beats: &[Beat]) -> String {
+fn outcome(steps: &[ScriptStep]) -> String {
     let mut words = Vec::new();
-    for beat in beats {
-        match &beat.act {
-            Act::Ring => words.push("ring".to_string()),
-            Act::Answer(by) => words.push(by.word().into()),
-            Act::End { by, reason } => words.push(format!("{} {reason}", by.word())),
-            Act::Fail(reason) => words.push(format!("fail {reason}")),
+    for step in steps {
+        match &step.act {
+            ScriptAct::Ring => words.push("ring".to_string()),
+            ScriptAct::Answer(by) => words.push(by.word().into()),
+            ScriptAct::End { by, reason } => words.push(format!("{} {reason}", by.word())),
+            ScriptAct::Fail(reason) => words.push(format!("fail {reason}")),
             _ => {}
         }
     }
     words.join(", ")
 }
 
-fn lines_of(beats: &[Beat], who: Speaker) -> Vec<&str> {
-    beats
+fn lines_of(steps: &[ScriptStep], who: Speaker) -> Vec<&str> {
+    steps
         .iter()
-        .filter_map(|beat| match &beat.act {
-            Act::Say(speaker, line) if *speaker == who => Some(line.as_str()),
+        .filter_map(|step| match &step.act {
+            ScriptAct::Say(speaker, line) if *speaker == who => Some(line.as_str()),
             _ => None,
         })
         .collect()
@@ -75,19 +77,19 @@ fn each_number_has_its_plot() {
     for (digits, expected, success, sentiment) in [
         ("0002", "fail busy", None, None),
         ("0003", "ring, fail no-answer", None, None),
-        ("0004", "ring, machine, assistant voicemail", Some(None), Some(Sentiment::Neutral)),
-        ("0005", "ring, human, customer hung-up", Some(Some(false)), Some(Sentiment::Negative)),
+        ("0004", "ring, machine, assistant voicemail", Some(None), Some(CallSentiment::Neutral)),
+        ("0005", "ring, human, customer hung-up", Some(Some(false)), Some(CallSentiment::Negative)),
         ("0006", "fail carrier-error", None, None),
-        ("0007", "ring, human, service max-duration", Some(None), Some(Sentiment::Neutral)),
-        ("0009", "ring, human, assistant transferred", Some(Some(true)), Some(Sentiment::Positive)),
+        ("0007", "ring, human, service max-duration", Some(None), Some(CallSentiment::Neutral)),
+        ("0009", "ring, human, assistant transferred", Some(Some(true)), Some(CallSentiment::Positive)),
         ("0011", "ring, human", None, None),
-        ("0012", "ring, human, customer hung-up", Some(Some(false)), Some(Sentiment::Negative)),
+        ("0012", "ring, human, customer hung-up", Some(Some(false)), Some(CallSentiment::Negative)),
     ] {
         for seed in SEEDS {
-            let beats = script(&plain(&format!("+1202555{digits}")), seed);
-            assert_eq!(outcome(&beats), expected, "{digits}, seed {seed}");
-            assert_eq!(analysis(&beats).map(|analysis| analysis.success), success, "{digits}, seed {seed}");
-            assert_eq!(analysis(&beats).map(|analysis| analysis.sentiment), sentiment, "{digits}, seed {seed}");
+            let steps = script(&plain(&format!("+1202555{digits}")), seed);
+            assert_eq!(outcome(&steps), expected, "{digits}, seed {seed}");
+            assert_eq!(analysis(&steps).map(|analysis| analysis.success), success, "{digits}, seed {seed}");
+            assert_eq!(analysis(&steps).map(|analysis| analysis.sentiment), sentiment, "{digits}, seed {seed}");
         }
     }
 }
@@ -99,15 +101,15 @@ fn every_other_number_talks_and_agrees() {
         ["+12025550001", "+12025550000", "+12025550013", "+12025550099", "+12025550100", "+4470", "+12025559999"]
     {
         for seed in SEEDS {
-            let beats = script(&plain(phone), seed);
-            let analysis = analysis(&beats).expect("it was analysed");
+            let steps = script(&plain(phone), seed);
+            let analysis = analysis(&steps).expect("it was analysed");
             assert_eq!(
                 (analysis.success, analysis.sentiment),
-                (Some(true), Sentiment::Positive),
+                (Some(true), CallSentiment::Positive),
                 "{phone}, seed {seed}"
             );
-            assert!(lines_of(&beats, Speaker::Human).len() >= 4, "{phone}, seed {seed}");
-            ends.insert(outcome(&beats));
+            assert!(lines_of(&steps, Speaker::Human).len() >= 4, "{phone}, seed {seed}");
+            ends.insert(outcome(&steps));
         }
     }
     let expected = ["ring, human, assistant end-call", "ring, human, customer hung-up"];
@@ -142,18 +144,18 @@ fn the_same_seed_gives_the_same_script() {
 fn what_every_script_keeps_to() {
     for phone in PHONES {
         for seed in SEEDS {
-            let beats = script(&plain(phone), seed);
-            let mut progress = Progress::default();
-            for beat in &beats {
+            let steps = script(&plain(phone), seed);
+            let mut progress = CallProgress::default();
+            for step in &steps {
                 let (answered, over) = (progress.talked_ms.is_some(), progress.over);
-                let fits = match &beat.act {
-                    Act::Ring | Act::Answer(_) => !answered && !over,
-                    Act::Fail(_) => !over,
-                    Act::Cost(_) => over,
+                let fits = match &step.act {
+                    ScriptAct::Ring | ScriptAct::Answer(_) => !answered && !over,
+                    ScriptAct::Fail(_) => !over,
+                    ScriptAct::Cost(_) => over,
                     _ => answered && !over,
                 };
-                assert!(fits, "{beat:?} of {phone}, seed {seed}");
-                progress = progress.after(beat);
+                assert!(fits, "{step:?} of {phone}, seed {seed}");
+                progress = progress.after(step);
             }
             assert_eq!(progress.over, !phone.ends_with("0011"), "{phone}, seed {seed}");
             assert!(progress.talked_ms.is_none_or(|talked| talked <= 600_000), "{phone}, seed {seed}");
@@ -170,8 +172,8 @@ fn no_placeholder_is_ever_spoken() {
                 entry["assistant"]["greeting"] = "{{customer_name}}{{nobody_knows}} hello {{".into();
                 entry["assistant"]["voice_mail_message"] = "{{ company }} calls {{{{again}}}}".into();
             });
-            for beat in script(&call, seed) {
-                if let Act::Say(_, line) = beat.act {
+            for step in script(&call, seed) {
+                if let ScriptAct::Say(_, line) = step.act {
                     assert!(!line.contains("{{") && !line.contains("}}"), "{line:?} of {phone}, seed {seed}");
                     assert!(!line.contains("{customer}") && !line.is_empty(), "{line:?} of {phone}, seed {seed}");
                 }
@@ -208,8 +210,8 @@ fn every_type_of_the_schema_is_filled() {
             entry["assistant"]["post_call_schema"] = schema.into();
         });
         for seed in SEEDS {
-            let beats = script(&call, seed);
-            let filled = &analysis(&beats).expect("it was analysed").variables;
+            let steps = script(&call, seed);
+            let filled = &analysis(&steps).expect("it was analysed").variables;
             assert_eq!(filled.len(), names.len() + numbers.len() + 2, "{phone}, seed {seed}");
             assert!(names.iter().all(|name| filled[*name].as_str().is_some_and(|text| !text.is_empty())), "{filled:?}");
             assert!(numbers.iter().all(|name| filled[*name].is_number()), "{filled:?}");
@@ -230,22 +232,22 @@ fn what_the_call_knows_is_taken_where_its_type_fits() {
     let call = call("+12025554711", |entry| {
         entry["call"]["variables"] = json!({ "rating": 3, "visit_date": 12, "agreed": "yes" });
     });
-    let beats = script(&call, 1);
-    let filled = &analysis(&beats).expect("it was analysed").variables;
+    let steps = script(&call, 1);
+    let filled = &analysis(&steps).expect("it was analysed").variables;
     assert_eq!((&filled["rating"], &filled["agreed"]), (&json!(3), &json!(true)));
     assert!(filled["visit_date"].is_string());
     // Whoever refuses has agreed to nothing, whatever was known before.
     let refuses = self::call("+12025550012", |entry| entry["call"]["variables"]["agreed"] = true.into());
-    let beats = script(&refuses, 1);
-    assert_eq!(analysis(&beats).expect("it was analysed").variables["agreed"], false);
+    let steps = script(&refuses, 1);
+    assert_eq!(analysis(&steps).expect("it was analysed").variables["agreed"], false);
 }
 
 #[test]
 fn noted_values_were_said() {
     for seed in SEEDS {
-        let beats = script(&plain("+12025554711"), seed);
-        let filled = &analysis(&beats).expect("it was analysed").variables;
-        let said = lines_of(&beats, Speaker::Human).join("\n");
+        let steps = script(&plain("+12025554711"), seed);
+        let filled = &analysis(&steps).expect("it was analysed").variables;
+        let said = lines_of(&steps, Speaker::Human).join("\n");
         let date = filled["visit_date"].as_str().expect("a text");
         assert!(said.contains(date) && said.contains(&filled["rating"].to_string()), "{said}, seed {seed}");
     }
@@ -253,11 +255,11 @@ fn noted_values_were_said() {
 
 #[test]
 fn the_assistant_greets_with_the_customers_name() {
-    let beats = script(&plain("+12025550001"), 1);
-    assert_eq!(lines_of(&beats, Speaker::Bot)[0], "Hello Ada Park, this is the front desk.");
+    let steps = script(&plain("+12025550001"), 1);
+    assert_eq!(lines_of(&steps, Speaker::Bot)[0], "Hello Ada Park, this is the front desk.");
     let waits = call("+12025550001", |entry| entry["assistant"]["wait_for_customer"] = true.into());
-    let first = script(&waits, 1).into_iter().find_map(|beat| match beat.act {
-        Act::Say(speaker, _) => Some(speaker),
+    let first = script(&waits, 1).into_iter().find_map(|step| match step.act {
+        ScriptAct::Say(speaker, _) => Some(speaker),
         _ => None,
     });
     assert_eq!(first, Some(Speaker::Human));
@@ -270,23 +272,23 @@ fn a_name_that_nobody_gave_is_asked_for() {
         entry["assistant"]["variables"] = json!({});
     });
     for seed in SEEDS {
-        let beats = script(&call, seed);
-        let learned = beats.iter().find_map(|beat| match &beat.act {
-            Act::Variables(variables) => variables["customer_name"].as_str(),
+        let steps = script(&call, seed);
+        let learned = steps.iter().find_map(|step| match &step.act {
+            ScriptAct::Variables(variables) => variables["customer_name"].as_str(),
             _ => None,
         });
         let name = learned.expect("it was learned");
-        assert!(lines_of(&beats, Speaker::Human).iter().any(|line| line.contains(name)), "{name}, seed {seed}");
+        assert!(lines_of(&steps, Speaker::Human).iter().any(|line| line.contains(name)), "{name}, seed {seed}");
     }
     let known = script(&plain("+12025550001"), 1);
-    assert!(!known.iter().any(|beat| matches!(beat.act, Act::Variables(_))));
+    assert!(!known.iter().any(|step| matches!(step.act, ScriptAct::Variables(_))));
 }
 
-fn tools_of(beats: &[Beat]) -> Vec<&str> {
-    beats
+fn tools_of(steps: &[ScriptStep]) -> Vec<&str> {
+    steps
         .iter()
-        .filter_map(|beat| match &beat.act {
-            Act::Tool { name, .. } => Some(name.as_str()),
+        .filter_map(|step| match &step.act {
+            ScriptAct::Tool { name, .. } => Some(name.as_str()),
             _ => None,
         })
         .collect()
@@ -294,10 +296,10 @@ fn tools_of(beats: &[Beat]) -> Vec<&str> {
 
 #[test]
 fn tools_are_asked_with_what_their_schema_wants() {
-    let beats = script(&plain("+12025550008"), 3);
-    assert_eq!(tools_of(&beats), ["look_up", "unreachable"], "a built-in function is no tool");
-    let arguments = beats.iter().find_map(|beat| match &beat.act {
-        Act::Tool { name, arguments } if name == "look_up" => Some(Value::Object(arguments.clone())),
+    let steps = script(&plain("+12025550008"), 3);
+    assert_eq!(tools_of(&steps), ["look_up", "unreachable"], "a built-in function is no tool");
+    let arguments = steps.iter().find_map(|step| match &step.act {
+        ScriptAct::Tool { name, arguments } if name == "look_up" => Some(Value::Object(arguments.clone())),
         _ => None,
     });
     assert_eq!(arguments, Some(json!({ "ticket": 41, "email": "ada.park@example.com", "urgent": true })));
@@ -320,10 +322,10 @@ fn arguments_of_every_json_type() {
             "free": {},
         } } }, { "name": "none" }, { "name": "../bad" }]);
     });
-    let beats = script(&call, 1);
-    assert_eq!(tools_of(&beats), ["all", "none"], "a name that is no path segment is left out");
-    let Some(Act::Tool { arguments, .. }) =
-        beats.iter().map(|beat| &beat.act).find(|act| matches!(act, Act::Tool { .. }))
+    let steps = script(&call, 1);
+    assert_eq!(tools_of(&steps), ["all", "none"], "a name that is no path segment is left out");
+    let Some(ScriptAct::Tool { arguments, .. }) =
+        steps.iter().map(|step| &step.act).find(|act| matches!(act, ScriptAct::Tool { .. }))
     else {
         panic!("a tool is asked")
     };
@@ -340,25 +342,25 @@ fn where_calls_are_transferred_to() {
         (json!([]), None),
     ] {
         let call = call("+12025550009", |entry| entry["assistant"]["tools"] = tools);
-        let beats = script(&call, 1);
-        let to = beats.iter().find_map(|beat| match &beat.act {
-            Act::Transfer(to) => Some(to.as_str()),
+        let steps = script(&call, 1);
+        let to = steps.iter().find_map(|step| match &step.act {
+            ScriptAct::Transfer(to) => Some(to.as_str()),
             _ => None,
         });
         assert_eq!(to, expected);
-        assert_eq!(analysis(&beats).and_then(|analysis| analysis.success), Some(expected.is_some()));
+        assert_eq!(analysis(&steps).and_then(|analysis| analysis.success), Some(expected.is_some()));
     }
 }
 
 #[test]
 fn where_knowledge_comes_from() {
-    let asks = |beats: &[Beat]| beats.iter().filter(|beat| matches!(beat.act, Act::Knowledge(_))).count();
+    let asks = |steps: &[ScriptStep]| steps.iter().filter(|step| matches!(step.act, ScriptAct::Knowledge(_))).count();
     assert_eq!(asks(&script(&plain("+12025550010"), 1)), 1);
     let prompt =
         call("+12025550010", |entry| entry["assistant"]["knowledge"] = "Open   from nine.\nClosed on Sundays.".into());
-    let beats = script(&prompt, 1);
-    assert_eq!(asks(&beats), 0);
-    assert!(lines_of(&beats, Speaker::Bot).iter().any(|line| line.ends_with("Open from nine. Closed on Sundays.")));
+    let steps = script(&prompt, 1);
+    assert_eq!(asks(&steps), 0);
+    assert!(lines_of(&steps, Speaker::Bot).iter().any(|line| line.ends_with("Open from nine. Closed on Sundays.")));
     let none = call("+12025550010", |entry| entry["assistant"]["knowledgebase_id"] = Value::Null);
     assert_eq!(asks(&script(&none, 1)), 0);
 }
@@ -371,9 +373,9 @@ fn voicemail_gets_the_message() {
         entry["assistant"]["end_call_on_voicemail"] = 0.into();
         entry["assistant"]["voice_mail_message"] = Value::Null;
     });
-    let beats = script(&goes_on, 1);
-    assert_eq!(outcome(&beats), "ring, machine, customer voicemail");
-    assert_eq!(lines_of(&beats, Speaker::Bot), ["Hello Ada Park, this is the front desk."]);
+    let steps = script(&goes_on, 1);
+    assert_eq!(outcome(&steps), "ring, machine, customer voicemail");
+    assert_eq!(lines_of(&steps, Speaker::Bot), ["Hello Ada Park, this is the front desk."]);
 }
 
 #[test]
@@ -391,8 +393,8 @@ fn it_rings_as_long_as_the_assistant_says() {
 fn a_recording_only_where_it_is_recorded() {
     for (record, count) in [(true, 1), (false, 0)] {
         let call = call("+12025550001", |entry| entry["assistant"]["record"] = record.into());
-        let beats = script(&call, 1);
-        assert_eq!(beats.iter().filter(|beat| matches!(beat.act, Act::Recording(_))).count(), count);
+        let steps = script(&call, 1);
+        assert_eq!(steps.iter().filter(|step| matches!(step.act, ScriptAct::Recording(_))).count(), count);
     }
 }
 
@@ -401,14 +403,15 @@ fn costs_follow_the_talk() {
     for (talked_ms, carrier_micros, total_micros) in
         [(0, 0, 0), (1, 200, 1_500), (1_000, 200, 1_500), (60_001, 12_200, 91_500)]
     {
-        assert_eq!(Cost::of(talked_ms), Cost { carrier_micros, total_micros });
+        assert_eq!(CallCost::of(talked_ms), CallCost { carrier_micros, total_micros });
     }
     for seed in SEEDS {
-        let beats = script(&plain("+12025550001"), seed);
-        let talked = beats.iter().fold(Progress::default(), Progress::after).talked_ms.expect("it was answered");
-        assert_eq!(beats.last().map(|beat| &beat.act), Some(&Act::Cost(Cost::of(talked))), "seed {seed}");
+        let steps = script(&plain("+12025550001"), seed);
+        let talked =
+            steps.iter().fold(CallProgress::default(), CallProgress::after).talked_ms.expect("it was answered");
+        assert_eq!(steps.last().map(|step| &step.act), Some(&ScriptAct::Cost(CallCost::of(talked))), "seed {seed}");
     }
-    assert!(!script(&plain("+12025550003"), 1).iter().any(|beat| matches!(beat.act, Act::Cost(_))));
+    assert!(!script(&plain("+12025550003"), 1).iter().any(|step| matches!(step.act, ScriptAct::Cost(_))));
 }
 
 #[test]
@@ -416,11 +419,11 @@ fn no_talk_is_longer_than_allowed() {
     for (phone, max) in [("+12025550007", 600), ("+12025550007", 1_200), ("+12025550007", 20), ("+12025550001", 20)] {
         for seed in SEEDS {
             let call = call(phone, |entry| entry["assistant"]["max_duration"] = max.into());
-            let beats = script(&call, seed);
-            let talked = beats.iter().fold(Progress::default(), Progress::after).talked_ms;
+            let steps = script(&call, seed);
+            let talked = steps.iter().fold(CallProgress::default(), CallProgress::after).talked_ms;
             assert_eq!(talked, Some(max * 1_000), "{phone}, seed {seed}");
-            assert_eq!(outcome(&beats), "ring, human, service max-duration");
-            assert_eq!(analysis(&beats).map(|analysis| analysis.success), Some(None), "there is no verdict");
+            assert_eq!(outcome(&steps), "ring, human, service max-duration");
+            assert_eq!(analysis(&steps).map(|analysis| analysis.success), Some(None), "there is no verdict");
         }
     }
 }
@@ -428,21 +431,27 @@ fn no_talk_is_longer_than_allowed() {
 #[test]
 fn a_call_can_be_cut_short_anywhere() {
     for phone in PHONES {
-        let beats = script(&plain(phone), 5);
-        let mut progress = Progress::default();
-        for (at, beat) in beats.iter().enumerate() {
+        let steps = script(&plain(phone), 5);
+        let mut progress = CallProgress::default();
+        for (at, step) in steps.iter().enumerate() {
             if progress.over {
                 break;
             }
-            let rest = cut_short(&beats[at..], progress, "hangup");
-            let end = rest.iter().find(|beat| matches!(beat.act, Act::End { .. } | Act::Fail(_))).map(|beat| &beat.act);
+            let rest = cut_short(&steps[at..], progress, "hangup");
+            let end = rest
+                .iter()
+                .find(|step| matches!(step.act, ScriptAct::End { .. } | ScriptAct::Fail(_)))
+                .map(|step| &step.act);
             let expected = match progress.talked_ms {
-                Some(_) => Act::End { by: Party::Service, reason: "hangup" },
-                None => Act::Fail("hangup"),
+                Some(_) => ScriptAct::End { by: Party::Service, reason: "hangup" },
+                None => ScriptAct::Fail("hangup"),
             };
             assert_eq!(end, Some(&expected), "{phone} at {at}");
-            assert!(rest.iter().all(|beat| beat.after_ms == 0 && !matches!(beat.act, Act::Say(..))), "{phone} at {at}");
-            progress = progress.after(beat);
+            assert!(
+                rest.iter().all(|step| step.after_ms == 0 && !matches!(step.act, ScriptAct::Say(..))),
+                "{phone} at {at}"
+            );
+            progress = progress.after(step);
         }
     }
 }
@@ -450,10 +459,10 @@ fn a_call_can_be_cut_short_anywhere() {
 #[test]
 fn answers_are_mentioned() {
     for (answer, expected) in [
-        (Answer::Tool(Some(207)), "Done. The system answered with status 207."),
-        (Answer::Tool(None), "Done. The system could not be reached."),
-        (Answer::Knowledge(Some("We open at nine.".into())), "Done. Here is what it says: We open at nine."),
-        (Answer::Knowledge(None), "Done. I found nothing about that."),
+        (LookupAnswer::Tool(Some(207)), "Done. The system answered with status 207."),
+        (LookupAnswer::Tool(None), "Done. The system could not be reached."),
+        (LookupAnswer::Knowledge(Some("We open at nine.".into())), "Done. Here is what it says: We open at nine."),
+        (LookupAnswer::Knowledge(None), "Done. I found nothing about that."),
     ] {
         assert_eq!(with_answer("Done.", &answer), expected);
     }

@@ -1,11 +1,11 @@
-//! The scene that a plot is played on: it knows who speaks, times the lines and writes the beats down.
+//! The writer of a script: it knows who speaks, times the lines and writes the steps down.
 
 use serde_json::Map;
 
-use super::beat::{Act, Analysis, AnsweredBy, Beat, Cost, Party, Progress, Sentiment, Speaker};
 use super::draw::Draw;
-use super::fill::{Facts, Goal};
+use super::fill::{CallFacts, Goal};
 use super::lines;
+use super::step::{CallAnalysis, CallCost, CallProgress, CallSentiment, Party, Pickup, ScriptAct, ScriptStep, Speaker};
 use crate::call::{CallInfo, spoken};
 
 /// Speaking time of a character, milliseconds: about 150 words a minute.
@@ -16,36 +16,36 @@ const RECORDINGS: &str = "https://recordings.example.com/simulated";
 const QUESTIONS_MAX: usize = 3;
 
 /// A call as far as it has been written.
-pub struct Scene<'c> {
+pub struct ScriptWriter<'c> {
     /// The call.
     pub call: &'c CallInfo,
     /// Its draws.
     pub draw: Draw,
     /// What has been written.
-    pub beats: Vec<Beat>,
+    pub steps: Vec<ScriptStep>,
     /// What was talked about last.
     pub topic: &'static str,
     customer: String,
     named: bool,
-    progress: Progress,
+    progress: CallProgress,
 }
 
-impl<'c> Scene<'c> {
-    /// An empty scene.
+impl<'c> ScriptWriter<'c> {
+    /// Begins the script of a call.
     pub fn new(call: &'c CallInfo, seed: u64) -> Self {
         let draw = Draw::new(seed, call.id);
         let given = call.variables.get("customer_name").and_then(serde_json::Value::as_str);
         let given = given.map(|name| spoken(name, &call.variables)).filter(|name| !name.is_empty());
         let named = given.is_some();
         let customer = given.unwrap_or_else(|| (*draw.pick("name", &lines::NAMES)).to_string());
-        Self { call, draw, beats: Vec::new(), topic: "the call", customer, named, progress: Progress::default() }
+        Self { call, draw, steps: Vec::new(), topic: "the call", customer, named, progress: CallProgress::default() }
     }
 
-    /// Writes a beat.
-    pub fn act(&mut self, after_ms: u32, act: Act) {
-        let beat = Beat { after_ms, act };
-        self.progress = self.progress.after(&beat);
-        self.beats.push(beat);
+    /// Writes a step.
+    pub fn act(&mut self, after_ms: u32, act: ScriptAct) {
+        let step = ScriptStep { after_ms, act };
+        self.progress = self.progress.after(&step);
+        self.steps.push(step);
     }
 
     /// The assistant says a line.
@@ -64,9 +64,9 @@ impl<'c> Scene<'c> {
         if line.is_empty() {
             return;
         }
-        let pause = self.draw.between(&format!("pause {}", self.beats.len()), 300, 1_200);
+        let pause = self.draw.between(&format!("pause {}", self.steps.len()), 300, 1_200);
         let characters = u32::try_from(line.chars().count()).unwrap_or(u32::MAX);
-        self.act(characters.saturating_mul(CHARACTER_MS).saturating_add(pause), Act::Say(speaker, line));
+        self.act(characters.saturating_mul(CHARACTER_MS).saturating_add(pause), ScriptAct::Say(speaker, line));
     }
 
     /// One of these lines, drawn.
@@ -77,13 +77,13 @@ impl<'c> Scene<'c> {
 
     /// It rings.
     pub fn ring(&mut self) {
-        self.act(self.draw.between("dial", 300, 1_200), Act::Ring);
+        self.act(self.draw.between("dial", 300, 1_200), ScriptAct::Ring);
     }
 
     /// Somebody picks up before the ringing time is over.
-    pub fn answer(&mut self, by: AnsweredBy) {
+    pub fn answer(&mut self, by: Pickup) {
         let longest = self.call.assistant.ringing_seconds.saturating_mul(1_000) / 2;
-        self.act(self.draw.between("ring", 800, 6_000).min(longest), Act::Answer(by));
+        self.act(self.draw.between("ring", 800, 6_000).min(longest), ScriptAct::Answer(by));
     }
 
     /// Ringing, answer, greeting and the first words of both.
@@ -92,7 +92,7 @@ impl<'c> Scene<'c> {
             self.ring();
         }
         // Only a customer who was called picks up; others called themselves.
-        self.answer(if self.call.kind == "outbound" { AnsweredBy::Human } else { AnsweredBy::Unknown });
+        self.answer(if self.call.kind == "outbound" { Pickup::Human } else { Pickup::Unknown });
         let greeting = self.call.assistant.greeting.clone();
         if self.call.assistant.wait_for_customer {
             self.human("Hello?");
@@ -105,13 +105,13 @@ impl<'c> Scene<'c> {
             self.bot("I would like to speak with you for a moment. May I ask your name?");
             self.human("My name is {customer}.");
             let learned = Map::from_iter([("customer_name".to_string(), self.customer.clone().into())]);
-            self.act(200, Act::Variables(learned));
+            self.act(200, ScriptAct::Variables(learned));
         }
         self.bot(self.one_of("opener", &lines::OPENERS));
     }
 
     /// A question and its answer.
-    pub fn exchange(&mut self, exchange: &lines::Exchange) {
+    pub fn exchange(&mut self, exchange: &lines::QuestionAndAnswer) {
         self.topic = exchange.topic;
         self.human(exchange.human);
         self.bot(exchange.bot);
@@ -132,25 +132,25 @@ impl<'c> Scene<'c> {
     }
 
     /// What is known at this point.
-    pub fn facts(&self, goal: Goal) -> Facts<'_> {
-        Facts { call: self.call, draw: &self.draw, customer: &self.customer, topic: self.topic, goal }
+    pub fn facts(&self, goal: Goal) -> CallFacts<'_> {
+        CallFacts { call: self.call, draw: &self.draw, customer: &self.customer, topic: self.topic, goal }
     }
 
     /// Analysis, recording, end and cost.
     pub fn close(&mut self, goal: Goal, success: Option<bool>, by: Party, reason: &'static str) {
         let sentiment = match goal {
-            Goal::Agreed => Sentiment::Positive,
-            Goal::Refused => Sentiment::Negative,
-            Goal::Unreached => Sentiment::Neutral,
+            Goal::Agreed => CallSentiment::Positive,
+            Goal::Refused => CallSentiment::Negative,
+            Goal::Unreached => CallSentiment::Neutral,
         };
         let facts = self.facts(goal);
         let (summary, variables) = (lines::summary(&facts), facts.extracted());
-        self.act(400, Act::Analysis(Analysis { success, sentiment, summary, variables }));
+        self.act(400, ScriptAct::Analysis(CallAnalysis { success, sentiment, summary, variables }));
         if self.call.assistant.record {
-            self.act(0, Act::Recording(format!("{RECORDINGS}/{}.wav", self.call.id)));
+            self.act(0, ScriptAct::Recording(format!("{RECORDINGS}/{}.wav", self.call.id)));
         }
-        self.act(0, Act::End { by, reason });
-        self.act(0, Act::Cost(Cost::of(self.talked_ms())));
+        self.act(0, ScriptAct::End { by, reason });
+        self.act(0, ScriptAct::Cost(CallCost::of(self.talked_ms())));
     }
 
     /// Since the answer, milliseconds.

@@ -1,4 +1,4 @@
-//! Beats: what happens in a call, and how long after what came before; and how a call is cut short.
+//! Steps: what happens in a call, and how long after what came before; and how a call is cut short.
 
 use serde_json::{Map, Value};
 
@@ -9,20 +9,20 @@ const TOTAL_MICROS_PER_SECOND: u32 = 1_500;
 
 /// One thing that happens in a call.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Beat {
-    /// How long after the beat before, milliseconds of simulated time.
+pub struct ScriptStep {
+    /// How long after the step before, milliseconds of simulated time.
     pub after_ms: u32,
     /// What happens.
-    pub act: Act,
+    pub act: ScriptAct,
 }
 
 /// What happens.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Act {
+pub enum ScriptAct {
     /// The customer's telephone rings.
     Ring,
     /// Somebody, or something, picks up.
-    Answer(AnsweredBy),
+    Answer(Pickup),
     /// A line was spoken.
     Say(Speaker, String),
     /// The conversation brought up variables.
@@ -43,7 +43,7 @@ pub enum Act {
     /// The recording can be had here.
     Recording(String),
     /// What the engine makes of the call.
-    Analysis(Analysis),
+    Analysis(CallAnalysis),
     /// The call that was answered ends.
     End {
         /// Who ended it.
@@ -54,12 +54,12 @@ pub enum Act {
     /// The call comes to nothing; the reasons `busy` and `no-answer` have states of their own.
     Fail(&'static str),
     /// What the call costs.
-    Cost(Cost),
+    Cost(CallCost),
 }
 
 /// Who picks up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnsweredBy {
+pub enum Pickup {
     /// A person.
     Human,
     /// Voicemail.
@@ -68,7 +68,7 @@ pub enum AnsweredBy {
     Unknown,
 }
 
-impl AnsweredBy {
+impl Pickup {
     /// The word on the wire.
     pub const fn word(self) -> &'static str {
         match self {
@@ -122,7 +122,7 @@ impl Party {
 
 /// The tone of the customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sentiment {
+pub enum CallSentiment {
     /// Content.
     Positive,
     /// Neither.
@@ -131,7 +131,7 @@ pub enum Sentiment {
     Negative,
 }
 
-impl Sentiment {
+impl CallSentiment {
     /// The word on the wire.
     pub const fn word(self) -> &'static str {
         match self {
@@ -144,11 +144,11 @@ impl Sentiment {
 
 /// What the engine makes of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Analysis {
+pub struct CallAnalysis {
     /// Whether the call reached its goal; `None` when that cannot be said.
     pub success: Option<bool>,
     /// The tone of the customer.
-    pub sentiment: Sentiment,
+    pub sentiment: CallSentiment,
     /// The call in a sentence.
     pub summary: String,
     /// A value for each entry of the assistant's `post_call_schema`.
@@ -157,14 +157,14 @@ pub struct Analysis {
 
 /// What a call costs, millionths of a US dollar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cost {
+pub struct CallCost {
     /// The carrier's part.
     pub carrier_micros: u32,
     /// In all.
     pub total_micros: u32,
 }
 
-impl Cost {
+impl CallCost {
     /// The cost of a talk; a second that began counts whole.
     pub fn of(talked_ms: u32) -> Self {
         let seconds = talked_ms.div_ceil(1_000);
@@ -177,21 +177,21 @@ impl Cost {
 
 /// How far a call has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct CallProgress {
     /// Since it was answered, milliseconds of simulated time; `None` before that.
     pub talked_ms: Option<u32>,
     /// Whether it has ended or failed.
     pub over: bool,
 }
 
-impl Progress {
-    /// The progress after a beat.
-    pub fn after(self, beat: &Beat) -> Self {
-        let talked_ms = match beat.act {
-            Act::Answer(_) => Some(0),
-            _ => self.talked_ms.map(|talked| talked.saturating_add(beat.after_ms)),
+impl CallProgress {
+    /// The progress after a step.
+    pub fn after(self, step: &ScriptStep) -> Self {
+        let talked_ms = match step.act {
+            ScriptAct::Answer(_) => Some(0),
+            _ => self.talked_ms.map(|talked| talked.saturating_add(step.after_ms)),
         };
-        Self { talked_ms, over: self.over || matches!(beat.act, Act::End { .. } | Act::Fail(_)) }
+        Self { talked_ms, over: self.over || matches!(step.act, ScriptAct::End { .. } | ScriptAct::Fail(_)) }
     }
 }
 
@@ -199,22 +199,22 @@ impl Progress {
 ///
 /// The recording and the analysis stay, the latter without a verdict; before the answer there is only a
 /// failure to report.
-pub fn cut_short(rest: &[Beat], progress: Progress, reason: &'static str) -> Vec<Beat> {
+pub fn cut_short(rest: &[ScriptStep], progress: CallProgress, reason: &'static str) -> Vec<ScriptStep> {
     let Some(talked_ms) = progress.talked_ms else {
-        return vec![Beat { after_ms: 0, act: Act::Fail(reason) }];
+        return vec![ScriptStep { after_ms: 0, act: ScriptAct::Fail(reason) }];
     };
-    let mut acts: Vec<Act> = rest.iter().filter_map(|beat| kept(&beat.act)).collect();
-    acts.push(Act::End { by: Party::Service, reason });
-    acts.push(Act::Cost(Cost::of(talked_ms)));
-    acts.into_iter().map(|act| Beat { after_ms: 0, act }).collect()
+    let mut acts: Vec<ScriptAct> = rest.iter().filter_map(|step| kept(&step.act)).collect();
+    acts.push(ScriptAct::End { by: Party::Service, reason });
+    acts.push(ScriptAct::Cost(CallCost::of(talked_ms)));
+    acts.into_iter().map(|act| ScriptStep { after_ms: 0, act }).collect()
 }
 
-fn kept(act: &Act) -> Option<Act> {
+fn kept(act: &ScriptAct) -> Option<ScriptAct> {
     match act {
-        Act::Recording(_) => Some(act.clone()),
-        Act::Analysis(analysis) => Some(Act::Analysis(Analysis {
+        ScriptAct::Recording(_) => Some(act.clone()),
+        ScriptAct::Analysis(analysis) => Some(ScriptAct::Analysis(CallAnalysis {
             success: None,
-            sentiment: Sentiment::Neutral,
+            sentiment: CallSentiment::Neutral,
             summary: "The call was cut short before its goal was reached or missed.".into(),
             variables: analysis.variables.clone(),
         })),
@@ -223,21 +223,21 @@ fn kept(act: &Act) -> Option<Act> {
 }
 
 /// The script with no talk longer than the assistant allows; what follows an end takes no time.
-pub fn limited(beats: Vec<Beat>, max_ms: u32) -> Vec<Beat> {
-    let mut progress = Progress::default();
-    for (at, beat) in beats.iter().enumerate() {
-        let next = progress.after(beat);
+pub fn limited(steps: Vec<ScriptStep>, max_ms: u32) -> Vec<ScriptStep> {
+    let mut progress = CallProgress::default();
+    for (at, step) in steps.iter().enumerate() {
+        let next = progress.after(step);
         if next.talked_ms.is_some_and(|talked| talked > max_ms) {
-            let at_limit = Progress { talked_ms: Some(max_ms), over: false };
-            let mut closing = cut_short(&beats[at..], at_limit, "max-duration");
+            let at_limit = CallProgress { talked_ms: Some(max_ms), over: false };
+            let mut closing = cut_short(&steps[at..], at_limit, "max-duration");
             if let Some(first) = closing.first_mut() {
                 first.after_ms = max_ms.saturating_sub(progress.talked_ms.unwrap_or(0));
             }
-            let mut played = beats[..at].to_vec();
+            let mut played = steps[..at].to_vec();
             played.append(&mut closing);
             return played;
         }
         progress = next;
     }
-    beats
+    steps
 }
