@@ -179,8 +179,6 @@ pub mod search {
     pub const PASSAGE_CHARS_MAX: usize = 1_000;
     /// The same in UTF-8, bytes.
     pub const PASSAGE_BYTES_MAX: usize = 4 * PASSAGE_CHARS_MAX;
-    /// A word of the index, bytes; what is longer is cut.
-    pub const TERM_BYTES_MAX: usize = 64;
     /// What is read of a query, bytes.
     pub const QUERY_BYTES_MAX: usize = 4_096;
     /// Different words of a query, those that only hold a sentence together left out.

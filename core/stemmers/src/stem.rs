@@ -152,7 +152,7 @@ fn settle_dutch(word: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::knowledge::search::tokens;
+    use crate::tokens;
     use alloc::collections::BTreeSet;
     use alloc::vec::Vec;
     use proptest::prelude::*;

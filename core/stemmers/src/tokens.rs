@@ -1,12 +1,14 @@
 //! Text as words: for the index and for queries alike, so that both see the same.
 //!
-//! A word is a run of letters and digits, written as [`fold`](super::fold) does. Scripts without spaces have no
+//! A word is a run of letters and digits, written without accents, in small letters. Scripts without spaces have no
 //! such runs: there every two neighbouring characters are a word, and a character that stands alone is one.
 
 use alloc::string::String;
 
 use super::fold;
-use crate::limits::search::TERM_BYTES_MAX;
+
+/// Bytes of a word; the rest of a longer one is left out.
+pub const TERM_BYTES_MAX: usize = 64;
 
 /// Whether a character belongs to a script that is written without spaces, or whose words rarely stand bare
 /// (Korean): Thai, Lao, Burmese, Khmer, kana, Han, Hangul.
