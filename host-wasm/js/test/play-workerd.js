@@ -1,10 +1,10 @@
 /**
- * `node play-workerd.js SCRIPT OUT [--kills N]`: plays a script (play.js) under workerd, on Durable Objects with
+ * `node play-workerd.js SCRIPT OUT [--kills N]`: plays a script (play.js) under workerd, in a Durable Object with
  * SQLite, and writes its transcript. workerd is killed N times (3) between lines, and goes on with what it kept.
  *
  * The state of a host that no store has is kept here, and outlives a kill:
  * - the sends that wait to be answered, which go with each line and come back;
- * - the latest time, which each line gets: a clock that was set back stands still, in whatever object;
+ * - the latest time, which each line gets: a clock that was set back stands still, in whatever process;
  * - the buckets of rate limits, which a new process fills by what took from them before: see `Drains`.
  *
  * @import { Send } from "../npm/host/types.d.ts"
@@ -51,7 +51,7 @@ export async function playUnderWorkerd(script, kills) {
       });
       transcript.push(JSON.stringify(result));
     }
-    transcript.push(JSON.stringify({ dump: await dump(workerd.url, folder) }));
+    transcript.push(await textOf(`${workerd.url}/dump`));
     return { transcript, kills: ends.size };
   } finally {
     await workerd.kill();
@@ -159,19 +159,11 @@ const config :Workerd.Config = (
 const main :Workerd.Worker = (
   modules = [${modules.join(",\n    ")}],
   compatibilityDate = "2026-11-01",
-  durableObjectNamespaces = [(className = "SpaceObject", uniqueKey = "spaces", enableSql = true)],
+  durableObjectNamespaces = [(className = "Installation", uniqueKey = "switchboard", enableSql = true)],
   durableObjectStorage = (localDisk = "objects"),
-  bindings = [(name = "SPACES", durableObjectNamespace = "SpaceObject")],
+  bindings = [(name = "INSTALLATION", durableObjectNamespace = "Installation")],
 );
 `;
-}
-
-/** The rows of all objects that there are, in the order of their keys. @param {string} url @param {string} folder */
-async function dump(url, folder) {
-  const files = await readdir(join(folder, "objects", "spaces"));
-  const ids = files.map((name) => /^([0-9a-f]{64})\.sqlite$/.exec(name)?.[1]).filter((id) => id !== undefined);
-  const rows = await Promise.all(ids.map(async (id) => JSON.parse(await textOf(`${url}/rows?id=${id}`))));
-  return rows.flat().sort(([one], [other]) => (one < other ? -1 : Number(one > other)));
 }
 
 /** @param {string} url @param {RequestInit} [init] */
