@@ -4,7 +4,8 @@
  *
  * @import { Send } from "../npm/host/types.d.ts"
  * @import { Line } from "./play.js"
- * @typedef {{ config: object, line: Line, pending: Send[] }} Turn
+ * @import { Change } from "../npm/storage/storage.d.ts"
+ * @typedef {{ config: object, line: Line, pending: Send[], isRefill: boolean }} Turn a refill changes no row
  */
 
 // @ts-expect-error: the module is part of the runtime.
@@ -20,6 +21,19 @@ const { default: wasm } = await import(CORE);
 
 /** @typedef {{ INSTALLATION: { get(id: unknown): any, idFromName(name: string): unknown } }} Environment */
 
+/** A storage whose commits can be left out. */
+class Muted extends DurableStorage {
+  isMuted = false;
+
+  /**
+   * @param {Change[]} changes
+   * @param {number | undefined} picture
+   */
+  commit(changes, picture) {
+    return this.isMuted || super.commit(changes, picture);
+  }
+}
+
 export class Installation extends DurableObject {
   /** @type {Promise<Player> | undefined} */
   #player;
@@ -27,7 +41,7 @@ export class Installation extends DurableObject {
   /** @param {{ storage: any }} context @param {Environment} environment */
   constructor(context, environment) {
     super(context, environment);
-    this.storage = new DurableStorage(context.storage);
+    this.storage = new Muted(context.storage);
   }
 
   /** @param {Request} request */
@@ -41,8 +55,9 @@ export class Installation extends DurableObject {
   }
 
   /** Plays a line; the sends that wait are the runner's, so that no end of this object loses them. @param {Turn} turn */
-  async #play({ config, line, pending }) {
+  async #play({ config, line, pending, isRefill }) {
     const player = await (this.#player ??= Player.open(this.storage, config, wasm));
+    this.storage.isMuted = isRefill;
     player.pending = pending;
     const result = await player.play(line);
     return { result, pending: player.pending };
