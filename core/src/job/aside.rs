@@ -22,6 +22,8 @@ use crate::store::{Row, Scope, Tx};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop, View};
 
+/// Its table is made once: a list asks for thousands.
+static CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 /// What is said of a job whose row cannot be read.
 const UNKNOWN: &str = "The job has an unknown form.";
 
@@ -104,7 +106,7 @@ pub fn id_of(account: u32, task: &[u8]) -> u64 {
 
 fn own_id(task: &[u8]) -> u32 {
     // No id is 0.
-    Crc::<u32>::new(&CRC_32_ISO_HDLC).checksum(task).max(1)
+    CHECKSUM.checksum(task).max(1)
 }
 
 fn number_of(account: Scope<'_>) -> Result<u32, Stop> {
