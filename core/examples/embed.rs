@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use switchboard_core::http::reply::Content;
 use switchboard_core::http::request::{Body, Door, Method, Request};
-use switchboard_core::output::{Input, Outcome, Output};
 use switchboard_core::rate::{Caller, Rate};
-use switchboard_core::service::{Config, Service};
+use switchboard_core::service::Service;
+use switchboard_core::setup::Config;
+use switchboard_core::step::{Input, Outcome, Output};
 use switchboard_core::store::Change;
 use switchboard_core::view::{Order, Scene, Stop, View};
 use switchboard_core::{key::Key, seed::Seed, time::Timestamp, work};

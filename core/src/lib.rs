@@ -7,10 +7,11 @@
 //!
 //! ```
 //! use switchboard_core::memory::Memory;
-//! use switchboard_core::output::{Input, Outcome};
+//! use switchboard_core::step::{Input, Outcome};
 //! use switchboard_core::http::request::{Method, Request};
 //! use switchboard_core::seed::Seed;
-//! use switchboard_core::service::{Config, Service};
+//! use switchboard_core::service::Service;
+//! use switchboard_core::setup::Config;
 //! use switchboard_core::time::Timestamp;
 //! use switchboard_core::view::Scene;
 //!
@@ -22,7 +23,7 @@
 //! assert!(matches!(output.outcome, Outcome::Reply(reply) if reply.status == 401));
 //! ```
 //!
-//! Where things are: `http` holds the route table and the order of checks; `record` the table language;
+//! Where things are: `service` holds the route table and the order of checks; `record` the table language;
 //! `collection` the lists; `key` every storage key; each resource has a folder of its own.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -42,6 +43,7 @@ pub mod catalogue;
 pub mod collection;
 pub mod egress;
 pub mod engine;
+pub mod filing;
 pub mod http;
 pub mod id;
 pub mod import;
@@ -54,16 +56,19 @@ pub mod limits;
 pub mod llm;
 pub mod memory;
 pub mod number;
-pub mod openapi;
-pub mod output;
+pub mod numbering;
+pub mod outside;
 pub mod rate;
 pub mod record;
 pub mod remote;
+pub mod root;
 pub mod seed;
 pub mod service;
 pub mod settings;
+pub mod setup;
 pub mod sms;
 pub mod state;
+pub mod step;
 pub mod store;
 pub mod suppression;
 pub mod template;

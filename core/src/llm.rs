@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::json::{self, Members, Object, Value};
-use crate::output::{Answer, Egress, HttpOut, Redirects, Work};
+use crate::outside::{Answer, Egress, HttpOut, Redirects, Work};
 use crate::record::Secret;
 
 /// How long a model may take, milliseconds.
@@ -41,20 +41,24 @@ pub struct Wish {
 /// One field of `post_call_schema`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    name: String,
-    kind: String,
-    description: String,
+    /// Its name.
+    pub name: String,
+    /// Its type: `string`, `number` or `bool`.
+    pub kind: &'static str,
+    /// What it means.
+    pub description: String,
+}
+
+impl Wish {
+    /// Whether nothing is wanted.
+    pub fn is_empty(&self) -> bool {
+        !self.evaluation && self.fields.is_empty()
+    }
 }
 
 impl Field {
-    /// Reads an entry of `post_call_schema`.
-    pub fn of(entry: &Value) -> Option<Self> {
-        let text = |name: &str| entry.member(name).and_then(Value::as_text).map(ToString::to_string);
-        Some(Self { name: text("name")?, kind: text("type")?, description: text("description")? })
-    }
-
     fn json_type(&self) -> &'static str {
-        match self.kind.as_str() {
+        match self.kind {
             "number" => "number",
             "bool" => "boolean",
             _ => "string",
@@ -216,12 +220,12 @@ fn format_of(wish: &Wish) -> Value {
 mod tests {
     use super::*;
     use crate::json::{Number, ToJson};
-    use crate::output::HttpIn;
+    use crate::outside::HttpIn;
     use alloc::vec;
 
     fn wish() -> Wish {
         let entry =
-            |name: &str, kind: &str| Field { name: name.into(), kind: kind.into(), description: "What it is".into() };
+            |name: &str, kind: &'static str| Field { name: name.into(), kind, description: "What it is".into() };
         Wish { evaluation: true, fields: vec![entry("city", "string"), entry("age", "number"), entry("ok", "bool")] }
     }
 

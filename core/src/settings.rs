@@ -10,14 +10,13 @@ use crate::carrier::Carrier;
 use crate::carrier::twilio::Twilio;
 use crate::catalogue::Catalogue;
 use crate::choice;
-use crate::engine::calendar;
 use crate::json::{self, Members, Value};
 use crate::limits::URL_MAX;
 use crate::llm::Llm;
 use crate::record;
 use crate::record::Kind;
 use crate::record::{Errors, Record, Secret, Source, check, choice, format, int, object, text, texts};
-use crate::service::Config;
+use crate::setup::{CALENDAR_URL, Config};
 
 /// An entry of a list: a range of addresses or an origin.
 static WORD: Kind = Kind::Text { min: 1, max: 255, format: None };
@@ -76,7 +75,7 @@ record! {
         /// What becomes of a call while no engine is attached.
         without_engine: Option<WithoutEngine> = choice::<WithoutEngine>(),
         /// Where calendars are asked and booked.
-        calendar_url: String = text(1, URL_MAX).form(&format::URL).or_text(calendar::PUBLIC),
+        calendar_url: String = text(1, URL_MAX).form(&format::URL).or_text(CALENDAR_URL),
         /// The model that works on calls after they ended.
         llm: Option<LlmSettings> = object::<LlmSettings>(),
         /// Where numbers and messages come from, rather than from the simulated carrier.

@@ -4,21 +4,13 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::key::Key;
+pub use crate::key::Order;
 use crate::rate::{Caller, Rate};
 use crate::seed::Seed;
 use crate::time::Timestamp;
 
 /// A stored value.
 pub type Bytes = Vec<u8>;
-
-/// The order of a scan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Order {
-    /// Smallest key first.
-    Ascending,
-    /// Largest key first.
-    Descending,
-}
 
 /// One read that a host has not loaded yet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

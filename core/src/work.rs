@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use argon2::{Algorithm, Argon2, Params, Version};
 use ctutils::CtEq;
 
-use crate::output::{Answer, SendError, Work};
+use crate::outside::{Answer, SendError, Work};
 use crate::record::Secret;
 
 const SALT_BYTES: usize = 16;

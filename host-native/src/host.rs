@@ -5,20 +5,24 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use switchboard_core::http::list::{Piece, Rest};
+use switchboard_core::http::base;
+use switchboard_core::http::caller::Credential;
+use switchboard_core::http::list::Piece;
+use switchboard_core::http::notice::Notice;
 use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Request};
 use switchboard_core::http::route::Who;
-use switchboard_core::http::{base, pipeline};
 use switchboard_core::id;
 use switchboard_core::job;
 use switchboard_core::key::Topic;
-use switchboard_core::output::{Answer, Credential, Input, Notice, Outcome, Output, Send, SendError, Ticket, Work};
+use switchboard_core::outside::{Answer, SendError, Unwritten, Work};
 use switchboard_core::remote::region;
 use switchboard_core::remote::wire::{CommitCall, ReadAnswer, ReadCall};
 use switchboard_core::seed::Seed;
-use switchboard_core::service::{Config, Service};
+use switchboard_core::service::{self, Service};
+use switchboard_core::setup::Config;
+use switchboard_core::step::{Input, Outcome, Output, Send, Ticket};
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Scene, Stop};
 
@@ -201,7 +205,7 @@ impl Host {
     }
 
     /// The next piece of a list; none where it comes to no end.
-    pub async fn read_rest(&self, request: &Request, rest: Rest, told: &Told) -> Option<Piece> {
+    pub async fn read_rest(&self, request: &Request, rest: Unwritten, told: &Told) -> Option<Piece> {
         let seed = self.clock.seed().ok()?;
         let turn = self.large.turn(self.holder(request, told)).await.ok()?;
         // A key that was deleted meanwhile ends the answer.
@@ -223,7 +227,7 @@ impl Host {
         }
         match self.service.who(request.method, &request.target) {
             Some(Who::Operator | Who::Engine) => Holder::Service,
-            _ => base::client(&self.service.config, request).map_or(Holder::Service, Holder::nobody),
+            _ => base::client(&self.service.setup.config, request).map_or(Holder::Service, Holder::nobody),
         }
     }
 
@@ -277,7 +281,7 @@ impl Host {
             let place = tokio::select! {
                 biased;
                 place = self.place(holder, &exchange) => place,
-                _ = &mut gone => return pipeline::failed(&head, None, &seed),
+                _ = &mut gone => return service::failed(&head, None, &seed),
             };
             let place = match place {
                 Ok(place) => place,
@@ -300,7 +304,7 @@ impl Host {
                     let until = *deadline.get_or_insert(until);
                     tokio::select! {
                         () = self.park(&mut exchange, topic, until) => {}
-                        _ = &mut gone => return pipeline::failed(&head, None, &seed),
+                        _ = &mut gone => return service::failed(&head, None, &seed),
                     }
                 }
                 (Some(Owned::Http(back)), Ok(output)) => {
@@ -378,7 +382,7 @@ impl Host {
         }
         match output.outcome {
             Outcome::Reply(reply) => reply,
-            _ => pipeline::failed(request, None, &seed),
+            _ => service::failed(request, None, &seed),
         }
     }
 
@@ -606,9 +610,9 @@ impl Host {
 
 fn failure_reply(request: &Request, failure: &Failure, seed: &Seed) -> Reply {
     match failure {
-        Failure::Stopped(stop) => pipeline::failed(request, Some(stop), seed),
-        Failure::Panicked => pipeline::failed(request, None, seed),
+        Failure::Stopped(stop) => service::failed(request, Some(stop), seed),
+        Failure::Panicked => service::failed(request, None, seed),
         // Nobody but a node at the edge commits what it read elsewhere.
-        Failure::Unavailable | Failure::Changed => pipeline::failed(request, Some(&Stop::Failed), seed),
+        Failure::Unavailable | Failure::Changed => service::failed(request, Some(&Stop::Failed), seed),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use switchboard_core::output::Credential;
+use switchboard_core::http::caller::Credential;
 use switchboard_core::rate::{Buckets, Caller, Rate};
 use switchboard_core::time::Timestamp;
 

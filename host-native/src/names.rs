@@ -8,7 +8,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use switchboard_core::output::SendError;
+use switchboard_core::outside::SendError;
 
 use crate::apart::apart;
 use crate::room::{Holder, Room, UsedUp};

@@ -16,7 +16,7 @@ use switchboard_core::budget::Budget;
 use switchboard_core::http::base;
 use switchboard_core::http::refusal::Refusal;
 use switchboard_core::limits::BUSY_SECONDS;
-use switchboard_core::output::SendError;
+use switchboard_core::outside::SendError;
 use tokio::sync::oneshot;
 
 use crate::turns::Turns;

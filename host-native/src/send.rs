@@ -10,7 +10,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Method, Response, StatusCode, Url};
-use switchboard_core::output::{Answer, Egress, HttpIn, HttpOut, Redirects, SendError, Work};
+use switchboard_core::outside::{Answer, Egress, HttpIn, HttpOut, Redirects, SendError, Work};
 use switchboard_core::work;
 
 use crate::apart::{apart, give_way};

@@ -9,10 +9,10 @@ use serde::Deserialize;
 use switchboard_core::carrier::Carrier;
 use switchboard_core::carrier::twilio::Twilio;
 use switchboard_core::catalogue::Catalogue;
-use switchboard_core::engine::calendar;
 use switchboard_core::llm::Llm;
 use switchboard_core::record::Secret;
-use switchboard_core::service::Config;
+use switchboard_core::setup::CALENDAR_URL;
+use switchboard_core::setup::Config;
 
 use crate::clock::Pace;
 
@@ -209,7 +209,7 @@ impl Settings {
             carrier: self.carrier()?,
             engine: None,
             refuse_without_engine: self.refuse_without_engine()?,
-            calendar_url: self.calendar_url.clone().unwrap_or_else(|| calendar::PUBLIC.into()),
+            calendar_url: self.calendar_url.clone().unwrap_or_else(|| CALENDAR_URL.into()),
             llm: self.llm()?,
             ..Config::default()
         })

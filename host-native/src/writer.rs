@@ -7,13 +7,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
+use switchboard_core::http::caller::Credential;
 use switchboard_core::http::request::Request;
 use switchboard_core::key::{self, Topic};
-use switchboard_core::output::{Answer, Credential, Input, Output, Ticket};
+use switchboard_core::outside::Answer;
 use switchboard_core::remote::region;
 use switchboard_core::remote::wire::CommitCall;
 use switchboard_core::seed::Seed;
 use switchboard_core::service::Service;
+use switchboard_core::step::{Input, Output, Ticket};
 use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Scene, Stop, View};

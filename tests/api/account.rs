@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use switchboard_core::http::request::Method;
-use switchboard_core::output::{Input, Outcome, Send, Ticket, Work};
+use switchboard_core::outside::Work;
+use switchboard_core::step::{Input, Outcome, Send, Ticket};
 use switchboard_tests::house::House;
 
 #[test]

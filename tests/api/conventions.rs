@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use switchboard_core::carrier::Carrier;
 use switchboard_core::http::request::{Body, Method};
-use switchboard_core::service::Config;
+use switchboard_core::setup::Config;
 use switchboard_tests::house::{House, assistant, campaign, lead, tool, trunk, with};
 
 /// A body sent as it stands.

@@ -1,7 +1,7 @@
 //! What was said goes everywhere when a call or a lead is deleted (docs/api.md, Deleting what was said).
 
 use serde_json::{Value, json};
-use switchboard_core::output::{HttpIn, SendError};
+use switchboard_core::outside::{HttpIn, SendError};
 use switchboard_core::verify::verify;
 use switchboard_tests::house::{House, assistant, campaign, lead, with};
 use switchboard_tests::line::{Held, Line, said};

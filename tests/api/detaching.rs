@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
-use switchboard_core::output::{Answer, Input, Outcome};
+use switchboard_core::outside::Answer;
+use switchboard_core::step::{Input, Outcome};
 use switchboard_core::store::Change;
 use switchboard_core::verify::verify;
 use switchboard_tests::house::{House, assistant, tool, trunk, with};

@@ -450,7 +450,7 @@ fn the_claimed_assistant_is_complete_and_compiled() {
 
 #[test]
 fn a_calendar_is_asked_and_booked_by_the_service() {
-    use switchboard_core::output::HttpIn;
+    use switchboard_core::outside::HttpIn;
     let calendar =
         json!({ "type": "calendar_integration", "calendar_api_key": "cal_live_key", "calendar_event_slug": "intro" });
     let (mut house, line, _) = placed(&json!({ "tools": [calendar] }));

@@ -1,7 +1,7 @@
 //! Placeholders are filled in within bounds: of a claimed assistant, of a tool's request, of variables.
 
 use serde_json::{Value, json};
-use switchboard_core::output::{HttpIn, SendError};
+use switchboard_core::outside::{HttpIn, SendError};
 use switchboard_tests::house::{House, assistant, tool, with};
 use switchboard_tests::line::{Held, Line};
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::{HEADERS, Method};
-use switchboard_core::service::Config;
+use switchboard_core::setup::Config;
 use switchboard_tests::house::{House, tool};
 
 /// A house with this many calls, all by one assistant.

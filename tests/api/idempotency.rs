@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
-use switchboard_core::output::{HttpIn, SendError};
+use switchboard_core::outside::{HttpIn, SendError};
 use switchboard_tests::house::{Got, House, assistant, campaign, lead, tool, with};
 use switchboard_tests::line::Line;
 
@@ -146,7 +146,7 @@ fn many_keys_are_swept_to_the_last() {
 
 #[test]
 fn while_the_first_runs_or_its_host_died_the_second_waits() {
-    use switchboard_core::output::{Input, Outcome};
+    use switchboard_core::step::{Input, Outcome};
     let mut house = twilio();
     let body = json!({ "phone_number": NUMBER });
     // The host dies between the question to the carrier and its answer.
@@ -185,7 +185,7 @@ fn a_carriers_refusal_leaves_the_key_free_and_its_answer_is_kept() {
 /// What a host that has read the head alone is told at once; nothing: it is to read the body.
 fn at_once(house: &mut House, path: &str, body: &Value, key: &str) -> Option<u16> {
     use switchboard_core::http::request::Body;
-    use switchboard_core::output::{Input, Outcome};
+    use switchboard_core::step::{Input, Outcome};
     let length = body.to_string().len().to_string();
     let request = house.post(path, body).header("idempotency-key", key).header("content-length", &length);
     let request = request.raw(Body::Pending).request();

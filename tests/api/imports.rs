@@ -8,8 +8,9 @@ use switchboard_core::limits::{
     IMPORT_BODY_BYTES_MAX, IMPORT_PART_BYTES, IMPORT_SLICE_RECORDS, IMPORT_TURN_PARTS, IMPORT_UPLOAD_SECONDS,
     IMPORTS_MAX,
 };
-use switchboard_core::output::{Answer, Input, Outcome};
+use switchboard_core::outside::Answer;
 use switchboard_core::seed::Seed;
+use switchboard_core::step::{Input, Outcome};
 use switchboard_core::store::Change;
 use switchboard_core::verify::verify;
 use switchboard_core::view::{Order, View};

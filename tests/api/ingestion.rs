@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
-use switchboard_core::output::{HttpIn, SendError};
+use switchboard_core::outside::{HttpIn, SendError};
 use switchboard_tests::house::{Got, House, assistant, with};
 use switchboard_tests::line::Line;
 

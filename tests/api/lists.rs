@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 use switchboard_core::http::reply::Content;
 use switchboard_core::http::request::Method;
 use switchboard_core::limits::{PIECE_BYTES, TAGGED_BYTES_MAX};
-use switchboard_core::output::{Answer, Input, Outcome};
-use switchboard_core::service::Config;
+use switchboard_core::outside::Answer;
+use switchboard_core::setup::Config;
+use switchboard_core::step::{Input, Outcome};
 
 use switchboard_tests::house::{House, assistant, with};
 

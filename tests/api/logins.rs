@@ -4,11 +4,13 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use serde_json::json;
+use switchboard_core::http::notice::Notice;
 use switchboard_core::http::request::{Body, Method};
 use switchboard_core::key::Key;
 use switchboard_core::memory::Memory;
-use switchboard_core::output::{Answer, Input, Notice, Outcome, Send, Work};
+use switchboard_core::outside::{Answer, Work};
 use switchboard_core::rate::{Caller, Rate};
+use switchboard_core::step::{Input, Outcome, Send};
 use switchboard_core::view::{Bytes, Order, Scene, Stop, View};
 use switchboard_tests::house::House;
 

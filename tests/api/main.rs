@@ -31,6 +31,7 @@ mod messages;
 mod numbers;
 mod operator;
 mod recall;
+mod refusals;
 mod routes;
 mod silence;
 mod spec;

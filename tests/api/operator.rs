@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::{Door, Method};
-use switchboard_core::service::Config;
+use switchboard_core::setup::Config;
 use switchboard_tests::house::{Got, House};
 
 fn ask(house: &mut House, method: Method, path: &str, body: &Value) -> Got {

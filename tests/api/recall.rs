@@ -1,7 +1,8 @@
 //! What becomes of calls and webhooks that are under way when people change what they are about.
 
 use serde_json::{Value, json};
-use switchboard_core::output::{HttpIn, Input, SendError};
+use switchboard_core::outside::{HttpIn, SendError};
+use switchboard_core::step::Input;
 use switchboard_core::time::Timestamp;
 use switchboard_tests::house::{House, assistant, campaign, lead, with};
 use switchboard_tests::line::Line;
@@ -175,7 +176,7 @@ fn a_webhook_that_is_sent_again_is_sent_even_if_a_try_is_under_way() {
     house.post("/user/assistants/enable-webhook", &body).send().expect(200);
     house.post("/user/webhook-deliveries/1/resend", &json!({})).send().expect(202);
     let (seed, answer) = (house.seed(), HttpIn { status: 200, ..HttpIn::default() });
-    let late = Input::Answered(sent[0].ticket.clone(), switchboard_core::output::Answer::Http(answer));
+    let late = Input::Answered(sent[0].ticket.clone(), switchboard_core::outside::Answer::Http(answer));
     house.step(&late, seed);
     let urls = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
     let seen = std::rc::Rc::clone(&urls);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 use switchboard_core::http::request::{Body, Method};
 use switchboard_core::http::route::{Route, Shape, Who};
-use switchboard_core::http::routes::ROUTES;
+use switchboard_core::service::routes::ROUTES;
 use switchboard_tests::house::{House, assistant, campaign};
 use switchboard_tests::places::Places;
 

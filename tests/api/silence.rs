@@ -1,18 +1,18 @@
 //! What holds secrets shows none of them in `Debug`, neither as text nor as a list of bytes.
 
 use serde_json::{Value, json};
+use switchboard_core::account::signing::SigningSecret;
 use switchboard_core::admin::tables::NewAccount;
-use switchboard_core::assistant::kept;
+use switchboard_core::assistant::rows::tools;
 use switchboard_core::assistant::tables::NewAssistant;
 use switchboard_core::http::request::Method;
 use switchboard_core::json;
 use switchboard_core::key::{Kind, Space};
 use switchboard_core::number::tables::NewTrunk;
-use switchboard_core::output::Input;
 use switchboard_core::record::{Record, Source, check};
+use switchboard_core::step::Input;
 use switchboard_core::store::{Change, Tx};
 use switchboard_core::tool::NewTool;
-use switchboard_core::webhook::tables::Secret as Signing;
 use switchboard_tests::house::{House, assistant, tool, trunk, with};
 
 const MARKER: &str = "marker-of-a-secret-0123456789";
@@ -49,7 +49,7 @@ fn debug_shows_no_secret() {
     let account = json!({ "name": "Bo", "email": "a@b.example", "password": MARKER });
     assert!(silent(&of::<NewAccount>(&account)).contains("a@b.example"));
     let signing = json!({ "id": 7, "secret": MARKER, "created_at": "2026-01-31T14:05:09.000000Z" });
-    assert!(silent(&of::<Signing>(&signing)).contains("id: 7"));
+    assert!(silent(&of::<SigningSecret>(&signing)).contains("id: 7"));
     silent(&Input::Http(&request, &[]));
     house.make("/user/assistant", &body);
     let request = house.call(Method::Post, "/user/tools").json(&tool).request();
@@ -66,7 +66,7 @@ fn debug_shows_no_secret() {
     let row = account.find(Kind::Assistant, 1).expect("a sound store").expect("an assistant");
     assert!(holds(&row.private));
     silent(&row);
-    silent(&kept(account, 1).expect("a sound store"));
+    silent(&tools(&row).expect("a sound store"));
 }
 
 fn holds(bytes: &[u8]) -> bool {

@@ -8,7 +8,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use standardwebhooks::Webhook;
 use switchboard_core::http::request::Method;
-use switchboard_core::output::{HttpIn, HttpOut, Redirects, SendError};
+use switchboard_core::outside::{HttpIn, HttpOut, Redirects, SendError};
 use switchboard_core::record::Secret;
 use switchboard_core::time::Timestamp;
 use switchboard_tests::house::{House, assistant, with};
@@ -440,7 +440,7 @@ fn deliveries_are_listed_by_call_and_status() {
 #[test]
 fn a_model_concludes_calls_and_hostile_answers_are_given_up() {
     use switchboard_core::llm::Llm;
-    use switchboard_core::service::Config;
+    use switchboard_core::setup::Config;
     let good = json!({ "choices": [{ "message": { "content": json!({
         "evaluation": { "success": true, "sentiment": "positive", "summary": "Agreed." }, "variables": { "city": "Cluj" },
     }).to_string() } }] });

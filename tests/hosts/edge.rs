@@ -8,7 +8,8 @@ use switchboard_core::http::request::{Body, Door, Method, Request};
 use switchboard_core::remote::wire::{CommitCall, Message, ReadCall};
 use switchboard_core::remote::{Came, Do, Visit};
 use switchboard_core::seed::Seed;
-use switchboard_core::service::{Config, Service};
+use switchboard_core::service::Service;
+use switchboard_core::setup::Config;
 
 use crate::server::{Folder, Server, call};
 

@@ -13,7 +13,7 @@ use switchboard::room::Holder;
 use switchboard::send::{Outside, Sender};
 use switchboard_core::egress::Filter;
 use switchboard_core::http::request::Method;
-use switchboard_core::output::{Answer, Egress, HttpOut, Redirects, SendError, Work};
+use switchboard_core::outside::{Answer, Egress, HttpOut, Redirects, SendError, Work};
 use switchboard_tests::house::{House, assistant, tool, with};
 use switchboard_tests::line::Line;
 

@@ -15,7 +15,7 @@ use switchboard::send::Outside;
 use switchboard_core::budget::READERS;
 use switchboard_core::egress::Filter;
 use switchboard_core::limits::FILE_BYTES_MAX;
-use switchboard_core::output::{Answer, SendError, TextForm, Work};
+use switchboard_core::outside::{Answer, SendError, TextForm, Work};
 
 use crate::outside::sender;
 use crate::samples::{Pdf, docx, hungry_pdf, slow_pdf};

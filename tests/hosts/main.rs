@@ -16,6 +16,7 @@ mod outside;
 mod permissions;
 mod readers;
 mod receivers;
+mod refusals;
 mod samples;
 mod secrets;
 mod shares;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use switchboard::extract::read;
 use switchboard_core::limits::{FILE_BYTES_MAX, TEXT_BYTES_MAX};
-use switchboard_core::output::{Extracted, TextForm};
+use switchboard_core::outside::{Extracted, TextForm};
 use switchboard_tests::drawn::for_all;
 use zip::CompressionMethod;
 

@@ -9,7 +9,7 @@ use switchboard::room::Holder;
 use switchboard::send::Outside;
 use switchboard_core::budget::OPERATOR_REQUESTS;
 use switchboard_core::egress::Filter;
-use switchboard_core::output::{Answer, Egress, HttpOut, Redirects, Work};
+use switchboard_core::outside::{Answer, Egress, HttpOut, Redirects, Work};
 use switchboard_tests::house::{tool, with};
 
 use crate::outside::{sender, serve};

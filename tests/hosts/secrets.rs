@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
 use switchboard_core::http::route::Who;
-use switchboard_core::http::routes::ROUTES;
+use switchboard_core::service::routes::ROUTES;
 use switchboard_tests::house::{assistant, tool, trunk, with};
 
 use crate::outside::{Came, serve};

@@ -10,7 +10,7 @@ use switchboard::room::{Holder, Room, UsedUp};
 use switchboard::send::Outside;
 use switchboard_core::budget::{HASHES, READERS, WRITES};
 use switchboard_core::egress::Filter;
-use switchboard_core::output::{Answer, SendError, TextForm, Work};
+use switchboard_core::outside::{Answer, SendError, TextForm, Work};
 use switchboard_core::record::Secret;
 use switchboard_core::work::nobody;
 

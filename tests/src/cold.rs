@@ -1,8 +1,8 @@
 //! A step over a view in which every first read is missing.
 
-use switchboard_core::output::{Input, Output, OwnedInput};
 use switchboard_core::remote::{Progress, Session, region};
 use switchboard_core::service::Service;
+use switchboard_core::step::{Input, Output, OwnedInput};
 use switchboard_core::view::Scene;
 
 /// Runs the step of `scene` with nothing loaded at first; gives what it decides and how often it went to the store.

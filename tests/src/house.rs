@@ -10,10 +10,12 @@ use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 use switchboard_core::key::Key;
 use switchboard_core::memory::Memory;
-use switchboard_core::output::{Answer, HttpIn, HttpOut, Input, Outcome, Output, SendError, Ticket, Work};
+use switchboard_core::outside::{Answer, HttpIn, HttpOut, SendError, Work};
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::seed::Seed;
-use switchboard_core::service::{Config, Service};
+use switchboard_core::service::Service;
+use switchboard_core::setup::Config;
+use switchboard_core::step::{Input, Outcome, Output, Ticket};
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Bytes, Order, Scene, Stop, View};
 use switchboard_core::work;
@@ -43,6 +45,8 @@ pub struct House {
     pub password: String,
     /// Whether its disk is full.
     pub full: bool,
+    /// Whether every bucket of its rate limits is empty.
+    pub crowded: bool,
     outside: Outside,
     steps: u64,
 }
@@ -104,24 +108,29 @@ impl Got {
     }
 }
 
-/// A store on a full disk.
-struct FullDisk<'m>(&'m Memory);
+/// A store on a host that has no room left: on its disk, or in the buckets of its rate limits.
+struct Strained<'m> {
+    store: &'m Memory,
+    full: bool,
+    crowded: bool,
+}
 
-impl View for FullDisk<'_> {
+impl View for Strained<'_> {
     fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
-        self.0.get(keys)
+        self.store.get(keys)
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
-        self.0.scan(range, order, limit)
+        self.store.scan(range, order, limit)
     }
 
-    fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop> {
-        self.0.admit(caller)
+    fn admit(&self, _: Caller) -> Result<Option<Rate>, Stop> {
+        let empty = Rate { limit: 600, remaining: 0, reset: 60, admitted: false, retry_after: 1 };
+        Ok(self.crowded.then_some(empty))
     }
 
     fn is_full(&self) -> bool {
-        true
+        self.full
     }
 }
 
@@ -148,6 +157,7 @@ impl House {
             operator: String::new(),
             password: String::new(),
             full: false,
+            crowded: false,
             outside: Box::new(|_| Err(SendError::Unreachable)),
             steps: 0,
         };
@@ -219,11 +229,12 @@ impl House {
 
     /// Runs one step and applies what it decides.
     pub fn step(&mut self, input: &Input<'_>, seed: Seed) -> Output {
-        let full = FullDisk(&self.store);
-        let view: &dyn View = if self.full { &full } else { &self.store };
+        let strained = Strained { store: &self.store, full: self.full, crowded: self.crowded };
+        let is_strained = self.full || self.crowded;
+        let view: &dyn View = if is_strained { &strained } else { &self.store };
         let scene = Scene { now: self.now, seed, view, careful: false };
         let output = self.service.step(input, &scene).expect("a store in memory never stops a step");
-        if !self.full {
+        if !is_strained {
             let elsewhere = cold::step(&self.service, input, &scene).0;
             assert_eq!(elsewhere, output, "a store that is elsewhere leads to the same");
         }

@@ -10,11 +10,12 @@ use serde_json::Value;
 use switchboard_core::http::ctx::body_bytes_max;
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Door, Method, Request};
-use switchboard_core::http::route::{Route, Router, Who};
-use switchboard_core::http::routes::ROUTES;
+use switchboard_core::http::route::{Route, Who};
+use switchboard_core::http::router::Router;
 use switchboard_core::limits::TARGET_BYTES_MAX;
-use switchboard_core::openapi;
-use switchboard_core::output::Output;
+use switchboard_core::service::openapi;
+use switchboard_core::service::routes::ROUTES;
+use switchboard_core::step::Output;
 
 /// Letters of a refusal's sentence by which it is told from others.
 const SAYING_MAX: usize = 40;
@@ -68,7 +69,7 @@ impl Judge {
                 .collect();
             documented.insert((route.id, route.method), schemas);
         }
-        Self { router: Router::new(ROUTES), documented }
+        Self { router: Router::new(ROUTES).expect("a table without ambiguity"), documented }
     }
 
     /// The operation that a request is for.
@@ -113,8 +114,7 @@ impl Judge {
                 None => status == 404,
             };
         };
-        let known = &self.documented[&(route.id, route.method)];
-        known.contains_key(&status) || status == 404 && request.door != Door::Main
+        self.documented[&(route.id, route.method)].contains_key(&status)
     }
 
     fn body(&self, exchange: &Exchange<'_>, route: Option<&'static Route>) -> Result<String, String> {
@@ -202,7 +202,7 @@ fn contains(bytes: &[u8], word: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchboard_core::output::Outcome;
+    use switchboard_core::step::Outcome;
     use switchboard_core::store::Change;
 
     fn request(method: Method, target: &str, headers: &[(&'static str, &str)]) -> Request {

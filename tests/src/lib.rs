@@ -7,5 +7,6 @@ pub mod house;
 pub mod judge;
 pub mod line;
 pub mod places;
+pub mod refusals;
 pub mod server;
 pub mod strategy;

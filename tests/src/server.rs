@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::refusals::is_documented;
+
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// A folder that is removed at the end.
@@ -188,11 +190,14 @@ pub fn call(method: &str, url: &str, token: &str, body: Option<&Value>) -> (u16,
 }
 
 /// The same with headers and whatever body; gives the answer's headers as text, and its bytes.
-pub fn send(method: &str, url: &str, token: &str, headers: &[(&str, &str)], body: &str) -> (u16, String, Vec<u8>) {
+///
+/// # Panics
+/// Where there is no answer, or one that the document does not name.
+pub fn send(method_name: &str, url: &str, token: &str, headers: &[(&str, &str)], body: &str) -> (u16, String, Vec<u8>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let client = switchboard::send::client().expect("TLS").build().expect("a client");
-        let method = reqwest::Method::from_bytes(method.as_bytes()).expect("a method");
+        let method = reqwest::Method::from_bytes(method_name.as_bytes()).expect("a method");
         let mut request = client.request(method, url).bearer_auth(token);
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -205,6 +210,8 @@ pub fn send(method: &str, url: &str, token: &str, headers: &[(&str, &str)], body
         }
         let reply = request.send().await.expect("an answer");
         let (status, head) = (reply.status().as_u16(), format!("{:?}", reply.headers()));
+        let target = url.splitn(4, '/').nth(3).map(|rest| format!("/{rest}")).unwrap_or_default();
+        assert!(is_documented(method_name, &target, status), "{method_name} {target} ends in {status}");
         (status, head, reply.bytes().await.expect("a body").to_vec())
     })
 }

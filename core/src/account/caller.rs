@@ -4,48 +4,14 @@ use alloc::vec::Vec;
 
 use super::profile;
 use super::token::{self, Token, TokenKind};
+use crate::http::caller::Credential;
+use crate::http::caller::Session;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::request::Request;
-use crate::http::route::Route;
 use crate::key::{self, Key, Kind, Space};
-use crate::output::Credential;
 use crate::store::{Row, Scope, Tx};
 use crate::time::Timestamp;
 use crate::view::Stop;
-
-/// A caller with a valid token.
-#[derive(Clone, Copy, Debug)]
-pub struct Session {
-    /// The account's number.
-    pub account: u32,
-    /// The token's row.
-    pub count: u32,
-    /// Whether it is a session of a login, rather than an API key.
-    pub session: bool,
-    /// Whether it may only read.
-    pub read_only: bool,
-    /// When it ends.
-    pub expires: Option<Timestamp>,
-    suspended: bool,
-}
-
-impl Session {
-    /// Its row.
-    pub fn credential(self) -> Credential {
-        Credential { account: self.account, session: self.session, count: self.count }
-    }
-
-    /// Whether it may call an operation.
-    pub fn may(self, route: &Route) -> Result<(), Halt> {
-        if self.suspended {
-            return Err(Refusal::Forbidden("This account is suspended.".into()).into());
-        }
-        if self.read_only && !route.read_only {
-            return Err(Refusal::Forbidden("This API key is read-only.".into()).into());
-        }
-        Ok(())
-    }
-}
 
 /// What the private part of a credential's row holds: digest, expiry, epoch of the passwords, and whether it
 /// may only read.

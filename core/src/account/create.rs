@@ -5,14 +5,16 @@ use alloc::vec::Vec;
 
 use super::keys::{self, NewKey};
 use super::profile::{Hidden, Profile, State};
-use super::root;
+use super::rows::ProfileRow;
+use super::signing;
 use super::token::Token;
 use crate::key::{self, Kind};
+use crate::record::{Iso, Rest};
+use crate::root;
 use crate::seed::Seed;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
-use crate::webhook;
 
 /// What an account is made from.
 pub struct New {
@@ -45,11 +47,14 @@ pub fn account(root: Scope<'_>, new: New, now: Timestamp, seed: &Seed) -> Result
     root.insert(Kind::Account, count, created_at, &Row::open(Vec::new(), b"{}".to_vec()))?;
     let profile = Profile {
         number,
-        name: new.name,
-        email,
-        timezone: new.timezone,
-        plan: new.plan,
-        created_at,
+        own: ProfileRow {
+            name: new.name,
+            email,
+            timezone: new.timezone,
+            plan: new.plan,
+            created_at: Iso(created_at),
+            rest: Rest::default(),
+        },
         state: State::default(),
         password: Hidden(new.password),
     };
@@ -57,6 +62,6 @@ pub fn account(root: Scope<'_>, new: New, now: Timestamp, seed: &Seed) -> Result
     profile.save(scope)?;
     let (token, _) =
         keys::make(scope, &NewKey { name: "First key".into(), expires_at: None, read_only: false }, None, now, seed)?;
-    webhook::secrets::make(scope, now, seed)?;
+    signing::make(scope, now, seed)?;
     Ok(Made { profile, token })
 }

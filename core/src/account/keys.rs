@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::caller::{self, Kept};
+use super::rows::CredentialRow;
 use super::token::{Token, TokenKind};
 use crate::collection::{Facet, count};
 use crate::http::ctx::Ctx;
@@ -11,11 +12,11 @@ use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, Shape, message};
 use crate::http::route::Handled;
 use crate::id;
-use crate::json::{self, Object, Value};
+use crate::json::{Object, ToJson};
 use crate::key::{self, Kind, Space};
 use crate::limits::UNPAGED_ROWS_MAX;
 use crate::record;
-use crate::record::{Iso, Secret, boolean, format, id, iso, text};
+use crate::record::{Iso, Rest, Secret, Stored, boolean, format, id, iso, text};
 use crate::seed::Seed;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
@@ -122,11 +123,9 @@ pub fn make(
         read_only: new.read_only,
     };
     let kept = Kept { digest: token.digest(), expires, epoch: 0, read_only: new.read_only };
-    let mut public = Vec::new();
-    let mut object = Object::open(&mut public);
-    object.member("name", &new.name).member("created_at", Iso(created_at));
-    object.close();
-    scope.insert(Kind::ApiKey, count, created_at, &Row { facets: Vec::new(), public, private: kept.to_bytes() })?;
+    let own = CredentialRow { name: Some(new.name.clone()), created_at: Iso(created_at), rest: Rest::default() };
+    let row = Row { facets: Vec::new(), public: own.to_json(), private: kept.to_bytes() };
+    scope.insert(Kind::ApiKey, count, created_at, &row)?;
     Ok((token, shown))
 }
 
@@ -145,16 +144,13 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
 }
 
 fn show(scope: Scope<'_>, count: u32, row: &Row) -> Result<ApiKey, Stop> {
-    const DAMAGED: Stop = Stop::Corrupt("a key has an unknown form");
-    let value = json::parse(&row.public).map_err(|_| DAMAGED)?;
-    let text = |name: &str| value.member(name).and_then(Value::as_text).ok_or(DAMAGED);
-    let kept = Kept::from_bytes(&row.private).ok_or(DAMAGED)?;
-    let created_at = Timestamp::parse_iso(text("created_at")?).ok_or(DAMAGED)?;
+    let own = CredentialRow::read(&row.public)?;
+    let kept = Kept::from_bytes(&row.private).ok_or(CredentialRow::DAMAGED)?;
     Ok(ApiKey {
         id: id::of(scope.space(), count),
-        name: text("name")?.into(),
+        name: own.name.ok_or(CredentialRow::DAMAGED)?,
         last_used_at: caller::last_used(scope, Kind::ApiKey, count)?.map(Iso),
-        created_at: Iso(created_at),
+        created_at: own.created_at,
         expires_at: kept.expires.map(Iso),
         read_only: kept.read_only,
     })

@@ -2,10 +2,12 @@
 
 use alloc::string::String;
 
-use crate::json::{self, ToJson, Value};
+use super::profile::Profile;
+use crate::json::ToJson;
 use crate::key::{self, Key, Kind, Space, Unique};
 use crate::record;
-use crate::record::{Record, Source, bytes, check, format, int, text};
+use crate::record::{Stored, bytes, format, int, text};
+use crate::root;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -18,7 +20,7 @@ pub const STORAGE_BYTES: i64 = 10 << 30;
 
 record! {
     /// What an account on this plan may have.
-    pub struct Plan {
+    pub struct Plan stored as "a plan" {
         /// Its name.
         name: String = text(1, 64).form(&format::PLAN_NAME).required(),
         /// Assistants.
@@ -38,19 +40,17 @@ record! {
     }
 }
 
+/// The plan of an account.
+pub fn of(account: Scope<'_>) -> Result<Plan, Stop> {
+    let profile = Profile::of(account)?;
+    load(root::of(account), &profile.own.plan)?.ok_or(Stop::Corrupt("an account's plan is not there"))
+}
+
 /// A plan by name.
 pub fn load(root: Scope<'_>, name: &str) -> Result<Option<Plan>, Stop> {
     let Some(count) = root.get(key::unique(root.space(), Unique::PlanName, name.as_bytes()))? else { return Ok(None) };
-    let count = u32::from_be_bytes(count.try_into().map_err(|_| DAMAGED)?);
-    root.find(Kind::Plan, count)?.map(|row| read(&row)).transpose()
-}
-
-const DAMAGED: Stop = Stop::Corrupt("a plan has an unknown form");
-
-/// A plan from its row.
-pub fn read(row: &Row) -> Result<Plan, Stop> {
-    let Ok(Value::Object(members)) = json::parse(&row.public) else { return Err(DAMAGED) };
-    check(Plan::TABLE, members, Source::Body).finish().map_err(|_| DAMAGED)
+    let count = u32::from_be_bytes(count.try_into().map_err(|_| Plan::DAMAGED)?);
+    root.find(Kind::Plan, count)?.map(|row| Plan::read(&row.public)).transpose()
 }
 
 /// Where the plan of an account for which the operator named none stands: it is the first of an installation.
@@ -64,8 +64,8 @@ pub fn save(root: Scope<'_>, plan: &Plan, now: Timestamp) -> Result<(), Stop> {
     let name = key::unique(root.space(), Unique::PlanName, plan.name.as_bytes());
     let row = Row::open([].into(), plan.to_json());
     if let Some(count) = root.get(name.clone())? {
-        let count = u32::from_be_bytes(count.try_into().map_err(|_| DAMAGED)?);
-        let old = root.find(Kind::Plan, count)?.ok_or(DAMAGED)?;
+        let count = u32::from_be_bytes(count.try_into().map_err(|_| Plan::DAMAGED)?);
+        let old = root.find(Kind::Plan, count)?.ok_or(Plan::DAMAGED)?;
         return root.replace(Kind::Plan, count, &old, &row);
     }
     let (count, at) = root.allot(Kind::Plan, now)?;

@@ -1,18 +1,16 @@
 //! [`Profile`]: what is kept of an account, in its own space.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::rows::ProfileRow;
 use crate::id;
-use crate::json::{self, Object, Value};
+use crate::json::ToJson;
 use crate::key::{self, Space};
 use crate::record;
-use crate::record::{Iso, boolean, id, iso, number, text};
+use crate::record::{Iso, Stored, boolean, id, iso, number, text};
 use crate::store::{Row, Scope};
-use crate::time::Timestamp;
 use crate::view::Stop;
-
-const DAMAGED: Stop = Stop::Corrupt("an account has an unknown form");
 
 record! {
     /// An account, as the operator sees it.
@@ -52,7 +50,7 @@ const STATE_BYTES: usize = 14;
 impl State {
     /// Reads it from the stored bytes of a profile.
     pub fn of(profile: &[u8]) -> Result<Self, Stop> {
-        Self::from_bytes(Row::private_of(profile)?).ok_or(DAMAGED)
+        Self::from_bytes(Row::private_of(profile)?).ok_or(ProfileRow::DAMAGED)
     }
 
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
@@ -75,16 +73,8 @@ impl State {
 pub struct Profile {
     /// Its number.
     pub number: u32,
-    /// Its name.
-    pub name: String,
-    /// The address that logs in, in lower case.
-    pub email: String,
-    /// Its time zone.
-    pub timezone: String,
-    /// The name of its plan.
-    pub plan: String,
-    /// When it was made.
-    pub created_at: Timestamp,
+    /// Its name, address, time zone and plan.
+    pub own: ProfileRow,
     /// What changes often.
     pub state: State,
     /// Salt and digest of its password.
@@ -107,21 +97,10 @@ impl Profile {
         let Space::Account(number) = scope.space() else { return Ok(None) };
         let Some(bytes) = scope.get(key::profile(number))? else { return Ok(None) };
         let row = Row::from_bytes(&bytes)?;
-        let value = json::parse(&row.public).map_err(|_| DAMAGED)?;
-        let text = |name: &str| value.member(name).and_then(Value::as_text).map(ToString::to_string).ok_or(DAMAGED);
-        let created_at = Timestamp::parse_iso(&text("created_at")?).ok_or(DAMAGED)?;
-        let state = State::from_bytes(&row.private).ok_or(DAMAGED)?;
+        let own = ProfileRow::read(&row.public)?;
+        let state = State::from_bytes(&row.private).ok_or(ProfileRow::DAMAGED)?;
         let password = Hidden(row.private[STATE_BYTES..].to_vec());
-        Ok(Some(Self {
-            number,
-            name: text("name")?,
-            email: text("email")?,
-            timezone: text("timezone")?,
-            plan: text("plan")?,
-            created_at,
-            state,
-            password,
-        }))
+        Ok(Some(Self { number, own, state, password }))
     }
 
     /// The profile of a caller: there is one.
@@ -131,26 +110,22 @@ impl Profile {
 
     /// Writes it.
     pub fn save(&self, scope: Scope<'_>) -> Result<(), Stop> {
-        let mut public = Vec::new();
-        let mut object = Object::open(&mut public);
-        object.member("name", &self.name).member("email", &self.email).member("timezone", &self.timezone);
-        object.member("plan", &self.plan).member("created_at", Iso(self.created_at));
-        object.close();
         let private = [self.state.to_bytes(), self.password.0.clone()].concat();
-        scope.put(key::profile(self.number), Row { facets: Vec::new(), public, private }.to_bytes())
+        let row = Row { facets: Vec::new(), public: self.own.to_json(), private };
+        scope.put(key::profile(self.number), row.to_bytes())
     }
 
     /// What the operator sees.
     pub fn shown(&self) -> Account {
         Account {
             id: id::user(self.number),
-            name: self.name.clone(),
-            email: self.email.clone(),
-            timezone: self.timezone.clone(),
-            plan: self.plan.clone(),
+            name: self.own.name.clone(),
+            email: self.own.email.clone(),
+            timezone: self.own.timezone.clone(),
+            plan: self.own.plan.clone(),
             balance: self.state.balance.map(dollars),
             suspended: self.state.suspended,
-            created_at: Iso(self.created_at),
+            created_at: self.own.created_at,
         }
     }
 

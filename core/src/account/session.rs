@@ -9,22 +9,24 @@ use sha2::{Digest, Sha256};
 use super::caller::Kept;
 use super::logins::Logins;
 use super::profile::{Profile, dollars};
-use super::root;
+use super::rows::CredentialRow;
 use super::token::{Token, TokenKind};
 use crate::collection::Facet;
 use crate::http::base;
 use crate::http::ctx::Ctx;
+use crate::http::notice::Notice;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message};
 use crate::http::route::Handled;
 use crate::id;
-use crate::json::Object;
+use crate::json::ToJson;
 use crate::key::{Kind, Space};
 use crate::limits::BUSY_SECONDS;
-use crate::output::{Answer, Notice, Work};
+use crate::outside::{Answer, Work};
 use crate::rate::Caller;
 use crate::record;
-use crate::record::{Iso, Secret, format, id, iso, number, object, text};
+use crate::record::{Iso, Rest, Secret, format, id, iso, number, object, text};
+use crate::root;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -96,7 +98,7 @@ const SWEPT: usize = 8;
 /// The address is asked for its rate before the body is: whoever sends too much is not listened to.
 pub fn login(ctx: &Ctx<'_>) -> Handled {
     // A host that knows no addresses has one for all.
-    let network = base::client(&ctx.service.config, ctx.request).map_or(Ipv6Addr::UNSPECIFIED.into(), base::network);
+    let network = base::client(&ctx.setup.config, ctx.request).map_or(Ipv6Addr::UNSPECIFIED.into(), base::network);
     admit(ctx, Caller::LoginAddress(short(&alloc::format!("{network}"))))?;
     let login: Login = ctx.body()?;
     admit(ctx, Caller::LoginPair(short(&alloc::format!("{} {network}", login.email.to_lowercase()))))?;
@@ -118,7 +120,7 @@ pub fn login(ctx: &Ctx<'_>) -> Handled {
     logins.save(scope)?;
     sweep(scope, ctx.now)?;
     let (token, expires) = begin(ctx, scope, &profile, login.token_name.as_deref())?;
-    let user = User { id: id::user(profile.number), name: profile.name, email: profile.email };
+    let user = User { id: id::user(profile.number), name: profile.own.name, email: profile.own.email };
     Ok(Reply::ok(&LoggedIn {
         message: "Login successful.".into(),
         token: Secret(token.text().into()),
@@ -156,13 +158,11 @@ fn short(text: &str) -> u64 {
 fn begin(ctx: &Ctx<'_>, scope: Scope<'_>, profile: &Profile, name: Option<&str>) -> Result<(Token, Timestamp), Stop> {
     let (count, created_at) = scope.allot(Kind::Session, ctx.now)?;
     let token = Token::new(TokenKind::Session, profile.number, count, &ctx.seed.derive("session"));
-    let expires = ctx.now.plus_seconds(ctx.service.config.session_seconds);
+    let expires = ctx.now.plus_seconds(ctx.setup.config.session_seconds);
     let kept = Kept { digest: token.digest(), expires: Some(expires), epoch: profile.state.epoch, read_only: false };
-    let mut public = Vec::new();
-    let mut object = Object::open(&mut public);
-    object.member("name", name).member("created_at", Iso(created_at));
-    object.close();
-    scope.insert(Kind::Session, count, created_at, &Row { facets: Vec::new(), public, private: kept.to_bytes() })?;
+    let own = CredentialRow { name: name.map(String::from), created_at: Iso(created_at), rest: Rest::default() };
+    let row = Row { facets: Vec::new(), public: own.to_json(), private: kept.to_bytes() };
+    scope.insert(Kind::Session, count, created_at, &row)?;
     Ok((token, expires))
 }
 
@@ -193,10 +193,10 @@ pub fn me(ctx: &Ctx<'_>) -> Handled {
     let profile = Profile::of(ctx.account())?;
     Ok(Reply::ok(&Me {
         id: id::user(profile.number),
-        name: profile.name,
-        email: profile.email,
-        timezone: profile.timezone,
-        plan: profile.plan,
+        name: profile.own.name,
+        email: profile.own.email,
+        timezone: profile.own.timezone,
+        plan: profile.own.plan,
         total_balance: profile.state.balance.map_or(0.0, dollars),
     }))
 }

@@ -1,6 +1,6 @@
 //! How much an account may store: its plan's `storage_bytes` (docs/api.md, Budgets).
 
-use super::root;
+use super::plan;
 use crate::key::Space;
 use crate::store::{Ledger, StoredBytes, Tx};
 use crate::view::Stop;
@@ -21,7 +21,7 @@ pub fn is_over(tx: &Tx<'_>, account: u32) -> Result<bool, Stop> {
     if after <= stored.allowed {
         return Ok(false);
     }
-    let most = root::plan(scope)?.storage_bytes;
+    let most = plan::of(scope)?.storage_bytes;
     if after > most {
         return Ok(true);
     }

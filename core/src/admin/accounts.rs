@@ -4,8 +4,7 @@ use super::tables::{AdminQuery, ChangedAccount, MadeAccount, NewAccount};
 use crate::account::create::{self, New};
 use crate::account::keys::{self, NewKey};
 use crate::account::plan;
-use crate::account::profile::{Hidden, Profile, micros};
-use crate::account::root;
+use crate::account::profile::{Account, Hidden, Profile, micros};
 use crate::collection::Query;
 use crate::http::ctx::Ctx;
 use crate::http::page;
@@ -13,11 +12,12 @@ use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message_data};
 use crate::http::route::Handled;
 use crate::id;
-use crate::json::{Members, Number, ToJson, Value};
+use crate::json::{self, Members, ToJson};
 use crate::key::{Kind, Space};
 use crate::number;
-use crate::output::{Answer, Work};
+use crate::outside::{Answer, Work};
 use crate::record::{Cell, Record, Secret, Source, check, check_update};
+use crate::root;
 use crate::view::{Order, Stop};
 
 const MISSING: &str = "Account not found.";
@@ -51,9 +51,9 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     let profile = made.profile;
     Ok(Reply::created(&MadeAccount {
         id: id::user(profile.number),
-        email: profile.email,
-        name: profile.name,
-        plan: profile.plan,
+        email: profile.own.email,
+        name: profile.own.name,
+        plan: profile.own.plan,
         api_key: Secret(made.token.text().into()),
         password: made_here.then_some(password),
     }))
@@ -104,26 +104,19 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
         profile.password = Hidden(hash(ctx, password)?);
         profile.state.epoch += 1;
     }
-    profile.name = changed.name;
-    profile.timezone = changed.timezone;
-    profile.plan = changed.plan;
+    profile.own.name = changed.name;
+    profile.own.timezone = changed.timezone;
+    profile.own.plan = changed.plan;
     profile.state.balance = changed.balance.map(micros);
     profile.state.suspended = changed.suspended;
     profile.save(root::space_of(root, profile.number))?;
     Ok(Reply::ok(&message_data("Account updated successfully.", &profile.shown())))
 }
 
+/// What an update of an account is laid over.
 fn members(profile: &Profile) -> Members {
-    let shown = profile.shown();
-    let mut members = Members::default();
-    members.set("name", Value::Text(shown.name));
-    members.set("timezone", Value::Text(shown.timezone));
-    members.set("plan", Value::Text(shown.plan));
-    members.set("suspended", Value::Bool(shown.suspended));
-    if let Some(balance) = shown.balance {
-        members.set("balance", Value::Number(Number::Float(balance)));
-    }
-    members
+    let Account { name, timezone, plan, balance, suspended, .. } = profile.shown();
+    json::members(&ChangedAccount { name, timezone, plan, balance, suspended, password: None })
 }
 
 /// `POST /admin/accounts/{id}/api-keys`

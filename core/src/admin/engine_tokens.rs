@@ -12,7 +12,7 @@ use crate::http::route::Handled;
 use crate::id;
 use crate::json::{Raw, ToJson};
 use crate::key::{self, Kind, Space};
-use crate::record::{Cell, Iso, Record, Secret, Source, check};
+use crate::record::{Cell, Iso, Record, Rest, Secret, Source, check};
 use crate::store::Row;
 use crate::view::Stop;
 
@@ -45,6 +45,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         name: new.name,
         account_ids: new.account_ids,
         created_at: Iso(at),
+        rest: Rest::default(),
     };
     root.insert(
         Kind::EngineToken,

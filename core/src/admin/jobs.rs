@@ -9,12 +9,12 @@ use crate::http::page as envelope;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message};
 use crate::http::route::Handled;
-use crate::job::{self, JobState, Named, ShownJob, Task, Wanted};
+use crate::job::{self, JobState, Named, ShownJob, Task, Wanted, Work};
 use crate::json::ToJson;
 use crate::key::Kind;
-use crate::output::Asks;
+use crate::outside::Asks;
 use crate::store::{Row, Scope};
-use crate::view::Order;
+use crate::view::{Order, Stop};
 
 const MISSING: &str = "Job not found.";
 const GOING: &str = "The job is not set aside.";
@@ -72,15 +72,15 @@ pub fn retry(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::accepted(&message("The job is tried again.")))
 }
 
-/// `DELETE /admin/jobs/{id}`: what it was for ends as failed.
-pub fn remove(ctx: &Ctx<'_>) -> Handled {
+/// `DELETE /admin/jobs/{id}`: what it was for ends as failed, by `give_up`.
+pub fn remove(ctx: &Ctx<'_>, give_up: fn(&Work<'_>, &Task) -> Result<(), Stop>) -> Handled {
     let (account, task) = aside(ctx)?;
     match task {
         Ok(task) => {
             let asks = Asks::of(&[]);
             let (seed, now) = (ctx.seed.child("give-up"), ctx.now);
-            let work = job::Work { service: ctx.service, account, now, seed, asks: &asks, attempt: 0 };
-            job::give_up(&work, &task)?;
+            let work = Work { setup: ctx.setup, account, now, seed, asks: &asks, attempt: 0 };
+            give_up(&work, &task)?;
         }
         Err(bytes) => job::drop_unknown(account, &bytes)?,
     }

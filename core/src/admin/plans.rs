@@ -8,9 +8,9 @@ use crate::http::ctx::Ctx;
 use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, data, message_data};
 use crate::http::route::Handled;
-use crate::json::{ToJson, Value, parse};
+use crate::json::ToJson;
 use crate::key::Kind;
-use crate::record::{Cell, Record, Source, check};
+use crate::record::{Cell, Record, Source, Stored, check};
 use crate::view::Stop;
 
 const MISSING: &str = "Plan not found.";
@@ -20,7 +20,7 @@ const ALL: usize = 1_000;
 /// `GET /admin/plans`
 pub fn all(ctx: &Ctx<'_>) -> Handled {
     let rows = ctx.root().list(Kind::Plan, &Facet::ALL, ALL)?;
-    let plans = rows.iter().map(|(_, row)| plan::read(row)).collect::<Result<Vec<Plan>, Stop>>()?;
+    let plans = rows.iter().map(|(_, row)| Plan::read(&row.public)).collect::<Result<Vec<Plan>, Stop>>()?;
     Ok(Reply::ok(&data(&plans)))
 }
 
@@ -46,12 +46,9 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let root = ctx.root();
     let name = ctx.params.first().copied().unwrap_or_default();
     let before = plan::load(root, name)?.ok_or(Refusal::NotFound(MISSING))?;
-    let Ok(Value::Object(members)) = parse(&before.to_json()) else {
-        return Err(Stop::Corrupt("a plan has an unknown form").into());
-    };
-    let changed: Plan = ctx.finish(crate::record::check_update(Plan::TABLE, members, ctx.members()?))?;
+    let changed: Plan = ctx.update(Plan::members(&before.to_json())?)?;
     // A plan keeps its name: accounts name it.
-    let after = Plan { name: before.name.clone(), ..changed };
+    let after = Plan { name: before.name.clone(), rest: before.rest.clone(), ..changed };
     ctx.if_match(&before)?;
     plan::save(root, &after, ctx.now)?;
     Ok(Reply::ok(&message_data("Plan updated successfully.", &after)))

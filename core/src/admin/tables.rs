@@ -112,7 +112,7 @@ record! {
 
 record! {
     /// An engine token.
-    pub struct EngineToken {
+    pub struct EngineToken stored as "an engine token" {
         /// Its id.
         id: u64 = id().required(),
         /// Its label.

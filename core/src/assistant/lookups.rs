@@ -72,7 +72,7 @@ fn list<T: ToJson>(entries: &[T]) -> Handled {
 /// `GET /user/assistants/models`
 pub fn models(ctx: &Ctx<'_>) -> Handled {
     let query: ModelQuery = ctx.asks()?;
-    let catalogue = ctx.service.catalogue();
+    let catalogue = ctx.setup.catalogue();
     match query.r#type {
         ModelType::Llm => list(&catalogue.llm_models),
         ModelType::Multimodal | ModelType::Dualplex => list(&catalogue.multimodal_models),
@@ -83,7 +83,7 @@ pub fn models(ctx: &Ctx<'_>) -> Handled {
 pub fn voices(ctx: &Ctx<'_>) -> Handled {
     let query: VoiceQuery = ctx.asks()?;
     let search = query.search.map(|text| text.to_lowercase());
-    let fits = ctx.service.catalogue().voices.iter().filter(|voice| {
+    let fits = ctx.setup.catalogue().voices.iter().filter(|voice| {
         query.mode.is_none_or(|mode| voice.modes.contains(&mode))
             // A voice without a language speaks several.
             && query.language_id.is_none_or(|id| voice.language_id.is_none_or(|own| own == id))
@@ -96,17 +96,17 @@ pub fn voices(ctx: &Ctx<'_>) -> Handled {
 
 /// `GET /user/assistants/languages`
 pub fn languages(ctx: &Ctx<'_>) -> Handled {
-    list(&ctx.service.catalogue().languages)
+    list(&ctx.setup.catalogue().languages)
 }
 
 /// `GET /user/assistants/synthesizer-providers`
 pub fn synthesizers(ctx: &Ctx<'_>) -> Handled {
-    providers(ctx, &ctx.service.catalogue().synthesizer_providers)
+    providers(ctx, &ctx.setup.catalogue().synthesizer_providers)
 }
 
 /// `GET /user/assistants/transcriber-providers`
 pub fn transcribers(ctx: &Ctx<'_>) -> Handled {
-    providers(ctx, &ctx.service.catalogue().transcriber_providers)
+    providers(ctx, &ctx.setup.catalogue().transcriber_providers)
 }
 
 fn providers(ctx: &Ctx<'_>, all: &[ListedProvider]) -> Handled {

@@ -24,21 +24,13 @@ pub fn tools(mut tools: Vec<BuiltInTool>) -> Vec<BuiltInTool> {
     tools
 }
 
-/// Masks the keys in stored members.
-pub fn in_members(members: &mut Members) {
-    if let Some((_, Value::List(tools))) = members.0.iter_mut().find(|(name, _)| name == "tools") {
-        tools.iter_mut().filter_map(sent_key).for_each(|key| *key = secret(key));
-    }
-}
-
 const NAMES: [&str; 2] = ["calendar_api_key", "calcom_api_key"];
 
 /// Puts stored keys where an update sends masked ones; gives the places whose mask fits no stored key.
 ///
 /// Two keys may look alike: the one at the same place comes first, and each is given out once.
-pub fn restore(supplied: &mut Members, stored: &Members) -> Vec<usize> {
-    let known = stored.get("tools").and_then(Value::as_list).unwrap_or_default();
-    let mut known: Vec<Option<&str>> = known.iter().map(key_of).collect();
+pub fn restore(supplied: &mut Members, stored: &[BuiltInTool]) -> Vec<usize> {
+    let mut known: Vec<Option<&str>> = stored.iter().map(key_of).collect();
     let Some((_, Value::List(tools))) = supplied.0.iter_mut().find(|(name, _)| name == "tools") else {
         return Vec::new();
     };
@@ -73,8 +65,11 @@ fn sent_key(tool: &mut Value) -> Option<&mut String> {
     }
 }
 
-fn key_of(tool: &Value) -> Option<&str> {
-    NAMES.iter().find_map(|name| tool.member(name)).and_then(Value::as_text)
+fn key_of(tool: &BuiltInTool) -> Option<&str> {
+    match tool {
+        BuiltInTool::CalendarIntegration(calendar) => Some(&calendar.calendar_api_key.0),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

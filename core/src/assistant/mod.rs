@@ -1,14 +1,14 @@
 //! Assistants (docs/api.md, Assistants): tables, rules between them, operations.
 
-mod kept;
 pub mod lookups;
 mod mask;
+mod numbers;
 mod operations;
+pub mod rows;
 mod rules;
 pub mod states;
-pub mod stored;
 pub mod tables;
 pub mod webhooks;
 
-pub use kept::{Kept, kept};
+pub use numbers::assignable;
 pub use operations::{ListQuery, MISSING, all, create, delete, outbound, page, read, update};

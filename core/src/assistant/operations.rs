@@ -1,13 +1,12 @@
 //! Creating, reading, changing and deleting assistants, in the order of docs/api.md.
 
-use alloc::string::ToString;
 use alloc::vec::Vec;
 
+use super::rows::{self, Meta, facet_of_type};
 use super::states::{AssistantEvent, FIRST, MOVES};
-use super::stored::{self, Meta, facet_of_type};
-use super::tables::{Direction, NewAssistant, Outbound, Status, Summary, UPDATE};
+use super::tables::{Assistant, Direction, NewAssistant, Outbound, Status, Summary, UPDATE};
 use super::{mask, rules};
-use crate::account::root;
+use crate::account::plan;
 use crate::collection::{Facet, Query};
 use crate::http::ctx::Ctx;
 use crate::http::list::{self, List};
@@ -16,13 +15,16 @@ use crate::http::refs;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
-use crate::json::{Members, Raw, ToJson};
+use crate::json::{Raw, ToJson};
 use crate::key::{self, Kind, Unique};
 use crate::limits::PLAN_ROWS_MAX;
 use crate::record;
-use crate::record::{Cell, Checked, Choice, Record, Source, check, check_update, choice, id, int};
-use crate::store::Row;
-use crate::view::Order;
+use crate::record::{
+    Cell, Checked, Choice, Iso, Record, Rest, Source, Stored, StoredValues, check, check_update, choice, id, int,
+};
+use crate::store::{Row, Scope};
+use crate::time::Timestamp;
+use crate::view::{Order, Stop};
 
 /// What a stranger and an unknown id get.
 pub const MISSING: &str = "Assistant not found";
@@ -31,13 +33,13 @@ pub const MISSING: &str = "Assistant not found";
 pub fn create(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
     let mut supplied = ctx.members()?;
-    let masked = mask::restore(&mut supplied, &Members::default());
+    let masked = mask::restore(&mut supplied, &[]);
     let mut checked = check(NewAssistant::TABLE, supplied, Source::Body);
     unknown_keys(&mut checked, &masked);
     refs::judge(ctx, &mut checked, None)?;
     rules::judge(ctx, &mut checked, None)?;
     let new = rules::fit(ctx.finish::<NewAssistant>(checked)?);
-    let plan = root::plan(account)?;
+    let plan = plan::of(account)?;
     ctx.plan_room(Kind::Assistant, "assistants", plan.assistants.into(), Refusal::Forbidden)?;
     let (count, at) = account.allot(Kind::Assistant, ctx.now)?;
     let uuid = ctx.uuid("assistant");
@@ -49,11 +51,12 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         inbound_webhook_url: None,
         created_at: at,
         updated_at: at,
+        rest: Rest::default(),
     };
     account
         .put(key::unique(account.space(), Unique::AssistantUuid, meta.uuid.as_bytes()), count.to_be_bytes().to_vec())?;
     let summary = summary(&new, &meta);
-    account.insert(Kind::Assistant, count, at, &stored::row(ctx, &new, meta))?;
+    account.insert(Kind::Assistant, count, at, &rows::row(ctx, &new, meta))?;
     Ok(Reply::created(&message_data("Assistant created successfully", &summary)))
 }
 
@@ -84,14 +87,18 @@ fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
     Ok((count, row))
 }
 
-/// `PUT`, `PATCH /user/assistant/{id}`
-pub fn update(ctx: &Ctx<'_>) -> Handled {
+/// What a change to an assistant means for those that work with it, by its count.
+pub type Follow = fn(Scope<'_>, u32, Timestamp) -> Result<(), Stop>;
+
+/// `PUT`, `PATCH /user/assistant/{id}`; `wake` lets its campaigns look again.
+pub fn update(ctx: &Ctx<'_>, wake: Follow) -> Handled {
     let (count, row) = named(ctx)?;
     let mut supplied = ctx.members()?;
-    let mut members = stored::members(&row)?;
-    let masked = mask::restore(&mut supplied, &members);
-    let meta = Meta::of(&members)?;
-    let changed_mode = rules::change_mode(&mut members, &supplied);
+    let mut members = rows::members(&row)?;
+    let masked = mask::restore(&mut supplied, &rows::tools(&row)?);
+    let before = Assistant::read(&row.public)?;
+    let changed_mode = rules::change_mode(before.mode, &mut members, &supplied);
+    let meta = Meta::of(before);
     let mut checked = check_update(&UPDATE, members, supplied.clone());
     unknown_keys(&mut checked, &masked);
     refs::judge(ctx, &mut checked, Some(&supplied))?;
@@ -105,8 +112,8 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     ctx.if_match(&Raw(&row.public))?;
     let meta = Meta { status, updated_at: ctx.now.max(meta.updated_at), ..meta };
     let summary = summary(&new, &meta);
-    ctx.account().replace(Kind::Assistant, count, &row, &stored::row(ctx, &new, meta))?;
-    crate::campaign::wake_those_of(ctx.account(), count, ctx.now)?;
+    ctx.account().replace(Kind::Assistant, count, &row, &rows::row(ctx, &new, meta))?;
+    wake(ctx.account(), count, ctx.now)?;
     Ok(Reply::ok(&message_data("Assistant updated successfully", &summary)))
 }
 
@@ -116,18 +123,18 @@ pub fn read(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok_raw(row.public))
 }
 
-/// `DELETE /user/assistant/{id}`: the row moves out of every list and is kept with its time of deletion.
-pub fn delete(ctx: &Ctx<'_>) -> Handled {
+/// `DELETE /user/assistant/{id}`: the row moves out of every list and is kept with its time of deletion;
+/// `stop` ends the campaigns that run with it.
+pub fn delete(ctx: &Ctx<'_>, stop: Follow) -> Handled {
     let (count, row) = named(ctx)?;
     ctx.if_match(&Raw(&row.public))?;
     let account = ctx.account();
-    let deleted =
-        stored::changed(&row, ctx.now, |members| members.set("deleted_at", crate::json::Value::Text(ctx.now.iso())))?;
+    let deleted = rows::changed(&row, ctx.now, |assistant| assistant.deleted_at = Some(Iso(ctx.now)))?;
     account.remove(Kind::Assistant, count, &row)?;
-    let uuid = Meta::of(&stored::members(&row)?)?.uuid;
+    let uuid = Assistant::MEMBERS.uuid.read(&row.public)?;
     account.delete(key::unique(account.space(), Unique::AssistantUuid, uuid.as_bytes()))?;
     account.put(key::part(account.space(), Kind::Assistant, count, 0), deleted.to_bytes())?;
-    crate::campaign::stop_those_of(ctx.service, account, count, ctx.now)?;
+    stop(account, count, ctx.now)?;
     Ok(Reply::ok(&message("Assistant deleted successfully")))
 }
 
@@ -158,12 +165,11 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
 
 /// `GET /user/assistants/outbound`
 pub fn outbound(ctx: &Ctx<'_>) -> Handled {
-    let only: Vec<&str> = Outbound::TABLE.columns.iter().map(|column| column.name).collect();
     let outbound = || array(ctx, &facet_of_type(Direction::Outbound));
     list::reply(ctx, ctx.account(), Kind::Assistant, outbound, |_, row, out| {
-        let members = stored::members(&Row::from_bytes(row)?)?;
-        let kept = only.iter().filter_map(|name| Some(((*name).to_string(), members.get(name)?.clone()))).collect();
-        crate::json::Members(kept).write(out);
+        let outbound = StoredValues::parse(Outbound::TABLE, Row::public_of(row)?);
+        let outbound = outbound.and_then(|mut values| Outbound::from_values(&mut values)).ok_or(Assistant::DAMAGED)?;
+        outbound.write(out);
         Ok(())
     })
 }

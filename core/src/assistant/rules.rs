@@ -4,8 +4,8 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::stored::{facet_of_number, facet_of_type};
-use super::tables::{Direction, KnowledgeMode, NewAssistant};
+use super::rows::{facet_of_number, facet_of_type};
+use super::tables::{Assistant, Direction, KnowledgeMode, NewAssistant};
 use crate::catalogue::Mode;
 use crate::collection::{Query, page};
 use crate::http::ctx::Ctx;
@@ -13,7 +13,7 @@ use crate::json::{Members, Value};
 use crate::key::{self, Kind};
 use crate::number;
 use crate::record::{Cell, Checked, Choice};
-use crate::tool;
+use crate::store::Row;
 use crate::view::{Order, Stop};
 
 const VOICE: &str = "The selected voice is not compatible with the chosen engine type.";
@@ -22,9 +22,17 @@ const TAKEN: &str = "The selected phone number is already assigned to another in
 const SAME_NAME: &str = "The selected tool has the same name as another attached tool.";
 
 /// What only the `pipeline` mode knows.
-const PIPELINE_ONLY: [&str; 3] = ["fillers", "transcriber_provider_id", "llm_model_id"];
+const PIPELINE_ONLY: [&str; 3] = [
+    Assistant::MEMBERS.fillers.name(),
+    Assistant::MEMBERS.transcriber_provider_id.name(),
+    Assistant::MEMBERS.llm_model_id.name(),
+];
 /// What only the two others know.
-const MULTIMODAL_ONLY: [&str; 3] = ["multimodal_model_id", "chat_llm_fallback_id", "turn_detection_threshold"];
+const MULTIMODAL_ONLY: [&str; 3] = [
+    Assistant::MEMBERS.multimodal_model_id.name(),
+    Assistant::MEMBERS.chat_llm_fallback_id.name(),
+    Assistant::MEMBERS.turn_detection_threshold.name(),
+];
 
 /// What an update starts from.
 pub struct Before {
@@ -46,7 +54,7 @@ fn voice(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&Before>) {
     if checked.errors.has("voice_id") {
         return;
     }
-    let fits = match ctx.service.catalogue().voice(id.unsigned_abs()) {
+    let fits = match ctx.setup.catalogue().voice(id.unsigned_abs()) {
         Some(voice) => voice.modes.iter().any(|fit| fit.word() == mode),
         // A voice that has left the catalogue stays until voice or mode change.
         None => before.is_some_and(|before| !before.changed_mode),
@@ -92,7 +100,8 @@ fn tools(ctx: &Ctx<'_>, checked: &mut Checked) -> Result<(), Stop> {
     let mut seen = BTreeSet::new();
     for (at, row) in ctx.account().get_many(&keys)?.into_iter().enumerate() {
         let Some(row) = row else { continue };
-        if !seen.insert(tool::name_of(&row)?) {
+        // A tool is filed under its name, and under nothing else.
+        if !seen.insert(Row::from_bytes(&row)?.facets) {
             checked.errors.add(&format!("tool_ids.{at}"), SAME_NAME);
         }
     }
@@ -101,18 +110,16 @@ fn tools(ctx: &Ctx<'_>, checked: &mut Checked) -> Result<(), Stop> {
 
 /// Drops from what is stored what the new mode does not know, and what takes its defaults (docs/api.md, Updating
 /// an assistant). Tells whether the mode changes.
-pub fn change_mode(stored: &mut Members, supplied: &Members) -> bool {
-    let Some(new) = supplied.get("mode").and_then(Value::as_text).filter(|new| Mode::WORDS.contains(new)) else {
-        return false;
-    };
-    let old = stored.get("mode").and_then(Value::as_text).unwrap_or_default();
+pub fn change_mode(old: Mode, stored: &mut Members, supplied: &Members) -> bool {
+    let new = supplied.get(Assistant::MEMBERS.mode.name()).and_then(Value::as_text);
+    let Some(new) = new.and_then(Mode::of) else { return false };
     if old == new {
         return false;
     }
-    let gone: &[&str] = if new == Mode::Pipeline.word() { &MULTIMODAL_ONLY } else { &PIPELINE_ONLY };
-    for name in gone.iter().chain(&["allow_interruptions", "knowledgebase_mode"]) {
-        stored.remove(name);
-    }
+    let gone: &[&str] = if new == Mode::Pipeline { &MULTIMODAL_ONLY } else { &PIPELINE_ONLY };
+    gone.iter().for_each(|name| drop(stored.remove(name)));
+    stored.remove(Assistant::MEMBERS.allow_interruptions.name());
+    stored.remove(Assistant::MEMBERS.knowledgebase_mode.name());
     true
 }
 

@@ -87,7 +87,7 @@ choice! {
 
 record! {
     /// A field to extract after a call.
-    pub struct Extract {
+    pub struct Extract stored as "an assistant" {
         /// Its name.
         name: String = text(3, 16).form(&format::EXTRACT_NAME).required(),
         /// Its type.
@@ -99,15 +99,15 @@ record! {
 
 record! {
     /// Hands the call to a person.
-    pub sparse struct CallTransfer {
+    pub struct CallTransfer stored as "an assistant" {
         /// The number to transfer to, E.164; any text when `custom`.
         phone_number: String = text(1, 64).required(),
         /// When to transfer.
-        description: Option<String> = text(1, 1_000),
+        description: Option<String> = text(1, 1_000).sparse(),
         /// Whether the AI may choose the number.
-        custom: Option<bool> = boolean(),
+        custom: Option<bool> = boolean().sparse(),
         /// The zone of its availability.
-        timezone: Option<String> = text(1, 64).form(&format::ZONE),
+        timezone: Option<String> = text(1, 64).form(&format::ZONE).sparse(),
     } rules {
         form_unless("phone_number", &format::E164, "custom", &["true"]),
     }
@@ -115,29 +115,29 @@ record! {
 
 record! {
     /// Ends the call.
-    pub sparse struct EndCall {
+    pub struct EndCall stored as "an assistant" {
         /// When the AI ends the call.
-        description: Option<String> = text(1, 1_000),
+        description: Option<String> = text(1, 1_000).sparse(),
     }
 }
 
 record! {
     /// Sends keypad tones.
-    pub sparse struct DtmfInput {
+    pub struct DtmfInput stored as "an assistant" {
         /// When to send them.
-        description: Option<String> = text(1, 1_000),
+        description: Option<String> = text(1, 1_000).sparse(),
     }
 }
 
 record! {
     /// Offers times and books them through an external calendar service.
-    pub sparse struct CalendarIntegration {
+    pub struct CalendarIntegration stored as "an assistant" {
         /// The key of the calendar service; shown masked.
         calendar_api_key: Secret = text(1, 255).alias(&["calcom_api_key"]).required(),
         /// The event to book.
         calendar_event_slug: String = text(1, 255).alias(&["calcom_event_slug"]).required(),
         /// When to offer scheduling.
-        description: Option<String> = text(1, 1_000),
+        description: Option<String> = text(1, 1_000).sparse(),
     }
 }
 
@@ -274,7 +274,7 @@ record! {
 
 record! {
     /// Words for pauses; the service has none of its own.
-    pub struct FillerConfig {
+    pub struct FillerConfig stored as "an assistant" {
         /// When it is neither here nor there.
         neutral: Vec<String> = texts(&FILLER, 0),
         /// When the news is bad.
@@ -291,7 +291,7 @@ static FILLER: crate::record::Kind = crate::record::Kind::Text { min: 1, max: 25
 
 record! {
     /// An assistant, and behind that the creation fields it leaves out.
-    pub struct Assistant {
+    pub struct Assistant stored as "an assistant" {
         /// Its id.
         id: u64 = id().required(),
         /// Its account.

@@ -1,39 +1,49 @@
 //! The end of a call: its times and transcript, the work after it, and what it is news of.
 
-use alloc::string::ToString;
-use alloc::vec::Vec;
+use alloc::string::String;
 
+use super::conclude::wish;
+use super::report::report;
+use super::rows::{CallRow, formatted};
 use super::states::CallEvent;
-use super::stored::{Stored, formatted, whole};
 use super::tables::CallStatus;
 use crate::account::profile::{Profile, micros};
-use crate::account::root;
+use crate::assistant::rows::of_call;
+use crate::assistant::tables::Assistant;
+use crate::campaign;
 use crate::job::{self, Task};
-use crate::json::{Members, Value};
-use crate::service::Service;
+use crate::json::Members;
+use crate::record;
+use crate::record::text;
+use crate::root;
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
-use crate::{assistant, campaign, webhook};
 
-/// What an event of the service itself says.
-pub fn by_service(reason: &str) -> Members {
-    Members(Vec::from([
-        ("by".to_string(), Value::Text("service".into())),
-        ("reason".to_string(), Value::Text(reason.into())),
-    ]))
+record! {
+    /// What the event says by which the service itself ends a call.
+    pub struct ByService {
+        /// `service`
+        by: String = text(0, 64).required(),
+        /// Why.
+        reason: String = text(0, 255).required(),
+    }
+}
+
+/// The service ends a call for this reason.
+pub fn by_service(reason: &str) -> ByService {
+    ByService { by: "service".into(), reason: reason.into() }
 }
 
 /// Ends a running call; nothing happens to one whose state does not allow it. `said` stands in its events.
 pub fn over(
-    service: &Service,
     account: Scope<'_>,
-    call: &mut Stored,
+    call: &mut CallRow,
     event: CallEvent,
-    said: &Members,
+    said: &ByService,
     now: Timestamp,
 ) -> Result<bool, Stop> {
-    if !call.moved(event)? {
+    if !call.moved(event) {
         return Ok(false);
     }
     let at = call.live.last_at.max(now);
@@ -41,50 +51,46 @@ pub fn over(
         if matches!(event, CallEvent::Busy | CallEvent::NoAnswer | CallEvent::Fail) { "failed" } else { "ended" };
     call.note(account, at, name, said)?;
     call.live.ended_at = Some(at);
-    settle(service, account, call, now)?;
+    settle(account, call, now)?;
     Ok(true)
 }
 
 /// What follows from the end of a call, once its state says so.
-pub fn settle(service: &Service, account: Scope<'_>, call: &mut Stored, now: Timestamp) -> Result<(), Stop> {
+pub fn settle(account: Scope<'_>, call: &mut CallRow, now: Timestamp) -> Result<(), Stop> {
     let ended = call.live.ended_at.unwrap_or(now);
     call.live.lease = None;
     charge(account, call)?;
-    call.shown.set("duration", whole(call.live.answered_at.map_or(0, |from| ended.seconds_since(from))));
+    let spoken = call.live.answered_at.map_or(0, |from| ended.seconds_since(from));
+    call.shown.duration = u32::try_from(spoken).unwrap_or(u32::MAX);
     let lines = call.transcript(account)?;
-    call.shown.set("transcript", Value::Text(formatted(&lines)));
-    let assistant = assistant::kept(account, call.assistant())?;
+    call.shown.transcript = formatted(&lines);
+    let assistant = of_call(account, call.assistant())?;
     if call.live.engine.is_none()
-        && let Some(mode) = assistant.as_ref().and_then(assistant::Kept::mode)
+        && let Some(row) = &assistant
     {
-        root::dequeue(account, mode, call.count)?;
+        root::dequeue(account, Assistant::MEMBERS.mode.read(&row.public)?, call.count)?;
     }
     call.save(account, now)?;
     root::ring(account)?;
     if let Some(campaign) = call.campaign() {
-        campaign::wake(account, campaign, now)?;
+        job::add(account, now, Task::Dial(campaign))?;
     }
     job::cancel(account, &Task::Watch(call.count))?;
-    let wanted = assistant.is_some_and(|assistant| assistant.wants_conclusion());
-    match call.status()? {
+    let wanted = assistant.map_or(Ok(false), |row| Ok(!wish(&row)?.is_empty()))?;
+    match call.status() {
         CallStatus::Ended | CallStatus::EndedByAssistant | CallStatus::EndedByCustomer
             if wanted && !lines.is_empty() =>
         {
             job::add(account, now, Task::Conclude(call.count))
         }
-        CallStatus::Ended | CallStatus::EndedByAssistant | CallStatus::EndedByCustomer => {
-            complete(service, account, call, now)
-        }
-        _ => finish(service, account, call, now),
+        CallStatus::Ended | CallStatus::EndedByAssistant | CallStatus::EndedByCustomer => complete(account, call, now),
+        _ => finish(account, call, now),
     }
 }
 
 /// Takes what an ended call costs off a metered balance: of what is told later, the difference.
-pub fn charge(account: Scope<'_>, call: &mut Stored) -> Result<(), Stop> {
-    let total = match call.shown.get("total_cost") {
-        Some(Value::Number(number)) => micros(number.as_f64()),
-        _ => 0,
-    };
+pub fn charge(account: Scope<'_>, call: &mut CallRow) -> Result<(), Stop> {
+    let total = micros(call.shown.total_cost);
     if total != call.live.charged_micros {
         let mut profile = Profile::of(account)?;
         // What was spoken is owed: a balance may fall below nothing.
@@ -96,18 +102,18 @@ pub fn charge(account: Scope<'_>, call: &mut Stored) -> Result<(), Stop> {
 }
 
 /// The work after a call is done, or given up.
-pub fn complete(service: &Service, account: Scope<'_>, call: &mut Stored, now: Timestamp) -> Result<(), Stop> {
-    if !call.moved(CallEvent::Complete)? {
+pub fn complete(account: Scope<'_>, call: &mut CallRow, now: Timestamp) -> Result<(), Stop> {
+    if !call.moved(CallEvent::Complete) {
         return Ok(());
     }
     call.note(account, now.max(call.live.last_at), "completed", &Members::default())?;
     call.save(account, now)?;
-    finish(service, account, call, now)
+    finish(account, call, now)
 }
 
 /// Nothing more happens in a call: it is reported, and its lead moves on.
-fn finish(service: &Service, account: Scope<'_>, call: &Stored, now: Timestamp) -> Result<(), Stop> {
+fn finish(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), Stop> {
     // The webhook shows where the lead stands after this call.
     campaign::settle(account, call, now)?;
-    webhook::report(service, account, call, now)
+    report(account, call, now)
 }

@@ -4,9 +4,10 @@ use alloc::vec::Vec;
 
 use super::ending::{by_service, complete, over};
 use super::place::{Caller, New, place};
+use super::rows::{CallRow, formatted, tag};
 use super::states::CallEvent;
-use super::stored::{Stored, formatted, tag};
 use super::tables::{CallQuery, CallStatus, CallType, NewCall, Placed, PlacedCall};
+use crate::account::attached;
 use crate::account::profile::Profile;
 use crate::collection::{Facet, Query};
 use crate::http::ctx::Ctx;
@@ -16,7 +17,7 @@ use crate::http::reply::{Reply, data, message};
 use crate::http::route::Handled;
 use crate::http::stream::{self, Frame};
 use crate::job::{self, Task};
-use crate::json::{Members, Raw, ToJson, Value};
+use crate::json::{Members, Raw, ToJson};
 use crate::key::{self, Kind, Topic};
 use crate::limits::{EVENTS_PAGE_MAX, LEASE_SECONDS};
 use crate::number::{CallerNumber, UNVERIFIED};
@@ -25,7 +26,7 @@ use crate::record::{Choice, Errors, int};
 use crate::store::Row;
 use crate::suppression::{self, plus};
 use crate::view::{Order, Stop};
-use crate::{assistant, engine, webhook};
+use crate::{assistant, webhook};
 
 const MISSING: &str = "Call not found";
 const SUPPRESSED: &str = "The phone number is on the account's list of numbers not to be called.";
@@ -59,10 +60,10 @@ fn shown(ctx: &Ctx<'_>, count: u32, row: Row) -> Result<Vec<u8>, Stop> {
         return Ok(row.public);
     }
     let account = ctx.account();
-    let mut call = Stored::of(count, row)?;
+    let mut call = CallRow::of(count, row)?;
     if call.live.transcript_bytes > 0 {
         let lines = call.transcript(account)?;
-        call.shown.set("transcript", Value::Text(formatted(&lines)));
+        call.shown.transcript = formatted(&lines);
     }
     Ok(call.shown.to_json())
 }
@@ -81,10 +82,10 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
         return Err(Refusal::Conflict("The call is still running.".into()).into());
     }
     let account = ctx.account();
-    let mut call = Stored::find(account, count)?.ok_or(Refusal::NotFound(MISSING))?;
+    let mut call = CallRow::find(account, count)?.ok_or(Refusal::NotFound(MISSING))?;
     // Work after the call that is not done yet is given up: that the call ended is told all the same, without what was
     // said.
-    complete(ctx.service, account, &mut call, ctx.now)?;
+    complete(account, &mut call, ctx.now)?;
     let row = account.find(Kind::Call, count)?.ok_or(Refusal::NotFound(MISSING))?;
     account.remove(Kind::Call, count, &row)?;
     webhook::erase(account, &[(Kind::Call, count)], ctx.now)?;
@@ -107,7 +108,7 @@ pub fn make_call(ctx: &Ctx<'_>) -> Handled {
     if Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
         return Err(Refusal::Payment("Insufficient balance.".into()).into());
     }
-    if ctx.service.config.refuse_without_engine && !engine::is_attached(ctx.root(), ctx.now)? {
+    if ctx.setup.config.refuse_without_engine && !attached::any(ctx.root(), ctx.now)? {
         return Err(Refusal::NoEngine.into());
     }
     let caller = Caller::of(account, count, &assistant)?;
@@ -140,12 +141,12 @@ pub fn make_call(ctx: &Ctx<'_>) -> Handled {
 pub fn hangup(ctx: &Ctx<'_>) -> Handled {
     let (count, _) = ctx.named(Kind::Call, MISSING)?;
     let account = ctx.account();
-    let mut call = Stored::find(account, count)?.ok_or(Refusal::NotFound(MISSING))?;
-    if !call.status()?.is_running() {
+    let mut call = CallRow::find(account, count)?.ok_or(Refusal::NotFound(MISSING))?;
+    if !call.status().is_running() {
         return Err(Refusal::Conflict("The call is already over.".into()).into());
     }
     if call.live.engine.is_none() {
-        over(ctx.service, account, &mut call, CallEvent::Fail, &by_service("hangup"), ctx.now)?;
+        over(account, &mut call, CallEvent::Fail, &by_service("hangup"), ctx.now)?;
         return Ok(Reply::ok(&message("The call was called off.")));
     }
     if call.live.hangup_at.is_none() {

@@ -2,23 +2,23 @@
 
 use alloc::string::String;
 
+use super::rows::{CallRow, Live};
 use super::states::FIRST;
-use super::stored::{Live, Stored};
 use super::tables::{AnsweredBy, Call, CallType};
-use crate::account::root;
+use crate::assistant::tables::Assistant;
 use crate::catalogue::Mode;
 use crate::id;
 use crate::job::{self, Task};
-use crate::json::{Members, Value};
+use crate::json::Members;
 use crate::key::Kind;
 use crate::limits::UNCLAIMED_SECONDS;
 use crate::number::CallerNumber;
-use crate::record::{Choice, Sql, Variables};
+use crate::record::{Pick, Rest, Sql, Variables};
+use crate::root;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-const DAMAGED: Stop = Stop::Corrupt("an assistant has an unknown form");
 const UNVERIFIED: Stop = Stop::Corrupt("a call was placed with an unverified caller id");
 
 /// What a call needs of its assistant, as it is now.
@@ -41,21 +41,14 @@ pub struct Caller {
 impl Caller {
     /// Reads it from the assistant's row.
     pub fn of(account: Scope<'_>, count: u32, assistant: &Row) -> Result<Self, Stop> {
-        let [name, number, mode, ringing_time, max_duration] =
-            assistant.pick(["name", "phone_number_id", "mode", "ringing_time", "max_duration"], DAMAGED)?;
-        let seconds = |value: Value| value.as_u64().and_then(|n| u32::try_from(n).ok()).ok_or(DAMAGED);
-        let number = match number.as_u64().and_then(|id| id::local(account.space(), id)) {
+        let its = Assistant::MEMBERS;
+        let (name, number, mode, ringing_time, max_duration) =
+            (its.name, its.phone_number_id, its.mode, its.ringing_time, its.max_duration).read(&assistant.public)?;
+        let number = match number.and_then(|id| id::local(account.space(), id)) {
             Some(number) => CallerNumber::of(account, number)?,
             None => CallerNumber::Shown(None),
         };
-        Ok(Self {
-            count,
-            name: name.into_text().ok_or(DAMAGED)?,
-            number,
-            mode: mode.as_text().and_then(Mode::of).ok_or(DAMAGED)?,
-            ringing_time: seconds(ringing_time)?,
-            max_duration: seconds(max_duration)?,
-        })
+        Ok(Self { count, name, number, mode, ringing_time, max_duration })
     }
 }
 
@@ -106,17 +99,18 @@ pub fn place(account: Scope<'_>, new: New, now: Timestamp) -> Result<u32, Stop> 
         assistant_id: own(caller.count),
         campaign_id: new.campaign.as_ref().map(|(count, _)| own(*count)),
         lead_id: new.lead.map(own),
+        rest: Rest::default(),
     };
     let mut live = Live {
         last_at: at,
         ringing_time: caller.ringing_time,
         max_duration: caller.max_duration,
-        input: new.variables,
+        input: Variables(new.variables),
         main: new.main,
         ..Live::default()
     };
     live.note(account, count, at, "initiated", &Members::default())?;
-    Stored::enter(account, count, &shown, &live, at)?;
+    CallRow::enter(account, count, &shown, &live, at)?;
     if kind == CallType::Outbound {
         root::enqueue(account, caller.mode, count)?;
         job::add(account, at.plus_seconds(UNCLAIMED_SECONDS), Task::Watch(count))?;

@@ -64,6 +64,16 @@ choice! {
     }
 }
 
+choice! {
+    /// Who says a line of the transcript.
+    pub enum Sender {
+        /// The assistant.
+        Bot = "bot",
+        /// The customer.
+        Human = "human",
+    }
+}
+
 record! {
     /// Query of `GET /user/calls`.
     pub struct CallQuery {
@@ -92,7 +102,7 @@ record! {
 
 record! {
     /// A call.
-    pub struct Call {
+    pub struct Call stored as "a call" {
         /// Its id.
         id: u64 = id().required(),
         /// The assistant's name when the call was made.

@@ -2,8 +2,8 @@
 //! (docs/api.md, States and Leases).
 
 use super::ending::{self, over};
+use super::rows::CallRow;
 use super::states::CallEvent;
-use super::stored::Stored;
 use super::tables::CallStatus;
 use crate::job::{Progress, Work};
 use crate::limits::{LEASE_SECONDS, UNCLAIMED_SECONDS};
@@ -21,8 +21,8 @@ enum Alarm {
 
 /// Looks at a call's clocks, and says when to look again.
 pub fn watch(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
-    let Some(mut call) = Stored::find(work.account, count)? else { return Ok(Progress::Done) };
-    if !call.status()?.is_running() {
+    let Some(mut call) = CallRow::find(work.account, count)? else { return Ok(Progress::Done) };
+    if !call.status().is_running() {
         return Ok(Progress::Done);
     }
     let (at, alarm) = next(&call)?;
@@ -31,7 +31,7 @@ pub fn watch(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
     }
     match alarm {
         Alarm::Over(event, reason) => {
-            over(work.service, work.account, &mut call, event, &ending::by_service(reason), work.now)?;
+            over(work.account, &mut call, event, &ending::by_service(reason), work.now)?;
             Ok(Progress::Done)
         }
         Alarm::HangUp => {
@@ -44,19 +44,19 @@ pub fn watch(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
 
 /// The operator gives up the work that a call waits for: a running call fails, one that is over is completed.
 pub fn give_up(work: &Work<'_>, count: u32) -> Result<(), Stop> {
-    let Some(mut call) = Stored::find(work.account, count)? else { return Ok(()) };
-    if call.status()?.is_running() {
+    let Some(mut call) = CallRow::find(work.account, count)? else { return Ok(()) };
+    if call.status().is_running() {
         let said = ending::by_service("given_up");
-        over(work.service, work.account, &mut call, CallEvent::Fail, &said, work.now)?;
+        over(work.account, &mut call, CallEvent::Fail, &said, work.now)?;
         return Ok(());
     }
-    ending::complete(work.service, work.account, &mut call, work.now)
+    ending::complete(work.account, &mut call, work.now)
 }
 
 /// The first clock of a running call to run out.
-fn next(call: &Stored) -> Result<(Timestamp, Alarm), Stop> {
+fn next(call: &CallRow) -> Result<(Timestamp, Alarm), Stop> {
     let live = &call.live;
-    let status = call.status()?;
+    let status = call.status();
     let own = match status {
         CallStatus::Ringing => {
             let since = live.ringing_at.unwrap_or(live.last_at);
@@ -69,7 +69,7 @@ fn next(call: &Stored) -> Result<(Timestamp, Alarm), Stop> {
         _ if live.engine.is_some() => {
             (live.last_at.plus_seconds(UNCLAIMED_SECONDS), Alarm::Over(CallEvent::Fail, "not-dialed"))
         }
-        _ => (call.created_at()?.plus_seconds(UNCLAIMED_SECONDS), Alarm::Over(CallEvent::Fail, "unclaimed")),
+        _ => (call.shown.created_at.0.plus_seconds(UNCLAIMED_SECONDS), Alarm::Over(CallEvent::Fail, "unclaimed")),
     };
     // An engine that does not obey is not waited for.
     let told = live.hangup_at.map(|at| {

@@ -18,9 +18,10 @@ use crate::json::Members;
 use crate::key::{self, Kind};
 use crate::lead::states::LeadEvent;
 use crate::lead::tables::LeadStatus;
-use crate::lead::{self, Stored, facet_of_campaign, facet_of_status};
+use crate::lead::{self, Dial, LeadRow, facet_of_campaign, facet_of_status};
 use crate::limits::{DIALED_PER_RUN, FULL_SECONDS};
 use crate::number::{self, CallerNumber};
+use crate::record::Iso;
 use crate::store::{Row, Scope};
 use crate::suppression;
 use crate::time::Timestamp;
@@ -87,8 +88,8 @@ fn oldest(account: Scope<'_>, campaign: u32, status: LeadStatus, most: usize) ->
 fn call_lead(account: Scope<'_>, campaign: &Running, number: u32, now: Timestamp) -> Result<bool, Stop> {
     let Some((row, lead)) = lead::find(account, number)? else { return Ok(false) };
     let mut after = lead.clone();
-    after.updated_at = now.max(lead.updated_at);
-    after.dial.due = None;
+    after.updated_at = Iso(now.max(lead.updated_at.0));
+    after = after.with_dial(Dial { due: None, ..lead.dial() });
     if suppression::has(account, &lead.phone_number)? {
         after.status = moved(lead.status, &[LeadEvent::Blacklist]);
         lead::replace(account, number, &row, &lead, &after)?;
@@ -106,18 +107,20 @@ fn call_lead(account: Scope<'_>, campaign: &Running, number: u32, now: Timestamp
     };
     after.status = moved(lead.status, &[LeadEvent::Schedule, LeadEvent::Dial]);
     let call = place(account, campaign, &lead, (number, person), now)?;
-    after.dial.call = call;
+    let dial = Dial { call, ..after.dial() };
+    after = after.with_dial(dial);
     lead::replace(account, number, &row, &lead, &after)?;
     Ok(true)
 }
 
-fn is_in_call(account: Scope<'_>, lead: &Stored) -> Result<bool, Stop> {
-    Ok(lead.dial.call > 0 && call::Stored::find(account, lead.dial.call)?.is_some())
+fn is_in_call(account: Scope<'_>, lead: &LeadRow) -> Result<bool, Stop> {
+    let Dial { call, .. } = lead.dial();
+    Ok(call > 0 && call::CallRow::find(account, call)?.is_some())
 }
 
 /// Who of a lead is called: the one whose turn it is, or the next that may be.
-fn person(account: Scope<'_>, number: u32, lead: &mut Stored, now: Timestamp) -> Result<Option<u32>, Stop> {
-    while let Some(place) = lead.dial.person.checked_sub(1) {
+fn person(account: Scope<'_>, number: u32, lead: &mut LeadRow, now: Timestamp) -> Result<Option<u32>, Stop> {
+    while let Some(place) = lead.dial().person.checked_sub(1) {
         let Some(contact) = lead.contacts.get(place as usize).copied() else { return Ok(None) };
         let phone = lead::find(account, contact)?.map(|(_, contact)| contact.phone_number);
         let may = match &phone {
@@ -129,7 +132,8 @@ fn person(account: Scope<'_>, number: u32, lead: &mut Stored, now: Timestamp) ->
             return Ok(Some(contact));
         }
         move_contact(account, contact, &[LeadEvent::Blacklist], now)?;
-        lead.dial.person += 1;
+        let dial = lead.dial();
+        *lead = lead.clone().with_dial(Dial { person: dial.person + 1, ..dial });
     }
     Ok(Some(number))
 }
@@ -139,14 +143,13 @@ fn skip(
     campaign: &Running,
     number: u32,
     row: &Row,
-    (before, after): (&Stored, &Stored),
+    (before, after): (&LeadRow, &LeadRow),
     now: Timestamp,
 ) -> Result<(), Stop> {
-    let mut after = after.clone();
-    let more = after.dial.rounds < campaign.rules.max_retries;
-    after.dial.rounds += 1;
-    after.dial.person = 0;
-    after.dial.due = more.then(|| now.plus_seconds(campaign.rules.interval_seconds));
+    let dial = after.dial();
+    let more = dial.rounds < campaign.rules.max_retries;
+    let due = more.then(|| now.plus_seconds(campaign.rules.interval_seconds));
+    let mut after = after.clone().with_dial(Dial { rounds: dial.rounds + 1, person: 0, due, ..dial });
     let events: &[LeadEvent] = if more { &[LeadEvent::Miss] } else { &[LeadEvent::Miss, LeadEvent::GiveUp] };
     after.status = moved(before.status, events);
     lead::replace(account, number, row, before, &after)
@@ -155,7 +158,7 @@ fn skip(
 fn place(
     account: Scope<'_>,
     campaign: &Running,
-    lead: &Stored,
+    lead: &LeadRow,
     (main, person): (u32, u32),
     now: Timestamp,
 ) -> Result<u32, Stop> {
@@ -166,8 +169,8 @@ fn place(
         caller.number = CallerNumber::Shown(Some(number));
     }
     let (_, called) = lead::find(account, person)?.ok_or(GONE)?;
-    let mut variables: Members = lead.variables.clone();
-    called.variables.0.iter().for_each(|(name, value)| variables.set(name, value.clone()));
+    let mut variables: Members = lead.variables.0.clone();
+    called.variables.0.0.iter().for_each(|(name, value)| variables.set(name, value.clone()));
     let new = New {
         kind: CallType::Outbound,
         caller,
@@ -226,8 +229,8 @@ fn finish(account: Scope<'_>, campaign: &Running, now: Timestamp) -> Result<Prog
 }
 
 /// Why a call that waited for an engine may not be dialed any more; of a campaign's call also what the campaign says.
-pub fn may_dial(account: Scope<'_>, call: &call::Stored, now: Timestamp) -> Result<Option<&'static str>, Stop> {
-    if let Some(caller_id) = call.text("assistant_phone_number")
+pub fn may_dial(account: Scope<'_>, call: &call::CallRow, now: Timestamp) -> Result<Option<&'static str>, Stop> {
+    if let Some(caller_id) = call.shown.assistant_phone_number.as_deref()
         && number::is_unverified(account, caller_id)?
     {
         return Ok(Some("caller-id-unverified"));

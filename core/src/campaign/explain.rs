@@ -4,17 +4,16 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::running::{Gate, Reason, Running};
-use crate::account::root;
+use crate::account::{attached, plan};
 use crate::call::facet_of_engaged;
 use crate::collection::count;
-use crate::engine;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, data};
 use crate::http::route::Handled;
 use crate::key::Kind;
 use crate::lead::tables::LeadStatus;
-use crate::lead::{self, Stored};
+use crate::lead::{self, LeadRow};
 use crate::record;
 use crate::record::{Iso, boolean, choice, iso, list, text};
 use crate::suppression;
@@ -64,7 +63,7 @@ pub fn explain_lead(ctx: &Ctx<'_>) -> Handled {
     if suppression::has(account, &lead.phone_number)? {
         reasons.push(because("do_not_call", "The number is on the account's list of numbers not to be called."));
     }
-    let mut next_at = main.dial.due;
+    let mut next_at = main.dial().due;
     let campaign = Running::find(account, lead.campaign)?.ok_or(Refusal::NotFound(MISSING))?;
     if let Gate::Closed(reason, at) = campaign.gate(account, ctx.now)? {
         reasons.push(of_campaign(reason));
@@ -81,7 +80,7 @@ pub fn explain_lead(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&data(&Explanation { status: lead.status, callable, reasons, next_at: next_at.map(Iso) })))
 }
 
-fn of_lead(lead: &Stored, main: &Stored, now: Timestamp) -> Vec<Because> {
+fn of_lead(lead: &LeadRow, main: &LeadRow, now: Timestamp) -> Vec<Because> {
     let mut reasons = Vec::new();
     match lead.status {
         LeadStatus::Completed => reasons.push(because("completed", "The lead is done.")),
@@ -91,13 +90,13 @@ fn of_lead(lead: &Stored, main: &Stored, now: Timestamp) -> Vec<Because> {
         LeadStatus::Blacklisted => reasons.push(because("blacklisted", "The lead is not to be called.")),
         LeadStatus::Created | LeadStatus::Scheduled | LeadStatus::Processing | LeadStatus::Rescheduled => {}
     }
-    if main.dial.call > 0 {
+    if main.dial().call > 0 {
         reasons.push(because("in_call", "The lead, or a secondary contact of it, is being called."));
     }
-    if main.dial.due.is_some_and(|at| at > now) {
+    if main.dial().due.is_some_and(|at| at > now) {
         reasons.push(because("waiting_for_retry", "The time between two tries has not passed."));
     }
-    if lead.parent.is_some() && main.dial.call == 0 && reasons.is_empty() {
+    if lead.parent.is_some() && main.dial().call == 0 && reasons.is_empty() {
         reasons
             .push(because("secondary_contact", "A secondary contact is called when those before it were not reached."));
     }
@@ -119,11 +118,11 @@ fn of_campaign(reason: Reason) -> Because {
 
 /// What keeps every call of the account waiting.
 fn of_house(ctx: &Ctx<'_>) -> Result<Option<Because>, Stop> {
-    if !engine::is_attached(ctx.root(), ctx.now)? {
+    if !attached::any(ctx.root(), ctx.now)? {
         return Ok(Some(because("no_engine", "No voice engine is attached.")));
     }
     let account = ctx.account();
-    let allowed = u64::from(root::plan(account)?.parallel_calls);
+    let allowed = u64::from(plan::of(account)?.parallel_calls);
     let engaged = count(account, Kind::Call, &facet_of_engaged())?;
     Ok((engaged >= allowed).then(|| because("plan_limit", "The account has as many calls at once as its plan allows.")))
 }

@@ -5,17 +5,13 @@ pub mod explain;
 pub mod hours;
 mod operations;
 mod outcome;
+mod rows;
 pub mod running;
 pub mod states;
 pub mod tables;
 
-use crate::view::Stop;
-
 pub use dialer::{dial, may_dial, wake};
 pub use explain::explain_lead as explain;
-pub use operations::{
-    all, create, delete, halt, lose_number, name_of, read, stop_those_of, switch, update, wake_those_of,
-};
+pub use operations::{all, create, delete, halt, lose_number, read, stop_those_of, switch, update, wake_those_of};
 pub use outcome::settle;
-
-const DAMAGED: Stop = Stop::Corrupt("a campaign has an unknown form");
+pub use rows::name_of;

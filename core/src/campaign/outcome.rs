@@ -3,13 +3,14 @@
 use alloc::string::String;
 
 use super::running::{Rules, Running};
-use crate::call::Stored as Call;
+use crate::call::CallRow;
 use crate::call::tables::{AnsweredBy, CallStatus};
 use crate::job::{self, Task};
 use crate::json::Value;
 use crate::lead::states::{LeadEvent, MOVES};
 use crate::lead::tables::LeadStatus;
-use crate::lead::{self, Dial, Stored};
+use crate::lead::{self, Dial, LeadRow};
+use crate::record::Iso;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -55,16 +56,16 @@ pub fn after(rules: &Rules, dial: &Dial, people: u32, outcome: Outcome, now: Tim
 }
 
 /// How a finished call went, by its campaign's rules.
-fn outcome(call: &Call, rules: &Rules) -> Result<Outcome, Stop> {
+fn outcome(call: &CallRow, rules: &Rules) -> Outcome {
     if call.live.engine.is_none() {
-        return Ok(Outcome::NotDialed);
+        return Outcome::NotDialed;
     }
-    if call.status()? != CallStatus::Completed {
-        return Ok(Outcome::Missed);
+    if call.status() != CallStatus::Completed {
+        return Outcome::Missed;
     }
-    let voicemail = call.text("answered_by") == Some(AnsweredBy::Machine.word());
-    let missed_goal = rules.goal.as_ref().is_some_and(|name| !tells_success(call.live.extracted.get(name)));
-    Ok(if rules.voicemail && voicemail || missed_goal { Outcome::Missed } else { Outcome::Reached })
+    let voicemail = call.shown.answered_by == AnsweredBy::Machine;
+    let missed_goal = rules.goal.as_ref().is_some_and(|name| !tells_success(call.live.extracted.0.get(name)));
+    if rules.voicemail && voicemail || missed_goal { Outcome::Missed } else { Outcome::Reached }
 }
 
 /// Whether the value of a goal's variable says that it was reached.
@@ -81,10 +82,10 @@ fn tells_success(value: Option<&Value>) -> bool {
 }
 
 /// Takes a finished call to a lead in; a call that no longer decides about it changes nothing.
-pub fn settle(account: Scope<'_>, call: &Call, now: Timestamp) -> Result<(), Stop> {
+pub fn settle(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), Stop> {
     let Some(person) = call.lead() else { return Ok(()) };
     let main = call.live.main.unwrap_or(person);
-    let Some((row, lead)) = lead::find(account, main)?.filter(|(_, lead)| lead.dial.call == call.count) else {
+    let Some((row, lead)) = lead::find(account, main)?.filter(|(_, lead)| lead.dial().call == call.count) else {
         return Ok(());
     };
     // A lead that was moved meanwhile goes by the rules of where it is.
@@ -92,12 +93,12 @@ pub fn settle(account: Scope<'_>, call: &Call, now: Timestamp) -> Result<(), Sto
     let Some(running) = Running::find(account, campaign)? else { return Ok(()) };
     if lead.status != LeadStatus::Processing {
         // The API set its status: the call that went on no longer decides about it.
-        lead::replace(account, main, &row, &lead, &Stored { dial: Dial::default(), ..lead.clone() })?;
+        lead::replace(account, main, &row, &lead, &lead.clone().with_dial(Dial::default()))?;
         return job::add(account, now, Task::Dial(campaign));
     }
     let people = u32::try_from(lead.contacts.len()).unwrap_or(0) + 1;
-    let outcome = outcome(call, &running.rules)?;
-    let mut dial = lead.dial;
+    let outcome = outcome(call, &running.rules);
+    let mut dial = lead.dial();
     if main != person && !lead.contacts.contains(&person) {
         // Who follows a secondary contact that was deleted has taken its place.
         dial.person = dial.person.saturating_sub(1);
@@ -115,38 +116,21 @@ pub fn settle(account: Scope<'_>, call: &Call, now: Timestamp) -> Result<(), Sto
             move_contact(account, *contact, &[LeadEvent::GiveUp], now)?;
         }
     }
-    job::add(account, changed.dial.due.unwrap_or(now), Task::Dial(campaign))
+    job::add(account, changed.dial().due.unwrap_or(now), Task::Dial(campaign))
 }
 
 /// The lead after that.
-fn advance(lead: &Stored, next: After, now: Timestamp) -> Stored {
-    let mut changed = lead.clone();
-    changed.updated_at = now.max(lead.updated_at);
-    changed.dial.call = 0;
-    let events: &[LeadEvent] = match next {
-        After::Done => {
-            changed.dial.due = None;
-            &[LeadEvent::Reach]
-        }
-        After::Person(person) => {
-            (changed.dial.person, changed.dial.due) = (person, Some(now));
-            &[]
-        }
-        After::Round(at) => {
-            changed.dial = Dial { rounds: lead.dial.rounds + 1, person: 0, call: 0, due: Some(at) };
-            &[LeadEvent::Miss]
-        }
-        After::Same(at) => {
-            changed.dial.due = Some(at);
-            &[LeadEvent::Miss]
-        }
-        After::GiveUp => {
-            changed.dial.due = None;
-            &[LeadEvent::Miss, LeadEvent::GiveUp]
-        }
+fn advance(lead: &LeadRow, next: After, now: Timestamp) -> LeadRow {
+    let dial = Dial { call: 0, ..lead.dial() };
+    let (dial, events): (Dial, &[LeadEvent]) = match next {
+        After::Done => (Dial { due: None, ..dial }, &[LeadEvent::Reach]),
+        After::Person(person) => (Dial { person, due: Some(now), ..dial }, &[]),
+        After::Round(at) => (Dial { rounds: dial.rounds + 1, person: 0, call: 0, due: Some(at) }, &[LeadEvent::Miss]),
+        After::Same(at) => (Dial { due: Some(at), ..dial }, &[LeadEvent::Miss]),
+        After::GiveUp => (Dial { due: None, ..dial }, &[LeadEvent::Miss, LeadEvent::GiveUp]),
     };
-    changed.status = moved(changed.status, events);
-    changed
+    let (status, updated_at) = (moved(lead.status, events), Iso(now.max(lead.updated_at.0)));
+    LeadRow { status, updated_at, ..lead.clone() }.with_dial(dial)
 }
 
 /// Where events lead; one that the state does not allow is left out.
@@ -164,11 +148,11 @@ fn store(
     account: Scope<'_>,
     count: u32,
     row: &Row,
-    before: &Stored,
+    before: &LeadRow,
     status: LeadStatus,
     now: Timestamp,
 ) -> Result<(), Stop> {
-    let after = Stored { status, updated_at: now.max(before.updated_at), ..before.clone() };
+    let after = LeadRow { status, updated_at: Iso(now.max(before.updated_at.0)), ..before.clone() };
     lead::replace(account, count, row, before, &after)
 }
 

@@ -1,20 +1,18 @@
 //! A campaign as its dialer sees it, and whether it may call now.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::DAMAGED;
 use super::hours::{Hours, Opening};
-use super::tables::{CampaignStatus, Weekday};
+use super::tables::{Campaign, CampaignStatus};
 use crate::account::profile::Profile;
-use crate::assistant::tables::Status;
+use crate::assistant::tables::{Assistant, Status};
 use crate::call::facet_of_line;
 use crate::collection::count;
 use crate::id;
-use crate::json::{Members, Value};
 use crate::key::Kind;
 use crate::number::{self, CallerNumber};
-use crate::record::Choice;
+use crate::record::Stored;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -150,38 +148,25 @@ impl Running {
 
     /// One whose row is at hand.
     pub fn of(account: Scope<'_>, number: u32, row: &Row) -> Result<Self, Stop> {
-        let members = row.members(DAMAGED)?;
-        let text = |name: &str| members.get(name).and_then(Value::as_text).map(ToString::to_string);
-        let small = |name: &str| {
-            let value = members.get(name).and_then(Value::as_u64);
-            value.and_then(|n| u32::try_from(n).ok()).ok_or(DAMAGED)
-        };
-        let flag = |name: &str| members.get(name) == Some(&Value::Bool(true));
-        let list = |name: &str| members.get(name).and_then(Value::as_list).unwrap_or_default();
-        let days = list("allowed_days").iter().filter_map(|day| Weekday::of(day.as_text()?));
-        let clock = |name: &str| text(name).ok_or(DAMAGED);
-        let hours = Hours::of(
-            &clock("allowed_hours_start_time")?,
-            &clock("allowed_hours_end_time")?,
-            &days.collect::<Vec<_>>(),
-        );
-        let own = |value: &Value| value.as_u64().and_then(|id| id::local(account.space(), id));
+        let campaign = Campaign::read(&row.public)?;
+        let own = |id: u64| id::local(account.space(), id);
+        let (start, end) = (&campaign.allowed_hours_start_time, &campaign.allowed_hours_end_time);
         Ok(Self {
             count: number,
-            name: text("name").ok_or(DAMAGED)?,
-            status: super::operations::status(&members),
-            assistant: members.get("assistant_id").and_then(own).ok_or(DAMAGED)?,
-            lines: small("max_calls_in_parallel")?,
-            numbers: list("phone_number_ids").iter().filter_map(own).collect(),
+            hours: Hours::of(start, end, &campaign.allowed_days),
+            name: campaign.name,
+            status: campaign.status,
+            assistant: own(campaign.assistant_id).ok_or(Campaign::DAMAGED)?,
+            lines: campaign.max_calls_in_parallel,
+            numbers: campaign.phone_number_ids.into_iter().filter_map(own).collect(),
             rules: Rules {
-                max_retries: small("max_retries")?,
-                interval_seconds: u64::from(small("retry_interval")?) * 60,
-                voicemail: flag("retry_on_voicemail"),
-                goal: text("goal_completion_variable").filter(|_| flag("retry_on_goal_incomplete")),
+                max_retries: campaign.max_retries,
+                interval_seconds: u64::from(campaign.retry_interval) * 60,
+                voicemail: campaign.retry_on_voicemail,
+                goal: campaign.goal_completion_variable.filter(|_| campaign.retry_on_goal_incomplete),
             },
-            completes: flag("mark_complete_when_no_leads"),
-            hours,
-            zone: text("timezone").ok_or(DAMAGED)?,
+            completes: campaign.mark_complete_when_no_leads,
+            zone: campaign.timezone,
         })
     }
 
@@ -200,8 +185,8 @@ impl Running {
             }
             unverified |= CallerNumber::of(account, *number)? == CallerNumber::Unverified;
         }
-        let assistant = account.find(Kind::Assistant, self.assistant)?.map(|row| row.members(DAMAGED)).transpose()?;
-        let own = assistant.and_then(|members| members.get("phone_number_id").and_then(Value::as_u64));
+        let assistant = account.find(Kind::Assistant, self.assistant)?;
+        let own = assistant.map_or(Ok(None), |row| Assistant::MEMBERS.phone_number_id.read(&row.public))?;
         match own.and_then(|id| id::local(account.space(), id)) {
             Some(own) => Ok(match CallerNumber::of(account, own)? {
                 CallerNumber::Unverified => true,
@@ -211,15 +196,19 @@ impl Running {
         }
     }
 
+    /// Whether its assistant is there and active.
+    pub fn has_active_assistant(&self, account: Scope<'_>) -> Result<bool, Stop> {
+        let Some(row) = account.find(Kind::Assistant, self.assistant)? else { return Ok(false) };
+        Ok(Assistant::MEMBERS.status.read(&row.public)? == Status::Active)
+    }
+
     /// Whether it may place a call now.
     pub fn gate(&self, account: Scope<'_>, now: Timestamp) -> Result<Gate, Stop> {
-        let assistant = account.find(Kind::Assistant, self.assistant)?.map(|row| row.members(DAMAGED)).transpose()?;
-        let active = |members: &Members| members.get("status").and_then(Value::as_text) == Some(Status::Active.word());
         let state = Profile::of(account)?.state;
         let busy = count(account, Kind::Call, &facet_of_line(self.count))?;
         Ok(gate(&Facts {
             status: self.status,
-            assistant_active: assistant.as_ref().is_some_and(active),
+            assistant_active: self.has_active_assistant(account)?,
             unverified: self.is_unverified(account)?,
             suspended: state.suspended,
             solvent: state.balance.is_none_or(|balance| balance > 0),

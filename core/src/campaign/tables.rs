@@ -88,7 +88,7 @@ record! {
 
 record! {
     /// A campaign.
-    pub struct Campaign {
+    pub struct Campaign stored as "a campaign" {
         /// Its id.
         id: u64 = id().required(),
         /// Its name.

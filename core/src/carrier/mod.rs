@@ -1,18 +1,17 @@
 //! Carriers: where purchasable numbers come from and messages go.
 //!
 //! An operation asks a carrier one thing at a time ([`Ask`]). The simulated carrier answers at once from
-//! [`numbering`]; Twilio is asked over HTTP-out, as data.
+//! [`crate::numbering`]; Twilio is asked over HTTP-out, as data.
 
-pub mod numbering;
 mod simulated;
 pub mod twilio;
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::output::{Asks, Work};
+use crate::numbering::{self, Offer};
+use crate::outside::{Asks, Work};
 use crate::seed::Seed;
-use numbering::Offer;
 
 /// The configured carrier.
 #[derive(Clone, Debug, PartialEq, Eq)]

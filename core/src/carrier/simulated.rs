@@ -3,7 +3,8 @@
 use alloc::format;
 use alloc::string::ToString;
 
-use super::{Ask, Told, numbering, segments};
+use super::{Ask, Told, segments};
+use crate::numbering;
 use crate::seed::Seed;
 
 /// Offers of one search.

@@ -7,11 +7,11 @@ use alloc::vec::Vec;
 
 use base64ct::{Base64, Encoding};
 
-use super::numbering::Offer;
 use super::{Ask, Told};
 use crate::json::{self, Value};
 use crate::limits::{CARRIER_REPLY_BYTES_MAX, CARRIER_TIMEOUT_MS};
-use crate::output::{Answer, Egress, HttpOut, Redirects};
+use crate::numbering::{self, Offer};
+use crate::outside::{Answer, Egress, HttpOut, Redirects};
 use crate::record::Secret;
 
 /// How to reach an account at Twilio.
@@ -113,9 +113,9 @@ impl Twilio {
 
     fn offers(&self, country: &str, body: &Value) -> Told {
         let Some(list) = list(body, "available_phone_numbers") else { return Told::Failed };
-        let known = super::numbering::COUNTRIES.iter().find(|known| **known == country);
+        let known = numbering::COUNTRIES.iter().find(|known| **known == country);
         let offers = list.iter().filter_map(|entry| {
-            let number = text(entry, "phone_number").filter(|number| super::numbering::is_e164(number))?;
+            let number = text(entry, "phone_number").filter(|number| numbering::is_e164(number))?;
             let required = match text(entry, "address_requirements").as_deref() {
                 Some("any" | "local") => "local",
                 Some("foreign") => "foreign",

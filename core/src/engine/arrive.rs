@@ -1,31 +1,30 @@
 //! Calls that an engine brings: from a telephone or a browser (docs/api.md, Bringing calls).
 
-use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::claim::{TOO_LARGE, entry, lend};
 use super::compiled;
+use super::incoming;
 use super::tables::{Arrival, NewArrival};
 use crate::account::profile::Profile;
-use crate::account::root;
-use crate::assistant::stored::{facet_of_number, facet_of_type};
-use crate::assistant::tables::{Direction, Status};
+use crate::assistant::rows::{facet_of_number, facet_of_type};
+use crate::assistant::tables::{Assistant, Direction, Status};
 use crate::call::ending::{by_service, over};
 use crate::call::states::CallEvent;
 use crate::call::tables::CallType;
-use crate::call::{Caller, New, Stored, place};
+use crate::call::{CallRow, Caller, New, place};
 use crate::collection::{Query, page};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::Reply;
 use crate::http::route::Handled;
 use crate::id;
-use crate::json::{Members, Raw, Value};
+use crate::json::{Members, Raw};
 use crate::key::{self, Kind, Unique};
 use crate::number::CallerNumber;
+use crate::root;
 use crate::store::{Row, Scope};
 use crate::view::{Order, Stop};
-use crate::webhook;
 
 const NOBODY: &str = "No active inbound assistant holds this number.";
 const MISSING: &str = "Assistant not found";
@@ -42,10 +41,11 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     ctx.works_for(account.space());
     let mut call =
         if ctx.answered() == 0 { arrive(ctx, account, assistant, &row, body)? } else { noted(ctx, account)? };
-    let url = inbound_url(&row)?.filter(|_| call.kind().is_ok_and(|kind| kind == CallType::Inbound));
+    let url = Assistant::MEMBERS.inbound_webhook_url.read(&row.public)?;
+    let url = url.filter(|_| call.shown.r#type == CallType::Inbound);
     if let Some(url) = url {
-        let asked = webhook::ask_incoming(ctx, account, &mut call, &url)?;
-        webhook::told_incoming(ctx, account, &mut call, &asked)?;
+        let asked = incoming::ask(ctx, account, &mut call, &url)?;
+        incoming::told(ctx, account, &mut call, &asked)?;
     }
     account.delete(note(ctx, account))?;
     let Some(compiled) = compiled::compile(ctx, account, &call)? else {
@@ -54,7 +54,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
             return Err(refusal.into());
         }
         // The call was committed before its webhook was asked: it stays, and is over.
-        over(ctx.service, account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
+        over(account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
         return Ok(ctx.refused(refusal));
     };
     Ok(Reply::created(&Raw(&entry(account, &mut call, &compiled, ctx.now)?)))
@@ -65,7 +65,7 @@ fn note(ctx: &Ctx<'_>, account: Scope<'_>) -> key::Key {
 }
 
 /// Makes the call, lent to the engine that brings it, and notes it for the run that has the webhook's answer.
-fn arrive(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, row: &Row, body: NewArrival) -> Result<Stored, Halt> {
+fn arrive(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, row: &Row, body: NewArrival) -> Result<CallRow, Halt> {
     if Profile::of(account)?.state.suspended {
         return Err(Refusal::NotFound(NOBODY).into());
     }
@@ -86,15 +86,15 @@ fn arrive(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, row: &Row, body: NewArr
         lead: None,
         main: None,
     };
-    let mut call = Stored::find(account, place(account, new, ctx.now)?)?.ok_or(LOST)?;
+    let mut call = CallRow::find(account, place(account, new, ctx.now)?)?.ok_or(LOST)?;
     lend(ctx, ctx.engine(), account, &mut call, &Members::default())?;
     account.put(note(ctx, account), call.count.to_be_bytes().to_vec())?;
     Ok(call)
 }
 
-fn noted(ctx: &Ctx<'_>, account: Scope<'_>) -> Result<Stored, Stop> {
+fn noted(ctx: &Ctx<'_>, account: Scope<'_>) -> Result<CallRow, Stop> {
     let count = account.get(note(ctx, account))?.and_then(|bytes| Some(u32::from_be_bytes(bytes.try_into().ok()?)));
-    Stored::find(account, count.ok_or(LOST)?)?.ok_or(LOST)
+    CallRow::find(account, count.ok_or(LOST)?)?.ok_or(LOST)
 }
 
 /// The active inbound assistant that holds a number, in whichever account that is.
@@ -109,11 +109,8 @@ fn called<'c>(ctx: &'c Ctx<'_>, number: &str) -> Result<(Scope<'c>, u32, Row), H
     let holders = page(account, Kind::Assistant, &Query::of(facets, Order::Ascending, 0, 1))?.ids;
     let count = *holders.first().ok_or_else(missing)?;
     let row = account.find(Kind::Assistant, count)?.ok_or_else(missing)?;
-    if member(&row, "status")?.as_deref() == Some(Status::Active.word()) {
-        Ok((account, count, row))
-    } else {
-        Err(missing())
-    }
+    let is_active = Assistant::MEMBERS.status.read(&row.public)? == Status::Active;
+    if is_active { Ok((account, count, row)) } else { Err(missing()) }
 }
 
 /// The assistant that a visitor of a web page talks to.
@@ -123,13 +120,4 @@ fn visited<'c>(ctx: &'c Ctx<'_>, assistant: u64) -> Result<(Scope<'c>, u32, Row)
     let account = root::space_of(ctx.root(), number);
     let row = account.find(Kind::Assistant, count)?.filter(|_| ctx.engine().serves(number)).ok_or_else(missing)?;
     Ok((account, count, row))
-}
-
-fn member(row: &Row, name: &str) -> Result<Option<String>, Stop> {
-    let members = row.members(Stop::Corrupt("an assistant has an unknown form"))?;
-    Ok(members.get(name).and_then(Value::as_text).map(ToString::to_string))
-}
-
-fn inbound_url(row: &Row) -> Result<Option<String>, Stop> {
-    member(row, "inbound_webhook_url")
 }

@@ -4,18 +4,18 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::compiled::{Values, function, plain};
-use crate::assistant::Kept;
+use crate::assistant::rows::tools;
+use crate::assistant::tables::{Assistant, BuiltInTool};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Halt;
 use crate::json::{self, Members, Object, Value};
 use crate::limits::TOOL_REPLY_BYTES_MAX;
-use crate::output::{Answer, Egress, HttpIn, HttpOut, Redirects};
+use crate::outside::{Answer, Egress, HttpIn, HttpOut, Redirects};
 use crate::record::Secret;
-use crate::tool::Asked;
+use crate::store::Row;
+use crate::tool::{Asked, Values, plain, schema_of};
+use crate::view::Stop;
 
-/// Where the public service is.
-pub const PUBLIC: &str = "https://api.cal.com";
 /// How long one request may take, seconds; booking makes two.
 const TIMEOUT_SECONDS: u64 = 10;
 const SLOTS: &str = "calendar_slots";
@@ -41,26 +41,28 @@ pub fn functions(about: &str) -> [Value; 2] {
         ("email", "string", "The customer's e-mail address"),
     ];
     [
-        function(SLOTS, &alloc::format!("{about} Lists the times that are free."), &days),
-        function(BOOK, &alloc::format!("{about} Books a free time."), &booking),
+        schema_of(SLOTS, &alloc::format!("{about} Lists the times that are free."), &days),
+        schema_of(BOOK, &alloc::format!("{about} Books a free time."), &booking),
     ]
 }
 
 impl Calendar {
     /// The calendar that a function's name is about, if the assistant has one.
-    pub fn of(assistant: &Kept, name: &str) -> Option<Self> {
+    pub fn of(assistant: &Row, name: &str) -> Result<Option<Self>, Stop> {
         if ![SLOTS, BOOK].contains(&name) {
-            return None;
+            return Ok(None);
         }
-        let tools = assistant.members.get("tools").and_then(Value::as_list)?;
-        let text = |tool: &Value, name: &str| tool.member(name).and_then(Value::as_text).map(ToString::to_string);
-        let tool = tools.iter().find(|tool| text(tool, "type").as_deref() == Some("calendar_integration"))?;
-        Some(Self {
-            key: Secret(text(tool, "calendar_api_key")?),
-            event_slug: text(tool, "calendar_event_slug")?,
-            timezone: assistant.owned("timezone")?,
+        let timezone = Assistant::MEMBERS.timezone.read(&assistant.public)?;
+        let calendar = tools(assistant)?.into_iter().find_map(|tool| match tool {
+            BuiltInTool::CalendarIntegration(calendar) => Some(calendar),
+            _ => None,
+        });
+        Ok(calendar.map(|calendar| Self {
+            key: calendar.calendar_api_key,
+            event_slug: calendar.calendar_event_slug,
+            timezone,
             books: name == BOOK,
-        })
+        }))
     }
 
     /// How long both of its requests may take, seconds.
@@ -70,7 +72,7 @@ impl Calendar {
 
     /// Asks whose calendar it is, then for its times or a booking; gives the last answer.
     pub fn ask(&self, ctx: &Ctx<'_>, arguments: &Members, values: &Values) -> Result<Answer, Halt> {
-        let base = ctx.service.config.calendar_url.trim_end_matches('/');
+        let base = ctx.setup.config.calendar_url.trim_end_matches('/');
         let me = Asked::bounded(self.request("GET", alloc::format!("{base}/v2/me"), "2024-06-14", Vec::new()))?;
         let me = ctx.ask(|| me.work())?;
         let Some(username) = username(&me) else { return Ok(me) };

@@ -9,28 +9,28 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::compiled::{self, Compiled};
-use super::tables::Claim;
-use super::{Engine, attached};
+use super::tables::{Claim, ClaimedBy, Unsupported};
 use crate::account::profile::Profile;
-use crate::account::root;
+use crate::account::{attached, plan};
 use crate::call::ending::{by_service, over};
 use crate::call::states::CallEvent;
-use crate::call::tables::CallStatus;
-use crate::call::{Stored, facet_of_engaged};
+use crate::call::{CallRow, facet_of_engaged};
 use crate::campaign;
 use crate::catalogue::Mode;
 use crate::collection::{Facet, count};
+use crate::http::caller::Engine;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Halt;
 use crate::http::reply::{Reply, Shape};
 use crate::http::route::Handled;
 use crate::job::{self, Task};
-use crate::json::{Array, Members, Object, Raw, Value};
+use crate::json::{Array, Object, Raw, ToJson};
 use crate::key::{self, Key, Kind, Space, Topic};
 use crate::limits::{
     CLAIM_ACCOUNTS_MAX, CLAIM_LOOKS_MAX, CLAIM_TRIES_MAX, CLAIM_TRY_SECONDS, CLAIMED_BYTES_MAX, CLAIMED_MAX,
     LEASE_SECONDS,
 };
+use crate::root;
 use crate::store::Scope;
 use crate::suppression;
 use crate::time::Timestamp;
@@ -71,7 +71,7 @@ pub fn claim(ctx: &Ctx<'_>) -> Handled {
 
 /// The engine inside the program leaves calls to others once there are any.
 fn yields(ctx: &Ctx<'_>, engine: &Engine) -> Result<bool, Stop> {
-    let yields = engine.token == 0 && ctx.service.config.engine.is_some_and(|engine| engine.yields);
+    let yields = engine.token == 0 && ctx.setup.config.engine.is_some_and(|engine| engine.yields);
     Ok(yields && count(ctx.root(), Kind::EngineToken, &Facet::ALL)? > 0)
 }
 
@@ -165,7 +165,7 @@ fn take_from(
     if !engine.serves(number) || Profile::of(account)?.state.suspended {
         return Ok(());
     }
-    let allowed = u64::from(root::plan(account)?.parallel_calls);
+    let allowed = u64::from(plan::of(account)?.parallel_calls);
     let mut room = allowed.saturating_sub(count(account, Kind::Call, &facet_of_engaged())?);
     let modes =
         if body.modes.is_empty() { &[Mode::Pipeline, Mode::Multimodal, Mode::Dualplex][..] } else { &body.modes };
@@ -234,8 +234,8 @@ fn look_at(
 /// A call that cannot be given fails; one that cannot even be read waits no longer, and its clock's job tells of it.
 fn lose(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, at: Key) -> Result<(), Stop> {
     ctx.root().delete(at)?;
-    let _ = account.attempt(|| match Stored::find(account, count)? {
-        Some(mut call) => over(ctx.service, account, &mut call, CallEvent::Fail, &by_service(NOT_GIVEN), ctx.now),
+    let _ = account.attempt(|| match CallRow::find(account, count)? {
+        Some(mut call) => over(account, &mut call, CallEvent::Fail, &by_service(NOT_GIVEN), ctx.now),
         None => Ok(false),
     })?;
     Ok(())
@@ -243,26 +243,24 @@ fn lose(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, at: Key) -> Result<(), St
 
 /// Gives a waiting call to an engine, unless there is a reason by now not to place it.
 fn give(ctx: &Ctx<'_>, engine: &Engine, body: &Claim, account: Scope<'_>, count: u32) -> Result<Option<Vec<u8>>, Stop> {
-    let Some(mut call) = Stored::find(account, count)?.filter(|call| call.status().is_ok_and(CallStatus::is_running))
-    else {
+    let Some(mut call) = CallRow::find(account, count)?.filter(|call| call.status().is_running()) else {
         return Ok(None);
     };
     if let Some(reason) = stopped(ctx, account, &call)? {
-        over(ctx.service, account, &mut call, CallEvent::Fail, &by_service(reason), ctx.now)?;
+        over(account, &mut call, CallEvent::Fail, &by_service(reason), ctx.now)?;
         return Ok(None);
     }
     let Some(compiled) = compiled::compile(ctx, account, &call)? else {
-        over(ctx.service, account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
+        over(account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
         return Ok(None);
     };
-    let name = Members(Vec::from([("engine".into(), Value::Text(body.engine.clone()))]));
-    lend(ctx, engine, account, &mut call, &name)?;
+    lend(ctx, engine, account, &mut call, &ClaimedBy { engine: body.engine.clone() })?;
     entry(account, &mut call, &compiled, ctx.now).map(Some)
 }
 
 /// Why a waiting call is not placed after all.
-fn stopped(ctx: &Ctx<'_>, account: Scope<'_>, call: &Stored) -> Result<Option<&'static str>, Stop> {
-    if suppression::has(account, call.text("client_phone_number").unwrap_or_default())? {
+fn stopped(ctx: &Ctx<'_>, account: Scope<'_>, call: &CallRow) -> Result<Option<&'static str>, Stop> {
+    if suppression::has(account, call.shown.client_phone_number.as_deref().unwrap_or_default())? {
         return Ok(Some("do-not-call"));
     }
     // What is kept of a deleted assistant is for calls that it began.
@@ -273,7 +271,13 @@ fn stopped(ctx: &Ctx<'_>, account: Scope<'_>, call: &Stored) -> Result<Option<&'
 }
 
 /// Lends a call to an engine.
-pub fn lend(ctx: &Ctx<'_>, engine: &Engine, account: Scope<'_>, call: &mut Stored, said: &Members) -> Result<(), Stop> {
+pub fn lend(
+    ctx: &Ctx<'_>,
+    engine: &Engine,
+    account: Scope<'_>,
+    call: &mut CallRow,
+    said: &impl ToJson,
+) -> Result<(), Stop> {
     let lease = ctx.now.plus_seconds(LEASE_SECONDS);
     call.live.engine = Some(engine.token);
     call.live.lease = Some(lease);
@@ -285,11 +289,10 @@ pub fn lend(ctx: &Ctx<'_>, engine: &Engine, account: Scope<'_>, call: &mut Store
 }
 
 /// What an engine gets of a call; the call tells what it does not get.
-pub fn entry(account: Scope<'_>, call: &mut Stored, compiled: &Compiled, now: Timestamp) -> Result<Vec<u8>, Stop> {
+pub fn entry(account: Scope<'_>, call: &mut CallRow, compiled: &Compiled, now: Timestamp) -> Result<Vec<u8>, Stop> {
     debug_assert!(account.space() != Space::Root, "a call belongs to an account");
     if compiled.is_cut {
-        let settings = Value::List([Value::Text("knowledgebase".into())].into());
-        let said = Members([("settings".into(), settings)].into());
+        let said = Unsupported { settings: ["knowledgebase".into()].into() };
         call.note(account, call.live.last_at.max(now), "unsupported", &said)?;
         call.save(account, now)?;
     }

@@ -1,39 +1,82 @@
-//! The assistant as an engine gets it: every stored member, and beside them all that needs looking up, at most
+//! The assistant as an engine gets it: every stored member, and behind them all that needs looking up, at most
 //! [`ASSISTANT_BYTES_MAX`] in all.
 
-use alloc::collections::BTreeSet;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::calendar;
-use crate::assistant::tables::KnowledgeMode;
-use crate::assistant::{self, Kept};
-use crate::call::Stored;
-use crate::catalogue::{Catalogue, ListedProvider, Mode};
+use super::functions::functions;
+use super::values::{self, FilledTexts};
+use crate::assistant::rows::of_call;
+use crate::assistant::tables::{Assistant, KnowledgeMode};
+use crate::call::CallRow;
+use crate::catalogue::{Catalogue, Language, ListedProvider, LlmModel, Mode, MultimodalModel, Provider, Voice};
 use crate::http::ctx::Ctx;
 use crate::id;
-use crate::json::{self, Members, ToJson, Value};
-use crate::key::Kind;
+use crate::json::{Raw, ToJson, joined};
 use crate::knowledge::search;
-use crate::limits::{ASSISTANT_BYTES_MAX, KNOWLEDGE_BYTES_MAX};
+use crate::limits::{ASSISTANT_BYTES_MAX, ENTRIES_MAX, KNOWLEDGE_BYTES_MAX};
+use crate::record;
+use crate::record::{Json, Stored, any, count, list, object, text, texts};
 use crate::store::Scope;
-use crate::template::{Filled, TooLong, fill};
-use crate::time::Timestamp;
-use crate::tool;
 use crate::view::Stop;
-use crate::zone::Zone;
-
-const DAMAGED: Stop = Stop::Corrupt("an assistant has an unknown form");
 
 /// What stands where the knowledge was cut.
 const CUT: &str = "\n[The knowledge was cut here.]";
-/// The texts of an assistant that are filled in: what each is called, and where it stands.
-const TEXTS: [(&str, &str); 4] = [
-    ("prompt", "system_prompt"),
-    ("greeting", "initial_message"),
-    ("reengagement", "reengagement_prompt"),
-    ("voicemail", "voice_mail_message"),
-];
+
+record! {
+    /// What an engine gets behind the stored members of an assistant; its knowledge stands last.
+    pub struct Lookups {
+        /// The filled `system_prompt`.
+        prompt: Option<String> = text(0, 0),
+        /// The filled `initial_message`.
+        greeting: Option<String> = text(0, 0),
+        /// The filled `reengagement_prompt`.
+        reengagement: Option<String> = text(0, 0),
+        /// The filled `voice_mail_message`.
+        voicemail: Option<String> = text(0, 0),
+        /// Names in these texts for which there is no value; they stay as they stand.
+        unknown_variables: Vec<String> = texts(&NAME, 0),
+        /// Its voice.
+        voice: Option<Voice> = object::<Voice>(),
+        /// The language it speaks.
+        spoken_language: Option<Language> = object::<Language>(),
+        /// Languages that it switches to.
+        secondary_languages: Vec<Language> = list::<Language>(ENTRIES_MAX),
+        /// The model of a `pipeline`.
+        llm_model: Option<LlmModel> = object::<LlmModel>(),
+        /// The model of the other modes.
+        multimodal_model: Option<MultimodalModel> = object::<MultimodalModel>(),
+        /// The model of their tool calls.
+        chat_llm_fallback: Option<LlmModel> = object::<LlmModel>(),
+        /// Who turns text into speech; null where the model itself speaks.
+        synthesizer_provider: Option<Provider> = object::<Provider>(),
+        /// Who turns speech into text; null where the model itself hears.
+        transcriber_provider: Option<Provider> = object::<Provider>(),
+        /// Its times.
+        timings: Timings = object::<Timings>().required(),
+        /// What the model may call, as JSON-Schema functions.
+        functions: Option<Json> = any(),
+    }
+}
+
+/// A name in a text.
+static NAME: record::Kind = record::Kind::Text { min: 1, max: 0, format: None };
+
+record! {
+    /// The times of an assistant, seconds.
+    pub struct Timings {
+        /// How long a call rings.
+        ringing_time: u32 = count().required(),
+        /// Longest call.
+        max_duration: u32 = count().required(),
+        /// Silence before it re-engages.
+        max_silence_duration: u32 = count().required(),
+        /// Silence at the start before the call ends.
+        max_initial_silence_duration: Option<u32> = count(),
+        /// Between re-engagements.
+        reengagement_interval: u32 = count().required(),
+    }
+}
 
 /// A compiled assistant.
 pub struct Compiled {
@@ -44,17 +87,14 @@ pub struct Compiled {
 }
 
 /// Compiles the assistant of a call; `None` if it is larger than an engine gets it, its knowledge left out.
-pub fn compile(ctx: &Ctx<'_>, account: Scope<'_>, call: &Stored) -> Result<Option<Compiled>, Stop> {
-    let assistant = assistant::kept(account, call.assistant())?.ok_or(DAMAGED)?;
-    let values = Values::of(&assistant, call, ctx.now);
-    let mut out = assistant.shown();
-    if values.texts(&assistant, &mut out) == Err(TooLong) {
-        return Ok(None);
-    }
-    chosen(&assistant, ctx.service.catalogue(), &mut out);
-    out.set("timings", Value::Object(timings(&assistant)));
-    out.set("functions", Value::List(functions(account, &assistant)?));
-    let mut json = out.to_json();
+pub fn compile(ctx: &Ctx<'_>, account: Scope<'_>, call: &CallRow) -> Result<Option<Compiled>, Stop> {
+    let row = of_call(account, call.assistant())?.ok_or(Assistant::DAMAGED)?;
+    let assistant = Assistant::read(&row.public)?;
+    let values = values::of(&assistant, call, ctx.now);
+    let Ok(texts) = values::filled(&values, &assistant) else { return Ok(None) };
+    let mut lookups = lookups(&assistant, ctx.setup.catalogue(), texts);
+    lookups.functions = Some(Json(functions(account, &assistant)?));
+    let mut json = joined(&Raw(&row.public), &lookups);
     json.pop();
     json.extend_from_slice(br#","knowledge":"#);
     let Some(room) = ASSISTANT_BYTES_MAX.checked_sub(json.len() + "null}".len()) else { return Ok(None) };
@@ -84,212 +124,53 @@ fn fitting(text: &str, bytes_max: usize) -> Option<String> {
 }
 
 /// The text of the knowledgebase, where the prompt carries it.
-fn knowledge(account: Scope<'_>, assistant: &Kept) -> Result<Option<String>, Stop> {
-    let base = assistant.number("knowledgebase_id").and_then(|id| id::local(account.space(), id));
-    let Some(base) = base.filter(|_| assistant.text("knowledgebase_mode") == Some(KnowledgeMode::Prompt.word())) else {
-        return Ok(None);
-    };
+fn knowledge(account: Scope<'_>, assistant: &Assistant) -> Result<Option<String>, Stop> {
+    let base = assistant.knowledgebase_id.and_then(|id| id::local(account.space(), id));
+    let Some(base) = base.filter(|_| assistant.knowledgebase_mode == KnowledgeMode::Prompt) else { return Ok(None) };
     search::text(account, base, KNOWLEDGE_BYTES_MAX).map(Some)
 }
 
-/// What stands for a name in a prompt, a tool's URL or a header.
-pub struct Values {
-    variables: Members,
-    facts: [(&'static str, String); 6],
-}
-
-impl Values {
-    /// The variables of a call over those of its assistant, then what is known of every call.
-    pub fn of(assistant: &Kept, call: &Stored, now: Timestamp) -> Self {
-        let mut variables = assistant.members.get("variables").and_then(Value::as_object).cloned().unwrap_or_default();
-        if let Some(own) = call.shown.get("variables").and_then(Value::as_object) {
-            own.0.iter().for_each(|(name, value)| variables.set(name, value.clone()));
-        }
-        let text = |name: &str| call.text(name).unwrap_or_default().to_string();
-        let phones = [text("client_phone_number"), text("assistant_phone_number")];
-        Self { variables, facts: facts(assistant, phones, now) }
-    }
-
-    /// Without a call: for the test of a tool.
-    pub fn without_call(zone: &str, now: Timestamp) -> Self {
-        let local = Zone::of(zone).local(now);
-        let mut facts = NAMES.map(|name| (name, String::new()));
-        (facts[4].1, facts[5].1) = (local.date(), local.time());
-        Self { variables: Members::default(), facts }
-    }
-
-    /// Sets a variable.
-    #[cfg(test)]
-    pub fn set(&mut self, name: &str, value: &str) {
-        self.variables.set(name, Value::Text(value.into()));
-    }
-
-    /// The value of a name.
-    pub fn get(&self, name: &str) -> Option<String> {
-        if let Some(value) = self.variables.get(name) {
-            return Some(plain(value));
-        }
-        self.facts.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
-    }
-
-    /// Sets the filled texts of an assistant, and the names that are not known: these stay as they stand.
-    fn texts(&self, assistant: &Kept, out: &mut Members) -> Result<(), TooLong> {
-        let (mut unknown, mut told): (Vec<Value>, BTreeSet<String>) = Default::default();
-        let mut left = ASSISTANT_BYTES_MAX;
-        for (name, stored) in TEXTS {
-            let mut value = Value::Null;
-            if let Some(text) = assistant.text(stored) {
-                let kept = |name: &str| alloc::format!("{{{{{name}}}}}");
-                let Filled { text, unknown: missing } = fill(text, left, |name| self.get(name), kept)?;
-                left -= text.len();
-                value = Value::Text(text);
-                unknown.extend(missing.into_iter().filter(|name| told.insert(name.clone())).map(Value::Text));
-            }
-            out.set(name, value);
-        }
-        out.set("unknown_variables", Value::List(unknown));
-        Ok(())
-    }
-}
-
-const NAMES: [&str; 6] =
-    ["customer_phone", "assistant_phone", "assistant_id", "assistant_name", "current_date", "current_time"];
-
-fn facts(assistant: &Kept, phones: [String; 2], now: Timestamp) -> [(&'static str, String); 6] {
-    let local = Zone::of(assistant.text("timezone").unwrap_or_default()).local(now);
-    let id = assistant.number("id").unwrap_or(0).to_string();
-    let name = assistant.text("name").unwrap_or_default().to_string();
-    let [customer, own] = phones;
-    let values = [customer, own, id, name, local.date(), local.time()];
-    let mut at = 0;
-    values.map(|value| {
-        at += 1;
-        (NAMES[at - 1], value)
-    })
-}
-
-/// A variable as text.
-pub fn plain(value: &Value) -> String {
-    match value {
-        Value::Text(text) => text.clone(),
-        other => String::from_utf8(other.to_json()).unwrap_or_default(),
-    }
-}
-
-/// Voice, language, models and providers; a provider that was left open is chosen by voice, then language.
-fn chosen(assistant: &Kept, catalogue: &Catalogue, out: &mut Members) {
-    let number = |name: &str| assistant.number(name);
-    let voice = number("voice_id").and_then(|id| catalogue.voice(id));
-    let language = number("language_id").unwrap_or(0);
-    let provider = |all: &[ListedProvider], id: Option<u64>| {
-        let named = id.and_then(|id| all.iter().find(|provider| provider.id == id));
-        let found = named.or_else(|| all.iter().find(|provider| provider.language_ids.contains(&language)));
-        found.map(ToJson::to_json)
-    };
+/// Voice, language, models, providers and times; a provider that was left open is chosen by voice, then language.
+fn lookups(assistant: &Assistant, catalogue: &Catalogue, texts: FilledTexts) -> Lookups {
+    let voice = catalogue.voice(assistant.voice_id);
     let synthesizer =
-        number("synthesizer_provider_id").or_else(|| voice.and_then(|voice| voice.synthesizer_provider_id));
-    let speaks = assistant.mode() != Some(Mode::Multimodal);
-    let hears = assistant.mode() == Some(Mode::Pipeline);
-    let model = number("llm_model_id").and_then(|id| catalogue.llm_models.iter().find(|model| model.id == id));
-    let multimodal =
-        number("multimodal_model_id").and_then(|id| catalogue.multimodal_models.iter().find(|model| model.id == id));
-    let fallback =
-        number("chat_llm_fallback_id").and_then(|id| catalogue.llm_models.iter().find(|model| model.id == id));
-    let more = assistant.members.get("secondary_language_ids").and_then(Value::as_list).unwrap_or_default();
-    let more: Vec<_> = more.iter().filter_map(|id| catalogue.language(id.as_u64()?)).collect();
-    for (name, found) in [
-        ("voice", voice.map(ToJson::to_json)),
-        ("spoken_language", catalogue.language(language).map(ToJson::to_json)),
-        ("secondary_languages", Some(more.to_json())),
-        ("llm_model", model.map(ToJson::to_json)),
-        ("multimodal_model", multimodal.map(ToJson::to_json)),
-        ("chat_llm_fallback", fallback.map(ToJson::to_json)),
-        ("synthesizer_provider", provider(&catalogue.synthesizer_providers, synthesizer).filter(|_| speaks)),
-        (
-            "transcriber_provider",
-            provider(&catalogue.transcriber_providers, number("transcriber_provider_id")).filter(|_| hears),
-        ),
-    ] {
-        let mut value = found.and_then(|json| json::parse(&json).ok()).unwrap_or(Value::Null);
-        if let Value::Object(members) = &mut value {
-            members.remove("language_ids");
-        }
-        out.set(name, value);
+        assistant.synthesizer_provider_id.or_else(|| voice.and_then(|voice| voice.synthesizer_provider_id));
+    let speaks = assistant.mode != Mode::Multimodal;
+    let hears = assistant.mode == Mode::Pipeline;
+    let provider = |all, id, applies: bool| provider(all, id, assistant.language_id).filter(|_| applies);
+    let llm = |id: Option<u64>| catalogue.llm_models.iter().find(|model| Some(model.id) == id).cloned();
+    let more = assistant.secondary_language_ids.iter().filter_map(|id| catalogue.language(*id));
+    Lookups {
+        prompt: texts.prompt,
+        greeting: texts.greeting,
+        reengagement: texts.reengagement,
+        voicemail: texts.voicemail,
+        unknown_variables: texts.unknown,
+        voice: voice.cloned(),
+        spoken_language: catalogue.language(assistant.language_id).cloned(),
+        secondary_languages: more.cloned().collect(),
+        llm_model: llm(assistant.llm_model_id),
+        multimodal_model: assistant
+            .multimodal_model_id
+            .and_then(|id| catalogue.multimodal_models.iter().find(|model| model.id == id).cloned()),
+        chat_llm_fallback: llm(assistant.chat_llm_fallback_id),
+        synthesizer_provider: provider(&catalogue.synthesizer_providers, synthesizer, speaks),
+        transcriber_provider: provider(&catalogue.transcriber_providers, assistant.transcriber_provider_id, hears),
+        timings: Timings {
+            ringing_time: assistant.ringing_time,
+            max_duration: assistant.max_duration,
+            max_silence_duration: assistant.max_silence_duration,
+            max_initial_silence_duration: assistant.max_initial_silence_duration,
+            reengagement_interval: assistant.reengagement_interval,
+        },
+        functions: None,
     }
 }
 
-fn timings(assistant: &Kept) -> Members {
-    let names = [
-        "ringing_time",
-        "max_duration",
-        "max_silence_duration",
-        "max_initial_silence_duration",
-        "reengagement_interval",
-    ];
-    let value = |name: &&str| assistant.members.get(name).cloned().unwrap_or(Value::Null);
-    Members(names.iter().map(|name| ((*name).to_string(), value(name))).collect())
-}
-
-/// A JSON-Schema function as models take them.
-pub fn function(name: &str, description: &str, parameters: &[(&str, &str, &str)]) -> Value {
-    let text = |text: &str| Value::Text(text.into());
-    let object = |members: Vec<(&str, Value)>| {
-        Value::Object(Members(members.into_iter().map(|(name, value)| (name.to_string(), value)).collect()))
-    };
-    let properties = parameters
-        .iter()
-        .map(|(name, kind, about)| (*name, object(Vec::from([("type", text(kind)), ("description", text(about))]))));
-    let required = parameters.iter().map(|(name, ..)| text(name)).collect();
-    let schema = object(Vec::from([
-        ("type", text("object")),
-        ("properties", object(properties.collect())),
-        ("required", Value::List(required)),
-    ]));
-    object(Vec::from([("name", text(name)), ("description", text(description)), ("parameters", schema)]))
-}
-
-/// Everything that the model may call: the account's tools, then the built-in ones, then the search.
-fn functions(account: Scope<'_>, assistant: &Kept) -> Result<Vec<Value>, Stop> {
-    let mut functions = Vec::new();
-    for attached in assistant.members.get("tool_ids").and_then(Value::as_list).unwrap_or_default() {
-        let count = attached.as_u64().and_then(|id| id::local(account.space(), id)).unwrap_or(0);
-        if let Some(row) = account.find(Kind::Tool, count)? {
-            functions.push(tool::function(&row)?);
-        }
-    }
-    for built_in in assistant.members.get("tools").and_then(Value::as_list).unwrap_or_default() {
-        functions.extend(built_in_function(built_in));
-        if built_in.member("type").and_then(Value::as_text) == Some("calendar_integration") {
-            let about = built_in.member("description").and_then(Value::as_text).unwrap_or("Schedules an appointment.");
-            functions.extend(calendar::functions(about));
-        }
-    }
-    let searches = assistant.text("knowledgebase_mode") == Some(KnowledgeMode::FunctionCall.word());
-    if searches && assistant.number("knowledgebase_id").is_some() {
-        let about = "Searches the knowledgebase for what the customer asks about.";
-        functions.push(function("search_knowledgebase", about, &[("query", "string", "What to look for")]));
-    }
-    Ok(functions)
-}
-
-fn built_in_function(tool: &Value) -> Option<Value> {
-    let text = |name: &str| tool.member(name).and_then(Value::as_text);
-    let about =
-        |fallback: &'static str| text("description").filter(|text| !text.is_empty()).unwrap_or(fallback).to_string();
-    match text("type")? {
-        "end_call" => Some(function("end_call", &about("Ends the call."), &[])),
-        "dtmf_input" => {
-            let parameters = [("digits", "string", "The keys to press: 0-9, * and #")];
-            Some(function("dtmf_input", &about("Sends keypad tones, to get through a menu."), &parameters))
-        }
-        "call_transfer" => {
-            let free = tool.member("custom") == Some(&Value::Bool(true));
-            let number = [("phone_number", "string", "Whom to transfer the call to, E.164")];
-            let parameters: &[(&str, &str, &str)] = if free { &number } else { &[] };
-            Some(function("call_transfer", &about("Transfers the call to a person."), parameters))
-        }
-        _ => None,
-    }
+fn provider(all: &[ListedProvider], id: Option<u64>, language: u64) -> Option<Provider> {
+    let named = id.and_then(|id| all.iter().find(|provider| provider.id == id));
+    let found = named.or_else(|| all.iter().find(|provider| provider.language_ids.contains(&language)))?;
+    Some(Provider { id: found.id, name: found.name.clone(), code: found.code.clone() })
 }
 
 #[cfg(test)]

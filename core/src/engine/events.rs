@@ -4,20 +4,21 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::session;
-use super::tables::{Command, EngineEvent, Report, Reported};
-use crate::assistant;
-use crate::call::Stored;
+use super::tables::{Analysis, CallAnalysis, Command, EngineEvent, Report, Reported, Transcript};
+use crate::assistant::rows::of_call;
+use crate::assistant::tables::Assistant;
 use crate::call::ending;
 use crate::call::states::CallEvent;
 use crate::call::tables::CallStatus;
+use crate::call::{CallEventRow, CallRow};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Refusal;
 use crate::http::reply::Reply;
 use crate::http::route::Handled;
 use crate::job::{self, Task};
-use crate::json::{self, Members, Number, ToJson, Value};
+use crate::json::ToJson;
 use crate::limits::{AFTERMATH_SECONDS, CALL_EVENTS_MAX, LEASE_SECONDS, TRANSCRIPT_BYTES_MAX};
-use crate::record::Iso;
+use crate::record::{Iso, Json, Stored};
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -31,7 +32,7 @@ const CUT: &str = "[The transcript was cut here.]";
 pub fn report(ctx: &Ctx<'_>) -> Handled {
     let (account, mut call) = session::call(ctx)?;
     let body: Report = ctx.body()?;
-    let running = call.status()?.is_running();
+    let running = call.status().is_running();
     let next_seq = call.live.seq + 1;
     for event in &body.events {
         let seq = event.seq();
@@ -46,16 +47,16 @@ pub fn report(ctx: &Ctx<'_>) -> Handled {
         }
         call.live.seq = seq;
     }
-    let status = call.status()?;
+    let status = call.status();
     if status.is_running() {
         call.live.lease = Some(ctx.now.plus_seconds(LEASE_SECONDS));
         call.save(account, ctx.now)?;
     } else if running {
-        ending::settle(ctx.service, account, &mut call, ctx.now)?;
+        ending::settle(account, &mut call, ctx.now)?;
     } else if !body.events.is_empty() {
         call.save(account, ctx.now)?;
     }
-    let now = call.status()?;
+    let now = call.status();
     // An engine that goes on renewing a call that the service has ended is told so.
     let hangup = if now.is_running() { call.live.hangup_at.is_some() } else { body.events.is_empty() };
     let commands = if hangup { Vec::from([Command { r#type: "hangup".into() }]) } else { Vec::new() };
@@ -63,16 +64,19 @@ pub fn report(ctx: &Ctx<'_>) -> Handled {
 }
 
 /// Whether an event says nothing that is kept: the recording of a call that its assistant does not record.
-fn is_unwanted(account: Scope<'_>, call: &Stored, event: &EngineEvent) -> Result<bool, Stop> {
+fn is_unwanted(account: Scope<'_>, call: &CallRow, event: &EngineEvent) -> Result<bool, Stop> {
     if !matches!(event, EngineEvent::Recording(_)) {
         return Ok(false);
     }
-    Ok(!assistant::kept(account, call.assistant())?.is_some_and(|assistant| assistant.flag("record")))
+    match of_call(account, call.assistant())? {
+        Some(assistant) => Ok(!Assistant::MEMBERS.record.read(&assistant.public)?),
+        None => Ok(true),
+    }
 }
 
 /// Takes one event in; false where the call's state does not allow it.
-fn take(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, event: &EngineEvent) -> Result<bool, Stop> {
-    let status = call.status()?;
+fn take(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, event: &EngineEvent) -> Result<bool, Stop> {
+    let status = call.status();
     let after = matches!(event, EngineEvent::Recording(_) | EngineEvent::Cost(_));
     if !status.is_running() {
         let ended = call.live.ended_at.unwrap_or(ctx.now);
@@ -88,7 +92,7 @@ fn take(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, event: &EngineEven
     if !apply(ctx, account, call, event, at)? {
         return Ok(false);
     }
-    if status.is_running() && !call.status()?.is_running() {
+    if status.is_running() && !call.status().is_running() {
         call.live.ended_at = Some(at);
     }
     call.live.last_at = at;
@@ -99,14 +103,14 @@ fn take(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut Stored, event: &EngineEven
 fn apply(
     ctx: &Ctx<'_>,
     account: Scope<'_>,
-    call: &mut Stored,
+    call: &mut CallRow,
     event: &EngineEvent,
     at: Timestamp,
 ) -> Result<bool, Stop> {
-    let talking = call.status()? == CallStatus::InProgress;
+    let talking = call.status() == CallStatus::InProgress;
     match event {
         EngineEvent::Ringing(_) => {
-            if !call.moved(CallEvent::Ring)? {
+            if !call.moved(CallEvent::Ring) {
                 return Ok(false);
             }
             call.live.ringing_at = Some(ctx.now);
@@ -115,9 +119,9 @@ fn apply(
         }
         EngineEvent::Answered(answered) => {
             call.live.answered_at = Some(at);
-            call.shown.set("answered_by", Value::Text(answered.answered_by.word().into()));
+            call.shown.answered_by = answered.answered_by;
             job::add(account, at.plus_seconds(call.live.max_duration.into()), Task::Watch(call.count))?;
-            call.moved(CallEvent::Answer)
+            Ok(call.moved(CallEvent::Answer))
         }
         EngineEvent::Transcript(_) | EngineEvent::Transfer(_) | EngineEvent::Dtmf(_) => Ok(talking),
         EngineEvent::Variables(collected) => {
@@ -125,62 +129,59 @@ fn apply(
             Ok(talking)
         }
         EngineEvent::Analysis(analysis) => {
-            let said = Members(Vec::from([
-                ("evaluation".into(), json::parse(&analysis.evaluation.to_json()).unwrap_or(Value::Null)),
-                ("variables".into(), Value::Object(analysis.variables.0.clone())),
-            ]));
-            call.live.analysis = Some(Value::Object(said));
+            let Analysis { evaluation, variables, .. } = analysis.clone();
+            call.live.analysis = Some(Json::of(&CallAnalysis { evaluation, variables }));
             Ok(talking)
         }
         EngineEvent::Recording(recording) => {
-            call.shown.set("recording_url", Value::Text(recording.url.clone()));
+            call.shown.recording_url = Some(recording.url.clone());
             Ok(true)
         }
         EngineEvent::Cost(cost) => {
-            call.shown.set("carrier_cost", Value::Number(Number::Float(cost.carrier_cost)));
-            call.shown.set("total_cost", Value::Number(Number::Float(cost.total_cost)));
-            if !call.status()?.is_running() {
+            (call.shown.carrier_cost, call.shown.total_cost) = (cost.carrier_cost, cost.total_cost);
+            if !call.status().is_running() {
                 ending::charge(account, call)?;
             }
             Ok(true)
         }
-        EngineEvent::Ended(ended) => call.moved(match ended.by.as_deref() {
+        EngineEvent::Ended(ended) => Ok(call.moved(match ended.by.as_deref() {
             Some("customer") => CallEvent::CustomerEnds,
             Some("assistant") => CallEvent::AssistantEnds,
             _ => CallEvent::End,
-        }),
-        EngineEvent::Failed(failed) => call.moved(match failed.reason.as_deref() {
+        })),
+        EngineEvent::Failed(failed) => Ok(call.moved(match failed.reason.as_deref() {
             Some("busy") => CallEvent::Busy,
             Some("no-answer") => CallEvent::NoAnswer,
             _ => CallEvent::Fail,
-        }),
+        })),
     }
 }
 
 /// Writes an event down, as far as the bounds of a call allow.
-fn note(account: Scope<'_>, call: &mut Stored, event: &EngineEvent, at: Timestamp) -> Result<(), Stop> {
+fn note(account: Scope<'_>, call: &mut CallRow, event: &EngineEvent, at: Timestamp) -> Result<(), Stop> {
     let last = matches!(event, EngineEvent::Ended(_) | EngineEvent::Failed(_));
     if call.live.events >= CALL_EVENTS_MAX && !last {
         return Ok(());
     }
-    let Ok(Value::Object(mut said)) = json::parse(&event.to_json()) else { return Ok(()) };
-    let name = said.remove("type").and_then(|name| name.as_text().map(String::from)).unwrap_or_default();
-    said.remove("seq");
-    said.remove("at");
-    if let EngineEvent::Transcript(transcript) = event {
-        let Some(text) = room(call, &transcript.text) else { return Ok(()) };
-        said.set("text", Value::Text(text));
-    }
-    call.note(account, at, &name, &said)
+    let event = match event {
+        EngineEvent::Transcript(transcript) => {
+            let Some(text) = room(call, &transcript.text) else { return Ok(()) };
+            EngineEvent::Transcript(Transcript { text, ..transcript.clone() }).to_json()
+        }
+        event => event.to_json(),
+    };
+    // Number and time are the service's own.
+    let CallEventRow { r#type, rest: said, .. } = CallEventRow::read(&event)?;
+    call.note(account, at, &r#type, &said.0)
 }
 
 /// What of a text the transcript still holds; nothing once it was cut.
-fn room(call: &mut Stored, text: &str) -> Option<String> {
-    let left = TRANSCRIPT_BYTES_MAX.saturating_sub(call.live.transcript_bytes);
+fn room(call: &mut CallRow, text: &str) -> Option<String> {
+    let left = TRANSCRIPT_BYTES_MAX.saturating_sub(call.live.transcript_bytes as usize);
     if left == 0 {
         return None;
     }
-    call.live.transcript_bytes += text.len().min(left);
+    call.live.transcript_bytes += u32::try_from(text.len().min(left)).unwrap_or(u32::MAX);
     if text.len() <= left {
         return Some(text.to_string());
     }

@@ -2,19 +2,19 @@
 //! calls, say what happens in them, and have tools and knowledge asked.
 
 mod arrive;
-mod attached;
-pub mod calendar;
+mod calendar;
 mod claim;
 mod compiled;
 mod events;
+mod functions;
+mod incoming;
 mod session;
 pub mod tables;
 mod tools;
+mod values;
 
 pub use arrive::create;
-pub use attached::any as is_attached;
 pub use claim::claim;
-pub use compiled::{Values, function, plain};
 pub use events::report;
-pub use session::{BuiltIn, Engine, session};
+pub use session::session;
 pub use tools::{knowledge, tool};

@@ -1,46 +1,21 @@
 //! Which engine calls: from its token to what it may see.
 
 use crate::account::caller;
-use crate::account::root;
 use crate::account::token::TokenKind;
-use crate::call::Stored;
+use crate::admin::tables::EngineToken;
+use crate::call::CallRow;
+use crate::http::caller::Engine;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::request::Request;
 use crate::id;
-use crate::json::Value;
 use crate::key::{Kind, Space};
-use crate::service::Config;
+use crate::root;
+use crate::setup::Config;
 use crate::store::{Scope, Tx};
-use crate::view::Stop;
 use alloc::vec::Vec;
 
 const MISSING: &str = "Call not found";
-
-/// The engine inside the program: its token lives as long as the process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BuiltIn {
-    /// SHA-256 of its token.
-    pub digest: [u8; 32],
-    /// Whether it takes no more calls once another engine has a token.
-    pub yields: bool,
-}
-
-/// An engine with a valid token.
-#[derive(Clone, Debug)]
-pub struct Engine {
-    /// Its token's count; 0 is the one inside the program.
-    pub token: u32,
-    /// The accounts whose calls it may have, by id; none named: all.
-    accounts: Vec<u64>,
-}
-
-impl Engine {
-    /// Whether it may have calls of an account.
-    pub fn serves(&self, account: u32) -> bool {
-        self.accounts.is_empty() || self.accounts.contains(&id::user(account))
-    }
-}
 
 /// The engine of a request.
 pub fn session(tx: &Tx<'_>, request: &Request, config: &Config) -> Result<Engine, Halt> {
@@ -58,18 +33,16 @@ pub fn session(tx: &Tx<'_>, request: &Request, config: &Config) -> Result<Engine
     }
     let row = tx.scope(Space::Root).find(Kind::EngineToken, token.count)?;
     let row = row.filter(|row| token.fits(&row.private)).ok_or(Refusal::Unauthenticated)?;
-    let members = row.members(Stop::Corrupt("an engine token has an unknown form"))?;
-    let named = members.get("account_ids").and_then(Value::as_list).unwrap_or_default();
-    Ok(Engine { token: token.count, accounts: named.iter().filter_map(Value::as_u64).collect() })
+    Ok(Engine { token: token.count, accounts: EngineToken::MEMBERS.account_ids.read(&row.public)? })
 }
 
 /// The call that a path names, if it is this engine's.
-pub(super) fn call<'c>(ctx: &'c Ctx<'_>) -> Result<(Scope<'c>, Stored), Halt> {
+pub(super) fn call<'c>(ctx: &'c Ctx<'_>) -> Result<(Scope<'c>, CallRow), Halt> {
     let id = ctx.params.first().and_then(|text| id::parse_any(text)).ok_or(Refusal::NotFound(MISSING))?;
     let (number, count) = id::split(id);
     let account = root::space_of(ctx.root(), number);
     ctx.works_for(account.space());
-    let call = Stored::find(account, count)?.filter(|call| call.live.engine == Some(ctx.engine().token));
+    let call = CallRow::find(account, count)?.filter(|call| call.live.engine == Some(ctx.engine().token));
     let call = call.ok_or(Refusal::NotFound(MISSING))?;
     ctx.unread()?;
     Ok((account, call))

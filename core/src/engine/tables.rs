@@ -3,12 +3,12 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::call::tables::{AnsweredBy, Call, CallStatus};
+use crate::call::tables::{AnsweredBy, Call, CallStatus, Sender};
 use crate::catalogue::Mode;
 use crate::limits::{CAPACITY_MAX, CLAIM_WAIT_SECONDS, CLAIMED_MAX, ENGINE_EVENTS_MAX, TRANSCRIPT_BYTES_MAX, URL_MAX};
 use crate::record::{
-    Iso, Json, Variables, any, boolean, choice, choices, format, id, int, iso, list, number, object, require, tagged,
-    text, variables,
+    Iso, Json, Kind, Variables, any, boolean, bytes, choice, choices, format, id, int, iso, list, number, object,
+    require, tagged, text, texts, variables,
 };
 use crate::{choice, record, tagged};
 
@@ -72,16 +72,6 @@ record! {
     } rules {
         require("to", "type", &["inbound"]),
         require("assistant_id", "type", &["web"]),
-    }
-}
-
-choice! {
-    /// Who says a line of the transcript.
-    pub enum Sender {
-        /// The assistant.
-        Bot = "bot",
-        /// The customer.
-        Human = "human",
     }
 }
 
@@ -279,6 +269,49 @@ tagged! {
 }
 
 record! {
+    /// What the event `claimed` of a call says.
+    pub struct ClaimedBy {
+        /// The engine's name.
+        engine: String = text(0, 64).required(),
+    }
+}
+
+record! {
+    /// What the event `unsupported` of a call says.
+    pub struct Unsupported {
+        /// The settings of its assistant that do not apply.
+        settings: Vec<String> = texts(&SETTING, 8),
+    }
+}
+
+/// A setting of an assistant.
+static SETTING: Kind = Kind::Text { min: 1, max: 64, format: None };
+
+record! {
+    /// What the event `tool` of a call says.
+    pub struct ToolAsked {
+        /// The tool.
+        name: String = text(0, 255).required(),
+        /// The status of its endpoint's answer.
+        status: Option<u32> = int(100, 599).sparse(),
+        /// From the request to the end of the answer, milliseconds.
+        duration_ms: Option<u64> = bytes(0, i64::MAX).sparse(),
+        /// Why nothing was asked.
+        error: Option<String> = text(0, 255).sparse(),
+    }
+}
+
+record! {
+    /// What an engine makes of its call, as the call keeps it.
+    pub struct CallAnalysis {
+        /// How well it went.
+        evaluation: Option<Evaluation> = object::<Evaluation>(),
+        /// The fields of `post_call_schema`.
+        variables: Variables = variables(),
+    }
+}
+
+record! {
     /// Body of `POST /engine/calls/{id}/events`.
     pub struct Report {
         /// What happened, in order; nothing renews the lease.
@@ -307,14 +340,6 @@ record! {
 }
 
 record! {
-    /// Body of `POST /engine/calls/{id}/tools/{name}` and of a tool's test.
-    pub struct Arguments {
-        /// The arguments, by parameter.
-        arguments: Variables = variables(),
-    }
-}
-
-record! {
     /// What a tool's endpoint answered an engine.
     pub struct ToolReply {
         /// Its status.
@@ -323,29 +348,5 @@ record! {
         body: String = text(0, 0).required(),
         /// From the request to the end of the answer, milliseconds.
         duration_ms: u64 = id().required(),
-    }
-}
-
-record! {
-    /// What a tool's endpoint answered a test.
-    pub struct ToolTest {
-        /// Its status.
-        status: u32 = int(100, 599).required(),
-        /// From the request to the end of the answer, milliseconds.
-        duration_ms: u64 = id().required(),
-        /// Its headers, by name.
-        headers: Option<Json> = any(),
-        /// Its body, cut at 1 MiB.
-        body: String = text(0, 0).required(),
-    }
-}
-
-record! {
-    /// A search of a knowledgebase.
-    pub struct Question {
-        /// What to look for.
-        query: String = text(1, 1_000).required(),
-        /// How many passages at most.
-        limit: u32 = int(1, 20).or_int(5),
     }
 }

@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use core::net::{IpAddr, Ipv6Addr};
 
 use super::request::Request;
-use crate::service::Config;
+use crate::setup::Config;
 
 /// `scheme://host` as callers see it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,33 +4,32 @@ use alloc::string::{String, ToString};
 use core::cell::Cell;
 
 use super::base::Base;
+use super::caller::{Engine, Session};
 use super::etag;
-use super::list::Rest;
+use super::notice::Notice;
 use super::refusal::{Halt, Refusal};
 use super::reply::Reply;
 use super::request::{Body, Request};
 use super::route::{BodyKind, Route};
-use crate::account::caller::Session;
 use crate::carrier::{self, Told};
-use crate::engine::Engine;
 use crate::id;
 use crate::job::{self, Task};
 use crate::json::{self, Malformed, Members, ToJson, Value};
 use crate::key::{Kind, Space};
 use crate::limits::{DETACH_SECONDS, JSON_BODY_BYTES_MAX, UPLOAD_BODY_BYTES_MAX};
-use crate::output::{Answer, Asks, Notice, Work};
+use crate::outside::{Answer, Asks, Unwritten, Work};
 use crate::rate::{Caller, Rate};
 use crate::record::{Checked, Record, Source, check, check_update};
 use crate::seed::Seed;
-use crate::service::Service;
+use crate::setup::Setup;
 use crate::store::{Row, Scope, Tx};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
 /// One operation being carried out.
 pub struct Ctx<'a> {
-    /// The service and its configuration.
-    pub service: &'a Service,
+    /// The configuration, and what is made from it.
+    pub setup: &'a Setup,
     /// The request.
     pub request: &'a Request,
     /// Its row.
@@ -51,19 +50,19 @@ pub struct Ctx<'a> {
     pub seed: Seed,
     /// Whether what may come to no end is marked before it is begun: see [`Scene::careful`](crate::view::Scene).
     pub careful: bool,
-    pub(super) tx: &'a Tx<'a>,
-    pub(super) asks: Asks<'a>,
-    pub(super) account: Cell<Option<u32>>,
-    pub(super) notice: Cell<Option<Notice>>,
+    pub(crate) tx: &'a Tx<'a>,
+    pub(crate) asks: Asks<'a>,
+    pub(crate) account: Cell<Option<u32>>,
+    pub(crate) notice: Cell<Option<Notice>>,
 }
 
 impl<'a> Ctx<'a> {
-    /// The caller; the pipeline has made sure that there is one.
+    /// The caller; the order of checks has made sure that there is one.
     pub fn caller(&self) -> Session {
         self.caller.expect("a row for users only runs with a caller")
     }
 
-    /// The engine; the pipeline has made sure that there is one.
+    /// The engine; the order of checks has made sure that there is one.
     pub fn engine(&self) -> &Engine {
         self.engine.as_ref().expect("a row for engines only runs with one")
     }
@@ -86,7 +85,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// What of a long list is to be written next.
-    pub fn rest(&self) -> Option<&'a Rest> {
+    pub fn rest(&self) -> Option<&'a Unwritten> {
         self.asks.rest()
     }
 
@@ -130,7 +129,7 @@ impl<'a> Ctx<'a> {
 
     /// The prefix of absolute URLs.
     pub fn base(&self) -> Base {
-        Base::of(&self.service.config, self.request)
+        Base::of(&self.setup.config, self.request)
     }
 
     /// The members of the JSON body.
@@ -238,7 +237,7 @@ impl<'a> Ctx<'a> {
 
     /// Asks the carrier, and has the answer when the handler comes back to this line.
     pub fn carrier(&self, ask: &carrier::Ask<'_>) -> Result<Told, Halt> {
-        self.service.config.carrier.ask(&self.asks, &self.seed, ask).ok_or(Halt::Wait)
+        self.setup.config.carrier.ask(&self.asks, &self.seed, ask).ok_or(Halt::Wait)
     }
 
     /// The rate-limit decision for someone without a token.

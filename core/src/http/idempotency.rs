@@ -8,9 +8,8 @@ use twox_hash::XxHash3_128;
 
 use super::refusal::Refusal;
 use super::reply::{Content, Reply};
-use super::request::{Body, Method, Request};
+use super::request::{Body, Request};
 use super::route::Route;
-use super::shown;
 use crate::job::{self, Progress, Task};
 use crate::key::{self, Key, Space};
 use crate::limits::{IDEMPOTENCY_RUNNING_SECONDS, IDEMPOTENCY_SECONDS, JSON_BODY_BYTES_MAX, SLICE_ROWS};
@@ -63,7 +62,7 @@ impl Claim {
         query: &str,
         engine: Option<u32>,
     ) -> Result<Option<Self>, Refusal> {
-        if request.method != Method::Post || request.count("idempotency-key") == 0 || route.id == "login" {
+        if !route.keyed || request.count("idempotency-key") == 0 {
             return Ok(None);
         }
         let key = request.header("idempotency-key").unwrap_or_default();
@@ -104,19 +103,20 @@ impl Claim {
         Ok(self.kept(scope, now)?.is_some())
     }
 
-    /// The kept answer, a refusal, or nothing: then the request is the first.
+    /// The kept answer, a refusal, or nothing: then the request is the first. An answer of which `is_deleted` says that
+    /// it shows something that is not there any more is refused.
     pub fn look_up(
         &self,
         scope: Scope<'_>,
         now: Timestamp,
-        route: &Route,
+        is_deleted: impl FnOnce(&[u8]) -> Result<bool, Stop>,
     ) -> Result<Option<Result<Reply, Refusal>>, Stop> {
         let Some(kept) = self.kept(scope, now)? else { return Ok(None) };
         Ok(Some(if kept.fingerprint == self.fingerprint {
             match kept.state {
                 State::Running => Err(Refusal::Conflict(RUNNING.into())),
                 State::Secret => Err(Refusal::Conflict(TOKEN.into())),
-                State::Answered if shown::is_deleted(scope, route, &kept.body)? => Err(Refusal::Gone(DELETED.into())),
+                State::Answered if is_deleted(&kept.body)? => Err(Refusal::Gone(DELETED.into())),
                 State::Answered => {
                     Ok(Reply::with_status(kept.status, kept.body).header("idempotency-replayed", "true"))
                 }

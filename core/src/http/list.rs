@@ -2,7 +2,7 @@
 //! them, so that nobody holds a list in memory.
 //!
 //! Which rows a list shows, and what stands around them, is decided once. Each further piece is the same request asked
-//! again with [`Answer::Rest`](crate::output::Answer::Rest): its rows are read when it is written, and one that was
+//! again with [`Answer::Rest`](crate::outside::Answer::Rest): its rows are read when it is written, and one that was
 //! deleted meanwhile is left out.
 
 use alloc::vec::Vec;
@@ -12,6 +12,7 @@ use super::refusal::Halt;
 use super::reply::{Content, Reply};
 use crate::key::{self, Kind};
 use crate::limits::{PIECE_BYTES, TAGGED_BYTES_MAX};
+use crate::outside::Unwritten;
 use crate::store::Scope;
 use crate::view::Stop;
 
@@ -21,16 +22,7 @@ pub struct Piece {
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// What comes behind it; none: it is the last.
-    pub rest: Option<Rest>,
-}
-
-/// What of a list is not written yet.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rest {
-    /// The rows, by their counts.
-    rows: Vec<u32>,
-    /// What stands behind the last row.
-    tail: Vec<u8>,
+    pub rest: Option<Unwritten>,
 }
 
 /// A list about to be written.
@@ -54,10 +46,10 @@ pub fn reply(
 ) -> Result<Reply, Halt> {
     let is_first = ctx.rest().is_none();
     let List { head: mut out, rows, tail } = match ctx.rest() {
-        Some(Rest { rows, tail }) => List { head: Vec::new(), rows: rows.clone(), tail: tail.clone() },
+        Some(Unwritten { rows, tail }) => List { head: Vec::new(), rows: rows.clone(), tail: tail.clone() },
         None => list()?,
     };
-    let piece_bytes = match ctx.service.config.lists_in_pieces {
+    let piece_bytes = match ctx.setup.config.lists_in_pieces {
         true if is_first => TAGGED_BYTES_MAX,
         true => PIECE_BYTES,
         false => usize::MAX,
@@ -83,7 +75,7 @@ pub fn reply(
         Ok(_) => {}
     }
     if is_cut {
-        let rest = Rest { rows: rows[written..].to_vec(), tail };
+        let rest = Unwritten { rows: rows[written..].to_vec(), tail };
         return Ok(Reply::piece(Piece { bytes: out, rest: Some(rest) }));
     }
     out.extend_from_slice(&tail);

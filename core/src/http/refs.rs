@@ -33,7 +33,7 @@ pub fn judge(ctx: &Ctx<'_>, checked: &mut Checked, supplied: Option<&Members>) -
     for (what, field, id) in asked {
         let good = match what {
             Ref::Row(kind) => there.contains(&(kind, id)),
-            what => ctx.service.catalogue().has(what, id),
+            what => ctx.setup.catalogue().has(what, id),
         };
         if !good {
             checked.errors.invalid(&field);

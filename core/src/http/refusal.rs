@@ -1,11 +1,12 @@
-//! Every refusal with its status and its body: the one place where an error's status is chosen.
+//! Every refusal with its body; its [`Cause`] tells the status.
 
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::cause::{Cause, ErrorBody};
 use super::reply::Reply;
-use crate::json::Object;
+use crate::json::{Object, ToJson};
 use crate::key::{Kind, Topic};
 use crate::record::Errors;
 use crate::time::Timestamp;
@@ -126,61 +127,88 @@ impl From<Refusal> for Halt {
 }
 
 impl Refusal {
-    /// The reply of an operation with these forms.
-    pub fn reply(self, form: Form, invalid: Invalid) -> Reply {
+    /// Why it refuses, which tells its status.
+    pub fn cause(&self) -> Cause {
         match self {
-            Self::Invalid(errors) => return fields(&errors, invalid),
-            Self::Method(allow) => {
-                return plain(405, Form::Message, "This method is not allowed here.").header("allow", allow);
-            }
-            Self::Unauthenticated => {
-                return plain(401, Form::Message, "Unauthenticated.").header("www-authenticate", "Bearer");
-            }
-            Self::Unsuccessful(text) => return unsuccessful(400, &text),
-            Self::NotFoundUnsuccessful(text) => return unsuccessful(404, text),
-            Self::TooMany(seconds) => return wait(429, "Too many requests.", seconds),
-            Self::ShareUsed(seconds) => return wait(429, "Too much at once. Try again shortly.", seconds),
-            Self::Busy(seconds) => return wait(503, "The service is busy. Try again shortly.", seconds),
-            Self::DiskFull(seconds) => return wait(503, DISK_FULL, seconds),
-            Self::OutOfOrder(text, next_seq) => return out_of_order(&text, next_seq),
-            Self::Unavailable => {
-                return plain(503, Form::Message, "The service is not available right now.").header("retry-after", "1");
-            }
-            _ => {}
+            Self::BadRequest(_) => Cause::Malformed,
+            Self::Declined(_) => Cause::Declined,
+            Self::Unsuccessful(_) => Cause::Unsuccessful,
+            Self::Unauthenticated => Cause::Unauthenticated,
+            Self::WrongPassword => Cause::WrongPassword,
+            Self::Payment(_) => Cause::Payment,
+            Self::Forbidden(_) => Cause::Limit,
+            Self::OverStorage(about) => Cause::storage(*about),
+            Self::NoRoute => Cause::NoRoute,
+            Self::NotFound(_) => Cause::NotFound,
+            Self::NotFoundUnsuccessful(_) => Cause::NotFoundUnsuccessful,
+            Self::Method(_) => Cause::Method,
+            Self::Conflict(_) => Cause::Conflict,
+            Self::OutOfOrder(..) => Cause::OutOfOrder,
+            Self::Gone(_) => Cause::Deleted,
+            Self::Stale => Cause::Stale,
+            Self::TooLarge(_) => Cause::TooLarge,
+            Self::TargetTooLong => Cause::TargetTooLong,
+            Self::MediaType(_) => Cause::MediaType,
+            Self::Invalid(_) => Cause::Invalid,
+            Self::Unprocessable(_) => Cause::Unprocessable,
+            Self::TooMany(_) | Self::ShareUsed(_) => Cause::TooMany,
+            Self::Busy(_) | Self::Unavailable => Cause::Busy,
+            Self::DiskFull(_) => Cause::DiskFull,
+            Self::BadGateway(_) => Cause::Outside,
+            Self::NoEngine => Cause::NoEngine,
+            Self::GatewayTimeout(_) => Cause::Late,
         }
-        let (status, form, text) = self.sentence(form);
-        plain(status, form, &text)
     }
 
-    fn sentence(self, form: Form) -> (u16, Form, String) {
+    /// The reply of an operation with these forms.
+    pub fn reply(self, form: Form, invalid: Invalid) -> Reply {
+        let cause = self.cause();
+        let status = cause.status();
+        let form = if cause.body() == ErrorBody::Own { form } else { Form::Message };
+        let says = match self {
+            Self::Invalid(errors) => return fields(status, &errors, invalid),
+            Self::Method(allow) => {
+                return plain(status, form, "This method is not allowed here.").header("allow", allow);
+            }
+            Self::Unauthenticated => {
+                return plain(status, form, "Unauthenticated.").header("www-authenticate", "Bearer");
+            }
+            Self::Unsuccessful(says) => return with(status, &says, "success", false),
+            Self::NotFoundUnsuccessful(says) => return with(status, says, "success", false),
+            Self::OutOfOrder(says, next_seq) => return with(status, &says, "next_seq", next_seq),
+            Self::TooMany(seconds) => return wait(status, "Too many requests.", seconds),
+            Self::ShareUsed(seconds) => return wait(status, "Too much at once. Try again shortly.", seconds),
+            Self::Busy(seconds) => return wait(status, "The service is busy. Try again shortly.", seconds),
+            Self::DiskFull(seconds) => return wait(status, DISK_FULL, seconds),
+            Self::Unavailable => {
+                return plain(status, form, "The service is not available right now.").header("retry-after", "1");
+            }
+            other => other.sentence(),
+        };
+        plain(status, form, &says)
+    }
+
+    /// What a refusal says whose body is one sentence.
+    fn sentence(self) -> String {
         match self {
-            Self::BadRequest(text) => (400, Form::Message, text),
-            Self::Declined(text) => (400, form, text),
-            Self::WrongPassword => (401, Form::Message, "These credentials do not match our records.".into()),
-            Self::Payment(text) => (402, form, text),
-            Self::Forbidden(text) => (403, Form::Message, text),
-            Self::OverStorage(about) => {
-                let (status, form) = match about {
-                    Some(Kind::Tool) => (422, Form::Message),
-                    Some(Kind::Knowledgebase | Kind::Document) => (403, Form::Error),
-                    _ => (403, Form::Message),
-                };
-                (status, form, OVER_STORAGE.into())
-            }
-            Self::NoRoute => (404, Form::Message, "Not found.".into()),
-            Self::NotFound(text) => (404, form, text.into()),
-            Self::Conflict(text) => (409, form, text),
-            Self::Gone(text) => (410, Form::Message, text),
-            Self::Stale => (412, Form::Message, "The resource has changed since it was read.".into()),
-            Self::TooLarge(limit) => {
-                (413, Form::Message, format!("The request body must not be larger than {limit} bytes."))
-            }
-            Self::TargetTooLong => (414, Form::Message, "The request target is too long.".into()),
-            Self::MediaType(taken) => (415, Form::Message, format!("The content type must be {taken}.")),
-            Self::Unprocessable(text) => (422, Form::Message, text),
-            Self::BadGateway(text) => (502, form, text),
-            Self::NoEngine => (503, Form::Message, "No voice engine is attached to place the call.".into()),
-            Self::GatewayTimeout(text) => (504, form, text),
+            Self::BadRequest(says)
+            | Self::Declined(says)
+            | Self::Payment(says)
+            | Self::Forbidden(says)
+            | Self::Conflict(says)
+            | Self::Gone(says)
+            | Self::Unprocessable(says)
+            | Self::BadGateway(says)
+            | Self::GatewayTimeout(says) => says,
+            Self::NotFound(says) => says.into(),
+            Self::WrongPassword => "These credentials do not match our records.".into(),
+            Self::OverStorage(_) => OVER_STORAGE.into(),
+            Self::NoRoute => "Not found.".into(),
+            Self::Stale => "The resource has changed since it was read.".into(),
+            Self::TooLarge(limit) => format!("The request body must not be larger than {limit} bytes."),
+            Self::TargetTooLong => "The request target is too long.".into(),
+            Self::MediaType(taken) => format!("The content type must be {taken}."),
+            Self::NoEngine => "No voice engine is attached to place the call.".into(),
             other => unreachable!("{other:?} has a body of its own"),
         }
     }
@@ -197,7 +225,7 @@ fn plain(status: u16, form: Form, text: &str) -> Reply {
     Reply::with_status(status, body)
 }
 
-fn fields(errors: &Errors, invalid: Invalid) -> Reply {
+fn fields(status: u16, errors: &Errors, invalid: Invalid) -> Reply {
     let message = match invalid {
         Invalid::Failed => "Validation failed",
         Invalid::GivenData => "The given data was invalid.",
@@ -205,40 +233,29 @@ fn fields(errors: &Errors, invalid: Invalid) -> Reply {
             "The name field must contain only lowercase letters and underscores, and start with a letter."
         }
         Invalid::First | Invalid::Tool => errors.first(),
-        Invalid::Error => return plain(422, Form::Error, errors.first()),
+        Invalid::Error => return plain(status, Form::Error, errors.first()),
     };
     let mut body = Vec::new();
     let mut object = Object::open(&mut body);
     object.member("message", message).member("errors", errors);
     object.close();
-    Reply::with_status(422, body)
+    Reply::with_status(status, body)
 }
 
 const TOOL_NAME: &str = "Tool name must contain only lowercase letters and underscores, and start with a letter.";
 
-fn unsuccessful(status: u16, text: &str) -> Reply {
+/// `{message}` with one member more.
+fn with(status: u16, says: &str, name: &str, value: impl ToJson) -> Reply {
     let mut body = Vec::new();
     let mut object = Object::open(&mut body);
-    object.member("message", text).member("success", false);
+    object.member("message", says).member(name, value);
     object.close();
     Reply::with_status(status, body)
 }
 
-fn out_of_order(text: &str, next_seq: u32) -> Reply {
-    let mut body = Vec::new();
-    let mut object = Object::open(&mut body);
-    object.member("message", text).member("next_seq", next_seq);
-    object.close();
-    Reply::with_status(409, body)
-}
-
 /// What may be tried again after so many seconds.
-fn wait(status: u16, text: &str, seconds: u64) -> Reply {
-    let mut body = Vec::new();
-    let mut object = Object::open(&mut body);
-    object.member("message", text).member("retry_after", seconds);
-    object.close();
-    Reply::with_status(status, body).header("retry-after", seconds.to_string())
+fn wait(status: u16, says: &str, seconds: u64) -> Reply {
+    with(status, says, "retry_after", seconds).header("retry-after", seconds.to_string())
 }
 
 /// 500 for a caller: what happened stands in the log under the request id.

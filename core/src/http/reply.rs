@@ -34,7 +34,7 @@ pub enum Content {
     Stream(Stream),
     /// The beginning of a long list, or what comes next of it: only where [`Config::lists_in_pieces`] asks for it.
     ///
-    /// [`Config::lists_in_pieces`]: crate::service::Config::lists_in_pieces
+    /// [`Config::lists_in_pieces`]: crate::setup::Config::lists_in_pieces
     Piece(Piece),
 }
 
@@ -63,7 +63,7 @@ impl fmt::Debug for Content {
 /// One HTTP reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The status code; chosen here and in `refusal.rs` only.
+    /// The status code: of a success as it is made here, of a refusal as its [`Cause`](super::cause::Cause) has it.
     pub status: u16,
     /// Header names and values.
     pub headers: Vec<(&'static str, String)>,

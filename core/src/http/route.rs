@@ -1,9 +1,6 @@
-//! One row an operation: what [`super::routes::ROUTES`] is made of, and the tree that finds a row.
+//! One row an operation: what the route table is made of.
 
-use alloc::boxed::Box;
-use alloc::string::String;
-use alloc::vec::Vec;
-
+use super::cause::Cause;
 use super::ctx::Ctx;
 use super::refusal::{Form, Halt, Invalid};
 use super::reply::Reply;
@@ -78,8 +75,16 @@ pub enum Shape {
     Media(&'static str),
 }
 
-/// Operations that end something and are no `DELETE`.
-const ENDS: [&str; 3] = ["hangUpCall", "logout", "switchCampaign"];
+/// What an operation needs of the room that there is for stored data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Footprint {
+    /// None: it reads, takes away or ends something, and is carried out where there is no room for more.
+    None,
+    /// It writes, but leaves no more of what a plan counts than there was.
+    Passing,
+    /// It may leave more of that.
+    More,
+}
 
 /// One operation.
 #[derive(Clone, Copy)]
@@ -91,8 +96,12 @@ pub struct Route {
     pub patch: bool,
     /// Its paths, relative to the root; under `/user` also below `/api`.
     pub paths: &'static [&'static str],
+    /// More of them that the `OpenAPI` document leaves out: files of a page.
+    pub files: &'static [&'static str],
     /// `operationId` in the `OpenAPI` document and the label of its metrics.
     pub id: &'static str,
+    /// The group that it stands in, for the `OpenAPI` document.
+    pub tag: &'static str,
     /// One line on what it does.
     pub summary: &'static str,
     /// Who may call it.
@@ -121,8 +130,16 @@ pub struct Route {
     pub about: Option<Kind>,
     /// Whose id the `id` of its answer is, where that is not a row of the kind that it is about.
     pub made: Option<Kind>,
-    /// Of 402, 502 and 504 those that it may answer.
-    pub refuses: &'static [u16],
+    /// Whether it honours `If-Match`.
+    pub conditional: bool,
+    /// Whether it honours an `Idempotency-Key`.
+    pub keyed: bool,
+    /// Whether its answer may take several steps, because it asks somebody outside or lets others have their turn.
+    pub several_steps: bool,
+    /// What it needs of the room for stored data.
+    pub footprint: Footprint,
+    /// Why it may refuse, beside what follows from the other columns.
+    pub refuses: &'static [Cause],
     /// What it does.
     pub handler: fn(&Ctx<'_>) -> Handled,
 }
@@ -138,7 +155,9 @@ const fn row(
         method,
         patch: false,
         paths,
+        files: &[],
         id,
+        tag: "",
         summary,
         who: Who::User,
         body: BodyKind::None,
@@ -153,6 +172,10 @@ const fn row(
         read_only: matches!(method, Method::Get),
         about: None,
         made: None,
+        conditional: matches!(method, Method::Put | Method::Delete),
+        keyed: matches!(method, Method::Post),
+        several_steps: false,
+        footprint: if matches!(method, Method::Post | Method::Put) { Footprint::More } else { Footprint::None },
         refuses: &[],
         handler,
     }
@@ -199,9 +222,15 @@ pub const fn delete(
 }
 
 impl Route {
-    /// Whether it is carried out where there is no room for more: it reads, takes away or ends something.
-    pub fn needs_no_room(&self) -> bool {
-        !self.method.is_write() || self.method == Method::Delete || ENDS.contains(&self.id)
+    /// Whether it answers requests of a method.
+    pub fn takes_method(&self, method: Method) -> bool {
+        self.method == method || self.patch && method == Method::Patch
+    }
+
+    /// The names of the `{…}` in its path, in order.
+    pub fn parameters(&self) -> impl Iterator<Item = &'static str> {
+        let path = self.paths.first().copied().unwrap_or_default();
+        path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
     }
 
     /// `PATCH` does the same.
@@ -280,9 +309,39 @@ impl Route {
         Self { made: Some(kind), ..self }
     }
 
-    /// It may answer 402 (the balance), 502 or 504 (whom it asks outside).
-    pub const fn refuses(self, refuses: &'static [u16]) -> Self {
+    /// It may refuse for these reasons, beside those that follow from its other columns.
+    pub const fn refuses(self, refuses: &'static [Cause]) -> Self {
         Self { refuses, ..self }
+    }
+
+    /// It ignores `Idempotency-Key`.
+    pub const fn without_idempotency(self) -> Self {
+        Self { keyed: false, ..self }
+    }
+
+    /// It ignores `If-Match`: what it changes cannot be read by itself.
+    pub const fn without_if_match(self) -> Self {
+        Self { conditional: false, ..self }
+    }
+
+    /// Its answer may take several steps.
+    pub const fn in_several_steps(self) -> Self {
+        Self { several_steps: true, ..self }
+    }
+
+    /// It ends something: it is carried out where there is no room for more.
+    pub const fn ends(self) -> Self {
+        Self { footprint: Footprint::None, ..self }
+    }
+
+    /// It leaves no more of what a plan counts than there was.
+    pub const fn stores_nothing(self) -> Self {
+        Self { footprint: Footprint::Passing, ..self }
+    }
+
+    /// It answers at these paths as well, which the document leaves out.
+    pub const fn with_files(self, files: &'static [&'static str]) -> Self {
+        Self { files, ..self }
     }
 
     /// Its answer carries no `ETag`.
@@ -296,97 +355,31 @@ impl Route {
     }
 }
 
-/// What a path leads to.
-pub struct Found<'p> {
-    /// The rows of the path, one a method.
-    pub routes: Vec<&'static Route>,
-    /// The text of each `{…}`, in order.
-    pub params: Vec<&'p str>,
+/// Rows that the document shows together, under a name.
+#[derive(Clone, Copy)]
+pub struct Group(pub &'static str, pub &'static [Route]);
+
+/// How many rows there are.
+pub const fn count(groups: &[Group]) -> usize {
+    let (mut rows, mut at) = (0, 0);
+    while at < groups.len() {
+        rows += groups[at].1.len();
+        at += 1;
+    }
+    rows
 }
 
-impl Found<'_> {
-    /// The row for a method.
-    pub fn route(&self, method: Method) -> Option<&'static Route> {
-        let method = if method == Method::Head { Method::Get } else { method };
-        self.routes.iter().copied().find(|route| route.method == method || route.patch && method == Method::Patch)
-    }
-
-    /// The value of `Allow`.
-    pub fn allow(&self) -> String {
-        let mut names: Vec<&str> = Vec::new();
-        for route in &self.routes {
-            names.push(route.method.name());
-            if route.method == Method::Get {
-                names.push("HEAD");
-            }
-            if route.patch {
-                names.push("PATCH");
-            }
+/// All rows one after another, each with the name of its group.
+pub const fn flat<const N: usize>(groups: &[Group]) -> [Route; N] {
+    let (mut rows, mut group, mut at) = ([groups[0].1[0]; N], 0, 0);
+    while group < groups.len() {
+        let Group(tag, own) = groups[group];
+        let mut each = 0;
+        while each < own.len() {
+            rows[at] = Route { tag, ..own[each] };
+            (each, at) = (each + 1, at + 1);
         }
-        names.push("OPTIONS");
-        names.join(", ")
+        group += 1;
     }
-}
-
-/// The tree of all paths. A literal segment wins over `{…}`, for every method.
-#[derive(Default)]
-pub struct Router {
-    root: Node,
-}
-
-#[derive(Default)]
-struct Node {
-    literals: Vec<(&'static str, Node)>,
-    param: Option<Box<Node>>,
-    routes: Vec<&'static Route>,
-}
-
-impl Router {
-    /// The tree of these rows.
-    pub fn new(routes: &'static [Route]) -> Self {
-        let mut router = Self::default();
-        for route in routes {
-            for path in route.paths {
-                router.root.add(path.split('/').skip(1), route);
-            }
-        }
-        router
-    }
-
-    /// The rows of a path, `/api/user/…` being the same as `/user/…`.
-    pub fn find<'p>(&self, path: &'p str) -> Option<Found<'p>> {
-        let path = path
-            .strip_prefix("/api")
-            .filter(|rest| rest.starts_with("/user/") || rest.starts_with("/leads/"))
-            .unwrap_or(path);
-        let mut node = &self.root;
-        let mut params = Vec::new();
-        for segment in path.strip_prefix('/')?.split('/') {
-            node = if let Some((_, next)) = node.literals.iter().find(|(name, _)| *name == segment) {
-                next
-            } else {
-                params.push(segment);
-                node.param.as_deref().filter(|_| !segment.is_empty())?
-            };
-        }
-        (!node.routes.is_empty()).then(|| Found { routes: node.routes.clone(), params })
-    }
-}
-
-impl Node {
-    fn add(&mut self, mut segments: impl Iterator<Item = &'static str>, route: &'static Route) {
-        let Some(segment) = segments.next() else {
-            self.routes.push(route);
-            return;
-        };
-        if segment.starts_with('{') {
-            self.param.get_or_insert_default().add(segments, route);
-            return;
-        }
-        let at = self.literals.iter().position(|(name, _)| *name == segment).unwrap_or_else(|| {
-            self.literals.push((segment, Self::default()));
-            self.literals.len() - 1
-        });
-        self.literals[at].1.add(segments, route);
-    }
+    rows
 }

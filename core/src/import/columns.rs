@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::stored::Target;
+use super::rows::Target;
 use crate::json::{self, Members, ToJson, Value};
 use crate::limits::VARIABLES_MAX;
 use crate::record::Errors;

@@ -5,7 +5,9 @@
 
 use alloc::vec::Vec;
 
+use crate::json::{ToJson, Value};
 use crate::limits::IMPORT_RECORD_BYTES_MAX;
+use crate::record::{Cell, Field};
 use crate::view::Stop;
 
 const TOO_LONG: &str = "The line is longer than 65536 bytes; a quotation mark may be missing.";
@@ -38,11 +40,23 @@ pub enum State {
 }
 
 impl State {
-    /// The state of a stored number.
-    pub fn from_u8(number: u8) -> Option<Self> {
-        [Self::Before, Self::Field, Self::Bare, Self::Quoted, Self::Quote]
-            .into_iter()
-            .find(|state| *state as u8 == number)
+    const ALL: [Self; 5] = [Self::Before, Self::Field, Self::Bare, Self::Quoted, Self::Quote];
+}
+
+impl ToJson for State {
+    fn write(&self, out: &mut Vec<u8>) {
+        (*self as u32).write(out);
+    }
+}
+
+impl Field for State {
+    fn from_cell(_: Cell) -> Self {
+        Self::default()
+    }
+
+    fn from_json(value: Value) -> Option<Self> {
+        let number = value.as_u64()?;
+        Self::ALL.into_iter().find(|state| *state as u64 == number)
     }
 }
 

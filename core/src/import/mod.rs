@@ -6,22 +6,10 @@ mod columns;
 mod file;
 mod framing;
 mod operations;
+mod rows;
 mod slice;
-mod stored;
 pub mod tables;
+mod taken;
 
 pub use operations::{MEDIA, read_leads, read_numbers, start_leads, start_numbers};
 pub use slice::{give_up, slice};
-
-use crate::record::Errors;
-
-/// What became of a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Taken {
-    /// It was stored.
-    Created,
-    /// Its number is there already.
-    Duplicate,
-    /// It is wrong.
-    Rejected(Errors),
-}

@@ -7,7 +7,7 @@ use super::cells::Splitter;
 use super::columns::{Columns, Mapping};
 use super::file;
 use super::framing::{Found, Framing, Place, Reader};
-use super::stored::{self, Counts, Stored, Target, Upload};
+use super::rows::{self, ImportRow, Target};
 use super::tables::{ImportStatus, LeadImport, NumberImport, Started};
 use crate::collection::{count, ids};
 use crate::http::ctx::Ctx;
@@ -19,7 +19,7 @@ use crate::job::{self, Task};
 use crate::json::Raw;
 use crate::key::Kind;
 use crate::limits::{IMPORT_BODY_BYTES_MAX, IMPORT_UPLOAD_SECONDS, IMPORTS_MAX};
-use crate::record::Errors;
+use crate::record::{Errors, Stored};
 
 const MISSING: &str = "Import not found";
 /// What a request that brings a file is known by.
@@ -63,7 +63,7 @@ fn start(ctx: &Ctx<'_>, file: Option<&[u8]>, target: Target, mapping: Option<&st
     let framing = if ctx.media_type().as_deref() == Some("text/csv") { Framing::Csv } else { Framing::Lines };
     let mapping = judge_mapping(framing, mapping).map_err(Refusal::Invalid)?;
     let account = ctx.account();
-    if count(account, Kind::Import, &stored::facet_under_way())? >= IMPORTS_MAX as u64 {
+    if count(account, Kind::Import, &rows::facet_under_way())? >= IMPORTS_MAX as u64 {
         let says = alloc::format!("At most {IMPORTS_MAX} imports may be under way; please wait for one to end.");
         return Err(Refusal::Forbidden(says).into());
     }
@@ -72,16 +72,9 @@ fn start(ctx: &Ctx<'_>, file: Option<&[u8]>, target: Target, mapping: Option<&st
     let (number, at) = account.allot(Kind::Import, ctx.now)?;
     file::put_columns(account, number, &columns)?;
     let kept = file::put_next(account, number, file, 0)?;
-    let import = Stored {
-        target,
-        framing,
-        status: ImportStatus::Processing,
-        failure_reason: None,
-        counts: Counts::default(),
-        file_bytes: u32::try_from(file.len()).map_err(|_| Refusal::TooLarge(IMPORT_BODY_BYTES_MAX))?,
-        upload: kept.map(|kept| Upload { request: ctx.uuid(UPLOAD), kept }),
-        place,
-    };
+    let file_bytes = u32::try_from(file.len()).map_err(|_| Refusal::TooLarge(IMPORT_BODY_BYTES_MAX))?;
+    let mut import = ImportRow::new(target, framing, file_bytes, place);
+    import.set_upload(ctx.uuid(UPLOAD), kept);
     account.insert(Kind::Import, number, at, &import.row())?;
     turn(ctx, number, &import)
 }
@@ -89,12 +82,12 @@ fn start(ctx: &Ctx<'_>, file: Option<&[u8]>, target: Target, mapping: Option<&st
 /// Keeps more of a file whose beginning is kept.
 fn go_on(ctx: &Ctx<'_>, file: &[u8]) -> Handled {
     let (account, request) = (ctx.account(), ctx.uuid(UPLOAD));
-    for number in ids(account, Kind::Import, &stored::facet_under_way(), IMPORTS_MAX)? {
+    for number in ids(account, Kind::Import, &rows::facet_under_way(), IMPORTS_MAX)? {
         let Some(row) = account.find(Kind::Import, number)? else { continue };
-        let mut import = Stored::of(&row)?;
-        let Some(upload) = import.upload.take_if(|upload| upload.request == request) else { continue };
-        let kept = file::put_next(account, number, file, upload.kept)?;
-        import.upload = kept.map(|kept| Upload { kept, ..upload });
+        let mut import = ImportRow::read(&row.public)?;
+        let Some(kept) = import.kept.filter(|_| import.upload.as_ref() == Some(&request)) else { continue };
+        let kept = file::put_next(account, number, file, kept)?;
+        import.set_upload(request, kept);
         account.replace(Kind::Import, number, &row, &import.row())?;
         return turn(ctx, number, &import);
     }
@@ -103,7 +96,7 @@ fn go_on(ctx: &Ctx<'_>, file: &[u8]) -> Handled {
 }
 
 /// Lets others have their turn while the file is not whole; then the records are the job's.
-fn turn(ctx: &Ctx<'_>, number: u32, import: &Stored) -> Handled {
+fn turn(ctx: &Ctx<'_>, number: u32, import: &ImportRow) -> Handled {
     if import.upload.is_some() {
         job::add(ctx.account(), ctx.now.plus_seconds(IMPORT_UPLOAD_SECONDS), Task::Import(number))?;
         return Err(Halt::Again);
@@ -159,8 +152,8 @@ pub fn read_numbers(ctx: &Ctx<'_>) -> Handled {
 
 fn read(ctx: &Ctx<'_>, wanted: fn(Target) -> bool) -> Handled {
     let (number, row) = ctx.named(Kind::Import, MISSING)?;
-    let import = Stored::of(&row)?;
-    if !wanted(import.target) {
+    let import = ImportRow::read(&row.public)?;
+    if !wanted(import.target()) {
         return Err(Refusal::NotFound(MISSING).into());
     }
     let shown = import.show(ctx.account(), number)?;

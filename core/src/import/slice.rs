@@ -4,21 +4,21 @@
 use alloc::format;
 use alloc::string::String;
 
-use super::Taken;
 use super::cells::Splitter;
 use super::columns::Columns;
 use super::file::{self, File};
 use super::framing::{Found, Framing, Reader};
-use super::stored::{Stored, Target};
+use super::rows::{ImportRow, Target};
 use super::tables::ImportStatus;
+use super::taken::{self, Taken};
+use crate::campaign;
 use crate::job::{self, Progress, Task, Work};
 use crate::json::{self, Members, Value};
 use crate::key::Kind;
 use crate::limits::{IMPORT_RECORD_BYTES_MAX, IMPORT_SLICE_BYTES, IMPORT_SLICE_RECORDS};
-use crate::record::Errors;
+use crate::record::{Errors, Stored};
 use crate::store::Scope;
 use crate::view::Stop;
-use crate::{campaign, lead, suppression};
 
 /// A slice that begins with the longest record ends behind it.
 const _: () = assert!(IMPORT_SLICE_BYTES as usize > IMPORT_RECORD_BYTES_MAX + 1);
@@ -29,23 +29,21 @@ const BROKEN_OFF: &str = "The file did not arrive whole.";
 pub fn slice(work: &Work<'_>, number: u32) -> Result<Progress, Stop> {
     let account = work.account;
     let Some(row) = account.find(Kind::Import, number)? else { return Ok(Progress::Done) };
-    let mut import = Stored::of(&row)?;
+    let mut import = ImportRow::read(&row.public)?;
     if import.status != ImportStatus::Processing {
         return Ok(Progress::Done);
     }
-    let before = import.counts.created;
-    if lost(account, import.target)? {
-        import.status = ImportStatus::Failed;
-        import.failure_reason = Some(GONE.into());
+    let before = import.created;
+    if lost(account, import.target())? {
+        import.fail(GONE);
     } else if import.upload.is_some() {
         // The task was planned for the time by which the file is there.
-        import.status = ImportStatus::Failed;
-        import.failure_reason = Some(BROKEN_OFF.into());
+        import.fail(BROKEN_OFF);
     } else if read(work, number, &mut import)? {
         import.status = ImportStatus::Completed;
     }
-    if let Target::Leads { campaign, .. } = import.target
-        && import.counts.created > before
+    if let Target::Leads { campaign, .. } = import.target()
+        && import.created > before
     {
         campaign::wake(account, campaign, work.now)?;
     }
@@ -60,12 +58,11 @@ pub fn slice(work: &Work<'_>, number: u32) -> Result<Progress, Stop> {
 /// Ends an import that cannot go on: it fails, and its parts go.
 pub fn give_up(work: &Work<'_>, number: u32, reason: &str) -> Result<(), Stop> {
     let Some(row) = work.account.find(Kind::Import, number)? else { return Ok(()) };
-    let mut import = Stored::of(&row)?;
+    let mut import = ImportRow::read(&row.public)?;
     if import.status != ImportStatus::Processing {
         return Ok(());
     }
-    import.status = ImportStatus::Failed;
-    import.failure_reason = Some(reason.into());
+    import.fail(reason);
     work.account.replace(Kind::Import, number, &row, &import.row())?;
     job::add(work.account, work.now, Task::DropParts(Kind::Import, number))
 }
@@ -79,13 +76,13 @@ fn lost(account: Scope<'_>, target: Target) -> Result<bool, Stop> {
 }
 
 /// Takes some records; true at the end of the file.
-fn read(work: &Work<'_>, number: u32, import: &mut Stored) -> Result<bool, Stop> {
+fn read(work: &Work<'_>, number: u32, import: &mut ImportRow) -> Result<bool, Stop> {
     let account = work.account;
     let columns = file::columns(account, number)?;
     let source = File::of(account, number, import.file_bytes);
-    let mut reader = Reader { framing: import.framing, source, place: import.place };
+    let mut reader = Reader { framing: import.framing(), source, place: import.place() };
     let mut splitter = Splitter::default();
-    let until = import.place.offset.saturating_add(IMPORT_SLICE_BYTES);
+    let until = import.offset.saturating_add(IMPORT_SLICE_BYTES);
     let mut ended = false;
     for _ in 0..IMPORT_SLICE_RECORDS {
         let (line, members) = match reader.next(until)? {
@@ -98,16 +95,16 @@ fn read(work: &Work<'_>, number: u32, import: &mut Stored) -> Result<bool, Stop>
             }
         };
         let taken = match members {
-            Ok(members) => take(work, import.target, members)?,
+            Ok(members) => take(work, import.target(), members)?,
             Err(says) => Taken::Rejected(of_line(says)),
         };
         match taken {
-            Taken::Created => import.counts.created += 1,
-            Taken::Duplicate => import.counts.duplicates += 1,
+            Taken::Created => import.created += 1,
+            Taken::Duplicate => import.duplicates += 1,
             Taken::Rejected(errors) => import.reject(account, number, line, &errors)?,
         }
     }
-    import.place = reader.place;
+    import.set_place(reader.place);
     Ok(ended)
 }
 
@@ -118,10 +115,10 @@ fn of_line(says: String) -> Errors {
 }
 
 /// The body that a record stands for, or what is wrong with its line.
-fn members(bytes: &[u8], import: &Stored, columns: &Columns, splitter: &mut Splitter) -> Result<Members, String> {
+fn members(bytes: &[u8], import: &ImportRow, columns: &Columns, splitter: &mut Splitter) -> Result<Members, String> {
     let text = core::str::from_utf8(bytes).map_err(|_| "The line is not valid UTF-8.")?;
-    if import.framing == Framing::Csv {
-        return Ok(columns.members(&splitter.cells(text), import.target)?);
+    if import.framing() == Framing::Csv {
+        return Ok(columns.members(&splitter.cells(text), import.target())?);
     }
     match json::parse(bytes).map_err(|malformed| format!("The line is not valid JSON: {}.", malformed.reason))? {
         Value::Object(members) => Ok(members),
@@ -132,8 +129,8 @@ fn members(bytes: &[u8], import: &Stored, columns: &Columns, splitter: &mut Spli
 fn take(work: &Work<'_>, target: Target, members: Members) -> Result<Taken, Stop> {
     match target {
         Target::Leads { campaign, allow_dupplicate } => {
-            lead::take(work.account, campaign, allow_dupplicate, members, work.now)
+            taken::lead(work.account, campaign, allow_dupplicate, members, work.now)
         }
-        Target::Numbers => suppression::take(work.account, members, work.now),
+        Target::Numbers => taken::number(work.account, members, work.now),
     }
 }

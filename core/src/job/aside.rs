@@ -10,7 +10,6 @@ use crc::{CRC_32_ISO_HDLC, Crc};
 
 use super::queue::{DAMAGED, Job, Standing, planned, sync};
 use super::task::{JobKind, Lane, Task};
-use crate::account::root;
 use crate::collection::{Facet, Query, count, page};
 use crate::id;
 use crate::json::ToJson;
@@ -18,6 +17,7 @@ use crate::key::{self, Kind, Space};
 use crate::limits::JOBS_LISTED_MAX;
 use crate::record;
 use crate::record::{Choice, Iso, choice, id as id_column, int, iso, text};
+use crate::root;
 use crate::store::{Row, Scope, Tx};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop, View};
@@ -117,7 +117,7 @@ fn number_of(account: Scope<'_>) -> Result<u32, Stop> {
 }
 
 /// Sets a job aside that stands in no lane.
-pub(super) fn enter(account: Scope<'_>, mut job: Job) -> Result<(), Stop> {
+pub(crate) fn enter(account: Scope<'_>, mut job: Job) -> Result<(), Stop> {
     let (root, number) = (root::of(account), number_of(account)?);
     let (count, at) = root.allot(Kind::Job, account.now())?;
     job.standing = Standing::Aside(count);
@@ -248,7 +248,7 @@ fn faults(root: Scope<'_>) -> Result<u64, Stop> {
 }
 
 /// Counts a run that came to nothing.
-pub(super) fn note_fault(account: Scope<'_>) -> Result<(), Stop> {
+pub(crate) fn note_fault(account: Scope<'_>) -> Result<(), Stop> {
     let root = root::of(account);
     root.put(key::job_faults(), (faults(root)? + 1).to_be_bytes().to_vec())
 }

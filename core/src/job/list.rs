@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use super::aside::{JobState, ShownJob, shown};
 use super::queue::planned;
 use super::task::{JobKind, Lane};
-use crate::account::root;
 use crate::key;
 use crate::limits::JOBS_LISTED_MAX;
+use crate::root;
 use crate::store::Scope;
 use crate::view::{Order, Stop};
 

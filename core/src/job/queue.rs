@@ -7,20 +7,20 @@ use alloc::vec::Vec;
 
 use super::aside;
 use super::task::{Lane, Task};
-use crate::account::root;
 use crate::key::{self, Space};
 use crate::limits::ASKING_MAX;
+use crate::root;
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 
-pub(super) const DAMAGED: Stop = Stop::Corrupt("a job has an unknown form");
+pub(crate) const DAMAGED: Stop = Stop::Corrupt("a job has an unknown form");
 /// Bytes of the sentence that a job keeps of its last fault.
 const ERROR_BYTES_MAX: usize = 255;
 
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(crate) enum Standing {
     /// In its lane.
     Planned,
     /// It asked this question, and waits for the answer.
@@ -33,7 +33,7 @@ pub(super) enum Standing {
 
 /// A planned task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Job {
+pub(crate) struct Job {
     pub task: Task,
     pub due: Timestamp,
     /// Tries that came to nothing, as the task itself counts them.
@@ -188,7 +188,7 @@ impl Job {
 }
 
 /// The tasks of a lane that are due, the earliest first, at most `most`.
-pub(super) fn due(account: Scope<'_>, lane: Lane, now: Timestamp, most: usize) -> Result<Vec<Job>, Stop> {
+pub(crate) fn due(account: Scope<'_>, lane: Lane, now: Timestamp, most: usize) -> Result<Vec<Job>, Stop> {
     let mut jobs = Vec::new();
     for (at, _) in account.scan(key::dues(account.space(), lane as u8), Order::Ascending, most)? {
         let Some((due, bytes)) = key::read_due(&at) else {
@@ -223,7 +223,7 @@ pub(super) fn due(account: Scope<'_>, lane: Lane, now: Timestamp, most: usize) -
 }
 
 /// The tasks of a lane, due or not, at most `most`; what cannot be read is left out.
-pub(super) fn planned(account: Scope<'_>, lane: Lane, most: usize) -> Result<Vec<Job>, Stop> {
+pub(crate) fn planned(account: Scope<'_>, lane: Lane, most: usize) -> Result<Vec<Job>, Stop> {
     let mut jobs = Vec::new();
     for (at, _) in account.scan(key::dues(account.space(), lane as u8), Order::Ascending, most)? {
         if let Some(task) = key::read_due(&at).and_then(|(_, bytes)| Task::from_bytes(bytes)) {
@@ -234,7 +234,7 @@ pub(super) fn planned(account: Scope<'_>, lane: Lane, most: usize) -> Result<Vec
 }
 
 /// How many more questions an account may have under way.
-pub(super) fn room(account: Scope<'_>) -> Result<usize, Stop> {
+pub(crate) fn room(account: Scope<'_>) -> Result<usize, Stop> {
     let leased = account.scan(key::dues(account.space(), Lane::Leased as u8), Order::Ascending, ASKING_MAX)?;
     Ok(ASKING_MAX - leased.len())
 }
@@ -246,14 +246,14 @@ fn next_of(head: &[u8], lane: Lane) -> Option<Timestamp> {
 }
 
 /// Whether the account's head says that a lane is due then: a key of the root that it does not know leads nowhere.
-pub(super) fn is_next(account: Scope<'_>, lane: Lane, at: Timestamp) -> Result<bool, Stop> {
+pub(crate) fn is_next(account: Scope<'_>, lane: Lane, at: Timestamp) -> Result<bool, Stop> {
     let head = account.get(key::due_head(account.space()))?.unwrap_or_default();
     Ok(next_of(&head, lane) == Some(at))
 }
 
 /// Enters the account's next times in the root. An account with too many questions under way waits in the
 /// asking lane until an answer comes, or a lease lapses.
-pub(super) fn sync(account: Scope<'_>) -> Result<(), Stop> {
+pub(crate) fn sync(account: Scope<'_>) -> Result<(), Stop> {
     let Space::Account(number) = account.space() else { return Err(DAMAGED) };
     let head = key::due_head(account.space());
     let old = account.get(head.clone())?.unwrap_or_default();

@@ -9,10 +9,16 @@ mod write;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-pub use parse::{Malformed, parse, pick};
-pub use write::{Array, Object, Raw, ToJson, text};
+pub use parse::{Malformed, parse, parse_by_place, pick};
+pub use write::{Array, Object, Raw, ToJson, joined, text};
 
-use crate::time::Timestamp;
+/// The members of a record; none where its JSON form is no object.
+pub fn members(record: &impl ToJson) -> Members {
+    match parse(&record.to_json()) {
+        Ok(Value::Object(members)) => members,
+        _ => Members::default(),
+    }
+}
 
 /// A number as it came: whole numbers keep all 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,11 +84,6 @@ impl Members {
     /// The member of this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, v)| v)
-    }
-
-    /// The time that a member holds in the ISO form.
-    pub fn time(&self, name: &str) -> Option<Timestamp> {
-        self.get(name).and_then(Value::as_text).and_then(Timestamp::parse_iso)
     }
 
     /// Sets or replaces a member.

@@ -26,8 +26,25 @@ pub fn parse(bytes: &[u8]) -> Result<Value, Malformed> {
         .map_err(|error| Malformed { reason: error.to_string() })
 }
 
-/// Reads the members of these names of an object that the service wrote itself; null stands for one that is not there.
-pub fn pick<const N: usize>(bytes: &[u8], names: [&str; N]) -> Result<[Value; N], Malformed> {
+/// Finds the place of a name; the second argument is where to look first.
+pub type Place<'p> = &'p dyn Fn(&str, usize) -> Option<usize>;
+
+/// Reads an object that the service wrote itself: the values of the `count` names that have a place, and the members
+/// that have none, in their order.
+pub fn parse_by_place(
+    bytes: &[u8],
+    count: usize,
+    place: Place<'_>,
+) -> Result<(Vec<Option<Value>>, Members), Malformed> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    reader
+        .deserialize_map(Placed { count, place })
+        .and_then(|placed| reader.end().map(|()| placed))
+        .map_err(|error| Malformed { reason: error.to_string() })
+}
+
+/// Reads the members of these names of an object that the service wrote itself.
+pub fn pick<const N: usize>(bytes: &[u8], names: [&str; N]) -> Result<[Option<Value>; N], Malformed> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     reader.deserialize_map(Picked(names)).map_err(|error| Malformed { reason: error.to_string() })
 }
@@ -124,22 +141,76 @@ fn twice(members: &[(String, Value)]) -> Option<&str> {
     names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
-/// Members by name: which of them a name is.
-#[derive(Clone, Copy)]
-struct Picked<'n, const N: usize>([&'n str; N]);
+/// Members by the place of their name.
+struct Placed<'p> {
+    count: usize,
+    place: Place<'p>,
+}
 
-impl<'de, const N: usize> Visitor<'de> for Picked<'_, N> {
-    type Value = [Value; N];
+impl<'de> Visitor<'de> for Placed<'_> {
+    type Value = (Vec<Option<Value>>, Members);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<[Value; N], A::Error> {
-        let mut picked = [const { Value::Null }; N];
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        let mut placed: Vec<Option<Value>> = Vec::with_capacity(self.count);
+        placed.resize_with(self.count, || None);
+        let (mut others, mut next) = (Members::default(), 0);
+        while let Some(name) = entries.next_key_seed(PlaceOf(self.place, next))? {
+            let value = entries.next_value_seed(Levels(JSON_DEPTH_MAX))?;
+            match name {
+                Ok(at) => {
+                    placed[at] = Some(value);
+                    next = at + 1;
+                }
+                Err(name) => others.0.push((name, value)),
+            }
+        }
+        Ok((placed, others))
+    }
+}
+
+/// Reads a name: its place, or itself where it has none.
+struct PlaceOf<'p>(Place<'p>, usize);
+
+impl<'de> DeserializeSeed<'de> for PlaceOf<'_> {
+    type Value = Result<usize, String>;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        reader.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for PlaceOf<'_> {
+    type Value = Result<usize, String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok((self.0)(name, self.1).ok_or_else(|| name.to_string()))
+    }
+}
+
+/// Members by name: which of them a name is.
+#[derive(Clone, Copy)]
+struct Picked<'n, const N: usize>([&'n str; N]);
+
+impl<'de, const N: usize> Visitor<'de> for Picked<'_, N> {
+    type Value = [Option<Value>; N];
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<[Option<Value>; N], A::Error> {
+        let mut picked = [const { None }; N];
         while let Some(at) = entries.next_key_seed(Name(&self.0))? {
             match at.and_then(|at| picked.get_mut(at)) {
-                Some(value) => *value = entries.next_value_seed(Levels(JSON_DEPTH_MAX))?,
+                Some(value) => *value = Some(entries.next_value_seed(Levels(JSON_DEPTH_MAX))?),
                 None => drop(entries.next_value::<IgnoredAny>()?),
             }
         }
@@ -208,7 +279,7 @@ mod tests {
         let bytes = br#"{"a":[{"c":1}],"b":"x\u00e9","c":null,"d":{"b":2}}"#;
         let picked = pick(bytes, ["b", "z", "a", "c"]).expect("an object");
         let all = parse(bytes).expect("JSON");
-        assert_eq!(picked.each_ref(), ["b", "z", "a", "c"].map(|name| all.member(name).unwrap_or(&Value::Null)));
+        assert_eq!(picked, ["b", "z", "a", "c"].map(|name| all.member(name).cloned()));
         for wrong in ["[1]", "{\"a\":}", "{\"x\":[}", ""] {
             assert!(pick(wrong.as_bytes(), ["a"]).is_err(), "{wrong}");
         }

@@ -58,6 +58,19 @@ fn escape(out: &mut Vec<u8>, byte: u8) {
     out.extend_from_slice(&[b'\\', short]);
 }
 
+/// The members of two objects as one object.
+pub fn joined(first: &impl ToJson, second: &impl ToJson) -> Vec<u8> {
+    let (mut out, more) = (first.to_json(), second.to_json());
+    if more.len() > 2 {
+        out.pop();
+        if out.len() > 1 {
+            out.push(b',');
+        }
+        out.extend_from_slice(&more[1..]);
+    }
+    out
+}
+
 /// Bytes that are JSON already.
 #[derive(Clone, Copy, Debug)]
 pub struct Raw<'a>(pub &'a [u8]);
@@ -179,9 +192,7 @@ impl ToJson for Number {
 impl ToJson for Members {
     fn write(&self, out: &mut Vec<u8>) {
         let mut object = Object::open(out);
-        for (name, value) in &self.0 {
-            object.member(name, value);
-        }
+        object.members(self);
         object.close();
     }
 }
@@ -221,6 +232,14 @@ impl<'o> Object<'o> {
     /// Writes a member unless it is absent.
     pub fn given(&mut self, name: &str, value: impl ToJson) -> &mut Self {
         if value.is_absent() { self } else { self.member(name, value) }
+    }
+
+    /// Writes the members of another object.
+    pub fn members(&mut self, members: &Members) -> &mut Self {
+        for (name, value) in &members.0 {
+            self.member(name, value);
+        }
+        self
     }
 
     /// Writes a member's name and leaves its value to the caller.
@@ -277,6 +296,7 @@ impl<'o> Array<'o> {
 mod tests {
     use super::*;
     use crate::json::parse;
+    use alloc::collections::BTreeMap;
     use proptest::prelude::*;
 
     fn value() -> impl Strategy<Value = Value> {
@@ -301,6 +321,17 @@ mod tests {
         #[test]
         fn what_is_written_reads_back(value in value()) {
             prop_assert_eq!(parse(&value.to_json()), Ok(value));
+        }
+
+        #[test]
+        fn joined_objects_have_the_members_of_both(mut first: BTreeMap<String, u64>, second: BTreeMap<String, u64>) {
+            first.retain(|name, _| !second.contains_key(name));
+            let object = |members: &BTreeMap<String, u64>| {
+                Members(members.iter().map(|(name, n)| (name.clone(), Value::Number(Number::Unsigned(*n)))).collect())
+            };
+            let (first, second) = (object(&first), object(&second));
+            let all = Members([first.0.clone(), second.0.clone()].concat());
+            prop_assert_eq!(joined(&first, &second), all.to_json());
         }
     }
 }

@@ -9,19 +9,21 @@ use core::ops::Range;
 
 mod calls;
 mod content;
+mod facet;
+mod order;
 mod queue;
 mod search;
 mod series;
 
 pub use calls::*;
 pub use content::*;
+pub use facet::Facet;
+pub use order::Order;
 pub use queue::*;
 pub use search::*;
 pub use series::*;
 
-use crate::collection::Facet;
 use crate::time::Timestamp;
-use crate::view::Order;
 
 /// A key of the byte map.
 pub type Key = Vec<u8>;

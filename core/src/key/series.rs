@@ -2,8 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Key, with};
-use crate::view::Order;
+use super::{Key, Order, with};
 
 /// Keys that are alike but for the number at their end: the rows of a kind, the chunks of a set.
 #[derive(Clone, Debug)]
@@ -50,7 +49,7 @@ impl Series {
 
 #[cfg(test)]
 mod tests {
-    use crate::collection::Facet;
+    use crate::key::Facet;
     use crate::key::{Kind, Space, chunk, chunks, row, rows};
 
     #[test]

@@ -1,53 +1,41 @@
 //! Knowledgebases: created, read, changed, deleted; their state follows from their documents.
 
-use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::documents;
+use super::rows::BaseRow;
 use super::states::DERIVED;
 use super::tables::{Base, BaseStatus, NewBase};
-use crate::account::root;
-use crate::assistant::stored::{detach, facet_of_knowledgebase};
+use crate::account::plan;
+use crate::assistant::rows::{detach, facet_of_knowledgebase};
 use crate::collection::{Facet, count};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, data, message, message_data};
 use crate::http::route::Handled;
 use crate::id;
-use crate::json::{Object, Value};
 use crate::key::Kind;
 use crate::limits::PLAN_ROWS_MAX;
-use crate::record::Iso;
+use crate::record::{Iso, Rest, Stored};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
 const MISSING: &str = "Knowledgebase not found.";
-const DAMAGED: Stop = Stop::Corrupt("a knowledgebase has an unknown form");
-
-fn row(new: &NewBase, created_at: Timestamp, updated_at: Timestamp) -> Row {
-    let mut public = Vec::new();
-    let mut object = Object::open(&mut public);
-    object.member("name", &new.name).member("description", &new.description);
-    object.member("created_at", Iso(created_at)).member("updated_at", Iso(updated_at));
-    object.close();
-    Row::open(Vec::new(), public)
-}
 
 fn show(account: Scope<'_>, number: u32, row: &Row) -> Result<Base, Stop> {
-    let members = row.members(DAMAGED)?;
-    let text = |name: &str| members.get(name).and_then(Value::as_text).map(ToString::to_string);
+    let base = BaseRow::read(&row.public)?;
     let status = status(account, number)?;
     Ok(Base {
         id: id::of(account.space(), number),
-        name: text("name").ok_or(DAMAGED)?,
-        description: text("description"),
+        name: base.name,
+        description: base.description,
         status,
         status_label: status.label().into(),
         documents_count: count(account, Kind::Document, &documents::facet_of_base(number))?,
         assistants_count: count(account, Kind::Assistant, &facet_of_knowledgebase(number))?,
-        created_at: Iso(members.time("created_at").ok_or(DAMAGED)?),
-        updated_at: Iso(members.time("updated_at").ok_or(DAMAGED)?),
+        created_at: base.created_at,
+        updated_at: base.updated_at,
     })
 }
 
@@ -81,14 +69,10 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
 pub fn create(ctx: &Ctx<'_>) -> Handled {
     let new: NewBase = ctx.body()?;
     let account = ctx.account();
-    ctx.plan_room(
-        Kind::Knowledgebase,
-        "knowledgebases",
-        root::plan(account)?.knowledgebases.into(),
-        Refusal::Forbidden,
-    )?;
+    ctx.plan_room(Kind::Knowledgebase, "knowledgebases", plan::of(account)?.knowledgebases.into(), Refusal::Forbidden)?;
     let (number, at) = account.allot(Kind::Knowledgebase, ctx.now)?;
-    let row = row(&new, at, at);
+    let NewBase { name, description, .. } = new;
+    let row = BaseRow { name, description, created_at: Iso(at), updated_at: Iso(at), rest: Rest::default() }.row();
     account.insert(Kind::Knowledgebase, number, at, &row)?;
     Ok(Reply::created(&message_data("Knowledgebase created successfully.", &show(account, number, &row)?)))
 }
@@ -103,11 +87,11 @@ pub fn read(ctx: &Ctx<'_>) -> Handled {
 pub fn update(ctx: &Ctx<'_>) -> Handled {
     let (number, before) = ctx.named(Kind::Knowledgebase, MISSING)?;
     let account = ctx.account();
-    let old = before.members(DAMAGED)?;
-    let (created_at, updated_at) = (old.time("created_at").ok_or(DAMAGED)?, old.time("updated_at").ok_or(DAMAGED)?);
-    let new: NewBase = ctx.update(old)?;
+    let old = BaseRow::read(&before.public)?;
+    let new: NewBase = ctx.update(BaseRow::members(&before.public)?)?;
     ctx.if_match(&data(&show(account, number, &before)?))?;
-    let after = row(&new, created_at, ctx.now.max(updated_at));
+    let updated_at = Iso(ctx.now.max(old.updated_at.0));
+    let after = old.with(new, updated_at).row();
     account.replace(Kind::Knowledgebase, number, &before, &after)?;
     Ok(Reply::ok(&message_data("Knowledgebase updated successfully.", &show(account, number, &after)?)))
 }
@@ -128,8 +112,8 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
 /// done.
 pub fn detach_all(account: Scope<'_>, number: u32, now: Timestamp) -> Result<bool, Stop> {
     let Some(row) = account.find(Kind::Knowledgebase, number)? else { return Ok(true) };
-    let done = detach(account, &facet_of_knowledgebase(number), now, |members| {
-        members.set("knowledgebase_id", Value::Null);
+    let done = detach(account, &facet_of_knowledgebase(number), now, |assistant| {
+        assistant.knowledgebase_id = None;
     })?;
     if done {
         documents::remove_all(account, number, now)?;

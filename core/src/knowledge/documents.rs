@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::bases;
 use super::multipart::{self, Upload};
-use super::progress::Progress;
+use super::progress::ReadingProgress;
 use super::search;
 use super::states::{DocumentEvent, MOVES};
 use super::tables::{ChangedDocument, Document, DocumentStatus, DocumentType, NewDocument};
@@ -15,17 +15,16 @@ use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, data, message, message_data};
 use crate::http::route::Handled;
 use crate::job::{self, Task};
-use crate::json::{Raw, ToJson, Value};
+use crate::json::{Raw, ToJson};
 use crate::key::{self, Kind};
 use crate::limits::{FILE_BYTES_MAX, PART_BYTES, UNPAGED_ROWS_MAX, UPLOAD_BODY_BYTES_MAX};
-use crate::record::{Cell, Iso, Record, Source, check};
+use crate::record::{Cell, Iso, Record, Rest, Source, Stored, check};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
 const MISSING: &str = "Document not found.";
 const NO_FILE: &str = "A file is required for this document type.";
-const DAMAGED: Stop = Stop::Corrupt("a document has an unknown form");
 
 /// Documents of a knowledgebase.
 pub fn facet_of_base(base: u32) -> Facet {
@@ -80,14 +79,15 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         failure_reason: None,
         created_at: Iso(at),
         updated_at: Iso(at),
+        rest: Rest::default(),
     };
     let facets = [facet_of_base(base), facet_of_status(base, DocumentStatus::Processing)].into();
-    let progress = if is_file { Progress::of_file() } else { Progress::of_site(&new) };
+    let progress = if is_file { ReadingProgress::of_file() } else { ReadingProgress::of_site(&new) };
     account.insert(
         Kind::Document,
         number,
         at,
-        &Row { facets, public: shown.to_json(), private: progress.to_bytes() },
+        &Row { facets, public: shown.to_json(), private: progress.to_json() },
     )?;
     job::add(account, at, Task::Ingest(number))?;
     Ok(Reply::created(&message_data("Document created successfully. Processing will begin shortly.", &shown)))
@@ -110,17 +110,15 @@ pub fn set_status(
     reason: Option<String>,
     now: Timestamp,
 ) -> Result<(), Stop> {
-    let base = base_of(before).ok_or(DAMAGED)?;
+    let base = base_of(before).ok_or(Document::DAMAGED)?;
     let event = if reason.is_some() { DocumentEvent::Fail } else { DocumentEvent::Ready };
-    let mut members = after.members(DAMAGED)?;
-    let status = MOVES.next(DocumentStatus::Processing, event).ok_or(DAMAGED)?;
-    let updated_at = members.time("updated_at").ok_or(DAMAGED)?.max(now);
-    members.set("status", Value::Text(status.word().into()));
-    members.set("status_label", Value::Text(status.label().into()));
-    members.set("failure_reason", reason.map_or(Value::Null, Value::Text));
-    members.set("updated_at", Value::Text(updated_at.iso()));
+    let mut document = Document::read(&after.public)?;
+    let status = MOVES.next(DocumentStatus::Processing, event).ok_or(Document::DAMAGED)?;
+    (document.status, document.status_label) = (status, status.label().into());
+    document.failure_reason = reason;
+    document.updated_at.0 = document.updated_at.0.max(now);
     let facets = [facet_of_base(base), facet_of_status(base, status)].into();
-    account.replace(Kind::Document, number, before, &Row { facets, public: members.to_json(), ..after })
+    account.replace(Kind::Document, number, before, &Row { facets, public: document.to_json(), ..after })
 }
 
 fn upload(ctx: &Ctx<'_>) -> Result<Upload, Halt> {
@@ -152,15 +150,12 @@ pub fn read(ctx: &Ctx<'_>) -> Handled {
 /// `PUT /user/knowledgebases/{kb}/documents/{id}`
 pub fn update(ctx: &Ctx<'_>) -> Handled {
     let (number, row) = named(ctx)?;
-    let before = row.members(DAMAGED)?;
-    let changed: ChangedDocument = ctx.update(before.clone())?;
+    let changed: ChangedDocument = ctx.update(Document::members(&row.public)?)?;
     ctx.if_match(&data(&Raw(&row.public)))?;
-    let mut after = before;
-    after.set("name", Value::Text(changed.name));
-    after.set("description", changed.description.map_or(Value::Null, Value::Text));
-    let updated_at = after.time("updated_at").ok_or(DAMAGED)?;
-    after.set("updated_at", Value::Text(ctx.now.max(updated_at).iso()));
-    let stored = Row { public: after.to_json(), ..row.clone() };
+    let mut document = Document::read(&row.public)?;
+    (document.name, document.description) = (changed.name, changed.description);
+    document.updated_at.0 = document.updated_at.0.max(ctx.now);
+    let stored = Row { public: document.to_json(), ..row.clone() };
     ctx.account().replace(Kind::Document, number, &row, &stored)?;
     Ok(Reply::ok(&message_data("Document updated successfully.", &Raw(&stored.public))))
 }
@@ -177,7 +172,7 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
 /// Removes a document from every list and from search; gives what is left to do.
 fn remove(account: Scope<'_>, number: u32, row: &Row) -> Result<[Task; 2], Stop> {
     account.remove(Kind::Document, number, row)?;
-    let base = base_of(row).ok_or(DAMAGED)?;
+    let base = base_of(row).ok_or(Document::DAMAGED)?;
     search::hide(account, base, number)?;
     // What is large goes in slices, so that a neighbour waits milliseconds.
     Ok([Task::DropPassages(base, number), Task::DropParts(Kind::Document, number)])

@@ -1,16 +1,15 @@
 //! Searching a knowledgebase (docs/api.md, Searching a knowledgebase).
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::bases;
 use super::search;
-use crate::engine::tables::Question;
+use super::tables::{Document, Question};
 use crate::http::ctx::Ctx;
 use crate::http::reply::{Reply, data};
 use crate::http::route::Handled;
 use crate::id;
-use crate::json::Value;
 use crate::key::Kind;
 use crate::record;
 use crate::record::{id as id_column, number, text};
@@ -45,10 +44,9 @@ pub fn found(account: Scope<'_>, base: Option<u32>, question: &Question) -> Resu
     let search = |base| search::search(account, base, &question.query, question.limit as usize);
     for hit in base.map_or_else(|| Ok(Vec::new()), search)? {
         let row = account.find(Kind::Document, hit.document)?.ok_or(DAMAGED)?;
-        let members = row.members(DAMAGED)?;
         shown.push(Passage {
             document_id: id::of(account.space(), hit.document),
-            document_name: members.get("name").and_then(Value::as_text).unwrap_or_default().to_string(),
+            document_name: Document::MEMBERS.name.read(&row.public)?,
             score: f64::from(hit.score) / 10_000.0,
             text: hit.text,
         });

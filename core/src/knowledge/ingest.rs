@@ -9,17 +9,17 @@ use url::Url;
 
 use super::documents::{self, set_status};
 use super::links;
-use super::progress::{self, Kept, Progress, Stage};
+use super::progress::{self, Kept, ReadingProgress, Stage};
 use super::robots::Robots;
 use super::search::{self, Added, Language, Passages};
-use super::tables::{DocumentStatus, DocumentType};
+use super::tables::{Document, DocumentStatus, DocumentType};
 use crate::job::{self, Progress as Done, Task, Work};
-use crate::json::Value;
+use crate::json::ToJson;
 use crate::key::Kind;
 use crate::limits::search::{PASSAGE_BYTES_MAX, SEGMENT_PASSAGES_MAX};
 use crate::limits::{PAGE_BYTES_MAX, PAGE_TIMEOUT_MS, ROBOTS_BYTES_MAX, TEXT_WINDOW_PARTS};
-use crate::output::{Answer, Egress, Extracted, HttpIn, HttpOut, Redirects, SendError, TextForm, Work as Asked};
-use crate::record::{Choice, Secret};
+use crate::outside::{Answer, Egress, Extracted, HttpIn, HttpOut, Redirects, SendError, TextForm, Work as Asked};
+use crate::record::{Secret, Stored};
 use crate::store::Row;
 use crate::view::Stop;
 
@@ -40,7 +40,7 @@ struct Reading<'w, 'a> {
     number: u32,
     base: u32,
     row: Row,
-    progress: Progress,
+    progress: ReadingProgress,
 }
 
 /// Fetches or reads what comes next of a document.
@@ -79,25 +79,23 @@ pub fn drop_passages(work: &Work<'_>, base: u32, number: u32) -> Result<Done, St
 impl<'w, 'a> Reading<'w, 'a> {
     fn load(work: &'w Work<'a>, number: u32) -> Result<Option<Self>, Stop> {
         let Some(row) = work.account.find(Kind::Document, number)? else { return Ok(None) };
-        let members = row.members(DAMAGED)?;
-        if members.get("status").and_then(Value::as_text) != Some(DocumentStatus::Processing.word()) {
+        if Document::MEMBERS.status.read(&row.public)? != DocumentStatus::Processing {
             return Ok(None);
         }
         let base = documents::base_of(&row).ok_or(DAMAGED)?;
-        let progress = Progress::from_bytes(&row.private)?;
+        let progress = ReadingProgress::read(&row.private)?;
         Ok(Some(Self { work, number, base, row, progress }))
     }
 
     fn save(&mut self) -> Result<(), Stop> {
-        let after = Row { private: self.progress.to_bytes(), ..self.row.clone() };
+        let after = Row { private: self.progress.to_json(), ..self.row.clone() };
         self.work.account.replace(Kind::Document, self.number, &self.row, &after)?;
         self.row = after;
         Ok(())
     }
 
     fn kind(&self) -> Result<DocumentType, Stop> {
-        let members = self.row.members(DAMAGED)?;
-        DocumentType::of(members.get("type").and_then(Value::as_text).unwrap_or_default()).ok_or(DAMAGED)
+        Document::MEMBERS.r#type.read(&self.row.public)
     }
 
     fn file(&mut self) -> Result<Done, Stop> {
@@ -127,7 +125,8 @@ impl<'w, 'a> Reading<'w, 'a> {
     /// The text that was read is indexed next.
     fn index_text(&mut self, text: &str) -> Result<Done, Stop> {
         progress::keep_text(self.work.account, self.number, text)?;
-        (self.progress.stage, self.progress.place) = (Stage::Index, (0, 0));
+        self.progress.stage = Stage::Index;
+        (self.progress.part, self.progress.byte) = (0, 0);
         self.save()?;
         job::add(self.work.account, self.work.now, Task::Index(self.number))?;
         Ok(Done::Done)
@@ -245,7 +244,7 @@ impl<'w, 'a> Reading<'w, 'a> {
 
     fn slice(&mut self) -> Result<Done, Stop> {
         let (account, number) = (self.work.account, self.number);
-        let (part, byte) = self.progress.place;
+        let (part, byte) = (self.progress.part, self.progress.byte as usize);
         let (parts, more) = progress::text_from(account, number, part, TEXT_WINDOW_PARTS)?;
         let text = parts.concat();
         let mut cut = Passages::resume(&text, byte);
@@ -273,7 +272,7 @@ impl<'w, 'a> Reading<'w, 'a> {
             progress::drop_text(account, number)?;
             return self.next_page();
         }
-        self.progress.place = place(part, &parts, cut.at());
+        (self.progress.part, self.progress.byte) = place(part, &parts, cut.at());
         self.save()?;
         Ok(Done::More)
     }
@@ -297,7 +296,7 @@ impl<'w, 'a> Reading<'w, 'a> {
 }
 
 /// The part and the byte within it that a place in the window is.
-fn place(first: u32, parts: &[String], at: usize) -> (u32, usize) {
+fn place(first: u32, parts: &[String], at: usize) -> (u32, u32) {
     let (mut part, mut rest) = (first, at);
     for text in parts {
         if rest < text.len() {
@@ -305,7 +304,7 @@ fn place(first: u32, parts: &[String], at: usize) -> (u32, usize) {
         }
         (part, rest) = (part + 1, rest - text.len());
     }
-    (part, rest)
+    (part, u32::try_from(rest).expect("a part of a text is small"))
 }
 
 /// Where a redirect leads (RFC 9110 section 15.4).

@@ -8,6 +8,7 @@ pub mod links;
 mod multipart;
 mod progress;
 pub mod robots;
+mod rows;
 pub mod search;
 pub mod states;
 pub mod tables;

@@ -4,11 +4,12 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::tables::NewDocument;
-use crate::json::{self, Object, Value};
 use crate::key::{self, Kind};
-use crate::limits::{PART_BYTES, TEXT_PART_BYTES};
+use crate::limits::{PART_BYTES, TEXT_PART_BYTES, URL_MAX};
+use crate::record::{Rest, choice, count, text, texts};
 use crate::store::Scope;
 use crate::view::{Order, Stop};
+use crate::{choice, record};
 
 const DAMAGED: Stop = Stop::Corrupt("a document's progress has an unknown form");
 /// Where the parts of a document's text begin, behind those of its file.
@@ -18,52 +19,54 @@ const PAGE: u32 = TEXT - 1;
 /// Where the robots.txt of the host at hand is.
 const ROBOTS: u32 = TEXT - 2;
 
-/// What comes next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// The file is read.
-    File,
-    /// The next page is fetched, or its host's robots.txt first.
-    Fetch,
-    /// The page that was fetched is read.
-    Page,
-    /// Its text is indexed.
-    Index,
-}
-
-impl Stage {
-    const ALL: [(Self, &'static str); 4] =
-        [(Self::File, "file"), (Self::Fetch, "fetch"), (Self::Page, "page"), (Self::Index, "index")];
-}
-
-/// How far it came.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Progress {
+choice! {
     /// What comes next.
-    pub stage: Stage,
-    /// Pages to read, in order.
-    pub queue: Vec<String>,
-    /// Pages that were queued ever, so that none is read twice.
-    pub seen: Vec<String>,
-    /// Pages that may still be added by links.
-    pub links_left: u32,
-    /// The page at hand.
-    pub page: String,
-    /// Redirects that led to it.
-    pub hops: u32,
-    /// The host whose robots.txt is at hand: scheme, host and port.
-    pub robots_of: String,
-    /// The part of the text that is indexed next, and the byte within it.
-    pub place: (u32, usize),
-    /// Terms of the passages there that are written.
-    pub terms: u32,
-    /// Passages that were indexed.
-    pub passages: u32,
-    /// Why the first thing that failed did.
-    pub failure: Option<String>,
+    pub enum Stage {
+        /// The file is read.
+        File = "file",
+        /// The next page is fetched, or its host's robots.txt first.
+        Fetch = "fetch",
+        /// The page that was fetched is read.
+        Page = "page",
+        /// Its text is indexed.
+        Index = "index",
+    }
 }
 
-impl Progress {
+/// The address of a page.
+static PAGE_URL: record::Kind = record::Kind::Text { min: 1, max: URL_MAX, format: None };
+
+record! {
+    /// How far the reading of a document came.
+    pub struct ReadingProgress stored as "a document" {
+        /// What comes next.
+        stage: Stage = choice::<Stage>().required(),
+        /// Pages to read, in order.
+        queue: Vec<String> = texts(&PAGE_URL, 0),
+        /// Pages that were queued ever, so that none is read twice.
+        seen: Vec<String> = texts(&PAGE_URL, 0),
+        /// Pages that may still be added by links.
+        links_left: u32 = count().required(),
+        /// The page at hand.
+        page: String = text(0, URL_MAX).or_text(""),
+        /// Redirects that led to it.
+        hops: u32 = count().required(),
+        /// The host whose robots.txt is at hand: scheme, host and port.
+        robots_of: String = text(0, URL_MAX).or_text(""),
+        /// The part of the text that is indexed next.
+        part: u32 = count().required(),
+        /// The byte within it.
+        byte: u32 = count().required(),
+        /// Terms of the passages there that are written.
+        terms: u32 = count().or_int(0),
+        /// Passages that were indexed.
+        passages: u32 = count().required(),
+        /// Why the first thing that failed did.
+        failure: Option<String> = text(0, 255).sparse(),
+    }
+}
+
+impl ReadingProgress {
     /// Of a file that was uploaded.
     pub fn of_file() -> Self {
         Self {
@@ -74,10 +77,12 @@ impl Progress {
             page: String::new(),
             hops: 0,
             robots_of: String::new(),
-            place: (0, 0),
+            part: 0,
+            byte: 0,
             terms: 0,
             passages: 0,
             failure: None,
+            rest: Rest::default(),
         }
     }
 
@@ -115,51 +120,6 @@ impl Progress {
     /// Notes why something failed, unless something did before.
     pub fn fail(&mut self, reason: &str) {
         self.failure.get_or_insert_with(|| reason.to_string());
-    }
-
-    /// Its stored bytes.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let mut object = Object::open(&mut bytes);
-        let stage = Stage::ALL.iter().find(|(stage, _)| *stage == self.stage).map_or("", |(_, word)| word);
-        object.member("stage", stage).member("queue", &self.queue).member("seen", &self.seen);
-        object
-            .member("links_left", self.links_left)
-            .member("page", &self.page)
-            .member("hops", self.hops)
-            .member("robots_of", &self.robots_of);
-        object.member("part", self.place.0).member("byte", self.place.1 as u64);
-        object.member("terms", self.terms).member("passages", self.passages).given("failure", self.failure.as_ref());
-        object.close();
-        bytes
-    }
-
-    /// Reads stored bytes.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Stop> {
-        let value = json::parse(bytes).map_err(|_| DAMAGED)?;
-        let text = |name: &str| value.member(name).and_then(Value::as_text).map(ToString::to_string);
-        let number = |name: &str| {
-            let found = value.member(name).and_then(Value::as_u64);
-            found.and_then(|n| u32::try_from(n).ok()).ok_or(DAMAGED)
-        };
-        let list = |name: &str| -> Vec<String> {
-            let list = value.member(name).and_then(Value::as_list).unwrap_or_default();
-            list.iter().filter_map(|entry| entry.as_text().map(ToString::to_string)).collect()
-        };
-        let word = text("stage").ok_or(DAMAGED)?;
-        Ok(Self {
-            stage: Stage::ALL.iter().find(|(_, known)| *known == word).ok_or(DAMAGED)?.0,
-            queue: list("queue"),
-            seen: list("seen"),
-            links_left: number("links_left")?,
-            page: text("page").unwrap_or_default(),
-            hops: number("hops")?,
-            robots_of: text("robots_of").unwrap_or_default(),
-            place: (number("part")?, number("byte")? as usize),
-            terms: number("terms").unwrap_or(0),
-            passages: number("passages")?,
-            failure: text("failure"),
-        })
     }
 }
 
@@ -255,16 +215,18 @@ pub fn drop_text(account: Scope<'_>, document: u32) -> Result<(), Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::ToJson;
+    use crate::record::Stored;
     use alloc::vec;
 
     #[test]
     fn progress_reads_back_and_links_are_bounded() {
-        let mut progress = Progress { links_left: 2, seen: vec!["a".into()], ..Progress::of_file() };
+        let mut progress = ReadingProgress { links_left: 2, seen: vec!["a".into()], ..ReadingProgress::of_file() };
         progress.follow(vec!["a".into(), "b".into(), "c".into(), "d".into()]);
         assert_eq!((progress.queue.join(","), progress.links_left), ("b,c".into(), 0));
         progress.fail("first");
         progress.fail("second");
-        assert_eq!(Progress::from_bytes(&progress.to_bytes()), Ok(progress));
-        assert!(Progress::from_bytes(b"{}").is_err());
+        assert_eq!(ReadingProgress::read(&progress.to_json()), Ok(progress));
+        assert!(ReadingProgress::read(b"{}").is_err());
     }
 }

@@ -156,7 +156,7 @@ record! {
 
 record! {
     /// A document.
-    pub struct Document {
+    pub struct Document stored as "a document" {
         /// Its id.
         id: u64 = id().required(),
         /// Its name.
@@ -177,5 +177,15 @@ record! {
         created_at: Iso = iso().required(),
         /// When it last changed.
         updated_at: Iso = iso().required(),
+    }
+}
+
+record! {
+    /// A search of a knowledgebase.
+    pub struct Question {
+        /// What to look for.
+        query: String = text(1, 1_000).required(),
+        /// How many passages at most.
+        limit: u32 = int(1, 20).or_int(5),
     }
 }

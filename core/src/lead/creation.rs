@@ -6,13 +6,11 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::stored::{self, Dial, Stored};
+use super::rows::{self, LeadRow};
 use super::tables::{LeadStatus, NewLead};
-use crate::id;
-use crate::import::Taken;
-use crate::json::{Members, Number, Value};
+use crate::json::Members;
 use crate::key::Kind;
-use crate::record::{Cell, Checked, Errors, Record, Source, check};
+use crate::record::{Cell, Checked, Errors, Iso, Record, Rest, Source, Variables, check};
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -68,7 +66,7 @@ pub fn duplicates(account: Scope<'_>, campaign: u32, new: &NewLead) -> Result<Er
         .enumerate()
         .map(|(at, contact)| (format!("secondary_contacts.{at}.phone_number"), &contact.phone_number));
     for (field, phone) in core::iter::once((String::from("phone_number"), &new.phone_number)).chain(contacts) {
-        if !seen.insert(phone) || stored::has_phone(account, campaign, phone, None)? {
+        if !seen.insert(phone) || rows::has_phone(account, campaign, phone, None)? {
             errors.say(&field, DUPLICATE);
         }
     }
@@ -76,50 +74,30 @@ pub fn duplicates(account: Scope<'_>, campaign: u32, new: &NewLead) -> Result<Er
 }
 
 /// Stores a lead that was judged, with its secondary contacts.
-pub fn enter(account: Scope<'_>, campaign: u32, new: NewLead, now: Timestamp) -> Result<(u32, Stored), Stop> {
+pub fn enter(account: Scope<'_>, campaign: u32, new: NewLead, now: Timestamp) -> Result<(u32, LeadRow), Stop> {
     let (count, at) = account.allot(Kind::Lead, now)?;
-    let lead = |phone_number: String, variables: Members, contacts: Vec<u32>, parent| Stored {
+    let lead = |phone_number: String, variables: Variables, contacts: Vec<u32>, parent| LeadRow {
         campaign,
         phone_number,
         variables,
         status: LeadStatus::Created,
-        created_at: at,
-        updated_at: at,
+        created_at: Iso(at),
+        updated_at: Iso(at),
         contacts,
         parent,
-        dial: Dial::default(),
+        rounds: None,
+        person: None,
+        call: None,
+        due: None,
+        rest: Rest::default(),
     };
     let mut contacts = Vec::new();
     for contact in new.secondary_contacts {
         let (number, _) = account.allot(Kind::Lead, now)?;
-        stored::insert(account, number, &lead(contact.phone_number, contact.variables.0, Vec::new(), Some(count)))?;
+        rows::insert(account, number, &lead(contact.phone_number, contact.variables, Vec::new(), Some(count)))?;
         contacts.push(number);
     }
-    let main = lead(new.phone_number, new.variables.0, contacts, None);
-    stored::insert(account, count, &main)?;
+    let main = lead(new.phone_number, new.variables, contacts, None);
+    rows::insert(account, count, &main)?;
     Ok((count, main))
-}
-
-/// Takes a line of an import: a body without its campaign, judged and stored like one that was sent.
-pub fn take(
-    account: Scope<'_>,
-    campaign: u32,
-    allow_dupplicate: bool,
-    mut members: Members,
-    now: Timestamp,
-) -> Result<Taken, Stop> {
-    let id = id::of(account.space(), campaign);
-    members.set("campaign_id", Value::Number(Number::Unsigned(id)));
-    if matches!(members.get("allow_dupplicate"), None | Some(Value::Null)) {
-        members.set("allow_dupplicate", Value::Bool(allow_dupplicate));
-    }
-    let new: NewLead = match judge(members).finish() {
-        Ok(new) => new,
-        Err(errors) => return Ok(Taken::Rejected(errors)),
-    };
-    if !duplicates(account, campaign, &new)?.is_empty() {
-        return Ok(Taken::Duplicate);
-    }
-    enter(account, campaign, new, now)?;
-    Ok(Taken::Created)
 }

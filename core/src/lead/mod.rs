@@ -4,13 +4,13 @@ mod creation;
 mod operations;
 mod phones;
 mod recall;
+mod rows;
 pub mod states;
-mod stored;
 pub mod tables;
 
-pub use creation::take;
+pub use creation::{duplicates, enter, judge};
 pub use operations::{create, delete, list, read, update};
-pub use stored::{
-    Dial, Stored, campaign_among, drop_campaign, drop_slice, facet_of_campaign, facet_of_status, find, is_there,
+pub use rows::{
+    Dial, LeadRow, campaign_among, drop_campaign, drop_slice, facet_of_campaign, facet_of_status, find, is_there,
     replace, webhook_json,
 };

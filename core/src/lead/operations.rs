@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use super::creation::{self, DUPLICATE, judge_people};
 use super::phones;
 use super::recall;
+use super::rows::{self, Dial, LeadRow, facet_of_campaign, facet_of_status};
 use super::states::{LeadEvent, MOVES};
-use super::stored::{self, Dial, Stored, facet_of_campaign, facet_of_status};
 use super::tables::{ChangedLead, LeadQuery, NewLead};
 use crate::collection::Query;
 use crate::http::ctx::Ctx;
@@ -17,13 +17,14 @@ use crate::http::refs;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
+use crate::job::{self, Task};
 use crate::json::{Raw, ToJson, Value};
 use crate::key::Kind;
 use crate::limits::{VARIABLES_BYTES_MAX, VARIABLES_MAX};
-use crate::record::{Cell, Errors, Record, Source, check};
+use crate::record::{Cell, Errors, Iso, Record, Source, Stored, check};
 use crate::store::Row;
 use crate::view::{Order, Stop};
-use crate::{campaign, webhook};
+use crate::webhook;
 
 const MISSING: &str = "Lead not found";
 const AUTOMATIC: &str = "This status is assigned automatically and cannot be set manually";
@@ -40,8 +41,8 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         return Err(Refusal::Invalid(errors).into());
     }
     let (count, lead) = creation::enter(account, campaign, new, ctx.now)?;
-    campaign::wake(account, campaign, ctx.now)?;
-    Ok(Reply::ok(&message_data("Lead created successfully", &stored::show(account, count, &lead)?)))
+    job::add(account, ctx.now, Task::Dial(campaign))?;
+    Ok(Reply::ok(&message_data("Lead created successfully", &rows::show(account, count, &lead)?)))
 }
 
 /// `GET /user/leads`
@@ -53,7 +54,7 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     facets.extend(query.campaign_id.map(|id| facet_of_campaign(ctx.own(id).unwrap_or(0))));
     let range = account.dates(Kind::Lead, query.date_from.as_deref(), query.date_to.as_deref())?;
     let show = |count: u32, row: &[u8], out: &mut Vec<u8>| -> Result<(), Stop> {
-        out.extend_from_slice(&stored::json(account, count, &Stored::of(Row::public_of(row)?)?)?);
+        out.extend_from_slice(&rows::json(account, count, &LeadRow::read(Row::public_of(row)?)?)?);
         Ok(())
     };
     let part: Option<String> = query.phone_number.map(|text| text.trim().trim_start_matches('+').into());
@@ -64,9 +65,9 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     }
 }
 
-fn named(ctx: &Ctx<'_>) -> Result<(u32, Row, Stored), Halt> {
+fn named(ctx: &Ctx<'_>) -> Result<(u32, Row, LeadRow), Halt> {
     let count = ctx.param(0).ok_or(Refusal::NotFound(MISSING))?;
-    let (row, stored) = stored::find(ctx.account(), count)?.ok_or(Refusal::NotFound(MISSING))?;
+    let (row, stored) = rows::find(ctx.account(), count)?.ok_or(Refusal::NotFound(MISSING))?;
     ctx.unread()?;
     Ok((count, row, stored))
 }
@@ -74,7 +75,7 @@ fn named(ctx: &Ctx<'_>) -> Result<(u32, Row, Stored), Halt> {
 /// `GET /user/leads/{id}`
 pub fn read(ctx: &Ctx<'_>) -> Handled {
     let (count, _, lead) = named(ctx)?;
-    Ok(Reply::ok(&stored::show(ctx.account(), count, &lead)?))
+    Ok(Reply::ok(&rows::show(ctx.account(), count, &lead)?))
 }
 
 /// `PUT /user/leads/{id}`
@@ -97,57 +98,57 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let waiting = recall::waiting(account, count, &before)?;
     if let Some(status) = change.status {
         after.status = MOVES.next(after.status, LeadEvent::set(status)).unwrap_or(status);
-        after.dial = anew(&before, waiting.is_some());
+        after = after.with_dial(anew(&before, waiting.is_some()));
     }
-    change.variables.0.0.into_iter().for_each(|(name, value): (String, Value)| after.variables.set(&name, value));
+    change.variables.0.0.into_iter().for_each(|(name, value): (String, Value)| after.variables.0.set(&name, value));
     judge_change(ctx, count, &before, &after)?;
-    ctx.if_match(&Raw(&stored::json(account, count, &before)?))?;
-    after.updated_at = ctx.now.max(before.updated_at);
-    stored::replace(account, count, &row, &before, &after)?;
+    ctx.if_match(&Raw(&rows::json(account, count, &before)?))?;
+    after.updated_at = Iso(ctx.now.max(before.updated_at.0));
+    rows::replace(account, count, &row, &before, &after)?;
     // Secondary contacts go where their lead goes.
     for (contact, bytes) in after.contacts.iter().zip(account.rows(Kind::Lead, &after.contacts)?) {
         let row = Row::from_bytes(&bytes)?;
-        let own = Stored::of(&row.public)?;
-        stored::replace(account, *contact, &row, &own, &Stored { campaign, ..own.clone() })?;
+        let own = LeadRow::read(&row.public)?;
+        rows::replace(account, *contact, &row, &own, &LeadRow { campaign, ..own.clone() })?;
     }
     let elsewhere = (before.campaign, &before.phone_number) != (after.campaign, &after.phone_number);
     if elsewhere || change.status.is_some() && before.parent.is_none() {
-        recall::call_off(ctx.service, account, waiting, before.parent.unwrap_or(count), ctx.now)?;
+        recall::call_off(account, waiting, before.parent.unwrap_or(count), ctx.now)?;
     }
-    campaign::wake(account, after.campaign, ctx.now)?;
+    job::add(account, ctx.now, Task::Dial(after.campaign))?;
     Ok(Reply::ok(&message("Lead updated successfully")))
 }
 
 /// How far the dialer is with a lead whose status the API set: at its start. A call that an engine has goes on,
 /// and the dialer knows of it, lest the lead is called twice at once.
-fn anew(lead: &Stored, called_off: bool) -> Dial {
-    let Dial { person, call, .. } = lead.dial;
+fn anew(lead: &LeadRow, called_off: bool) -> Dial {
+    let Dial { person, call, .. } = lead.dial();
     if call == 0 || called_off { Dial::default() } else { Dial { person, call, ..Dial::default() } }
 }
 
 /// A lead may not take a number that its campaign has already; a secondary contact stays with its lead.
-fn judge_change(ctx: &Ctx<'_>, count: u32, before: &Stored, after: &Stored) -> Result<(), Halt> {
+fn judge_change(ctx: &Ctx<'_>, count: u32, before: &LeadRow, after: &LeadRow) -> Result<(), Halt> {
     let mut errors = Errors::default();
     if after.parent.is_some() && before.campaign != after.campaign {
         errors.say("campaign_id", "field of a secondary contact is that of its lead.");
     }
     let moved = (before.campaign, &before.phone_number) != (after.campaign, &after.phone_number);
-    if moved && stored::has_phone(ctx.account(), after.campaign, &after.phone_number, Some(count))? {
+    if moved && rows::has_phone(ctx.account(), after.campaign, &after.phone_number, Some(count))? {
         errors.say("phone_number", DUPLICATE);
     }
     if before.campaign != after.campaign {
         for row in ctx.account().rows(Kind::Lead, &after.contacts)? {
-            let phone = Stored::of(Row::public_of(&row)?)?.phone_number;
+            let phone = LeadRow::read(Row::public_of(&row)?)?.phone_number;
             // Its secondary contacts come along.
             if before.phone_number != after.phone_number && phone == after.phone_number {
                 errors.say("phone_number", DUPLICATE);
             }
-            if stored::has_phone(ctx.account(), after.campaign, &phone, None)? {
+            if rows::has_phone(ctx.account(), after.campaign, &phone, None)? {
                 errors.add("campaign_id", "The campaign already has a secondary contact of this lead.");
             }
         }
     }
-    if after.variables.0.len() > VARIABLES_MAX {
+    if after.variables.0.0.len() > VARIABLES_MAX {
         errors.say("variables", &format!("field must not have more than {VARIABLES_MAX} items."));
     } else if after.variables.to_json().len() > VARIABLES_BYTES_MAX {
         errors.say("variables", &format!("field must not be larger than {VARIABLES_BYTES_MAX} bytes."));
@@ -159,11 +160,11 @@ fn judge_change(ctx: &Ctx<'_>, count: u32, before: &Stored, after: &Stored) -> R
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let (count, row, lead) = named(ctx)?;
     let account = ctx.account();
-    ctx.if_match(&Raw(&stored::json(account, count, &lead)?))?;
+    ctx.if_match(&Raw(&rows::json(account, count, &lead)?))?;
     let waiting = recall::waiting(account, count, &lead)?;
-    stored::remove(account, count, &row, &lead)?;
+    rows::remove(account, count, &row, &lead)?;
     let deleted = core::iter::once(count).chain(lead.contacts.iter().copied());
     webhook::erase(account, &deleted.map(|count| (Kind::Lead, count)).collect::<Vec<_>>(), ctx.now)?;
-    recall::call_off(ctx.service, account, waiting, lead.parent.unwrap_or(count), ctx.now)?;
+    recall::call_off(account, waiting, lead.parent.unwrap_or(count), ctx.now)?;
     Ok(Reply::ok(&message("Lead deleted successfully")))
 }

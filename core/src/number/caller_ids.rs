@@ -2,16 +2,19 @@
 
 use alloc::string::ToString;
 
+use super::rows::NumberRow;
 use super::tables::{Number, NumberType, OneNumber, Verification};
-use super::{DAMAGED, Stored, insert, row_of};
-use crate::account::root;
-use crate::carrier::{Ask, Told, numbering};
+use super::{insert, row_of};
+use crate::account::plan;
+use crate::carrier::{Ask, Told};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, message_data};
 use crate::http::route::Handled;
 use crate::id;
 use crate::key::Kind;
+use crate::numbering;
+use crate::record::{Iso, Rest, Stored};
 use crate::store::Scope;
 
 /// `POST /user/phone-numbers/caller-ids`
@@ -21,21 +24,22 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     if let Some(count) = row_of(account, &number, true)? {
         return again(ctx, count);
     }
-    ctx.plan_room(Kind::Number, "phone numbers", root::plan(account)?.numbers.into(), Refusal::Forbidden)?;
+    ctx.plan_room(Kind::Number, "phone numbers", plan::of(account)?.numbers.into(), Refusal::Forbidden)?;
     // A carrier that does not answer has not confirmed: the caller id stays unverified.
     let verified = ctx.carrier(&Ask::Verified(&number))? == Told::Verified(true);
     let (count, created_at) = account.allot(Kind::Number, ctx.now)?;
-    let stored = Stored {
+    let stored = NumberRow {
         country_code: numbering::country_of(&number).map(ToString::to_string),
         phone_number: number,
-        kind: NumberType::CallerId,
+        r#type: NumberType::CallerId,
         nickname: None,
         sms_capable: false,
         verified,
         carrier_id: None,
         releasing: false,
-        created_at,
+        created_at: Iso(created_at),
         trunk: None,
+        rest: Rest::default(),
     };
     insert(account, count, &stored, &[])?;
     Ok(Reply::created(&message_data("Caller id created successfully.", &Number::of(ctx.id(count), &stored))))
@@ -44,8 +48,8 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
 /// A caller id that is there already: one that is not yet confirmed is asked about again.
 fn again(ctx: &Ctx<'_>, count: u32) -> Handled {
     let account = ctx.account();
-    let row = account.find(Kind::Number, count)?.ok_or(DAMAGED)?;
-    let mut stored = Stored::of(&row.public)?;
+    let row = account.find(Kind::Number, count)?.ok_or(NumberRow::DAMAGED)?;
+    let mut stored = NumberRow::read(&row.public)?;
     if stored.verified {
         return Err(Refusal::Declined("This caller id is already there.".into()).into());
     }
@@ -58,11 +62,11 @@ fn again(ctx: &Ctx<'_>, count: u32) -> Handled {
 pub fn set_verified(ctx: &Ctx<'_>, account: Scope<'_>, count: u32) -> Handled {
     const MISSING: Refusal = Refusal::NotFound("Caller id not found.");
     let row = account.find(Kind::Number, count)?.ok_or(MISSING)?;
-    let mut stored = Stored::of(&row.public)?;
-    if stored.kind != NumberType::CallerId {
+    let mut stored = NumberRow::read(&row.public)?;
+    if stored.r#type != NumberType::CallerId {
         return Err(MISSING.into());
     }
-    let shown = |stored: &Stored| Number::of(id::of(account.space(), count), stored);
+    let shown = |stored: &NumberRow| Number::of(id::of(account.space(), count), stored);
     let word: Verification = ctx.body()?;
     ctx.if_match(&shown(&stored))?;
     stored.verified = word.verified;

@@ -1,25 +1,23 @@
 //! Searching, listing and renaming numbers.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::tables::{Assignable, Available, Number, NumberType, Rename, SearchQuery};
-use super::{MISSING, Stored, shown, tag};
-use crate::account::root;
-use crate::assistant::lookups::NumberQuery;
-use crate::assistant::stored::{facet_of_number, facet_of_type};
-use crate::assistant::tables::Direction;
+use super::rows::{NumberRow, facet_of_sms};
+use super::tables::{Available, Number, Rename, SearchQuery};
+use super::{MISSING, shown};
 use crate::carrier::{Ask, Told};
-use crate::collection::{Facet, Query, page};
+use crate::collection::Facet;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, data, message_data};
 use crate::http::route::Handled;
-use crate::json::{Members, Raw};
+use crate::json::{self, Raw};
 use crate::key::Kind;
 use crate::limits::PLAN_ROWS_MAX;
+use crate::record::Stored;
+use crate::root;
 use crate::store::Row;
-use crate::view::{Order, Stop};
+use crate::view::Stop;
 
 /// `GET /user/phone-numbers/search`
 pub fn search(ctx: &Ctx<'_>) -> Handled {
@@ -42,7 +40,7 @@ pub fn search(ctx: &Ctx<'_>) -> Handled {
 
 fn numbers(ctx: &Ctx<'_>, facet: &Facet) -> Result<Vec<Number>, Stop> {
     let rows = ctx.account().list(Kind::Number, facet, PLAN_ROWS_MAX)?;
-    rows.into_iter().map(|(count, row)| Ok(Number::of(ctx.id(count), &Stored::of(&row.public)?))).collect()
+    rows.into_iter().map(|(count, row)| Ok(Number::of(ctx.id(count), &NumberRow::read(&row.public)?))).collect()
 }
 
 /// `GET /user/phone-numbers/all`
@@ -52,41 +50,14 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
 
 /// `GET /user/phone-numbers`: those that can send messages.
 pub fn sms_capable(ctx: &Ctx<'_>) -> Handled {
-    Ok(Reply::ok(&numbers(ctx, &Facet::new(tag::SMS, b""))?))
-}
-
-/// `GET /user/assistants/phone-numbers`
-pub fn for_assistants(ctx: &Ctx<'_>) -> Handled {
-    let query: NumberQuery = ctx.asks()?;
-    let inbound = query.r#type == Some(Direction::Inbound);
-    let mut shown = Vec::new();
-    for (count, row) in ctx.account().list(Kind::Number, &Facet::ALL, PLAN_ROWS_MAX)? {
-        let stored = Stored::of(&row.public)?;
-        let is_available = !is_held(ctx, count)?;
-        if inbound && (stored.kind == NumberType::CallerId || !is_available) {
-            continue;
-        }
-        shown.push(Assignable {
-            id: ctx.id(count),
-            phone_number: stored.phone_number,
-            country_code: stored.country_code,
-            type_label: String::from(stored.kind.label()),
-            is_available,
-        });
-    }
-    Ok(Reply::ok(&shown))
-}
-
-fn is_held(ctx: &Ctx<'_>, number: u32) -> Result<bool, Stop> {
-    let facets = [facet_of_number(number), facet_of_type(Direction::Inbound)].to_vec();
-    Ok(page(ctx.account(), Kind::Assistant, &Query::of(facets, Order::Ascending, 0, 1))?.total > 0)
+    Ok(Reply::ok(&numbers(ctx, &facet_of_sms())?))
 }
 
 /// The number that a path names.
-pub(super) fn named(ctx: &Ctx<'_>, missing: &'static str) -> Result<(u32, Row, Stored), Halt> {
+pub(super) fn named(ctx: &Ctx<'_>, missing: &'static str) -> Result<(u32, Row, NumberRow), Halt> {
     let count = ctx.param(0).ok_or(Refusal::NotFound(missing))?;
     let row = ctx.account().find(Kind::Number, count)?.ok_or(Refusal::NotFound(missing))?;
-    let stored = Stored::of(&row.public)?;
+    let stored = NumberRow::read(&row.public)?;
     ctx.unread()?;
     Ok((count, row, stored))
 }
@@ -94,16 +65,12 @@ pub(super) fn named(ctx: &Ctx<'_>, missing: &'static str) -> Result<(u32, Row, S
 /// `PUT /user/phone-numbers/{id}`
 pub fn update(ctx: &Ctx<'_>) -> Handled {
     let (count, row, mut stored) = named(ctx, MISSING)?;
-    let mut before = Members::default();
-    if let Some(nickname) = &stored.nickname {
-        before.set("nickname", crate::json::Value::Text(nickname.clone()));
-    }
-    let rename: Rename = ctx.update(before)?;
+    let rename: Rename = ctx.update(json::members(&Rename { nickname: stored.nickname.clone() }))?;
     ctx.if_match(&Raw(&shown(ctx.id(count), &stored)))?;
-    stored.nickname = rename.nickname;
-    if let Some(crate::json::Value::Object(trunk)) = &mut stored.trunk {
-        trunk.set("nickname", stored.nickname.clone().map_or(crate::json::Value::Null, crate::json::Value::Text));
+    if let Some(trunk) = &mut stored.trunk {
+        trunk.nickname.clone_from(&rename.nickname);
     }
+    stored.nickname = rename.nickname;
     ctx.account().replace(Kind::Number, count, &row, &stored.row(&row.private))?;
     Ok(Reply::ok(&message_data("Phone number updated successfully.", &Number::of(ctx.id(count), &stored))))
 }

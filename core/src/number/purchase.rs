@@ -5,17 +5,21 @@
 
 use alloc::string::ToString;
 
+use super::insert;
+use super::rows::NumberRow;
 use super::tables::{NumberType, OneNumber, Purchased};
-use super::{Stored, insert};
+use crate::account::plan;
 use crate::account::profile::Profile;
-use crate::account::root::{self, Owner};
-use crate::carrier::{Ask, Told, numbering};
+use crate::carrier::{Ask, Told};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Form, Halt, Invalid, Refusal};
 use crate::http::reply::{Reply, message_data};
 use crate::http::route::Handled;
 use crate::job::{self, Progress, Task, Work};
 use crate::key::{Kind, Space};
+use crate::numbering;
+use crate::record::{Iso, Rest};
+use crate::root::{self, Owner};
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -32,7 +36,7 @@ const SETTLE_SECONDS: u64 = 60;
 pub fn purchase(ctx: &Ctx<'_>) -> Handled {
     let body: OneNumber = ctx.body()?;
     let number = body.phone_number;
-    let micros = ctx.service.config.carrier.price_micros(&number);
+    let micros = ctx.setup.config.carrier.price_micros(&number);
     // The same in every run of this purchase, and no other's: what a late answer or job acts on is its own.
     let [a, b, c, d, ..] = ctx.seed.uuid("purchase");
     let claim = u32::from_be_bytes([a, b, c, d]);
@@ -76,7 +80,7 @@ fn reserve(ctx: &Ctx<'_>, number: &str, micros: i64, claim: u32) -> Result<(), H
     if root::owner(account, number)?.is_some() {
         return Err(Refusal::Declined(IN_USE.into()).into());
     }
-    ctx.plan_room(Kind::Number, "phone numbers", root::plan(account)?.numbers.into(), Refusal::Forbidden)?;
+    ctx.plan_room(Kind::Number, "phone numbers", plan::of(account)?.numbers.into(), Refusal::Forbidden)?;
     let mut profile = Profile::of(account)?;
     if !profile.pay(micros) {
         return Err(Refusal::Payment(BALANCE.into()).into());
@@ -108,17 +112,18 @@ fn enter(
 ) -> Result<u32, Stop> {
     let Space::Account(owner) = account.space() else { return Err(Stop::Corrupt("a number belongs to an account")) };
     let (count, created_at) = account.allot(Kind::Number, now)?;
-    let stored = Stored {
+    let stored = NumberRow {
         phone_number: number.to_string(),
-        kind: NumberType::Normal,
+        r#type: NumberType::Normal,
         nickname: None,
         country_code: numbering::country_of(number).map(ToString::to_string),
         sms_capable,
         verified: true,
         carrier_id: Some(id),
         releasing: false,
-        created_at,
+        created_at: Iso(created_at),
         trunk: None,
+        rest: Rest::default(),
     };
     insert(account, count, &stored, &[])?;
     root::own(account, number, Owner { account: owner, count, claim: 0 })?;
@@ -137,7 +142,7 @@ pub fn settle(work: &Work<'_>, number: &str, micros: i64, claim: u32) -> Result<
     if !is_held(work.account, number, claim)? {
         return Ok(Progress::Done);
     }
-    match work.service.config.carrier.ask(work.asks, &work.seed, &Ask::Owned(number)) {
+    match work.setup.config.carrier.ask(work.asks, &work.seed, &Ask::Owned(number)) {
         None => Ok(Progress::Waits),
         Some(Told::Ours { id, sms_capable }) => {
             enter(work.account, number, id, sms_capable, work.now)?;

@@ -1,18 +1,19 @@
 //! Giving a number back: marked in one commit, given back at the carrier, removed in the next.
 
 use super::operations::named;
+use super::rows::NumberRow;
 use super::tables::NumberType;
-use super::{MISSING, Stored, remove, shown};
-use crate::account::root;
-use crate::assistant::stored::{detach, facet_of_number};
+use super::{MISSING, remove, shown};
 use crate::carrier::{Ask, Told};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Form, Invalid, Refusal};
 use crate::http::reply::{Reply, message};
 use crate::http::route::Handled;
 use crate::job::{self, Progress, Task, Work};
-use crate::json::{Raw, Value};
+use crate::json::Raw;
 use crate::key::Kind;
+use crate::record::Stored;
+use crate::root;
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -23,8 +24,11 @@ const RELEASED: &str = "Phone number released successfully.";
 /// When the carrier is asked again, seconds after the first time.
 const AGAIN_SECONDS: u64 = 60;
 
+/// Takes a number away from some of those that refer to it; tells whether nobody does any more.
+pub type Lose = fn(Scope<'_>, u32, Timestamp) -> Result<bool, Stop>;
+
 /// `DELETE /user/phone-numbers/{id}`
-pub fn release(ctx: &Ctx<'_>) -> Handled {
+pub fn release(ctx: &Ctx<'_>, lose: Lose) -> Handled {
     let account = ctx.account();
     let found = named(ctx, MISSING);
     if found.is_err() && ctx.answered() > 0 {
@@ -38,33 +42,32 @@ pub fn release(ctx: &Ctx<'_>) -> Handled {
             return Err(Refusal::Declined(RELEASING.into()).into());
         }
     }
-    let Some(carrier_id) = stored.carrier_id.clone().filter(|_| stored.kind == NumberType::Normal) else {
-        ctx.detached(Kind::Number, count, detach_all(account, count, ctx.now)?)?;
+    let Some(carrier_id) = stored.carrier_id.clone().filter(|_| stored.r#type == NumberType::Normal) else {
+        ctx.detached(Kind::Number, count, detach_all(account, count, ctx.now, lose)?)?;
         return Ok(Reply::ok(&message(RELEASED)));
     };
     if ctx.answered() == 0 {
-        let marked = Stored { releasing: true, ..stored.clone() };
+        let marked = NumberRow { releasing: true, ..stored.clone() };
         account.replace(Kind::Number, count, &row, &marked.row(&row.private))?;
         job::add(account, ctx.now.plus_seconds(AGAIN_SECONDS), Task::Release(count))?;
     }
     match ctx.carrier(&Ask::Release(&carrier_id))? {
         Told::Released => {
-            ctx.detached(Kind::Number, count, detach_all(account, count, ctx.now)?)?;
+            ctx.detached(Kind::Number, count, detach_all(account, count, ctx.now, lose)?)?;
             Ok(Reply::ok(&message(RELEASED)))
         }
         _ => Ok(Refusal::BadGateway(SILENT.into()).reply(Form::Error, Invalid::First)),
     }
 }
 
-/// Takes a number away from some of its assistants, and deletes it once none has it: campaigns lose it as well, the
-/// history of calls keeps it. Tells whether that is done.
-pub fn detach_all(account: Scope<'_>, count: u32, now: Timestamp) -> Result<bool, Stop> {
+/// Takes a number away from some of those that refer to it, and deletes it once nobody does; the history of calls keeps
+/// it. Tells whether that is done.
+pub fn detach_all(account: Scope<'_>, count: u32, now: Timestamp, lose: Lose) -> Result<bool, Stop> {
     let Some(row) = account.find(Kind::Number, count)? else { return Ok(true) };
-    let stored = Stored::of(&row.public)?;
-    let done = detach(account, &facet_of_number(count), now, |members| members.set("phone_number_id", Value::Null))?;
+    let stored = NumberRow::read(&row.public)?;
+    let done = lose(account, count, now)?;
     if done {
-        crate::campaign::lose_number(account, crate::id::of(account.space(), count), now)?;
-        if stored.kind != NumberType::CallerId {
+        if stored.r#type != NumberType::CallerId {
             root::disown(account, &stored.phone_number)?;
         }
         remove(account, count, &row, &stored)?;
@@ -73,14 +76,14 @@ pub fn detach_all(account: Scope<'_>, count: u32, now: Timestamp) -> Result<bool
 }
 
 /// Asks the carrier again for a release that it did not confirm.
-pub fn settle(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
+pub fn settle(work: &Work<'_>, count: u32, lose: Lose) -> Result<Progress, Stop> {
     let Some(row) = work.account.find(Kind::Number, count)? else { return Ok(Progress::Done) };
-    let stored = Stored::of(&row.public)?;
+    let stored = NumberRow::read(&row.public)?;
     let Some(carrier_id) = stored.carrier_id.as_deref().filter(|_| stored.releasing) else { return Ok(Progress::Done) };
-    match work.service.config.carrier.ask(work.asks, &work.seed, &Ask::Release(carrier_id)) {
+    match work.setup.config.carrier.ask(work.asks, &work.seed, &Ask::Release(carrier_id)) {
         None => Ok(Progress::Waits),
         Some(Told::Released) => {
-            if !detach_all(work.account, count, work.now)? {
+            if !detach_all(work.account, count, work.now, lose)? {
                 job::add(work.account, work.now, Task::Detach(Kind::Number, count))?;
             }
             Ok(Progress::Done)

@@ -3,9 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Stored;
-use crate::carrier::numbering::{self, Offer};
+use super::rows::NumberRow;
 use crate::limits::URL_MAX;
+use crate::numbering::{self, Offer};
 use crate::record::{Iso, Kind, Secret, boolean, choice, format, id, iso, number, require, text, texts};
 use crate::{choice, record};
 
@@ -165,18 +165,18 @@ record! {
 
 impl Number {
     /// A stored number as it is shown.
-    pub fn of(id: u64, stored: &Stored) -> Self {
+    pub fn of(id: u64, stored: &NumberRow) -> Self {
         Self {
             id,
             phone_number: stored.phone_number.clone(),
             nickname: stored.nickname.clone(),
             country_code: stored.country_code.clone(),
-            r#type: stored.kind,
-            type_label: stored.kind.label().into(),
+            r#type: stored.r#type,
+            type_label: stored.r#type.label().into(),
             sms_capable: stored.sms_capable,
             region: None,
-            has_active_subscription: stored.kind == NumberType::Normal && !stored.releasing,
-            created_at: Iso(stored.created_at),
+            has_active_subscription: stored.r#type == NumberType::Normal && !stored.releasing,
+            created_at: stored.created_at,
             verified: stored.verified,
         }
     }
@@ -229,7 +229,7 @@ choice! {
 }
 
 /// An address, or a range of them.
-static ADDRESSES: Kind = Kind::Text { min: 1, max: 64, format: Some(&format::ADDRESS) };
+pub static ADDRESSES: Kind = Kind::Text { min: 1, max: 64, format: Some(&format::ADDRESS) };
 
 record! {
     /// Body of `POST /user/phone-numbers/sip-trunks`.

@@ -1,45 +1,37 @@
 //! SIP trunks: numbers that a user's own telephone system brings along.
 
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::insert;
 use super::operations::named;
+use super::rows::{NumberRow, TrunkSettings, facet_of_type};
 use super::tables::{NewTrunk, NumberType, Trunk};
-use super::{Stored, insert, tag};
-use crate::account::root::{self, Owner};
-use crate::carrier::numbering;
-use crate::collection::Facet;
+use crate::account::plan;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, data, message_data};
 use crate::http::route::Handled;
-use crate::json::{Members, ToJson, Value, parse};
+use crate::json::{self, Members};
 use crate::key::{self, Kind, Unique};
 use crate::limits::PLAN_ROWS_MAX;
-use crate::record::Record;
-use crate::record::{Iso, Secret, Source, check};
+use crate::numbering;
+use crate::record::{Iso, Rest, Secret, Stored};
+use crate::root::{self, Owner};
 use crate::store::{Row, Scope};
-use crate::time::Timestamp;
 use crate::view::Stop;
 
 const MISSING: &str = "SIP trunk not found.";
 const TAKEN: &str = "This phone number is already in use.";
-const DAMAGED: Stop = Stop::Corrupt("a trunk has an unknown form");
 
-/// The trunk's settings as members, its password with them.
-fn members(stored: &Stored, password: &[u8]) -> Result<Members, Stop> {
-    let Some(Value::Object(mut members)) = stored.trunk.clone() else { return Err(DAMAGED) };
-    if !password.is_empty() {
-        members.set("sip_password", Value::Text(core::str::from_utf8(password).map_err(|_| DAMAGED)?.to_string()));
-    }
-    Ok(members)
+/// What an update of a trunk is laid over, its password in clear.
+fn members(settings: TrunkSettings, password: &[u8]) -> Result<Members, Stop> {
+    let password = String::from_utf8(password.to_vec()).map_err(|_| TrunkSettings::DAMAGED)?;
+    Ok(json::members(&settings.into_body(Some(Secret(password)).filter(|password| !password.0.is_empty()))))
 }
 
-fn shown(id: u64, stored: &Stored) -> Result<Trunk, Stop> {
-    let mut members = members(stored, &[])?;
-    // The password is required by a rule that only its presence satisfies; it is never shown.
-    members.set("sip_password", Value::Text("***".into()));
-    let trunk: NewTrunk = check(NewTrunk::TABLE, members, Source::Body).finish().map_err(|_| DAMAGED)?;
+fn shown(id: u64, stored: &NumberRow) -> Result<Trunk, Stop> {
+    let trunk = stored.trunk.clone().ok_or(TrunkSettings::DAMAGED)?;
     Ok(Trunk {
         id,
         phone_number: trunk.phone_number,
@@ -51,40 +43,37 @@ fn shown(id: u64, stored: &Stored) -> Result<Trunk, Stop> {
         allowed_inbound_ips: trunk.allowed_inbound_ips,
         country_code: trunk.country_code,
         outbound_proxy: trunk.outbound_proxy,
-        created_at: Iso(stored.created_at),
+        created_at: stored.created_at,
     })
 }
 
-fn stored(new: &NewTrunk, created_at: Timestamp) -> Result<(Stored, Vec<u8>), Stop> {
-    let Ok(Value::Object(mut settings)) = parse(&new.to_json()) else { return Err(DAMAGED) };
-    settings.remove("sip_password");
+/// A trunk, and its password.
+fn stored(new: &NewTrunk, created_at: Iso) -> (NumberRow, Vec<u8>) {
     let country =
         new.country_code.clone().or_else(|| numbering::country_of(&new.phone_number).map(ToString::to_string));
     let password = new.sip_password.as_ref().map_or_else(Vec::new, |Secret(text)| text.as_bytes().to_vec());
-    Ok((
-        Stored {
-            phone_number: new.phone_number.clone(),
-            kind: NumberType::Sip,
-            nickname: new.nickname.clone(),
-            country_code: country,
-            sms_capable: false,
-            verified: true,
-            carrier_id: None,
-            releasing: false,
-            created_at,
-            trunk: Some(Value::Object(settings)),
-        },
-        password,
-    ))
+    let stored = NumberRow {
+        phone_number: new.phone_number.clone(),
+        r#type: NumberType::Sip,
+        nickname: new.nickname.clone(),
+        country_code: country,
+        sms_capable: false,
+        verified: true,
+        carrier_id: None,
+        releasing: false,
+        created_at,
+        trunk: Some(TrunkSettings::new(new, Rest::default())),
+        rest: Rest::default(),
+    };
+    (stored, password)
 }
 
 /// `GET /user/phone-numbers/sip-trunks`
 pub fn list(ctx: &Ctx<'_>) -> Handled {
-    let rows =
-        ctx.account().list(Kind::Number, &Facet::new(tag::TYPE, NumberType::Sip.word().as_bytes()), PLAN_ROWS_MAX)?;
+    let rows = ctx.account().list(Kind::Number, &facet_of_type(NumberType::Sip), PLAN_ROWS_MAX)?;
     let trunks = rows
         .into_iter()
-        .map(|(count, row)| shown(ctx.id(count), &Stored::of(&row.public)?))
+        .map(|(count, row)| shown(ctx.id(count), &NumberRow::read(&row.public)?))
         .collect::<Result<Vec<_>, Stop>>()?;
     Ok(Reply::ok(&data(&trunks)))
 }
@@ -96,17 +85,17 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     if root::owner(account, &new.phone_number)?.is_some() {
         return Err(Refusal::Conflict(TAKEN.into()).into());
     }
-    ctx.plan_room(Kind::Number, "phone numbers", root::plan(account)?.numbers.into(), Refusal::Forbidden)?;
+    ctx.plan_room(Kind::Number, "phone numbers", plan::of(account)?.numbers.into(), Refusal::Forbidden)?;
     let (count, created_at) = account.allot(Kind::Number, ctx.now)?;
-    let (stored, password) = stored(&new, created_at)?;
+    let (stored, password) = stored(&new, Iso(created_at));
     insert(account, count, &stored, &password)?;
     root::own(account, &new.phone_number, Owner { account: ctx.caller().account, count, claim: 0 })?;
     Ok(Reply::created(&message_data("SIP trunk created successfully.", &shown(ctx.id(count), &stored)?)))
 }
 
-fn trunk(ctx: &Ctx<'_>) -> Result<(u32, Row, Stored), Halt> {
+fn trunk(ctx: &Ctx<'_>) -> Result<(u32, Row, NumberRow), Halt> {
     let (count, row, stored) = named(ctx, MISSING)?;
-    if stored.kind == NumberType::Sip { Ok((count, row, stored)) } else { Err(Refusal::NotFound(MISSING).into()) }
+    if stored.r#type == NumberType::Sip { Ok((count, row, stored)) } else { Err(Refusal::NotFound(MISSING).into()) }
 }
 
 /// `GET /user/phone-numbers/sip-trunks/{id}`
@@ -118,13 +107,16 @@ pub fn read(ctx: &Ctx<'_>) -> Handled {
 /// `PUT /user/phone-numbers/sip-trunks/{id}`
 pub fn update(ctx: &Ctx<'_>) -> Handled {
     let (count, row, before) = trunk(ctx)?;
-    let new: NewTrunk = ctx.update(members(&before, &row.private)?)?;
+    let settings = before.trunk.clone().ok_or(TrunkSettings::DAMAGED)?;
+    let kept = settings.rest.clone();
+    let new: NewTrunk = ctx.update(members(settings, &row.private)?)?;
     ctx.if_match(&data(&shown(ctx.id(count), &before)?))?;
     let account = ctx.account();
     if new.phone_number != before.phone_number {
         rename(account, ctx.caller().account, count, &before.phone_number, &new.phone_number)?;
     }
-    let (after, password) = stored(&new, before.created_at)?;
+    let (after, password) = stored(&new, before.created_at);
+    let after = NumberRow { trunk: Some(TrunkSettings::new(&new, kept)), rest: before.rest, ..after };
     account.replace(Kind::Number, count, &row, &after.row(&password))?;
     Ok(Reply::ok(&message_data("SIP trunk updated successfully.", &shown(ctx.id(count), &after)?)))
 }

@@ -6,35 +6,13 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::cell::Cell;
 use super::errors::{Errors, Place, label};
 use super::field::Choice;
 use super::format::Format;
 use super::{Column, Kind, Literal, Need, Record, Rule, Strictness, Table, When};
 use crate::json::{self, Members, ToJson, Value};
 use crate::limits::{VARIABLES_BYTES_MAX, VARIABLES_MAX};
-
-/// A value that was checked.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
-    /// Not given.
-    None,
-    /// True or false.
-    Bool(bool),
-    /// A whole number.
-    Int(i64),
-    /// A number.
-    Number(f64),
-    /// Text, or a word of a choice.
-    Text(String),
-    /// A list.
-    List(Vec<Cell>),
-    /// A record, in column order.
-    Record(Vec<Cell>),
-    /// A tagged record.
-    Tagged(&'static str, Vec<Cell>),
-    /// Key-value pairs.
-    Object(Members),
-}
 
 /// Where the members come from: a query knows only text, and says true and false as words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,12 +129,16 @@ fn record(
 }
 
 fn absent(column: &Column, field: &Place<'_>, errors: &mut Errors) -> Cell {
+    if matches!(column.need, Need::Required) {
+        errors.say(&field.text(), "field is required.");
+    }
+    default_of(column)
+}
+
+/// What a column holds that was not given.
+pub(super) fn default_of(column: &Column) -> Cell {
     match column.need {
-        Need::Optional => Cell::None,
-        Need::Required => {
-            errors.say(&field.text(), "field is required.");
-            Cell::None
-        }
+        Need::Optional | Need::Required => Cell::None,
         Need::Default(Literal::Bool(value)) => Cell::Bool(value),
         Need::Default(Literal::Int(value)) => Cell::Int(value),
         Need::Default(Literal::Number(value)) => Cell::Number(value),
@@ -466,6 +448,13 @@ pub fn tag_of(cell: Cell) -> (&'static str, Cell) {
         Cell::Tagged(word, cells) => (word, Cell::Record(cells)),
         _ => ("", Cell::None),
     }
+}
+
+/// Word and record of a tagged record that is stored (for [`tagged!`](crate::tagged!)).
+pub fn tag_of_json(value: Value) -> Option<(String, Value)> {
+    let Value::Object(mut members) = value else { return None };
+    let word = members.remove("type")?.into_text()?;
+    Some((word, Value::Object(members)))
 }
 
 /// Writes a record with its `type` in front (for [`tagged!`](crate::tagged!)).

@@ -6,7 +6,8 @@ use core::marker::PhantomData;
 
 use super::field::{Choice, DecimalText, Flag, Hundredths, Iso, Json, Sql, Tagged, Variables};
 use super::format::Format;
-use super::{Record, Rule};
+use super::{Field, Record, Rule};
+use crate::time::Timestamp;
 
 /// Ids are positive integers below 2^53 (docs/api.md, Ids).
 pub const ID_MAX: i64 = (1 << 53) - 1;
@@ -41,6 +42,8 @@ pub struct Column {
     pub exists: Option<Ref>,
     /// Other spellings taken on input.
     pub aliases: &'static [&'static str],
+    /// Whether the JSON form leaves it out where there is none, instead of saying `null`.
+    pub sparse: bool,
 }
 
 /// What values a column takes.
@@ -163,7 +166,16 @@ impl<T> Copy for Typed<T> {}
 
 impl<T> Typed<T> {
     const fn new(kind: Kind) -> Self {
-        Self::of(Column { name: "", doc: "", kind, need: Need::Optional, clears: false, exists: None, aliases: &[] })
+        Self::of(Column {
+            name: "",
+            doc: "",
+            kind,
+            need: Need::Optional,
+            clears: false,
+            exists: None,
+            aliases: &[],
+            sparse: false,
+        })
     }
 
     const fn of(column: Column) -> Self {
@@ -191,7 +203,19 @@ impl<T> Typed<T> {
     }
 }
 
+impl<T> Typed<T> {
+    /// Whether the JSON form leaves it out where there is none.
+    pub const fn is_sparse(self) -> bool {
+        self.column.sparse
+    }
+}
+
 impl<T> Typed<Option<T>> {
+    /// The JSON form leaves it out where there is none, instead of saying `null`.
+    pub const fn sparse(self) -> Self {
+        Self::of(Column { sparse: true, ..self.column })
+    }
+
     /// Not giving it is an error; in a reply it is never null.
     pub const fn required(self) -> Typed<T> {
         Typed::of(Column { need: Need::Required, ..self.column })
@@ -263,6 +287,31 @@ where
 /// A whole number.
 pub const fn int(min: i64, max: i64) -> Typed<Option<u32>> {
     Typed::new(Kind::Int { min, max })
+}
+
+/// A whole number of at most 32 bits: how many, or an id without its account's part.
+pub const fn count() -> Typed<Option<u32>> {
+    int(0, u32::MAX as i64)
+}
+
+/// A list of ids without their account's part.
+pub const fn counts(max: usize) -> Typed<Vec<u32>> {
+    Typed::new(Kind::List { of: &Kind::Int { min: 0, max: u32::MAX as i64 }, max, unique: None })
+}
+
+/// An enum that is stored as a number of its own.
+pub const fn numbered<T: Field>(max: i64) -> Typed<Option<T>> {
+    Typed::new(Kind::Int { min: 0, max })
+}
+
+/// A whole number that may be negative.
+pub const fn signed() -> Typed<Option<i64>> {
+    Typed::new(Kind::Int { min: i64::MIN, max: i64::MAX })
+}
+
+/// A time in microseconds since 1970, as rows keep it that the API never shows.
+pub const fn micros() -> Typed<Option<Timestamp>> {
+    Typed::new(Kind::Int { min: 0, max: i64::MAX })
 }
 
 /// A number of bytes.

@@ -5,14 +5,17 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::Table;
-use super::check::Cell;
-use crate::json::{Members, ToJson, Value};
+use super::cell::Cell;
+use crate::json::{self, Members, Number, ToJson, Value};
 use crate::time::Timestamp;
 
 /// A type that a column may have.
 pub trait Field: Sized {
     /// Takes the value; the check has made sure that it fits.
     fn from_cell(cell: Cell) -> Self;
+
+    /// Takes a stored value; `None` where it does not fit.
+    fn from_json(value: Value) -> Option<Self>;
 }
 
 /// The cells of a record, taken in column order.
@@ -135,6 +138,18 @@ impl ToJson for DecimalText {
     }
 }
 
+impl DecimalText {
+    fn parse(text: &str) -> Option<Self> {
+        let unsigned = text.strip_prefix('-');
+        let (whole, cents) = unsigned.unwrap_or(text).split_once('.').filter(|(_, cents)| cents.len() == 2)?;
+        if whole.is_empty() || !whole.bytes().chain(cents.bytes()).all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let hundredths: i64 = [whole, cents].concat().parse().ok()?;
+        Some(Self(Hundredths(if unsigned.is_some() { -hundredths } else { hundredths })))
+    }
+}
+
 fn digit(n: u64) -> u8 {
     b'0' + u8::try_from(n).unwrap_or(0)
 }
@@ -154,6 +169,13 @@ impl ToJson for Iso {
 impl ToJson for Sql {
     fn write(&self, out: &mut Vec<u8>) {
         self.0.sql().write(out);
+    }
+}
+
+impl ToJson for Timestamp {
+    /// Microseconds since 1970, as rows keep times that the API never shows.
+    fn write(&self, out: &mut Vec<u8>) {
+        self.micros().write(out);
     }
 }
 
@@ -177,29 +199,49 @@ impl ToJson for Secret {
 }
 
 macro_rules! field {
-    ($($type:ty, $cell:pat => $value:expr, $else:expr;)*) => {$(
+    ($($type:ty, $cell:pat => $value:expr, $else:expr; $json:pat => $read:expr;)*) => {$(
         impl Field for $type {
             fn from_cell(cell: Cell) -> Self {
                 match cell { $cell => $value, _ => $else }
+            }
+
+            fn from_json(value: Value) -> Option<Self> {
+                match value { $json => $read, _ => None }
             }
         }
     )*};
 }
 
 field! {
-    String, Cell::Text(text) => text, String::new();
-    Secret, Cell::Text(text) => Self(text), Self(String::new());
-    u64, Cell::Int(n) => u64::try_from(n).unwrap_or(0), 0;
-    u32, Cell::Int(n) => u32::try_from(n).unwrap_or(0), 0;
-    f64, Cell::Number(n) => n, 0.0;
-    bool, Cell::Bool(value) => value, false;
-    Hundredths, Cell::Number(n) => Self::from_f64(n), Self(0);
-    Variables, Cell::Object(members) => Self(members), Self::default();
+    String, Cell::Text(text) => text, String::new(); Value::Text(text) => Some(text);
+    Secret, Cell::Text(text) => Self(text), Self(String::new()); Value::Text(text) => Some(Self(text));
+    u64, Cell::Int(n) => u64::try_from(n).unwrap_or(0), 0; Value::Number(n) => whole(n);
+    u32, Cell::Int(n) => u32::try_from(n).unwrap_or(0), 0; Value::Number(n) => whole(n);
+    i64, Cell::Int(n) => n, 0; Value::Number(n) => n.as_whole();
+    f64, Cell::Number(n) => n, 0.0; Value::Number(n) => Some(n.as_f64());
+    bool, Cell::Bool(value) => value, false; Value::Bool(value) => Some(value);
+    Hundredths, Cell::Number(n) => Self::from_f64(n), Self(0); Value::Number(n) => Some(Self::from_f64(n.as_f64()));
+    Variables, Cell::Object(members) => Self(members), Self::default(); Value::Object(members) => Some(Self(members));
+}
+
+fn whole<T: TryFrom<i64>>(number: Number) -> Option<T> {
+    number.as_whole().and_then(|n| T::try_from(n).ok())
+}
+
+impl Json {
+    /// A record as any JSON.
+    pub fn of(record: &impl ToJson) -> Self {
+        Self(json::parse(&record.to_json()).unwrap_or(Value::Null))
+    }
 }
 
 impl<T: Field> Field for Option<T> {
     fn from_cell(cell: Cell) -> Self {
         (!matches!(cell, Cell::None)).then(|| T::from_cell(cell))
+    }
+
+    fn from_json(value: Value) -> Option<Self> {
+        if value == Value::Null { Some(None) } else { T::from_json(value).map(Some) }
     }
 }
 
@@ -210,25 +252,41 @@ impl<T: Field> Field for Vec<T> {
             _ => Self::new(),
         }
     }
+
+    fn from_json(value: Value) -> Option<Self> {
+        match value {
+            Value::List(values) => values.into_iter().map(T::from_json).collect(),
+            _ => None,
+        }
+    }
 }
 
-/// Reply-only types are written, never read from a body.
-macro_rules! written_only {
-    ($($type:ty = $empty:expr;)*) => {$(
+/// Types of replies and rows: never read from a body.
+macro_rules! of_rows {
+    ($($type:ty = $empty:expr; $json:pat => $read:expr;)*) => {$(
         impl Field for $type {
             fn from_cell(_: Cell) -> Self {
                 $empty
+            }
+
+            fn from_json(value: Value) -> Option<Self> {
+                match value {
+                    $json => $read,
+                    #[allow(unreachable_patterns, reason = "any JSON fits one of them")]
+                    _ => None,
+                }
             }
         }
     )*};
 }
 
-written_only! {
-    DecimalText = Self(Hundredths(0));
-    Flag = Self(false);
-    Iso = Self(Timestamp::default());
-    Sql = Self(Timestamp::default());
-    Json = Self(Value::Null);
+of_rows! {
+    DecimalText = Self(Hundredths(0)); Value::Text(text) => Self::parse(&text);
+    Flag = Self(false); Value::Number(n) => match n { Number::Unsigned(n @ 0..=1) => Some(Self(n == 1)), _ => None };
+    Iso = Self(Timestamp::default()); Value::Text(text) => Timestamp::parse_iso(&text).map(Self);
+    Sql = Self(Timestamp::default()); Value::Text(text) => Timestamp::parse_sql(&text).map(Self);
+    Timestamp = Self::default(); Value::Number(n) => whole(n).map(Self::from_micros);
+    Json = Self(Value::Null); value => Some(Self(value));
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ pub static E164: Format = Format {
     pattern: r"^\+[1-9][0-9]{1,14}$",
     known_as: None,
     says: "must be a phone number in E.164 format.",
-    accepts: crate::carrier::numbering::is_e164,
+    accepts: crate::numbering::is_e164,
 };
 
 /// A time zone of the IANA database, Region/City.

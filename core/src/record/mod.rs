@@ -1,9 +1,10 @@
-//! The table language: one table per body, query and reply.
+//! The table language: one table per body, query, reply and stored row.
 //!
 //! [`record!`](crate::record!) writes the struct and its [`Table`]; from the table come the checks ([`check()`]), the
-//! JSON Schema ([`schema`]), the `OpenAPI` document and the generators of the tests. Every rule
-//! about a member is a column; every rule between members is a [`Rule`].
+//! form in which it is stored ([`Stored`]), the JSON Schema ([`schema`]), the `OpenAPI` document and the generators of
+//! the tests. Every rule about a member is a column; every rule between members is a [`Rule`].
 
+mod cell;
 pub mod check;
 mod column;
 mod errors;
@@ -11,15 +12,19 @@ mod field;
 pub mod format;
 mod rule;
 pub mod schema;
+mod stored;
 
-pub use check::{Cell, Checked, Source, check, check_update};
+pub use cell::Cell;
+pub use check::{Checked, Source, check, check_update};
 pub use column::{
-    Column, ID_MAX, Kind, Literal, Need, Ref, Table, Typed, any, boolean, bytes, choice, choices, decimal, flag,
-    hundredths, id, ids, int, iso, list, number, object, sql, tagged, text, texts, variables,
+    Column, ID_MAX, Kind, Literal, Need, Ref, Table, Typed, any, boolean, bytes, choice, choices, count, counts,
+    decimal, flag, hundredths, id, ids, int, iso, list, micros, number, numbered, object, signed, sql, tagged, text,
+    texts, variables,
 };
 pub use errors::Errors;
 pub use field::{Cells, Choice, DecimalText, Field, Flag, Hundredths, Iso, Json, Secret, Sql, Tagged, Variables};
 pub use rule::{Rule, Strictness, When, fixed, form_unless, one_of, ordered, require};
+pub use stored::{Member, Pick, Rest, Stored, StoredValues};
 
 use crate::json::ToJson;
 
@@ -30,6 +35,9 @@ pub trait Record: Sized + ToJson {
 
     /// Builds the struct from checked cells, in column order.
     fn from_cells(cells: &mut Cells) -> Self;
+
+    /// Builds the struct from stored values, in column order; `None` where one does not fit.
+    fn from_values(values: &mut StoredValues) -> Option<Self>;
 }
 
 /// A Rust raw identifier without its prefix: `r#type` is the member `type`.
@@ -42,22 +50,30 @@ pub const fn member_name(name: &'static str) -> &'static str {
 
 /// Writes a struct and its [`Table`] in one place.
 ///
-/// Each line is `name: Type = column`, and the column's type must be the field's. `sparse` structs leave
-/// members out of their JSON form that were not given.
+/// Each line is `name: Type = column`, and the column's type must be the field's. `stored as "a thing"` makes it
+/// [`Stored`]: it keeps members that this release does not know in a field `rest`, and `Thing::MEMBERS` reads its
+/// members one by one.
 #[macro_export]
 macro_rules! record {
-    ($(#[doc = $doc:literal])* pub sparse struct $name:ident { $($body:tt)* } $($rules:tt)*) => {
-        $crate::record!(@ given [$($doc),*] $name { $($body)* } $($rules)*);
+    ($(#[doc = $doc:literal])* pub struct $name:ident stored as $what:literal { $($body:tt)* } $($rules:tt)*) => {
+        $crate::record!(@ record [rest] [$($doc),*] $name { $($body)* } $($rules)*);
+        $crate::record!(@ stored $what $name { $($body)* });
     };
     ($(#[doc = $doc:literal])* pub struct $name:ident { $($body:tt)* } $($rules:tt)*) => {
-        $crate::record!(@ member [$($doc),*] $name { $($body)* } $($rules)*);
+        $crate::record!(@ record [] [$($doc),*] $name { $($body)* } $($rules)*);
     };
-    (@ $how:ident [$($doc:literal),*] $name:ident {
+    (@ record [$($rest:ident)?] [$($doc:literal),*] $name:ident {
         $($(#[doc = $field_doc:literal])* $field:ident : $type:ty = $column:expr),* $(,)?
     } $(rules { $($rule:expr),* $(,)? })?) => {
         $(#[doc = $doc])*
         #[derive(Clone, Debug, PartialEq)]
-        pub struct $name { $($(#[doc = $field_doc])* pub $field: $type),* }
+        pub struct $name {
+            $($(#[doc = $field_doc])* pub $field: $type,)*
+            $(
+                /// Members that only a newer release knows.
+                pub $rest: $crate::record::Rest,
+            )?
+        }
 
         impl $crate::record::Record for $name {
             const TABLE: &'static $crate::record::Table = &$crate::record::Table {
@@ -71,14 +87,26 @@ macro_rules! record {
             };
 
             fn from_cells(cells: &mut $crate::record::Cells) -> Self {
-                Self { $($field: $crate::record::Field::from_cell(cells.take())),* }
+                Self {
+                    $($field: $crate::record::Field::from_cell(cells.take()),)*
+                    $($rest: $crate::record::Rest::default(),)?
+                }
+            }
+
+            fn from_values(values: &mut $crate::record::StoredValues) -> Option<Self> {
+                Some(Self { $($field: values.take()?,)* $($rest: values.rest(),)? })
             }
         }
 
         impl $crate::json::ToJson for $name {
             fn write(&self, out: &mut ::alloc::vec::Vec<u8>) {
                 let mut object = $crate::json::Object::open(out);
-                $(object.$how($crate::record::member_name(stringify!($field)), &self.$field);)*
+                $({
+                    const COLUMN: $crate::record::Typed<$type> = $column;
+                    let name = const { $crate::record::member_name(stringify!($field)) };
+                    if COLUMN.is_sparse() { object.given(name, &self.$field) } else { object.member(name, &self.$field) };
+                })*
+                $(object.members(&self.$rest.0);)?
                 object.close();
             }
         }
@@ -87,7 +115,38 @@ macro_rules! record {
             fn from_cell(cell: $crate::record::Cell) -> Self {
                 $crate::record::Record::from_cells(&mut $crate::record::Cells::of(cell))
             }
+
+            fn from_json(value: $crate::json::Value) -> Option<Self> {
+                let table = <Self as $crate::record::Record>::TABLE;
+                $crate::record::Record::from_values(&mut $crate::record::StoredValues::of(table, value)?)
+            }
         }
+    };
+    (@ stored $what:literal $name:ident {
+        $($(#[doc = $field_doc:literal])* $field:ident : $type:ty = $column:expr),* $(,)?
+    }) => {
+        impl $crate::record::Stored for $name {
+            const DAMAGED: $crate::view::Stop = $crate::view::Stop::Corrupt(concat!($what, " has an unknown form"));
+        }
+
+        const _: () = {
+            /// The members of a record, by name.
+            #[derive(Clone, Copy)]
+            #[allow(dead_code, reason = "few records are read one member at a time")]
+            pub struct MembersByName { $($(#[doc = $field_doc])* pub $field: $crate::record::Member<$type>),* }
+
+            impl $name {
+                /// Each of its members, to be read without the others.
+                #[allow(dead_code, reason = "few records are read one member at a time")]
+                pub const MEMBERS: MembersByName = MembersByName { $($field: {
+                    const COLUMN: $crate::record::Column = {
+                        const TYPED: $crate::record::Typed<$type> = $column;
+                        TYPED.named($crate::record::member_name(stringify!($field)), "")
+                    };
+                    $crate::record::Member::new(&COLUMN, concat!($what, " has an unknown form"))
+                }),* };
+            }
+        };
     };
 }
 
@@ -121,6 +180,10 @@ macro_rules! choice {
             fn from_cell(cell: $crate::record::Cell) -> Self {
                 $crate::record::check::choice_of(&cell)
             }
+
+            fn from_json(value: $crate::json::Value) -> Option<Self> {
+                value.as_text().and_then($crate::record::Choice::of)
+            }
         }
     };
 }
@@ -150,6 +213,14 @@ macro_rules! tagged {
                 match word {
                     $($word => Self::$variant($crate::record::Record::from_cells(&mut $crate::record::Cells::of(cells))),)*
                     _ => unreachable!("the check only lets declared variants through"),
+                }
+            }
+
+            fn from_json(value: $crate::json::Value) -> Option<Self> {
+                let (word, value) = $crate::record::check::tag_of_json(value)?;
+                match word.as_str() {
+                    $($word => $crate::record::Field::from_json(value).map(Self::$variant),)*
+                    _ => None,
                 }
             }
         }

@@ -7,15 +7,15 @@ use alloc::vec::Vec;
 
 use super::session::{Fault, Progress, Session};
 use super::version::Seen;
-use crate::http::pipeline;
 use crate::http::reply::Reply;
 use crate::http::request::{Body, Request};
 use crate::key::Topic;
 use crate::limits::remote::CONFLICTS_MAX;
-use crate::output::{Answer, Outcome, Output, OwnedInput, Send};
+use crate::outside::Answer;
 use crate::rate::{Caller, Rate};
 use crate::seed::Seed;
-use crate::service::Service;
+use crate::service::{self, Service};
+use crate::step::{Outcome, Output, OwnedInput, Send};
 use crate::store::Change;
 use crate::time::Timestamp;
 use crate::view::{Found, Stop};
@@ -186,6 +186,6 @@ impl Course {
             Some(Fault::Misread(_)) => None,
             None => Some(&Stop::Failed),
         };
-        Some(pipeline::failed(request, stop, &seed))
+        Some(service::failed(request, stop, &seed))
     }
 }

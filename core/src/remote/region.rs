@@ -5,10 +5,10 @@ use core::slice;
 
 use super::version::{self, Seen};
 use crate::account::caller::Shown;
+use crate::http::caller::Credential;
 use crate::http::refusal::Halt;
 use crate::limits::remote::MESSAGE_BYTES_MAX;
 use crate::limits::step::READS_MAX;
-use crate::output::Credential;
 use crate::rate::Rate;
 use crate::store::Tx;
 use crate::time::Timestamp;

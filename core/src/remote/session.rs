@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 use super::cold::Cold;
 use super::foresight;
 use crate::limits::remote::ROUNDS_MAX;
-use crate::output::{Output, OwnedInput};
 use crate::rate::{Caller, Rate};
 use crate::seed::Seed;
 use crate::service::Service;
+use crate::step::{Output, OwnedInput};
 use crate::time::Timestamp;
 use crate::view::{Found, Read, Scene, Stop};
 

@@ -11,12 +11,14 @@ use super::wire::{CommitCall, Message, PassCall, ReadAnswer, ReadCall};
 use super::{Cold, Course, Event, Fault, Next, Progress, Session};
 use crate::account::caller::Shown;
 use crate::account::token::{Token, TokenKind};
+use crate::http::caller::Credential;
 use crate::http::request::{Body, Door, HEADERS, Method, Request};
 use crate::limits::remote::CONFLICTS_MAX;
-use crate::output::{Credential, OwnedInput};
 use crate::rate::{Caller, Rate};
 use crate::seed::Seed;
-use crate::service::{Config, Service};
+use crate::service::Service;
+use crate::setup::Config;
+use crate::step::OwnedInput;
 use crate::store::Change;
 use crate::time::Timestamp;
 use crate::view::{Found, Order, Read, Scan};
@@ -192,7 +194,7 @@ fn a_host_that_answers_too_little_or_too_much_is_told() {
 fn a_refusal_without_a_read_needs_no_store() {
     let (service, mut course) = begin("/nowhere");
     let Next::Done(output) = course.next(&service, Event::Begin) else { panic!("no reply") };
-    assert!(matches!(output.outcome, crate::output::Outcome::Reply(reply) if reply.status == 404));
+    assert!(matches!(output.outcome, crate::step::Outcome::Reply(reply) if reply.status == 404));
 }
 
 #[test]

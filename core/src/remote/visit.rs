@@ -16,9 +16,9 @@ use crate::http::request::{Body, Request};
 use crate::http::route::Who;
 use crate::limits::JSON_BODY_BYTES_MAX;
 use crate::limits::remote::MESSAGE_BYTES_MAX;
-use crate::output::{Outcome, Output, OwnedInput};
 use crate::seed::Seed;
 use crate::service::Service;
+use crate::step::{Outcome, Output, OwnedInput};
 use crate::time::Timestamp;
 
 /// One request on its way.

@@ -10,9 +10,9 @@ use core::net::IpAddr;
 
 use super::version::Seen;
 use crate::account::caller::Shown;
+use crate::http::caller::Credential;
 use crate::http::request::{Body, Door, Method, Request, known_header};
 use crate::limits::remote::ITEMS_MAX;
-use crate::output::Credential;
 use crate::rate::{Caller, Rate};
 use crate::seed::Seed;
 use crate::store::Change;

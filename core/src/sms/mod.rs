@@ -14,7 +14,7 @@ use crate::json::ToJson;
 use crate::key::{self, Kind, Unique};
 use crate::number::{self, Sender};
 use crate::record;
-use crate::record::{Iso, format, id, int, iso, number, text};
+use crate::record::{Iso, Rest, Stored, format, id, int, iso, number, text};
 use crate::store::Row;
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -33,7 +33,7 @@ record! {
 
 record! {
     /// A text message.
-    pub struct Message {
+    pub struct Message stored as "a message" {
         /// Its id.
         id: u64 = id().required(),
         /// The number it was sent from.
@@ -121,6 +121,7 @@ fn message(
         sms_sid: sid,
         created_at: Iso(times.0),
         updated_at: Iso(times.1),
+        rest: Rest::default(),
     }
 }
 
@@ -140,7 +141,9 @@ fn settle(ctx: &Ctx<'_>, new: &NewMessage, note: &str, cost: i64, told: Told) ->
             if !charged {
                 profile.state.balance = Some(0);
             }
-            let shown = message(ctx, new, count, (ctx.now, ctx.now), segments, status, Some(sid));
+            let rest = Message::read(&row.public)?.rest;
+            let sent = message(ctx, new, count, (ctx.now, ctx.now), segments, status, Some(sid));
+            let shown = Message { rest, ..sent };
             account.replace(Kind::Message, count, &row, &Row::open(Vec::new(), shown.to_json()))?;
             account.delete(noted)?;
             profile.save(account)?;

@@ -3,7 +3,6 @@
 mod layer;
 mod ledger;
 mod row;
-mod rows;
 mod tx;
 pub mod usage;
 

@@ -3,8 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::collection::Facet;
-use crate::json::{self, Members, Value};
+use crate::key::Facet;
 use crate::view::Stop;
 
 /// The first byte of every stored row; readers of a later format know an earlier one by it.
@@ -61,19 +60,6 @@ impl Row {
     /// Reads stored bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Stop> {
         read(bytes).ok_or(Stop::Corrupt("a row has an unknown form"))
-    }
-
-    /// The public part as members; `damaged` says what could not be read.
-    pub fn members(&self, damaged: Stop) -> Result<Members, Stop> {
-        match json::parse(&self.public) {
-            Ok(Value::Object(members)) => Ok(members),
-            _ => Err(damaged),
-        }
-    }
-
-    /// Some members of the public part, null where there is none of that name; the others are read past.
-    pub fn pick<const N: usize>(&self, names: [&str; N], damaged: Stop) -> Result<[Value; N], Stop> {
-        json::pick(&self.public, names).map_err(|_| damaged)
     }
 
     /// The public part of stored bytes, without reading the rest.

@@ -341,7 +341,7 @@ impl<'t> Scope<'t> {
     }
 
     /// Changes a key whose value has so many bytes.
-    pub(super) fn put_over(self, key: Key, bytes: usize, value: Option<Bytes>) -> Result<(), Stop> {
+    pub(crate) fn put_over(self, key: Key, bytes: usize, value: Option<Bytes>) -> Result<(), Stop> {
         self.own(&key);
         self.tx.note_before(&key, key.len() + bytes);
         self.tx.change(key, value)
@@ -358,7 +358,7 @@ impl<'t> Scope<'t> {
         self.tx.attempt(work)
     }
 
-    /// Another space of the same step, for the few places that cross: they stand in `account/root.rs`.
+    /// Another space of the same step, for the few places that cross: they stand in `root.rs`.
     pub(crate) fn other(self, space: Space) -> Scope<'t> {
         self.tx.scope(space)
     }

@@ -11,18 +11,16 @@ use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
 use crate::id;
-use crate::import::Taken;
-use crate::json::{Members, Raw, ToJson, Value};
+use crate::json::{Raw, ToJson};
 use crate::key::{self, Kind, Unique};
 use crate::record;
-use crate::record::{Errors, Iso, Record, Source, check, format, id, int, iso, text};
+use crate::record::{Errors, Iso, Rest, format, id, int, iso, text};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 
 const MISSING: &str = "Number not found";
 const THERE: &str = "field is already on the list.";
-const DAMAGED: Stop = Stop::Corrupt("a number not to be called has an unknown form");
 
 record! {
     /// Body of `POST /user/do-not-call`.
@@ -36,7 +34,7 @@ record! {
 
 record! {
     /// A number that is not to be called.
-    pub struct Suppressed {
+    pub struct Suppressed stored as "a number not to be called" {
         /// Its id.
         id: u64 = id().required(),
         /// The number, E.164.
@@ -82,23 +80,11 @@ pub fn insert(account: Scope<'_>, new: NewSuppressed, now: Timestamp) -> Result<
         phone_number: new.phone_number,
         reason: new.reason,
         created_at: Iso(at),
+        rest: Rest::default(),
     };
     let row = Row::open(facets, shown.to_json());
     account.insert(Kind::DoNotCall, count, at, &row)?;
     Ok(row)
-}
-
-/// Takes a line of an import, judged and stored like a body that was sent.
-pub fn take(account: Scope<'_>, members: Members, now: Timestamp) -> Result<Taken, Stop> {
-    let new: NewSuppressed = match check(NewSuppressed::TABLE, members, Source::Body).finish() {
-        Ok(new) => new,
-        Err(errors) => return Ok(Taken::Rejected(errors)),
-    };
-    if has(account, &new.phone_number)? {
-        return Ok(Taken::Duplicate);
-    }
-    insert(account, new, now)?;
-    Ok(Taken::Created)
 }
 
 /// `GET /user/do-not-call`
@@ -131,8 +117,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let (count, row) = ctx.named(Kind::DoNotCall, MISSING)?;
     ctx.if_match(&Raw(&row.public))?;
-    let members = row.members(DAMAGED)?;
-    let phone = members.get("phone_number").and_then(Value::as_text).ok_or(DAMAGED)?;
+    let phone = Suppressed::MEMBERS.phone_number.read(&row.public)?;
     let account = ctx.account();
     account.delete(key::unique(account.space(), Unique::DoNotCall, phone.as_bytes()))?;
     account.remove(Kind::DoNotCall, count, &row)?;

@@ -1,31 +1,40 @@
 //! Mid-call tools (docs/api.md, Mid-call tools).
 
+mod function;
 mod request;
+mod rows;
+pub mod tables;
+mod values;
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
+pub use function::schema_of;
 pub use request::{Asked, told};
+pub use rows::{find, function, name_of};
+pub use values::{Facts, Values, plain};
 
+use crate::account::plan;
 use crate::account::profile::Profile;
-use crate::account::root;
-use crate::assistant::stored::{detach, facet_of_tool};
+use crate::assistant::rows::{detach, facet_of_tool};
 use crate::collection::{Facet, Query, ids, page};
-use crate::engine::tables::{Arguments, ToolTest};
-use crate::engine::{Values, function as schema_of};
 use crate::http::ctx::Ctx;
 use crate::http::list;
 use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
-use crate::json::{self, Raw, ToJson, Value};
+use crate::json::{Raw, Value};
 use crate::key::Kind;
 use crate::limits::{ENTRIES_MAX, PLAN_ROWS_MAX, URL_MAX};
-use crate::record::{Iso, Json, Record, Secret, Source, check, check_update, choice, format, id, int, iso, list, text};
+use crate::record::{
+    Iso, Json, Record, Secret, Source, Stored, check, check_update, choice, format, id, int, iso, list, text,
+};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 use crate::{choice, record};
+use rows::{facet_of_name, shown};
+use tables::{Arguments, ToolTest};
 
 choice! {
     /// The method of the request to a tool's endpoint.
@@ -64,7 +73,7 @@ choice! {
 
 record! {
     /// A header of the request to a tool's endpoint.
-    pub struct ToolHeader {
+    pub struct ToolHeader stored as "a tool" {
         /// Its name.
         name: String = text(1, 128).form(&format::HEADER_NAME).required(),
         /// Its value.
@@ -74,7 +83,7 @@ record! {
 
 record! {
     /// A parameter that the AI extracts from the conversation.
-    pub struct Parameter {
+    pub struct Parameter stored as "a tool" {
         /// Its name.
         name: String = text(2, 32).form(&format::PARAMETER_NAME).required(),
         /// Its type.
@@ -106,7 +115,7 @@ record! {
 
 record! {
     /// A mid-call tool.
-    pub struct Tool {
+    pub struct Tool stored as "a tool" {
         /// Its id.
         id: u64 = id().required(),
         /// Its name.
@@ -131,52 +140,7 @@ record! {
 }
 
 const MISSING: &str = "Tool not found";
-const DAMAGED: Stop = Stop::Corrupt("a tool has an unknown form");
 const SAME_NAME: &str = "An assistant has another tool of this name attached.";
-
-/// Tools by name: what must differ among the tools of one assistant.
-fn facet_of_name(name: &str) -> Facet {
-    Facet::new(1, name.as_bytes())
-}
-
-/// The name of a stored tool.
-pub fn name_of(row: &[u8]) -> Result<String, Stop> {
-    let value = json::parse(Row::public_of(row)?).map_err(|_| DAMAGED)?;
-    value.member("name").and_then(Value::as_text).map(ToString::to_string).ok_or(DAMAGED)
-}
-
-fn stored(new: NewTool, id: u64, created_at: Timestamp, updated_at: Timestamp) -> Row {
-    let facets = [facet_of_name(&new.name)].into();
-    let tool = Tool {
-        id,
-        name: new.name,
-        description: new.description,
-        endpoint: new.endpoint,
-        method: new.method,
-        timeout: new.timeout,
-        headers: new.headers,
-        schema: new.schema,
-        created_at: Iso(created_at),
-        updated_at: Iso(updated_at),
-    };
-    Row::open(facets, tool.to_json())
-}
-
-/// What a caller sees: a read-only key sees that headers are there, not their values.
-fn shown(ctx: &Ctx<'_>, public: &[u8]) -> Result<Vec<u8>, Stop> {
-    if !ctx.caller().read_only {
-        return Ok(public.to_vec());
-    }
-    let Ok(Value::Object(mut members)) = json::parse(public) else { return Err(DAMAGED) };
-    if let Some((_, Value::List(headers))) = members.0.iter_mut().find(|(name, _)| name == "headers") {
-        for header in headers {
-            if let Value::Object(header) = header {
-                header.set("value", Value::Text("****".into()));
-            }
-        }
-    }
-    Ok(members.to_json())
-}
 
 /// `GET /user/tools`
 pub fn all(ctx: &Ctx<'_>) -> Handled {
@@ -192,9 +156,9 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
 pub fn create(ctx: &Ctx<'_>) -> Handled {
     let new: NewTool = ctx.finish(check(NewTool::TABLE, ctx.members()?, Source::Body))?;
     let account = ctx.account();
-    ctx.plan_room(Kind::Tool, "mid call tools", root::plan(account)?.tools.into(), Refusal::Unprocessable)?;
+    ctx.plan_room(Kind::Tool, "mid call tools", plan::of(account)?.tools.into(), Refusal::Unprocessable)?;
     let (count, at) = account.allot(Kind::Tool, ctx.now)?;
-    let row = stored(new, ctx.id(count), at, at);
+    let row = rows::row(&Tool::new(new, ctx.id(count), at));
     account.insert(Kind::Tool, count, at, &row)?;
     Ok(Reply::created(&message_data("Tool created successfully", &Raw(&row.public))))
 }
@@ -208,19 +172,17 @@ pub fn read(ctx: &Ctx<'_>) -> Handled {
 /// `PUT`, `PATCH /user/tools/{id}`
 pub fn update(ctx: &Ctx<'_>) -> Handled {
     let (count, row) = ctx.named(Kind::Tool, MISSING)?;
-    let members = row.members(DAMAGED)?;
-    let (created_at, before) = (members.time("created_at").ok_or(DAMAGED)?, members.time("updated_at").ok_or(DAMAGED)?);
-    let old_name = members.get("name").cloned();
-    let mut checked = check_update(NewTool::TABLE, members, ctx.members()?);
+    let before = Tool::read(&row.public)?;
+    let mut checked = check_update(NewTool::TABLE, Tool::members(&row.public)?, ctx.members()?);
     if let crate::record::Cell::Text(name) = checked.get("name")
-        && Some(name.as_str()) != old_name.as_ref().and_then(Value::as_text)
+        && *name != before.name
         && meets(ctx.account(), count, name)?
     {
         checked.errors.add("name", SAME_NAME);
     }
     let new: NewTool = ctx.finish(checked)?;
     ctx.if_match(&Raw(&row.public))?;
-    let changed = stored(new, ctx.id(count), created_at, ctx.now.max(before));
+    let changed = rows::row(&before.changed(new, ctx.now));
     ctx.account().replace(Kind::Tool, count, &row, &changed)?;
     Ok(Reply::ok(&message_data("Tool updated successfully", &Raw(&changed.public))))
 }
@@ -252,43 +214,22 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
 pub fn detach_all(account: Scope<'_>, count: u32, now: Timestamp) -> Result<bool, Stop> {
     let Some(row) = account.find(Kind::Tool, count)? else { return Ok(true) };
     let id = crate::id::of(account.space(), count);
-    let done = detach(account, &facet_of_tool(count), now, |members| {
-        if let Some((_, Value::List(attached))) = members.0.iter_mut().find(|(name, _)| name == "tool_ids") {
-            attached.retain(|value| value.as_u64() != Some(id));
-        }
-    })?;
+    let done =
+        detach(account, &facet_of_tool(count), now, |assistant| assistant.tool_ids.retain(|attached| *attached != id))?;
     if done {
         account.remove(Kind::Tool, count, &row)?;
     }
     Ok(done)
 }
 
-/// The name of a tool's row.
-pub fn name(row: &Row) -> Result<String, Stop> {
-    let members = row.members(DAMAGED)?;
-    members.get("name").and_then(Value::as_text).map(ToString::to_string).ok_or(DAMAGED)
-}
-
-/// A tool as a JSON-Schema function.
-pub fn function(row: &Row) -> Result<Value, Stop> {
-    let members = row.members(DAMAGED)?;
-    let text = |value: &Value, name: &str| value.member(name).and_then(Value::as_text).map(ToString::to_string);
-    let schema = members.get("schema").and_then(Value::as_list).unwrap_or_default();
-    let parameters: Option<Vec<[String; 3]>> =
-        schema.iter().map(|p| Some([text(p, "name")?, text(p, "type")?, text(p, "description")?])).collect();
-    let parameters = parameters.ok_or(DAMAGED)?;
-    let parameters: Vec<_> = parameters.iter().map(|[name, kind, about]| (&**name, &**kind, &**about)).collect();
-    let own = |name: &str| members.get(name).and_then(Value::as_text).ok_or(DAMAGED);
-    Ok(schema_of(own("name")?, own("description")?, &parameters))
-}
-
 /// `POST /user/tools/{id}/test`: the real request, with sample arguments where none are given.
 pub fn test(ctx: &Ctx<'_>) -> Handled {
     let (_, row) = ctx.named(Kind::Tool, MISSING)?;
+    let tool = Tool::read(&row.public)?;
     let body: Arguments = ctx.body()?;
-    let zone = Profile::of(ctx.account())?.timezone;
-    let arguments = request::samples(&row, &body.arguments.0)?;
-    let asked = Asked::of(&row, &arguments, &Values::without_call(&zone, ctx.now))?;
+    let zone = Profile::of(ctx.account())?.own.timezone;
+    let arguments = request::samples(&tool, &body.arguments.0);
+    let asked = Asked::of(&tool, &arguments, &Values::without_call(&zone, ctx.now))?;
     let answer = told(ctx.ask(|| asked.work())?)?;
     let headers = answer.headers.into_iter().map(|(name, value)| (name, Value::Text(value))).collect();
     Ok(Reply::ok(&ToolTest {

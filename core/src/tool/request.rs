@@ -7,16 +7,14 @@ use alloc::vec::Vec;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
 
-use super::{DAMAGED, ParameterType};
-use crate::engine::{Values, plain};
+use super::values::{Values, plain};
+use super::{Parameter, ParameterType, Tool, ToolHeader};
 use crate::http::refusal::{Halt, Refusal};
 use crate::json::{Members, Number, ToJson, Value};
 use crate::limits::{TOOL_REPLY_BYTES_MAX, TOOL_REQUEST_BYTES_MAX, URL_MAX};
-use crate::output::{Answer, Egress, HttpIn, HttpOut, Redirects, SendError, Work};
-use crate::record::{Choice, Secret};
-use crate::store::Row;
+use crate::outside::{Answer, Egress, HttpIn, HttpOut, Redirects, SendError, Work};
+use crate::record::Secret;
 use crate::template::{TooLong, fill};
-use crate::view::Stop;
 
 /// What stays as it is in a path or query value (RFC 3986 section 2.3, unreserved).
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -42,16 +40,13 @@ struct Given {
 
 impl Asked {
     /// Puts it together; 502 where what was filled in makes no request.
-    pub fn of(tool: &Row, arguments: &Members, values: &Values) -> Result<Self, Halt> {
-        let tool = tool.members(DAMAGED)?;
-        let text = |name: &str| tool.get(name).and_then(Value::as_text).ok_or(DAMAGED);
-        let mut given = given(&tool, arguments);
-        let mut url = address(text("endpoint")?, &mut given, values).map_err(refused)?;
-        let mut headers = headers(&tool, values).map_err(refused)?;
-        let method = super::ToolMethod::of(text("method")?).ok_or(DAMAGED)?;
+    pub fn of(tool: &Tool, arguments: &Members, values: &Values) -> Result<Self, Halt> {
+        let mut given = given(tool, arguments);
+        let mut url = address(&tool.endpoint, &mut given, values).map_err(refused)?;
+        let mut headers = headers(tool, values).map_err(refused)?;
         let rest: Vec<&Given> = given.iter().filter(|given| !given.in_url).collect();
         let mut body = Vec::new();
-        if method.has_body() {
+        if tool.method.has_body() {
             let members = rest.iter().map(|given| (given.name.clone(), given.value.clone())).collect();
             body = Members(members).to_json();
             if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
@@ -63,13 +58,12 @@ impl Asked {
         if url.chars().count() > URL_MAX {
             return Err(refused(TOO_LONG));
         }
-        let timeout = tool.get("timeout").and_then(Value::as_u64).ok_or(DAMAGED)?;
         Self::bounded(HttpOut {
-            method: method.word(),
+            method: tool.method.word(),
             url,
             headers,
             body,
-            timeout_ms: timeout * 1_000,
+            timeout_ms: u64::from(tool.timeout) * 1_000,
             reply_bytes_max: TOOL_REPLY_BYTES_MAX,
             egress: Egress::User,
             redirects: Redirects::SameOrigin,
@@ -107,11 +101,10 @@ pub fn told(answer: Answer) -> Result<HttpIn, Refusal> {
 }
 
 /// Only the schema's parameters are sent.
-fn given(tool: &Members, arguments: &Members) -> Vec<Given> {
-    let schema = tool.get("schema").and_then(Value::as_list).unwrap_or_default();
-    let names = schema.iter().filter_map(|parameter| parameter.member("name").and_then(Value::as_text));
+fn given(tool: &Tool, arguments: &Members) -> Vec<Given> {
+    let names = tool.schema.iter().map(|parameter| &parameter.name);
     names
-        .filter_map(|name| Some(Given { name: name.into(), value: arguments.get(name)?.clone(), in_url: false }))
+        .filter_map(|name| Some(Given { name: name.clone(), value: arguments.get(name)?.clone(), in_url: false }))
         .collect()
 }
 
@@ -189,61 +182,60 @@ fn append(url: &mut String, rest: &[&Given]) {
     url.push_str(&fragment);
 }
 
-fn headers(tool: &Members, values: &Values) -> Result<Vec<(String, Secret)>, &'static str> {
+fn headers(tool: &Tool, values: &Values) -> Result<Vec<(String, Secret)>, &'static str> {
     let mut headers = Vec::new();
     let mut left = TOOL_REQUEST_BYTES_MAX;
-    for header in tool.get("headers").and_then(Value::as_list).unwrap_or_default() {
-        let text = |name: &str| header.member(name).and_then(Value::as_text).unwrap_or_default();
+    for ToolHeader { name, value, .. } in &tool.headers {
         let known = |name: &str| Some(values.get(name).unwrap_or_default());
-        let value = fill(text("value"), left, known, |_| String::new()).map_err(|TooLong| TOO_LARGE)?.text;
+        let value = fill(&value.0, left, known, |_| String::new()).map_err(|TooLong| TOO_LARGE)?.text;
         left -= value.len();
         if value.bytes().any(|b| b < b' ' || b == 0x7f) {
             return Err(CONTROL);
         }
-        headers.push((text("name").to_string(), Secret(value)));
+        headers.push((name.clone(), Secret(value)));
     }
     Ok(headers)
 }
 
 /// What a test sends where nothing was given: "test", 1, true by type.
-pub fn samples(tool: &Row, arguments: &Members) -> Result<Members, Stop> {
-    let tool = tool.members(DAMAGED)?;
+pub fn samples(tool: &Tool, arguments: &Members) -> Members {
     let mut out = arguments.clone();
-    for parameter in tool.get("schema").and_then(Value::as_list).unwrap_or_default() {
-        let text = |name: &str| parameter.member(name).and_then(Value::as_text).unwrap_or_default();
-        if out.get(text("name")).is_none() {
-            let sample = match text("type") {
-                word if word == ParameterType::Number.word() => Value::Number(Number::Unsigned(1)),
-                word if word == ParameterType::Boolean.word() => Value::Bool(true),
-                _ => Value::Text("test".into()),
+    for Parameter { name, r#type, .. } in &tool.schema {
+        if out.get(name).is_none() {
+            let sample = match r#type {
+                ParameterType::String => Value::Text("test".into()),
+                ParameterType::Number => Value::Number(Number::Unsigned(1)),
+                ParameterType::Boolean => Value::Bool(true),
             };
-            out.set(text("name"), sample);
+            out.set(name, sample);
         }
     }
-    Ok(out)
+    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::json;
+    use crate::record::Stored;
     use crate::time::Timestamp;
     use alloc::format;
 
     fn asked(tool: &str, arguments: &str) -> Result<HttpOut, Halt> {
-        let row = Row::open(Vec::new(), tool.as_bytes().to_vec());
+        let tool = Tool::read(tool.as_bytes()).expect("a tool");
         let Ok(Value::Object(arguments)) = json::parse(arguments.as_bytes()) else { panic!("an object") };
         let mut values = Values::without_call("Etc/UTC", Timestamp::from_seconds(1_790_000_000));
         values.set("customer_phone", "+40 7");
         values.set("bad", "a\r\nb");
-        Asked::of(&row, &arguments, &values).map(|asked| asked.0)
+        Asked::of(&tool, &arguments, &values).map(|asked| asked.0)
     }
 
     fn tool(method: &str, endpoint: &str, headers: &str) -> String {
-        let schema =
-            r#"[{"name":"city","type":"string"},{"name":"days","type":"number"},{"name":"wet","type":"boolean"}]"#;
+        let parameter = |name: &str, kind: &str| format!(r#"{{"name":"{name}","type":"{kind}","description":"d"}}"#);
+        let schema = [parameter("city", "string"), parameter("days", "number"), parameter("wet", "boolean")].join(",");
+        let times = r#""created_at":"2026-09-21T00:00:00.000000Z","updated_at":"2026-09-21T00:00:00.000000Z""#;
         format!(
-            r#"{{"name":"t","endpoint":"{endpoint}","method":"{method}","timeout":7,"headers":{headers},"schema":{schema}}}"#
+            r#"{{"id":1,"name":"t","description":"d","endpoint":"{endpoint}","method":"{method}","timeout":7,"headers":{headers},"schema":[{schema}],{times}}}"#
         )
     }
 

@@ -3,15 +3,14 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::deliveries::{self, Stored};
-use super::tables::{Attempt, DeliveryStatus};
-use super::{address, feed, secrets};
-use crate::call;
+use super::rows::DeliveryRow;
+use super::tables::{Attempt, Delivery, DeliveryStatus, WebhookResponse};
+use super::{address, feed};
+use crate::account::signing;
 use crate::job::{Progress, Work};
-use crate::json::{Members, Number, Value};
 use crate::limits::{WEBHOOK_REPLY_BYTES_MAX, WEBHOOK_TIMEOUT_MS};
-use crate::output::{self, Answer, Egress, HttpIn, HttpOut, Redirects, SendError};
-use crate::record::{Iso, Secret};
+use crate::outside::{self, Answer, Egress, HttpIn, HttpOut, Redirects, SendError};
+use crate::record::{Iso, Json, Rest, Secret};
 use crate::seed::Seed;
 use crate::store::Scope;
 use crate::time::Timestamp;
@@ -37,7 +36,7 @@ pub fn request(
         header("user-agent", alloc::format!("Switchboard/{}", env!("CARGO_PKG_VERSION"))),
         header("webhook-id", webhook_id.into()),
         header("webhook-timestamp", now.seconds().to_string()),
-        header("webhook-signature", secrets::sign(account, webhook_id, now, &body)?),
+        header("webhook-signature", signing::sign(account, webhook_id, now, &body)?),
     ]);
     Ok(HttpOut {
         method: "POST",
@@ -51,27 +50,29 @@ pub fn request(
     })
 }
 
-/// Tries a delivery, or takes in what came of it.
-pub fn deliver(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
+/// Keeps the answer of a webhook with the call that it is about.
+pub type Keep = fn(Scope<'_>, u32, Json, Timestamp) -> Result<(), Stop>;
+
+/// Tries a delivery, or takes in what came of it; the answer of one that stands alone is given to `keep`.
+pub fn deliver(work: &Work<'_>, count: u32, keep: Keep) -> Result<Progress, Stop> {
     let account = work.account;
-    let Some(mut delivery) = Stored::find(account, count)? else { return Ok(Progress::Done) };
-    let Some(body) = feed::payload(account, delivery.seq)? else {
+    let Some(mut delivery) = DeliveryRow::find(account, count)? else { return Ok(Progress::Done) };
+    let Some(body) = feed::payload(account, delivery.state.seq)? else {
         delivery.stands(DeliveryStatus::Exhausted, None);
         delivery.save(account)?;
         return Ok(Progress::Done);
     };
     if work.asks.answered() == 0 && work.account.get(crate::key::secrets(account.space()))?.is_none() {
-        secrets::make(account, work.now, &work.seed)?;
+        signing::make(account, work.now, &work.seed)?;
     }
-    let url = delivery.text("url").ok_or(deliveries::DAMAGED)?.to_string();
-    let webhook_id = delivery.text("webhook_id").ok_or(deliveries::DAMAGED)?.to_string();
-    let request = request(account, &url, &webhook_id, body, work.now, WEBHOOK_TIMEOUT_MS)?;
-    let Some(answer) = work.asks.ask(|| output::Work::Http(request)) else { return Ok(Progress::Waits) };
+    let Delivery { url, webhook_id, .. } = &delivery.shown;
+    let request = request(account, url, webhook_id, body, work.now, WEBHOOK_TIMEOUT_MS)?;
+    let Some(answer) = work.asks.ask(|| outside::Work::Http(request)) else { return Ok(Progress::Waits) };
     note(&mut delivery, &answer, work.now);
-    if delivery.to.alone
+    if delivery.state.alone.0
         && let Answer::Http(answer) = &answer
     {
-        call::answered_webhook(account, delivery.to.call, response(answer), work.now)?;
+        keep(account, delivery.state.call, response(answer), work.now)?;
     }
     let next = judge(&mut delivery, &answer, &work.seed, work.now);
     delivery.save(account)?;
@@ -84,7 +85,7 @@ pub fn deliver(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
 
 /// The operator gives a delivery up: it is exhausted.
 pub fn give_up(account: Scope<'_>, count: u32) -> Result<(), Stop> {
-    let Some(mut delivery) = Stored::find(account, count)? else { return Ok(()) };
+    let Some(mut delivery) = DeliveryRow::find(account, count)? else { return Ok(()) };
     delivery.stands(DeliveryStatus::Exhausted, None);
     delivery.save(account)
 }
@@ -95,7 +96,7 @@ enum Next {
     GivenUp,
 }
 
-fn judge(delivery: &mut Stored, answer: &Answer, seed: &Seed, now: Timestamp) -> Next {
+fn judge(delivery: &mut DeliveryRow, answer: &Answer, seed: &Seed, now: Timestamp) -> Next {
     let (status, retry_after) = match answer {
         Answer::Http(answer) => (answer.status, answer.retry_after()),
         _ => (0, None),
@@ -104,8 +105,8 @@ fn judge(delivery: &mut Stored, answer: &Answer, seed: &Seed, now: Timestamp) ->
         delivery.stands(DeliveryStatus::Delivered, None);
         return Next::Delivered;
     }
-    let wait = WAITS.get(delivery.tries).filter(|_| status != 410);
-    delivery.tries += 1;
+    let wait = WAITS.get(delivery.state.tries as usize).filter(|_| status != 410);
+    delivery.state.tries += 1;
     let Some(wait) = wait else {
         delivery.stands(DeliveryStatus::Exhausted, None);
         return Next::GivenUp;
@@ -118,7 +119,7 @@ fn judge(delivery: &mut Stored, answer: &Answer, seed: &Seed, now: Timestamp) ->
     Next::Again(at)
 }
 
-fn note(delivery: &mut Stored, answer: &Answer, now: Timestamp) {
+fn note(delivery: &mut DeliveryRow, answer: &Answer, now: Timestamp) {
     let (status, error, duration_ms) = match answer {
         Answer::Http(answer) => (Some(u32::from(answer.status)), None, u32::try_from(answer.duration_ms).ok()),
         Answer::Failed(SendError::Refused) => (None, Some("The address may not be reached."), None),
@@ -126,14 +127,12 @@ fn note(delivery: &mut Stored, answer: &Answer, now: Timestamp) {
         _ => (None, Some("The receiver could not be reached."), None),
     };
     let at = Timestamp::from_micros(now.micros().saturating_sub(u64::from(duration_ms.unwrap_or(0)) * 1_000));
-    delivery.attempted(&Attempt { at: Iso(at), status, error: error.map(String::from), duration_ms });
+    let error = error.map(String::from);
+    delivery.attempted(Attempt { at: Iso(at), status, error, duration_ms, rest: Rest::default() });
 }
 
 /// What a call keeps of an answer.
-pub fn response(answer: &HttpIn) -> Value {
+pub fn response(answer: &HttpIn) -> Json {
     let body = String::from_utf8_lossy(&answer.body).into_owned();
-    Value::Object(Members(Vec::from([
-        ("status".to_string(), Value::Number(Number::Unsigned(answer.status.into()))),
-        ("body".to_string(), Value::Text(body)),
-    ])))
+    Json::of(&WebhookResponse { status: answer.status.into(), body })
 }

@@ -6,13 +6,12 @@
 
 use alloc::vec::Vec;
 
+use super::tables::{EventHead, EventMentions, PayloadMentions};
 use super::{deliveries, feed};
-use crate::call::Stored as Call;
 use crate::id;
 use crate::job::{self, Progress, Task};
-use crate::json::{Object, Raw, Value};
 use crate::key::{self, Kind, Space};
-use crate::lead;
+use crate::record::Stored;
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
@@ -29,25 +28,14 @@ const DAMAGED: Stop = Stop::Corrupt("the index of the feed has an unknown form")
 /// A call or a lead, by its count.
 pub type Mention = (Kind, u32);
 
-/// What the payload of a call's event shows.
-pub fn of_call(account: Scope<'_>, call: &Call) -> Result<Vec<Mention>, Stop> {
-    let mut mentions = Vec::from([(Kind::Call, call.count)]);
-    if let Some(count) = call.lead()
-        && let Some((_, lead)) = lead::find(account, count)?
-    {
-        mentions.push((Kind::Lead, count));
-        mentions.extend(lead.contacts.iter().map(|contact| (Kind::Lead, *contact)));
-    }
-    Ok(mentions)
-}
-
-/// The same, read from a payload.
-fn of_payload(space: Space, payload: &Value) -> Vec<Mention> {
-    let own = |value: Option<&Value>| value.and_then(Value::as_u64).and_then(|id| id::local(space, id));
-    let call = own(payload.member("id")).or(own(payload.member("call_id")));
-    let lead = payload.member("lead");
-    let contacts = lead.and_then(|lead| lead.member("secondary_contacts")).and_then(Value::as_list).unwrap_or_default();
-    let leads = lead.into_iter().chain(contacts).filter_map(|lead| own(lead.member("id")));
+/// What a payload shows.
+fn of_payload(space: Space, payload: Option<&PayloadMentions>) -> Vec<Mention> {
+    let Some(payload) = payload else { return Vec::new() };
+    let own = |id: Option<u64>| id.and_then(|id| id::local(space, id));
+    let call = own(payload.id).or(own(payload.call_id));
+    let lead = payload.lead.as_ref();
+    let contacts = lead.into_iter().flat_map(|lead| &lead.secondary_contacts).map(|contact| contact.id);
+    let leads = lead.map(|lead| lead.id).into_iter().chain(contacts).filter_map(own);
     call.map(|call| (Kind::Call, call)).into_iter().chain(leads.map(|lead| (Kind::Lead, lead))).collect()
 }
 
@@ -64,7 +52,7 @@ pub fn index(account: Scope<'_>, seq: u32, mentions: &[Mention]) -> Result<(), S
 }
 
 /// Takes an event that is forgotten out of the index.
-pub fn unindex(account: Scope<'_>, seq: u32, payload: &Value) -> Result<(), Stop> {
+pub fn unindex(account: Scope<'_>, seq: u32, payload: Option<&PayloadMentions>) -> Result<(), Stop> {
     for (kind, count) in of_payload(account.space(), payload) {
         account.delete(key::mention(account.space(), kind, count, seq))?;
     }
@@ -128,12 +116,12 @@ pub fn old_slice(account: Scope<'_>, deleted: Mention, from: u32, now: Timestamp
     }
     let events = account.scan(range, Order::Ascending, READ_AT_ONCE)?;
     for (at, bytes) in &events {
-        let event = feed::parsed(bytes)?;
-        let payload = event.member("payload").unwrap_or(&Value::Null);
-        let campaign = payload.member("lead").and_then(|lead| lead.member("campaign_id")).and_then(Value::as_u64);
+        let EventMentions { payload, .. } = EventMentions::read(bytes)?;
+        let lead = payload.as_ref().and_then(|payload| payload.lead.as_ref());
+        let campaign = lead.and_then(|lead| lead.campaign_id);
         let shows = match deleted {
             (Kind::Campaign, count) => campaign.and_then(|id| id::local(space, id)) == Some(count),
-            mention => of_payload(space, payload).contains(&mention),
+            mention => of_payload(space, payload.as_ref()).contains(&mention),
         };
         if shows {
             empty(account, key::read_event(at).ok_or(DAMAGED)?, now)?;
@@ -152,20 +140,14 @@ pub fn old_slice(account: Scope<'_>, deleted: Mention, from: u32, now: Timestamp
 fn empty(account: Scope<'_>, seq: u32, now: Timestamp) -> Result<(), Stop> {
     let at = key::event(account.space(), seq);
     let Some(bytes) = account.get(at.clone())? else { return Ok(()) };
-    let event = feed::parsed(&bytes)?;
-    let payload = event.member("payload").unwrap_or(&Value::Null);
-    unindex(account, seq, payload)?;
-    for (kind, call) in of_payload(account.space(), payload) {
+    let EventMentions { payload, .. } = EventMentions::read(&bytes)?;
+    unindex(account, seq, payload.as_ref())?;
+    for (kind, call) in of_payload(account.space(), payload.as_ref()) {
         if kind == Kind::Call {
             deliveries::give_up(account, call, seq, now)?;
         }
     }
-    let mut emptied = Vec::new();
-    let mut object = Object::open(&mut emptied);
-    for name in ["seq", "id", "event", "created_at"] {
-        object.member(name, event.member(name).unwrap_or(&Value::Null));
-    }
-    object.member("payload", Raw(EMPTIED));
-    object.close();
-    account.put(at, emptied)
+    let mut head = EventHead::read(&bytes)?;
+    head.rest.0.remove(EventMentions::MEMBERS.payload.name());
+    account.put(at, feed::bytes_of(&head, EMPTIED))
 }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::erase::{self, EMPTIED, Mention};
-use super::tables::EventQuery;
+use super::tables::{Delivery, EventHead, EventMentions, EventQuery};
 use crate::collection::Query;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Refusal;
@@ -15,14 +15,15 @@ use crate::http::route::Handled;
 use crate::http::stream::{self, Frame};
 use crate::id;
 use crate::job::{self, Progress, Task};
-use crate::json::{self, Array, Object, Raw, Value};
+use crate::json::{Array, Object, Raw, ToJson};
 use crate::key::{self, Kind, Topic};
 use crate::limits::{EVENTS_BYTES_MAX, EVENTS_SECONDS, SLICE_ROWS, STREAM_BYTES_MAX};
+use crate::record::{Iso, Rest, Stored};
 use crate::store::{Ledger, Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 
-const DAMAGED: Stop = Stop::Corrupt("an event has an unknown form");
+const DAMAGED: Stop = EventHead::DAMAGED;
 const TOO_OLD: &str = "Events are kept for 30 days; the oldest one that is kept comes later.";
 
 /// An event that was just published.
@@ -43,24 +44,33 @@ pub fn publish(
 ) -> Result<Published, Stop> {
     let (seq, at) = account.allot(Kind::Event, now)?;
     let id = format!("evt_{:x}", id::of(account.space(), seq));
-    let mut bytes = Vec::with_capacity(payload.len() + 128);
-    let mut object = Object::open(&mut bytes);
-    object.member("seq", seq).member("id", &id).member("event", event).member("created_at", at.iso());
-    object.member("payload", Raw(payload));
-    object.close();
-    account.put(key::event(account.space(), seq), bytes)?;
+    let head = EventHead { seq, id, event: event.into(), created_at: Iso(at), rest: Rest::default() };
+    account.put(key::event(account.space(), seq), bytes_of(&head, payload))?;
     erase::index(account, seq, shown)?;
     job::add(account, at.plus_seconds(EVENTS_SECONDS), Task::SweepEvents)?;
-    Ok(Published { seq, id })
+    Ok(Published { seq, id: head.id })
+}
+
+/// What stands between the head of an event and its payload.
+const PAYLOAD: &[u8] = b",\"payload\":";
+
+/// The stored bytes of an event; its payload stands last.
+pub fn bytes_of(head: &EventHead, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = head.to_json();
+    bytes.pop();
+    bytes.reserve(PAYLOAD.len() + payload.len() + 1);
+    bytes.extend_from_slice(PAYLOAD);
+    bytes.extend_from_slice(payload);
+    bytes.push(b'}');
+    bytes
 }
 
 /// The body of the webhook of an event, if that is still kept and nothing that it shows was deleted.
 pub fn payload(account: Scope<'_>, seq: u32) -> Result<Option<Vec<u8>>, Stop> {
-    const NAME: &[u8] = b"\"payload\":";
     let Some(bytes) = account.get(key::event(account.space(), seq))? else { return Ok(None) };
     // The member stands last, and the ones before it hold no such text.
-    let at = bytes.windows(NAME.len()).position(|window| window == NAME).ok_or(DAMAGED)?;
-    let payload = bytes.get(at + NAME.len()..bytes.len() - 1);
+    let at = bytes.windows(PAYLOAD.len()).position(|window| window == PAYLOAD).ok_or(DAMAGED)?;
+    let payload = bytes.get(at + PAYLOAD.len()..bytes.len() - 1);
     Ok(payload.filter(|payload| *payload != EMPTIED).map(<[u8]>::to_vec))
 }
 
@@ -117,27 +127,18 @@ pub fn read(
 /// One slice of forgetting: events and deliveries of more than thirty days ago.
 pub fn sweep(account: Scope<'_>, now: Timestamp) -> Result<Progress, Stop> {
     for (at, bytes) in account.scan(key::events(account.space(), 0), Order::Ascending, SLICE_ROWS / 4)? {
-        let event = parsed(&bytes)?;
-        let until = created_at(&event)?.plus_seconds(EVENTS_SECONDS);
+        let event = EventMentions::read(&bytes)?;
+        let until = event.created_at.0.plus_seconds(EVENTS_SECONDS);
         if until > now {
             return Ok(Progress::At(until));
         }
         drop_deliveries(account, now)?;
         let seq = key::read_event(&at).ok_or(DAMAGED)?;
-        erase::unindex(account, seq, event.member("payload").unwrap_or(&Value::Null))?;
+        erase::unindex(account, seq, event.payload.as_ref())?;
         account.delete(at)?;
     }
     let left = account.scan(key::events(account.space(), 0), Order::Ascending, 1)?;
     Ok(if left.is_empty() { Progress::Done } else { Progress::More })
-}
-
-/// A stored event, or a delivery as it is shown.
-pub fn parsed(json: &[u8]) -> Result<Value, Stop> {
-    json::parse(json).map_err(|_| DAMAGED)
-}
-
-fn created_at(event: &Value) -> Result<Timestamp, Stop> {
-    event.member("created_at").and_then(Value::as_text).and_then(Timestamp::parse_iso).ok_or(DAMAGED)
 }
 
 /// A few of the oldest deliveries: an event has at most two.
@@ -145,7 +146,7 @@ fn drop_deliveries(account: Scope<'_>, now: Timestamp) -> Result<(), Stop> {
     let oldest = crate::collection::page(account, Kind::Delivery, &Query::of(Vec::new(), Order::Ascending, 0, 3))?;
     for (count, bytes) in oldest.ids.iter().zip(account.rows(Kind::Delivery, &oldest.ids)?) {
         let row = Row::from_bytes(&bytes)?;
-        if created_at(&parsed(&row.public)?)?.plus_seconds(EVENTS_SECONDS) <= now {
+        if Delivery::MEMBERS.created_at.read(&row.public)?.0.plus_seconds(EVENTS_SECONDS) <= now {
             job::cancel(account, &Task::Deliver(*count))?;
             account.remove(Kind::Delivery, *count, &row)?;
         }

@@ -3,8 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::limits::URL_MAX;
-use crate::record::{Iso, Json, any, choice, id, int, iso, list, text};
+use crate::limits::{SECONDARY_CONTACTS_MAX, URL_MAX};
+use crate::record::{Iso, Json, Rest, any, choice, count, id, int, iso, list, object, text};
 use crate::{choice, record};
 
 choice! {
@@ -21,7 +21,7 @@ choice! {
 
 record! {
     /// One try of a delivery.
-    pub struct Attempt {
+    pub struct Attempt stored as "a delivery" {
         /// When it was made.
         at: Iso = iso().required(),
         /// The receiver's status; null when there was no answer.
@@ -33,12 +33,19 @@ record! {
     }
 }
 
+impl Attempt {
+    /// One that got no answer.
+    pub fn failed(at: Iso, error: &str) -> Self {
+        Self { at, status: None, error: Some(error.into()), duration_ms: None, rest: Rest::default() }
+    }
+}
+
 /// Tries of a delivery that are shown, the last ones.
 pub const ATTEMPTS_MAX: usize = 50;
 
 record! {
     /// A webhook on its way, or arrived.
-    pub struct Delivery {
+    pub struct Delivery stored as "a delivery" {
         /// Its id.
         id: u64 = id().required(),
         /// The event's id: the header `webhook-id`, the same in every try.
@@ -61,6 +68,16 @@ record! {
 }
 
 record! {
+    /// What a call keeps of the answer to its webhook: `webhook_response`.
+    pub struct WebhookResponse {
+        /// The receiver's status.
+        status: u32 = int(100, 599).required(),
+        /// The body of its answer.
+        body: String = text(0, 0).required(),
+    }
+}
+
+record! {
     /// Query of `GET /user/webhook-deliveries`.
     pub struct DeliveryQuery {
         /// Deliveries about this call.
@@ -75,18 +92,6 @@ record! {
 }
 
 record! {
-    /// A secret that signs webhooks.
-    pub struct Secret {
-        /// Its id.
-        id: u64 = id().required(),
-        /// The secret, `whsec_` and base64.
-        secret: record::Secret = text(0, 64).required(),
-        /// When it was made.
-        created_at: Iso = iso().required(),
-    }
-}
-
-record! {
     /// Query of `GET /user/events`.
     pub struct EventQuery {
         /// Events after the one with this sequence number.
@@ -97,8 +102,64 @@ record! {
 }
 
 record! {
+    /// An event as it is stored: these members, and behind them the body of the webhook.
+    pub struct EventHead stored as "an event" {
+        /// Its place in the feed.
+        seq: u32 = count().required(),
+        /// Its id.
+        id: String = text(0, 64).required(),
+        /// What happened.
+        event: String = text(0, 64).required(),
+        /// When it happened.
+        created_at: Iso = iso().required(),
+    }
+}
+
+record! {
+    /// What of an event tells when it goes, and whom it shows.
+    pub struct EventMentions stored as "an event" {
+        /// When it happened.
+        created_at: Iso = iso().required(),
+        /// Its payload.
+        payload: Option<PayloadMentions> = object::<PayloadMentions>(),
+    }
+}
+
+record! {
+    /// Whom a payload shows.
+    pub struct PayloadMentions {
+        /// The call, where it is what the payload is of.
+        id: Option<u64> = id(),
+        /// The call.
+        call_id: Option<u64> = id(),
+        /// The lead.
+        lead: Option<LeadMention> = object::<LeadMention>(),
+    }
+}
+
+record! {
+    /// A lead in a payload.
+    pub struct LeadMention {
+        /// Its id.
+        id: Option<u64> = id(),
+        /// Its campaign.
+        campaign_id: Option<u64> = id(),
+        /// Its secondary contacts.
+        secondary_contacts: Vec<ContactMention> = list::<ContactMention>(SECONDARY_CONTACTS_MAX),
+    }
+}
+
+record! {
+    /// A secondary contact in a payload.
+    pub struct ContactMention {
+        /// Its id, as a lead.
+        id: Option<u64> = id(),
+    }
+}
+
+record! {
     /// An event of an account.
-    pub struct Event {
+    pub struct Event stored as "an event" {
         /// Its place in the feed, from 1, without gaps.
         seq: u32 = int(1, 4_294_967_295).required(),
         /// Its id, that of the webhook.

@@ -3,7 +3,7 @@
 use clap::Args;
 use switchboard::extract::confined::{self, Bounds};
 use switchboard::extract::{check, lock};
-use switchboard_core::output::TextForm;
+use switchboard_core::outside::TextForm;
 use switchboard_core::record::Choice;
 
 use super::Failed;

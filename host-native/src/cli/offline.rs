@@ -9,7 +9,8 @@ use switchboard::backup;
 use switchboard::private::{Aside, Existing};
 use switchboard::seal::{self, Seal};
 use switchboard::store::{Store, caught};
-use switchboard_core::{openapi, verify};
+use switchboard_core::service::openapi;
+use switchboard_core::verify;
 
 use super::{Failed, SealKeys, say};
 

@@ -134,7 +134,7 @@ impl Wire {
         let exchange = async {
             let mut reply = request.send().await.map_err(send::reason)?;
             let status = reply.status().as_u16();
-            Ok::<_, switchboard_core::output::SendError>((status, send::read(&mut reply, bytes_max).await?.0))
+            Ok::<_, switchboard_core::outside::SendError>((status, send::read(&mut reply, bytes_max).await?.0))
         };
         match tokio::time::timeout(within, exchange).await {
             Ok(Ok((status, body))) => Some((status, serde_json::from_slice(&body).unwrap_or(Value::Null))),

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use switchboard_core::output::{Answer, SendError, TextForm};
+use switchboard_core::outside::{Answer, SendError, TextForm};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use tokio::runtime::Handle;

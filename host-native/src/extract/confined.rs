@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use rustix::process::{Resource, Rlimit, getrlimit, nice, setrlimit};
 use serde::{Deserialize, Serialize};
 use switchboard_core::limits::FILE_BYTES_MAX;
-use switchboard_core::output::{Extracted, TextForm};
+use switchboard_core::outside::{Extracted, TextForm};
 
 use super::lock;
 

@@ -8,7 +8,7 @@ use std::io::{BufReader, Cursor, Read};
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
-use switchboard_core::output::Extracted;
+use switchboard_core::outside::Extracted;
 use zip::ZipArchive;
 use zip::result::ZipError;
 

@@ -9,7 +9,7 @@ use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
 use switchboard_core::knowledge::robots::PRODUCT_TOKEN;
 use switchboard_core::limits::{LINKS_MAX, URL_MAX};
-use switchboard_core::output::Extracted;
+use switchboard_core::outside::Extracted;
 
 use super::prose::{Prose, TooLong, title};
 use super::txt;

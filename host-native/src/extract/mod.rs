@@ -15,7 +15,7 @@ mod prose;
 mod txt;
 
 use switchboard_core::limits::FILE_BYTES_MAX;
-use switchboard_core::output::{Extracted, TextForm};
+use switchboard_core::outside::{Extracted, TextForm};
 
 /// Reads the text of a file or page. The error is a finished sentence for whoever sent it, at most 255
 /// characters. HTML says what its links are relative to and whether it asks not to be indexed; a page

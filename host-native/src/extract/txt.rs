@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
-use switchboard_core::output::Extracted;
+use switchboard_core::outside::Extracted;
 
 use super::prose::Prose;
 

@@ -1,27 +1,33 @@
 //! One connection: HTTP/1.1, or HTTP/2 when it begins with its preface; slow ones are closed.
 
-use std::net::SocketAddr;
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http_body_util::BodyExt;
-use hyper::Response;
-use hyper::body::{Body, Bytes, Frame, SizeHint};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
+use hyper::{Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::Watcher;
+use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::request::Door;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::exchange::{self, Out};
+use super::exchange;
+use super::incoming::Coming;
 use super::owed::{Owed, Why};
 use super::patient::Patient;
-use super::seats::{Running, Seat};
+use super::response::{Out, response};
+use super::seats::{Running, Seat, Unfinished};
+use super::store;
 use crate::host::Host;
+use crate::limiter::Told;
 
 /// Until the head of a request must be complete, and how long an idle connection is kept.
 const HEAD: Duration = Duration::from_secs(15);
@@ -59,7 +65,7 @@ pub async fn run(
     let Ok(Ok(second)) = second else { return };
     let answer = |request| {
         let running = seat.running();
-        let answer = exchange::answer(Arc::clone(host), request, peer.ip(), door, running.unfinished());
+        let answer = dispatch(Arc::clone(host), request, peer.ip(), door, running.unfinished());
         async move { answer.await.map(|answer| answered(answer, running)) }
     };
     let io = TokioIo::new(stream);
@@ -107,6 +113,27 @@ pub async fn run(
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended");
     }
+}
+
+/// Answers a request: an edge that runs steps over this store, or a client.
+async fn dispatch(
+    host: Arc<Host>,
+    incoming: hyper::Request<Incoming>,
+    peer: IpAddr,
+    door: Door,
+    unfinished: Unfinished,
+) -> Result<Response<Out>, Infallible> {
+    let (head, body) = incoming.into_parts();
+    if head.version == Version::HTTP_11 && head.headers.get_all("host").iter().count() != 1 {
+        // RFC 9112 section 3.2.
+        let refusal = Refusal::BadRequest("A request over HTTP/1.1 must have one Host header.".into());
+        return Ok(response(refusal.reply(Form::Message, Invalid::First), None));
+    }
+    if store::is_for(&host, &head, door) {
+        return Ok(store::answer(&host, &head, Coming::new(body, unfinished)).await);
+    }
+    let request = exchange::request_of(&head, &body, peer, door);
+    Ok(exchange::carry(&host, request, Coming::new(body, unfinished), Told::default()).await)
 }
 
 /// An answer that goes on keeps its connection from being idle.

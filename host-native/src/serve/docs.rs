@@ -5,7 +5,7 @@ use hyper::header::HeaderValue;
 use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::Reply;
 
-use super::exchange::{Out, full, response as plain};
+use super::response::{Out, full, response as plain};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 

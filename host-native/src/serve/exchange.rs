@@ -1,15 +1,12 @@
 //! One request: its head to the core, its body if the core wants it, its answer back.
 
-use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Body as _, Bytes, Incoming};
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use hyper::{Response, StatusCode, Version, http::request};
+use hyper::body::{Body as _, Incoming};
+use hyper::header::HeaderMap;
+use hyper::{Response, http::request};
 use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
@@ -17,40 +14,16 @@ use switchboard_core::seed::Seed;
 use tokio::sync::oneshot;
 
 use super::incoming::{Coming, Intake};
-use super::seats::Unfinished;
-use super::{list, pages, store, stream};
+use super::response::Out;
+use super::{list, pages, stream};
 use crate::host::{Host, Verdict};
 use crate::limiter::Told;
 use crate::room::{Held, Holder, UsedUp};
-
-/// The body of an answer.
-pub type Out = BoxBody<Bytes, std::io::Error>;
 
 /// Heads up to this size are not counted among the bodies.
 const HEAD_BYTES: u64 = 4 << 10;
 /// Answers up to this size are not counted.
 const ANSWER_BYTES: usize = 64 << 10;
-
-/// Answers a request.
-pub async fn answer(
-    host: Arc<Host>,
-    incoming: hyper::Request<Incoming>,
-    peer: IpAddr,
-    door: Door,
-    unfinished: Unfinished,
-) -> Result<Response<Out>, Infallible> {
-    let (head, body) = incoming.into_parts();
-    if head.version == Version::HTTP_11 && head.headers.get_all("host").iter().count() != 1 {
-        // RFC 9112 section 3.2.
-        let refusal = Refusal::BadRequest("A request over HTTP/1.1 must have one Host header.".into());
-        return Ok(response(refusal.reply(Form::Message, Invalid::First), None));
-    }
-    if store::is_for(&host, &head, door) {
-        return Ok(store::answer(&host, &head, Coming::new(body, unfinished)).await);
-    }
-    let request = request_of(&head, &body, peer, door);
-    Ok(carry(&host, request, Coming::new(body, unfinished), Told::default()).await)
-}
 
 /// Carries out a request whose head is read.
 pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: Told) -> Response<Out> {
@@ -88,7 +61,7 @@ fn log(host: &Host, operation: &'static str, method: Method, reply: &Reply, bega
     tracing::info!(target: "switchboard::request", request_id = id, operation, method = method.name(), status = reply.status, micros, "answered");
 }
 
-fn request_of(head: &request::Parts, body: &Incoming, peer: IpAddr, door: Door) -> Request {
+pub fn request_of(head: &request::Parts, body: &Incoming, peer: IpAddr, door: Door) -> Request {
     let target = head.uri.path_and_query().map_or_else(|| head.uri.path(), |target| target.as_str());
     let mut headers = headers(&head.headers);
     if let Some(host) = head.uri.host().filter(|_| !head.headers.contains_key("host")) {
@@ -179,50 +152,4 @@ fn counted(host: &Host, reply: Reply, holder: impl FnOnce() -> Holder, is_write:
         Err(_) if is_write => (reply, Some(host.rooms.answers.overdraw(holder, amount))),
         Err(full) => (Refusal::from(full).reply(Form::Message, Invalid::First), None),
     }
-}
-
-/// Bytes that count among the answers until the last of them is taken.
-pub struct Counted {
-    bytes: Vec<u8>,
-    _held: Held,
-}
-
-impl Counted {
-    /// These bytes, which hold so much.
-    pub fn new(bytes: Vec<u8>, held: Held) -> Self {
-        Self { bytes, _held: held }
-    }
-}
-
-impl AsRef<[u8]> for Counted {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
-/// The answer for hyper.
-pub fn response(reply: Reply, body: Option<(&'static str, Out)>) -> Response<Out> {
-    let (media, body) = match (reply.content, body) {
-        (_, Some((media, body))) => (Some(media), body),
-        (Content::Json(bytes), None) => (Some("application/json"), full(bytes)),
-        (Content::Empty | Content::Host(_) | Content::Stream(_) | Content::Piece(_), None) => (None, full(Vec::new())),
-    };
-    let mut response = Response::new(body);
-    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = response.headers_mut();
-    if let Some(media) = media {
-        headers.insert("content-type", HeaderValue::from_static(media));
-    }
-    headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
-    for (name, value) in reply.headers {
-        if let Ok(value) = HeaderValue::from_str(&value) {
-            headers.insert(HeaderName::from_static(name), value);
-        }
-    }
-    response
-}
-
-/// Bytes as a body.
-pub fn full(bytes: impl Into<Bytes>) -> Out {
-    Full::new(bytes.into()).map_err(|never| match never {}).boxed()
 }

@@ -14,7 +14,7 @@ use switchboard_core::http::reply::Reply;
 use switchboard_core::http::request::Request;
 use tokio::sync::mpsc;
 
-use super::exchange::{Out, response as plain};
+use super::response::{Out, response as plain};
 use crate::host::Host;
 use crate::limiter::Told;
 use crate::room::Held;

@@ -8,6 +8,7 @@ mod list;
 mod owed;
 mod pages;
 mod patient;
+mod response;
 mod seats;
 mod store;
 mod stream;
@@ -133,7 +134,7 @@ async fn accept(
 
 /// Whose connections an address's count among: proxies that the operator trusts carry those of many.
 fn holder(host: &Host, peer: IpAddr) -> Holder {
-    let trusted = host.service.config.trust_proxy.iter().any(|net| net.contains(&peer));
+    let trusted = host.service.setup.config.trust_proxy.iter().any(|net| net.contains(&peer));
     if trusted { Holder::Service } else { Holder::nobody(peer) }
 }
 

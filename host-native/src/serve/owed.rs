@@ -12,8 +12,8 @@ use hyper::Response;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::time::Instant;
 
-use super::exchange::Out;
 use super::incoming::{BODY, BODY_RATE};
+use super::response::Out;
 
 /// Bytes of an answer that are handed over at once: what was handed over is out of sight until the client takes it.
 const PIECE: usize = 16 << 10;

@@ -12,7 +12,7 @@ use switchboard_core::http::reply::{Content, HostPage, Reply};
 use tokio::sync::mpsc;
 
 use super::docs;
-use super::exchange::{Counted, Out, full, response as plain};
+use super::response::{Counted, Out, full, response as plain};
 use crate::backup;
 use crate::host::Host;
 use crate::room::Held;
@@ -32,7 +32,7 @@ pub fn response(
     let page = match reply.content {
         Content::Host(page) => page,
         // Anyone may ask for it, and it is large: nobody has a copy of their own. It is made when it is first asked for.
-        Content::Json(ref bytes) if operation == "openapi" && bytes == host.service.openapi() => {
+        Content::Json(ref bytes) if operation == "openapi" && bytes == host.service.setup.openapi() => {
             let document = Bytes::from_owner(Document(Arc::clone(host)));
             return plain(reply, Some(("application/json", full(document))));
         }
@@ -60,7 +60,7 @@ struct Document(Arc<Host>);
 
 impl AsRef<[u8]> for Document {
     fn as_ref(&self) -> &[u8] {
-        self.0.service.openapi()
+        self.0.service.setup.openapi()
     }
 }
 

@@ -15,8 +15,9 @@ use switchboard_core::remote::wire::{CommitCall, Malformed, Message, PassCall, R
 use switchboard_core::service::Service;
 use switchboard_core::view::Stop;
 
-use super::exchange::{Out, carry, full};
+use super::exchange::carry;
 use super::incoming::{BODY, Coming, Intake};
+use super::response::{Out, full};
 use crate::host::Host;
 use crate::limiter::Told;
 use crate::room::{Held, Holder};

@@ -11,8 +11,8 @@ use switchboard_core::http::request::Request;
 use switchboard_core::http::stream::Stream;
 use tokio::sync::mpsc;
 
-use super::exchange::{Out, response as plain};
 use super::pages::received;
+use super::response::{Out, response as plain};
 use crate::host::Host;
 use crate::limiter::Told;
 use crate::room::Held;

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use redb::{AccessGuard, Database, ReadOnlyTable, ReadableDatabase, StorageError};
+use switchboard_core::http::caller::Credential;
 use switchboard_core::key::Key;
-use switchboard_core::output::Credential;
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Bytes, Look, Order, Stop, View, Visit, copies};

@@ -4,12 +4,14 @@
 //! another account's rows.
 
 use js_sys::Uint8Array;
+use switchboard_core::http::caller::Credential;
 use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 use switchboard_core::job::Task;
 use switchboard_core::limits::{LINKS_MAX, TEXT_BYTES_MAX};
-use switchboard_core::output::{Answer, Credential, Extracted, HttpIn, SendError, Ticket, Work};
+use switchboard_core::outside::{Answer, Extracted, HttpIn, SendError, Work};
 use switchboard_core::record::Secret;
 use switchboard_core::seed::Seed;
+use switchboard_core::step::Ticket;
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::Bytes;
 use wasm_bindgen::prelude::*;

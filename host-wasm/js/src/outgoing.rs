@@ -1,14 +1,14 @@
 //! What goes out: the core's types as plain JavaScript objects.
 
 use js_sys::Array;
+use switchboard_core::http::caller::Credential;
 use switchboard_core::http::list::Piece;
 use switchboard_core::http::reply::{Content, HostPage, Reply};
 use switchboard_core::key::{self, Topic};
 use switchboard_core::limits::step::READS_MAX;
-use switchboard_core::output::{
-    Answer, Credential, Egress, HttpOut, Outcome, Output, Redirects, Send, SendError, TextForm, Ticket, Work,
-};
+use switchboard_core::outside::{Answer, Egress, HttpOut, Redirects, SendError, TextForm, Work};
 use switchboard_core::remote::Next;
+use switchboard_core::step::{Outcome, Output, Send, Ticket};
 use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Order, Read, Scan};

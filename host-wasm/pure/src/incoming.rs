@@ -1,11 +1,13 @@
 //! What comes in, as the core's types.
 
+use switchboard_core::http::caller::Credential;
 use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 use switchboard_core::job::Task;
-use switchboard_core::output::{Answer, Credential, Extracted, HttpIn, OwnedInput, SendError, Ticket, Work};
+use switchboard_core::outside::{Answer, Extracted, HttpIn, SendError, Work};
 use switchboard_core::rate::Rate;
 use switchboard_core::record::Secret;
 use switchboard_core::seed::Seed;
+use switchboard_core::step::{OwnedInput, Ticket};
 use switchboard_core::view::Found;
 
 use crate::bindings::exports::switchboard::core::types as wit;

@@ -2,11 +2,10 @@
 
 use switchboard_core::http::reply::{Content, HostPage, Reply};
 use switchboard_core::key::Topic;
-use switchboard_core::output::{
-    Answer, Egress, Extracted, HttpIn, HttpOut, Outcome, Output, Redirects, Send, SendError, TextForm, Ticket, Work,
-};
+use switchboard_core::outside::{Answer, Egress, Extracted, HttpIn, HttpOut, Redirects, SendError, TextForm, Work};
 use switchboard_core::rate::Caller;
 use switchboard_core::remote::Fault;
+use switchboard_core::step::{Outcome, Output, Send, Ticket};
 use switchboard_core::store::Change;
 use switchboard_core::view::{Order, Read, Stop};
 

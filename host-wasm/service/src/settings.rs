@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use switchboard_core::service::Config;
 use switchboard_core::settings;
+use switchboard_core::setup::Config;
 
 /// The variable that holds the region's address, such as `https://region.example`.
 pub const REGION: &str = "SWITCHBOARD_REGION";

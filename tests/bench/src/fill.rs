@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use switchboard::store::Store;
 use switchboard_core::call::tables::{AnsweredBy, Call, CallStatus, CallType};
-use switchboard_core::call::{Live, Stored};
+use switchboard_core::call::{CallRow, Live};
 use switchboard_core::id;
 use switchboard_core::key::{Kind, Space};
-use switchboard_core::output::Input;
-use switchboard_core::record::{Choice, Sql, Variables};
+use switchboard_core::record::{Choice, Rest, Sql, Variables};
+use switchboard_core::step::Input;
 use switchboard_core::store::{Change, Tx};
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::View;
@@ -137,7 +137,7 @@ fn batch(view: &dyn View, from: u32, until: u32) -> Result<Vec<Change>, Failed> 
         // Not when the ledger says: the account is younger than its calls are to be.
         let (number, _) = scope.allot(Kind::Call, now).map_err(|stop| format!("{stop:?}"))?;
         let call = call(number, now);
-        Stored::enter(scope, number, &call, &Live::default(), now).map_err(|stop| format!("{stop:?}"))?;
+        CallRow::enter(scope, number, &call, &Live::default(), now).map_err(|stop| format!("{stop:?}"))?;
     }
     Ok(tx.changes())
 }
@@ -178,5 +178,6 @@ fn call(number: u32, at: Timestamp) -> Call {
         assistant_id: u64::from(1 + mixed / 7 % ASSISTANTS),
         campaign_id: mixed.is_multiple_of(1_000).then(|| id::of(Space::Account(0), 1)),
         lead_id: None,
+        rest: Rest::default(),
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use switchboard_claims::{Claim, tell};
 use switchboard_core::http::reply::{Content, Reply};
-use switchboard_core::output::Outcome;
+use switchboard_core::step::Outcome;
 
 use crate::fill::{self, ASSISTANTS, Folder, Stock};
 use crate::inside::{Inside, get};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use switchboard_claims::{Claim, tell};
-use switchboard_core::output::Input;
+use switchboard_core::step::Input;
 
 use crate::Failed;
 use crate::bare;

@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 use switchboard::clock::{self, Clock};
 use switchboard::store::Store;
 use switchboard_core::http::request::{Body, Door, Method, Request};
-use switchboard_core::output::{Answer, Input, Outcome, Output};
+use switchboard_core::outside::Answer;
 use switchboard_core::seed::Seed;
-use switchboard_core::service::{Config, Service};
+use switchboard_core::service::Service;
+use switchboard_core::setup::Config;
+use switchboard_core::step::{Input, Outcome, Output};
 use switchboard_core::store::Change;
 use switchboard_core::view::{Scene, View};
 

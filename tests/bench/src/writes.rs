@@ -11,7 +11,8 @@ use switchboard::store::Store;
 use switchboard::writer::{Care, Exchange, Owned, Parts, Writer};
 use switchboard_claims::{Claim, tell};
 use switchboard_core::http::request::Request;
-use switchboard_core::service::{Config, Service};
+use switchboard_core::service::Service;
+use switchboard_core::setup::Config;
 use switchboard_core::store::{Change, Layer};
 use tokio::sync::watch;
 

@@ -1,9 +1,9 @@
 //! The tables of bodies, queries and answers, a row a member.
 
 use switchboard_core::http::route::{BodyKind, Route};
-use switchboard_core::http::routes::ROUTES;
 use switchboard_core::json::ToJson;
 use switchboard_core::record::{Column, ID_MAX, Kind, Literal, Need, Ref, Rule, Table, When};
+use switchboard_core::service::routes::ROUTES;
 
 use crate::operations;
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use switchboard_core::http::request::Method;
 use switchboard_core::http::route::{Route, Shape, Who};
-use switchboard_core::http::routes::ROUTES;
 use switchboard_core::json::Value;
-use switchboard_core::openapi;
 use switchboard_core::record::Table;
+use switchboard_core::service::openapi;
+use switchboard_core::service::routes::ROUTES;
 
 const HEAD: &str = "\
 | Operation | What it does | Success | Refusals |

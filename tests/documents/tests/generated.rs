@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use switchboard_core::http::routes::ROUTES;
 use switchboard_core::record::Table;
+use switchboard_core::service::routes::ROUTES;
 use switchboard_documents::{GENERATED, columns, marks, operations, pages, part};
 
 #[test]

@@ -14,8 +14,8 @@ use switchboard::serve;
 use switchboard::store::Store;
 use switchboard_core::http::reply::Content;
 use switchboard_core::http::request::Door;
-use switchboard_core::output::{Answer, HttpIn, Work};
-use switchboard_core::service::Config;
+use switchboard_core::outside::{Answer, HttpIn, Work};
+use switchboard_core::setup::Config;
 use switchboard_tests::server::{Folder, call};
 use tokio::sync::watch;
 

@@ -6,8 +6,8 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Map, Value, json};
 use switchboard_core::http::route::BodyKind;
-use switchboard_core::http::routes::ROUTES;
 use switchboard_core::record::{Ref, Table};
+use switchboard_core::service::routes::ROUTES;
 use switchboard_sim::random::Random;
 use switchboard_tests::strategy;
 

@@ -2,8 +2,8 @@
 
 use switchboard_core::http::request::{HEADERS, Method};
 use switchboard_core::http::route::{BodyKind, Route, Who};
-use switchboard_core::http::routes::ROUTES;
 use switchboard_core::record::{Column, Kind, Table};
+use switchboard_core::service::routes::ROUTES;
 use switchboard_sim::random::Random;
 
 use crate::http::Text;

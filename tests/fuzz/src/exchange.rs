@@ -2,9 +2,10 @@
 
 use switchboard_core::http::reply::Reply;
 use switchboard_core::http::request::{Body, Request};
-use switchboard_core::output::{Answer, Input, Outcome, Work};
+use switchboard_core::outside::{Answer, Work};
 use switchboard_core::seed::Seed;
 use switchboard_core::service::Service;
+use switchboard_core::step::{Input, Outcome};
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::Scene;
 use switchboard_tests::judge::{Exchange, Judge};

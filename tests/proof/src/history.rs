@@ -5,9 +5,9 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value;
 use switchboard_core::http::request::Method;
 use switchboard_core::http::route::{BodyKind, Route};
-use switchboard_core::http::routes::ROUTES;
 use switchboard_core::record::Ref;
 use switchboard_core::seed::Seed;
+use switchboard_core::service::routes::ROUTES;
 use switchboard_tests::strategy;
 
 use crate::said::Transcript;

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use switchboard_claims::Claim;
 use switchboard_core::http::request::{Body, Door, Method, Request};
-use switchboard_core::output::{Outcome, OwnedInput};
 use switchboard_core::seed::Seed;
+use switchboard_core::step::{Outcome, OwnedInput};
 use switchboard_core::time::Timestamp;
 use switchboard_tests::house::assistant;
 

@@ -1,6 +1,6 @@
 //! The outside of a script: what other machines answer, by a rule that every host can follow.
 
-use switchboard_core::output::{Answer, Extracted, HttpIn, SendError, TextForm, Work};
+use switchboard_core::outside::{Answer, Extracted, HttpIn, SendError, TextForm, Work};
 use switchboard_core::work;
 
 const CHAT: &str =

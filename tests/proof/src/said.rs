@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use base64ct::{Base64, Encoding};
 use serde_json::{Value, json};
 use switchboard_core::http::reply::Reply;
-use switchboard_core::output::{Output, Send, Ticket, Work};
+use switchboard_core::outside::Work;
 use switchboard_core::remote::Answered;
+use switchboard_core::step::{Output, Send, Ticket};
 use switchboard_core::time::Timestamp;
 
 use crate::script::{hex, unhex};

@@ -4,13 +4,14 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use switchboard_core::http::pipeline;
 use switchboard_core::http::request::{Body, Method, Request};
 use switchboard_core::key::Key;
-use switchboard_core::output::{Answer, Outcome, Output, OwnedInput, Send};
+use switchboard_core::outside::Answer;
 use switchboard_core::rate::{Buckets, Caller, Rate};
 use switchboard_core::remote::Answered;
 use switchboard_core::seed::Seed;
+use switchboard_core::service;
+use switchboard_core::step::{Outcome, Output, OwnedInput, Send};
 use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Bytes, Order, Stop, View};
@@ -158,7 +159,7 @@ impl<S: Steps> Stage<S> {
             let output = match self.step(&input, line) {
                 Ok(output) => output,
                 Err(stop) => {
-                    return Said::answered(Answered::from(pipeline::failed(request, Some(&stop), &line.seed)), head);
+                    return Said::answered(Answered::from(service::failed(request, Some(&stop), &line.seed)), head);
                 }
             };
             match output.outcome {

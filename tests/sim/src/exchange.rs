@@ -1,7 +1,8 @@
 //! Requests of clients on their way through the steps of a host.
 
 use switchboard_core::http::request::Request;
-use switchboard_core::output::{Answer, Input, Outcome, Output};
+use switchboard_core::outside::Answer;
+use switchboard_core::step::{Input, Outcome, Output};
 
 use crate::checks::Cause;
 use crate::client::{Client, Heard};

@@ -3,7 +3,7 @@
 
 use switchboard_core::http::request::Request;
 use switchboard_core::key::Topic;
-use switchboard_core::output::Answer;
+use switchboard_core::outside::Answer;
 use switchboard_core::seed::Seed;
 use switchboard_core::time::Timestamp;
 

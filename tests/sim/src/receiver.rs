@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use switchboard_core::output::{Answer, HttpIn, HttpOut, SendError};
+use switchboard_core::outside::{Answer, HttpIn, HttpOut, SendError};
 use switchboard_core::time::Timestamp;
 
 use crate::agenda::SECOND;

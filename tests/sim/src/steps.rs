@@ -4,8 +4,9 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use switchboard_core::key::{self, Space, Topic};
-use switchboard_core::output::{Answer, Input, Outcome, Output, Send, Ticket, Work};
+use switchboard_core::outside::{Answer, Work};
 use switchboard_core::seed::Seed;
+use switchboard_core::step::{Input, Outcome, Output, Send, Ticket};
 use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Scene, View};

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use switchboard_core::memory::Memory;
-use switchboard_core::output::{Answer, Input, Outcome, Ticket};
+use switchboard_core::outside::Answer;
 use switchboard_core::service::Service;
+use switchboard_core::step::{Input, Outcome, Ticket};
 use switchboard_core::time::Timestamp;
 
 use crate::agenda::{Agenda, SECOND, after};

@@ -4,6 +4,8 @@ mod book;
 mod chores;
 mod figures;
 mod schemathesis;
+#[cfg(test)]
+mod tidy;
 
 use std::process::ExitCode;
 

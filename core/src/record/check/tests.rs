@@ -1,5 +1,7 @@
 //! Every message and every lenient spelling, one line a case.
 
+use alloc::string::String;
+
 use super::*;
 use crate::json::parse;
 use crate::record::rule::{fixed, ordered, require};
@@ -15,19 +17,19 @@ choice! {
 
 record! {
     /// A part.
-    pub sparse struct Part {
+    pub struct Part {
         /// Its name.
         name: String = text(2, 4).form(&format::EXTRACT_NAME).required(),
         /// Its note.
-        note: Option<String> = text(1, 5),
+        note: Option<String> = text(1, 5).sparse(),
     }
 }
 
 record! {
     /// Nothing but a type.
-    pub sparse struct Bare {
+    pub struct Bare {
         /// A note.
-        note: Option<String> = text(1, 5),
+        note: Option<String> = text(1, 5).sparse(),
     }
 }
 

@@ -8,7 +8,7 @@ mod place;
 use std::collections::HashSet;
 
 use lopdf::{DecompressError, Document, Error, FilterFunc, LoadOptions, Object, ObjectId, decode_text_string};
-use switchboard_core::output::Extracted;
+use switchboard_core::outside::Extracted;
 
 use self::content::Painter;
 use super::prose::title;

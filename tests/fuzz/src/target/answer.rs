@@ -2,7 +2,8 @@
 //!
 //! An input is the number of a question, an end of line, and the answer as [`answer::parse`] reads it.
 
-use switchboard_core::output::{Answer, Input};
+use switchboard_core::outside::Answer;
+use switchboard_core::step::Input;
 use switchboard_core::view::Scene;
 use switchboard_sim::random::Random;
 

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use switchboard::extract::read;
 use switchboard_core::limits::{LINKS_MAX, TEXT_BYTES_MAX};
-use switchboard_core::output::{Extracted, TextForm};
+use switchboard_core::outside::{Extracted, TextForm};
 use switchboard_sim::random::Random;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};

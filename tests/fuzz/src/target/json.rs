@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use switchboard_core::http::route::BodyKind;
-use switchboard_core::http::routes::ROUTES;
 use switchboard_core::json::{self, ToJson, Value};
 use switchboard_core::record::{Source, Table, check, check_update};
+use switchboard_core::service::routes::ROUTES;
 use switchboard_sim::random::Random;
 
 use super::{Seen, Target, mutated};

@@ -16,7 +16,7 @@ mod tenancy;
 mod token;
 mod wire;
 
-use switchboard_core::output::TextForm;
+use switchboard_core::outside::TextForm;
 use switchboard_sim::random::Random;
 
 use crate::town::Town;

@@ -4,9 +4,9 @@
 
 use switchboard_core::http::request::{Method, Request};
 use switchboard_core::http::route::BodyKind;
-use switchboard_core::http::routes::ROUTES;
 use switchboard_core::key::Key;
-use switchboard_core::output::{Input, Outcome};
+use switchboard_core::service::routes::ROUTES;
+use switchboard_core::step::{Input, Outcome};
 use switchboard_core::store::Change;
 use switchboard_core::verify::verify;
 use switchboard_core::view::{Bytes, Scene, Stop};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use switchboard_core::output::{Input, Send};
+use switchboard_core::step::{Input, Send};
 use switchboard_core::time::Timestamp;
 use switchboard_core::verify::verify;
 use switchboard_core::view::Scene;

@@ -1,10 +1,10 @@
 //! The settings of hosts without a command line: a sentence says what is wrong, or a service runs by them.
 
 use switchboard_core::memory::Memory;
-use switchboard_core::output::{Input, Outcome};
 use switchboard_core::rate::{Buckets, Caller};
 use switchboard_core::service::Service;
 use switchboard_core::settings::parse;
+use switchboard_core::step::{Input, Outcome};
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::Scene;
 use switchboard_sim::random::Random;

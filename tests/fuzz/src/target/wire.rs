@@ -5,8 +5,8 @@
 
 use switchboard_core::account::caller::Shown;
 use switchboard_core::account::token::{Token, TokenKind};
+use switchboard_core::http::caller::Credential;
 use switchboard_core::http::request::Body;
-use switchboard_core::output::Credential;
 use switchboard_core::remote::version::{self, Seen as Read};
 use switchboard_core::remote::wire::{CommitCall, Message, PassCall, ReadAnswer, ReadCall};
 use switchboard_core::remote::{Came, Do, Visit, region};

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
-use switchboard_core::http::route::Router;
-use switchboard_core::http::routes::ROUTES;
+use switchboard_core::http::router::Router;
 use switchboard_core::seed::Seed;
+use switchboard_core::service::routes::ROUTES;
 use switchboard_core::time::Timestamp;
 mod acts;
 
@@ -160,7 +160,13 @@ impl Recorder {
         let peer = "127.0.0.1".parse().ok();
         let request = Request { method, target: target.to_owned(), headers: all, body, peer, door: Door::Main };
         let path = target.split('?').next().unwrap_or_default();
-        self.covered.extend(Router::new(ROUTES).find(path).and_then(|found| found.route(method)).map(|route| route.id));
+        self.covered.extend(
+            Router::new(ROUTES)
+                .expect("a table without ambiguity")
+                .find(path)
+                .and_then(|found| found.route(method))
+                .map(|route| route.id),
+        );
         let Said::Reply { body, .. } = self.act(Act::Http(request)) else { unreachable!("a request has a reply") };
         serde_json::from_slice(&body).unwrap_or(Value::Null)
     }

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 use switchboard_core::memory::Memory;
-use switchboard_core::output::{Output, OwnedInput};
 use switchboard_core::remote::{Fault, Progress, Session, region};
 use switchboard_core::seed::Seed;
 use switchboard_core::service::Service;
+use switchboard_core::step::{Output, OwnedInput};
 use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::Stop;

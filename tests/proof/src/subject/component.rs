@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use switchboard_core::memory::Memory;
-use switchboard_core::output::{Output, OwnedInput};
 use switchboard_core::remote::region;
 use switchboard_core::seed::Seed;
+use switchboard_core::step::{Output, OwnedInput};
 use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::Stop;

@@ -1,16 +1,15 @@
 //! Between the core's types and those of a component's host.
 
+use switchboard_core::http::caller::Credential;
 use switchboard_core::http::reply::{Content, HostPage, Reply};
 use switchboard_core::http::request::{Body, Door, HEADERS, Request};
 use switchboard_core::job::Task;
 use switchboard_core::key::Topic;
-use switchboard_core::output::{
-    Answer, Credential, Egress, HttpOut, Outcome, Output, OwnedInput, Redirects, Send, SendError, TextForm, Ticket,
-    Work,
-};
+use switchboard_core::outside::{Answer, Egress, HttpOut, Redirects, SendError, TextForm, Work};
 use switchboard_core::rate::Caller;
 use switchboard_core::record::Secret;
 use switchboard_core::seed::Seed;
+use switchboard_core::step::{Outcome, Output, OwnedInput, Send, Ticket};
 use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Found, Order, Read, Scan, Stop};

@@ -17,7 +17,7 @@ use switchboard::serve;
 use switchboard::store::Store;
 use switchboard::writer::{Care, Owned};
 use switchboard_core::http::request::{Body, Door, Request};
-use switchboard_core::output::Send;
+use switchboard_core::step::Send;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 

@@ -3,7 +3,7 @@
 use base64ct::{Base64, Encoding};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-use switchboard_core::output::HttpOut;
+use switchboard_core::outside::HttpOut;
 use switchboard_core::time::Timestamp;
 
 use super::{Held, holds};

@@ -1,0 +1,86 @@
+//! What a finished call is news of: one event in the feed, and the webhooks that its assistant asks for
+//! (docs/api.md, The feed).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::payload;
+use super::rows::CallRow;
+use super::tables::{CallStatus, CallType};
+use crate::assistant::rows::of_call;
+use crate::assistant::tables::Assistant;
+use crate::key::Kind;
+use crate::lead;
+use crate::record::Pick;
+use crate::store::Scope;
+use crate::time::Timestamp;
+use crate::view::Stop;
+use crate::webhook::{DeliveryRow, DeliveryState, Mention, Webhook, publish};
+
+/// What an assistant wants of its webhooks; nothing where none is left.
+#[derive(Default)]
+struct Wishes {
+    /// Where the post-call webhook goes, if it is on.
+    post_call: Option<String>,
+    /// Where the inbound webhook goes.
+    inbound: Option<String>,
+    /// Whether they carry the recording's URL.
+    recording: bool,
+    /// Whether the post-call webhook is for completed calls only.
+    only_completed: bool,
+}
+
+impl Wishes {
+    fn of(account: Scope<'_>, call: &CallRow) -> Result<Self, Stop> {
+        let Some(row) = of_call(account, call.assistant())? else { return Ok(Self::default()) };
+        let its = Assistant::MEMBERS;
+        let (post_call, is_active, inbound, recording, only_completed) = (
+            its.webhook_url,
+            its.is_webhook_active,
+            its.inbound_webhook_url,
+            its.include_recording_in_webhook,
+            its.send_webhook_only_on_completed,
+        )
+            .read(&row.public)?;
+        Ok(Self { post_call: post_call.filter(|_| is_active), inbound, recording, only_completed })
+    }
+}
+
+/// Reports a call in which nothing more happens.
+pub fn report(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), Stop> {
+    let wishes = Wishes::of(account, call)?;
+    let lines = call.transcript(account)?;
+    // Rule 2.
+    let recording = wishes.recording;
+    let body = payload::of_call(account, call, &lines, None, recording)?;
+    let shown = mentions(account, call)?;
+    let ended = publish(account, "call.ended", &body, &shown, now)?;
+    // Rule 1.
+    let wanted = call.status() == CallStatus::Completed || !wishes.only_completed;
+    let post_call = wishes.post_call.filter(|_| wanted);
+    let both = post_call.is_some();
+    if let Some(url) = post_call {
+        let state = DeliveryState::new(&ended, call.count, call.assistant(), Webhook::PostCall, true);
+        DeliveryRow::enter(account, &ended, "call.ended", url, &state, now)?;
+    }
+    let inbound = wishes.inbound.filter(|_| call.shown.r#type == CallType::Inbound);
+    if let Some(url) = inbound {
+        let body = payload::of_call(account, call, &lines, Some("call.completed"), recording)?;
+        let completed = publish(account, "call.completed", &body, &shown, now)?;
+        let state = DeliveryState::new(&completed, call.count, call.assistant(), Webhook::Inbound, !both);
+        DeliveryRow::enter(account, &completed, "call.completed", url, &state, now)?;
+    }
+    Ok(())
+}
+
+/// What the payload of a call's event shows.
+fn mentions(account: Scope<'_>, call: &CallRow) -> Result<Vec<Mention>, Stop> {
+    let mut mentions = Vec::from([(Kind::Call, call.count)]);
+    if let Some(count) = call.lead()
+        && let Some((_, lead)) = lead::find(account, count)?
+    {
+        mentions.push((Kind::Lead, count));
+        mentions.extend(lead.contacts.iter().map(|contact| (Kind::Lead, *contact)));
+    }
+    Ok(mentions)
+}

@@ -1,0 +1,71 @@
+//! The webhook of an incoming call: asked once before the call is answered, and never again
+//! (docs/api.md, Events and webhooks).
+
+use alloc::vec::Vec;
+
+use crate::account::signing;
+use crate::call::CallRow;
+use crate::http::ctx::Ctx;
+use crate::http::refusal::Halt;
+use crate::id;
+use crate::json::{self, Members, Object, ToJson, Value};
+use crate::key::Kind;
+use crate::limits::{INCOMING_TIMEOUT_MS, VARIABLES_BYTES_MAX, VARIABLES_MAX};
+use crate::outside::{Answer, Work};
+use crate::store::Scope;
+use crate::view::Stop;
+use crate::webhook;
+
+/// Asks the receiver what it knows of a call that arrives.
+pub fn ask(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, url: &str) -> Result<Answer, Halt> {
+    let mut request = None;
+    if ctx.answered() == 0 {
+        let body = body(account, call);
+        if account.get(crate::key::secrets(account.space()))?.is_none() {
+            signing::make(account, ctx.now, &ctx.seed)?;
+        }
+        let event = webhook::publish(account, "call.incoming", &body, &[(Kind::Call, call.count)], ctx.now)?;
+        request = Some(webhook::request(account, url, &event.id, body, ctx.now, INCOMING_TIMEOUT_MS)?);
+    }
+    ctx.ask(|| Work::Http(request.expect("asked in the first run, which made it")))
+}
+
+fn body(account: Scope<'_>, call: &CallRow) -> Vec<u8> {
+    let mut body = Vec::new();
+    let mut object = Object::open(&mut body);
+    object.member("event", "call.incoming").member("call_id", id::of(account.space(), call.count));
+    object.member("assistant_id", call.shown.assistant_id);
+    object.member("customer_phone", &call.shown.client_phone_number);
+    object.member("assistant_phone", &call.shown.assistant_phone_number);
+    object.close();
+    body
+}
+
+/// Takes a flat JSON object as variables of the call; ignores every other answer, and one with which the call would
+/// have more variables than it may.
+pub fn told(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, answer: &Answer) -> Result<(), Stop> {
+    let variables = variables(answer);
+    let mut input = call.live.input.clone();
+    variables.0.into_iter().for_each(|(name, value)| input.0.set(&name, value));
+    if input.0.0.len() <= VARIABLES_MAX && input.to_json().len() <= VARIABLES_BYTES_MAX {
+        call.live.input = input;
+    }
+    call.collect(&Members::default());
+    if let Answer::Http(answer) = answer {
+        call.shown.webhook_response = Some(webhook::response(answer));
+    }
+    call.save(account, ctx.now)
+}
+
+fn variables(answer: &Answer) -> Members {
+    let Answer::Http(answer) = answer else { return Members::default() };
+    if !(200..300).contains(&answer.status) || answer.cut {
+        return Members::default();
+    }
+    let Ok(Value::Object(members)) = json::parse(&answer.body) else { return Members::default() };
+    let flat = !members.0.iter().any(|(_, value)| matches!(value, Value::List(_) | Value::Object(_)));
+    if !flat {
+        return Members::default();
+    }
+    Members(members.0.into_iter().filter(|(_, value)| *value != Value::Null).collect())
+}

@@ -1,0 +1,170 @@
+//! [`Router`]: the tree of the route table, which finds the rows of a path. It refuses a table in which a request could
+//! mean two operations.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::request::Method;
+use super::route::Route;
+
+/// What a path leads to.
+pub struct Found<'p> {
+    /// The rows of the path, one a method.
+    pub routes: Vec<&'static Route>,
+    /// The text of each `{…}`, in order.
+    pub params: Vec<&'p str>,
+}
+
+impl Found<'_> {
+    /// The row for a method.
+    pub fn route(&self, method: Method) -> Option<&'static Route> {
+        let method = if method == Method::Head { Method::Get } else { method };
+        self.routes.iter().copied().find(|route| route.takes_method(method))
+    }
+
+    /// The value of `Allow`.
+    pub fn allow(&self) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for route in &self.routes {
+            names.push(route.method.name());
+            if route.method == Method::Get {
+                names.push("HEAD");
+            }
+            if route.patch {
+                names.push("PATCH");
+            }
+        }
+        names.push("OPTIONS");
+        names.join(", ")
+    }
+}
+
+/// The tree of all paths. A literal segment wins over `{…}`, for every method.
+#[derive(Default)]
+pub struct Router {
+    root: Node,
+}
+
+#[derive(Default)]
+struct Node {
+    literals: Vec<(&'static str, Node)>,
+    param: Option<Box<(&'static str, Node)>>,
+    routes: Vec<&'static Route>,
+}
+
+impl Router {
+    /// The tree of these rows; the error says which of them cannot be told apart, or which path is none.
+    pub fn new(routes: impl IntoIterator<Item = &'static Route>) -> Result<Self, String> {
+        let (mut router, mut ids) = (Self::default(), BTreeSet::new());
+        for route in routes {
+            if !ids.insert(route.id) {
+                return Err(format!("two rows are called {}", route.id));
+            }
+            for path in route.paths.iter().chain(route.files) {
+                router.add(path, route)?;
+            }
+        }
+        Ok(router)
+    }
+
+    fn add(&mut self, path: &'static str, route: &'static Route) -> Result<(), String> {
+        let segments = path.strip_prefix('/').ok_or_else(|| format!("{path} does not begin with a slash"))?;
+        let mut node = &mut self.root;
+        for segment in segments.split('/') {
+            node = node.below(segment).map_err(|why| format!("{path} of {}: {why}", route.id))?;
+        }
+        for method in [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete] {
+            let other = node.routes.iter().find(|other| other.takes_method(method));
+            if let Some(other) = other.filter(|_| route.takes_method(method)) {
+                return Err(format!("{} {path} is both {} and {}", method.name(), other.id, route.id));
+            }
+        }
+        node.routes.push(route);
+        Ok(())
+    }
+
+    /// The rows of a path, `/api/user/…` being the same as `/user/…`.
+    pub fn find<'p>(&self, path: &'p str) -> Option<Found<'p>> {
+        let path = path
+            .strip_prefix("/api")
+            .filter(|rest| rest.starts_with("/user/") || rest.starts_with("/leads/"))
+            .unwrap_or(path);
+        let mut node = &self.root;
+        let mut params = Vec::new();
+        for segment in path.strip_prefix('/')?.split('/') {
+            node = if let Some((_, next)) = node.literals.iter().find(|(name, _)| *name == segment) {
+                next
+            } else {
+                params.push(segment);
+                &node.param.as_deref().filter(|_| !segment.is_empty())?.1
+            };
+        }
+        (!node.routes.is_empty()).then(|| Found { routes: node.routes.clone(), params })
+    }
+}
+
+impl Node {
+    /// The node of one more segment.
+    fn below(&mut self, segment: &'static str) -> Result<&mut Self, String> {
+        let bare = segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        let name = bare.unwrap_or(segment);
+        if name.is_empty() || name.contains(['{', '}']) {
+            return Err(format!("{segment:?} is no segment"));
+        }
+        if bare.is_some() {
+            let (known, node) = self.param.get_or_insert_with(|| Box::new((name, Self::default()))).as_mut();
+            return if *known == name { Ok(node) } else { Err(format!("{segment} stands where {{{known}}} does")) };
+        }
+        let at = self.literals.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+            self.literals.push((name, Self::default()));
+            self.literals.len() - 1
+        });
+        Ok(&mut self.literals[at].1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reply::Reply;
+    use super::super::route::{delete, get, put};
+    use super::*;
+
+    const A: Route = get(&["/a/{id}"], "a", "A", |_| Ok(Reply::no_content()));
+
+    fn refused(rows: &'static [Route]) -> String {
+        Router::new(rows).err().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_table_in_which_a_request_means_two_rows_is_refused() {
+        const PUT: Route = put(&["/a/{id}"], "put", "Put", A.handler);
+        const PATCH: Route = Route { method: Method::Patch, id: "patch", ..PUT };
+        const TWICE: &[Route] = &[A, Route { paths: &["/b", "/a/{id}"], id: "b", ..A }];
+        const PATCHED: &[Route] = &[PUT.and_patch(), PATCH];
+        const CALLED: &[Route] = &[A, delete(&["/b"], "a", "B", A.handler)];
+        const BOTH: &[Route] = &[A, PUT.and_patch()];
+        const NAMED: &[Route] = &[A, Route { paths: &["/a/{name}/b"], id: "b", ..A }];
+        assert_eq!(refused(TWICE), "GET /a/{id} is both a and b");
+        assert_eq!(refused(PATCHED), "PATCH /a/{id} is both put and patch");
+        assert_eq!(refused(CALLED), "two rows are called a");
+        assert_eq!(refused(NAMED), "/a/{name}/b of b: {name} stands where {id} does");
+        assert_eq!(refused(BOTH), "");
+    }
+
+    #[test]
+    fn a_path_that_is_none_is_refused() {
+        const ROWS: [&[Route]; 4] = [
+            &[Route { paths: &["a"], ..A }],
+            &[Route { paths: &["/a/"], ..A }],
+            &[Route { paths: &["/a/{}"], ..A }],
+            &[Route { paths: &["/a/x{id}"], ..A }],
+        ];
+        assert_eq!(refused(ROWS[0]), "a does not begin with a slash");
+        assert_eq!(refused(ROWS[1]), "/a/ of a: \"\" is no segment");
+        assert_eq!(refused(ROWS[2]), "/a/{} of a: \"{}\" is no segment");
+        assert_eq!(refused(ROWS[3]), "/a/x{id} of a: \"x{id}\" is no segment");
+    }
+}

@@ -1,0 +1,241 @@
+//! Imports as they are stored, and the lines that were rejected, each in a row of its own.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::framing::{Framing, Place, State};
+use super::tables::{ImportStatus, LineErrors};
+use crate::collection::Facet;
+use crate::id;
+use crate::json::{Array, Object, Raw, ToJson};
+use crate::key;
+use crate::limits::{IMPORT_ERROR_BYTES_MAX, IMPORT_ERRORS_MAX};
+use crate::record;
+use crate::record::{Errors, Json, Rest, boolean, choice, count, numbered, text};
+use crate::store::{Row, Scope};
+use crate::view::{Order, Stop};
+
+/// Characters of a field's name, or of a sentence, that an error keeps.
+const TEXT_MAX: usize = 160;
+/// Sentences of a field that an error keeps.
+const SENTENCES_MAX: usize = 3;
+
+/// What an import makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Leads.
+    Leads {
+        /// Their campaign, by count.
+        campaign: u32,
+        /// Whether it may have a number already.
+        allow_dupplicate: bool,
+    },
+    /// Numbers not to be called.
+    Numbers,
+}
+
+record! {
+    /// An import as it is stored.
+    pub struct ImportRow stored as "an import" {
+        /// Of leads: their campaign, by count.
+        campaign: Option<u32> = count().sparse(),
+        /// Of leads: whether the campaign may have a number already.
+        allow_dupplicate: Option<bool> = boolean().sparse(),
+        /// Whether its file is CSV; else each line is a record.
+        csv: bool = boolean().required(),
+        /// Where it stands.
+        status: ImportStatus = choice::<ImportStatus>().required(),
+        /// Why it ended early.
+        failure_reason: Option<String> = text(0, 255).sparse(),
+        /// Records that were taken.
+        created: u32 = count().required(),
+        /// Records that were there already.
+        duplicates: u32 = count().required(),
+        /// Records that are wrong.
+        rejected: u32 = count().required(),
+        /// Bytes of its file.
+        file_bytes: u32 = count().required(),
+        /// See [`Place`].
+        offset: u32 = count().required(),
+        /// See [`Place`].
+        line: u32 = count().required(),
+        /// See [`Place`].
+        after_return: bool = boolean().required(),
+        /// See [`Place`].
+        state: State = numbered::<State>(4).required(),
+        /// See [`Place`].
+        passing: bool = boolean().required(),
+        /// While its file arrives: the request that brings it, the same in each of its runs and no other's.
+        upload: Option<String> = text(0, 64).sparse(),
+        /// While its file arrives: how many parts of it are there.
+        kept: Option<u32> = count().sparse(),
+    }
+}
+
+/// The facet of the imports that are under way.
+pub fn facet_under_way() -> Facet {
+    Facet::new(1, ImportStatus::Processing.word().as_bytes())
+}
+
+impl ImportRow {
+    /// One that begins at a place of its file.
+    pub fn new(target: Target, framing: Framing, file_bytes: u32, place: Place) -> Self {
+        let (campaign, allow_dupplicate) = match target {
+            Target::Leads { campaign, allow_dupplicate } => (Some(campaign), Some(allow_dupplicate)),
+            Target::Numbers => (None, None),
+        };
+        Self {
+            campaign,
+            allow_dupplicate,
+            csv: framing == Framing::Csv,
+            status: ImportStatus::Processing,
+            failure_reason: None,
+            created: 0,
+            duplicates: 0,
+            rejected: 0,
+            file_bytes,
+            offset: place.offset,
+            line: place.line,
+            after_return: place.after_return,
+            state: place.state,
+            passing: place.passing,
+            upload: None,
+            kept: None,
+            rest: Rest::default(),
+        }
+    }
+
+    /// Its row.
+    pub fn row(&self) -> Row {
+        let facets = if self.status == ImportStatus::Processing { [facet_under_way()].into() } else { Vec::new() };
+        Row::open(facets, self.to_json())
+    }
+
+    /// What it makes.
+    pub fn target(&self) -> Target {
+        let allow_dupplicate = self.allow_dupplicate.unwrap_or(false);
+        self.campaign.map_or(Target::Numbers, |campaign| Target::Leads { campaign, allow_dupplicate })
+    }
+
+    /// The form of its file.
+    pub fn framing(&self) -> Framing {
+        if self.csv { Framing::Csv } else { Framing::Lines }
+    }
+
+    /// How far its file was read.
+    pub fn place(&self) -> Place {
+        let Self { offset, line, after_return, state, passing, .. } = *self;
+        Place { offset, line, after_return, state, passing }
+    }
+
+    /// Its file was read so far.
+    pub fn set_place(&mut self, place: Place) {
+        Place {
+            offset: self.offset,
+            line: self.line,
+            after_return: self.after_return,
+            state: self.state,
+            passing: self.passing,
+        } = place;
+    }
+
+    /// So many parts of its file are kept of this request; `None` once it is whole.
+    pub fn set_upload(&mut self, request: String, kept: Option<u32>) {
+        (self.upload, self.kept) = (kept.map(|_| request), kept);
+    }
+
+    /// It ends early.
+    pub fn fail(&mut self, reason: &str) {
+        (self.status, self.failure_reason) = (ImportStatus::Failed, Some(reason.into()));
+    }
+
+    /// As the API shows it.
+    pub fn show(&self, account: Scope<'_>, number: u32) -> Result<Vec<u8>, Stop> {
+        let Self { created, duplicates, rejected, .. } = *self;
+        let mut out = Vec::new();
+        let mut object = Object::open(&mut out);
+        object.member("id", id::of(account.space(), number)).member("status", self.status);
+        object.member("failure_reason", self.failure_reason.as_deref());
+        object.member("processed", created + duplicates + rejected).member("created", created);
+        object.member("duplicates", duplicates).member("rejected", rejected);
+        let mut array = Array::open(object.name("errors"));
+        for (_, error) in
+            account.scan(key::import_errors(account.space(), number), Order::Ascending, IMPORT_ERRORS_MAX)?
+        {
+            array.entry(Raw(&error));
+        }
+        array.close();
+        object.close();
+        Ok(out)
+    }
+
+    /// Counts a rejected line, and keeps what is wrong with it while there is room.
+    pub fn reject(&mut self, account: Scope<'_>, number: u32, line: u32, errors: &Errors) -> Result<(), Stop> {
+        let seq = self.rejected;
+        self.rejected += 1;
+        if seq as usize >= IMPORT_ERRORS_MAX {
+            return Ok(());
+        }
+        account.put(key::import_error(account.space(), number, seq), entry(line, errors))
+    }
+}
+
+/// `{line, errors}`, cut to its bound: the rest of a long text, then the fields that find no room.
+fn entry(line: u32, errors: &Errors) -> Vec<u8> {
+    let cut = |text: &str| text.chars().take(TEXT_MAX).collect::<String>();
+    let mut kept = Errors::default();
+    let mut bytes = 32;
+    for (field, sentences) in &errors.0 {
+        let one = (cut(field), sentences.iter().map(|sentence| cut(sentence)).take(SENTENCES_MAX).collect::<Vec<_>>());
+        bytes += one.0.to_json().len() + one.1.to_json().len() + 2;
+        if bytes > IMPORT_ERROR_BYTES_MAX && !kept.is_empty() {
+            break;
+        }
+        if !kept.0.iter().any(|(known, _)| *known == one.0) {
+            kept.0.push(one);
+        }
+    }
+    LineErrors { line, errors: Some(Json::of(&kept)) }.to_json()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{self, Value};
+    use crate::record::Stored;
+
+    #[test]
+    fn an_import_reads_back() {
+        for (target, framing, status) in [
+            (Target::Leads { campaign: 7, allow_dupplicate: true }, Framing::Csv, ImportStatus::Processing),
+            (Target::Leads { campaign: 7, allow_dupplicate: false }, Framing::Lines, ImportStatus::Completed),
+            (Target::Numbers, Framing::Csv, ImportStatus::Failed),
+        ] {
+            let place = Place { offset: 4, line: 5, after_return: true, state: State::Quote, passing: true };
+            let mut import = ImportRow::new(target, framing, 64_000_000, place);
+            import.set_upload("r".into(), (status == ImportStatus::Processing).then_some(8));
+            if status == ImportStatus::Failed {
+                import.fail("Why");
+            }
+            import.status = status;
+            let read = ImportRow::read(&import.row().public).expect("it was written so");
+            assert_eq!((read.target(), read.framing(), read.place()), (target, framing, place));
+            assert_eq!(read, import);
+        }
+    }
+
+    #[test]
+    fn a_rejected_line_keeps_a_bounded_row() {
+        let mut errors = Errors::default();
+        for n in 0..300 {
+            errors.say(&alloc::format!("variables.{n}{}", "\u{1}".repeat(60_000)), "field is wrong.");
+        }
+        let bytes = entry(9, &errors);
+        assert!(bytes.len() <= IMPORT_ERROR_BYTES_MAX, "{} bytes", bytes.len());
+        let value = json::parse(&bytes).expect("no name stands twice");
+        assert!(value.member("errors").and_then(Value::as_object).is_some_and(|fields| !fields.0.is_empty()));
+        errors.0.truncate(1);
+        errors.0[0].1.resize(9, "\u{1}".repeat(60_000));
+        assert!(entry(9, &errors).len() <= IMPORT_ERROR_BYTES_MAX);
+    }
+}

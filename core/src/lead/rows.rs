@@ -1,0 +1,275 @@
+//! Leads as they are stored: a lead of its own is filed in lists; a secondary contact is a row that its lead names.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::phones;
+use super::tables::{Contact, Lead, LeadCampaign, LeadStatus};
+use crate::collection::{Facet, subtract};
+use crate::id;
+use crate::job::{self, Progress, Task};
+use crate::json::ToJson;
+use crate::key::{self, Kind};
+use crate::limits::{SECONDARY_CONTACTS_MAX, SLICE_ROWS};
+use crate::record;
+use crate::record::{Choice, Iso, Sql, Stored, Variables, choice, count, counts, iso, text, variables};
+use crate::store::{Row, Scope};
+use crate::time::Timestamp;
+use crate::view::{Order, Stop};
+use crate::{campaign, webhook};
+
+/// The filter by campaign.
+const CAMPAIGN: u8 = 2;
+
+/// Leads in a state.
+pub fn facet_of_status(status: LeadStatus) -> Facet {
+    Facet::new(1, status.word().as_bytes())
+}
+
+/// Leads of a campaign.
+pub fn facet_of_campaign(count: u32) -> Facet {
+    Facet::id(CAMPAIGN, count)
+}
+
+/// The campaign among the facets of a lead; a secondary contact has none.
+pub fn campaign_among(facets: &[Facet]) -> Option<u32> {
+    let facet = facets.iter().find(|facet| facet.tag() == CAMPAIGN)?;
+    Some(u32::from_be_bytes(facet.value().try_into().ok()?))
+}
+
+record! {
+    /// A lead as it is stored; counts are ids without their account's part.
+    pub struct LeadRow stored as "a lead" {
+        /// Its campaign's count.
+        campaign: u32 = count().required(),
+        /// E.164.
+        phone_number: String = text(0, 16).required(),
+        /// Its variables.
+        variables: Variables = variables(),
+        /// Where it stands.
+        status: LeadStatus = choice::<LeadStatus>().required(),
+        /// When it was made.
+        created_at: Iso = iso().required(),
+        /// When it last changed.
+        updated_at: Iso = iso().required(),
+        /// Its secondary contacts, by count.
+        contacts: Vec<u32> = counts(SECONDARY_CONTACTS_MAX),
+        /// Of a secondary contact: its lead.
+        parent: Option<u32> = count(),
+        /// See [`Dial`]; a lead that was never called has none of these.
+        rounds: Option<u32> = count().sparse(),
+        /// See [`Dial`].
+        person: Option<u32> = count().sparse(),
+        /// See [`Dial`].
+        call: Option<u32> = count().sparse(),
+        /// See [`Dial`].
+        due: Option<Iso> = iso().sparse(),
+    }
+}
+
+/// How far the dialer came with a lead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dial {
+    /// Rounds in which nobody was reached.
+    pub rounds: u32,
+    /// Who is next in this round: 0 is the lead, then its secondary contacts.
+    pub person: u32,
+    /// The call in which it is being called, by count; 0: none.
+    pub call: u32,
+    /// When it is called next, where that is planned.
+    pub due: Option<Timestamp>,
+}
+
+impl LeadRow {
+    /// Its row; only a lead of its own is filed.
+    pub fn row(&self) -> Row {
+        let facets = if self.parent.is_none() {
+            [facet_of_status(self.status), facet_of_campaign(self.campaign)].into()
+        } else {
+            Vec::new()
+        };
+        Row::open(facets, self.to_json())
+    }
+
+    /// How far the dialer came with it.
+    pub fn dial(&self) -> Dial {
+        Dial {
+            rounds: self.rounds.unwrap_or(0),
+            person: self.person.unwrap_or(0),
+            call: self.call.unwrap_or(0),
+            due: self.due.map(|due| due.0),
+        }
+    }
+
+    /// The same lead, the dialer being so far with it.
+    pub fn with_dial(self, dial: Dial) -> Self {
+        let given = |number| (dial != Dial::default()).then_some(number);
+        Self {
+            rounds: given(dial.rounds),
+            person: given(dial.person),
+            call: given(dial.call),
+            due: dial.due.map(Iso),
+            ..self
+        }
+    }
+
+    fn contact(&self, id: u64) -> Contact {
+        Contact {
+            id,
+            phone_number: self.phone_number.clone(),
+            variables: self.variables.clone(),
+            status: self.status,
+            created_at: Sql(self.created_at.0),
+            updated_at: Sql(self.updated_at.0),
+        }
+    }
+}
+
+/// A lead as it is shown, with its campaign and its secondary contacts.
+pub fn show(account: Scope<'_>, count: u32, lead: &LeadRow) -> Result<Lead, Stop> {
+    let space = account.space();
+    let name = campaign::name_of(account, lead.campaign)?.ok_or(Stop::Corrupt("a lead's campaign is not there"))?;
+    let rows = account.rows(Kind::Lead, &lead.contacts)?;
+    let contacts = lead
+        .contacts
+        .iter()
+        .zip(&rows)
+        .map(|(count, row)| Ok(LeadRow::read(Row::public_of(row)?)?.contact(id::of(space, *count))));
+    Ok(Lead {
+        id: id::of(space, count),
+        campaign_id: id::of(space, lead.campaign),
+        phone_number: lead.phone_number.clone(),
+        variables: lead.variables.clone(),
+        status: lead.status,
+        created_at: Sql(lead.created_at.0),
+        updated_at: Sql(lead.updated_at.0),
+        campaign: LeadCampaign { id: id::of(space, lead.campaign), name },
+        secondary_contacts: contacts.collect::<Result<_, Stop>>()?,
+    })
+}
+
+/// A lead that is there: one of a deleted campaign waits to be cleaned up and is there no longer.
+pub fn find(account: Scope<'_>, count: u32) -> Result<Option<(Row, LeadRow)>, Stop> {
+    let Some(row) = account.find(Kind::Lead, count)? else { return Ok(None) };
+    let stored = LeadRow::read(&row.public)?;
+    let there = account.find(Kind::Campaign, stored.campaign)?.is_some();
+    Ok(there.then_some((row, stored)))
+}
+
+/// Whether a lead is there.
+pub fn is_there(account: Scope<'_>, count: u32) -> Result<bool, Stop> {
+    Ok(find(account, count)?.is_some())
+}
+
+/// Stores a new lead; only one of its own stands in lists.
+pub fn insert(account: Scope<'_>, count: u32, lead: &LeadRow) -> Result<(), Stop> {
+    account.put(key::lead_phone(account.space(), lead.campaign, &lead.phone_number, count), Vec::new())?;
+    if lead.parent.is_some() {
+        return account.put(key::row(account.space(), Kind::Lead, count), lead.row().to_bytes());
+    }
+    phones::set(account, count, Some(&lead.phone_number))?;
+    account.insert(Kind::Lead, count, lead.created_at.0, &lead.row())
+}
+
+/// Stores a changed lead; when it is called next is planned under its campaign.
+pub fn replace(account: Scope<'_>, count: u32, row: &Row, before: &LeadRow, after: &LeadRow) -> Result<(), Stop> {
+    if (before.campaign, &before.phone_number) != (after.campaign, &after.phone_number) {
+        account.delete(key::lead_phone(account.space(), before.campaign, &before.phone_number, count))?;
+        account.put(key::lead_phone(account.space(), after.campaign, &after.phone_number, count), Vec::new())?;
+        if after.parent.is_none() {
+            phones::set(account, count, Some(&after.phone_number))?;
+        }
+    }
+    if (before.campaign, before.due) != (after.campaign, after.due) {
+        unplan(account, count, before)?;
+        if let Some(Iso(at)) = after.due {
+            account.put(key::retry(account.space(), after.campaign, at, count), Vec::new())?;
+        }
+    }
+    account.replace(Kind::Lead, count, row, &after.row())
+}
+
+fn unplan(account: Scope<'_>, count: u32, lead: &LeadRow) -> Result<(), Stop> {
+    match lead.due {
+        Some(Iso(at)) => account.delete(key::retry(account.space(), lead.campaign, at, count)),
+        None => Ok(()),
+    }
+}
+
+/// Removes a lead and its secondary contacts.
+pub fn remove(account: Scope<'_>, count: u32, row: &Row, lead: &LeadRow) -> Result<(), Stop> {
+    for (contact, row) in lead.contacts.iter().zip(account.rows(Kind::Lead, &lead.contacts)?) {
+        let stored = LeadRow::read(Row::public_of(&row)?)?;
+        account.delete(key::lead_phone(account.space(), stored.campaign, &stored.phone_number, *contact))?;
+        account.delete(key::row(account.space(), Kind::Lead, *contact))?;
+    }
+    account.delete(key::lead_phone(account.space(), lead.campaign, &lead.phone_number, count))?;
+    unplan(account, count, lead)?;
+    if let Some(parent) = lead.parent {
+        account.delete(key::row(account.space(), Kind::Lead, count))?;
+        forget_contact(account, parent, count)
+    } else {
+        phones::set(account, count, None)?;
+        account.remove(Kind::Lead, count, row)
+    }
+}
+
+fn forget_contact(account: Scope<'_>, parent: u32, count: u32) -> Result<(), Stop> {
+    let Some(row) = account.find(Kind::Lead, parent)? else { return Ok(()) };
+    let mut lead = LeadRow::read(&row.public)?;
+    let place = lead.contacts.iter().position(|contact| *contact == count);
+    lead.contacts.retain(|contact| *contact != count);
+    // Whose turn it is stays so; whoever follows the one that goes moves up.
+    let mut dial = lead.dial();
+    if place.is_some_and(|place| place + 1 < dial.person as usize) {
+        dial.person -= 1;
+        lead = lead.with_dial(dial);
+    }
+    account.replace(Kind::Lead, parent, &row, &lead.row())
+}
+
+/// Whether a campaign has a number already, in another lead than this one.
+pub fn has_phone(account: Scope<'_>, campaign: u32, phone: &str, but: Option<u32>) -> Result<bool, Stop> {
+    let found = account.scan(key::lead_phones(account.space(), campaign, phone), Order::Ascending, 2)?;
+    Ok(found.iter().any(|(key, _)| key::read_lead_phone(key) != but))
+}
+
+/// The leads of a deleted campaign leave every list at once; their rows go in slices.
+pub fn drop_campaign(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<(), Stop> {
+    let sets: Vec<Facet> =
+        core::iter::once(Facet::ALL).chain(LeadStatus::ALL.iter().map(|status| facet_of_status(*status))).collect();
+    subtract(account, Kind::Lead, &facet_of_campaign(campaign), &sets)?;
+    job::add(account, now, Task::DropLeads(campaign))?;
+    webhook::erase(account, &[(Kind::Campaign, campaign)], now)
+}
+
+/// One slice of that: so many leads, or as many as show themselves in so many events of the feed.
+pub fn drop_slice(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<Progress, Stop> {
+    let slice = account.scan(key::lead_phones_of(account.space(), campaign), Order::Ascending, SLICE_ROWS)?;
+    let planned = account.scan(key::retries(account.space(), campaign), Order::Ascending, SLICE_ROWS)?;
+    let done = slice.len() < SLICE_ROWS && planned.len() < SLICE_ROWS;
+    for (key, _) in planned {
+        account.delete(key)?;
+    }
+    let mut left = webhook::EVENTS_AT_ONCE;
+    for (key, _) in slice {
+        let count = key::read_lead_phone(&key).ok_or(LeadRow::DAMAGED)?;
+        left -= webhook::empty_some(account, (Kind::Lead, count), left, now)?;
+        if left == 0 {
+            return Ok(Progress::More);
+        }
+        account.delete(key::row(account.space(), Kind::Lead, count))?;
+        account.delete(key)?;
+    }
+    Ok(if done { Progress::Done } else { Progress::More })
+}
+
+/// The lead of a call as the webhook shows it, if it is still there; a secondary contact shows its lead's campaign.
+pub fn webhook_json(account: Scope<'_>, count: u32) -> Result<Option<Vec<u8>>, Stop> {
+    find(account, count)?.map(|(_, lead)| json(account, count, &lead)).transpose()
+}
+
+/// A lead's JSON, for `If-Match` and lists.
+pub fn json(account: Scope<'_>, count: u32, lead: &LeadRow) -> Result<Vec<u8>, Stop> {
+    Ok(show(account, count, lead)?.to_json())
+}

@@ -1,0 +1,173 @@
+//! Records that are stored: read back from the JSON of their rows, whole or a member at a time.
+//!
+//! A row may be older or newer than this release. What an older one lacks takes its column's default; members that only
+//! a newer one knows stand in [`Rest`] and are written back behind the others.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+
+use super::check::default_of;
+use super::{Column, Field, Need, Record, Table};
+use crate::json::{self, Members, Value};
+use crate::view::Stop;
+
+/// A record that is stored as JSON.
+pub trait Stored: Record {
+    /// Error for bytes that do not hold one.
+    const DAMAGED: Stop;
+
+    /// Reads it whole.
+    fn read(json: &[u8]) -> Result<Self, Stop> {
+        StoredValues::parse(Self::TABLE, json)
+            .and_then(|mut values| Self::from_values(&mut values))
+            .ok_or(Self::DAMAGED)
+    }
+
+    /// Its members as they are stored: what an update is laid over.
+    fn members(json: &[u8]) -> Result<Members, Stop> {
+        match json::parse(json) {
+            Ok(Value::Object(members)) => Ok(members),
+            _ => Err(Self::DAMAGED),
+        }
+    }
+}
+
+/// Members that this release does not know, in the order in which they came. `Debug` shows how many.
+#[derive(Clone, Default, PartialEq)]
+pub struct Rest(pub Members);
+
+impl fmt::Debug for Rest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rest({})", self.0.0.len())
+    }
+}
+
+/// The values of an object, taken in the order of a table's columns.
+pub struct StoredValues {
+    columns: core::slice::Iter<'static, Column>,
+    given: alloc::vec::IntoIter<Option<Value>>,
+    rest: Rest,
+}
+
+impl StoredValues {
+    /// Those of an object in JSON.
+    pub fn parse(table: &'static Table, json: &[u8]) -> Option<Self> {
+        let place = |name: &str, from| place(table, name, from);
+        let (given, rest) = json::parse_by_place(json, table.columns.len(), &place).ok()?;
+        Some(Self { columns: table.columns.iter(), given: given.into_iter(), rest: Rest(rest) })
+    }
+
+    /// Those of an object inside another.
+    pub fn of(table: &'static Table, value: Value) -> Option<Self> {
+        let Value::Object(members) = value else { return None };
+        let mut given: Vec<Option<Value>> = table.columns.iter().map(|_| None).collect();
+        let (mut rest, mut next) = (Members::default(), 0);
+        for (name, value) in members.0 {
+            match place(table, &name, next) {
+                Some(at) => {
+                    given[at] = Some(value);
+                    next = at + 1;
+                }
+                None => rest.0.push((name, value)),
+            }
+        }
+        Some(Self { columns: table.columns.iter(), given: given.into_iter(), rest: Rest(rest) })
+    }
+
+    /// The next column's; `None` where it does not fit.
+    pub fn take<T: Field>(&mut self) -> Option<T> {
+        read(self.columns.next()?, self.given.next()?)
+    }
+
+    /// What stands in no column.
+    pub fn rest(&mut self) -> Rest {
+        core::mem::take(&mut self.rest)
+    }
+}
+
+/// The column of a name. Members mostly come in table order: the search starts where the last one was found.
+fn place(table: &Table, name: &str, from: usize) -> Option<usize> {
+    let (before, ahead) = table.columns.split_at(from.min(table.columns.len()));
+    let named = |column: &Column| column.name == name;
+    ahead.iter().position(named).map(|at| before.len() + at).or_else(|| before.iter().position(named))
+}
+
+fn read<T: Field>(column: &Column, value: Option<Value>) -> Option<T> {
+    match (value, column.need) {
+        (Some(value), _) => T::from_json(value),
+        (None, Need::Required) => None,
+        (None, Need::Optional | Need::Default(_)) => Some(T::from_cell(default_of(column))),
+    }
+}
+
+/// One member of a stored record, which is read without the others.
+pub struct Member<T> {
+    column: &'static Column,
+    damaged: &'static str,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Member<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Member<T> {}
+
+impl<T> Member<T> {
+    /// The member of a column; `damaged` is the error for one that cannot be read.
+    pub const fn new(column: &'static Column, damaged: &'static str) -> Self {
+        Self { column, damaged, of: PhantomData }
+    }
+
+    /// Its name in the record's JSON.
+    pub const fn name(self) -> &'static str {
+        self.column.name
+    }
+
+    /// Reads it from a record's JSON.
+    pub fn read(self, json: &[u8]) -> Result<T, Stop>
+    where
+        T: Field,
+    {
+        (self,).read(json).map(|(value,)| value)
+    }
+}
+
+/// Several members of one stored record, read in one pass.
+pub trait Pick {
+    /// Their values.
+    type Values;
+
+    /// Reads them from a record's JSON.
+    fn read(self, json: &[u8]) -> Result<Self::Values, Stop>;
+}
+
+macro_rules! pick {
+    ($(($($type:ident $member:ident $value:ident),*))*) => {$(
+        impl<$($type: Field),*> Pick for ($(Member<$type>,)*) {
+            type Values = ($($type,)*);
+
+            fn read(self, json: &[u8]) -> Result<Self::Values, Stop> {
+                let ($($member,)*) = self;
+                let damaged = Stop::Corrupt(self.0.damaged);
+                let [$($value),*] = json::pick(json, [$($member.column.name),*]).map_err(|_| damaged)?;
+                Ok(($(read($member.column, $value).ok_or(Stop::Corrupt($member.damaged))?,)*))
+            }
+        }
+    )*};
+}
+
+pick! {
+    (A a x)
+    (A a x, B b y)
+    (A a x, B b y, C c z)
+    (A a x, B b y, C c z, D d u)
+    (A a x, B b y, C c z, D d u, E e v)
+    (A a x, B b y, C c z, D d u, E e v, F f w)
+}
+
+#[cfg(test)]
+mod tests;

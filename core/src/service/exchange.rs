@@ -1,0 +1,373 @@
+//! From a request to its answer, in the order of docs/api.md, Order of checks.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::cell::{Cell, RefCell};
+
+use super::{Service, shown};
+use crate::account::caller::{self, Shown};
+use crate::account::storage;
+use crate::engine;
+use crate::http::caller::{Engine, Session};
+use crate::http::ctx::{Ctx, body_bytes_max};
+use crate::http::etag;
+use crate::http::idempotency::{self, Claim};
+use crate::http::notice::Notice;
+use crate::http::refusal::{Form, Halt, Invalid, Refusal, server_error};
+use crate::http::reply::{Content, Reply};
+use crate::http::request::{Body, Door, Method, Request};
+use crate::http::route::{Footprint, Handled, Route, Who};
+use crate::http::router::Found;
+use crate::key::Space;
+use crate::limits::{BUSY_SECONDS, FULL_SECONDS, TAGGED_BYTES_MAX, TARGET_BYTES_MAX};
+use crate::outside::{Answer, Asks, SendError};
+use crate::rate::Rate;
+use crate::step::{Outcome, Output, Send};
+use crate::store::Tx;
+use crate::view::{Scene, Stop};
+
+/// Carries out one request, as far as it goes.
+pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Scene<'_>) -> Result<Output, Stop> {
+    let tx = Tx::at(scene.view, scene.now);
+    let exchange = Exchange {
+        service,
+        request,
+        answers,
+        scene,
+        tx: &tx,
+        rate: Cell::new(None),
+        caller: Cell::new(None),
+        engine: RefCell::new(None),
+        admitted: Cell::new(false),
+        account: Cell::new(None),
+        notice: Cell::new(None),
+    };
+    let (outcome, sends) = exchange.outcome()?;
+    let changes = tx.finish()?;
+    let used = exchange.caller.get().map(Session::credential);
+    Ok(Output {
+        outcome,
+        changes,
+        sends,
+        wake: None,
+        used,
+        account: exchange.account.get(),
+        notice: exchange.notice.get(),
+        spent: tx.spent_bytes(),
+    })
+}
+
+/// The reply of a host whose step stopped or panicked: nothing was stored.
+pub fn failed(request: &Request, stop: Option<&Stop>, scene_seed: &crate::seed::Seed) -> Reply {
+    let id = request_id(request, scene_seed);
+    let reply = match stop {
+        Some(Stop::Failed) => Refusal::Unavailable.reply(Form::Message, Invalid::First),
+        _ => server_error(&id),
+    };
+    reply.header("x-request-id", id)
+}
+
+struct Exchange<'a> {
+    service: &'a Service,
+    request: &'a Request,
+    answers: &'a [Answer],
+    scene: &'a Scene<'a>,
+    tx: &'a Tx<'a>,
+    rate: Cell<Option<Rate>>,
+    caller: Cell<Option<Session>>,
+    engine: RefCell<Option<Engine>>,
+    admitted: Cell<bool>,
+    account: Cell<Option<u32>>,
+    notice: Cell<Option<Notice>>,
+}
+
+type Sends = Vec<Send>;
+
+impl<'a> Exchange<'a> {
+    fn outcome(&self) -> Result<(Outcome, Sends), Stop> {
+        let (path, query) = self.request.target.split_once('?').unwrap_or((&self.request.target, ""));
+        let found = match self.find(path) {
+            Ok(found) => found,
+            Err(refusal) => {
+                return Ok((Outcome::Reply(self.dress(refusal.reply(Form::Message, Invalid::First))), Vec::new()));
+            }
+        };
+        if self.request.method == Method::Options {
+            return Ok((Outcome::Reply(self.dress(self.options(&found))), Vec::new()));
+        }
+        let Some(route) = found.route(self.request.method) else {
+            let refusal = Refusal::Method(found.allow());
+            return Ok((Outcome::Reply(self.dress(refusal.reply(Form::Message, Invalid::First))), Vec::new()));
+        };
+        let (handled, sends) = self.operate(route, path, query, &found)?;
+        let reply = match handled {
+            Err(Halt::Stop(stop)) => return Err(stop),
+            Err(Halt::Wait) if sends.is_empty() => {
+                self.tx.forget();
+                return Ok((Outcome::ReadBody(body_bytes_max(route)), sends));
+            }
+            Err(Halt::Wait) => return Ok((Outcome::Wait, sends)),
+            Err(Halt::Park(topic, until)) => return Ok((Outcome::Park(topic, until), Vec::new())),
+            Ok(_) | Err(Halt::Again) if self.is_over_storage(route)? => {
+                self.tx.forget();
+                self.notice.set(self.caller.get().map(|session| Notice::OverStorage(session.account)));
+                Refusal::OverStorage(route.about).reply(route.form, route.invalid)
+            }
+            Err(Halt::Again) => return Ok((Outcome::Again, Vec::new())),
+            Err(Halt::Refuse(refusal)) => {
+                self.tx.forget();
+                refusal.reply(route.form, route.invalid)
+            }
+            Ok(reply) => reply,
+        };
+        self.settle(route, query, &found.params, &reply)?;
+        Ok((Outcome::Reply(self.dress(self.finish(route, reply))), Vec::new()))
+    }
+
+    /// Whether a user's request would store more than the plan allows. What takes away or stops goes on; so does what
+    /// comes back from the outside, where it has already happened.
+    fn is_over_storage(&self, route: &Route) -> Result<bool, Stop> {
+        match self.caller.get() {
+            Some(session) if self.may_wait(route) => storage::is_over(self.tx, session.account),
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether a request is refused because the host's disk is full. Engines report what has happened, and the operator
+    /// makes room.
+    fn is_without_room(&self, route: &Route) -> bool {
+        matches!(route.who, Who::Anyone | Who::User) && self.may_wait(route) && self.scene.view.is_full()
+    }
+
+    /// Whether nothing is lost if a request is refused for lack of room.
+    fn may_wait(&self, route: &Route) -> bool {
+        let is_answered = self.answers.iter().any(|answer| *answer != Answer::Elapsed);
+        route.footprint != Footprint::None && !is_answered
+    }
+
+    fn find<'p>(&self, path: &'p str) -> Result<Found<'p>, Refusal> {
+        if self.request.target.len() > TARGET_BYTES_MAX {
+            return Err(Refusal::TargetTooLong);
+        }
+        let found = self.service.router.find(path).ok_or(Refusal::NoRoute)?;
+        let operator = found.routes.iter().any(|route| route.who == Who::Operator);
+        // With a door of their own, operator rows are unknown at the public one, and users' rows at theirs.
+        let closed = self.service.setup.config.separate_admin
+            && match self.request.door {
+                Door::Main => operator,
+                Door::Admin => found.routes.iter().any(|route| matches!(route.who, Who::User | Who::Engine)),
+            };
+        if closed { Err(Refusal::NoRoute) } else { Ok(found) }
+    }
+
+    fn operate(
+        &self,
+        route: &'static Route,
+        path: &str,
+        query: &str,
+        found: &Found<'_>,
+    ) -> Result<(Handled, Sends), Stop> {
+        if let Err(halt) = self.admit(route) {
+            return Ok((Err(halt), Vec::new()));
+        }
+        self.admitted.set(true);
+        if let Some(refused) = self.replay(route, query, &found.params)? {
+            return Ok((refused, Vec::new()));
+        }
+        if self.is_without_room(route) {
+            return Ok((Err(Refusal::DiskFull(FULL_SECONDS).into()), Vec::new()));
+        }
+        if let Some(busy) = self.busy() {
+            return Ok((Err(busy.into()), Vec::new()));
+        }
+        let ctx = Ctx {
+            setup: &self.service.setup,
+            request: self.request,
+            route,
+            path,
+            query,
+            params: &found.params,
+            caller: self.caller.get(),
+            engine: self.engine.borrow().clone(),
+            now: self.scene.now,
+            seed: self.scene.seed,
+            careful: self.scene.careful,
+            tx: self.tx,
+            asks: Asks::of(self.answers),
+            account: Cell::new(self.caller.get().map(|session| session.account)),
+            notice: Cell::new(None),
+        };
+        let handled = (route.handler)(&ctx).and_then(|reply| ctx.unread().map(|()| reply));
+        let sends = ctx.asks.unanswered().into_iter().map(Send::of_exchange).collect::<Sends>();
+        self.account.set(ctx.account.get());
+        self.notice.set(ctx.notice.get());
+        // A body that comes again and again is not hashed each time.
+        let begins = self.answers.is_empty() && matches!(handled, Err(Halt::Again));
+        if (begins || matches!(handled, Err(Halt::Wait)))
+            && !matches!(self.request.body, Body::Pending)
+            && let Some(claim) = self.claim(route, query, &found.params).ok().flatten()
+        {
+            claim.run(self.tx.scope(self.space()), self.scene.now)?;
+        }
+        Ok((handled, sends))
+    }
+
+    /// Who calls, and whether they may go on.
+    fn admit(&self, route: &Route) -> Result<(), Halt> {
+        match route.who {
+            Who::Anyone => return Ok(()),
+            Who::Operator => return caller::operator(self.tx.scope(Space::Root), self.request),
+            Who::Engine => {
+                let engine = engine::session(self.tx, self.request, &self.service.setup.config)?;
+                *self.engine.borrow_mut() = Some(engine);
+                return Ok(());
+            }
+            Who::User => {}
+        }
+        let session = Shown::by(self.request)?.session(self.tx, self.scene.now)?;
+        self.caller.set(Some(session));
+        let rate = self.scene.view.admit(session.credential().bucket())?;
+        self.rate.set(rate);
+        session.may(route)?;
+        match rate {
+            Some(rate) if !rate.admitted => Err(Refusal::TooMany(rate.retry_after).into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// A host that had no room for what the handler asked: nothing of it was done.
+    fn busy(&self) -> Option<Refusal> {
+        self.answers.iter().find_map(|answer| match answer {
+            Answer::Failed(SendError::ShareUsed) => Some(Refusal::ShareUsed(BUSY_SECONDS)),
+            Answer::Failed(SendError::Busy) => Some(Refusal::Busy(BUSY_SECONDS)),
+            _ => None,
+        })
+    }
+
+    fn space(&self) -> Space {
+        self.caller.get().map_or(Space::Root, |session| Space::Account(session.account))
+    }
+
+    fn claim(&self, route: &Route, query: &str, params: &[&str]) -> Result<Option<Claim>, Refusal> {
+        // Of what was too long, or broke off, there is nothing to compare.
+        if matches!(self.request.body, Body::TooLarge | Body::Cut) {
+            return Ok(None);
+        }
+        let engine = self.engine.borrow().as_ref().map(|engine| engine.token);
+        Claim::of(self.request, route, params, query, engine)
+    }
+
+    /// The answer of an earlier request with the same idempotency key.
+    fn replay(&self, route: &Route, query: &str, params: &[&str]) -> Result<Option<Handled>, Stop> {
+        if !self.answers.is_empty() {
+            return Ok(None);
+        }
+        let claim = match self.claim(route, query, params) {
+            Ok(Some(claim)) => claim,
+            Ok(None) => return Ok(None),
+            Err(refusal) => return Ok(Some(Err(refusal.into()))),
+        };
+        let scope = self.tx.scope(self.space());
+        if matches!(self.request.body, Body::Pending) {
+            // What the request was is told by its body, wherever what its path names has gone; a new key waits for what
+            // the operation says of the head.
+            let fits = self.request.content_length().is_none_or(|length| length <= body_bytes_max(route));
+            let reads = fits && claim.is_taken(scope, self.scene.now)?;
+            return Ok(reads.then_some(Err(Halt::Wait)));
+        }
+        let seen = claim.look_up(scope, self.scene.now, |answer| shown::is_deleted(scope, route, answer))?;
+        Ok(seen.map(|seen| seen.map_err(Halt::from)))
+    }
+
+    fn settle(&self, route: &Route, query: &str, params: &[&str], reply: &Reply) -> Result<(), Stop> {
+        let replayed = reply.headers.iter().any(|(name, _)| *name == "idempotency-replayed");
+        let Ok(Some(claim)) = self.claim(route, query, params) else { return Ok(()) };
+        if replayed || !self.admitted.get() || matches!(self.request.body, Body::Pending) {
+            return Ok(());
+        }
+        let scope = self.tx.scope(self.space());
+        claim.settle(scope, self.scene.now, route, reply, !self.answers.is_empty())?;
+        if reply.is_success() {
+            idempotency::sweep(scope, self.scene.now, false)?;
+        }
+        Ok(())
+    }
+
+    /// Entity tags, and no body for `HEAD`.
+    fn finish(&self, route: &Route, mut reply: Reply) -> Reply {
+        if route.etag
+            && reply.status == 200
+            && let Content::Json(body) = &reply.content
+            && body.len() <= TAGGED_BYTES_MAX
+        {
+            let tag = etag::of(body);
+            if self.request.list("if-none-match").is_some_and(|field| etag::none_match(&field, &tag)) {
+                return Reply::not_modified().header("etag", tag);
+            }
+            reply = reply.header("etag", tag);
+        }
+        if route.secret && reply.is_success() {
+            reply = reply.header("cache-control", "no-store");
+        }
+        reply
+    }
+
+    fn options(&self, found: &Found<'_>) -> Reply {
+        let reply = Reply::no_content().header("allow", found.allow());
+        if self.origin().is_none() || self.request.header("access-control-request-method").is_none() {
+            return reply;
+        }
+        reply
+            .header("access-control-allow-methods", found.allow())
+            .header(
+                "access-control-allow-headers",
+                "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-Request-Id",
+            )
+            .header("access-control-max-age", "600")
+    }
+
+    /// The caller's origin, if the operator configured it.
+    fn origin(&self) -> Option<&'a str> {
+        let origin = self.request.header("origin")?;
+        self.service.setup.config.cors_origins.iter().any(|known| known == origin || known == "*").then_some(origin)
+    }
+
+    /// The headers of every answer.
+    fn dress(&self, mut reply: Reply) -> Reply {
+        reply = reply.header("x-request-id", request_id(self.request, &self.scene.seed));
+        if let Some(rate) = self.rate.get() {
+            reply = reply
+                .header("x-ratelimit-limit", rate.limit.to_string())
+                .header("x-ratelimit-remaining", rate.remaining.to_string())
+                .header("x-ratelimit-reset", rate.reset.to_string());
+        }
+        if !self.service.setup.config.cors_origins.is_empty() {
+            reply = reply.header("vary", "Origin");
+        }
+        if let Some(origin) = self.origin() {
+            const SHOWN: &str = "ETag, Idempotency-Replayed, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
+            reply = reply.header("access-control-allow-origin", origin).header("access-control-expose-headers", SHOWN);
+        }
+        if self.request.method == Method::Head
+            && let Content::Json(body) = &reply.content
+        {
+            let length = body.len().to_string();
+            reply.content = Content::Empty;
+            reply = reply.header("content-type", "application/json").header("content-length", length);
+        }
+        reply
+    }
+}
+
+/// The request's own id where it is well formed, else one of ours (docs/api.md, Request ids).
+fn request_id(request: &Request, seed: &crate::seed::Seed) -> String {
+    let sent = request.header("x-request-id").unwrap_or_default();
+    let good =
+        (1..=128).contains(&sent.len()) && sent.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    if good {
+        return sent.to_string();
+    }
+    let made = seed.derive("request-id");
+    format!("{:016x}", u64::from_be_bytes([made[0], made[1], made[2], made[3], made[4], made[5], made[6], made[7]]))
+}

@@ -1,0 +1,191 @@
+//! The route table: every operation of the service, in the order of docs/api.md.
+//!
+//! Routing, 404, 405 with `Allow`, `HEAD`, `OPTIONS`, the `OpenAPI` document, the labels of metrics and the
+//! tests that walk all routes come from these rows.
+
+use super::tasks;
+use crate::account::keys::{ApiKey, NewKey, ShownKey};
+use crate::account::plan::Plan;
+use crate::account::profile::Account;
+use crate::account::session::{LoggedIn, Login, Me};
+use crate::account::signing::SigningSecret;
+use crate::account::{keys, session, signing};
+use crate::admin::tables::{
+    AdminQuery, ChangedAccount, EngineToken, JobQuery, MadeAccount, NewAccount, NewEngineToken, ShownEngineToken,
+};
+use crate::assistant::lookups::{ModelQuery, NumberQuery, ProviderQuery, VoiceQuery};
+use crate::assistant::tables::{Assistant, NewAssistant, Outbound, Summary, UPDATE};
+use crate::assistant::webhooks::{Disable, Enable};
+use crate::assistant::{ListQuery, lookups, webhooks};
+use crate::call::EventsQuery;
+use crate::call::tables::{Call, CallQuery, NewCall, PlacedCall};
+use crate::campaign::explain::Explanation;
+use crate::campaign::tables::{Campaign, NewCampaign, Switch, SwitchReply};
+use crate::catalogue::{Language, MultimodalModel, Provider, Voice};
+use crate::engine::tables::{Claim, Claimed, ClaimedCalls, NewArrival, Report, Reported, ToolReply};
+use crate::http::cause::Cause;
+use crate::http::refusal::Invalid;
+use crate::http::reply::{HostPage, Reply};
+use crate::http::route::{Group, Route, Shape, Who, count, delete, flat, get, post, put};
+use crate::import::tables::{Import, LeadImport, NumberImport, Started};
+use crate::job::ShownJob;
+use crate::key::Kind;
+use crate::knowledge::Passage;
+use crate::knowledge::tables::{Base, ChangedDocument, Document, NewBase, NewDocument, Question};
+use crate::lead::tables::{ChangedLead, Lead, LeadQuery, NewLead};
+use crate::limits::{IMPORT_BODY_BYTES_MAX, LOGIN_BODY_BYTES_MAX};
+use crate::number::tables::{
+    Assignable, Available, NewTrunk, Number, OneNumber, Purchased, Rename, SearchQuery, Trunk, Verification,
+};
+use crate::record::Record;
+use crate::sms::{Message, NewMessage};
+use crate::suppression::{NewSuppressed, Suppressed, SuppressedQuery};
+use crate::tool::tables::{Arguments, ToolTest};
+use crate::tool::{NewTool, Tool};
+use crate::webhook::tables::{Delivery, DeliveryQuery, Event, EventQuery};
+use crate::{
+    admin, assistant, call, campaign, engine, import, knowledge, lead, number, sms, suppression, tool, webhook,
+};
+
+/// Every operation, one row each.
+pub static ROUTES: &[Route] = &flat::<{ count(GROUPS) }>(GROUPS);
+
+/// The operations in their groups. What follows from no other column of a row stands in `refuses`.
+#[rustfmt::skip]
+const GROUPS: &[Group] = &[
+    Group("Account and keys", &[
+    post(&["/user/login"], "login", "Log in.", session::login).by(Who::Anyone).takes(Login::TABLE).at_most(LOGIN_BODY_BYTES_MAX).gives(Shape::Bare(LoggedIn::TABLE)).shows_token().without_idempotency().in_several_steps().refuses(&[Cause::WrongPassword, Cause::Suspended, Cause::TooMany]),
+    post(&["/user/logout"], "logout", "End the session.", session::logout).ends().refuses(&[Cause::NoSession]),
+    get(&["/user/me"], "me", "The caller's account.", session::me).gives(Shape::Bare(Me::TABLE)),
+    post(&["/user/api-keys"], "createApiKey", "Create an API key.", keys::create).about(Kind::ApiKey).takes(NewKey::TABLE).makes(Shape::MessageMember("api_key", ShownKey::TABLE)).shows_token().refuses(&[Cause::Limit]),
+    get(&["/user/api-keys"], "listApiKeys", "List the API keys.", keys::list).about(Kind::ApiKey).gives(Shape::MemberList("api_keys", ApiKey::TABLE)),
+    delete(&["/user/api-keys/{id}"], "deleteApiKey", "Delete an API key.", keys::delete).about(Kind::ApiKey),
+    ]),
+    Group("Assistants", &[
+    post(&["/user/assistant"], "createAssistant", "Create an assistant.", assistant::create).about(Kind::Assistant).takes(NewAssistant::TABLE).makes(Shape::MessageData(Summary::TABLE)).invalid(Invalid::Failed).refuses(&[Cause::Limit]),
+    put(&["/user/assistant/{id}", "/user/assistants/{id}"], "updateAssistant", "Change an assistant.", |ctx| assistant::update(ctx, campaign::wake_those_of)).about(Kind::Assistant).and_patch().takes(&UPDATE).gives(Shape::MessageData(Summary::TABLE)).invalid(Invalid::Failed),
+    get(&["/user/assistant/{id}", "/user/assistants/{id}"], "getAssistant", "An assistant, by id or uuid.", assistant::read).about(Kind::Assistant).gives(Shape::Bare(Assistant::TABLE)),
+    delete(&["/user/assistant/{id}", "/user/assistants/{id}"], "deleteAssistant", "Delete an assistant.", |ctx| assistant::delete(ctx, campaign::stop_those_of)).about(Kind::Assistant),
+    get(&["/user/assistants/get"], "listAssistants", "List the assistants, by pages.", assistant::page).about(Kind::Assistant).asks(ListQuery::TABLE).gives(Shape::Page(Assistant::TABLE)),
+    get(&["/user/assistants"], "allAssistants", "All assistants.", assistant::all).about(Kind::Assistant).gives(Shape::BareList(Assistant::TABLE)),
+    get(&["/user/assistants/outbound"], "outboundAssistants", "All outbound assistants, in short.", assistant::outbound).gives(Shape::BareList(Outbound::TABLE)),
+    get(&["/user/assistants/models"], "listModels", "Models to choose from; `code` is in the multimodal listing.", lookups::models).asks(ModelQuery::TABLE).gives(Shape::Models(MultimodalModel::TABLE)),
+    get(&["/user/assistants/voices"], "listVoices", "Voices to choose from.", lookups::voices).asks(VoiceQuery::TABLE).gives(Shape::BareList(Voice::TABLE)),
+    get(&["/user/assistants/languages"], "listLanguages", "Languages to choose from.", lookups::languages).gives(Shape::BareList(Language::TABLE)),
+    get(&["/user/assistants/synthesizer-providers"], "listSynthesizerProviders", "Who turns text into speech.", lookups::synthesizers).asks(ProviderQuery::TABLE).gives(Shape::BareList(Provider::TABLE)),
+    get(&["/user/assistants/transcriber-providers"], "listTranscriberProviders", "Who turns speech into text.", lookups::transcribers).asks(ProviderQuery::TABLE).gives(Shape::BareList(Provider::TABLE)),
+    get(&["/user/assistants/phone-numbers"], "listAssignableNumbers", "Numbers that an assistant may hold.", assistant::assignable).asks(NumberQuery::TABLE).gives(Shape::BareList(Assignable::TABLE)),
+    post(&["/user/assistants/enable-inbound-webhook"], "enableInboundWebhook", "Switch an assistant's inbound webhook on.", webhooks::enable_inbound).takes(Enable::TABLE).gives(Shape::MessageEmpty).invalid(Invalid::GivenData).refuses(&[Cause::NotFound]),
+    post(&["/user/assistants/disable-inbound-webhook"], "disableInboundWebhook", "Switch an assistant's inbound webhook off.", webhooks::disable_inbound).takes(Disable::TABLE).gives(Shape::MessageEmpty).invalid(Invalid::GivenData).stores_nothing().refuses(&[Cause::NotFound]),
+    post(&["/user/assistants/enable-webhook"], "enableWebhook", "Switch an assistant's post-call webhook on.", webhooks::enable).takes(Enable::TABLE).gives(Shape::MessageEmpty).invalid(Invalid::GivenData).refuses(&[Cause::NotFound]),
+    post(&["/user/assistants/disable-webhook"], "disableWebhook", "Switch an assistant's post-call webhook off.", webhooks::disable).takes(Disable::TABLE).gives(Shape::MessageEmpty).invalid(Invalid::GivenData).stores_nothing().refuses(&[Cause::NotFound]),
+    ]),
+    Group("Mid-call tools", &[
+    get(&["/user/tools"], "listTools", "All mid-call tools.", tool::all).about(Kind::Tool).gives(Shape::BareList(Tool::TABLE)),
+    post(&["/user/tools"], "createTool", "Create a mid-call tool.", tool::create).about(Kind::Tool).takes(NewTool::TABLE).makes(Shape::MessageData(Tool::TABLE)).invalid(Invalid::Tool).refuses(&[Cause::ToolLimit]),
+    get(&["/user/tools/{id}"], "getTool", "A mid-call tool.", tool::read).about(Kind::Tool).gives(Shape::Bare(Tool::TABLE)),
+    put(&["/user/tools/{id}"], "updateTool", "Change a mid-call tool.", tool::update).about(Kind::Tool).and_patch().takes(NewTool::TABLE).gives(Shape::MessageData(Tool::TABLE)).invalid(Invalid::Failed),
+    delete(&["/user/tools/{id}"], "deleteTool", "Delete a mid-call tool.", tool::delete).about(Kind::Tool),
+    post(&["/user/tools/{id}/test"], "testTool", "Make a tool's request, and show the answer.", tool::test).about(Kind::Tool).takes(Arguments::TABLE).gives(Shape::Bare(ToolTest::TABLE)).stores_nothing().in_several_steps().refuses(&[Cause::Outside, Cause::Late]),
+    ]),
+    Group("Phone numbers", &[
+    get(&["/user/phone-numbers/search"], "searchNumbers", "Numbers that can be bought.", number::search).asks(SearchQuery::TABLE).gives(Shape::DataList(Available::TABLE)).error_form().without_etag().in_several_steps().refuses(&[Cause::Outside]),
+    post(&["/user/phone-numbers/purchase"], "purchaseNumber", "Buy a number.", number::purchase).of_made(Kind::Number).takes(OneNumber::TABLE).makes(Shape::MessageData(Purchased::TABLE)).error_form().invalid(Invalid::Error).in_several_steps().refuses(&[Cause::Declined, Cause::Payment, Cause::Limit, Cause::Outside]),
+    get(&["/user/phone-numbers/all"], "allNumbers", "All numbers of the account.", number::all).about(Kind::Number).gives(Shape::DataList(Number::TABLE)).error_form(),
+    get(&["/user/phone-numbers"], "listSmsNumbers", "Numbers that can send messages.", number::sms_capable).gives(Shape::BareList(Number::TABLE)).error_form(),
+    post(&["/user/phone-numbers/caller-ids"], "createCallerId", "Add a caller id.", number::create_caller_id).about(Kind::Number).takes(OneNumber::TABLE).makes(Shape::MessageData(Number::TABLE)).error_form().invalid(Invalid::Error).in_several_steps().refuses(&[Cause::Declined, Cause::Limit]),
+    get(&["/user/phone-numbers/sip-trunks"], "listTrunks", "All SIP trunks.", number::list_trunks).gives(Shape::DataList(Trunk::TABLE)).error_form(),
+    post(&["/user/phone-numbers/sip-trunks"], "createTrunk", "Add a SIP trunk.", number::create_trunk).about(Kind::Number).takes(NewTrunk::TABLE).makes(Shape::MessageData(Trunk::TABLE)).error_form().invalid(Invalid::GivenData).refuses(&[Cause::Limit, Cause::Conflict]),
+    get(&["/user/phone-numbers/sip-trunks/{id}"], "getTrunk", "A SIP trunk.", number::read_trunk).about(Kind::Number).gives(Shape::Data(Trunk::TABLE)).error_form(),
+    put(&["/user/phone-numbers/sip-trunks/{id}"], "updateTrunk", "Change a SIP trunk.", number::update_trunk).about(Kind::Number).takes(NewTrunk::TABLE).gives(Shape::MessageData(Trunk::TABLE)).error_form().invalid(Invalid::GivenData).refuses(&[Cause::Conflict]),
+    put(&["/user/phone-numbers/{id}"], "updateNumber", "Rename a number.", number::update).about(Kind::Number).takes(Rename::TABLE).gives(Shape::MessageData(Number::TABLE)).error_form(),
+    delete(&["/user/phone-numbers/{id}"], "releaseNumber", "Give a number back.", |ctx| number::release(ctx, campaign::lose_number)).about(Kind::Number).error_form().in_several_steps().refuses(&[Cause::Declined, Cause::Outside]),
+    ]),
+    Group("Knowledgebases", &[
+    get(&["/user/knowledgebases"], "listKnowledgebases", "All knowledgebases.", knowledge::all).about(Kind::Knowledgebase).gives(Shape::DataList(Base::TABLE)).error_form(),
+    post(&["/user/knowledgebases"], "createKnowledgebase", "Create a knowledgebase.", knowledge::create).about(Kind::Knowledgebase).takes(NewBase::TABLE).makes(Shape::MessageData(Base::TABLE)).error_form().refuses(&[Cause::Limit]),
+    get(&["/user/knowledgebases/{id}"], "getKnowledgebase", "A knowledgebase.", knowledge::read).about(Kind::Knowledgebase).gives(Shape::Data(Base::TABLE)).error_form(),
+    put(&["/user/knowledgebases/{id}"], "updateKnowledgebase", "Change a knowledgebase.", knowledge::update).about(Kind::Knowledgebase).takes(NewBase::TABLE).gives(Shape::MessageData(Base::TABLE)).error_form(),
+    delete(&["/user/knowledgebases/{id}"], "deleteKnowledgebase", "Delete a knowledgebase and its documents.", knowledge::delete).about(Kind::Knowledgebase).error_form(),
+    get(&["/user/knowledgebases/{id}/documents"], "listDocuments", "All documents of a knowledgebase.", knowledge::all_documents).about(Kind::Knowledgebase).gives(Shape::DataList(Document::TABLE)).error_form(),
+    post(&["/user/knowledgebases/{id}/documents"], "createDocument", "Add a document: JSON for a website, a form for a file.", knowledge::create_document).about(Kind::Knowledgebase).of_made(Kind::Document).takes_document(NewDocument::TABLE).makes(Shape::MessageData(Document::TABLE)).error_form().refuses(&[Cause::Limit]),
+    get(&["/user/knowledgebases/{id}/documents/{document_id}"], "getDocument", "A document.", knowledge::read_document).about(Kind::Knowledgebase).gives(Shape::Data(Document::TABLE)).error_form(),
+    put(&["/user/knowledgebases/{id}/documents/{document_id}"], "updateDocument", "Rename a document.", knowledge::update_document).about(Kind::Knowledgebase).takes(ChangedDocument::TABLE).gives(Shape::MessageData(Document::TABLE)).error_form(),
+    delete(&["/user/knowledgebases/{id}/documents/{document_id}"], "deleteDocument", "Delete a document.", knowledge::delete_document).about(Kind::Knowledgebase).error_form(),
+    post(&["/user/knowledgebases/{id}/search"], "searchKnowledgebase", "Search a knowledgebase.", knowledge::find).about(Kind::Knowledgebase).takes(Question::TABLE).gives(Shape::DataList(Passage::TABLE)).error_form().stores_nothing(),
+    ]),
+    Group("Calls", &[
+    get(&["/user/calls"], "listCalls", "List the calls, newest first.", call::list).about(Kind::Call).asks(CallQuery::TABLE).gives(Shape::Page(Call::TABLE)),
+    get(&["/user/calls/{id}"], "getCall", "A call.", call::read).about(Kind::Call).gives(Shape::Bare(Call::TABLE)),
+    delete(&["/user/calls/{id}"], "deleteCall", "Delete a call.", call::delete).about(Kind::Call).refuses(&[Cause::Conflict]),
+    post(&["/user/make_call"], "makeCall", "Place a call.", call::make_call).about(Kind::Call).takes(NewCall::TABLE).gives(Shape::Bare(PlacedCall::TABLE)).refuses(&[Cause::Payment, Cause::NotFound, Cause::Unprocessable, Cause::NoEngine]),
+    post(&["/user/calls/{id}/hangup"], "hangUpCall", "End a call.", call::hangup).about(Kind::Call).ends().refuses(&[Cause::Conflict]),
+    get(&["/user/calls/{id}/events"], "listCallEvents", "What happened in a call; live as `text/event-stream`.", call::events).about(Kind::Call).asks(EventsQuery::TABLE).gives(Shape::CallEvents).without_etag().refuses(&[Cause::EventId]),
+    ]),
+    Group("Campaigns", &[
+    get(&["/user/campaigns"], "listCampaigns", "All campaigns.", campaign::all).about(Kind::Campaign).gives(Shape::BareList(Campaign::TABLE)),
+    post(&["/user/campaigns", "/user/campaign"], "createCampaign", "Create a campaign.", campaign::create).about(Kind::Campaign).takes(NewCampaign::TABLE).makes(Shape::MessageData(Campaign::TABLE)).invalid(Invalid::GivenData).refuses(&[Cause::Limit, Cause::NotFound]),
+    get(&["/user/campaigns/{id}", "/user/campaign/{id}"], "getCampaign", "A campaign.", campaign::read).about(Kind::Campaign).gives(Shape::Bare(Campaign::TABLE)),
+    put(&["/user/campaigns/{id}", "/user/campaign/{id}"], "updateCampaign", "Change a campaign.", campaign::update).about(Kind::Campaign).takes(NewCampaign::TABLE).gives(Shape::MessageData(Campaign::TABLE)).invalid(Invalid::GivenData),
+    delete(&["/user/campaigns/{id}", "/user/campaign/{id}"], "deleteCampaign", "Delete a campaign and its leads.", campaign::delete).about(Kind::Campaign),
+    post(&["/user/campaigns/update-status"], "switchCampaign", "Start or stop a campaign.", campaign::switch).takes(Switch::TABLE).gives(Shape::Bare(SwitchReply::TABLE)).invalid(Invalid::GivenData).ends().refuses(&[Cause::Unsuccessful, Cause::NotFoundUnsuccessful]),
+    ]),
+    Group("Leads", &[
+    post(&["/user/lead", "/user/leads"], "createLead", "Create a lead.", lead::create).about(Kind::Lead).takes(NewLead::TABLE).gives(Shape::MessageData(Lead::TABLE)).invalid(Invalid::Failed),
+    post(&["/user/leads/import"], "importLeads", "Create leads from a file, in the background.", import::start_leads).takes_file(&import::MEDIA, IMPORT_BODY_BYTES_MAX).asks(LeadImport::TABLE).accepts(Shape::MessageData(Started::TABLE)).in_several_steps().refuses(&[Cause::Limit]),
+    get(&["/user/leads/imports/{id}"], "getLeadImport", "How far an import of leads came.", import::read_leads).about(Kind::Import).gives(Shape::Data(Import::TABLE)),
+    get(&["/user/leads"], "listLeads", "List the leads, newest first.", lead::list).about(Kind::Lead).asks(LeadQuery::TABLE).gives(Shape::Page(Lead::TABLE)),
+    get(&["/user/leads/{id}"], "getLead", "A lead.", lead::read).about(Kind::Lead).gives(Shape::Bare(Lead::TABLE)),
+    put(&["/user/leads/{id}", "/leads/{id}"], "updateLead", "Change a lead.", lead::update).about(Kind::Lead).takes(ChangedLead::TABLE).invalid(Invalid::Failed),
+    delete(&["/user/leads/{id}"], "deleteLead", "Delete a lead and its secondary contacts.", lead::delete).about(Kind::Lead),
+    get(&["/user/leads/{id}/explain"], "explainLead", "Why a lead is, or is not, called now.", campaign::explain).about(Kind::Lead).gives(Shape::Data(Explanation::TABLE)).without_etag(),
+    get(&["/user/do-not-call"], "listDoNotCall", "List the numbers that are not to be called.", suppression::list).about(Kind::DoNotCall).asks(SuppressedQuery::TABLE).gives(Shape::Page(Suppressed::TABLE)),
+    post(&["/user/do-not-call"], "addDoNotCall", "Add a number that is not to be called.", suppression::create).about(Kind::DoNotCall).takes(NewSuppressed::TABLE).makes(Shape::MessageData(Suppressed::TABLE)),
+    post(&["/user/do-not-call/import"], "importDoNotCall", "Add numbers that are not to be called from a file, in the background.", import::start_numbers).takes_file(&import::MEDIA, IMPORT_BODY_BYTES_MAX).asks(NumberImport::TABLE).accepts(Shape::MessageData(Started::TABLE)).in_several_steps().refuses(&[Cause::Limit]),
+    get(&["/user/do-not-call/imports/{id}"], "getDoNotCallImport", "How far an import of such numbers came.", import::read_numbers).about(Kind::Import).gives(Shape::Data(Import::TABLE)),
+    delete(&["/user/do-not-call/{id}"], "removeDoNotCall", "Remove a number from that list.", suppression::delete).about(Kind::DoNotCall),
+    ]),
+    Group("Events and webhooks", &[
+    get(&["/user/webhook-deliveries"], "listDeliveries", "List the webhook deliveries, newest first.", webhook::list).about(Kind::Delivery).asks(DeliveryQuery::TABLE).gives(Shape::Page(Delivery::TABLE)),
+    post(&["/user/webhook-deliveries/{id}/resend"], "resendDelivery", "Send a webhook again.", webhook::resend).about(Kind::Delivery).accepts(Shape::Message),
+    get(&["/user/webhook-secrets"], "listWebhookSecrets", "The secrets that sign webhooks.", signing::list).gives(Shape::Secrets(SigningSecret::TABLE)).not_for_read_only().shows_token(),
+    post(&["/user/webhook-secrets/rotate"], "rotateWebhookSecret", "Make a new webhook secret beside the newest one.", signing::rotate).makes(Shape::Secrets(SigningSecret::TABLE)).shows_token().stores_nothing(),
+    get(&["/user/events"], "listEvents", "The account's events, oldest first; live as `text/event-stream`.", webhook::events).asks(EventQuery::TABLE).gives(Shape::Feed(Event::TABLE)).without_etag().refuses(&[Cause::Forgotten, Cause::EventId]),
+    ]),
+    Group("Messages", &[
+    post(&["/user/sms"], "sendSms", "Send a text message.", sms::send).about(Kind::Message).takes(NewMessage::TABLE).makes(Shape::MessageData(Message::TABLE)).in_several_steps().refuses(&[Cause::Declined, Cause::Outside]),
+    ]),
+    Group("Engine", &[
+    post(&["/engine/claim"], "claimCalls", "Wait for calls, and take them.", engine::claim).by(Who::Engine).takes(Claim::TABLE).gives(Shape::Bare(ClaimedCalls::TABLE)).in_several_steps(),
+    post(&["/engine/calls"], "bringCall", "Bring an inbound or web call.", engine::create).by(Who::Engine).takes(NewArrival::TABLE).makes(Shape::Bare(Claimed::TABLE)).in_several_steps().refuses(&[Cause::NotFound, Cause::Unprocessable, Cause::TooMany]),
+    post(&["/engine/calls/{id}/events"], "reportEvents", "Say what happened in a call.", engine::report).by(Who::Engine).takes(Report::TABLE).gives(Shape::Bare(Reported::TABLE)).refuses(&[Cause::OutOfOrder]),
+    post(&["/engine/calls/{id}/tools/{name}"], "runTool", "Have a mid-call tool's request made.", engine::tool).by(Who::Engine).takes(Arguments::TABLE).gives(Shape::Bare(ToolReply::TABLE)).in_several_steps().refuses(&[Cause::Conflict, Cause::TooMany, Cause::Outside, Cause::Late]),
+    post(&["/engine/calls/{id}/knowledge"], "askKnowledge", "Search the knowledgebase of a call's assistant.", engine::knowledge).by(Who::Engine).takes(Question::TABLE).gives(Shape::DataList(Passage::TABLE)).refuses(&[Cause::Conflict]),
+    ]),
+    Group("Operator", &[
+    post(&["/admin/accounts"], "createAccount", "Create an account.", admin::create).by(Who::Operator).takes(NewAccount::TABLE).makes(Shape::Bare(MadeAccount::TABLE)).shows_token().in_several_steps(),
+    get(&["/admin/accounts"], "listAccounts", "List the accounts.", admin::list).by(Who::Operator).asks(AdminQuery::TABLE).gives(Shape::Page(Account::TABLE)),
+    get(&["/admin/accounts/{id}"], "getAccount", "An account.", admin::read).by(Who::Operator).gives(Shape::Bare(Account::TABLE)),
+    put(&["/admin/accounts/{id}"], "updateAccount", "Change an account.", admin::update).by(Who::Operator).takes(ChangedAccount::TABLE).gives(Shape::MessageData(Account::TABLE)).in_several_steps(),
+    post(&["/admin/accounts/{id}/api-keys"], "createAccountKey", "Create an API key for an account.", admin::create_key).by(Who::Operator).takes(NewKey::TABLE).makes(Shape::MessageMember("api_key", ShownKey::TABLE)).shows_token().refuses(&[Cause::Limit]),
+    delete(&["/admin/accounts/{id}/api-keys/{key_id}"], "deleteAccountKey", "Delete an API key of an account.", admin::delete_key).by(Who::Operator),
+    put(&["/admin/accounts/{id}/caller-ids/{number_id}"], "verifyCallerId", "Say whether a caller id may be shown on calls.", admin::verify_caller_id).by(Who::Operator).takes(Verification::TABLE).gives(Shape::MessageData(Number::TABLE)),
+    get(&["/admin/plans"], "listPlans", "All plans.", admin::plans).by(Who::Operator).gives(Shape::DataList(Plan::TABLE)),
+    post(&["/admin/plans"], "createPlan", "Create a plan.", admin::create_plan).by(Who::Operator).takes(Plan::TABLE).makes(Shape::MessageData(Plan::TABLE)).refuses(&[Cause::Limit]),
+    put(&["/admin/plans/{name}"], "updatePlan", "Change a plan.", admin::update_plan).by(Who::Operator).takes(Plan::TABLE).gives(Shape::MessageData(Plan::TABLE)),
+    get(&["/admin/engine-tokens"], "listEngineTokens", "All engine tokens.", admin::engine_tokens).by(Who::Operator).gives(Shape::DataList(EngineToken::TABLE)),
+    post(&["/admin/engine-tokens"], "createEngineToken", "Create an engine token.", admin::create_engine_token).by(Who::Operator).takes(NewEngineToken::TABLE).makes(Shape::Bare(ShownEngineToken::TABLE)).shows_token().refuses(&[Cause::Limit]),
+    delete(&["/admin/engine-tokens/{id}"], "deleteEngineToken", "Delete an engine token.", admin::delete_engine_token).by(Who::Operator),
+    get(&["/admin/jobs"], "listJobs", "Durable work: what was set aside, what runs, what waits. Of what runs or waits the first 20,000 jobs are looked at.", admin::jobs).by(Who::Operator).asks(JobQuery::TABLE).gives(Shape::Page(ShownJob::TABLE)).without_etag(),
+    post(&["/admin/jobs/{id}/retry"], "retryJob", "Try a job again that was set aside.", admin::retry_job).by(Who::Operator).accepts(Shape::Message).refuses(&[Cause::Conflict]),
+    delete(&["/admin/jobs/{id}"], "dropJob", "Drop a job that was set aside; its call, delivery, document or import ends as failed.", |ctx| admin::drop_job(ctx, tasks::give_up)).by(Who::Operator).without_if_match().refuses(&[Cause::Conflict]),
+    get(&["/admin/backup"], "backup", "A consistent snapshot, streamed while serving.", |_| Ok(Reply::host(HostPage::Backup))).by(Who::Operator).gives(Shape::Media("application/octet-stream")).without_etag(),
+    ]),
+    Group("Service", &[
+    get(&["/healthz"], "health", "Whether the process answers.", |_| Ok(Reply::ok_raw(br#"{"status":"ok"}"#.to_vec()))).by(Who::Anyone).without_etag().gives(Shape::Status),
+    get(&["/readyz"], "ready", "Whether the store answers.", |_| Ok(Reply::host(HostPage::Ready))).by(Who::Anyone).without_etag().gives(Shape::Status),
+    get(&["/metrics"], "metrics", "Metrics in the Prometheus text format.", |_| Ok(Reply::host(HostPage::Metrics))).by(Who::Operator).without_etag().gives(Shape::Media("application/openmetrics-text; version=1.0.0; charset=utf-8")),
+    get(&["/openapi.json"], "openapi", "This document.", |ctx| Ok(Reply::ok_raw(ctx.setup.openapi().to_vec()))).by(Who::Anyone).without_etag().gives(Shape::Media("application/json")),
+    get(&["/docs"], "docs", "The API explorer.", |_| Ok(Reply::host(HostPage::Docs))).by(Who::Anyone).without_etag().gives(Shape::Media("text/html")).with_files(&["/docs/{file}"]),
+    ]),
+];

@@ -1,0 +1,135 @@
+//! Which resources an answer shows, and whether they are still there: a kept answer that shows a deleted one is gone.
+//!
+//! An answer shows a resource where it carries its id. Ids are never used again, so a resource that is not there was
+//! deleted. Nothing is stored for it: the ids are read from the kept answer when it is asked for again.
+
+use alloc::vec::Vec;
+
+use crate::http::route::{Route, Shape};
+use crate::id;
+use crate::json::{self, Members, Value};
+use crate::key::{self, Kind};
+use crate::lead;
+use crate::record::{Kind as ColumnKind, Table};
+use crate::root;
+use crate::store::Scope;
+use crate::view::Stop;
+
+/// Members that hold an id, or a list of ids.
+const REFERENCES: [(&str, Kind); 8] = [
+    ("assistant_id", Kind::Assistant),
+    ("call_id", Kind::Call),
+    ("campaign_id", Kind::Campaign),
+    ("knowledgebase_id", Kind::Knowledgebase),
+    ("lead_id", Kind::Lead),
+    ("phone_number_id", Kind::Number),
+    ("phone_number_ids", Kind::Number),
+    ("tool_ids", Kind::Tool),
+];
+
+/// Members that hold a resource, or a list of resources.
+const NESTED: [(&str, Kind); 4] = [
+    ("assistant", Kind::Assistant),
+    ("call", Kind::Call),
+    ("campaign", Kind::Campaign),
+    ("secondary_contacts", Kind::Lead),
+];
+
+/// The list of calls that an engine gets.
+const CLAIMED: &str = "calls";
+
+/// A resource by its id, which names its account.
+type Shown = (Kind, u64);
+
+/// Whether a kept answer of an operation shows something that is not there any more.
+pub fn is_deleted(scope: Scope<'_>, route: &Route, body: &[u8]) -> Result<bool, Stop> {
+    let Ok(Value::Object(answer)) = json::parse(body) else { return Ok(false) };
+    for (kind, id) in of(&answer, route.made.or(route.about)) {
+        let (account, count) = id::split(id);
+        let account = root::space_of(scope, account);
+        let is_there = match kind {
+            // The rows of a deleted campaign's leads go in slices.
+            Kind::Lead => lead::is_there(account, count)?,
+            kind => account.get(key::row(account.space(), kind, count))?.is_some(),
+        };
+        if !is_there {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether the answers of an operation may show a resource that can be deleted.
+pub fn may_show(route: &Route) -> bool {
+    match route.shape {
+        Shape::Bare(table) | Shape::Data(table) | Shape::MessageData(table) => {
+            table_shows(table, route.made.or(route.about).is_some())
+        }
+        _ => false,
+    }
+}
+
+fn table_shows(table: &Table, has_own: bool) -> bool {
+    table.columns.iter().any(|column| {
+        let is_reference = REFERENCES.iter().chain(&NESTED).any(|(name, _)| column.name == *name);
+        let is_data =
+            matches!(column.kind, ColumnKind::Record(data) if column.name == "data" && table_shows(data, has_own));
+        is_reference || is_data || column.name == "id" && has_own || column.name == CLAIMED
+    })
+}
+
+/// What an answer shows. What users wrote themselves, such as variables, is passed over.
+fn of(answer: &Members, about: Option<Kind>) -> Vec<Shown> {
+    let mut shown = Vec::new();
+    add(answer, about, &mut shown);
+    if let Some(Value::Object(data)) = answer.get("data") {
+        add(data, about, &mut shown);
+    }
+    for claimed in answer.get(CLAIMED).and_then(Value::as_list).unwrap_or_default() {
+        claimed.as_object().into_iter().for_each(|claimed| add(claimed, None, &mut shown));
+    }
+    shown
+}
+
+fn add(members: &Members, kind: Option<Kind>, shown: &mut Vec<Shown>) {
+    let own = kind.and_then(|kind| Some((kind, members.get("id")?.as_u64()?)));
+    shown.extend(own);
+    for (name, kind) in REFERENCES {
+        let value = members.get(name);
+        let ids = value.and_then(Value::as_list).unwrap_or_default().iter().chain(value);
+        shown.extend(ids.filter_map(Value::as_u64).map(|id| (kind, id)));
+    }
+    for (name, kind) in NESTED {
+        let value = members.get(name);
+        let nested = value.and_then(Value::as_list).unwrap_or_default().iter().chain(value);
+        nested.filter_map(Value::as_object).for_each(|nested| add(nested, Some(kind), shown));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_found_where_the_service_wrote_them() {
+        let answer =
+            br#"{"message":"x","data":{"id":1,"campaign_id":2,"variables":{"call_id":9,"id":9},"campaign":{"id":2},
+            "secondary_contacts":[{"id":3,"variables":{"lead_id":9}}],"assistant_id":null,"phone_number_ids":[4,5]},
+            "headers":[{"id":9}],"calls":[{"call":{"id":6,"assistant_id":7},"assistant":{"id":7}}]}"#;
+        let Ok(Value::Object(answer)) = json::parse(answer) else { panic!("an object") };
+        let mut found = of(&answer, Some(Kind::Lead));
+        found.sort_unstable();
+        found.dedup();
+        let want = [
+            (Kind::Assistant, 7),
+            (Kind::Number, 4),
+            (Kind::Number, 5),
+            (Kind::Call, 6),
+            (Kind::Campaign, 2),
+            (Kind::Lead, 1),
+            (Kind::Lead, 3),
+        ];
+        assert_eq!(found, want);
+        assert_eq!(of(&answer, None).iter().filter(|(_, id)| *id == 1).count(), 0, "an import's id is no resource");
+    }
+}

@@ -1,0 +1,59 @@
+//! Answers for hyper.
+
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+use switchboard_core::http::reply::{Content, Reply};
+
+use crate::room::Held;
+
+/// The body of an answer.
+pub type Out = BoxBody<Bytes, std::io::Error>;
+
+/// Bytes that count among the answers until the last of them is taken.
+pub struct Counted {
+    bytes: Vec<u8>,
+    _held: Held,
+}
+
+impl Counted {
+    /// These bytes, which hold so much.
+    pub fn new(bytes: Vec<u8>, held: Held) -> Self {
+        Self { bytes, _held: held }
+    }
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The answer for hyper.
+pub fn response(reply: Reply, body: Option<(&'static str, Out)>) -> Response<Out> {
+    let (media, body) = match (reply.content, body) {
+        (_, Some((media, body))) => (Some(media), body),
+        (Content::Json(bytes), None) => (Some("application/json"), full(bytes)),
+        (Content::Empty | Content::Host(_) | Content::Stream(_) | Content::Piece(_), None) => (None, full(Vec::new())),
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    if let Some(media) = media {
+        headers.insert("content-type", HeaderValue::from_static(media));
+    }
+    headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    for (name, value) in reply.headers {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    }
+    response
+}
+
+/// Bytes as a body.
+pub fn full(bytes: impl Into<Bytes>) -> Out {
+    Full::new(bytes.into()).map_err(|never| match never {}).boxed()
+}

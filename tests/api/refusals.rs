@@ -1,0 +1,90 @@
+//! Every refusal that the document names was seen: for each operation and each of its causes one request that is refused
+//! for it. That no other was ever seen is what the judge of every reply looks at.
+//!
+//! What follows from the columns of a row is provoked alike for all rows; what a row names itself has a case of its own
+//! ([`own`]). A cause that nobody provokes fails the test.
+
+mod bodies;
+mod keys;
+mod own;
+mod stage;
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::Value;
+use switchboard_core::http::cause::Cause;
+use switchboard_core::service::routes::ROUTES;
+use switchboard_core::service::{causes, openapi};
+use switchboard_tests::house::Got;
+use switchboard_tests::refusals::is_the_hosts;
+
+use stage::Stage;
+
+/// What a refusal for a cause must be; the error says what it is instead.
+fn is_refused(got: &Got, cause: Cause, says: &str) -> Result<(), String> {
+    let sentence = got.json["message"].as_str().or(got.json["error"].as_str()).unwrap_or_default();
+    if got.status == cause.status() && sentence.contains(says) {
+        return Ok(());
+    }
+    Err(format!("{} {}, not {} {says}", got.status, got.json, cause.status()))
+}
+
+#[test]
+fn each_documented_refusal_is_seen() {
+    let mut stage = Stage::new();
+    let (mut missed, mut used) = (Vec::new(), BTreeSet::new());
+    for route in ROUTES {
+        for cause in causes::of(route).into_iter().filter(|cause| !is_the_hosts(route, *cause)) {
+            let case = own::CASES.iter().find(|(id, own, ..)| (*id, *own) == (route.id, cause));
+            used.extend(case.map(|_| (route.id, cause)));
+            // A reply that the judge does not let pass is among what was missed, too.
+            let seen = catch_unwind(AssertUnwindSafe(|| match case {
+                Some((.., says, provoke)) => is_refused(&provoke(), cause, says),
+                None => match stage.provoke(route, cause) {
+                    Some((got, says)) => is_refused(&got, cause, says),
+                    None => Err("nobody provokes it".into()),
+                },
+            }));
+            if let Err(why) = seen.unwrap_or_else(|_| Err("it panics, see above".into())) {
+                missed.push(format!("{} {cause:?}: {why}", route.id));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{} refusals were not seen:\n{}", missed.len(), missed.join("\n"));
+    for (id, cause, ..) in own::CASES {
+        assert!(used.contains(&(*id, *cause)), "{id} does not refuse for {cause:?}");
+    }
+}
+
+#[test]
+fn each_list_and_resource_is_unchanged_for_whoever_has_it() {
+    let mut stage = Stage::new();
+    for route in ROUTES.iter().filter(|route| route.etag) {
+        let got = stage.ask(route).header("if-none-match", "*").send();
+        assert_eq!(got.status, 304, "{}: {}", route.id, got.json);
+    }
+}
+
+/// The document names what the rows say, for each path and method of an operation, and nothing else.
+#[test]
+fn the_document_is_made_of_the_rows_alone() {
+    let document: Value = serde_json::from_str(&openapi::text()).expect("JSON");
+    let mut operations = 0;
+    for route in ROUTES {
+        let mut statuses: BTreeSet<u16> = causes::of(route).into_iter().map(Cause::status).collect();
+        statuses.insert(route.status);
+        statuses.extend(route.etag.then_some(304));
+        let methods = [Some(route.method.name()), route.patch.then_some("PATCH")];
+        for (path, method) in route.paths.iter().flat_map(|path| methods.iter().flatten().map(move |m| (path, m))) {
+            let operation = &document["paths"][path][method.to_lowercase()];
+            assert_eq!(operation["tags"][0], route.tag, "{method} {path}");
+            let responses = operation["responses"].as_object().expect("responses");
+            let named: BTreeSet<u16> = responses.keys().map(|status| status.parse().expect("a status")).collect();
+            assert_eq!(named, statuses, "{method} {path}");
+            operations += 1;
+        }
+    }
+    let paths = document["paths"].as_object().expect("paths").values();
+    assert_eq!(operations, paths.map(|item| item.as_object().expect("methods").len()).sum::<usize>());
+}

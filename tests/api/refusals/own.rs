@@ -1,0 +1,287 @@
+//! What a row of the route table names itself: a case for each.
+
+use serde_json::{Value, json};
+use switchboard_core::http::cause::Cause;
+use switchboard_core::http::request::Method;
+use switchboard_core::limits::IMPORTS_MAX;
+use switchboard_core::outside::{HttpIn, SendError};
+use switchboard_core::setup::Config;
+use switchboard_tests::house::{Got, House, assistant, campaign, tool, trunk, with};
+use switchboard_tests::places::Places;
+
+use super::bodies::{offered, sender, valid};
+use super::keys::{end, inbound};
+use super::stage::{NOWHERE, filled};
+use crate::carrier::{NUMBER, twilio};
+
+/// Rows of a kind that an installation, an account or a knowledgebase may have at most.
+const ALL: usize = 1_000;
+const PURCHASE: &str = "/user/phone-numbers/purchase";
+const NOT_THERE: &str = "Assistant not found";
+
+/// An operation, why it refuses, words of what it says, and a request that is refused so.
+type Case = (&'static str, Cause, &'static str, fn() -> Got);
+
+/// One for each cause that a row names.
+#[rustfmt::skip]
+pub const CASES: &[Case] = &[
+    ("login", Cause::WrongPassword, "do not match", || login(|_| (), "wrong")),
+    ("login", Cause::Suspended, "suspended", || login(suspend, "")),
+    ("login", Cause::TooMany, "Too many", || login(|house| house.crowded = true, "")),
+    ("logout", Cause::NoSession, "cannot log out", || post("/user/logout", &json!({}))),
+    ("createApiKey", Cause::Limit, "at most", || beyond("/user/api-keys", |n| json!({ "name": format!("{n}") }), false)),
+    ("createAccountKey", Cause::Limit, "at most", || beyond("/admin/accounts/1/api-keys", |n| json!({ "name": format!("{n}") }), true)),
+    ("createPlan", Cause::Limit, "at most", || beyond("/admin/plans", |n| json!({ "name": format!("plan-{n}") }), true)),
+    ("createEngineToken", Cause::Limit, "at most", || beyond("/admin/engine-tokens", |n| json!({ "name": format!("{n}") }), true)),
+    ("createAssistant", Cause::Limit, "plan limit of 1 assistants", || limited("createAssistant")),
+    ("createTool", Cause::ToolLimit, "plan limit of 1 mid call tools", || limited("createTool")),
+    ("createKnowledgebase", Cause::Limit, "plan limit of 1 knowledgebases", || limited("createKnowledgebase")),
+    ("createCampaign", Cause::Limit, "plan limit of 1 campaigns", || limited("createCampaign")),
+    ("purchaseNumber", Cause::Limit, "plan limit of 1 phone numbers", || limited("purchaseNumber")),
+    ("createCallerId", Cause::Limit, "plan limit of 1 phone numbers", || limited("createCallerId")),
+    ("createTrunk", Cause::Limit, "plan limit of 1 phone numbers", || limited("createTrunk")),
+    ("createDocument", Cause::Limit, "at most", documents),
+    ("importLeads", Cause::Limit, "imports may be under way", || imports("importLeads")),
+    ("importDoNotCall", Cause::Limit, "imports may be under way", || imports("importDoNotCall")),
+    ("enableInboundWebhook", Cause::NotFound, NOT_THERE, || webhook("enable-inbound-webhook")),
+    ("disableInboundWebhook", Cause::NotFound, NOT_THERE, || webhook("disable-inbound-webhook")),
+    ("enableWebhook", Cause::NotFound, NOT_THERE, || webhook("enable-webhook")),
+    ("disableWebhook", Cause::NotFound, NOT_THERE, || webhook("disable-webhook")),
+    ("testTool", Cause::Outside, "", || test_tool(SendError::Unreachable)),
+    ("testTool", Cause::Late, "", || test_tool(SendError::TimedOut)),
+    ("searchNumbers", Cause::Outside, "did not answer", || twilio().get("/user/phone-numbers/search")),
+    ("purchaseNumber", Cause::Declined, "already in use", || { let (mut house, number) = owner(); house.post(PURCHASE, &number).send() }),
+    ("purchaseNumber", Cause::Payment, "Insufficient balance", || { let mut house = poor(); let number = offered(&mut house); house.post(PURCHASE, &json!({ "phone_number": number })).send() }),
+    ("purchaseNumber", Cause::Outside, "did not answer", || twilio().post(PURCHASE, &json!({ "phone_number": NUMBER })).send()),
+    ("createCallerId", Cause::Declined, "already there", caller_id),
+    ("createTrunk", Cause::Conflict, "", || trunks(|house, body| house.post("/user/phone-numbers/sip-trunks", body).send())),
+    ("updateTrunk", Cause::Conflict, "", || trunks(|house, body| { let other = house.make("/user/phone-numbers/sip-trunks", &trunk("+40700000082")); house.put(&format!("/user/phone-numbers/sip-trunks/{other}"), body).send() })),
+    ("releaseNumber", Cause::Outside, "did not confirm", || released(1)),
+    ("releaseNumber", Cause::Declined, "still releasing", || released(2)),
+    ("deleteCall", Cause::Conflict, "still running", || calls(|house, _, target| house.delete(target))),
+    ("hangUpCall", Cause::Conflict, "already over", || calls(|house, places, target| { end(house, places, target); house.post(&format!("{target}/hangup"), &json!({})).send() })),
+    ("makeCall", Cause::Payment, "Insufficient balance", || make_call(poor(), &json!({}))),
+    ("makeCall", Cause::NotFound, NOT_THERE, || post("/user/make_call", &json!({ "phone_number": "+40700000081", "assistant_id": NOWHERE }))),
+    ("makeCall", Cause::Unprocessable, "not verified", unverified),
+    ("makeCall", Cause::NoEngine, "No voice engine", || make_call(House::with(Config { refuse_without_engine: true, ..Config::default() }), &json!({}))),
+    ("listCallEvents", Cause::EventId, "Last-Event-ID", || calls(|house, _, target| last_event(house, &format!("{target}/events"), "x"))),
+    ("listEvents", Cause::EventId, "Last-Event-ID", || last_event(&mut House::default(), "/user/events", "x")),
+    ("listEvents", Cause::Forgotten, "", forgotten),
+    ("createCampaign", Cause::NotFound, NOT_THERE, || post("/user/campaigns", &json!({ "name": "C", "assistant_id": NOWHERE }))),
+    ("switchCampaign", Cause::NotFoundUnsuccessful, "Campaign not found", || post("/user/campaigns/update-status", &json!({ "campaign_id": NOWHERE, "action": "start" }))),
+    ("switchCampaign", Cause::Unsuccessful, "not active", inactive),
+    ("sendSms", Cause::Declined, "From number not found", || post("/user/sms", &json!({ "from": NOWHERE, "to": "+40700000081", "body": "Hello" }))),
+    ("sendSms", Cause::Outside, "did not answer", message),
+    ("bringCall", Cause::NotFound, NOT_THERE, || bring(House::default(), &json!({ "type": "web", "assistant_id": NOWHERE }))),
+    ("bringCall", Cause::Unprocessable, "larger than 1 MiB", large),
+    ("bringCall", Cause::TooMany, "at once", announced),
+    ("reportEvents", Cause::OutOfOrder, "missing", || engine("events", &json!({ "events": [{ "seq": 5, "type": "ringing" }] }), false, None)),
+    ("runTool", Cause::Conflict, "over", || engine("tools/look", &json!({}), true, None)),
+    ("runTool", Cause::TooMany, "at once", || engine("tools/look", &json!({}), false, Some(SendError::ShareUsed))),
+    ("runTool", Cause::Outside, "", || engine("tools/look", &json!({}), false, Some(SendError::Unreachable))),
+    ("runTool", Cause::Late, "", || engine("tools/look", &json!({}), false, Some(SendError::TimedOut))),
+    ("askKnowledge", Cause::Conflict, "over", || engine("knowledge", &json!({ "query": "When?" }), true, None)),
+    ("retryJob", Cause::Conflict, "not set aside", || job(Method::Post, "/retry")),
+    ("dropJob", Cause::Conflict, "not set aside", || job(Method::Delete, "")),
+];
+
+fn post(target: &str, body: &Value) -> Got {
+    House::default().post(target, body).send()
+}
+
+fn login(prepare: fn(&mut House), password: &str) -> Got {
+    let mut house = House::default();
+    let password = if password.is_empty() { house.password.clone() } else { password.to_owned() };
+    prepare(&mut house);
+    house.post("/user/login", &json!({ "email": "owner@localhost", "password": password })).send()
+}
+
+fn operate(house: &mut House, target: &str, body: &Value) {
+    let operator = house.operator.clone();
+    house.put(target, body).token(&operator).send().expect(200);
+}
+
+fn suspend(house: &mut House) {
+    operate(house, "/admin/accounts/1", &json!({ "suspended": true }));
+}
+
+/// A service whose owner has no money left.
+fn poor() -> House {
+    let mut house = House::default();
+    operate(&mut house, "/admin/accounts/1", &json!({ "balance": 0 }));
+    house
+}
+
+/// One more than there may be of a kind.
+fn beyond(target: &str, body: fn(usize) -> Value, by_operator: bool) -> Got {
+    let mut house = House::default();
+    let token = if by_operator { house.operator.clone() } else { house.key.clone() };
+    let mut made = (0..=ALL).map(|n| house.post(target, &body(n)).token(&token).send());
+    made.find(|got| got.status != 201).expect("a limit")
+}
+
+/// One more than a plan allows that allows one of each kind.
+fn limited(id: &str) -> Got {
+    let (mut house, places) = filled(House::default());
+    let sent = valid(id, &mut house, &places).expect("a body");
+    let one = json!({ "assistants": 1, "tools": 1, "knowledgebases": 1, "campaigns": 1, "numbers": 1 });
+    operate(&mut house, "/admin/plans/standard", &one);
+    let route = switchboard_core::service::routes::ROUTES.iter().find(|route| route.id == id).expect("a row");
+    sent.with(house.call(Method::Post, route.paths[0])).send()
+}
+
+fn documents() -> Got {
+    let mut house = House::default();
+    let base = house.make("/user/knowledgebases", &json!({ "name": "K" }));
+    let site = json!({ "name": "Site", "type": "website", "url": "https://a.example" });
+    let target = format!("/user/knowledgebases/{base}/documents");
+    let mut made = (0..=ALL).map(|_| house.post(&target, &site).send());
+    made.find(|got| got.status != 201).expect("a limit")
+}
+
+fn imports(id: &str) -> Got {
+    let (mut house, places) = filled(House::default());
+    let sent = valid(id, &mut house, &places).expect("a file");
+    let path = if id == "importLeads" { "/user/leads/import" } else { "/user/do-not-call/import" };
+    let target = format!("{path}{}", sent.query);
+    let mut made = (0..=IMPORTS_MAX).map(|_| sent.with(house.call(Method::Post, &target)).send());
+    made.find(|got| got.status != 202).expect("a limit")
+}
+
+fn webhook(switch: &str) -> Got {
+    let body = json!({ "assistant_id": NOWHERE, "webhook_url": "https://a.example" });
+    post(&format!("/user/assistants/{switch}"), &body)
+}
+
+fn test_tool(error: SendError) -> Got {
+    let mut house = House::default();
+    let id = house.make("/user/tools", &tool("look"));
+    house.outside(move |_| Err(error));
+    house.post(&format!("/user/tools/{id}/test"), &json!({})).send()
+}
+
+/// A service that has a number of the simulated carrier, and the body that bought it.
+fn owner() -> (House, Value) {
+    let mut house = House::default();
+    let number = json!({ "phone_number": offered(&mut house) });
+    house.make(PURCHASE, &number);
+    (house, number)
+}
+
+fn caller_id() -> Got {
+    let mut house = House::default();
+    let body = json!({ "phone_number": "+40700000083" });
+    house.make("/user/phone-numbers/caller-ids", &body);
+    house.post("/user/phone-numbers/caller-ids", &body).send()
+}
+
+/// A number that is another trunk's.
+fn trunks(ask: fn(&mut House, &Value) -> Got) -> Got {
+    let mut house = House::default();
+    let body = trunk("+40700000084");
+    house.make("/user/phone-numbers/sip-trunks", &body);
+    ask(&mut house, &body)
+}
+
+/// A service with a number of a carrier that answers no more, and the number's id.
+fn left_alone() -> (House, u64) {
+    let mut house = twilio();
+    let owned = json!({ "sid": "PN1", "phone_number": NUMBER, "capabilities": { "voice": true, "sms": true } });
+    let answer = HttpIn { status: 201, body: owned.to_string().into_bytes(), ..HttpIn::default() };
+    house.outside(move |_| Ok(answer.clone()));
+    let id = house.make(PURCHASE, &json!({ "phone_number": NUMBER }));
+    house.outside(|_| Err(SendError::TimedOut));
+    (house, id)
+}
+
+fn released(times: usize) -> Got {
+    let (mut house, id) = left_alone();
+    (0..times).map(|_| house.delete(&format!("/user/phone-numbers/{id}"))).last().expect("once")
+}
+
+fn message() -> Got {
+    let (mut house, id) = left_alone();
+    house.post("/user/sms", &json!({ "from": id, "to": "+40700000081", "body": "Hello" })).send()
+}
+
+/// A call that an engine has.
+fn calls(ask: fn(&mut House, &Places, &str) -> Got) -> Got {
+    let (mut house, places) = filled(House::default());
+    let target = format!("/user/calls/{}", places.id("/user/calls"));
+    ask(&mut house, &places, &target)
+}
+
+fn make_call(mut house: House, changes: &Value) -> Got {
+    let id = house.make("/user/assistant", &with(assistant(), changes));
+    house.post("/user/make_call", &json!({ "phone_number": "+40700000081", "assistant_id": id })).send()
+}
+
+fn unverified() -> Got {
+    let mut house = House::default();
+    let number = house.make("/user/phone-numbers/caller-ids", &json!({ "phone_number": "+40700000083" }));
+    operate(&mut house, &format!("/admin/accounts/1/caller-ids/{number}"), &json!({ "verified": false }));
+    make_call(house, &json!({ "phone_number_id": number }))
+}
+
+fn last_event(house: &mut House, target: &str, id: &str) -> Got {
+    house.call(Method::Get, target).header("last-event-id", id).send()
+}
+
+/// The first of an account's events, a month after it was swept.
+fn forgotten() -> Got {
+    let (mut house, places) = filled(House::default());
+    end(&mut house, &places, &format!("/user/calls/{}", places.id("/user/calls")));
+    for _ in 0..40 {
+        house.now = house.now.plus_seconds(86_400);
+        house.tick();
+    }
+    house.get("/user/events?after=0")
+}
+
+fn inactive() -> Got {
+    let mut house = House::default();
+    let id = house.make("/user/assistant", &assistant());
+    let id = house.make("/user/campaigns", &campaign(id));
+    house.post("/user/campaigns/update-status", &json!({ "campaign_id": id, "action": "start" })).send()
+}
+
+fn bring(mut house: House, body: &Value) -> Got {
+    let line = switchboard_tests::line::Line::attach(&mut house);
+    house.post("/engine/calls", body).token(&line.token).send()
+}
+
+fn large() -> Got {
+    let mut house = House::default();
+    let long = json!({ "system_prompt": "p".repeat(900_000) });
+    let id = house.make("/user/assistant", &with(assistant(), &long));
+    bring(house, &json!({ "type": "web", "assistant_id": id }))
+}
+
+/// A call to an assistant whose webhook nobody may ask now.
+fn announced() -> Got {
+    let mut house = House::default();
+    let number = sender(&mut house);
+    inbound(&mut house, number);
+    let to = house.get("/user/phone-numbers").json[0]["phone_number"].clone();
+    house.outside(|_| Err(SendError::ShareUsed));
+    bring(house, &json!({ "type": "inbound", "to": to }))
+}
+
+/// What an engine asks for in a call, which may be over by then.
+fn engine(what: &str, body: &Value, is_over: bool, error: Option<SendError>) -> Got {
+    let (mut house, places) = filled(House::default());
+    let call = places.id("/engine/calls");
+    if is_over {
+        end(&mut house, &places, &format!("/user/calls/{call}"));
+    }
+    if let Some(error) = error {
+        house.outside(move |_| Err(error));
+    }
+    house.post(&format!("/engine/calls/{call}/{what}"), body).token(&places.engine).send()
+}
+
+fn job(method: Method, what: &str) -> Got {
+    let (mut house, places) = filled(House::default());
+    let (target, operator) = (format!("{}{what}", places.path("/admin/jobs/{id}")), house.operator.clone());
+    house.call(method, &target).token(&operator).send()
+}

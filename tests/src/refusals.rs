@@ -1,0 +1,36 @@
+//! What an operation may answer by the route table, and which of its refusals no step of the core decides.
+
+use std::sync::LazyLock;
+
+use switchboard_core::http::cause::Cause;
+use switchboard_core::http::request::Method;
+use switchboard_core::http::route::{BodyKind, Route, Who};
+use switchboard_core::http::router::Router;
+use switchboard_core::service::causes;
+use switchboard_core::service::routes::ROUTES;
+
+static ROUTER: LazyLock<Router> = LazyLock::new(|| Router::new(ROUTES).expect("a table without ambiguity"));
+
+/// Whether a refusal comes from the host alone: `tests/hosts` sees it, `tests/api` the others.
+pub fn is_the_hosts(route: &Route, cause: Cause) -> bool {
+    // Of these the core reads neither token nor body; a host looks at the head.
+    let is_open = route.who == Who::Anyone && matches!(route.body, BodyKind::None);
+    match cause {
+        Cause::HeadTooLarge | Cause::Busy => true,
+        Cause::Malformed => is_open,
+        _ => false,
+    }
+}
+
+/// Whether the document names a status for a request. What is no operation is the host's own, or unknown.
+pub fn is_documented(method: &str, target: &str, status: u16) -> bool {
+    let method = Method::parse(method);
+    let path = target.split('?').next().unwrap_or_default();
+    let Some(found) = ROUTER.find(path) else { return true };
+    let Some(route) = found.route(method) else {
+        return status == if method == Method::Options { 204 } else { 405 };
+    };
+    let is_file = !route.files.is_empty() && status == 404;
+    let is_made = status == route.status || route.etag && status == 304;
+    is_file || is_made || causes::of(route).iter().any(|cause| cause.status() == status)
+}
