@@ -145,8 +145,6 @@ pub const IMPORT_UPLOAD_SECONDS: u64 = 3_600;
 pub const IMPORT_RECORD_BYTES_MAX: usize = 64 << 10;
 /// Records that one slice of an import takes.
 pub const IMPORT_SLICE_RECORDS: usize = 64;
-/// Bytes that one slice of an import reads: more than the longest record has.
-pub const IMPORT_SLICE_BYTES: u32 = 128 << 10;
 /// Rejected lines of an import that are kept.
 pub const IMPORT_ERRORS_MAX: usize = 1_000;
 /// A rejected line as it is kept, bytes.
@@ -181,8 +179,6 @@ pub mod search {
     pub const PASSAGE_CHARS_MAX: usize = 1_000;
     /// The same in UTF-8, bytes.
     pub const PASSAGE_BYTES_MAX: usize = 4 * PASSAGE_CHARS_MAX;
-    /// A word of the index, bytes; what is longer is cut.
-    pub const TERM_BYTES_MAX: usize = 64;
     /// What is read of a query, bytes.
     pub const QUERY_BYTES_MAX: usize = 4_096;
     /// Different words of a query, those that only hold a sentence together left out.

@@ -8,7 +8,6 @@ pub mod apart;
 pub mod backup;
 pub mod clock;
 pub mod edge;
-pub mod engine;
 pub mod extract;
 pub mod host;
 pub mod large;

@@ -197,7 +197,7 @@ impl Sender {
 }
 
 /// Reads the body of a reply, cut at a bound; tells whether it was longer.
-pub async fn read(reply: &mut Response, bytes_max: usize) -> Result<(Vec<u8>, bool), SendError> {
+async fn read(reply: &mut Response, bytes_max: usize) -> Result<(Vec<u8>, bool), SendError> {
     let mut body = Vec::new();
     while let Some(chunk) = reply.chunk().await.map_err(reason)? {
         let room = bytes_max - body.len();
@@ -239,7 +239,7 @@ fn headers(map: &HeaderMap) -> Vec<(String, String)> {
 }
 
 /// Why there is no answer. What is logged of it has no URL: queries carry keys.
-pub fn reason(error: reqwest::Error) -> SendError {
+fn reason(error: reqwest::Error) -> SendError {
     let error = error.without_url();
     let reason = match &error {
         error if error.is_timeout() => SendError::TimedOut,

@@ -1,6 +1,6 @@
 //! The store: one redb table, opened so that a crash at any moment loses nothing that was acknowledged.
 
-mod memo;
+mod cache;
 mod rows;
 mod sealing;
 mod write;
@@ -248,15 +248,12 @@ struct Latest(RwLock<Option<Arc<Snapshot>>>);
 
 impl Latest {
     fn get(&self, take: impl FnOnce() -> Result<Snapshot, StoreError>) -> Result<Arc<Snapshot>, StoreError> {
-        if let Some(latest) = &*self.0.read().unwrap_or_else(PoisonError::into_inner)
-            && !latest.is_crowded()
-        {
+        if let Some(latest) = &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
             return Ok(Arc::clone(latest));
         }
         // Taken while the lock is held: a commit that ends meanwhile has it forgotten afterwards, never before.
         let mut latest = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let fresh = latest.take().filter(|latest| !latest.is_crowded());
-        let known = fresh.map_or_else(|| take().map(Arc::new), Ok)?;
+        let known = latest.take().map_or_else(|| take().map(Arc::new), Ok)?;
         Ok(Arc::clone(latest.insert(known)))
     }
 

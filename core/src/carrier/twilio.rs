@@ -12,7 +12,7 @@ use crate::json::{self, Value};
 use crate::limits::{CARRIER_REPLY_BYTES_MAX, CARRIER_TIMEOUT_MS};
 use crate::numbering::{self, Offer};
 use crate::outside::{Answer, Egress, HttpOut, Redirects};
-use crate::record::Secret;
+use crate::record::{Secret, is_e164};
 
 /// How to reach an account at Twilio.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl Twilio {
         let Some(list) = list(body, "available_phone_numbers") else { return Told::Failed };
         let known = numbering::COUNTRIES.iter().find(|known| **known == country);
         let offers = list.iter().filter_map(|entry| {
-            let number = text(entry, "phone_number").filter(|number| numbering::is_e164(number))?;
+            let number = text(entry, "phone_number").filter(|number| is_e164(number))?;
             let required = match text(entry, "address_requirements").as_deref() {
                 Some("any" | "local") => "local",
                 Some("foreign") => "foreign",

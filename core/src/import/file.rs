@@ -3,9 +3,8 @@
 use alloc::vec::Vec;
 
 use super::columns::Columns;
-use super::framing::Source;
 use crate::key::{self, Kind};
-use crate::limits::{IMPORT_PART_BYTES, IMPORT_TURN_PARTS};
+use crate::limits::{IMPORT_PART_BYTES, IMPORT_RECORD_BYTES_MAX, IMPORT_TURN_PARTS};
 use crate::store::Scope;
 use crate::view::Stop;
 
@@ -32,34 +31,19 @@ pub fn columns(account: Scope<'_>, number: u32) -> Result<Columns, Stop> {
     Columns::from_json(&account.get(key::part(account.space(), Kind::Import, number, COLUMNS))?.ok_or(DAMAGED)?)
 }
 
-/// A kept file, read part by part.
-pub struct File<'a> {
-    account: Scope<'a>,
-    number: u32,
-    bytes: u32,
-    /// The part in hand.
-    part: Option<(u32, Vec<u8>)>,
-}
-
-impl<'a> File<'a> {
-    /// The file of an import, so many bytes.
-    pub fn of(account: Scope<'a>, number: u32, bytes: u32) -> Self {
-        Self { account, number, bytes, part: None }
+/// The bytes of a file of `file_bytes` from `offset` on: the rest of their part, and the next one where that is no more
+/// than the longest record. Without a record that ends in them it is too long, or the file ends.
+pub fn window(account: Scope<'_>, number: u32, file_bytes: u32, offset: u32) -> Result<Vec<u8>, Stop> {
+    let part = |at: u32| account.get(key::part(account.space(), Kind::Import, number, at))?.ok_or(DAMAGED);
+    let bytes_min = (file_bytes.saturating_sub(offset) as usize).min(IMPORT_RECORD_BYTES_MAX + 1);
+    let mut parts = COLUMNS + 1 + offset / IMPORT_PART_BYTES..;
+    let mut before = (offset % IMPORT_PART_BYTES) as usize;
+    let mut window = Vec::new();
+    while window.len() < bytes_min {
+        let part = part(parts.next().ok_or(DAMAGED)?)?;
+        window.extend_from_slice(part.get(core::mem::take(&mut before)..).ok_or(DAMAGED)?);
     }
-}
-
-impl Source for File<'_> {
-    fn from(&mut self, offset: u32) -> Result<&[u8], Stop> {
-        if offset >= self.bytes {
-            return Ok(&[]);
-        }
-        let (at, within) = (COLUMNS + 1 + offset / IMPORT_PART_BYTES, (offset % IMPORT_PART_BYTES) as usize);
-        if self.part.as_ref().is_none_or(|(known, _)| *known != at) {
-            let key = key::part(self.account.space(), Kind::Import, self.number, at);
-            self.part = Some((at, self.account.get(key)?.ok_or(DAMAGED)?));
-        }
-        self.part.as_ref().and_then(|(_, bytes)| bytes.get(within..)).filter(|bytes| !bytes.is_empty()).ok_or(DAMAGED)
-    }
+    Ok(window)
 }
 
 #[cfg(test)]
@@ -78,15 +62,19 @@ mod tests {
         put_columns(account, 1, &Columns::default()).expect("sound");
         assert_eq!(put_next(account, 1, &bytes, 0), Ok(None));
         let length = u32::try_from(bytes.len()).expect("small");
-        let (mut file, mut read) = (File::of(account, 1, length), Vec::new());
-        while let Some(more) = file.from(u32::try_from(read.len()).expect("small")).ok().filter(|more| !more.is_empty())
-        {
-            read.extend_from_slice(more);
+        let mut read = Vec::new();
+        while read.len() < bytes.len() {
+            let window = window(account, 1, length, u32::try_from(read.len()).expect("small")).expect("sound");
+            assert!(window.len() > IMPORT_RECORD_BYTES_MAX || read.len() + window.len() == bytes.len());
+            // As if a record of this window went on in the next.
+            read.extend_from_slice(&window[..window.len().min(70_001)]);
         }
+        assert_eq!(window(account, 1, length, length), Ok(Vec::new()));
         assert!(read == bytes);
         assert_eq!(columns(account, 1), Ok(Columns::default()));
         account.delete(key::part(account.space(), Kind::Import, 1, 2)).expect("sound");
-        assert_eq!(File::of(account, 1, length).from(IMPORT_PART_BYTES), Err(DAMAGED));
+        assert_eq!(window(account, 1, length, IMPORT_PART_BYTES - 1), Err(DAMAGED));
+        assert!(window(account, 1, length, 0).is_ok());
     }
 
     #[test]

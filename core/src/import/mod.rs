@@ -1,11 +1,11 @@
 //! Imports of leads, and of numbers not to be called (docs/api.md, Imports): a file is kept whole, and a
 //! job reads it in slices, each of which is one commit with what it made.
 
-mod cells;
 mod columns;
+mod csv;
 mod file;
-mod framing;
 mod operations;
+mod records;
 mod rows;
 mod slice;
 pub mod tables;

@@ -3,10 +3,9 @@
 //! All that the head of a request tells is judged before its body is read; the header of a CSV file is judged
 //! before the import begins, and its records by the job.
 
-use super::cells::Splitter;
 use super::columns::{Columns, Mapping};
 use super::file;
-use super::framing::{Found, Framing, Place, Reader};
+use super::records::{ImportFormat, ImportRecord, MalformedRecord, NextRecord, Position, Records};
 use super::rows::{self, ImportRow, Target};
 use super::tables::{ImportStatus, LeadImport, NumberImport, Started};
 use crate::collection::{count, ids};
@@ -60,20 +59,20 @@ fn start(ctx: &Ctx<'_>, file: Option<&[u8]>, target: Target, mapping: Option<&st
     {
         return go_on(ctx, file);
     }
-    let framing = if ctx.media_type().as_deref() == Some("text/csv") { Framing::Csv } else { Framing::Lines };
-    let mapping = judge_mapping(framing, mapping).map_err(Refusal::Invalid)?;
+    let format = if ctx.media_type().as_deref() == Some("text/csv") { ImportFormat::Csv } else { ImportFormat::Lines };
+    let mapping = judge_mapping(format, mapping).map_err(Refusal::Invalid)?;
     let account = ctx.account();
     if count(account, Kind::Import, &rows::facet_under_way())? >= IMPORTS_MAX as u64 {
         let says = alloc::format!("At most {IMPORTS_MAX} imports may be under way; please wait for one to end.");
         return Err(Refusal::Forbidden(says).into());
     }
     let Some(file) = file else { return Err(Halt::Wait) };
-    let (columns, place) = begin(file, framing, &mapping, target)?;
+    let (columns, position) = begin(file, format, &mapping, target)?;
     let (number, at) = account.allot(Kind::Import, ctx.now)?;
     file::put_columns(account, number, &columns)?;
     let kept = file::put_next(account, number, file, 0)?;
     let file_bytes = u32::try_from(file.len()).map_err(|_| Refusal::TooLarge(IMPORT_BODY_BYTES_MAX))?;
-    let mut import = ImportRow::new(target, framing, file_bytes, place);
+    let mut import = ImportRow::new(target, format, file_bytes, position);
     import.set_upload(ctx.uuid(UPLOAD), kept);
     account.insert(Kind::Import, number, at, &import.row())?;
     turn(ctx, number, &import)
@@ -106,10 +105,10 @@ fn turn(ctx: &Ctx<'_>, number: u32, import: &ImportRow) -> Handled {
     Ok(Reply::accepted(&message_data("Import started.", &started)))
 }
 
-fn judge_mapping(framing: Framing, mapping: Option<&str>) -> Result<Mapping<'_>, Errors> {
+fn judge_mapping(format: ImportFormat, mapping: Option<&str>) -> Result<Mapping<'_>, Errors> {
     match mapping {
         None => Ok(Mapping::default()),
-        Some(text) if framing == Framing::Csv => Mapping::of(text),
+        Some(text) if format == ImportFormat::Csv => Mapping::of(text),
         Some(_) => {
             let mut errors = Errors::default();
             errors.say("mapping", "field is for text/csv only.");
@@ -119,25 +118,31 @@ fn judge_mapping(framing: Framing, mapping: Option<&str>) -> Result<Mapping<'_>,
 }
 
 /// The columns of a file, and where its records begin.
-fn begin(file: &[u8], framing: Framing, mapping: &Mapping<'_>, target: Target) -> Result<(Columns, Place), Halt> {
+fn begin(
+    file: &[u8],
+    format: ImportFormat,
+    mapping: &Mapping<'_>,
+    target: Target,
+) -> Result<(Columns, Position), Halt> {
     let wrong = |says: &str| {
         let mut errors = Errors::default();
         errors.add("file", says);
         Refusal::Invalid(errors)
     };
     let mark = if file.starts_with(BYTE_ORDER_MARK) { 3 } else { 0 };
-    let mut reader = Reader { framing, source: file, place: Place::start(mark) };
-    let start = reader.place;
-    let header = match reader.next(u32::MAX)? {
-        Found::End | Found::Pause => return Err(wrong("The file is empty.").into()),
-        // Without a header every record is the job's.
-        _ if framing == Framing::Lines => return Ok((Columns::default(), start)),
-        Found::Broken(_, says) => return Err(wrong(says).into()),
-        Found::Record(_, bytes) => bytes,
+    let start = Position::start(mark);
+    let mut records = Records::new(format, start, &file[mark as usize..], true);
+    let headless = || Ok((Columns::default(), start));
+    let columns = match records.next() {
+        NextRecord::End | NextRecord::Pause => return Err(wrong("The file is empty.").into()),
+        // Every record is the job's, one that cannot be read as well.
+        NextRecord::Record(_, ImportRecord::Line(_)) => return headless(),
+        NextRecord::Malformed(..) if format == ImportFormat::Lines => return headless(),
+        NextRecord::Malformed(_, MalformedRecord::Encoding) => return Err(wrong("The file is not valid UTF-8.").into()),
+        NextRecord::Malformed(_, malformed) => return Err(wrong(malformed.text()).into()),
+        NextRecord::Record(_, ImportRecord::Cells(header)) => Columns::of(&header, mapping, target),
     };
-    let header = core::str::from_utf8(&header).map_err(|_| wrong("The file is not valid UTF-8."))?;
-    let columns = Columns::of(&Splitter::default().cells(header), mapping, target).map_err(Refusal::Invalid)?;
-    Ok((columns, reader.place))
+    Ok((columns.map_err(Refusal::Invalid)?, records.position()))
 }
 
 /// `GET /user/leads/imports/{id}`

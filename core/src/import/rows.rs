@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::framing::{Framing, Place, State};
+use super::records::{ImportFormat, Position, Within};
 use super::tables::{ImportStatus, LineErrors};
 use crate::collection::Facet;
 use crate::id;
@@ -11,10 +11,11 @@ use crate::json::{Array, Object, Raw, ToJson};
 use crate::key;
 use crate::limits::{IMPORT_ERROR_BYTES_MAX, IMPORT_ERRORS_MAX};
 use crate::record;
-use crate::record::{Errors, Json, Rest, boolean, choice, count, numbered, text};
+use crate::record::{Errors, Json, Rest, boolean, choice, count, text};
 use crate::store::{Row, Scope};
 use crate::view::{Order, Stop};
 
+const DAMAGED: Stop = Stop::Corrupt("an import");
 /// Characters of a field's name, or of a sentence, that an error keeps.
 const TEXT_MAX: usize = 160;
 /// Sentences of a field that an error keeps.
@@ -55,15 +56,15 @@ record! {
         rejected: u32 = count().required(),
         /// Bytes of its file.
         file_bytes: u32 = count().required(),
-        /// See [`Place`].
+        /// See [`Position`].
         offset: u32 = count().required(),
-        /// See [`Place`].
+        /// See [`Position`].
         line: u32 = count().required(),
-        /// See [`Place`].
+        /// See [`Position`].
         after_return: bool = boolean().required(),
-        /// See [`Place`].
-        state: State = numbered::<State>(4).required(),
-        /// See [`Place`].
+        /// While a record is passed over: where within it, by [`Within`]'s number.
+        state: u32 = count().required(),
+        /// Whether a record is passed over.
         passing: bool = boolean().required(),
         /// While its file arrives: the request that brings it, the same in each of its runs and no other's.
         upload: Option<String> = text(0, 64).sparse(),
@@ -79,7 +80,7 @@ pub fn facet_under_way() -> Facet {
 
 impl ImportRow {
     /// One that begins at a place of its file.
-    pub fn new(target: Target, framing: Framing, file_bytes: u32, place: Place) -> Self {
+    pub fn new(target: Target, format: ImportFormat, file_bytes: u32, position: Position) -> Self {
         let (campaign, allow_dupplicate) = match target {
             Target::Leads { campaign, allow_dupplicate } => (Some(campaign), Some(allow_dupplicate)),
             Target::Numbers => (None, None),
@@ -87,18 +88,18 @@ impl ImportRow {
         Self {
             campaign,
             allow_dupplicate,
-            csv: framing == Framing::Csv,
+            csv: format == ImportFormat::Csv,
             status: ImportStatus::Processing,
             failure_reason: None,
             created: 0,
             duplicates: 0,
             rejected: 0,
             file_bytes,
-            offset: place.offset,
-            line: place.line,
-            after_return: place.after_return,
-            state: place.state,
-            passing: place.passing,
+            offset: position.offset,
+            line: position.line,
+            after_return: position.after_return,
+            state: stored_within(position.within),
+            passing: position.within.is_some(),
             upload: None,
             kept: None,
             rest: Rest::default(),
@@ -117,26 +118,24 @@ impl ImportRow {
         self.campaign.map_or(Target::Numbers, |campaign| Target::Leads { campaign, allow_dupplicate })
     }
 
-    /// The form of its file.
-    pub fn framing(&self) -> Framing {
-        if self.csv { Framing::Csv } else { Framing::Lines }
+    /// How its file is written.
+    pub fn format(&self) -> ImportFormat {
+        if self.csv { ImportFormat::Csv } else { ImportFormat::Lines }
     }
 
     /// How far its file was read.
-    pub fn place(&self) -> Place {
-        let Self { offset, line, after_return, state, passing, .. } = *self;
-        Place { offset, line, after_return, state, passing }
+    pub fn position(&self) -> Result<Position, Stop> {
+        let Self { offset, line, after_return, .. } = *self;
+        let state = u8::try_from(self.state).ok().and_then(Within::from_u8);
+        let within = if self.passing { Some(state.ok_or(DAMAGED)?) } else { None };
+        Ok(Position { offset, line, after_return, within })
     }
 
     /// Its file was read so far.
-    pub fn set_place(&mut self, place: Place) {
-        Place {
-            offset: self.offset,
-            line: self.line,
-            after_return: self.after_return,
-            state: self.state,
-            passing: self.passing,
-        } = place;
+    pub fn set_position(&mut self, position: Position) {
+        let Position { offset, line, after_return, within } = position;
+        (self.offset, self.line, self.after_return) = (offset, line, after_return);
+        (self.state, self.passing) = (stored_within(within), within.is_some());
     }
 
     /// So many parts of its file are kept of this request; `None` once it is whole.
@@ -180,6 +179,10 @@ impl ImportRow {
     }
 }
 
+fn stored_within(within: Option<Within>) -> u32 {
+    within.map_or(0, |within| within as u32)
+}
+
 /// `{line, errors}`, cut to its bound: the rest of a long text, then the fields that find no room.
 fn entry(line: u32, errors: &Errors) -> Vec<u8> {
     let cut = |text: &str| text.chars().take(TEXT_MAX).collect::<String>();
@@ -206,20 +209,21 @@ mod tests {
 
     #[test]
     fn an_import_reads_back() {
-        for (target, framing, status) in [
-            (Target::Leads { campaign: 7, allow_dupplicate: true }, Framing::Csv, ImportStatus::Processing),
-            (Target::Leads { campaign: 7, allow_dupplicate: false }, Framing::Lines, ImportStatus::Completed),
-            (Target::Numbers, Framing::Csv, ImportStatus::Failed),
+        let leads = |allow_dupplicate| Target::Leads { campaign: 7, allow_dupplicate };
+        for (target, format, status, within) in [
+            (leads(true), ImportFormat::Csv, ImportStatus::Processing, None),
+            (leads(false), ImportFormat::Lines, ImportStatus::Completed, None),
+            (Target::Numbers, ImportFormat::Csv, ImportStatus::Failed, Some(Within::Quoted)),
         ] {
-            let place = Place { offset: 4, line: 5, after_return: true, state: State::Quote, passing: true };
-            let mut import = ImportRow::new(target, framing, 64_000_000, place);
+            let position = Position { offset: 4, line: 5, after_return: true, within };
+            let mut import = ImportRow::new(target, format, 64_000_000, position);
             import.set_upload("r".into(), (status == ImportStatus::Processing).then_some(8));
             if status == ImportStatus::Failed {
                 import.fail("Why");
             }
             import.status = status;
             let read = ImportRow::read(&import.row().public).expect("it was written so");
-            assert_eq!((read.target(), read.framing(), read.place()), (target, framing, place));
+            assert_eq!((read.target(), read.format(), read.position()), (target, format, Ok(position)));
             assert_eq!(read, import);
         }
     }

@@ -4,10 +4,9 @@
 use alloc::format;
 use alloc::string::String;
 
-use super::cells::Splitter;
 use super::columns::Columns;
-use super::file::{self, File};
-use super::framing::{Found, Framing, Reader};
+use super::file;
+use super::records::{ImportRecord, NextRecord, Records};
 use super::rows::{ImportRow, Target};
 use super::tables::ImportStatus;
 use super::taken::{self, Taken};
@@ -15,13 +14,11 @@ use crate::campaign;
 use crate::job::{self, Progress, Task, Work};
 use crate::json::{self, Members, Value};
 use crate::key::Kind;
-use crate::limits::{IMPORT_RECORD_BYTES_MAX, IMPORT_SLICE_BYTES, IMPORT_SLICE_RECORDS};
+use crate::limits::IMPORT_SLICE_RECORDS;
 use crate::record::{Errors, Stored};
 use crate::store::Scope;
 use crate::view::Stop;
 
-/// A slice that begins with the longest record ends behind it.
-const _: () = assert!(IMPORT_SLICE_BYTES as usize > IMPORT_RECORD_BYTES_MAX + 1);
 const GONE: &str = "The campaign was deleted.";
 const BROKEN_OFF: &str = "The file did not arrive whole.";
 
@@ -79,17 +76,16 @@ fn lost(account: Scope<'_>, target: Target) -> Result<bool, Stop> {
 fn read(work: &Work<'_>, number: u32, import: &mut ImportRow) -> Result<bool, Stop> {
     let account = work.account;
     let columns = file::columns(account, number)?;
-    let source = File::of(account, number, import.file_bytes);
-    let mut reader = Reader { framing: import.framing(), source, place: import.place() };
-    let mut splitter = Splitter::default();
-    let until = import.offset.saturating_add(IMPORT_SLICE_BYTES);
+    let window = file::window(account, number, import.file_bytes, import.offset)?;
+    let at_end = import.offset as usize + window.len() >= import.file_bytes as usize;
+    let mut records = Records::new(import.format(), import.position()?, &window, at_end);
     let mut ended = false;
     for _ in 0..IMPORT_SLICE_RECORDS {
-        let (line, members) = match reader.next(until)? {
-            Found::Record(line, bytes) => (line, members(&bytes, import, &columns, &mut splitter)),
-            Found::Broken(line, says) => (line, Err(says.into())),
-            Found::Pause => break,
-            Found::End => {
+        let (line, members) = match records.next() {
+            NextRecord::Record(line, record) => (line, members(&record, &columns, import.target())),
+            NextRecord::Malformed(line, malformed) => (line, Err(malformed.text().into())),
+            NextRecord::Pause => break,
+            NextRecord::End => {
                 ended = true;
                 break;
             }
@@ -104,7 +100,7 @@ fn read(work: &Work<'_>, number: u32, import: &mut ImportRow) -> Result<bool, St
             Taken::Rejected(errors) => import.reject(account, number, line, &errors)?,
         }
     }
-    import.set_place(reader.place);
+    import.set_position(records.position());
     Ok(ended)
 }
 
@@ -115,14 +111,15 @@ fn of_line(says: String) -> Errors {
 }
 
 /// The body that a record stands for, or what is wrong with its line.
-fn members(bytes: &[u8], import: &ImportRow, columns: &Columns, splitter: &mut Splitter) -> Result<Members, String> {
-    let text = core::str::from_utf8(bytes).map_err(|_| "The line is not valid UTF-8.")?;
-    if import.framing() == Framing::Csv {
-        return Ok(columns.members(&splitter.cells(text), import.target())?);
-    }
-    match json::parse(bytes).map_err(|malformed| format!("The line is not valid JSON: {}.", malformed.reason))? {
-        Value::Object(members) => Ok(members),
-        _ => Err("The line must be a JSON object.".into()),
+fn members(record: &ImportRecord<'_>, columns: &Columns, target: Target) -> Result<Members, String> {
+    let text = match record {
+        ImportRecord::Cells(cells) => return Ok(columns.members(cells, target)?),
+        ImportRecord::Line(text) => text,
+    };
+    match json::parse(text.as_bytes()) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(_) => Err("The line must be a JSON object.".into()),
+        Err(malformed) => Err(format!("The line is not valid JSON: {}.", malformed.reason)),
     }
 }
 

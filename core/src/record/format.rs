@@ -66,8 +66,15 @@ pub static E164: Format = Format {
     pattern: r"^\+[1-9][0-9]{1,14}$",
     known_as: None,
     says: "must be a phone number in E.164 format.",
-    accepts: crate::numbering::is_e164,
+    accepts: is_e164,
 };
+
+/// True for `+` and 2 to 15 digits, the first not 0 (ITU-T E.164).
+pub fn is_e164(text: &str) -> bool {
+    let digits = text.strip_prefix('+').unwrap_or_default().as_bytes();
+    let sized = (2..=15).contains(&digits.len()) && !digits.starts_with(b"0");
+    sized && digits.iter().all(u8::is_ascii_digit)
+}
 
 /// A time zone of the IANA database, Region/City.
 pub static ZONE: Format = Format {
@@ -301,5 +308,12 @@ mod tests {
         check(&HEADER_VALUE, &["", "plain", "ünïcode"], &["a\r\nb", "a\0", "\u{7f}"]);
         check(&ADDRESS, &["1.2.3.4", "10.0.0.0/8", "::1", "fd00::/8"], &["1.2.3", "10.0.0.0/33", "host"]);
         check(&E164, &["+12", "+123456789012345"], &["12", "+0123", "+1", "+1234567890123456", "+1a"]);
+    }
+
+    #[test]
+    fn e164_edges() {
+        assert!(is_e164("+12") && is_e164("+123456789012345"));
+        let mut bad = "/+/+1/12/+02/+1234567890123456/+1 2/++12/+1\u{662}".split('/');
+        assert!(bad.all(|text| !is_e164(text)));
     }
 }

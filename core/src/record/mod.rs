@@ -23,6 +23,7 @@ pub use column::{
 };
 pub use errors::Errors;
 pub use field::{Cells, Choice, DecimalText, Field, Flag, Hundredths, Iso, Json, Secret, Sql, Tagged, Variables};
+pub use format::is_e164;
 pub use rule::{Rule, Strictness, When, fixed, form_unless, one_of, ordered, require};
 pub use stored::{Member, Pick, Rest, Stored, StoredValues};
 

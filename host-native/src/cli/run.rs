@@ -13,18 +13,19 @@ use switchboard::host::{Host, Means};
 use switchboard::private::{Aside, Existing};
 use switchboard::rooms::Rooms;
 use switchboard::seal::Seal;
-use switchboard::send::Outside;
+use switchboard::send::{self, Outside};
 use switchboard::settings::{Settings, Yields};
 use switchboard::store::Store;
-use switchboard::{clock, engine, serve};
+use switchboard::{clock, serve};
 use switchboard_core::account::token::{Token, TokenKind};
 use switchboard_core::egress::Filter;
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::Door;
-use switchboard_core::setup::BuiltIn;
-use switchboard_core::setup::Config;
+use switchboard_core::setup::{BuiltIn, Config};
+use switchboard_engine_sim as engine;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tracing_subscriber::EnvFilter;
 
 use super::Failed;
@@ -104,16 +105,21 @@ fn inside(config: &mut Config, Yields(yields): Yields) -> Result<Token, Failed> 
     Ok(token)
 }
 
-/// The simulated engine, over the very address that any engine uses.
-fn attach(settings: &Settings, address: SocketAddr, token: &Token) -> engine::Settings {
+/// Starts the simulated engine in this process, over the very address that any engine uses.
+fn attach(
+    settings: &Settings,
+    address: SocketAddr,
+    token: &Token,
+    stopping: watch::Receiver<bool>,
+) -> Result<JoinHandle<Result<(), engine::UnfitSettings>>, Failed> {
     let mut near = address;
     if near.ip().is_unspecified() {
         near.set_ip(if near.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
     }
-    let mut own = engine::Settings::new(format!("http://{near}"), token.text());
+    let mut own = engine::EngineSettings::new(format!("http://{near}"), token.text());
     own.speed = settings.engine_speed.unwrap_or(own.speed);
     own.seed = settings.engine_seed.unwrap_or(own.seed);
-    own
+    Ok(tokio::spawn(engine::run(own, send::client()?.build()?, stopping)))
 }
 
 fn log(settings: &Settings) -> Result<(), Failed> {
@@ -151,7 +157,7 @@ async fn run(
     let locks = Arc::clone(&host);
     tokio::spawn(async move { locks.tell_of_locks().await });
     let serving = tokio::spawn(serve::serve(Arc::clone(&host), listeners, stopping.clone()));
-    let engine = token.map(|token| tokio::spawn(engine::run(attach(settings, address, &token), stopping)));
+    let engine = token.map(|token| attach(settings, address, &token, stopping)).transpose()?;
     announce(settings, folder, address, secrets.as_ref(), json)?;
     tokio::select! {
         _ = term.recv() => {}

@@ -10,7 +10,7 @@ use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Bytes, Look, Order, Stop, View, Visit, copies};
 
-use super::memo::Memo;
+use super::cache::{Copies, ROW_BYTES_MAX, ReadCache};
 use super::{ROWS, StoreError, refused};
 use crate::large::LargeReads;
 use crate::limiter::{Limiter, Told};
@@ -22,14 +22,8 @@ type Stored<'t> = AccessGuard<'t, &'static [u8]>;
 /// The rows of a read.
 pub struct Snapshot {
     rows: Rows,
-    known: Known,
+    cache: ReadCache<Scan>,
     seal: Arc<Seal>,
-}
-
-/// What was read of a snapshot: at most 4 MiB of single rows, 8 MiB of several.
-struct Known {
-    row: Memo<Key, Bytes>,
-    rows: Memo<Scan, Vec<(Key, Bytes)>>,
 }
 
 /// Which rows a scan reads.
@@ -66,13 +60,7 @@ impl Snapshot {
     pub(super) fn of(database: &Database, seal: Arc<Seal>) -> Result<Self, StoreError> {
         let transaction = database.begin_read().map_err(refused("a read cannot begin"))?;
         let rows = transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?;
-        let known = Known { row: Memo::new(1_024, 4 << 10), rows: Memo::new(128, 64 << 10) };
-        Ok(Self { rows, known, seal })
-    }
-
-    /// Whether one that was taken now would be quicker.
-    pub(super) fn is_crowded(&self) -> bool {
-        self.known.row.is_crowded() || self.known.rows.is_crowded()
+        Ok(Self { rows, cache: ReadCache::new(), seal })
     }
 
     /// At most `limit` rows as they are stored, sealed ones sealed: for backups.
@@ -83,12 +71,12 @@ impl Snapshot {
 
     /// The view of one exchange.
     pub fn view<'v>(&'v self, limits: Option<&'v Admission<'v>>) -> RowsView<'v> {
-        RowsView { rows: &self.rows, known: Some(&self.known), seal: &self.seal, limits }
+        RowsView { rows: &self.rows, cache: Some(&self.cache), seal: &self.seal, limits }
     }
 
     /// A view without rate limits that reads every row from the store: for verification.
     pub fn plain(&self) -> RowsView<'_> {
-        RowsView { known: None, ..self.view(None) }
+        RowsView { cache: None, ..self.view(None) }
     }
 }
 
@@ -109,7 +97,7 @@ pub struct Admission<'l> {
 /// A table of redb as the core's view.
 pub struct RowsView<'v> {
     rows: &'v Rows,
-    known: Option<&'v Known>,
+    cache: Option<&'v ReadCache<Scan>>,
     seal: &'v Seal,
     limits: Option<&'v Admission<'v>>,
 }
@@ -127,15 +115,14 @@ impl View for RowsView<'_> {
     fn show(&self, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
         for (at, key) in keys.iter().enumerate() {
             let mut shown = |stored: &[u8]| opened(self.seal, key, stored, &mut |value| look(at, value));
-            let known = self.known.map(|known| known.row.find(key.as_slice()));
-            if let Some(Ok(stored)) = known {
-                shown(stored)?;
+            if let Some(stored) = self.cache.and_then(|cache| cache.rows.get(key.as_slice())) {
+                shown(&stored)?;
                 continue;
             }
             let Some(found) = self.rows.get(key.as_slice()).map_err(|error| log(&error))? else { continue };
             let stored = found.value();
-            if let Some(Err(Some(place))) = known {
-                place.keep(stored.len(), || (key.clone(), stored.to_vec()));
+            if let Some(cache) = self.cache.filter(|_| stored.len() <= ROW_BYTES_MAX) {
+                cache.rows.insert(key.clone(), Arc::new(stored.to_vec()));
             }
             shown(stored)?;
         }
@@ -149,19 +136,20 @@ impl View for RowsView<'_> {
     fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
         let scan = Scan { range, order, limit };
         let mut shown = |key: &[u8], stored: &[u8]| opened(self.seal, key, stored, &mut |value| visit(key, value));
-        let known = self.known.map(|known| known.rows.find(&scan));
-        if let Some(Ok(rows)) = known {
+        if let Some(rows) = self.cache.and_then(|cache| cache.scans.get(&scan)) {
             return rows.iter().try_for_each(|(key, stored)| shown(key, stored));
         }
-        let Some(Err(Some(place))) = known else {
-            return scan.of(self.rows).map_err(|error| log(&error))?.try_for_each(|row| {
-                let (key, stored) = row.map_err(|error| log(&error))?;
-                shown(key.value(), stored.value())
-            });
-        };
-        let rows = scan.copied(self.rows).map_err(|error| log(&error))?;
-        rows.iter().try_for_each(|(key, stored)| shown(key, stored))?;
-        place.keep(rows.iter().map(|(key, stored)| key.len() + stored.len()).sum(), || (scan, rows));
+        let mut copies = self.cache.map(|_| Copies::default());
+        for row in scan.of(self.rows).map_err(|error| log(&error))? {
+            let (key, stored) = row.map_err(|error| log(&error))?;
+            shown(key.value(), stored.value())?;
+            if let Some(copies) = &mut copies {
+                copies.push(key.value(), stored.value());
+            }
+        }
+        if let Some((cache, rows)) = self.cache.zip(copies.and_then(Copies::whole)) {
+            cache.scans.insert(scan, Arc::new(rows));
+        }
         Ok(())
     }
 

@@ -140,11 +140,3 @@ export function createHost(options: HostOptions): Promise<Host>;
 
 /** Compiles a module once, to be given to several services. */
 export function loadModule(source?: HostOptions["wasm"]): Promise<WebAssembly.Module>;
-
-/**
- * What reads which account a token names, from the `Authorization` header: for platforms that keep each account in a
- * place of its own. `null` where the root answers: logins, operators, engines, and what is no token.
- */
-export function accountReader(
-  wasm?: HostOptions["wasm"],
-): Promise<(authorization: string | null | undefined) => number | null>;

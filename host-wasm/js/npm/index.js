@@ -2,4 +2,4 @@
 /** Switchboard for JavaScript: the service as a function from `Request` to `Response`, over a storage. */
 
 export { loadModule } from "./host/core.js";
-export { accountReader, createHost, createService } from "./host/service.js";
+export { createHost, createService } from "./host/service.js";

@@ -11,7 +11,6 @@ mod outgoing;
 use std::cell::RefCell;
 use std::net::IpAddr;
 
-use switchboard_core::account::token::{Token, TokenKind};
 use switchboard_core::egress::Filter;
 use switchboard_core::http::request::{HEADERS, Method, Request};
 use switchboard_core::key;
@@ -240,15 +239,6 @@ pub fn topic_of(key: &[u8]) -> Option<String> {
 #[wasm_bindgen(js_name = dueOf)]
 pub fn due_of(key: &[u8]) -> Option<f64> {
     key::due_of(key).map(outgoing::micros)
-}
-
-/// The account that the token of an `Authorization` header names; nothing where that is none of an account: such
-/// a request belongs to the root. The token is read, not judged.
-#[wasm_bindgen(js_name = accountOf)]
-pub fn account_of(authorization: &str) -> Option<u32> {
-    let (scheme, token) = authorization.split_once(' ')?;
-    let token = Token::parse(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"))?;
-    matches!(token.kind, TokenKind::ApiKey | TokenKind::Session).then_some(token.account)
 }
 
 /// Hashes a password, or compares one with its digest; nothing for other work.

@@ -1,8 +1,6 @@
 /**
- * Prints the figures of one storage: `bench.js memory | sqlite | deno-kv | durable-object | indexeddb`. Deno KV
- * needs Deno with `--unstable-kv`; the last two start workerd and Chromium.
- *
- * @import { Storage } from "../npm/storage/storage.d.ts"
+ * Prints the figures of one storage: `bench.js memory | sqlite | durable-object | indexeddb`. The last two start
+ * workerd and Chromium.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";
@@ -12,16 +10,6 @@ import process from "node:process";
 
 import { bench } from "./storage-bench.js";
 
-/** @param {(path: string) => Promise<Storage>} open */
-async function onDisk(open) {
-  const folder = await mkdtemp(join(tmpdir(), "switchboard-"));
-  const storage = await open(join(folder, "map"));
-  const figures = await bench(storage);
-  await storage.close?.();
-  await rm(folder, { recursive: true });
-  return figures;
-}
-
 /** @type {Record<string, () => Promise<Record<string, number>>>} */
 const benches = {
   async memory() {
@@ -30,17 +18,18 @@ const benches = {
   },
   async sqlite() {
     const { SqliteStorage } = await import("../npm/storage/sqlite.js");
-    return onDisk(async (path) => new SqliteStorage(path));
-  },
-  async "deno-kv"() {
-    const { DenoKvStorage } = await import("../npm/storage/deno-kv.js");
-    return onDisk((path) => DenoKvStorage.open(path));
+    const folder = await mkdtemp(join(tmpdir(), "switchboard-"));
+    const storage = new SqliteStorage(join(folder, "map"));
+    const figures = await bench(storage);
+    storage.close();
+    await rm(folder, { recursive: true });
+    return figures;
   },
   async "durable-object"() {
     const { makeFolder, removeFolder, start } = await import("./workerd.js");
     const folder = await makeFolder();
     const { url, kill } = await start(folder);
-    const figures = await (await fetch(`${url}/bench`)).json();
+    const figures = await (await fetch(`${url}/bench?world=bench`)).json();
     await kill();
     await removeFolder(folder);
     return figures;

@@ -23,7 +23,7 @@ async function runCase(title, run) {
   const name = `suite ${title}`;
   // Two connections, as two tabs have them.
   const stores = [await IndexedDbStorage.open(name), await IndexedDbStorage.open(name)];
-  const result = await run({ stores, seed, commitBytesMax: 64_000_000, isDivided: false }).then(
+  const result = await run({ stores, seed }).then(
     () => "passed",
     (error) => String(error.stack ?? error),
   );

@@ -15,10 +15,10 @@ import { fileURLToPath } from "node:url";
 import { Egress } from "../examples/node/egress.js";
 import { ASSISTANT } from "../examples/page/samples.js";
 
-const DENO_FLAGS = ["run", "--allow-net", "--allow-read", "--allow-write", "--allow-env", "--unstable-kv"];
+const DENO_FLAGS = ["--allow-net", "--allow-read", "--allow-write", "--allow-env", "--unstable-no-legacy-abort"];
 const EXAMPLES = {
   node: [process.execPath],
-  deno: ["deno", ...DENO_FLAGS, "--unstable-no-legacy-abort"],
+  deno: ["deno", "run", ...DENO_FLAGS],
 };
 
 /** A running server and what it printed. */

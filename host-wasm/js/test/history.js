@@ -14,6 +14,7 @@ import { Model, same, show } from "./model.js";
 import { Random } from "./random.js";
 import { check, everything, key } from "./world.js";
 
+const ACTS = 400;
 const RUNS = 4;
 const ACCOUNTS = [0, 1, 2];
 const SIZES = [0, 1, 2, 3, 40, 40, 40, 300, 300, 65_536, 65_537, 200_000, 1_100_000];
@@ -23,15 +24,14 @@ export class History {
   #versions = [new Model()];
 
   /** @param {World} world */
-  constructor({ stores, seed, acts = 400 }) {
+  constructor({ stores, seed }) {
     this.stores = stores;
     this.random = new Random(seed);
-    this.acts = acts;
     this.runs = Array.from({ length: RUNS }, () => this.#begin());
   }
 
   async run() {
-    for (let act = 0; act < this.acts; act++) {
+    for (let act = 0; act < ACTS; act++) {
       const at = this.random.below(RUNS);
       const ended = this.random.once(3) ? await this.#commit(this.runs[at]) : await this.#read(this.runs[at]);
       if (ended) this.runs[at] = this.#begin();

@@ -1,7 +1,7 @@
 /**
- * `node play-node.js SCRIPT OUT memory|sqlite[:PATH] [--kills N]`: plays a script (play.js) and writes its transcript;
- * over SQLite by hosts that are killed so many times, between two lines each (play-killed.js). In memory it plays any
- * number of scripts, one behind the other, each in a store of its own.
+ * `node play-node.js SCRIPT OUT memory|sqlite[:PATH] [--kills N]`, or `deno run -A play-node.js …`: plays a script
+ * (play.js) and writes its transcript; over SQLite by hosts that are killed so many times, between two lines each
+ * (play-killed.js). In memory it plays any number of scripts, one behind the other, each in a store of its own.
  */
 
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,10 +1,10 @@
 /**
- * `node play-workerd.js SCRIPT OUT [--kills N]`: plays a script (play.js) under workerd, on Durable Objects with
+ * `node play-workerd.js SCRIPT OUT [--kills N]`: plays a script (play.js) under workerd, in a Durable Object with
  * SQLite, and writes its transcript. workerd is killed N times (3) between lines, and goes on with what it kept.
  *
  * The state of a host that no store has is kept here, and outlives a kill:
  * - the sends that wait to be answered, which go with each line and come back;
- * - the latest time, which each line gets: a clock that was set back stands still, in whatever object;
+ * - the latest time, which each line gets: a clock that was set back stands still, in whatever process;
  * - the buckets of rate limits, which a new process fills by what took from them before: see `Drains`.
  *
  * @import { Send } from "../npm/host/types.d.ts"
@@ -51,7 +51,7 @@ export async function playUnderWorkerd(script, kills) {
       });
       transcript.push(JSON.stringify(result));
     }
-    transcript.push(JSON.stringify({ dump: await dump(workerd.url, folder) }));
+    transcript.push(await textOf(`${workerd.url}/dump`));
     return { transcript, kills: ends.size };
   } finally {
     await workerd.kill();
@@ -78,7 +78,7 @@ class Runner {
   async play(line) {
     this.#nowMicros = Math.max(this.#nowMicros, line.now);
     const played = { ...line, now: this.#nowMicros };
-    const { result, pending } = await this.#send(played, this.#pending);
+    const { result, pending } = await this.#send({ line: played, pending: this.#pending, isRefill: false });
     this.#pending = pending;
     this.#drains.note(played, result);
     return result;
@@ -86,21 +86,22 @@ class Runner {
 
   /** Brings the buckets of a new process to where those of the old one were. @param {number} nowMicros */
   async refill(nowMicros) {
-    for (const line of this.#drains.since(nowMicros - FULL_MICROS)) await this.#send(line, []);
+    for (const line of this.#drains.since(nowMicros - FULL_MICROS)) {
+      await this.#send({ line, pending: [], isRefill: true });
+    }
   }
 
-  /** @param {Line} line @param {Send[]} pending */
-  async #send(line, pending) {
-    const body = packed({ config: this.config, line, pending });
+  /** @param {{ line: Line, pending: Send[], isRefill: boolean }} turn */
+  async #send(turn) {
+    const body = packed({ config: this.config, ...turn });
     return unpacked(await textOf(`${this.url()}/play`, { method: "POST", body }));
   }
 }
 
 /**
- * Requests that take from the buckets of rate limits what a script's requests took, and change nothing: with the
- * same token at the same time, or a login of the same name with a wrong password. (A token that was deleted since
- * takes nothing. Its own bucket is nobody's any longer; that of its account, ten times as deep, shows only where it
- * is empty.)
+ * Requests that take from the buckets of rate limits what a script's requests took: with the same token at the same
+ * time, or the same login. Their commits are left out. (A token that was deleted since takes nothing. Its own bucket
+ * is nobody's any longer; that of its account, ten times as deep, shows only where it is empty.)
  */
 class Drains {
   /** @type {Line[]} */
@@ -112,9 +113,8 @@ class Drains {
     if (result.headers.some((/** @type {string[]} */ [name]) => name === "x-ratelimit-remaining")) {
       const headers = http.headers.filter(([name]) => name.toLowerCase() === "authorization");
       this.#lines.push({ now, seed, http: { ...http, method: "GET", target: "/user/me", headers, body: null } });
-    } else if (http.method === "POST" && /\/user\/login$/.test(http.target) && http.body !== null) {
-      const login = loginOf(http.body);
-      if (login !== null) this.#lines.push({ now, seed, http: { ...http, body: btoa(JSON.stringify(login)) } });
+    } else if (http.method === "POST" && /\/user\/login$/.test(http.target)) {
+      this.#lines.push({ now, seed, http });
     }
   }
 
@@ -122,16 +122,6 @@ class Drains {
   since(micros) {
     this.#lines = this.#lines.filter(({ now }) => now > micros);
     return this.#lines;
-  }
-}
-
-/** @param {string} body in base64 */
-function loginOf(body) {
-  try {
-    const login = JSON.parse(atob(body));
-    return typeof login.email === "string" ? { ...login, password: "not the password" } : null;
-  } catch {
-    return null;
   }
 }
 
@@ -159,19 +149,11 @@ const config :Workerd.Config = (
 const main :Workerd.Worker = (
   modules = [${modules.join(",\n    ")}],
   compatibilityDate = "2026-11-01",
-  durableObjectNamespaces = [(className = "SpaceObject", uniqueKey = "spaces", enableSql = true)],
+  durableObjectNamespaces = [(className = "Installation", uniqueKey = "switchboard", enableSql = true)],
   durableObjectStorage = (localDisk = "objects"),
-  bindings = [(name = "SPACES", durableObjectNamespace = "SpaceObject")],
+  bindings = [(name = "INSTALLATION", durableObjectNamespace = "Installation")],
 );
 `;
-}
-
-/** The rows of all objects that there are, in the order of their keys. @param {string} url @param {string} folder */
-async function dump(url, folder) {
-  const files = await readdir(join(folder, "objects", "spaces"));
-  const ids = files.map((name) => /^([0-9a-f]{64})\.sqlite$/.exec(name)?.[1]).filter((id) => id !== undefined);
-  const rows = await Promise.all(ids.map(async (id) => JSON.parse(await textOf(`${url}/rows?id=${id}`))));
-  return rows.flat().sort(([one], [other]) => (one < other ? -1 : Number(one > other)));
 }
 
 /** @param {string} url @param {RequestInit} [init] */

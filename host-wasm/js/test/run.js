@@ -24,7 +24,7 @@ export function runSuite(name, open) {
     test(`${name}: ${title}`, async () => {
       const { stores, close } = await open();
       try {
-        await run({ stores, seed, commitBytesMax: 64_000_000, isDivided: false });
+        await run({ stores, seed });
       } catch (error) {
         throw new Error(`SWITCHBOARD_SEED=${seed}`, { cause: error });
       } finally {

@@ -24,6 +24,6 @@ function deno(command, ...flags) {
   if (status !== 0) throw new Error(stdout + stderr);
 }
 
-test("the types are right", () => deno("check", "--unstable-kv"));
+test("the types are right", () => deno("check"));
 test("the sources are formatted", () => deno("fmt", "--check"));
 test("the sources are tidy", () => deno("lint"));

@@ -20,7 +20,7 @@ export function rowsAfter(account, number) {
   if (number === 0) return [];
   const random = new Random(number);
   const rows = new Map();
-  // Every third commit is larger than any one operation of a store.
+  // Every third commit has thousands of rows, or megabytes.
   const [count, size] = number % 3 === 0 ? random.pick([[2_500, 60], [30, 90_000]]) : [40, 3_000];
   for (let left = 1 + random.below(count); left > 0; left--) {
     const at = key(account, random.below(5), random.below(256));

@@ -1,6 +1,6 @@
 /** Starts workerd (on the path) with the worker of these tests, on a folder in which objects are kept. */
 
-import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,17 @@ import { startWorkerd } from "./workerd-process.js";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const WORKER = "test/workerd-worker.js";
-const TESTS = ["history", "model", "random", "storage-bench", "storage-contention", "storage-suite", "world"];
+const TESTS = [
+  "history",
+  "model",
+  "random",
+  "storage-bench",
+  "storage-contention",
+  "storage-suite",
+  "witness",
+  "world",
+];
+const STORAGES = ["bytes", "durable-object", "sql"];
 
 /** @param {string[]} modules */
 function configuration(modules) {
@@ -22,9 +32,9 @@ const config :Workerd.Config = (
 const main :Workerd.Worker = (
   modules = [${list}],
   compatibilityDate = "2026-11-01",
-  durableObjectNamespaces = [(className = "SpaceObject", uniqueKey = "spaces", enableSql = true)],
+  durableObjectNamespaces = [(className = "WorldObject", uniqueKey = "worlds", enableSql = true)],
   durableObjectStorage = (localDisk = "objects"),
-  bindings = [(name = "SPACES", durableObjectNamespace = "SpaceObject")],
+  bindings = [(name = "WORLDS", durableObjectNamespace = "WorldObject")],
 );
 `;
 }
@@ -32,10 +42,11 @@ const main :Workerd.Worker = (
 /** A folder with the worker and a place for its objects. */
 export async function makeFolder() {
   const folder = await mkdtemp(join(tmpdir(), "switchboard-"));
-  const storages = (await readdir(join(ROOT, "npm/storage"))).filter((name) =>
-    name === "bytes.js" || /^durable-object.*\.js$/.test(name)
-  );
-  const modules = [WORKER, ...TESTS.map((name) => `test/${name}.js`), ...storages.map((name) => `npm/storage/${name}`)];
+  const modules = [
+    WORKER,
+    ...TESTS.map((name) => `test/${name}.js`),
+    ...STORAGES.map((name) => `npm/storage/${name}.js`),
+  ];
   for (const name of modules) await cp(join(ROOT, name), join(folder, name));
   await mkdir(join(folder, "objects"));
   await writeFile(join(folder, "workerd.capnp"), configuration(modules));

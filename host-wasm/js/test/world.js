@@ -5,9 +5,6 @@
  * @typedef {object} World
  * @property {Storage[]} stores one map through several storages; at least one
  * @property {number} seed
- * @property {number} commitBytesMax what one commit may carry here
- * @property {boolean} isDivided whether a scan stays in one space
- * @property {number} [acts] how long a random history is
  */
 
 /**

@@ -106,11 +106,9 @@ fn hosts() -> Vec<Host> {
         ("edge, wasi:http 0.2", |run, folder| run.edge("p2", folder)),
         ("Node, memory", |run, folder| run.player("node", &["play-node.js"], &["memory"], folder)),
         ("Node, SQLite", |run, folder| run.player("node", &["play-node.js"], &["sqlite"], folder)),
-        ("Deno, memory", |run, folder| run.player("deno", &["run", "-A", "play-deno.js"], &["memory"], folder)),
-        ("Deno, KV", |run, folder| {
-            run.player("deno", &["run", "-A", "--unstable-kv", "play-deno.js"], &["deno-kv"], folder)
-        }),
-        ("workerd, Durable Objects, 3 kills", |run, folder| run.player("node", &["play-workerd.js"], &[], folder)),
+        ("Deno, memory", |run, folder| run.player("deno", &["run", "-A", "play-node.js"], &["memory"], folder)),
+        ("Deno, SQLite", |run, folder| run.player("deno", &["run", "-A", "play-node.js"], &["sqlite"], folder)),
+        ("workerd, Durable Object, 3 kills", |run, folder| run.player("node", &["play-workerd.js"], &[], folder)),
         ("Chromium, IndexedDB", |run, folder| run.player("node", &["play-browser.js"], &[], folder)),
     ]
 }

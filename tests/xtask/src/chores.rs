@@ -11,6 +11,8 @@ pub const WASM: &str = "wasm32-unknown-unknown";
 const HUNTERS: [&str; 2] = ["switchboard-fuzz", "switchboard-sim"];
 /// What the core must never depend on: whatever reads a clock, draws randomness, or talks to the system.
 const IMPURE: [&str; 8] = ["tokio", "getrandom", "mio", "socket2", "rustix", "web-sys", "js-sys", "wasm-bindgen"];
+/// What an engine must not depend on.
+const SERVICE: [&str; 2] = ["switchboard-core", "switchboard"];
 /// What has no tests that cargo could run: modules for other hosts, and what makes one of them.
 const UNTESTED: [&str; 3] = ["switchboard-pure", "switchboard-js", "switchboard-js-bindgen"];
 /// The tests of the JavaScript host that any Node since 20 runs; the others need a runtime of their own.
@@ -55,7 +57,7 @@ pub fn test() -> Done {
     // The fuzzer has one core, the documents the other.
     std::thread::scope(|scope| {
         let fuzzer = scope.spawn(schemathesis::each_commit);
-        let rest = rustdoc().and_then(|()| purity());
+        let rest = rustdoc().and_then(|()| purity()).and_then(|()| separation());
         fuzzer.join().map_err(|_| "the fuzzer's chore panicked".to_owned())?.and(rest)
     })?;
     licences()
@@ -266,35 +268,32 @@ fn rustdoc() -> Done {
 
 /// The core depends on nothing impure, and builds where there is no system at all.
 fn purity() -> Done {
-    let arguments = [
-        "tree",
-        "-p",
-        "switchboard-core",
-        "--edges",
-        "normal",
-        "--prefix",
-        "none",
-        "--target",
-        WASM,
-        "--format",
-        "{p}",
-    ];
-    let output =
-        Command::new("cargo").args(arguments).current_dir(root()).output().map_err(|error| error.to_string())?;
-    let tree = String::from_utf8_lossy(&output.stdout).into_owned();
-    if !output.status.success() || tree.is_empty() {
-        return Err(format!("cargo tree failed: {}", String::from_utf8_lossy(&output.stderr)));
-    }
-    let found = tree.lines().filter_map(|line| line.split(' ').next()).find(|name| IMPURE.contains(name));
-    if let Some(name) = found {
-        return Err(format!("the core depends on {name}"));
-    }
+    depends_on_none("switchboard-core", &IMPURE)?;
     step(
         "core for WebAssembly",
         "cargo",
         &["build", "--quiet", "-p", "switchboard-core", "--target", WASM, "--profile", "wasm"],
     )?;
     edges()
+}
+
+/// An engine needs nothing of the service's but its interface.
+fn separation() -> Done {
+    depends_on_none("switchboard-engine-sim", &SERVICE)
+}
+
+/// A package's dependencies, theirs included, have none of these among them.
+fn depends_on_none(package: &str, refused: &[&str]) -> Done {
+    let arguments =
+        ["tree", "-p", package, "--edges", "normal", "--prefix", "none", "--target", WASM, "--format", "{p}"];
+    let output =
+        Command::new("cargo").args(arguments).current_dir(root()).output().map_err(|error| error.to_string())?;
+    let tree = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() || tree.is_empty() {
+        return Err(format!("cargo tree failed: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    let found = tree.lines().filter_map(|line| line.split(' ').next()).find(|name| refused.contains(name));
+    found.map_or(Ok(()), |name| Err(format!("{package} depends on {name}")))
 }
 
 /// The edge for both versions of `wasi:http`.

@@ -8,14 +8,14 @@ use crate::chores::root;
 /// The folders and files of the core from the ground up: each uses only what stands below its own floor. So `http` and
 /// `job` name no resource, and `service` alone knows all of them.
 const FLOORS: &[&[&str]] = &[
-    &["egress", "limits", "numbering", "seed", "state", "template", "time"],
+    &["egress", "limits", "seed", "state", "template", "time"],
     &["json", "key", "rate", "zone"],
     &["id", "view"],
     &["store"],
     &["memory"],
     &["collection"],
     &["filing", "record"],
-    &["catalogue", "outside"],
+    &["catalogue", "numbering", "outside"],
     &["carrier", "llm", "root", "work"],
     &["setup"],
     &["job", "settings"],

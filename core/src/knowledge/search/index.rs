@@ -8,10 +8,9 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::language::Language;
-use super::stem::stem;
+use switchboard_stemmers::{Language, stem, tokens};
+
 use super::stored::{Indexed, Posting, postings_to_bytes, read_terms, terms_to_bytes};
-use super::tokens;
 use crate::key;
 use crate::limits::search::{PASSAGE_BYTES_MAX, PASSAGES_MAX, SEGMENT_PASSAGES_MAX, SEGMENTS_MAX, SLICE_TERMS};
 use crate::store::Scope;

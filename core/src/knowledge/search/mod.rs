@@ -3,8 +3,7 @@
 //! ```text
 //! text ── Passages ──▶ passages ── add, in slices ──▶ rows ── search ──▶ hits
 //!         passages.rs              index.rs, stored.rs        rank.rs
-//!                                  │ tokens.rs (words), fold.rs (letters)
-//!                                  └ language.rs, stem.rs (english.rs, endings.rs)
+//!                                  └ words and stems: the crate `switchboard-stemmers`
 //! ```
 //!
 //! A document is read in slices: [`Passages::resume`], up to [`SEGMENT_PASSAGES_MAX`] of its passages,
@@ -14,20 +13,14 @@
 //!
 //! [`SEGMENT_PASSAGES_MAX`]: crate::limits::search::SEGMENT_PASSAGES_MAX
 
-mod endings;
-mod english;
-mod fold;
 mod index;
-mod language;
 mod passages;
 mod rank;
-mod stem;
 mod stored;
 #[cfg(test)]
 mod tests;
-mod tokens;
 
 pub use index::{Added, add, count, drop_slice, hide, text};
-pub use language::Language;
 pub use passages::Passages;
 pub use rank::{Hit, search};
+pub use switchboard_stemmers::Language;

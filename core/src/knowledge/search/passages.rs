@@ -3,7 +3,8 @@
 //! A passage has about 800 characters and ends where a paragraph or a sentence does, if one does near there.
 //! Passages do not overlap, so that all of them in order are the text.
 
-use super::tokens::{is_unspaced, is_word};
+use switchboard_stemmers::tokens::{is_unspaced, is_word};
+
 use crate::limits::search::PASSAGE_CHARS_MAX;
 
 /// Where a passage ends at best; a character of a script without spaces counts as two.

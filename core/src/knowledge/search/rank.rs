@@ -6,11 +6,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
+use switchboard_stemmers::{Language, stem, tokens};
+
 use super::index::documents;
-use super::language::Language;
-use super::stem::stem;
 use super::stored::{Posting, read_postings};
-use super::tokens;
 use crate::key;
 use crate::limits::search::{
     HITS_MAX, QUERY_BYTES_MAX, QUERY_ROWS_MAX, QUERY_TERMS_MAX, QUERY_WORDS_MAX, SEGMENT_PASSAGES_MAX, SEGMENTS_MAX,

@@ -1,27 +1,23 @@
 /**
- * Switchboard as a server of Deno (2.9 or later) over Deno KV:
+ * Switchboard as a server of Deno (2.9 or later) over one SQLite file:
  *
- *     deno run --allow-net --allow-read --allow-write --allow-env --unstable-kv --unstable-no-legacy-abort \
- *       server.js [FILE] [PORT]     # by default switchboard.kv and 8080, on 127.0.0.1
+ *     deno run --allow-net --allow-read --allow-write --allow-env --unstable-no-legacy-abort \
+ *       server.js [FILE] [PORT]     # by default switchboard.sqlite and 8080, on 127.0.0.1
  *
  * The first start prints an API key, once: `curl -H "Authorization: Bearer …" http://127.0.0.1:8080/user/me`. SIGINT
  * and SIGTERM stop it: what is under way is answered, streams end, then it exits. Whom the program may reach can be
  * narrowed further by `--allow-net` and `--deny-net`.
  *
- * In a project of your own the first two imports are "switchboard" and "switchboard/storage/deno-kv".
+ * In a project of your own the first two imports are "switchboard" and "switchboard/storage/sqlite".
  */
 
 import { createService } from "../../npm/index.js";
-import { DenoKvStorage } from "../../npm/storage/deno-kv.js";
+import { SqliteStorage } from "../../npm/storage/sqlite.js";
 import { Egress } from "../node/egress.js";
 
-const [file = "switchboard.kv", port = "8080"] = Deno.args;
+const [file = "switchboard.sqlite", port = "8080"] = Deno.args;
 const { resolve, fetch } = new Egress();
-const service = await createService({
-  storage: await DenoKvStorage.open(file),
-  resolve,
-  fetch: /** @type {any} */ (fetch),
-});
+const service = await createService({ storage: new SqliteStorage(file), resolve, fetch: /** @type {any} */ (fetch) });
 
 const server = Deno.serve({
   hostname: "127.0.0.1",

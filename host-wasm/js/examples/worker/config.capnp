@@ -5,7 +5,7 @@ using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
     (name = "main", worker = .main),
-    # Where everything is kept; an SQLite file for each object.
+    # Where the object is kept, as an SQLite file.
     (name = "objects", disk = (path = "objects", writable = true)),
   ],
   sockets = [(name = "http", address = "127.0.0.1:8787", http = (), service = "main")],
@@ -13,10 +13,10 @@ const config :Workerd.Config = (
 
 const main :Workerd.Worker = (
   compatibilityDate = "2026-11-01",
-  durableObjectNamespaces = [(className = "SpaceObject", uniqueKey = "switchboard-spaces", enableSql = true)],
+  durableObjectNamespaces = [(className = "Installation", uniqueKey = "switchboard", enableSql = true)],
   durableObjectStorage = (localDisk = "objects"),
   bindings = [
-    (name = "SPACES", durableObjectNamespace = "SpaceObject"),
+    (name = "INSTALLATION", durableObjectNamespace = "Installation"),
     # The settings of an operator, by the names that README.md lists.
     (name = "SETTINGS", json = "{}"),
     # Secrets, from the environment of workerd; each may be absent.
@@ -51,12 +51,8 @@ const main :Workerd.Worker = (
     (name = "npm/host/text.js", esModule = embed "../../npm/host/text.js"),
     (name = "npm/host/used.js", esModule = embed "../../npm/host/used.js"),
     (name = "npm/storage/bytes.js", esModule = embed "../../npm/storage/bytes.js"),
-    (name = "npm/storage/durable-object-coordinator.js", esModule = embed "../../npm/storage/durable-object-coordinator.js"),
-    (name = "npm/storage/durable-object-participant.js", esModule = embed "../../npm/storage/durable-object-participant.js"),
-    (name = "npm/storage/durable-object-ranges.js", esModule = embed "../../npm/storage/durable-object-ranges.js"),
-    (name = "npm/storage/durable-object-reader.js", esModule = embed "../../npm/storage/durable-object-reader.js"),
-    (name = "npm/storage/durable-object-space.js", esModule = embed "../../npm/storage/durable-object-space.js"),
     (name = "npm/storage/durable-object.js", esModule = embed "../../npm/storage/durable-object.js"),
+    (name = "npm/storage/sql.js", esModule = embed "../../npm/storage/sql.js"),
     (name = "npm/wasm/core.js", esModule = embed "../../npm/wasm/core.js"),
     (name = "npm/wasm/core.wasm", wasm = embed "../../npm/wasm/core.wasm"),
   ],

@@ -7,7 +7,7 @@
 
 import { Alarm } from "./alarm.js";
 import { Clock, timer } from "./clock.js";
-import { Core, Instance, loadModule } from "./core.js";
+import { Core, loadModule } from "./core.js";
 import { Host } from "./host.js";
 import { Outside } from "./outside.js";
 import { asked } from "./request.js";
@@ -60,17 +60,6 @@ export async function createHost(options) {
   const schedule = options.schedule ?? (() => {});
   const waitUntil = options.waitUntil ?? (() => {});
   return new Host({ core, storage, clock, outside, schedule, report, waitUntil, pollMs: options.pollMs ?? Infinity });
-}
-
-/**
- * What reads which account a token names, for platforms that keep each account in a place of its own.
- *
- * @param {HostOptions["wasm"]} [wasm]
- * @returns {Promise<(authorization: string | null | undefined) => number | null>}
- */
-export async function accountReader(wasm) {
-  const { bindings } = new Instance(await loadModule(wasm), "{}");
-  return (authorization) => bindings.accountOf(authorization ?? "") ?? null;
 }
 
 /**

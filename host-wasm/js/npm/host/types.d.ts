@@ -173,6 +173,5 @@ export interface Bindings {
   isWrite(method: string): boolean;
   topicOf(key: Bytes): string | undefined;
   dueOf(key: Bytes): number | undefined;
-  accountOf(authorization: string): number | undefined;
   perform(work: Password): Answer | undefined;
 }

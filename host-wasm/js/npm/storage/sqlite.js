@@ -14,6 +14,7 @@
 import { DatabaseSync } from "node:sqlite";
 
 import { checkChanges, isEmpty } from "./bytes.js";
+import { ASCENDING, CREATE_ROWS, DELETE, DESCENDING, GET, PUT } from "./sql.js";
 
 const BUSY_MS = 5_000;
 /** Marks the file as ours in SQLite's own header: "Swbd". */
@@ -21,7 +22,7 @@ const APPLICATION_ID = 0x53776264;
 const FORMAT = 1;
 
 const TABLES = `
-  CREATE TABLE rows (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+  ${CREATE_ROWS};
   CREATE TABLE picture (commits INTEGER NOT NULL);
   INSERT INTO picture VALUES (0);
   PRAGMA application_id = ${APPLICATION_ID};
@@ -160,8 +161,6 @@ function numberOf(database, query) {
 
 /** @param {DatabaseSync} database */
 function statements(database) {
-  // An empty array may be bound as NULL.
-  const scan = "SELECT key, value FROM rows WHERE key >= coalesce(?, x'') AND key < ? ORDER BY key";
   return {
     beginRead: database.prepare("BEGIN"),
     beginWrite: database.prepare("BEGIN IMMEDIATE"),
@@ -169,10 +168,10 @@ function statements(database) {
     undo: database.prepare("ROLLBACK"),
     picture: database.prepare("SELECT commits FROM picture"),
     count: database.prepare("UPDATE picture SET commits = commits + 1"),
-    get: database.prepare("SELECT value FROM rows WHERE key = ?"),
-    ascending: database.prepare(`${scan} LIMIT ?`),
-    descending: database.prepare(`${scan} DESC LIMIT ?`),
-    put: database.prepare("INSERT OR REPLACE INTO rows VALUES (?, coalesce(?, x''))"),
-    delete: database.prepare("DELETE FROM rows WHERE key = ?"),
+    get: database.prepare(GET),
+    ascending: database.prepare(ASCENDING),
+    descending: database.prepare(DESCENDING),
+    put: database.prepare(PUT),
+    delete: database.prepare(DELETE),
   };
 }

@@ -3,8 +3,7 @@
  *
  * Keys are compared byte by byte. A key has 5 to 1,000 bytes, of which the first five are its space (0 and four
  * zero bytes: the root; 1 and a number, big-endian: an account). A value has 0 to 2,000,000 bytes, a commit at
- * most 60,000 changes. The bounds of a key and a value are those of the narrowest stores: Deno KV takes keys of
- * 2,048 bytes and doubles zero bytes, Durable Objects take values of 2 MB.
+ * most 60,000 changes. A value's bound is that of the narrowest store: a row of a Durable Object has 2 MB.
  *
  * Byte arrays that are given or returned belong to both sides: nobody changes them afterwards. A storage copies
  * what it keeps in memory, so views of a larger buffer (a WebAssembly memory) are fine as arguments as long as

@@ -1,6 +1,6 @@
 //! What stemming is worth: questions whose words are inflected otherwise than in their answers.
 //!
-//! `pairs/` has 48 questions and answers a language, as callers of a hotel, a shop or a clinic might ask. The
+//! The stemmers' `pairs/` has 48 questions and answers a language, as callers of a hotel, a shop or a clinic might ask. The
 //! floors here are below what was measured, so that a change that loses recall is seen.
 
 use alloc::format;
@@ -11,16 +11,28 @@ use crate::knowledge::search::Language;
 
 /// A language, how callers begin their questions in it, and its questions and answers.
 const PAIRS: [(Language, &str, &str); 10] = [
-    (Language::English, "can you tell me what I have to do for the", include_str!("../pairs/en.txt")),
-    (Language::German, "können Sie mir sagen, wie das bei Ihnen ist mit dem", include_str!("../pairs/de.txt")),
-    (Language::French, "est-ce que vous pouvez me dire comment je fais pour", include_str!("../pairs/fr.txt")),
-    (Language::Spanish, "me puede decir cómo es con la", include_str!("../pairs/es.txt")),
-    (Language::Italian, "mi può dire come si fa per la", include_str!("../pairs/it.txt")),
-    (Language::Portuguese, "pode me dizer como é que se faz para a", include_str!("../pairs/pt.txt")),
-    (Language::Dutch, "kunt u mij zeggen hoe het is met de", include_str!("../pairs/nl.txt")),
-    (Language::Romanian, "puteți să îmi spuneți cum este cu", include_str!("../pairs/ro.txt")),
-    (Language::Swedish, "kan du säga mig hur det är med", include_str!("../pairs/sv.txt")),
-    (Language::Russian, "вы можете мне сказать, как у вас это есть с", include_str!("../pairs/ru.txt")),
+    (Language::English, "can you tell me what I have to do for the", include_str!("../../../../stemmers/pairs/en.txt")),
+    (
+        Language::German,
+        "können Sie mir sagen, wie das bei Ihnen ist mit dem",
+        include_str!("../../../../stemmers/pairs/de.txt"),
+    ),
+    (
+        Language::French,
+        "est-ce que vous pouvez me dire comment je fais pour",
+        include_str!("../../../../stemmers/pairs/fr.txt"),
+    ),
+    (Language::Spanish, "me puede decir cómo es con la", include_str!("../../../../stemmers/pairs/es.txt")),
+    (Language::Italian, "mi può dire come si fa per la", include_str!("../../../../stemmers/pairs/it.txt")),
+    (Language::Portuguese, "pode me dizer como é que se faz para a", include_str!("../../../../stemmers/pairs/pt.txt")),
+    (Language::Dutch, "kunt u mij zeggen hoe het is met de", include_str!("../../../../stemmers/pairs/nl.txt")),
+    (Language::Romanian, "puteți să îmi spuneți cum este cu", include_str!("../../../../stemmers/pairs/ro.txt")),
+    (Language::Swedish, "kan du säga mig hur det är med", include_str!("../../../../stemmers/pairs/sv.txt")),
+    (
+        Language::Russian,
+        "вы можете мне сказать, как у вас это есть с",
+        include_str!("../../../../stemmers/pairs/ru.txt"),
+    ),
 ];
 /// Pairs of a language.
 const COUNT: usize = 48;

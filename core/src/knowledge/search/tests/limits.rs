@@ -4,12 +4,14 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use switchboard_stemmers::tokens::TERM_BYTES_MAX;
+
 use super::{BASE, House};
 use crate::key;
 use crate::key::Space;
 use crate::knowledge::search::stored::Indexed;
 use crate::knowledge::search::{Added, Language, Passages, add, rank, text};
-use crate::limits::search::{PASSAGES_MAX, QUERY_TERMS_MAX, SEGMENT_PASSAGES_MAX, SEGMENTS_MAX, TERM_BYTES_MAX};
+use crate::limits::search::{PASSAGES_MAX, QUERY_TERMS_MAX, SEGMENT_PASSAGES_MAX, SEGMENTS_MAX};
 
 #[test]
 fn a_full_knowledgebase_takes_no_more() {

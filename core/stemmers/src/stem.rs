@@ -1,0 +1,228 @@
+//! Words without their inflection: [`stem`], one light stemmer for each language.
+//!
+//! English follows a published algorithm; the others take endings off by table and settle what is left. A word
+//! that has a digit, or is too short to have an ending, stays as it is.
+
+use alloc::string::String;
+
+use super::endings::{
+    DUTCH, DUTCH_LATE, FRENCH, GERMAN, ITALIAN, PORTUGUESE, ROMANIAN, RUSSIAN, SPANISH, SWEDISH, Step,
+};
+use super::english;
+use super::language::Language;
+
+/// Letters of the shortest word that has an ending.
+const SHORTEST: usize = 4;
+
+/// Makes a word of the index its stem.
+pub fn stem(language: Language, word: &mut String) {
+    if language == Language::English {
+        return english::stem(word);
+    }
+    if word.bytes().any(|letter| letter.is_ascii_digit()) || word.chars().count() < SHORTEST {
+        return;
+    }
+    match language {
+        Language::Plain | Language::English => {}
+        Language::German => {
+            join_umlauts(word);
+            take_off(word, GERMAN);
+        }
+        Language::French => {
+            take_off(word, FRENCH);
+            undouble(word);
+        }
+        Language::Spanish => take_off(word, SPANISH),
+        Language::Italian => take_off(word, ITALIAN),
+        Language::Portuguese => take_off(word, PORTUGUESE),
+        Language::Dutch => {
+            take_off(word, DUTCH);
+            settle_dutch(word);
+            take_off(word, DUTCH_LATE);
+        }
+        Language::Romanian => {
+            take_off(word, ROMANIAN);
+            join_diphthongs(word);
+        }
+        Language::Swedish => {
+            take_off(word, SWEDISH);
+            undouble(word);
+        }
+        Language::Russian => {
+            take_off(word, RUSSIAN);
+            drop_fleeting_vowel(word);
+        }
+    }
+}
+
+fn take_off(word: &mut String, steps: &[Step]) {
+    for step in steps {
+        let Some((ending, by)) = find(step, word) else { continue };
+        word.truncate(word.len() - ending);
+        word.push_str(by);
+    }
+}
+
+/// The bytes of the ending that a step takes off, and what comes in its place.
+fn find(step: &Step, word: &str) -> Option<(usize, &'static str)> {
+    // Every word of every text comes here: endings are told apart as bytes.
+    for entry in step.endings.as_bytes().split(|byte| *byte == b' ') {
+        let end = entry.iter().position(|byte| *byte == b'>').unwrap_or(entry.len());
+        if word.as_bytes().ends_with(&entry[..end]) && word[..word.len() - end].chars().nth(step.least - 1).is_some() {
+            let by = entry.get(end + 1..).unwrap_or_default();
+            return Some((end, core::str::from_utf8(by).expect("a part of a table of texts")));
+        }
+    }
+    None
+}
+
+/// `ae`, `oe`, `ue` typed for umlauts become the vowel that the index writes; `ue` behind a vowel or a `q` is
+/// none (`neue`, `quer`).
+fn join_umlauts(word: &mut String) {
+    if !["ae", "oe", "ue"].iter().any(|pair| word.contains(pair)) {
+        return;
+    }
+    let mut joined = String::with_capacity(word.len());
+    let mut before = None;
+    for letter in word.chars() {
+        let last = joined.chars().last();
+        let stands = last == Some('u') && matches!(before, Some('a' | 'e' | 'i' | 'o' | 'u' | 'q'));
+        if letter == 'e' && matches!(last, Some('a' | 'o' | 'u')) && !stands {
+            continue;
+        }
+        before = last;
+        joined.push(letter);
+    }
+    *word = joined;
+}
+
+/// Romanian opens a stressed vowel in some forms: `covor`, `covoare`; `plec`, `pleacă`.
+fn join_diphthongs(word: &mut String) {
+    if word.contains("oa") || word.contains("ea") {
+        *word = word.replace("oa", "o").replace("ea", "e");
+    }
+}
+
+/// A Russian vowel may stand before the last consonant in one form only: `замок`, `замка`; `ковёр`, `ковра`.
+fn drop_fleeting_vowel(word: &mut String) {
+    let mut letters = word.char_indices().rev();
+    if let (Some((_, last)), Some((at, 'е' | 'о')), Some((_, before)), Some(_)) =
+        (letters.next(), letters.next(), letters.next(), letters.next())
+        && ![last, before].iter().any(|letter| "аеиоуыэюяьй".contains(*letter))
+    {
+        word.remove(at);
+    }
+}
+
+fn is_vowel(letter: u8) -> bool {
+    matches!(letter, b'a' | b'e' | b'i' | b'o' | b'u' | b'y')
+}
+
+/// `bell` and `bel` are one stem.
+fn undouble(word: &mut String) {
+    if let [.., last, end] = word.as_bytes()
+        && last == end
+        && end.is_ascii_lowercase()
+        && !is_vowel(*end)
+    {
+        word.pop();
+    }
+}
+
+/// What Dutch spelling changes at the end of a stem: `kat(ten)`, `no(ten)` and `noot`, `brie(v)en` and `brief`.
+fn settle_dutch(word: &mut String) {
+    undouble(word);
+    let letters = word.as_bytes();
+    if let [.., first, second, last] = *letters
+        && first == second
+        && matches!(first, b'a' | b'e' | b'o' | b'u')
+        && !is_vowel(last)
+    {
+        word.remove(word.len() - 2);
+    }
+    let settled = match word.as_bytes().last() {
+        Some(b'v') => 'f',
+        Some(b'z') => 's',
+        _ => return,
+    };
+    word.pop();
+    word.push(settled);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokens;
+    use alloc::collections::BTreeSet;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    fn stems(language: Language, text: &str) -> Vec<String> {
+        let mut stems = Vec::new();
+        tokens::each(text, |word| {
+            let mut word = String::from(word);
+            stem(language, &mut word);
+            stems.push(word);
+        });
+        stems
+    }
+
+    #[test]
+    fn forms_of_a_word_meet() {
+        for (language, forms) in [
+            (Language::English, "return returned returning returns"),
+            (Language::German, "Rechnung Rechnungen rechnen rechnet"),
+            (Language::German, "Öffnung Öffnungen öffnen oeffnen"),
+            (Language::French, "réservation réservations réserver réservé réservée"),
+            (Language::French, "cheval chevaux"),
+            (Language::Spanish, "cancelación cancelaciones cancelar cancelado canceladas"),
+            (Language::Spanish, "vez veces"),
+            (Language::Italian, "prenotazione prenotazioni prenotare prenotato prenotata"),
+            (Language::Italian, "banca banche"),
+            (Language::Portuguese, "cartão cartões"),
+            (Language::Portuguese, "pagamento pagamentos pagar pago"),
+            (Language::Dutch, "bestelling bestellingen bestellen bestel"),
+            (Language::Dutch, "huis huizen"),
+            (Language::Dutch, "apparaat apparaten"),
+            (Language::Romanian, "rezervare rezervări rezervările rezervarea rezervărilor"),
+            (Language::Romanian, "student studenți studenților studentului"),
+            (Language::Swedish, "bokning bokningar bokningen boka bokade"),
+            (Language::Swedish, "nyckel nycklar nyckeln nycklarna"),
+            (Language::Russian, "доставка доставки доставкой доставку"),
+            (Language::Russian, "ковёр ковра ковры коврами"),
+        ] {
+            let met: BTreeSet<String> = stems(language, forms).into_iter().collect();
+            assert_eq!(met.len(), 1, "{forms}: {met:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_short_or_a_number_stays() {
+        for language in Language::ALL {
+            let words = "die lab mit 24ers a1000en";
+            assert_eq!(stems(language, words).join(" "), words, "{language:?}");
+        }
+    }
+
+    #[test]
+    fn steps_try_the_longest_ending_first_as_the_index_writes_it() {
+        let tables = [GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE, DUTCH, DUTCH_LATE, ROMANIAN, SWEDISH, RUSSIAN];
+        for step in tables.into_iter().flatten() {
+            let endings: Vec<&str> = step.endings.split(' ').map(|it| it.split('>').next().unwrap_or("")).collect();
+            assert!(endings.is_sorted_by_key(|ending| core::cmp::Reverse(ending.chars().count())), "{endings:?}");
+            assert_eq!(stems(Language::Plain, &endings.join(" ")), endings);
+            assert_eq!(endings.iter().collect::<BTreeSet<_>>().len(), endings.len(), "{endings:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_stem_is_part_of_its_word_in_length(text in "[a-z]{1,12}( [а-я]{1,12})?|\\PC{1,20}") {
+            for language in Language::ALL {
+                for (stem, word) in stems(language, &text).iter().zip(stems(Language::Plain, &text)) {
+                    prop_assert!(!stem.is_empty() && stem.len() <= word.len() + 1, "{stem} of {word}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! A claimed call, read into what a script needs of it.
+//!
+//! The claim (docs/api.md, The claimed assistant) carries the call object and the assistant with all its members. What
+//! is missing or of another type counts as not given, so that a newer service can still be served.
+
+use serde_json::{Map, Value};
+
+/// Characters of one spoken line; what is longer is cut.
+pub const SPOKEN_CHARS_MAX: usize = 2_000;
+/// Tools of one call that a script knows.
+const TOOLS_MAX: usize = 50;
+/// Functions that the engine carries out itself: no request to a tool's endpoint stands behind them.
+const BUILT_IN: [&str; 4] = ["call_transfer", "end_call", "dtmf_input", "calendar_integration"];
+
+/// A call as its script sees it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CallInfo {
+    /// Its id.
+    pub id: u64,
+    /// `outbound`, `inbound` or `web`.
+    pub kind: String,
+    /// The customer's number, E.164.
+    pub customer_phone: Option<String>,
+    /// When it was made, `YYYY-MM-DD HH:MM:SS`.
+    pub created_at: String,
+    /// The assistant's variables, those of the call over them.
+    pub variables: Map<String, Value>,
+    /// Who speaks for the account.
+    pub assistant: AssistantInfo,
+}
+
+/// What a script needs of the assistant.
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own, with its name on the wire")]
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AssistantInfo {
+    /// Its name.
+    pub name: String,
+    /// What it says first; may be empty.
+    pub greeting: String,
+    /// Whether the customer speaks first.
+    pub wait_for_customer: bool,
+    /// Longest call, seconds.
+    pub max_duration_seconds: u32,
+    /// How long it rings, seconds.
+    pub ringing_seconds: u32,
+    /// Whether the call is recorded.
+    pub record: bool,
+    /// Whether voicemail ends the call.
+    pub end_call_on_voicemail: bool,
+    /// Left on voicemail.
+    pub voice_mail_message: Option<String>,
+    /// Where calls are handed over to.
+    pub transfer: TransferTarget,
+    /// Whether it may end the call itself.
+    pub ends_calls: bool,
+    /// Whether it may send keypad tones.
+    pub sends_tones: bool,
+    /// The custom tools.
+    pub tools: Vec<Function>,
+    /// What it knows besides its prompt.
+    pub knowledge: Knowledge,
+    /// What is extracted after the call.
+    pub extracts: Vec<ExtractField>,
+}
+
+/// Where calls are handed over to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum TransferTarget {
+    /// Nowhere: there is no `call_transfer` tool.
+    #[default]
+    None,
+    /// The number of the `call_transfer` tool.
+    To(String),
+    /// Any number: the tool is `custom` and has none of its own.
+    Custom,
+}
+
+/// What an assistant knows besides its prompt.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Knowledge {
+    /// Nothing.
+    #[default]
+    None,
+    /// A knowledgebase that is searched in the call.
+    Search,
+    /// A text that came with the call.
+    Text(String),
+}
+
+/// A custom tool.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// JSON Schema of its arguments.
+    pub parameters: Value,
+}
+
+/// An entry of `post_call_schema`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExtractField {
+    /// Its name.
+    pub name: String,
+    /// `string`, `number` or `bool`.
+    pub kind: String,
+    /// What it means.
+    pub description: String,
+}
+
+impl CallInfo {
+    /// Reads one entry of a claim; `None` when the call has no id.
+    pub fn read(claimed: &Value) -> Option<Self> {
+        let (call, assistant) = (&claimed["call"], &claimed["assistant"]);
+        let mut variables = object(&assistant["variables"]);
+        variables.extend(object(&call["variables"]));
+        Some(Self {
+            id: call["id"].as_u64().filter(|id| *id > 0)?,
+            kind: text(&call["type"]).unwrap_or_else(|| "outbound".into()),
+            customer_phone: text(&call["client_phone_number"]),
+            created_at: text(&call["created_at"]).unwrap_or_default(),
+            assistant: AssistantInfo::read(assistant, &variables),
+            variables,
+        })
+    }
+
+    /// The last four digits of the customer's number, where it has as many.
+    pub fn last_digits(&self) -> Option<u16> {
+        let digits: Vec<char> = self.customer_phone.as_deref()?.chars().filter(char::is_ascii_digit).collect();
+        let last = digits.len().checked_sub(4)?;
+        digits[last..].iter().collect::<String>().parse().ok()
+    }
+}
+
+impl AssistantInfo {
+    fn read(from: &Value, variables: &Map<String, Value>) -> Self {
+        let built_in = |kind: &str| list(&from["tools"]).iter().find(|tool| tool["type"] == kind);
+        let say = |member: &Value| text(member).map(|line| spoken(&line, variables)).filter(|line| !line.is_empty());
+        Self {
+            name: text(&from["name"]).map_or_else(|| "the assistant".into(), |name| spoken(&name, variables)),
+            greeting: say(&from["greeting"]).or_else(|| say(&from["initial_message"])).unwrap_or_default(),
+            wait_for_customer: flag(&from["wait_for_customer"], false),
+            max_duration_seconds: seconds(&from["max_duration"], 600, 1_200),
+            ringing_seconds: seconds(&from["ringing_time"], 30, 60),
+            record: flag(&from["record"], false),
+            end_call_on_voicemail: flag(&from["end_call_on_voicemail"], true),
+            voice_mail_message: say(&from["voice_mail_message"]),
+            transfer: built_in("call_transfer").map_or(TransferTarget::None, |tool| {
+                text(&tool["phone_number"]).map_or(TransferTarget::Custom, TransferTarget::To)
+            }),
+            ends_calls: built_in("end_call").is_some(),
+            sends_tones: built_in("dtmf_input").is_some(),
+            tools: tools(from),
+            knowledge: knowledge(from),
+            extracts: extracts(&from["post_call_schema"]),
+        }
+    }
+}
+
+/// The custom tools: as many as are attached, the built-in ones left out by their names.
+fn tools(assistant: &Value) -> Vec<Function> {
+    let attached = assistant["tool_ids"].as_array().map_or(TOOLS_MAX, Vec::len).min(TOOLS_MAX);
+    let named = |function: &Value| {
+        // The name becomes part of a path.
+        let plain = |name: &String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let name = text(&function["name"]).filter(plain).filter(|name| !BUILT_IN.contains(&name.as_str()))?;
+        Some(Function { name, parameters: function["parameters"].clone() })
+    };
+    list(&assistant["functions"]).iter().filter_map(named).take(attached).collect()
+}
+
+fn knowledge(assistant: &Value) -> Knowledge {
+    match text(&assistant["knowledge"]) {
+        Some(text) => Knowledge::Text(text),
+        None if assistant["knowledgebase_id"].is_u64() => Knowledge::Search,
+        None => Knowledge::None,
+    }
+}
+
+fn extracts(schema: &Value) -> Vec<ExtractField> {
+    let entry = |entry: &Value| {
+        let description = text(&entry["description"]).unwrap_or_default();
+        Some(ExtractField { name: text(&entry["name"])?, kind: text(&entry["type"])?, description })
+    };
+    list(schema).iter().filter_map(entry).collect()
+}
+
+/// A line as it can be spoken: placeholders filled, unknown ones left out, bounded in length.
+pub fn spoken(line: &str, variables: &Map<String, Value>) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("{{") {
+        out.push_str(before);
+        let Some((name, behind)) = after.split_once("}}") else {
+            rest = after;
+            continue;
+        };
+        match variables.get(name.trim()) {
+            Some(Value::String(value)) => out.push_str(value),
+            Some(value @ (Value::Number(_) | Value::Bool(_))) => out.push_str(&value.to_string()),
+            _ => {}
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    // A value may hold braces of its own; a space in their place forms no new pair.
+    let out = out.replace("{{", " ").replace("}}", " ");
+    out.trim().chars().take(SPOKEN_CHARS_MAX).collect()
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().filter(|text| !text.is_empty()).map(String::from)
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+fn object(value: &Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap_or_default()
+}
+
+/// A boolean, also in its stored form of 1 and 0.
+fn flag(value: &Value, absent: bool) -> bool {
+    value.as_bool().or_else(|| value.as_u64().map(|number| number != 0)).unwrap_or(absent)
+}
+
+fn seconds(value: &Value, absent: u32, most: u32) -> u32 {
+    value.as_u64().and_then(|seconds| u32::try_from(seconds).ok()).unwrap_or(absent).clamp(1, most)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_may_be_spoken() {
+        let variables = object(&json!({ "a": "A", "n": 7, "yes": true, "odd": "{{a}}", "list": [1] }));
+        for (line, expected) in [
+            ("no placeholder", "no placeholder"),
+            ("{{a}} and {{ n }}, {{yes}}", "A and 7, true"),
+            ("x{{unknown}}y{{list}}z", "xyz"),
+            ("  {{a}}  ", "A"),
+            ("open {{a", "open a"),
+            ("{{a}} }} {{", "A"),
+            ("{{odd}}", "a"),
+            ("{}}{", "{ {"),
+            ("{{{a}}}", "}"),
+            ("", ""),
+        ] {
+            assert_eq!(spoken(line, &variables), expected, "{line:?}");
+        }
+        assert_eq!(spoken(&"ä".repeat(3_000), &variables).chars().count(), SPOKEN_CHARS_MAX);
+    }
+
+    #[test]
+    fn the_digits_that_choose() {
+        for (phone, expected) in [
+            (Some("+12025550007"), Some(7)),
+            (Some("+1 202 555 00 12"), Some(12)),
+            (Some("0004"), Some(4)),
+            (Some("+12"), None),
+            (Some("unknown"), None),
+            (None, None),
+        ] {
+            let call = CallInfo { customer_phone: phone.map(String::from), ..CallInfo::default() };
+            assert_eq!(call.last_digits(), expected, "{phone:?}");
+        }
+    }
+
+    #[test]
+    fn members_of_other_types_count_as_not_given() {
+        let odd = json!({
+            "call": { "id": 1, "type": 4, "client_phone_number": {}, "variables": [] },
+            "assistant": { "name": 1, "max_duration": "long", "tools": {}, "functions": "x", "post_call_schema": 3,
+                "record": "yes", "knowledgebase_id": "5", "tool_ids": null },
+        });
+        let call = CallInfo::read(&odd).expect("it has an id");
+        assert_eq!((call.kind.as_str(), call.assistant.max_duration_seconds), ("outbound", 600));
+        assert_eq!((call.assistant.record, &call.assistant.knowledge), (false, &Knowledge::None));
+        let large = json!({ "call": { "id": 1 }, "assistant": { "max_duration": u64::MAX, "ringing_time": 0 } });
+        let call = CallInfo::read(&large).expect("it has an id");
+        assert_eq!((call.assistant.max_duration_seconds, call.assistant.ringing_seconds), (600, 1));
+    }
+}

@@ -1,0 +1,408 @@
+//! A small service for tests: the service's side of the engine interface over real connections, strict about numbers
+//! and states, with faults that a test plans.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+/// The token of the engine.
+pub const TOKEN: &str = "engine-token";
+/// A test that hangs fails after this long.
+const HANGS: Duration = Duration::from_mins(1);
+
+/// What happens to a request that reports events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventsFault {
+    /// Nothing unusual.
+    None,
+    /// The connection ends before the events are taken.
+    DropBefore,
+    /// The events are taken, and the connection ends without an answer.
+    DropAfter,
+    /// This status; nothing is taken.
+    Status(u16),
+    /// The last events are forgotten, and asked for again.
+    Forget(usize),
+    /// The events are taken; the engine is to hang up.
+    HangUp,
+    /// The events are taken; then the service ends the call by itself.
+    End,
+    /// The service waits for this number.
+    Wants(u64),
+}
+
+/// A call in the eyes of the service.
+#[derive(Clone, Debug, Default)]
+pub struct SeenCall {
+    /// Its state.
+    pub status: String,
+    /// Its events, whether forgotten in between or not.
+    pub events: Vec<Value>,
+    /// How many of them are not forgotten.
+    pub held: usize,
+    /// How many of them the engine knows to be taken.
+    pub told: usize,
+    /// Requests with or without events.
+    pub requests: u32,
+    /// Requests without events.
+    pub renewals: u32,
+    /// Tools that were asked, with their arguments.
+    pub tools: Vec<(String, Value)>,
+    /// What was searched.
+    pub queries: Vec<Value>,
+}
+
+/// All that the service knows.
+pub struct State {
+    /// Calls that nobody has claimed.
+    pub queue: VecDeque<Value>,
+    /// Calls that were claimed.
+    pub calls: BTreeMap<u64, SeenCall>,
+    /// What the engine did wrong.
+    pub wrongs: Vec<String>,
+    /// Claims that brought nothing.
+    pub empty_claims: u32,
+    /// Claims still to be refused with 503.
+    pub refused_claims: u32,
+    plan: Box<dyn FnMut(u64, u32) -> EventsFault + Send>,
+    version: watch::Sender<u64>,
+}
+
+/// A running service.
+pub struct Fake {
+    /// Where it is.
+    pub url: String,
+    state: Arc<Mutex<State>>,
+    version: watch::Receiver<u64>,
+}
+
+/// A whole answer, or none.
+type Answered = Option<(u16, Value)>;
+
+impl Fake {
+    /// A service with calls to claim; the plan gives the fault of a call's n-th report, from 1.
+    pub async fn start(calls: Vec<Value>, plan: impl FnMut(u64, u32) -> EventsFault + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}/", listener.local_addr().expect("an address"));
+        let (sender, version) = watch::channel(0);
+        let state = State {
+            queue: calls.into(),
+            calls: BTreeMap::new(),
+            wrongs: Vec::new(),
+            empty_claims: 0,
+            refused_claims: 0,
+            plan: Box::new(plan),
+            version: sender,
+        };
+        let state = Arc::new(Mutex::new(state));
+        let shared = Arc::clone(&state);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(Arc::clone(&shared), stream));
+            }
+        });
+        Self { url, state, version }
+    }
+
+    /// Looks at, or changes, what the service knows.
+    pub fn with<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
+        look(&mut self.state.lock().expect("no test thread panicked in here"))
+    }
+
+    /// Waits until something holds.
+    pub async fn until(&self, holds: impl Fn(&State) -> bool) {
+        let mut version = self.version.clone();
+        let waiting = async {
+            while !self.with(|state| holds(state)) {
+                version.changed().await.expect("the service runs");
+            }
+        };
+        if tokio::time::timeout(HANGS, waiting).await.is_err() {
+            self.with(|state| {
+                let waiting = state.calls.iter().filter(|(_, seen)| !seen.is_settled());
+                panic!("it never came to that: {:?} {:?}", state.wrongs, waiting.collect::<Vec<_>>());
+            });
+        }
+    }
+
+    /// The calls at the end, of an engine that did nothing wrong.
+    pub fn faultless(&self) -> BTreeMap<u64, SeenCall> {
+        self.with(|state| {
+            assert_eq!(state.wrongs, Vec::<String>::new());
+            state.calls.clone()
+        })
+    }
+}
+
+impl SeenCall {
+    /// Whether nothing more will come: over, and an answered call has its cost.
+    pub fn is_settled(&self) -> bool {
+        !running(&self.status)
+            && self.told == self.events.len()
+            && (self.of("answered").is_empty() || !self.of("cost").is_empty())
+    }
+
+    /// The events of a type.
+    pub fn of(&self, kind: &str) -> Vec<&Value> {
+        self.events.iter().filter(|event| event["type"] == kind).collect()
+    }
+
+    /// The assistant's lines.
+    pub fn bot_lines(&self) -> Vec<&str> {
+        let lines = self.of("transcript").into_iter().filter(|event| event["sender"] == "bot");
+        lines.filter_map(|event| event["text"].as_str()).collect()
+    }
+}
+
+async fn serve(state: Arc<Mutex<State>>, stream: TcpStream) {
+    let service = service_fn(|request| {
+        let state = Arc::clone(&state);
+        async move { answer(state, request).await.ok_or("the connection is dropped") }
+    });
+    // A dropped connection is what some tests want.
+    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+}
+
+async fn answer(state: Arc<Mutex<State>>, request: Request<Incoming>) -> Option<Response<Full<Bytes>>> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.ok()?.to_bytes();
+    let told: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    let path: Vec<String> = head.uri.path().split('/').skip(1).map(String::from).collect();
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    if path == ["engine", "claim"] {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    let answered = {
+        let mut state = state.lock().expect("no test thread panicked in here");
+        if head.headers.get("authorization").is_none_or(|value| value != format!("Bearer {TOKEN}").as_str()) {
+            state.wrongs.push(format!("{} without the token", head.uri));
+        }
+        let answered = state.answer(&path, &told);
+        state.version.send_modify(|version| *version += 1);
+        answered
+    };
+    let (status, body) = answered?;
+    let reply = Response::builder().status(status).header("content-type", "application/json");
+    reply.body(Full::from(body.to_string())).ok()
+}
+
+impl State {
+    fn answer(&mut self, path: &[&str], told: &Value) -> Answered {
+        match path {
+            ["engine", "claim"] => Some(self.claim(told)),
+            ["engine", "calls", id, "events"] => self.events(id.parse().ok()?, told),
+            ["engine", "calls", id, "tools", name] => {
+                let call = self.asked(id)?;
+                call.tools.push(((*name).to_string(), told["arguments"].clone()));
+                if *name == "unreachable" {
+                    return Some((502, json!({ "message": "no answer" })));
+                }
+                Some((200, json!({ "status": 207, "body": "{}", "duration_ms": 3 })))
+            }
+            ["engine", "calls", id, "knowledge"] => {
+                let call = self.asked(id)?;
+                call.queries.push(told.clone());
+                Some((200, json!({ "data": [{ "text": "We {{open}} at nine." }, { "text": "Second best." }] })))
+            }
+            _ => {
+                self.wrongs.push(format!("a request to {path:?}"));
+                Some((404, json!({ "message": "Not found" })))
+            }
+        }
+    }
+
+    /// The call of a request in between, which must follow a line that announces it.
+    fn asked(&mut self, id: &str) -> Option<&mut SeenCall> {
+        let call = self.calls.get_mut(&id.parse().ok()?)?;
+        if call.events.last().is_none_or(|event| event["sender"] != "bot") || call.status != "in-progress" {
+            self.wrongs.push(format!("call {id} asks after {:?}", call.events.last()));
+        }
+        Some(call)
+    }
+
+    fn claim(&mut self, told: &Value) -> (u16, Value) {
+        if self.refused_claims > 0 {
+            self.refused_claims -= 1;
+            return (503, json!({ "message": "away" }));
+        }
+        let capacity = told["capacity"].as_u64().unwrap_or(0);
+        if capacity == 0 || told["wait"] != 30 || !told["engine"].is_string() || !told["modes"].is_array() {
+            self.wrongs.push(format!("a claim of {told}"));
+        }
+        let mut calls = Vec::new();
+        while calls.len() < usize::try_from(capacity).unwrap_or(0)
+            && let Some(entry) = self.queue.pop_front()
+        {
+            let id = entry["call"]["id"].as_u64().unwrap_or(0);
+            self.calls.insert(id, SeenCall { status: "initiated".into(), ..SeenCall::default() });
+            calls.push(entry);
+        }
+        self.empty_claims += u32::from(calls.is_empty());
+        (200, json!({ "calls": calls }))
+    }
+
+    fn events(&mut self, id: u64, told: &Value) -> Answered {
+        let Some(call) = self.calls.get_mut(&id) else {
+            self.wrongs.push(format!("events of call {id}"));
+            return Some((404, json!({ "message": "Call not found" })));
+        };
+        let Some(events) = told["events"].as_array().filter(|events| events.len() <= 100) else {
+            self.wrongs.push(format!("a report of {told}"));
+            return Some((422, json!({ "message": "no" })));
+        };
+        call.requests += 1;
+        call.renewals += u32::from(events.is_empty());
+        let fault = (self.plan)(id, call.requests);
+        match fault {
+            EventsFault::DropBefore => return None,
+            EventsFault::Status(status) => return Some((status, json!({ "message": "no" }))),
+            EventsFault::Wants(next_seq) => return Some((409, json!({ "message": "no", "next_seq": next_seq }))),
+            EventsFault::Forget(count) => {
+                call.held -= count.min(call.held);
+                call.told = call.held;
+                call.status = replay(&call.events[..call.held]);
+                return Some((409, json!({ "message": "a gap", "next_seq": call.held + 1 })));
+            }
+            EventsFault::None | EventsFault::DropAfter | EventsFault::HangUp | EventsFault::End => {}
+        }
+        if let Err(wrong) = call.take(events) {
+            self.wrongs.push(format!("call {id}: {wrong}"));
+            return Some((409, json!({ "message": "no", "next_seq": call.held + 1 })));
+        }
+        match fault {
+            EventsFault::DropAfter => return None,
+            EventsFault::End => call.status = "ended".into(),
+            _ => {}
+        }
+        call.told = call.held;
+        let commands =
+            if fault == EventsFault::HangUp { json!([{ "type": "later" }, { "type": "hangup" }]) } else { json!([]) };
+        let answer =
+            json!({ "call_status": call.status, "lease": "9999-12-31T23:59:59.000000Z", "commands": commands });
+        Some((200, answer))
+    }
+}
+
+impl SeenCall {
+    /// Takes events, or says what is wrong with them.
+    fn take(&mut self, events: &[Value]) -> Result<(), String> {
+        for event in events {
+            let seq = event["seq"].as_u64().and_then(|seq| usize::try_from(seq).ok()).unwrap_or(0);
+            if let Some(known) = seq.checked_sub(1).and_then(|at| self.events.get(at))
+                && known != event
+            {
+                return Err(format!("{event} was {known}"));
+            }
+            if seq == 0 || seq > self.held + 1 {
+                return Err(format!("{seq} after {}", self.held));
+            }
+            if seq <= self.held {
+                continue;
+            }
+            self.status = next(&self.status, event).ok_or_else(|| format!("{event} while {}", self.status))?;
+            self.held += 1;
+            if self.held > self.events.len() {
+                self.judge_time(event)?;
+                self.events.push(event.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn judge_time(&self, event: &Value) -> Result<(), String> {
+        let time = |event: &Value| event["at"].as_str().and_then(|at| at.parse::<Timestamp>().ok());
+        let now = time(event).ok_or_else(|| format!("{event} has no time"))?;
+        let ordered = self.events.last().and_then(time).is_none_or(|before| before <= now);
+        if ordered { Ok(()) } else { Err(format!("{event} is older than the one before")) }
+    }
+}
+
+fn replay(events: &[Value]) -> String {
+    events.iter().fold("initiated".into(), |status, event| next(&status, event).expect("it was taken before"))
+}
+
+fn running(status: &str) -> bool {
+    ["initiated", "ringing", "in-progress"].contains(&status)
+}
+
+/// docs/api.md, States, and which events the engine interface allows in each.
+fn next(status: &str, event: &Value) -> Option<String> {
+    let kind = event["type"].as_str()?;
+    let to = match (status, kind) {
+        ("initiated", "ringing") => "ringing",
+        ("initiated" | "ringing", "answered") => "in-progress",
+        ("initiated" | "ringing", "failed") => match event["reason"].as_str()? {
+            reason @ ("busy" | "no-answer") => reason,
+            _ => "failed",
+        },
+        ("in-progress", "failed") => "failed",
+        ("in-progress", "ended") => match event["by"].as_str()? {
+            "customer" => "ended_by_customer",
+            "assistant" => "ended_by_assistant",
+            _ => "ended",
+        },
+        ("in-progress", "transcript" | "variables" | "recording" | "transfer" | "dtmf" | "cost" | "analysis") => status,
+        (over, "recording" | "cost") if !running(over) => over,
+        _ => return None,
+    };
+    Some(to.into())
+}
+
+/// An entry of a claim: a call to this number with an assistant that has everything.
+pub fn claimed(id: u64, phone: &str) -> Value {
+    json!({
+        "lease": "2026-01-31T14:05:39.000000Z",
+        "call": {
+            "id": id,
+            "type": "outbound",
+            "status": "initiated",
+            "client_phone_number": phone,
+            "variables": { "customer_name": "Ada Park", "ticket": 41 },
+            "created_at": "2026-01-31 14:05:09",
+        },
+        "assistant": {
+            "name": "Front desk",
+            "greeting": "Hello {{customer_name}}, this is the front desk{{missing}}.",
+            "wait_for_customer": false,
+            "max_duration": 600,
+            "ringing_time": 30,
+            "record": true,
+            "end_call_on_voicemail": 1,
+            "voice_mail_message": "Please call {{customer_name}} back.",
+            "variables": { "customer_name": "nobody", "company": "Acme" },
+            "tools": [
+                { "type": "call_transfer", "phone_number": "+12025550111" },
+                { "type": "end_call" },
+                { "type": "dtmf_input" },
+            ],
+            "tool_ids": [1, 2],
+            "functions": [
+                function("end_call", &json!({})),
+                function("look_up", &json!({ "ticket": { "type": "number" }, "email": { "type": "string" }, "urgent": { "type": "boolean" } })),
+                function("unreachable", &json!({})),
+            ],
+            "knowledgebase_id": 5,
+            "knowledge": null,
+            "post_call_schema": [
+                { "name": "visit_date", "type": "string", "description": "The day of the {{visit}}" },
+                { "name": "rating", "type": "number", "description": "How content the customer is" },
+                { "name": "agreed", "type": "bool", "description": "Whether the customer agreed" },
+            ],
+        },
+    })
+}
+
+fn function(name: &str, properties: &Value) -> Value {
+    let parameters = json!({ "type": "object", "properties": properties, "required": [] });
+    json!({ "name": name, "description": "A tool", "parameters": parameters })
+}

@@ -1,0 +1,160 @@
+//! The writer of a script: it knows who speaks, times the lines and writes the steps down.
+
+use serde_json::Map;
+
+use super::draw::Draw;
+use super::fill::{CallFacts, Goal};
+use super::lines;
+use super::step::{CallAnalysis, CallCost, CallProgress, CallSentiment, Party, Pickup, ScriptAct, ScriptStep, Speaker};
+use crate::call::{CallInfo, spoken};
+
+/// Speaking time of a character, milliseconds: about 150 words a minute.
+const CHARACTER_MS: u32 = 65;
+/// Where recordings of simulated calls are said to be; a name that leads nowhere (RFC 2606).
+const RECORDINGS: &str = "https://recordings.example.com/simulated";
+/// Questions of a `post_call_schema` that the assistant asks aloud.
+const QUESTIONS_MAX: usize = 3;
+
+/// A call as far as it has been written.
+pub struct ScriptWriter<'c> {
+    /// The call.
+    pub call: &'c CallInfo,
+    /// Its draws.
+    pub draw: Draw,
+    /// What has been written.
+    pub steps: Vec<ScriptStep>,
+    /// What was talked about last.
+    pub topic: &'static str,
+    customer: String,
+    named: bool,
+    progress: CallProgress,
+}
+
+impl<'c> ScriptWriter<'c> {
+    /// Begins the script of a call.
+    pub fn new(call: &'c CallInfo, seed: u64) -> Self {
+        let draw = Draw::new(seed, call.id);
+        let given = call.variables.get("customer_name").and_then(serde_json::Value::as_str);
+        let given = given.map(|name| spoken(name, &call.variables)).filter(|name| !name.is_empty());
+        let named = given.is_some();
+        let customer = given.unwrap_or_else(|| (*draw.pick("name", &lines::NAMES)).to_string());
+        Self { call, draw, steps: Vec::new(), topic: "the call", customer, named, progress: CallProgress::default() }
+    }
+
+    /// Writes a step.
+    pub fn act(&mut self, after_ms: u32, act: ScriptAct) {
+        let step = ScriptStep { after_ms, act };
+        self.progress = self.progress.after(&step);
+        self.steps.push(step);
+    }
+
+    /// The assistant says a line.
+    pub fn bot(&mut self, line: &str) {
+        self.say(Speaker::Bot, line);
+    }
+
+    /// The customer says a line.
+    pub fn human(&mut self, line: &str) {
+        self.say(Speaker::Human, line);
+    }
+
+    /// A line counts when it has been spoken, after a pause before it.
+    fn say(&mut self, speaker: Speaker, line: &str) {
+        let line = spoken(&line.replace("{customer}", &self.customer), &self.call.variables);
+        if line.is_empty() {
+            return;
+        }
+        let pause = self.draw.between(&format!("pause {}", self.steps.len()), 300, 1_200);
+        let characters = u32::try_from(line.chars().count()).unwrap_or(u32::MAX);
+        self.act(characters.saturating_mul(CHARACTER_MS).saturating_add(pause), ScriptAct::Say(speaker, line));
+    }
+
+    /// One of these lines, drawn.
+    pub fn one_of(&self, label: &str, lines: &[&'static str]) -> &'static str {
+        let line: &&'static str = self.draw.pick(label, lines);
+        line
+    }
+
+    /// It rings.
+    pub fn ring(&mut self) {
+        self.act(self.draw.between("dial", 300, 1_200), ScriptAct::Ring);
+    }
+
+    /// Somebody picks up before the ringing time is over.
+    pub fn answer(&mut self, by: Pickup) {
+        let longest = self.call.assistant.ringing_seconds.saturating_mul(1_000) / 2;
+        self.act(self.draw.between("ring", 800, 6_000).min(longest), ScriptAct::Answer(by));
+    }
+
+    /// Ringing, answer, greeting and the first words of both.
+    pub fn opening(&mut self) {
+        if self.call.kind != "web" {
+            self.ring();
+        }
+        // Only a customer who was called picks up; others called themselves.
+        self.answer(if self.call.kind == "outbound" { Pickup::Human } else { Pickup::Unknown });
+        let greeting = self.call.assistant.greeting.clone();
+        if self.call.assistant.wait_for_customer {
+            self.human("Hello?");
+        }
+        self.bot(&greeting);
+        if self.named {
+            self.human(self.one_of("hello", &lines::HELLOS));
+        } else {
+            self.human("Hello, who is there?");
+            self.bot("I would like to speak with you for a moment. May I ask your name?");
+            self.human("My name is {customer}.");
+            let learned = Map::from_iter([("customer_name".to_string(), self.customer.clone().into())]);
+            self.act(200, ScriptAct::Variables(learned));
+        }
+        self.bot(self.one_of("opener", &lines::OPENERS));
+    }
+
+    /// A question and its answer.
+    pub fn exchange(&mut self, exchange: &lines::QuestionAndAnswer) {
+        self.topic = exchange.topic;
+        self.human(exchange.human);
+        self.bot(exchange.bot);
+    }
+
+    /// What the assistant notes down for after the call.
+    pub fn questions(&mut self, goal: Goal) {
+        for extract in self.call.assistant.extracts.iter().take(QUESTIONS_MAX) {
+            let value = match self.facts(goal).value(&extract.name, &extract.kind) {
+                serde_json::Value::Bool(true) => "Yes, that is right.".to_string(),
+                serde_json::Value::Bool(false) => "No.".to_string(),
+                serde_json::Value::String(text) => format!("Put down: {text}."),
+                other => format!("Put down: {other}."),
+            };
+            self.bot(&format!("Let me note one thing. {}", extract.description));
+            self.human(&value);
+        }
+    }
+
+    /// What is known at this point.
+    pub fn facts(&self, goal: Goal) -> CallFacts<'_> {
+        CallFacts { call: self.call, draw: &self.draw, customer: &self.customer, topic: self.topic, goal }
+    }
+
+    /// Analysis, recording, end and cost.
+    pub fn close(&mut self, goal: Goal, success: Option<bool>, by: Party, reason: &'static str) {
+        let sentiment = match goal {
+            Goal::Agreed => CallSentiment::Positive,
+            Goal::Refused => CallSentiment::Negative,
+            Goal::Unreached => CallSentiment::Neutral,
+        };
+        let facts = self.facts(goal);
+        let (summary, variables) = (lines::summary(&facts), facts.extracted());
+        self.act(400, ScriptAct::Analysis(CallAnalysis { success, sentiment, summary, variables }));
+        if self.call.assistant.record {
+            self.act(0, ScriptAct::Recording(format!("{RECORDINGS}/{}.wav", self.call.id)));
+        }
+        self.act(0, ScriptAct::End { by, reason });
+        self.act(0, ScriptAct::Cost(CallCost::of(self.talked_ms())));
+    }
+
+    /// Since the answer, milliseconds.
+    pub fn talked_ms(&self) -> u32 {
+        self.progress.talked_ms.unwrap_or(0)
+    }
+}
