@@ -8,6 +8,7 @@ use switchboard_core::http::request::Body;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::parts::Parts;
 use super::seats::Unfinished;
 use crate::room::{Held, Holder, UsedUp};
 use crate::rooms::Rooms;
@@ -94,6 +95,37 @@ impl Coming {
     }
 }
 
+/// The bytes of a body that are there.
+enum Buffer {
+    /// Of a small one.
+    Parts(Parts),
+    /// Of one that has a place among the uploads. It is reserved for the declared length: what grows on its way leaves
+    /// its former places behind.
+    Whole(Vec<u8>),
+}
+
+impl Buffer {
+    fn len(&self) -> usize {
+        match self {
+            Self::Parts(parts) => parts.len(),
+            Self::Whole(whole) => whole.len(),
+        }
+    }
+
+    fn widen(&mut self, declared: usize) {
+        if let Self::Parts(parts) = self {
+            *self = Self::Whole(std::mem::take(parts).into_whole(declared));
+        }
+    }
+
+    fn into_whole(self) -> Vec<u8> {
+        match self {
+            Self::Parts(parts) => parts.into_whole(0),
+            Self::Whole(whole) => whole,
+        }
+    }
+}
+
 /// What a request holds of the budgets while its body comes, and until it is answered.
 pub struct Intake<'r> {
     rooms: &'r Rooms,
@@ -110,14 +142,13 @@ impl<'r> Intake<'r> {
 
     /// Reads a body of at most `max` bytes.
     pub async fn read(&mut self, mut body: Coming, max: usize) -> Result<Body, UsedUp> {
-        // What is reserved takes memory as it fills; what grows on its way leaves its former places behind.
         let declared = body.declared().min(max);
-        let mut bytes = Vec::with_capacity(declared.min(LARGE_BYTES));
+        let mut bytes = Buffer::Parts(Parts::default());
         let (mut until, mut wanted) = (Instant::now() + BODY, BODY.as_secs() * BODY_RATE);
         loop {
             let data = match self.next(&mut body, until).await {
                 Ok(Some(Ok(data))) => data,
-                Ok(None) => return Ok(Body::Full(bytes)),
+                Ok(None) => return Ok(Body::Full(bytes.into_whole())),
                 Ok(Some(Err(_))) | Err(_) => return Ok(Body::Cut),
             };
             if bytes.len() + data.len() > max {
@@ -128,15 +159,11 @@ impl<'r> Intake<'r> {
                 // It may have to wait for a place, which is no fault of its sender.
                 body.unfinished = None;
             }
-            if let Err(full) = self.admit(bytes.len(), data.len()).await {
+            if let Err(full) = self.admit(&mut bytes, &data, declared).await {
                 drop(bytes);
                 body.drain().await;
                 return Err(full);
             }
-            if self.place.is_some() {
-                bytes.reserve_exact(declared.saturating_sub(bytes.len()));
-            }
-            bytes.extend_from_slice(&data);
             if bytes.len() as u64 >= wanted {
                 wanted = bytes.len() as u64 + BODY.as_secs() * BODY_RATE;
                 until = Instant::now() + BODY;
@@ -158,11 +185,21 @@ impl<'r> Intake<'r> {
         }
     }
 
-    async fn admit(&mut self, read: usize, more: usize) -> Result<(), UsedUp> {
-        self.held.grow(more as u64)?;
-        if read + more > LARGE_BYTES && self.place.is_none() {
+    /// Takes in more bytes once there is room for them, and a place if they are many.
+    async fn admit(&mut self, bytes: &mut Buffer, data: &[u8], declared: usize) -> Result<(), UsedUp> {
+        let buffer = match bytes {
+            Buffer::Parts(parts) => parts.wanted(data.len(), declared),
+            Buffer::Whole(_) => data.len(),
+        };
+        self.held.grow(buffer as u64)?;
+        if bytes.len() + data.len() > LARGE_BYTES && self.place.is_none() {
             let turn = timeout(TURN, self.rooms.uploads.take(self.holder)).await;
             self.place = Some(turn.unwrap_or_else(|_| Err(self.rooms.uploads.waited_too_long(self.holder)))?);
+            bytes.widen(declared);
+        }
+        match bytes {
+            Buffer::Parts(parts) => parts.push(data, buffer),
+            Buffer::Whole(whole) => whole.extend_from_slice(data),
         }
         Ok(())
     }

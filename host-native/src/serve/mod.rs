@@ -7,6 +7,7 @@ mod incoming;
 mod list;
 mod owed;
 mod pages;
+mod parts;
 mod patient;
 mod response;
 mod seats;
