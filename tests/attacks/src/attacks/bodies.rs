@@ -54,7 +54,7 @@ pub fn of_a_key(target: Arc<Target>) -> Future<Result<Strike, String>> {
 
 /// Bodies of accounts that together could hold the whole budget if each held its share.
 pub fn of_four_keys(target: Arc<Target>) -> Future<Result<Strike, String>> {
-    of_keys(target, 4, HELD / 4)
+    of_keys(target, 4, HELD / 2)
 }
 
 fn of_keys(target: Arc<Target>, accounts: u16, held: u16) -> Future<Result<Strike, String>> {

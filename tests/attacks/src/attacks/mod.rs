@@ -58,7 +58,7 @@ pub const ATTACKS: [Attack; 17] = [
     },
     Attack {
         name: "bodies_keys",
-        what: "the same by each of four accounts, a quarter as many over HTTP/1.1",
+        what: "the same by each of four accounts, half as many over HTTP/1.1",
         fills: &["bodies"],
         prepare: bodies::of_four_keys,
         ..USUAL
