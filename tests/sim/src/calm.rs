@@ -21,6 +21,7 @@ impl World {
     pub fn calm_down(&mut self) {
         self.calm = true;
         self.strike(Faults::default());
+        self.stuck = None;
         for account in self.suspended.clone() {
             self.suspend(account, false);
         }

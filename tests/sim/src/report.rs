@@ -30,6 +30,8 @@ pub struct Tally {
     pub deaths: u64,
     /// Steps that came to no end.
     pub endless: u64,
+    /// Flaws that stayed with a row.
+    pub stuck: u64,
     /// Jobs that were set aside, and tried again by the operator.
     pub set_aside: u64,
     /// Commits that failed.
@@ -86,6 +88,7 @@ impl AddAssign for Tally {
         self.exhausted += other.exhausted;
         self.deaths += other.deaths;
         self.endless += other.endless;
+        self.stuck += other.stuck;
         self.set_aside += other.set_aside;
         self.commits_failed += other.commits_failed;
         self.replies_lost += other.replies_lost;

@@ -1,9 +1,9 @@
 //! One step of the service on one host: decided, committed or lost, and what follows from it outside.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use switchboard_core::key::{self, Space, Topic};
+use switchboard_core::key::{self, Key, Space, Topic};
 use switchboard_core::outside::{Answer, Work};
 use switchboard_core::seed::Seed;
 use switchboard_core::step::{Input, Outcome, Output, Send, Ticket};
@@ -18,13 +18,17 @@ use crate::client::Heard;
 use crate::engine::Errand;
 use crate::facts;
 use crate::faults::Fate;
-use crate::flaw::{Flaw, Flawed};
+use crate::flaw::{Flaw, Flawed, Stuck};
 use crate::node::CAREFUL_TICKS;
 use crate::receiver::{Reaction, Receivers};
 use crate::world::{Event, World};
 
 /// How often, in a thousand times, somebody acts when a call moves.
 const SPARKS: u64 = 60;
+/// How often, in a thousand times, a flaw stays with its row, and for how long at most, seconds: what is set aside has
+/// been tried for 36 minutes.
+const STICKS: u64 = 700;
+const STUCK_SECONDS_MAX: u64 = 3 * 3_600;
 
 /// What a step came to, for whoever ran it.
 pub enum Stepped {
@@ -36,6 +40,15 @@ pub enum Stepped {
     Unavailable,
     /// The host is dead.
     Down,
+}
+
+/// Whether a step may come to no end: it is the service's own, or takes what may be anybody's.
+fn may_fail(input: &Input<'_>) -> bool {
+    match input {
+        Input::Tick | Input::Answered(..) => true,
+        Input::Http(request, _) => request.target.starts_with("/engine/claim"),
+        _ => false,
+    }
 }
 
 impl World {
@@ -133,8 +146,7 @@ impl World {
             self.die(node);
             return Stepped::Down;
         }
-        let is_own = matches!(input, Input::Tick | Input::Answered(..));
-        let flaw = (fate == Fate::NoEnd && is_own).then(|| Flaw::draw(&mut self.random));
+        let flaw = (fate == Fate::NoEnd && may_fail(input)).then(|| Flaw::draw(&mut self.random));
         match self.decide(node, input, seed, flaw) {
             Some(output) => self.finish(node, output, fate, cause),
             None => Stepped::Unavailable,
@@ -144,16 +156,25 @@ impl World {
     /// What the service decides; nothing has happened.
     pub(crate) fn decide(&mut self, node: usize, input: &Input<'_>, seed: Seed, flaw: Option<Flaw>) -> Option<Output> {
         self.tally.steps += 1;
-        self.tally.endless += u64::from(flaw.is_some());
-        let left = Cell::new(self.random.below(40));
-        let flawed = flaw.map(|flaw| Flawed { store: &self.store, flaw, left });
-        let view: &dyn View = flawed.as_ref().map_or(&self.store, |flawed| flawed);
-        let careful = self.nodes[node].careful > 0;
-        let scene = Scene { now: self.clock(node), seed, view, careful };
-        match catch_unwind(AssertUnwindSafe(|| self.service.step(input, &scene))) {
+        let once = flaw.map(|flaw| (flaw, Cell::new(self.random.below(40))));
+        let now = self.clock(node);
+        let stuck = self.stuck.take().filter(|stuck| stuck.until > now);
+        let view = Flawed {
+            store: &self.store,
+            once,
+            stuck: stuck.as_ref().filter(|_| may_fail(input)),
+            met: Cell::default(),
+            row: RefCell::default(),
+        };
+        let scene = Scene { now, seed, view: &view, careful: self.nodes[node].careful > 0 };
+        let done = catch_unwind(AssertUnwindSafe(|| self.service.step(input, &scene)));
+        let (met, row) = (view.met.get(), view.row.take());
+        self.tally.endless += u64::from(met.is_some());
+        self.stuck = stuck.or_else(|| self.stick(met.zip(row), now));
+        match done {
             Ok(Ok(output)) => Some(output),
-            Ok(Err(_)) if flaw.is_some() => None,
-            Err(_) if flaw == Some(Flaw::Panic) => {
+            Ok(Err(_)) if met.is_some() => None,
+            Err(_) if met == Some(Flaw::Panic) => {
                 self.nodes[node].careful = CAREFUL_TICKS;
                 None
             }
@@ -166,6 +187,13 @@ impl World {
                 None
             }
         }
+    }
+
+    /// Some flaws stay with the row that was read.
+    fn stick(&mut self, met: Option<(Flaw, Key)>, now: Timestamp) -> Option<Stuck> {
+        let (flaw, row) = met.filter(|_| self.random.chance(STICKS))?;
+        self.tally.stuck += 1;
+        Some(Stuck { row, flaw, until: now.plus_seconds(self.random.within(60..=STUCK_SECONDS_MAX)) })
     }
 
     fn finish(&mut self, node: usize, output: Output, fate: Fate, cause: Cause) -> Stepped {

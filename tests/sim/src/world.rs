@@ -15,6 +15,7 @@ use crate::checks::{Cause, Checks, Held};
 use crate::client::{Ask, Heard};
 use crate::engine::{Engine, Errand};
 use crate::faults::Faults;
+use crate::flaw::Stuck;
 use crate::mirror::Mirror;
 use crate::node::{CAREFUL_TICKS, Exchange, Node};
 use crate::person::Person;
@@ -88,6 +89,7 @@ pub struct World {
     pub told: bool,
     pub(crate) service: &'static Service,
     pub(crate) faults: Faults,
+    pub(crate) stuck: Option<Stuck>,
     pub(crate) agenda: Agenda<Event>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) exchanges: BTreeMap<u64, Exchange>,
@@ -110,6 +112,7 @@ impl World {
             store: base().store.clone(),
             service: service(plan.model),
             faults: Faults::default(),
+            stuck: None,
             agenda: Agenda::default(),
             nodes,
             exchanges: BTreeMap::new(),
