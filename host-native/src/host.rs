@@ -377,9 +377,7 @@ impl Host {
         if let Some(credential) = output.used {
             self.note(credential);
         }
-        if let Some(notice) = output.notice {
-            self.tell(notice);
-        }
+        self.tell(output.notice);
         match output.outcome {
             Outcome::Reply(reply) => reply,
             _ => service::failed(request, None, &seed),
@@ -387,12 +385,19 @@ impl Host {
     }
 
     /// Tells the operator what a step noticed.
-    fn tell(&self, notice: Notice) {
+    fn tell(&self, notice: Option<Notice>) {
+        let Some(notice) = notice else { return };
         match notice {
             Notice::OverStorage(_) => self.metrics.over_storage(),
             Notice::LoginsGuarded(account) => tracing::warn!(
                 user_id = id::user(account),
                 "many logins of an account failed: for a while only addresses that logged in before are let in"
+            ),
+            Notice::JobSetAside { account, id, kind } => tracing::warn!(
+                user_id = id::user(account),
+                job = id,
+                kind = kind.word(),
+                "a job came to nothing too often and was set aside: `switchboard jobs list` shows why"
             ),
         }
     }
@@ -580,6 +585,7 @@ impl Host {
     }
 
     fn plan_after(self: &Arc<Self>, output: Output) {
+        self.tell(output.notice);
         if let Some(due) = output.wake {
             self.plan.send_modify(|wake| *wake = Some(wake.map_or(due, |at| at.min(due))));
         }

@@ -95,13 +95,14 @@ fn deadly() -> (String, Arc<AtomicU32>) {
 #[test]
 fn a_job_that_ends_the_process_each_time_is_set_aside_and_others_are_done() {
     let folder = Folder::new();
-    let data = folder.path("data");
+    let (data, log) = (folder.path("data"), folder.path("log"));
     let (hook, victim) = deadly();
     let began = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs();
     let pace = format!("{SPEED}@{began}");
     let start = || {
         let options = ["--rate-limit", "0", "--egress-allow", "127.0.0.0/8", "--engine-speed", "1000", "--pace", &pace];
-        Server::start(&data, &options)
+        let file = File::options().create(true).append(true).open(&log).expect("a log");
+        Server::start_logging(&data, &options, &[("SWITCHBOARD_LOG", "warn")], file)
     };
     let mut server = start();
     let (key, token) = (server.text("api_key").to_owned(), server.text("admin_token").to_owned());
@@ -142,6 +143,9 @@ fn a_job_that_ends_the_process_each_time_is_set_aside_and_others_are_done() {
     };
     assert_eq!((&job["kind"], &job["attempts"]), (&json!("deliver_webhook"), &json!(5)));
     assert!((2..=6).contains(&deaths), "{deaths} deaths");
+    let told = std::fs::read_to_string(&log).expect("a log");
+    let id = job["id"].to_string();
+    assert!(told.lines().any(|line| line.contains("was set aside") && line.contains(&id)), "{told}");
     let url = server.text("url").to_owned();
     let metrics = String::from_utf8(crate::server::send("GET", &format!("{url}/metrics"), &token, &[], "").2);
     let metrics = metrics.expect("text");

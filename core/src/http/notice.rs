@@ -1,4 +1,6 @@
-//! [`Notice`]: what of a request the operator should know.
+//! [`Notice`]: what of a step the operator should know.
+
+use crate::job::JobKind;
 
 /// What a step has to say to the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,4 +9,13 @@ pub enum Notice {
     LoginsGuarded(u32),
     /// This account would store more than its plan allows, and was refused.
     OverStorage(u32),
+    /// A job came to nothing too often; of several in one step the last.
+    JobSetAside {
+        /// Its account's number.
+        account: u32,
+        /// Its id in the operator's API.
+        id: u64,
+        /// Its kind.
+        kind: JobKind,
+    },
 }

@@ -13,6 +13,7 @@ use core::cell::Cell;
 
 use crate::account::storage;
 use crate::http::idempotency;
+use crate::http::notice::Notice;
 use crate::job::queue::{Job, Standing};
 use crate::job::{Lane, Progress, Task, Work, aside, cancel, queue};
 use crate::key::{self, Kind, Space};
@@ -45,7 +46,7 @@ const OVER_BUDGET: &str = "It wanted to read or change more than a step may.";
 pub fn tick(setup: &Setup, scene: &Scene<'_>) -> Result<Output, Stop> {
     let tx = Tx::at(scene.view, scene.now);
     let root = tx.scope(Space::Root);
-    let mut sends = Vec::new();
+    let (mut sends, notice) = (Vec::new(), Cell::default());
     for (at, _) in root.scan(key::due_accounts(), Order::Ascending, ACCOUNTS_PER_TICK)? {
         let Some((due, account, lane)) = key::read_due_account(&at) else {
             root.delete(at)?;
@@ -58,7 +59,7 @@ pub fn tick(setup: &Setup, scene: &Scene<'_>) -> Result<Output, Stop> {
             root.delete(at)?;
             continue;
         };
-        let turn = Turn { setup, scene, tx: &tx, account: root::space_of(root, account) };
+        let turn = Turn { setup, scene, tx: &tx, account: root::space_of(root, account), notice: &notice };
         if !queue::is_next(turn.account, lane, due)? {
             root.delete(at)?;
         }
@@ -69,14 +70,15 @@ pub fn tick(setup: &Setup, scene: &Scene<'_>) -> Result<Output, Stop> {
             break;
         }
     }
-    finish(&tx, sends)
+    finish(&tx, sends, notice.get())
 }
 
 /// Goes on with a task whose question was answered, or that was begun by itself.
 pub fn answered(setup: &Setup, scene: &Scene<'_>, ticket: &Ticket, answer: &Answer) -> Result<Output, Stop> {
     let tx = Tx::at(scene.view, scene.now);
     let Ticket::Job { account, task, lease } = ticket else { return Ok(Output::default()) };
-    let turn = Turn { setup, scene, tx: &tx, account: tx.scope(Space::Account(*account)) };
+    let notice = Cell::default();
+    let turn = Turn { setup, scene, tx: &tx, account: tx.scope(Space::Account(*account)), notice: &notice };
     let sends = match Job::find(turn.account, task)? {
         // An answer that comes after its lease is too late: another try is under way.
         Some(job) if job.standing == Standing::Asked(*lease) && is_postponed(answer) => {
@@ -88,7 +90,7 @@ pub fn answered(setup: &Setup, scene: &Scene<'_>, ticket: &Ticket, answer: &Answ
         _ => Vec::new(),
     };
     queue::sync(turn.account)?;
-    finish(&tx, sends)
+    finish(&tx, sends, notice.get())
 }
 
 /// Whether nobody asked: the host had no room, or stops.
@@ -96,10 +98,10 @@ fn is_postponed(answer: &Answer) -> bool {
     matches!(answer, Answer::Failed(SendError::ShareUsed | SendError::Busy))
 }
 
-fn finish(tx: &Tx<'_>, sends: Vec<Send>) -> Result<Output, Stop> {
+fn finish(tx: &Tx<'_>, sends: Vec<Send>, notice: Option<Notice>) -> Result<Output, Stop> {
     let next = tx.scope(Space::Root).scan(key::due_accounts(), Order::Ascending, 1)?;
     let wake = next.first().and_then(|(at, _)| key::read_due_account(at)).map(|(due, ..)| due);
-    Ok(Output { changes: tx.finish()?, sends, wake, spent: tx.spent_bytes(), ..Output::default() })
+    Ok(Output { changes: tx.finish()?, sends, wake, notice, spent: tx.spent_bytes(), ..Output::default() })
 }
 
 /// One account's turn.
@@ -108,6 +110,7 @@ struct Turn<'a> {
     scene: &'a Scene<'a>,
     tx: &'a Tx<'a>,
     account: Scope<'a>,
+    notice: &'a Cell<Option<Notice>>,
 }
 
 impl Turn<'_> {
@@ -175,7 +178,13 @@ impl Turn<'_> {
         let job = Job { faults: job.faults + 1, error: Some(says.into()), standing: Standing::Planned, ..job };
         match wait {
             Some(seconds) => Job { due: self.scene.now.plus_seconds(*seconds), ..job }.put(self.account),
-            None => aside::enter(self.account, job),
+            None => {
+                if let Space::Account(account) = self.account.space() {
+                    let (id, kind) = (aside::id_of(account, &job.task.to_bytes()), job.task.kind());
+                    self.notice.set(Some(Notice::JobSetAside { account, id, kind }));
+                }
+                aside::enter(self.account, job)
+            }
         }
     }
 

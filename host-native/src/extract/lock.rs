@@ -8,13 +8,25 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use rustix::thread::{no_new_privs, set_no_new_privs};
 use serde::{Deserialize, Serialize};
 
+/// What Landlock closes to a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Closed {
+    /// Nothing: the kernel is without it.
+    #[default]
+    Nothing,
+    /// Files, and what else an older kernel knows.
+    Files,
+    /// Files, TCP ports, and signals and sockets beyond the process.
+    Everything,
+}
+
 /// Which locks hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Locks {
     /// No program that it starts has more rights than it (`no_new_privs`).
     pub privileges: bool,
-    /// Files and TCP ports are closed to it (Landlock).
-    pub files: bool,
+    /// What Landlock closes to it.
+    pub closed: Closed,
     /// Few system calls are left to it (seccomp).
     pub calls: bool,
 }
@@ -22,7 +34,12 @@ pub struct Locks {
 impl Locks {
     /// The locks that do not hold, by the names under which kernels are built and documented.
     pub fn missing(self) -> Vec<&'static str> {
-        let all = [(self.privileges, "no-new-privileges"), (self.files, "Landlock"), (self.calls, "seccomp")];
+        let all = [
+            (self.privileges, "no-new-privileges"),
+            (self.closed != Closed::Nothing, "Landlock"),
+            (self.closed != Closed::Files, "Landlock of Linux 6.12"),
+            (self.calls, "seccomp"),
+        ];
         all.into_iter().filter(|(holds, _)| !holds).map(|(_, name)| name).collect()
     }
 }
@@ -38,7 +55,8 @@ pub fn end_with(parent: u32) -> std::io::Result<()> {
 /// Closes files and networks. It takes a descriptor for a moment.
 pub fn close_files() -> Locks {
     let _ = set_no_new_privs(true);
-    Locks { privileges: no_new_privs().unwrap_or(false), files: landlock::close().unwrap_or(false), calls: false }
+    let privileges = no_new_privs().unwrap_or(false);
+    Locks { privileges, closed: landlock::close().unwrap_or_default(), calls: false }
 }
 
 /// Takes all system calls but a few: the last lock.
@@ -47,16 +65,20 @@ pub fn close_calls() -> bool {
 }
 
 mod landlock {
+    use super::Closed;
     use landlock::{ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetError, RulesetStatus, Scope};
 
     /// Handles everything and allows nothing; a kernel that knows less closes what it knows.
-    pub fn close() -> Result<bool, RulesetError> {
+    pub fn close() -> Result<Closed, RulesetError> {
         let rules = Ruleset::default()
             .handle_access(AccessFs::from_all(ABI::V6))?
             .handle_access(AccessNet::from_all(ABI::V6))?
             .scope(Scope::from_all(ABI::V6))?;
-        let closed = rules.create()?.restrict_self()?;
-        Ok(closed.ruleset != RulesetStatus::NotEnforced)
+        Ok(match rules.create()?.restrict_self()?.ruleset {
+            RulesetStatus::NotEnforced => Closed::Nothing,
+            RulesetStatus::PartiallyEnforced => Closed::Files,
+            RulesetStatus::FullyEnforced => Closed::Everything,
+        })
     }
 }
 
@@ -128,5 +150,19 @@ mod calls {
     /// There is no table of calls for this processor.
     pub fn close() -> Result<(), ()> {
         Err(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_kernel_lacks_is_named_once() {
+        let all = Locks { privileges: true, closed: Closed::Everything, calls: true };
+        assert!(all.missing().is_empty());
+        assert_eq!(Locks { closed: Closed::Files, ..all }.missing(), ["Landlock of Linux 6.12"]);
+        assert_eq!(Locks { closed: Closed::Nothing, ..all }.missing(), ["Landlock"]);
+        assert_eq!(Locks::default().missing(), ["no-new-privileges", "Landlock", "seccomp"]);
     }
 }
