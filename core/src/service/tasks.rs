@@ -176,16 +176,13 @@ impl Turn<'_> {
         aside::note_fault(self.account)?;
         let wait = FAULT_WAITS.get(job.faults as usize);
         let job = Job { faults: job.faults + 1, error: Some(says.into()), standing: Standing::Planned, ..job };
-        match wait {
-            Some(seconds) => Job { due: self.scene.now.plus_seconds(*seconds), ..job }.put(self.account),
-            None => {
-                if let Space::Account(account) = self.account.space() {
-                    let (id, kind) = (aside::id_of(account, &job.task.to_bytes()), job.task.kind());
-                    self.notice.set(Some(Notice::JobSetAside { account, id, kind }));
-                }
-                aside::enter(self.account, job)
-            }
+        if let Some(seconds) = wait {
+            return Job { due: self.scene.now.plus_seconds(*seconds), ..job }.put(self.account);
         }
+        if let Space::Account(account) = self.account.space() {
+            self.notice.set(Some(Notice::JobSetAside { account, kind: job.task.kind() }));
+        }
+        aside::enter(self.account, job)
     }
 
     /// Plans a job anew that was not carried out, which is no fault of its own.
