@@ -174,6 +174,23 @@ fn logins_are_limited_by_pair_and_by_address() {
     assert!(refused("three@localhost", 5) + refused("four@localhost", 5) > 0, "twenty a minute of an address");
 }
 
+#[test]
+fn addresses_of_one_ipv6_network_count_as_one() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.path("data"), &["--engine", "none", "--trust-proxy", "127.0.0.0/8"]);
+    let url = format!("{}/user/login", server.text("url"));
+    let refused = |address: &dyn Fn(usize) -> String| {
+        let login = |number: usize| {
+            let body = json!({ "email": format!("{number}@localhost"), "password": "wrong" }).to_string();
+            let headers = [("content-type", "application/json"), ("x-forwarded-for", &address(number))];
+            send("POST", &url, "", &headers, &body).0
+        };
+        (0..25).map(login).filter(|status| *status == 429).count()
+    };
+    assert!(refused(&|number| format!("2001:db8:0:1::{number:x}")) > 0, "twenty a minute of a /64");
+    assert_eq!(refused(&|number| format!("2001:db8:1:{number:x}::1")), 0, "each /64 has its own");
+}
+
 /// An account with so many assistants of about a mebibyte.
 fn large_assistants(url: &str, key: &str, count: usize) {
     let prompt = "x".repeat(1_000_000);
