@@ -1,57 +1,57 @@
-//! Budgets: every place where bytes gather or requests wait, and what bounds it.
+//! Budgets: every place where bytes accumulate or requests wait, with its bounds.
 //!
-//! One table, read by the core and by hosts. A host keeps a room for each row that it enforces and shows how full it
-//! is in its metrics (`switchboard_budget_used` and its neighbours, labelled with the row's name). What is not here
-//! gathers nowhere: whoever adds a queue, a buffer or a cache that grows with what strangers send adds a row first.
+//! One table, read by the core and by hosts. A host keeps a counter for each row that it enforces and reports how full
+//! it is in its metrics (`switchboard_budget_used` and its neighbours, labelled with the row's name). Nothing
+//! accumulates outside this table: a new queue, buffer or cache that grows with what strangers send needs a row here
+//! first.
 //!
 //! Shares: an account's requests together never hold more than `account`; requests without a token hold at most
 //! `address` for one address (an IPv6 address counts by its /64) and `nobody` for all of them; the operator, engines
 //! and the service's own work are bounded by `all` alone. Some shares shrink as a budget fills ([`Budget::shrinks`]). A
-//! share that is used up is 429, a budget that is used up is 503, both with `Retry-After`; what exceeds a limit of its
-//! own is 413.
+//! used-up share is 429 and a used-up budget is 503, both with `Retry-After`; exceeding a size limit is 413.
 
 use crate::account::plan::STORAGE_BYTES;
 use crate::limits::step::READ_BYTES_MAX;
 
-/// As much as there is room for on the disk.
+/// Amount of a budget that the free disk space alone bounds.
 pub const DISK: u64 = u64::MAX;
 
-/// What is counted.
+/// Unit that a budget counts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Bytes.
+    /// Bytes held at once.
     Bytes,
-    /// Things at once.
+    /// Items held at once, such as connections or requests.
     Places,
 }
 
-/// One row of the table.
+/// Row of the table: a budget and its shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Its label in metrics and documents.
+    /// Label in metrics and documents.
     pub name: &'static str,
-    /// What is counted.
+    /// Unit of the amounts below, `waiting` and `waiting_each` aside.
     pub unit: Unit,
-    /// What all together may hold.
+    /// Total that all holders together may hold.
     pub all: u64,
-    /// The share of an account.
+    /// Share of one account.
     pub account: u64,
-    /// The share of an address, for requests without a token.
+    /// Share of one address, for requests without a token.
     pub address: u64,
-    /// The share of all requests without a token.
+    /// Share of all requests without a token.
     pub nobody: u64,
-    /// How many may wait for a place, each holder in turn; 0: nobody waits, what does not fit is refused.
+    /// How many may wait for a place, served by holder in turn; 0: none waits, what does not fit is refused.
     pub waiting: u64,
-    /// How many of those one holder may have.
+    /// How many of the waiting one holder may have.
     pub waiting_each: u64,
-    /// What gathers there.
+    /// What the budget holds, for metrics and documents.
     pub what: &'static str,
 }
 
 impl Budget {
-    /// Whether shares shrink as it fills: whoever holds something already must leave as much free as it holds then, so
-    /// that no few holders keep others out. So it is where nobody waits for a turn, or a turn takes minutes; of
-    /// connections the idlest gives way instead.
+    /// Returns whether shares shrink as the budget fills: a holder must then leave as much free as it already holds, so
+    /// that a few holders cannot keep others out. It applies where nobody waits for a turn, or a turn takes minutes;
+    /// among connections the longest idle one is closed instead.
     pub fn shrinks(&self) -> bool {
         self.account > 0 && (self.waiting == 0 || *self == UPLOADS)
     }
@@ -59,7 +59,7 @@ impl Budget {
 
 const MIB: u64 = 1 << 20;
 
-/// Requests being read: heads and bodies.
+/// Heads and bodies of requests, until they are answered.
 pub const BODIES: Budget = Budget {
     name: "bodies",
     unit: Unit::Bytes,
@@ -72,7 +72,7 @@ pub const BODIES: Budget = Budget {
     what: "bodies of requests, from their first byte until they are answered; a head of more than 4 KiB counts too",
 };
 
-/// Bodies of more than a mebibyte.
+/// Bodies of more than a mebibyte, while they arrive.
 pub const UPLOADS: Budget = Budget {
     name: "uploads",
     unit: Unit::Places,
@@ -85,7 +85,7 @@ pub const UPLOADS: Budget = Budget {
     what: "bodies that have grown beyond a mebibyte and are still coming in: documents and imports",
 };
 
-/// Answers being written.
+/// Large replies, until their client has read them.
 pub const ANSWERS: Budget = Budget {
     name: "answers",
     unit: Unit::Bytes,
@@ -98,7 +98,7 @@ pub const ANSWERS: Budget = Budget {
     what: "answers of more than 64 KiB, until their client has taken them",
 };
 
-/// Lists that are written piece by piece.
+/// Lists that are written in pieces.
 pub const LISTS: Budget = Budget {
     name: "lists",
     unit: Unit::Places,
@@ -111,7 +111,7 @@ pub const LISTS: Budget = Budget {
     what: "lists of more than a mebibyte, read from the store as their client takes them; each holds two pieces",
 };
 
-/// Reads of those who read much.
+/// Reads of accounts that have just read much.
 pub const LARGE_READS: Budget = Budget {
     name: "large_reads",
     unit: Unit::Places,
@@ -124,7 +124,7 @@ pub const LARGE_READS: Budget = Budget {
     what: "reads of accounts that were given an answer, or a piece of one, of 256 KiB or more within the last second",
 };
 
-/// Connections.
+/// Open connections (`--max-connections`).
 pub const CONNECTIONS: Budget = Budget {
     name: "connections",
     unit: Unit::Places,
@@ -137,7 +137,7 @@ pub const CONNECTIONS: Budget = Budget {
     what: "open connections (`--max-connections`), of which an address gets a sixteenth, but no fewer than 64",
 };
 
-/// Connections at an address of the operator's own (`--admin-listen`).
+/// Open connections at the operator's own address (`--admin-listen`).
 pub const ADMIN_CONNECTIONS: Budget = Budget {
     name: "admin_connections",
     unit: Unit::Places,
@@ -150,7 +150,7 @@ pub const ADMIN_CONNECTIONS: Budget = Budget {
     what: "open connections at the operator's own address (`--admin-listen`)",
 };
 
-/// Live streams.
+/// Open live streams of events.
 pub const STREAMS: Budget = Budget {
     name: "streams",
     unit: Unit::Places,
@@ -163,7 +163,7 @@ pub const STREAMS: Budget = Budget {
     what: "live streams",
 };
 
-/// Requests that wait to write.
+/// Requests in the queue of the writer.
 pub const WRITES: Budget = Budget {
     name: "writes",
     unit: Unit::Places,
@@ -176,7 +176,7 @@ pub const WRITES: Budget = Budget {
     what: "requests in the writer's queue",
 };
 
-/// Requests that wait for something outside.
+/// Requests that wait for a tool, a carrier or a file reader.
 pub const ASKING: Budget = Budget {
     name: "asking",
     unit: Unit::Places,
@@ -189,7 +189,7 @@ pub const ASKING: Budget = Budget {
     what: "requests that wait for something outside: a tool, a carrier, a file reader",
 };
 
-/// Requests to addresses that users chose.
+/// Outgoing HTTP requests to addresses that users chose.
 pub const USER_REQUESTS: Budget = Budget {
     name: "user_requests",
     unit: Unit::Places,
@@ -202,7 +202,7 @@ pub const USER_REQUESTS: Budget = Budget {
     what: "HTTP requests to addresses that users chose: tools, webhooks, websites",
 };
 
-/// Requests to what the operator set up.
+/// Outgoing HTTP requests to what the operator set up.
 pub const OPERATOR_REQUESTS: Budget = Budget {
     name: "operator_requests",
     unit: Unit::Places,
@@ -215,7 +215,7 @@ pub const OPERATOR_REQUESTS: Budget = Budget {
     what: "HTTP requests to what the operator set up: model, carrier, calendar",
 };
 
-/// Name look-ups.
+/// DNS look-ups for requests to addresses that users chose.
 pub const LOOKUPS: Budget = Budget {
     name: "lookups",
     unit: Unit::Places,
@@ -228,7 +228,7 @@ pub const LOOKUPS: Budget = Budget {
     what: "names being looked up for requests to addresses that users chose, a thread each until its end",
 };
 
-/// Look-ups of the operator's own names.
+/// DNS look-ups for requests to what the operator set up.
 pub const OPERATOR_LOOKUPS: Budget = Budget {
     name: "operator_lookups",
     unit: Unit::Places,
@@ -241,7 +241,7 @@ pub const OPERATOR_LOOKUPS: Budget = Budget {
     what: "names being looked up for requests to what the operator set up, a thread each until its end",
 };
 
-/// Password hashes.
+/// Password hashes under way.
 pub const HASHES: Budget = Budget {
     name: "hashes",
     unit: Unit::Places,
@@ -254,7 +254,7 @@ pub const HASHES: Budget = Budget {
     what: "password hashes under way, 19 MiB each; one that waits takes no place among those that ask outside",
 };
 
-/// Processes that read files.
+/// Processes that read uploaded files and fetched pages.
 pub const READERS: Budget = Budget {
     name: "readers",
     unit: Unit::Places,
@@ -267,7 +267,7 @@ pub const READERS: Budget = Budget {
     what: "processes that read uploaded files and fetched pages, 512 MiB each",
 };
 
-/// One step.
+/// Bytes that one step reads, and as many that it changes.
 pub const STEPS: Budget = Budget {
     name: "steps",
     unit: Unit::Bytes,
@@ -280,7 +280,7 @@ pub const STEPS: Budget = Budget {
     what: "what one step reads, and as much that it changes; one that goes beyond stores nothing",
 };
 
-/// What accounts store.
+/// Rows that accounts store, with their keys.
 pub const STORED: Budget = Budget {
     name: "stored",
     unit: Unit::Bytes,
@@ -293,7 +293,7 @@ pub const STORED: Budget = Budget {
     what: "rows with their keys, on disk; the share is `storage_bytes` of the account's plan",
 };
 
-/// All rows, in the order of the documents.
+/// All budgets, in the order in which the documents list them.
 pub const BUDGETS: &[&Budget] = &[
     &CONNECTIONS,
     &ADMIN_CONNECTIONS,
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn what_may_be_in_memory_at_once_fits_a_gibibyte() {
-        // Steps come and go, and what is stored is on disk.
+        // Steps are short-lived, and stored rows are on disk.
         let held = BUDGETS
             .iter()
             .filter(|budget| budget.unit == Unit::Bytes && ![STEPS.name, STORED.name].contains(&budget.name));

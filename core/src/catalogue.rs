@@ -1,6 +1,7 @@
-//! The catalogue: languages, voices, models and providers that assistants are made of.
+//! The catalogue: languages, voices, models and providers that assistants can use.
 //!
-//! Data, shipped with the program and replaceable by the operator; its tables are below.
+//! It is data, shipped with the program (`core/data/catalogue.json`) and replaceable by the operator; its tables are
+//! below.
 
 use alloc::format;
 use alloc::string::String;
@@ -26,7 +27,7 @@ choice! {
 }
 
 choice! {
-    /// How a voice sounds.
+    /// Perceived gender of a voice.
     pub enum Gender {
         /// Female.
         Female = "female",
@@ -38,37 +39,37 @@ choice! {
 }
 
 record! {
-    /// A language that assistants speak.
+    /// A language that assistants can speak.
     pub struct Language {
-        /// Its id.
+        /// Id of the language, used as `language_id`.
         id: u64 = id().required(),
-        /// Its English name.
+        /// English name, with a region where needed, for example `English (UK)`.
         name: String = text(1, 255).required(),
-        /// Its ISO 639-1 code.
+        /// ISO 639-1 code, for example `en`; regional variants share one.
         iso_2: String = text(2, 2).required(),
     }
 }
 
 record! {
-    /// A voice.
+    /// A voice that assistants can use.
     pub struct Voice {
-        /// Its id.
+        /// Id of the voice, used as `voice_id`.
         id: u64 = id().required(),
-        /// Its name.
+        /// Name of the voice, shown to users.
         name: String = text(1, 255).required(),
-        /// The language it speaks; null: several.
+        /// Language that it speaks; null: several.
         language_id: Option<u64> = id(),
-        /// How it sounds.
+        /// Perceived gender; `neutral` is neither.
         gender: Gender = choice::<Gender>().required(),
-        /// Where to hear it.
+        /// URL of a sample recording; null: none.
         preview_url: Option<String> = text(1, 2_048),
-        /// Its accent.
+        /// Accent, for example `British`; null: not stated.
         accent: Option<String> = text(1, 255),
-        /// How old it sounds.
+        /// Perceived age, for example `young`; null: not stated.
         age: Option<String> = text(1, 255),
-        /// Who makes it; null: the multimodal model itself.
+        /// Provider that synthesizes it; null: the multimodal model itself.
         synthesizer_provider_id: Option<u64> = id(),
-        /// The modes it fits.
+        /// Engine modes that can use it.
         modes: Vec<Mode> = choices::<Mode>(3),
     }
 }
@@ -76,9 +77,9 @@ record! {
 record! {
     /// A model of the `pipeline` mode.
     pub struct LlmModel {
-        /// Its id: `llm_model_id`.
+        /// Id, used as `llm_model_id`.
         id: u64 = id().required(),
-        /// Its name.
+        /// Name of the model, shown to users.
         name: String = text(1, 255).required(),
     }
 }
@@ -86,70 +87,70 @@ record! {
 record! {
     /// A model of the `multimodal` and `dualplex` modes.
     pub struct MultimodalModel {
-        /// Its id: `multimodal_model_id`.
+        /// Id, used as `multimodal_model_id`.
         id: u64 = id().required(),
-        /// Its name.
+        /// Name of the model, shown to users.
         name: String = text(1, 255).required(),
-        /// Its short name.
+        /// Short name for programs, for example `gpt-realtime`.
         code: String = text(1, 255).required(),
     }
 }
 
 record! {
-    /// Who turns text into speech, or speech into text, with the languages it knows.
+    /// A text-to-speech or speech-to-text provider, with the languages it supports.
     pub struct ListedProvider {
-        /// Its id.
+        /// Id of the provider.
         id: u64 = id().required(),
-        /// Its name.
+        /// Name of the provider, shown to users.
         name: String = text(1, 255).required(),
-        /// Its short name.
+        /// Short name for programs, in lower case.
         code: String = text(1, 255).required(),
-        /// The languages it knows.
+        /// Ids of the languages it supports.
         language_ids: Vec<u64> = ids(1_000),
     }
 }
 
 record! {
-    /// Who turns text into speech, or speech into text.
+    /// A text-to-speech or speech-to-text provider.
     pub struct Provider {
-        /// Its id.
+        /// Id of the provider, used as `synthesizer_provider_id` or `transcriber_provider_id`.
         id: u64 = id().required(),
-        /// Its name.
+        /// Name of the provider, shown to users.
         name: String = text(1, 255).required(),
-        /// Its short name.
+        /// Short name for programs, in lower case.
         code: String = text(1, 255).required(),
     }
 }
 
-/// All that an assistant can be made of.
+/// Everything that an assistant can be configured with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Catalogue {
-    /// Languages, by id.
+    /// Languages, by ascending id.
     pub languages: Vec<Language>,
-    /// Voices, by id.
+    /// Voices, by ascending id; each names only languages and providers of the catalogue, and at least one mode.
     pub voices: Vec<Voice>,
-    /// LLMs, by id.
+    /// Models of the `pipeline` mode, by ascending id.
     pub llm_models: Vec<LlmModel>,
-    /// Multimodal models, by id.
+    /// Models of the `multimodal` and `dualplex` modes, by ascending id.
     pub multimodal_models: Vec<MultimodalModel>,
-    /// Text to speech, by id.
+    /// Text-to-speech providers, by ascending id.
     pub synthesizer_providers: Vec<ListedProvider>,
-    /// Speech to text, by id.
+    /// Speech-to-text providers, by ascending id.
     pub transcriber_providers: Vec<ListedProvider>,
 }
 
 impl Catalogue {
-    /// The catalogue that comes with the program.
+    /// Parses the catalogue shipped with the program.
     pub fn shipped() -> Self {
         Self::parse(SHIPPED).expect("a test reads the shipped catalogue")
     }
 
-    /// Reads a catalogue; the sentence says what is wrong with it, and where.
+    /// Parses a catalogue; the error is a sentence that says what is wrong, and where.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         Self::of(&json::parse(bytes).map_err(|malformed| format!("It is not valid JSON: {}.", malformed.reason))?)
     }
 
-    /// The catalogue that a JSON object is.
+    /// Reads a catalogue from a JSON object, and checks that all references resolve.
     pub fn of(value: &Value) -> Result<Self, String> {
         let catalogue = Self {
             languages: list(value, "languages")?,
@@ -179,7 +180,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Whether an id names something of the catalogue.
+    /// Returns whether an id names an entry of the catalogue.
     pub fn has(&self, what: Ref, id: u64) -> bool {
         match what {
             Ref::Language => self.language(id).is_some(),
@@ -192,18 +193,18 @@ impl Catalogue {
         }
     }
 
-    /// A language by id.
+    /// Returns a language by id.
     pub fn language(&self, id: u64) -> Option<&Language> {
         self.languages.iter().find(|language| language.id == id)
     }
 
-    /// A voice by id.
+    /// Returns a voice by id.
     pub fn voice(&self, id: u64) -> Option<&Voice> {
         self.voices.iter().find(|voice| voice.id == id)
     }
 }
 
-/// A list of the catalogue: every entry fits its table, ids rise.
+/// Reads a list of the catalogue: every entry must match its table, and ids must ascend.
 fn list<T: Record + Identified>(value: &Value, name: &str) -> Result<Vec<T>, String> {
     let entries = value.member(name).and_then(Value::as_list).ok_or_else(|| format!("{name} must be an array"))?;
     let mut list: Vec<T> = Vec::with_capacity(entries.len());

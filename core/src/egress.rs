@@ -1,12 +1,12 @@
-//! Which addresses requests made for users may reach (docs/api.md, Requests outside).
+//! Filter of the addresses that requests made for users may reach (docs/api.md, Requests outside).
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
 
-/// Ranges that are not the public internet (IANA special-purpose registries, RFC 6890 and later). Of IPv6 only
-/// `2000::/3` is given out: whatever lies beside it is local, reserved, or an address in disguise.
+/// Ranges that are not the public internet (IANA special-purpose registries, RFC 6890 and later). Only `2000::/3` of
+/// IPv6 is allocated: everything else is local, reserved or embeds another address.
 const CLOSED: [&str; 22] = [
     "0.0.0.0/8",
     "10.0.0.0/8",
@@ -32,7 +32,7 @@ const CLOSED: [&str; 22] = [
     "c000::/2",
 ];
 
-/// The filter: public addresses, and the ranges that the operator allows.
+/// Address filter that allows public addresses and the operator's ranges.
 #[derive(Clone, Debug)]
 pub struct Filter {
     closed: Vec<IpNet>,
@@ -40,12 +40,12 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// A filter with these exceptions.
+    /// Builds a filter that also allows these ranges.
     pub fn new(allowed: Vec<IpNet>) -> Self {
         Self { closed: CLOSED.iter().filter_map(|net| net.parse().ok()).collect(), allowed }
     }
 
-    /// Whether an address may be reached. An address inside another (IPv4-mapped, NAT64, 6to4) counts as
+    /// Returns whether an address may be reached. An address embedded in another (IPv4-mapped, NAT64, 6to4) counts as
     /// the inner one.
     pub fn allows(&self, address: IpAddr) -> bool {
         let address = inner(address);
@@ -59,7 +59,8 @@ fn inner(address: IpAddr) -> IpAddr {
     let of = |high: u16, low: u16| IpAddr::V4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)));
     match v6.segments() {
         [0, 0, 0, 0, 0, 0xffff, high, low]
-        // The well-known prefix of NAT64 (RFC 6052); what a local one (RFC 8215) holds is for its network to say.
+        // The well-known NAT64 prefix (RFC 6052). Under the local-use one (RFC 8215) the position of the inner address
+        // is up to its network, so it is not decoded.
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
         | [0x2002, high, low, ..] => of(high, low),
         _ => IpAddr::V6(v6),
@@ -100,7 +101,7 @@ mod tests {
             "2002:a00:1::1",
             "2001:db8::1",
             "::10.0.0.1",
-            // The local-use prefix of NAT64 holds an address wherever its network put it.
+            // Under the local-use NAT64 prefix the inner address may be anywhere.
             "64:ff9b:1:a00:0:100:808:808",
             "64:ff9b:1::808:808",
             "64:ff9b::1:0:808:808",

@@ -1,4 +1,4 @@
-//! Rows of a kind and the sets they are filed under, changed together.
+//! Rows of a kind and the sets in which they are filed, changed together.
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,7 @@ use crate::view::{Bytes, Order, Stop};
 const LOST: Stop = Stop::Corrupt("a set names a row that is not there");
 
 impl Scope<'_> {
-    /// The next count of a kind and its time of creation.
+    /// Allots the next count of a kind, and returns it with the time of creation.
     pub fn allot(self, kind: Kind, now: Timestamp) -> Result<(u32, Timestamp), Stop> {
         let mut ledger = Ledger::load(self)?;
         let next = ledger.next(kind, now)?;
@@ -19,7 +19,8 @@ impl Scope<'_> {
         Ok(next)
     }
 
-    /// Stores a new row and files it; lists of calls and leads can then be cut by day.
+    /// Stores a new row and files it; for calls and leads, also records the first count of each day, so that lists can
+    /// be filtered by date.
     pub fn insert(self, kind: Kind, count: u32, at: Timestamp, row: &Row) -> Result<(), Stop> {
         self.put_new(key::row(self.space(), kind, count), row.to_bytes())?;
         self.file(kind, count, &[], &with_all(row))?;
@@ -32,7 +33,7 @@ impl Scope<'_> {
         Ok(())
     }
 
-    /// Stores a changed row and moves it between sets.
+    /// Stores a changed row and moves it between the sets that `old` and `row` name.
     pub fn replace(self, kind: Kind, count: u32, old: &Row, row: &Row) -> Result<(), Stop> {
         self.put_over(key::row(self.space(), kind, count), old.stored_bytes(), Some(row.to_bytes()))?;
         self.file(kind, count, &old.facets, &row.facets)
@@ -44,12 +45,12 @@ impl Scope<'_> {
         self.file(kind, count, &with_all(old), &[])
     }
 
-    /// A row, if it is there.
+    /// Returns a row, if it exists.
     pub fn find(self, kind: Kind, count: u32) -> Result<Option<Row>, Stop> {
         self.get(key::row(self.space(), kind, count))?.map(|bytes| Row::from_bytes(&bytes)).transpose()
     }
 
-    /// The stored bytes of rows that a set named.
+    /// Returns the stored bytes of rows that a set named, in this order; an error if one is missing.
     pub fn rows(self, kind: Kind, counts: &[u32]) -> Result<Vec<Bytes>, Stop> {
         let mut rows = Vec::with_capacity(counts.len());
         self.each_row(kind, counts, |_, row| {
@@ -59,7 +60,7 @@ impl Scope<'_> {
         Ok(rows)
     }
 
-    /// Shows the stored bytes of rows that a set named, in this order.
+    /// Visits the stored bytes of rows that a set named, in this order; an error if one is missing.
     pub fn each_row(
         self,
         kind: Kind,
@@ -70,14 +71,14 @@ impl Scope<'_> {
         if self.each_of(&rows, counts, |at, row| visit(counts[at], row))? { Ok(()) } else { Err(LOST) }
     }
 
-    /// The rows of a set, oldest first, at most `limit`.
+    /// Returns the rows of a set, oldest first, at most `limit`.
     pub fn list(self, kind: Kind, facet: &Facet, limit: usize) -> Result<Vec<(u32, Row)>, Stop> {
         let counts = ids(self, kind, facet, limit)?;
         let rows = self.rows(kind, &counts)?;
         counts.into_iter().zip(&rows).map(|(count, row)| Ok((count, Row::from_bytes(row)?))).collect()
     }
 
-    /// The counts whose rows were made from `from` (included) to `to` (excluded), by UTC day.
+    /// Returns the counts of the rows created from `from` (included) to `to` (excluded), UTC days since 1970.
     fn days(self, kind: Kind, from: Option<u64>, to: Option<u64>) -> Result<core::ops::Range<u32>, Stop> {
         let first = |day: u64, none: u32| -> Result<u32, Stop> {
             let found = self.scan(key::days_from(self.space(), kind, day), Order::Ascending, 1)?;
@@ -90,8 +91,8 @@ impl Scope<'_> {
         Ok(start..end)
     }
 
-    /// The counts whose rows were made between two dates of a query, both days included; without either, every
-    /// count.
+    /// Returns the counts of the rows created between two dates of a query, both days included; an absent date, or one
+    /// that is not `YYYY-MM-DD`, does not bound them.
     pub fn dates(self, kind: Kind, from: Option<&str>, to: Option<&str>) -> Result<core::ops::Range<u32>, Stop> {
         let from = from.and_then(Day::parse).map(Day::number);
         let to = to.and_then(Day::parse).map(|day| day.next().number());
@@ -107,7 +108,7 @@ impl Scope<'_> {
     }
 }
 
-/// The sets of a row, the whole kind among them.
+/// Returns the facets of a row with [`Facet::ALL`] first.
 fn with_all(row: &Row) -> Vec<Facet> {
     core::iter::once(&Facet::ALL).chain(&row.facets).cloned().collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::key::Space;
 
-/// The id of a row.
+/// Returns the id of a row; in the root space it is the count itself.
 pub fn of(space: Space, count: u32) -> u64 {
     match space {
         Space::Root => u64::from(count),
@@ -10,37 +10,37 @@ pub fn of(space: Space, count: u32) -> u64 {
     }
 }
 
-/// The count of an id, whichever space it belongs to.
+/// Returns the count of an id, whatever its space: the low 32 bits.
 pub fn count(id: u64) -> u32 {
     let [a, b, c, d, ..] = id.to_le_bytes();
     u32::from_le_bytes([a, b, c, d])
 }
 
-/// The count of an id, if it belongs to the space.
+/// Returns the count of an id, if it belongs to the space.
 pub fn local(space: Space, id: u64) -> Option<u32> {
     let count = count(id);
     (count > 0 && of(space, count) == id).then_some(count)
 }
 
-/// The count of an id in a path, if it belongs to the space. Only the canonical decimal is an id.
+/// Parses an id in a path and returns its count, if it belongs to the space. Only the canonical decimal is an id.
 pub fn parse(space: Space, text: &str) -> Option<u32> {
     parse_any(text).and_then(|id| local(space, id))
 }
 
-/// The account's number and the count of an id, whichever account it belongs to.
+/// Splits an id into its account's number and its count.
 pub fn split(id: u64) -> (u32, u32) {
     let [a, b, c, d, e, f, g, h] = id.to_be_bytes();
     (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]))
 }
 
-/// The id in a path, of whichever account. Only the canonical decimal is an id.
+/// Parses an id in a path, whatever its account. Only the canonical decimal is an id.
 pub fn parse_any(text: &str) -> Option<u64> {
     let digits =
         !text.is_empty() && text.len() <= 16 && !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
     digits.then(|| text.parse().ok())?.filter(|id| count(*id) > 0)
 }
 
-/// The `user_id` of an account: its number + 1.
+/// Returns the `user_id` of an account: its number + 1.
 pub fn user(account: u32) -> u64 {
     u64::from(account) + 1
 }

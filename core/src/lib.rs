@@ -1,9 +1,9 @@
 //! The pure core of Switchboard: a voice assistant management service as one function.
 //!
-//! [`service::Service::step`] takes an input, the time, a seed and a view of one ordered byte map, and gives
-//! back what to reply, what to change and what to send. It does nothing itself: no clock, no randomness, no
-//! files, no sockets, no threads, no global state, and the compiler keeps that promise (`no_std`,
-//! `forbid(unsafe_code)`). Hosts carry out what it decides.
+//! [`service::Service::step`] takes an input, the time, a seed and a view of one ordered byte map, and returns the
+//! reply, the changes and the requests to send. It has no effects of its own: no clock, no randomness, no files, no
+//! sockets, no threads, no global state, and the compiler enforces that (`no_std`, `forbid(unsafe_code)`). Hosts carry
+//! out what it decides.
 //!
 //! ```
 //! use switchboard_core::memory::Memory;

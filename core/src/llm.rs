@@ -1,5 +1,5 @@
-//! A language model behind any OpenAI-compatible chat endpoint: what it is asked after a call, and what of
-//! its answer is believed.
+//! A language model behind an OpenAI-compatible chat endpoint: the request made after a call, and the validation of its
+//! answer.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -9,48 +9,48 @@ use crate::json::{self, Members, Object, Value};
 use crate::outside::{Answer, Egress, HttpOut, Redirects, Work};
 use crate::record::Secret;
 
-/// How long a model may take, milliseconds.
+/// Timeout of a request, milliseconds.
 const TIMEOUT_MS: u64 = 60_000;
-/// Largest answer that is read, bytes.
+/// Longest response that is read, bytes.
 const REPLY_BYTES_MAX: usize = 256 << 10;
-/// Longest text that is believed, characters.
+/// Longest text taken from an answer, characters; the rest is cut off.
 const TEXT_MAX: usize = 4_000;
-/// Transcript that is sent, bytes from its end.
+/// Longest transcript sent, bytes; the beginning is cut off.
 const TRANSCRIPT_BYTES_MAX: usize = 64 << 10;
 const SENTIMENTS: [&str; 3] = ["positive", "neutral", "negative"];
 
-/// Where the model is.
+/// Endpoint and name of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Llm {
-    /// The URL before `/chat/completions`.
+    /// URL before `/chat/completions`.
     pub url: String,
-    /// Sent as a bearer token.
+    /// Key sent as a bearer token; `None`: none is sent.
     pub key: Option<Secret>,
-    /// The model's name.
+    /// Name of the model, as the endpoint knows it.
     pub model: String,
 }
 
-/// What is wanted of a call.
+/// What to ask about a call.
 pub struct Wish {
-    /// Whether it is evaluated.
+    /// Whether to evaluate it: success, sentiment and summary.
     pub evaluation: bool,
-    /// What is extracted.
+    /// Fields to extract from the transcript.
     pub fields: Vec<Field>,
 }
 
 /// One field of `post_call_schema`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name.
+    /// Name of the field, the key of its value.
     pub name: String,
-    /// Its type: `string`, `number` or `bool`.
+    /// Type: `string`, `number` or `bool`.
     pub kind: &'static str,
-    /// What it means.
+    /// What the field means, for the model.
     pub description: String,
 }
 
 impl Wish {
-    /// Whether nothing is wanted.
+    /// Returns whether there is nothing to ask.
     pub fn is_empty(&self) -> bool {
         !self.evaluation && self.fields.is_empty()
     }
@@ -65,7 +65,7 @@ impl Field {
         }
     }
 
-    /// The value, if it has the field's type.
+    /// Returns the value if it has the field's type; text is cut to `TEXT_MAX`.
     fn fit(&self, value: &Value) -> Option<Value> {
         match (self.json_type(), value) {
             ("string", Value::Text(text)) => Some(Value::Text(text.chars().take(TEXT_MAX).collect())),
@@ -75,17 +75,17 @@ impl Field {
     }
 }
 
-/// What was found.
+/// Valid parts of a model's answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
-    /// `{success, sentiment, summary}`
+    /// `{success, sentiment, summary}`; `None` if not asked for or malformed.
     pub evaluation: Option<Value>,
-    /// The fields that were found, by name.
+    /// Names and values of the fields found; missing or mistyped ones are left out.
     pub variables: Vec<(String, Value)>,
 }
 
 impl Found {
-    /// What of an object `{evaluation, variables}` has the wanted form; the rest is left out.
+    /// Takes the valid parts of an object `{evaluation, variables}`; the rest is dropped.
     pub fn of(wish: &Wish, said: &Members) -> Self {
         let evaluation = said.get("evaluation").filter(|_| wish.evaluation).and_then(evaluation);
         let given = said.get("variables");
@@ -97,7 +97,7 @@ impl Found {
     }
 }
 
-/// `{success: boolean|null, sentiment, summary}`, or nothing.
+/// Validates `{success: boolean|null, sentiment, summary}`; `None` if malformed.
 fn evaluation(value: &Value) -> Option<Value> {
     let success = value.member("success").filter(|value| matches!(value, Value::Bool(_) | Value::Null))?;
     let sentiment = value.member("sentiment").and_then(Value::as_text).filter(|word| SENTIMENTS.contains(word))?;
@@ -110,7 +110,7 @@ fn evaluation(value: &Value) -> Option<Value> {
 }
 
 impl Llm {
-    /// The request that asks for it.
+    /// Builds the request for these wishes about a transcript.
     pub fn request(&self, wish: &Wish, transcript: &str) -> Work {
         let mut headers = Vec::from([("content-type".to_string(), Secret("application/json".into()))]);
         headers.extend(self.key.as_ref().map(|key| ("authorization".to_string(), Secret(format!("Bearer {}", key.0)))));
@@ -139,7 +139,7 @@ impl Llm {
         body
     }
 
-    /// What an answer says, if it has the wanted form.
+    /// Parses an answer; `None` if it failed, was cut off or is not in the requested form.
     pub fn read(&self, wish: &Wish, answer: &Answer) -> Option<Found> {
         let Answer::Http(answer) = answer else { return None };
         if answer.status != 200 || answer.cut {
@@ -150,7 +150,7 @@ impl Llm {
         let content = choice.member("message")?.member("content")?.as_text()?;
         let said = json::parse(unfenced(content).as_bytes()).ok()?;
         let found = Found::of(wish, said.as_object()?);
-        // A field may be unknown; an evaluation that was asked for may not be missing.
+        // Fields may be missing, but not an evaluation that was asked for.
         (found.evaluation.is_some() || !wish.evaluation).then_some(found)
     }
 }
@@ -192,7 +192,7 @@ fn schema(properties: Vec<(String, Value)>) -> Value {
     ])
 }
 
-/// The `response_format` that asks for a JSON schema.
+/// Returns the `response_format` that requests a JSON schema.
 fn format_of(wish: &Wish) -> Value {
     let mut properties = Vec::new();
     if wish.evaluation {

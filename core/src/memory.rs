@@ -1,4 +1,4 @@
-//! A store in memory: for tests, simulations and embedding.
+//! Store in memory, for tests, simulations and embedding.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use crate::rate::{Caller, Rate};
 use crate::store::Change;
 use crate::view::{Bytes, Order, Stop, View, Visit, copies};
 
-/// An ordered byte map in memory, without rate limits.
+/// Ordered byte map in memory, without rate limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     rows: BTreeMap<Key, Bytes>,
@@ -26,7 +26,7 @@ impl Memory {
         }
     }
 
-    /// Every row, in key order.
+    /// Returns all rows, in key order.
     pub fn rows(&self) -> &BTreeMap<Key, Bytes> {
         &self.rows
     }
@@ -42,7 +42,7 @@ impl View for Memory {
     }
 
     fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
-        // The standard map panics at a range that ends before it begins; a message may ask for one.
+        // The standard map panics on a range that ends before it begins; a message may ask for one.
         if range.start >= range.end {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! What a step cannot do itself: what it asks of the world outside, and what came of it.
+//! Work that a step cannot do itself, and the answers to it.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,124 +8,123 @@ use core::fmt;
 use crate::choice;
 use crate::record::Secret;
 
-/// What a step cannot do itself: another machine's answer, or slow pure work.
+/// Work that a step cannot do itself: requests over the network, or slow computation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// An HTTP request.
+    /// Send an HTTP request.
     Http(HttpOut),
-    /// A new password's digest, by [`crate::work::perform`].
+    /// Hash a new password, by [`crate::work::perform`].
     HashPassword {
-        /// The password.
+        /// The password in plain text.
         password: Secret,
-        /// Its salt.
+        /// Random salt of the hash.
         salt: [u8; 16],
     },
-    /// Whether a password fits a digest, by [`crate::work::perform`].
+    /// Check a password against a stored digest, by [`crate::work::perform`].
     VerifyPassword {
-        /// The password.
+        /// The password in plain text.
         password: Secret,
         /// Salt and digest, as stored.
         stored: Vec<u8>,
     },
-    /// The text of a file or page. Whoever sent the bytes chose them: a host reads them where they can do
-    /// no harm, with bounds on time and memory.
+    /// Extract the text of a file or page. The bytes are untrusted: a host parses them in isolation, with limits on
+    /// time and memory.
     Extract {
-        /// What the bytes should be.
+        /// Format that the bytes should have.
         form: TextForm,
         /// The file or page, at most [`FILE_BYTES_MAX`](crate::limits::FILE_BYTES_MAX).
         bytes: Vec<u8>,
     },
-    /// Nothing: a task is begun by itself once this is answered, with [`Answer::Elapsed`].
+    /// Nothing: answered at once with [`Answer::Elapsed`], which starts a task in a step of its own.
     Turn,
 }
 
 choice! {
-    /// What text is read from.
+    /// Format that text is extracted from.
     pub enum TextForm {
         /// A PDF file.
         Pdf = "pdf",
         /// A Word file (Office Open XML).
         Docx = "docx",
-        /// A text file: UTF-8, UTF-16 with its mark, else Windows-1252.
+        /// A text file: UTF-8, UTF-16 with a byte order mark, else Windows-1252.
         Txt = "txt",
         /// A web page.
         Html = "html",
     }
 }
 
-/// What was read from a file or page.
+/// Text extracted from a file or page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extracted {
-    /// Its title, one line, at most 255 characters.
+    /// Title on one line, at most 255 characters; `None` if the file has none.
     pub title: Option<String>,
-    /// Its text, at most [`TEXT_BYTES_MAX`]: lines without control characters, spaces at their ends or two
-    /// spaces in a row, and never two blank lines together. It is empty only for a page that asks not to be
-    /// indexed, or that has links and nothing else.
+    /// Text of at most [`TEXT_BYTES_MAX`]: no control characters in lines, no trailing or double spaces, and never two
+    /// blank lines in a row. Empty only for a page that asks not to be indexed, or that has nothing but links.
     ///
     /// [`TEXT_BYTES_MAX`]: crate::limits::TEXT_BYTES_MAX
     pub text: String,
-    /// The links of a page as they are written, in its order, at most [`LINKS_MAX`]; none where the page, or
-    /// the link itself, says `nofollow`.
+    /// Links of a page as written, in page order, at most [`LINKS_MAX`]; links are omitted if the page or the link
+    /// itself says `nofollow`.
     ///
     /// [`LINKS_MAX`]: crate::limits::LINKS_MAX
     pub links: Vec<String>,
-    /// What the page says its links are relative to (`<base href>`), as it is written.
+    /// Base URL of the page's links (`<base href>`), as written.
     pub base_href: Option<String>,
-    /// Whether the page asks not to be indexed: then it has no title and no text here.
+    /// Whether the page asks not to be indexed: title and text are then left out.
     pub noindex: bool,
 }
 
-/// What came of a [`Work`].
+/// Result of a [`Work`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// An HTTP answer.
+    /// The HTTP response.
     Http(HttpIn),
-    /// No HTTP answer.
+    /// There is no HTTP response, for this reason.
     Failed(SendError),
-    /// Salt and digest of a password.
+    /// Salt and digest of the password, as stored.
     Hashed(Vec<u8>),
-    /// Whether the password fits.
+    /// Whether the password matches.
     Verified(bool),
-    /// What a request waited for did not come in time, or others had their turn.
+    /// A wait ended without news, or the request has yielded to other writers.
     Elapsed,
-    /// The text of a file or page, or why there is none: a finished sentence of at most 255 characters.
+    /// The text of a file or page, or why there is none: a full sentence of at most 255 characters.
     Extracted(Result<Extracted, String>),
-    /// A piece of a list was taken: the rest is wanted.
+    /// A piece of a list was sent: the rest is to be written.
     Rest(Unwritten),
 }
 
-/// What of a list is not written yet.
+/// The part of a list that is not written yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unwritten {
-    /// The rows, by their counts.
+    /// Counts of the remaining rows, in order.
     pub(crate) rows: Vec<u32>,
-    /// What stands behind the last row.
+    /// Bytes after the last row.
     pub(crate) tail: Vec<u8>,
 }
 
-/// An HTTP request to the outside.
+/// Outgoing HTTP request.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpOut {
-    /// Its method.
+    /// HTTP method, in capitals.
     pub method: &'static str,
-    /// Where to.
+    /// Absolute URL.
     pub url: String,
-    /// Names and values.
+    /// Header names and values; the values may be secret.
     pub headers: Vec<(String, Secret)>,
-    /// Its body.
+    /// Body; empty for none.
     pub body: Vec<u8>,
-    /// Until its answer must be complete, milliseconds.
+    /// Timeout until the whole response must have arrived, milliseconds.
     pub timeout_ms: u64,
-    /// How much of the answer's body is read, bytes.
+    /// Maximum response body that is read, bytes; the rest is cut off.
     pub reply_bytes_max: usize,
-    /// Which addresses it may reach.
+    /// Which addresses it may connect to.
     pub egress: Egress,
-    /// Which redirects are followed.
+    /// Which redirects it follows.
     pub redirects: Redirects,
 }
 
 impl HttpOut {
-    /// The bytes of its URL, headers and body.
+    /// Returns the size of URL, headers and body in bytes.
     pub fn bytes(&self) -> usize {
         let headers: usize = self.headers.iter().map(|(name, value)| name.len() + value.0.len()).sum();
         self.url.len() + headers + self.body.len()
@@ -133,7 +132,7 @@ impl HttpOut {
 }
 
 impl fmt::Debug for HttpOut {
-    /// Where to, and nothing that may be secret.
+    /// Shows the method and the body's size, but nothing that may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpOut")
             .field("method", &self.method)
@@ -142,71 +141,72 @@ impl fmt::Debug for HttpOut {
     }
 }
 
-/// Whose choice an address is.
+/// Who chose the address of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Egress {
-    /// A user's: public addresses only, and those the operator allows.
+    /// A user: only public addresses and ranges that the operator allows.
     User,
-    /// The operator's own configuration: any address.
+    /// The operator, in the configuration: any address.
     Operator,
 }
 
 /// Which redirects a request follows, at most three of them (docs/api.md, Requests outside).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redirects {
-    /// None: a redirect is the answer.
+    /// None: the redirect itself is the answer.
     None,
-    /// Within the same scheme, host and port: what is sent is meant for one receiver.
+    /// Only within the same scheme, host and port, because the content is meant for one receiver.
     SameOrigin,
-    /// Any that the address filter lets through.
+    /// All that the address filter allows.
     Any,
 }
 
-/// An HTTP answer from the outside.
+/// Response to an outgoing HTTP request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HttpIn {
-    /// Its status.
+    /// HTTP status code.
     pub status: u16,
-    /// Names in lower case and values, as far as they are text.
+    /// Header names in lower case and values; values that are not text are left out.
     pub headers: Vec<(String, String)>,
     /// Its body, cut at the request's bound.
     pub body: Vec<u8>,
-    /// Whether the body was longer than that.
+    /// Whether the body was longer than that bound.
     pub cut: bool,
-    /// From the request to the end of the answer, milliseconds.
+    /// Time from the request to the end of the response, milliseconds.
     pub duration_ms: u64,
 }
 
 impl HttpIn {
-    /// A header's value.
+    /// Returns the first value of a header, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// `Retry-After` in seconds (RFC 9110 section 10.2.3); a date is not read.
+    /// Returns `Retry-After` in seconds (RFC 9110 section 10.2.3); `None` if absent or a date.
     pub fn retry_after(&self) -> Option<u64> {
         self.header("retry-after")?.trim().parse().ok()
     }
 }
 
-/// Why there is no answer.
+/// Why there is no HTTP response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendError {
-    /// The address is not one that may be reached.
+    /// The address filter does not allow the address.
     Refused,
-    /// No connection, or it broke.
+    /// The connection failed or broke.
     Unreachable,
-    /// Not complete in time.
+    /// The response was not complete within the timeout.
     TimedOut,
-    /// Nobody tried: the share of this account or address is used up ([`crate::budget`]).
+    /// Not sent: the share of this account or address is used up ([`crate::budget`]).
     ShareUsed,
-    /// Nobody tried: there is no room for more.
+    /// Not sent: the host's budget is exhausted, or it is stopping.
     Busy,
 }
 
-/// What a handler asks for, and the answers that came so far, in the order of asking.
+/// Work that a handler asks for, matched with the answers so far by the order of asking.
 ///
-/// A handler runs from its start each time: it reads top to bottom, and asking twice is two calls.
+/// A handler runs from its start each time, so it must ask the same questions in the same order; two questions are two
+/// calls.
 pub struct Asks<'a> {
     answers: &'a [Answer],
     asked: Cell<usize>,
@@ -214,12 +214,12 @@ pub struct Asks<'a> {
 }
 
 impl<'a> Asks<'a> {
-    /// With the answers so far.
+    /// Starts with the answers so far.
     pub fn of(answers: &'a [Answer]) -> Self {
         Self { answers, asked: Cell::new(0), unanswered: RefCell::new(Vec::new()) }
     }
 
-    /// The answer, or nothing yet: then the work is among [`Asks::unanswered`].
+    /// Returns the answer; `None` if there is none yet, and the work is then in [`Asks::unanswered`].
     pub fn ask(&self, work: impl FnOnce() -> Work) -> Option<Answer> {
         let at = self.asked.get();
         self.asked.set(at + 1);
@@ -230,22 +230,22 @@ impl<'a> Asks<'a> {
         answer
     }
 
-    /// Whether an answer is among those that came.
+    /// Returns whether `answer` is among the answers so far.
     pub fn has(&self, answer: &Answer) -> bool {
         self.answers.contains(answer)
     }
 
-    /// What of a long list is wanted.
+    /// Returns the part of a long list to write next; `None` for the first piece.
     pub fn rest(&self) -> Option<&'a Unwritten> {
         self.answers.iter().find_map(|answer| if let Answer::Rest(rest) = answer { Some(rest) } else { None })
     }
 
-    /// How many answers there are.
+    /// Returns the number of answers so far.
     pub fn answered(&self) -> usize {
         self.answers.len()
     }
 
-    /// What has no answer yet.
+    /// Takes the work that has no answer yet.
     pub fn unanswered(&self) -> Vec<Work> {
         self.unanswered.take()
     }

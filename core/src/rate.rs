@@ -1,19 +1,20 @@
 //! The rate limit as a pure function of bucket and time (docs/api.md, Rate limits).
 //!
-//! Buckets live in a host's memory: what changes on every request is not a store write.
+//! Buckets live in a host's memory: they change on every request and would each cost a store write.
 
 use alloc::collections::BTreeMap;
 
 use crate::time::Timestamp;
 
-/// Whose bucket is asked.
+/// Owner of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Caller {
-    /// A token that authenticated: its account and the token's own number.
+    /// A token that authenticated.
     Token {
-        /// The account's number.
+        /// Number of the token's account.
         account: u32,
-        /// A digest of which token of the account it is: kind and count.
+        /// Kind and count of the token as one number, unique within the account; `u64::MAX` is the account's shared
+        /// bucket.
         token: u64,
     },
     /// A login attempt, by a digest of e-mail and address.
@@ -22,18 +23,18 @@ pub enum Caller {
     LoginAddress(u64),
 }
 
-/// How fast a bucket fills and how much it holds.
+/// Rate at which a bucket fills, and its capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// Requests a minute.
+    /// Requests a minute that refill the bucket.
     pub per_minute: u32,
-    /// Requests at once from a full bucket.
+    /// Capacity: requests that a full bucket admits at once.
     pub burst: u32,
 }
 
 impl Limit {
-    /// The limit of a caller, where `per_minute` is the configured rate of a token. The account's own
-    /// limit is ten times that ([`Limit::account`]). `None`: not limited.
+    /// Returns the limit of a caller, where `per_minute` is the configured rate of a token. The account's own limit is
+    /// ten times that ([`Limit::account`]). `None`: not limited.
     pub fn of(caller: Caller, per_minute: u32) -> Option<Self> {
         match caller {
             Caller::Token { .. } if per_minute == 0 => None,
@@ -43,37 +44,37 @@ impl Limit {
         }
     }
 
-    /// The limit of all tokens of one account together.
+    /// Returns the limit of all tokens of one account together, ten times that of one.
     pub fn account(self) -> Self {
         Self { per_minute: self.per_minute.saturating_mul(10), burst: self.burst.saturating_mul(10) }
     }
 }
 
-/// The state of one bucket: when it will be full again. A new bucket is full.
+/// State of one bucket: the time at which it is full again. A new bucket is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bucket {
     full_at: Timestamp,
 }
 
-/// The decision about one request, as its headers show it.
+/// Rate-limit decision about one request, as its headers show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// Whether the request may go on.
+    /// Whether the request is admitted; otherwise it is answered 429.
     pub admitted: bool,
-    /// Requests a minute.
+    /// Limit that applies, requests a minute.
     pub limit: u32,
-    /// Whole requests left.
+    /// Whole requests left in the bucket, rounded down.
     pub remaining: u32,
-    /// Unix second at which the bucket is full.
+    /// Unix time at which the bucket is full again, seconds, rounded up.
     pub reset: u64,
-    /// Seconds until the next request is admitted; at least 1 when this one was not.
+    /// Seconds until the next request is admitted: 0 when this one was, else at least 1.
     pub retry_after: u64,
 }
 
 impl Bucket {
-    /// Takes one request's worth if there is one (a token bucket kept as the instant it is full).
+    /// Takes one request from the bucket if it holds one (a token bucket stored as the time at which it is full).
     pub fn take(self, limit: Limit, now: Timestamp) -> (Self, Rate) {
-        // Time is counted in microseconds: more than one request in each is as many as there can be.
+        // Time has a resolution of a microsecond: a rate of more than one request in each is capped at one.
         let cost = (60_000_000 / u64::from(limit.per_minute.max(1))).max(1);
         let depth = cost * u64::from(limit.burst.max(1));
         let debt = self.full_at.micros().saturating_sub(now.micros());
@@ -87,16 +88,16 @@ impl Bucket {
         (Self { full_at }, Rate { admitted, limit: limit.per_minute, remaining, reset, retry_after })
     }
 
-    /// Whether the bucket is full, so that forgetting it changes nothing.
+    /// Returns whether the bucket is full, so that forgetting it changes nothing.
     pub fn is_full(self, now: Timestamp) -> bool {
         self.full_at <= now
     }
 }
 
-/// Buckets kept; when there are more, the full ones are forgotten, which changes nothing.
+/// Number of buckets from which on full ones are dropped, which changes no decision.
 const BUCKETS_MAX: usize = 100_000;
 
-/// The buckets of all callers: only a token that authenticated has one, and their number is capped.
+/// Buckets of all callers; beyond `BUCKETS_MAX`, full ones are dropped.
 #[derive(Debug)]
 pub struct Buckets {
     per_minute: u32,
@@ -104,12 +105,13 @@ pub struct Buckets {
 }
 
 impl Buckets {
-    /// Buckets of so many requests a minute for a token; 0: none.
+    /// Creates empty buckets with a limit of `per_minute` for each token; 0: tokens are not limited, logins are.
     pub fn new(per_minute: u32) -> Self {
         Self { per_minute, buckets: BTreeMap::new() }
     }
 
-    /// Takes one request's worth. An exchange asks once.
+    /// Takes one request from the caller's bucket, and from its account's; `None` where no limit applies. Called once
+    /// per exchange.
     pub fn admit(&mut self, caller: Caller, now: Timestamp) -> Option<Rate> {
         let limit = Limit::of(caller, self.per_minute)?;
         if self.buckets.len() >= BUCKETS_MAX {

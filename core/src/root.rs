@@ -1,5 +1,5 @@
-//! The few places where an account's operation looks beyond its own space: the e-mail of a login, who owns a phone
-//! number in the whole installation, the calls that wait for an engine, and when the account's work is due.
+//! The few places where an account's operation reaches beyond its own space: the e-mail of a login, the owner of a
+//! phone number in the whole installation, the calls that wait for an engine, and the due times of the account's jobs.
 
 use alloc::vec::Vec;
 
@@ -9,34 +9,35 @@ use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 
-/// The account with this e-mail address.
+/// Returns the number of the account with this e-mail address, in any case.
 pub fn account_of(root: Scope<'_>, email: &str) -> Result<Option<u32>, Stop> {
     let Some(number) = root.get(key::email(&email.to_lowercase()))? else { return Ok(None) };
     Ok(Some(u32::from_be_bytes(number.try_into().map_err(|_| Stop::Corrupt("an e-mail row has an unknown form"))?)))
 }
 
-/// The space of an account, for operations that find it by something else than a token.
+/// Returns the space of an account, for operations that find it by something other than a token.
 pub fn space_of(root: Scope<'_>, account: u32) -> Scope<'_> {
     root.other(Space::Account(account))
 }
 
-/// The space of what belongs to no account: for jobs, which the operator sees.
+/// Returns the root space, for jobs, which the operator sees.
 pub fn of(account: Scope<'_>) -> Scope<'_> {
     account.other(Space::Root)
 }
 
-/// Who owns a phone number: the account, and the row there (0 while it is being bought).
+/// Owner of a phone number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// The account's number.
+    /// Number of the account.
     pub account: u32,
-    /// The row's count.
+    /// Count of the number's row in that account; 0 while the number is being bought.
     pub count: u32,
-    /// Which purchase reserved it.
+    /// Id of the purchase that reserves the number, so that no other purchase completes or releases it; 0 once it is
+    /// owned.
     pub claim: u32,
 }
 
-/// The owner of a number in the whole installation.
+/// Returns the owner of a phone number in the whole installation, if any.
 pub fn owner(account: Scope<'_>, e164: &str) -> Result<Option<Owner>, Stop> {
     let Some(bytes) = account.other(Space::Root).get(key::owner(e164))? else { return Ok(None) };
     let (halves, []) = bytes.as_chunks::<4>() else { return Err(DAMAGED) };
@@ -50,18 +51,18 @@ pub fn owner(account: Scope<'_>, e164: &str) -> Result<Option<Owner>, Stop> {
 
 const DAMAGED: Stop = Stop::Corrupt("an ownership row has an unknown form");
 
-/// Enters, or changes, the owner of a number.
+/// Sets the owner of a phone number.
 pub fn own(account: Scope<'_>, e164: &str, owner: Owner) -> Result<(), Stop> {
     let bytes: Vec<u8> = [owner.account.to_be_bytes(), owner.count.to_be_bytes(), owner.claim.to_be_bytes()].concat();
     account.other(Space::Root).put(key::owner(e164), bytes)
 }
 
-/// Strikes out the owner of a number.
+/// Removes the owner of a phone number.
 pub fn disown(account: Scope<'_>, e164: &str) -> Result<(), Stop> {
     account.other(Space::Root).delete(key::owner(e164))
 }
 
-/// Enters when a lane of an account is next due, in the place of when it was.
+/// Replaces the due time `before` of an account's lane in the root by `next`; `None` means that nothing is due.
 pub fn replan(
     account: Scope<'_>,
     number: u32,
@@ -76,19 +77,19 @@ pub fn replan(
     next.map_or(Ok(()), |at| root.put(key::due_account(at, number, lane), Vec::new()))
 }
 
-/// Enters a call of the account among those that wait for an engine; its key is news to who waits for one.
+/// Adds a call to those that wait for an engine; its key wakes the claims that wait for a call.
 pub fn enqueue(account: Scope<'_>, mode: Mode, call: u32) -> Result<(), Stop> {
     let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a call belongs to an account")) };
     account.other(Space::Root).put(key::waiting(number, mode as u8, call), Vec::new())
 }
 
-/// Takes it out.
+/// Removes a call from those that wait for an engine.
 pub fn dequeue(account: Scope<'_>, mode: Mode, call: u32) -> Result<(), Stop> {
     let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a call belongs to an account")) };
     account.other(Space::Root).delete(key::waiting(number, mode as u8, call))
 }
 
-/// A line of the account is free: its first waiting call is news once more.
+/// Wakes waiting claims when a line of the account is free, by writing its first waiting call again.
 pub fn ring(account: Scope<'_>) -> Result<(), Stop> {
     let Space::Account(number) = account.space() else { return Ok(()) };
     let root = account.other(Space::Root);

@@ -1,4 +1,4 @@
-//! The configuration as one JSON object, for hosts that have no command line.
+//! The configuration as one JSON object, for hosts without a command line.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -18,15 +18,15 @@ use crate::record::Kind;
 use crate::record::{Errors, Record, Secret, Source, check, choice, format, int, object, text, texts};
 use crate::setup::{CALENDAR_URL, Config};
 
-/// An entry of a list: a range of addresses or an origin.
+/// List entry: an address range or an origin.
 static WORD: Kind = Kind::Text { min: 1, max: 255, format: None };
 
 choice! {
-    /// What becomes of a call while no engine is attached.
+    /// What happens to a call while no engine is attached.
     pub enum WithoutEngine {
-        /// It waits.
+        /// It waits for an engine.
         Queue = "queue",
-        /// It is refused.
+        /// It is refused with 503.
         Refuse = "refuse",
     }
 }
@@ -36,9 +36,9 @@ record! {
     pub struct LlmSettings {
         /// The URL before `/chat/completions`.
         url: String = text(1, URL_MAX).form(&format::URL).required(),
-        /// Its key.
+        /// Key of the endpoint, sent as a bearer token; null: none is sent.
         key: Option<Secret> = text(1, 1_024),
-        /// Its model.
+        /// Name of the model, as the endpoint knows it.
         model: String = text(1, 255).required(),
     }
 }
@@ -46,56 +46,56 @@ record! {
 record! {
     /// An account at Twilio, for numbers and messages.
     pub struct TwilioSettings {
-        /// Account SID.
+        /// Account SID of the Twilio account.
         account_sid: String = text(1, 255).required(),
-        /// Token.
+        /// Auth token of the Twilio account.
         auth_token: Secret = text(1, 255).required(),
-        /// Where the API is.
+        /// URL of the API, up to its version.
         base_url: String = text(1, URL_MAX).form(&format::URL).or_text(Twilio::PUBLIC),
-        /// Monthly price of a number, US cents.
+        /// Monthly price charged for a number, US cents: the API does not report it with a search.
         number_cents: u32 = int(0, 1_000_000).or_int(115),
     }
 }
 
 record! {
-    /// What an operator decides, with the names that flags have.
+    /// The operator's settings, named like the command-line flags.
     pub struct Settings {
-        /// What absolute URLs in answers start with; else the request's host.
+        /// Prefix of absolute URLs in answers; null: derived from the request's host.
         public_url: Option<String> = text(1, URL_MAX).form(&format::URL),
-        /// Ranges of proxies whose forwarding headers count.
+        /// Address ranges of proxies whose forwarding headers are trusted.
         trust_proxy: Vec<String> = texts(&WORD, 100),
-        /// Origins that browsers may call from; `*` is any.
+        /// Origins that browsers may call from; `*` allows any.
         cors_origin: Vec<String> = texts(&WORD, 100),
-        /// How long a session token lives, seconds.
+        /// Lifetime of a session token, seconds.
         session_seconds: u32 = int(60, 31_536_000).or_int(86_400),
-        /// Requests a minute of one token; 0: no limit.
+        /// Requests per minute and token; 0: no limit.
         rate_limit: u32 = int(0, 60_000_000).or_int(600),
-        /// Address ranges that requests made for users may reach besides the public internet.
+        /// Address ranges that requests made for users may reach in addition to the public internet.
         egress_allow: Vec<String> = texts(&WORD, 100),
-        /// What becomes of a call while no engine is attached.
+        /// What happens to a call while no engine is attached; null: it waits.
         without_engine: Option<WithoutEngine> = choice::<WithoutEngine>(),
-        /// Where calendars are asked and booked.
+        /// URL of the calendar service.
         calendar_url: String = text(1, URL_MAX).form(&format::URL).or_text(CALENDAR_URL),
-        /// The model that works on calls after they ended.
+        /// Model that evaluates calls after they end; null: only the analysis sent by the engine is used.
         llm: Option<LlmSettings> = object::<LlmSettings>(),
-        /// Where numbers and messages come from, rather than from the simulated carrier.
+        /// Account that sells numbers and sends messages; null: the simulated carrier.
         twilio: Option<TwilioSettings> = object::<TwilioSettings>(),
     }
 }
 
-/// What a host works by.
+/// Parsed settings of a host.
 #[derive(Clone, Debug)]
 pub struct Configured {
-    /// The core's part.
+    /// Configuration of the core.
     pub config: Config,
-    /// Requests a minute of one token; 0: no limit.
+    /// Requests per minute and token; 0: no limit.
     pub rate_limit: u32,
-    /// Address ranges that requests made for users may reach besides the public internet.
+    /// Address ranges that requests made for users may reach in addition to the public internet.
     pub egress_allow: Vec<IpNet>,
 }
 
-/// Reads [`Settings`], and under `catalogue` languages, voices and models instead of those that come with the
-/// program. The sentence says what is wrong.
+/// Parses [`Settings`], with an optional `catalogue` that replaces the shipped languages, voices and models. The error
+/// is a sentence for the operator.
 pub fn parse(bytes: &[u8]) -> Result<Configured, String> {
     let value = json::parse(bytes).map_err(|malformed| format!("It is not valid JSON: {}.", malformed.reason))?;
     let Value::Object(mut members) = value else { return Err("It must be a JSON object.".into()) };
@@ -141,7 +141,7 @@ impl TwilioSettings {
     }
 }
 
-/// A misspelt setting would silently be none.
+/// Rejects unknown members: a misspelt setting would be ignored silently.
 fn known(members: &Members) -> Result<(), String> {
     let unknown = members.0.iter().find(|(name, _)| !Settings::TABLE.columns.iter().any(|column| column.name == name));
     unknown.map_or(Ok(()), |(name, _)| Err(format!("There is no setting {name}.")))

@@ -1,5 +1,5 @@
-//! [`Setup`]: what the operator decided, and what is made from it once. Everything below the service works with it, and
-//! with nothing else of the service.
+//! [`Setup`]: the configuration and what is derived from it once. It is the only part of the service that the layers
+//! below use.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -12,10 +12,10 @@ use crate::carrier::Carrier;
 use crate::catalogue::Catalogue;
 use crate::llm::Llm;
 
-/// The public calendar service.
+/// URL of the public calendar service.
 pub const CALENDAR_URL: &str = "https://api.cal.com";
 
-/// The engine inside the program: its token lives as long as the process.
+/// The engine inside the program, whose token lives as long as the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuiltIn {
     /// SHA-256 of its token.
@@ -24,32 +24,32 @@ pub struct BuiltIn {
     pub yields: bool,
 }
 
-/// What the operator decides; it does not change while a service runs.
+/// The operator's configuration, fixed while a service runs.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Languages, voices, models and providers; none: those that come with the program.
+    /// Languages, voices, models and providers; `None`: the shipped catalogue.
     pub catalogue: Option<Catalogue>,
-    /// What absolute URLs start with; else the request's host.
+    /// Prefix of absolute URLs; `None`: derived from the request's host.
     pub public_url: Option<String>,
-    /// Proxies whose forwarding headers count.
+    /// Address ranges of proxies whose forwarding headers are trusted; empty: none.
     pub trust_proxy: Vec<IpNet>,
-    /// Origins that browsers may call from; `*` is any.
+    /// Origins that browsers may call from; `*` allows any, empty none.
     pub cors_origins: Vec<String>,
-    /// Whether operator rows answer at their own address only.
+    /// Whether operator routes are served only at the separate admin address.
     pub separate_admin: bool,
-    /// How long a session token lives, seconds.
+    /// Lifetime of a session token, seconds; 86,400 by default.
     pub session_seconds: u64,
-    /// Where numbers and messages come from.
+    /// Carrier that sells numbers and sends messages; simulated by default.
     pub carrier: Carrier,
-    /// The engine inside the program, where it runs.
+    /// The built-in engine; `None` if it does not run.
     pub engine: Option<BuiltIn>,
-    /// Whether a call is refused while no engine is attached, rather than left waiting.
+    /// Whether a call is refused while no engine is attached, rather than queued.
     pub refuse_without_engine: bool,
-    /// Where the calendar service is.
+    /// URL of the calendar service, [`CALENDAR_URL`] by default.
     pub calendar_url: String,
-    /// The model that works on calls after they ended.
+    /// Model that evaluates calls after they end; `None`: only the analysis sent by the engine is used.
     pub llm: Option<Llm>,
-    /// Whether the host passes long lists on piece by piece ([`Content::Piece`]); else they come whole.
+    /// Whether the host sends long lists piece by piece ([`Content::Piece`]); if not, each list is one body.
     ///
     /// [`Content::Piece`]: crate::http::reply::Content::Piece
     pub lists_in_pieces: bool,
@@ -74,9 +74,9 @@ impl Default for Config {
     }
 }
 
-/// The configuration, the catalogue and the `OpenAPI` document.
+/// The configuration, the catalogue and the `OpenAPI` document, the last two built on first use.
 pub struct Setup {
-    /// The operator's decisions.
+    /// The operator's configuration.
     pub config: Config,
     shipped: OnceBox<Catalogue>,
     document: fn() -> String,
@@ -84,19 +84,19 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// With this configuration, and the function that writes the document: it is made from the route table, which
-    /// nothing here knows.
+    /// Builds a setup with this configuration and the function that writes the `OpenAPI` document, which needs the
+    /// route table that this module does not know.
     pub fn new(config: Config, document: fn() -> String) -> Self {
         Self { config, shipped: OnceBox::new(), document, openapi: OnceBox::new() }
     }
 
-    /// What assistants are made of. The shipped catalogue is read when it is first asked for: most requests ask
-    /// for none, and some hosts make a service for each.
+    /// Returns the catalogue. The shipped one is parsed on first use: most requests need none, and some hosts build a
+    /// service for each request.
     pub fn catalogue(&self) -> &Catalogue {
         self.config.catalogue.as_ref().unwrap_or_else(|| self.shipped.get_or_init(|| Box::new(Catalogue::shipped())))
     }
 
-    /// The `OpenAPI` document, made when it is first asked for.
+    /// Returns the `OpenAPI` document, built on first use.
     pub fn openapi(&self) -> &[u8] {
         self.openapi.get_or_init(|| Box::new((self.document)().into_bytes()))
     }

@@ -1,10 +1,10 @@
-//! [`States`]: what moves a resource from one state to another, as a table (docs/api.md, States).
+//! [`States`]: the transitions of a resource between its states, as a table (docs/api.md, States).
 
-/// Rows of *from*, *event*, *to*. What has no row is refused, and changes nothing.
+/// Transitions: rows of *from*, *event*, *to*. An event without a row is refused and changes nothing.
 pub struct States<S: 'static, E: 'static>(pub &'static [(S, E, S)]);
 
 impl<S: Copy + PartialEq, E: Copy + PartialEq> States<S, E> {
-    /// Where an event leads, if the state allows it.
+    /// Returns the state to which an event leads, if `from` allows it.
     pub fn next(&self, from: S, event: E) -> Option<S> {
         self.0.iter().find(|(state, moved, _)| *state == from && *moved == event).map(|(_, _, to)| *to)
     }

@@ -1,4 +1,4 @@
-//! What goes into a step and what it decides.
+//! Input and output of a step.
 
 use alloc::vec::Vec;
 
@@ -12,38 +12,39 @@ use crate::outside::{Answer, Work};
 use crate::store::Change;
 use crate::time::Timestamp;
 
-/// What a step is about.
+/// Event that a step handles.
 #[derive(Clone, Debug)]
 pub enum Input<'a> {
-    /// An HTTP request, with the answers to what its earlier runs asked for, in the order of asking.
+    /// An HTTP request, with the answers to the work that its earlier runs asked for, in the order of asking.
     Http(&'a Request, &'a [Answer]),
-    /// A send of a job has ended.
+    /// Work that a job asked for is done.
     Answered(Ticket, Answer),
-    /// Durable work may be due.
+    /// Durable work may be due: run due tasks.
     Tick,
-    /// Credentials that were used since the host last said so.
+    /// Credentials used since the last such input, for their `last used` time.
     Used(&'a [Credential]),
-    /// An empty store: make the owner's account and the operator's token.
+    /// A start on a store that may be empty: create the owner's account and the operator's token, with the answers so
+    /// far.
     FirstStart(&'a [Answer]),
 }
 
-/// An [`Input`] that owns what it is about, for whoever keeps it over several steps.
+/// An [`Input`] with owned data, to keep over several steps.
 #[derive(Clone, Debug)]
 pub enum OwnedInput {
     /// An HTTP request, with the answers so far.
     Http(Request, Vec<Answer>),
-    /// A send of a job has ended.
+    /// Work that a job asked for is done.
     Answered(Ticket, Answer),
-    /// Durable work may be due.
+    /// Durable work may be due: run due tasks.
     Tick,
-    /// Credentials that were used.
+    /// Credentials used since the last such input.
     Used(Vec<Credential>),
-    /// An empty store, with the answers so far.
+    /// A start on a store that may be empty, with the answers so far.
     FirstStart(Vec<Answer>),
 }
 
 impl OwnedInput {
-    /// The input of a step.
+    /// Returns the input for one step.
     pub fn borrow(&self) -> Input<'_> {
         match self {
             Self::Http(request, answers) => Input::Http(request, answers),
@@ -54,7 +55,7 @@ impl OwnedInput {
         }
     }
 
-    /// Adds an answer to those that came so far; what asks nothing takes none.
+    /// Appends an answer; ignored for inputs that ask for nothing.
     pub fn answer(&mut self, answer: Answer) {
         match self {
             Self::Http(_, answers) | Self::FirstStart(answers) => answers.push(answer),
@@ -63,73 +64,73 @@ impl OwnedInput {
     }
 }
 
-/// What a step decided. Nothing has happened yet: the host commits, then replies, then sends.
+/// Decision of a step. Nothing has happened yet: the host commits, then replies, then sends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// What becomes of an HTTP request.
+    /// What to do with the HTTP request, if the input is one.
     pub outcome: Outcome,
-    /// All or nothing.
+    /// Changes to commit, all or none.
     pub changes: Vec<Change>,
-    /// What to do once the changes are committed.
+    /// Work to start once the changes are committed.
     pub sends: Vec<Send>,
-    /// When to come back with [`Input::Tick`]; `None` leaves the host's plan as it is.
+    /// When the next [`Input::Tick`] is due; `None` leaves the host's schedule unchanged.
     pub wake: Option<Timestamp>,
-    /// The token that authenticated.
+    /// Token that authenticated the request.
     pub used: Option<Credential>,
-    /// The account for which a request's sends are done, whoever called: its share of each budget pays for them.
+    /// Number of the account whose share of each budget pays for the request's sends, which may not be the caller's.
     pub account: Option<u32>,
-    /// What the operator should know of it.
+    /// Message for the operator's log.
     pub notice: Option<Notice>,
-    /// What the step read or what it changed, whichever is more, bytes.
+    /// Bytes read or bytes changed by the step, whichever is more.
     pub spent: u32,
 }
 
-/// What becomes of an HTTP request.
+/// Next action for an HTTP request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
-    /// There is none.
+    /// The input is not an HTTP request.
     #[default]
     Nothing,
-    /// This answer.
+    /// Send this reply.
     Reply(Reply),
     /// Read the body, at most this many bytes, and run the step again with it.
     ReadBody(usize),
     /// Run the step again when every send with [`Ticket::Exchange`] is answered.
     Wait,
-    /// Run the step again when there is news of a topic, and at this time if there is none.
+    /// Run the step again on news of the topic, or at this time if there is none.
     Park(Topic, Timestamp),
-    /// Run the step again with one more [`Answer::Elapsed`], behind whoever waits to write: what it changes takes
-    /// more than one commit.
+    /// Run the step again with one more [`Answer::Elapsed`], after other waiting writers: its changes take more than
+    /// one commit.
     Again,
 }
 
-/// Whom an answer is for.
+/// Recipient of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ticket {
     /// The HTTP request that asked.
     Exchange,
-    /// A task of an account.
+    /// A task of an account that asked.
     Job {
-        /// The account's number.
+        /// Number of the account.
         account: u32,
-        /// The task.
+        /// The task that asked.
         task: Task,
-        /// Which question of it, so that a late answer to an earlier one is told apart.
+        /// Number of the question, so that a late answer to an earlier one is recognized.
         lease: u32,
     },
 }
 
-/// Something to do outside.
+/// Work to do outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Send {
-    /// Whom the answer is for.
+    /// Recipient of the answer.
     pub ticket: Ticket,
-    /// What to do.
+    /// Work to do; its answer goes to `ticket`.
     pub work: Work,
 }
 
 impl Send {
-    /// What an HTTP request asks for.
+    /// Wraps work that an HTTP request asks for.
     pub fn of_exchange(work: Work) -> Self {
         Self { ticket: Ticket::Exchange, work }
     }

@@ -1,24 +1,24 @@
-//! `{{name}}` in prompts, URLs and header values.
+//! Placeholders: `{{name}}` in prompts, URLs and header values.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A text with its placeholders filled in.
+/// Text with its placeholders replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filled {
-    /// The text.
+    /// The text, at most `bytes_max` bytes long.
     pub text: String,
-    /// Names for which there was no value, each once, in the order of the text.
+    /// Names without a value, each once, in the order of the text.
     pub unknown: Vec<String>,
 }
 
-/// The filled text would have more bytes than it may have.
+/// Error: the filled text would exceed its limit of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong;
 
-/// Fills in what `value` knows; `unknown` says what stands in the place of any other name. A value is not filled
-/// again. It stops as soon as the text has more than `bytes_max` bytes, so it never holds more than that and one value.
+/// Replaces each placeholder by its `value`, or by what `unknown` returns for a name without one. Values are not filled
+/// again. Stops as soon as the text exceeds `bytes_max` bytes, so it never holds more than that and one value.
 pub fn fill(
     text: &str,
     bytes_max: usize,
@@ -26,7 +26,7 @@ pub fn fill(
     unknown: impl Fn(&str) -> String,
 ) -> Result<Filled, TooLong> {
     let mut filled = Filled { text: String::with_capacity(text.len().min(bytes_max)), unknown: Vec::new() };
-    // A text of a megabyte has room for many names.
+    // A set, not a search of the list: a text of a megabyte has room for many names.
     let mut told: BTreeSet<&str> = BTreeSet::new();
     let mut rest = text;
     while let Some((before, name, after)) = placeholder(rest) {
@@ -48,12 +48,12 @@ pub fn fill(
     if filled.text.len() > bytes_max { Err(TooLong) } else { Ok(filled) }
 }
 
-/// The first placeholder: what stands before it, its name, what stands behind it.
+/// Returns the first placeholder: the text before it, its name, the text after it.
 fn placeholder(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     while let Some(at) = text[from..].find("{{").map(|at| at + from) {
         let inner = &text[at + 2..];
-        // No name has a brace or a space in it, so that no part of a text is looked at for more than one.
+        // A name has no brace or space in it, so the search is linear: no text is scanned for two placeholders.
         let end = inner.find(|c: char| !is_of_name(c) && !c.is_whitespace()).unwrap_or(inner.len());
         let name = inner[..end].trim();
         if let Some(after) = inner[end..].strip_prefix("}}")

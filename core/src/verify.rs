@@ -1,4 +1,4 @@
-//! Whether a store is sound: every row can be read, and every set is what its rows say.
+//! Consistency check of a store: every row can be read, and every set matches its rows.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -14,19 +14,19 @@ use crate::store::usage::Usage;
 use crate::store::{Row, Tx};
 use crate::view::{Order, Stop, View};
 
-/// Rows read at once.
+/// Rows read per scan.
 const SLICE: usize = 1_024;
-/// Faults named.
+/// Faults that a report lists; later ones are dropped.
 const FAULTS_MAX: usize = 20;
 
-/// What was found.
+/// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Keys read.
+    /// Number of keys read.
     pub keys: u64,
-    /// Rows of resources read.
+    /// Number of resource rows read.
     pub rows: u64,
-    /// What is wrong, the first few.
+    /// The first faults found, at most 20; empty: the store is sound.
     pub faults: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ impl Report {
     }
 }
 
-/// Reads the whole store, rebuilds every set from the rows and compares.
+/// Reads the whole store, rebuilds every set and ledger from the rows, and compares.
 pub fn verify(view: &dyn View) -> Result<Report, Stop> {
     let mut report = Report::default();
     let mut stored: BTreeMap<Key, Vec<u8>> = BTreeMap::new();
@@ -87,7 +87,7 @@ fn judge(
         report.fault(format!("{kind:?} {count} of {space:?} cannot be read"));
         return Ok(());
     };
-    // A secondary contact is a lead that stands in no list: its own lead names it.
+    // A secondary contact is a lead in no list: only its primary lead refers to it.
     if kind == Kind::Lead && (row.facets.is_empty() || going.has(space, &row.facets)?) {
         return Ok(());
     }
@@ -96,15 +96,14 @@ fn judge(
     Ok(())
 }
 
-/// The campaigns that were deleted and whose leads a job still removes: their sets went at once, their rows go in
-/// slices.
+/// Deleted campaigns whose leads a job still removes: their sets are deleted at once, their rows in slices.
 struct Going<'v> {
     view: &'v dyn View,
     known: BTreeMap<(Space, u32), bool>,
 }
 
 impl Going<'_> {
-    /// Whether a lead with these facets is one of them.
+    /// Returns whether a lead with these facets belongs to such a campaign.
     fn has(&mut self, space: Space, facets: &[Facet]) -> Result<bool, Stop> {
         let Some(campaign) = lead::campaign_among(facets) else { return Ok(false) };
         if let Some(known) = self.known.get(&(space, campaign)) {

@@ -1,4 +1,4 @@
-//! What a step may look at: one ordered byte map, the time, a seed and the admission of its caller.
+//! Inputs of a step besides the request: one ordered byte map, the time, a seed and the rate limit of its caller.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -9,41 +9,41 @@ use crate::rate::{Caller, Rate};
 use crate::seed::Seed;
 use crate::time::Timestamp;
 
-/// A stored value.
+/// Stored value of a key.
 pub type Bytes = Vec<u8>;
 
-/// One read that a host has not loaded yet.
+/// Read that a host has not loaded yet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Read {
-    /// The value of a key.
+    /// Value of a key.
     Get(Key),
-    /// Rows of a range.
+    /// Rows of a range of keys.
     Scan(Scan),
-    /// The rate-limit decision for a caller.
+    /// Rate-limit decision for a caller.
     Admit(Caller),
 }
 
-/// Rows of a range.
+/// Scan of a range of keys.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Scan {
-    /// The first key that may be among them.
+    /// Start of the range, included.
     pub from: Key,
-    /// The first key behind them.
+    /// End of the range, excluded.
     pub to: Key,
-    /// Which come first.
+    /// Direction of the scan: with `limit`, it decides which rows are returned.
     pub order: Order,
-    /// At most so many.
+    /// Maximum number of rows.
     pub limit: usize,
 }
 
-/// What a read found.
+/// Result of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// The value of a key; none is stored there.
+    /// Value of a key; `None` where the key has none.
     Value(Option<Bytes>),
-    /// The rows of a scan, in its order.
+    /// Rows of a scan, in its order.
     Rows(Vec<(Key, Bytes)>),
-    /// The rate-limit decision; none where no limit is configured.
+    /// Rate-limit decision; `None` where no limit is configured.
     Rate(Option<Rate>),
 }
 
@@ -52,26 +52,26 @@ pub enum Found {
 pub enum Stop {
     /// The host has not loaded these reads yet: it loads them and runs the step again.
     Missing(Vec<Read>),
-    /// The store failed; the request is answered 503 and may be tried again.
+    /// The store failed; the request is answered 503 and may be retried.
     Failed,
     /// A stored row cannot be read: a damaged store or a bug, never the caller's fault.
     Corrupt(&'static str),
-    /// The step wanted to read or change more than [`crate::limits::step`] allows.
+    /// The step exceeded what [`crate::limits::step`] allows it to read or change.
     OverBudget,
 }
 
-/// Whom rows are shown: a key and its value.
+/// Callback for each row of a scan: key and value.
 pub type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> Result<(), Stop> + 'v;
 
-/// Whom values are shown: the place of a key among those that were asked for, and its value.
+/// Callback for each value found: the index of its key among those requested, and the value.
 pub type Look<'v> = dyn FnMut(usize, &[u8]) -> Result<(), Stop> + 'v;
 
-/// Shows the values that were found, with their places.
+/// Calls `look` for each value that was found, with the index of its key.
 pub fn each_value(found: &[Option<Bytes>], look: &mut Look<'_>) -> Result<(), Stop> {
     found.iter().enumerate().try_for_each(|(at, value)| value.as_ref().map_or(Ok(()), |value| look(at, value)))
 }
 
-/// Copies of the rows that somebody shows.
+/// Collects copies of the rows that `show` visits.
 pub fn copies(show: impl FnOnce(&mut Visit<'_>) -> Result<(), Stop>) -> Result<Vec<(Key, Bytes)>, Stop> {
     let mut rows = Vec::new();
     show(&mut |key, value| {
@@ -81,45 +81,45 @@ pub fn copies(show: impl FnOnce(&mut Visit<'_>) -> Result<(), Stop>) -> Result<V
     Ok(rows)
 }
 
-/// A consistent, read-only picture of one ordered byte map.
+/// Consistent, read-only snapshot of one ordered byte map.
 pub trait View {
-    /// The values of `keys`, in their order.
+    /// Returns the values of `keys`, in their order.
     fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop>;
 
-    /// At most `limit` rows of `range`, in `order`.
+    /// Returns at most `limit` rows of `range`, in `order`.
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop>;
 
-    /// Shows the values that [`Self::get`] gives, in their order.
+    /// Visits the values that [`Self::get`] returns, in the order of `keys`.
     fn show(&self, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
         each_value(&self.get(keys)?, look)
     }
 
-    /// Shows the rows that [`Self::scan`] gives, one after the other: a host that has them at hand need not copy them.
+    /// Visits the rows that [`Self::scan`] returns, one by one: a host that holds them in memory need not copy them.
     fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
         self.scan(range, order, limit)?.iter().try_for_each(|(key, value)| visit(key, value))
     }
 
-    /// Takes one token from the caller's bucket. A host asks its buckets once per input and gives the
-    /// same answer when the step runs again; `None` where no limit is configured.
+    /// Takes one token from the caller's bucket. A host asks its buckets once per input and returns the same decision
+    /// when the step runs again; `None` where no limit is configured.
     fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop>;
 
-    /// Whether the host's disk is full: then only what takes away, ends something or has already happened is stored,
+    /// Returns whether the host's disk is full: then only deletions, endings and what has already happened are stored,
     /// from a reserve.
     fn is_full(&self) -> bool {
         false
     }
 }
 
-/// All that a step may depend on besides its input.
+/// Everything that a step may depend on besides its input.
 #[derive(Clone, Copy)]
 pub struct Scene<'a> {
-    /// The time of this input; a host never lets it run backwards.
+    /// Time of this input; a host never lets it run backwards.
     pub now: Timestamp,
-    /// Drawn once per exchange and kept over re-runs.
+    /// Seed of all randomness, drawn once per exchange and kept over re-runs.
     pub seed: Seed,
-    /// The store.
+    /// Snapshot of the store, the same for the whole step.
     pub view: &'a dyn View,
-    /// Whether what may come to no end is marked in a commit before it is begun, one thing at a time: for a host that
-    /// has just started, or whose last step panicked, and so cannot know which of the things of a step does that.
+    /// Whether work that may fail to end is marked in a commit before it starts, one item at a time: set by a host that
+    /// has just started, or whose last step panicked, and so cannot know which item of a step was the cause.
     pub careful: bool,
 }

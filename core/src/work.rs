@@ -1,4 +1,4 @@
-//! Slow pure work: any worker of a host may run it, never the writer.
+//! Slow pure work, for the workers of a host, never its writer.
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,7 @@ use crate::record::Secret;
 const SALT_BYTES: usize = 16;
 const DIGEST_BYTES: usize = 32;
 
-/// Runs a piece of pure work; what needs the network, or bounds that only a host can set, is `None`.
+/// Runs a piece of pure work; `None` for work that needs the network, or bounds that only a host can set.
 pub fn perform(work: &Work) -> Option<Answer> {
     match work {
         Work::Http(_) | Work::Extract { .. } => None,
@@ -24,13 +24,13 @@ pub fn perform(work: &Work) -> Option<Answer> {
     }
 }
 
-/// What a password is compared with when there is no account: no password has this digest, and comparing
-/// takes as long as with a real one.
+/// Returns the stored form to verify a password against when there is no account: no password has this digest, and
+/// verifying takes as long as with a real one.
 pub fn nobody() -> Vec<u8> {
     Vec::from([0; SALT_BYTES + DIGEST_BYTES])
 }
 
-/// Argon2id, version 1.3, 19 MiB, 2 passes, 1 lane (RFC 9106; OWASP's first choice).
+/// Computes Argon2id, version 1.3, 19 MiB, 2 passes, 1 lane (RFC 9106; OWASP's first choice).
 fn digest(password: &Secret, salt: &[u8]) -> Option<[u8; DIGEST_BYTES]> {
     let params = Params::new(19_456, 2, 1, Some(DIGEST_BYTES)).ok()?;
     let mut digest = [0; DIGEST_BYTES];

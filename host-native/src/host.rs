@@ -1,4 +1,4 @@
-//! [`Host`]: everything that a running service consists of, and the loop around `step`.
+//! [`Host`]: all parts of a running service, and the loop around `step`.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -41,46 +41,46 @@ use crate::send::{Outside, Sender};
 use crate::store::{Admission, Snapshot, Store};
 use crate::writer::{Care, Exchange, Failure, Owned, Parts, Writer, guarded};
 
-/// How often the last use of keys is written down.
+/// How often the last use of keys is written to the store.
 const USED_EVERY: Duration = Duration::from_mins(1);
-/// Ticks that begin one task at a time, after the start and after a panic: as many tasks as one tick takes.
+/// Number of ticks that begin one task at a time, after a start or a panic: as many as the tasks one tick takes.
 const CAREFUL_TICKS: u32 = 64;
-/// How long a service that stops waits for what its jobs asked for.
+/// How long a stopping service waits for the sends of its jobs.
 const CARRIED: Duration = Duration::from_secs(3);
-/// Keys noted in between.
+/// Most keys noted between two writes of their last use; further ones are not noted.
 const USED_MAX: usize = 100_000;
 
-/// What a service is started with.
+/// Everything a service is started with.
 pub struct Means {
-    /// What the operator decided.
+    /// The operator's configuration.
     pub config: Config,
-    /// An open store.
+    /// The store, already open.
     pub store: Store,
-    /// Requests a minute of one token; 0: no limit.
+    /// Rate limit of one token, requests a minute; 0: no limit.
     pub per_minute: u32,
-    /// Time and chance.
+    /// Source of time and of seeds.
     pub clock: Clock,
-    /// Who answers what steps ask of the outside.
+    /// Where requests to the outside go.
     pub outside: Outside,
-    /// What nodes at the edge show to reach the store.
+    /// Token with which edge nodes reach the store; `None`: the store protocol is closed.
     pub edge: Option<EdgeToken>,
-    /// What bounds whatever gathers.
+    /// Rooms that bound everything that queues or holds memory.
     pub rooms: Rooms,
 }
 
-/// A running service without its listeners.
+/// A running service, except for its listeners.
 pub struct Host {
-    /// The core.
+    /// The core: decides what each input does.
     pub service: Arc<Service>,
-    /// The store.
+    /// The store; written by the writer thread only, once it runs.
     pub store: Arc<Store>,
-    /// The counters.
+    /// Counters and gauges of `/metrics`.
     pub metrics: Arc<Metrics>,
-    /// Its time and its seeds.
+    /// Source of time and of seeds.
     pub clock: Arc<Clock>,
-    /// What nodes at the edge show to reach the store; none: they do not.
+    /// Token with which edge nodes reach the store; `None`: the store protocol is closed.
     pub edge: Option<EdgeToken>,
-    /// What bounds whatever gathers.
+    /// Rooms that bound everything that queues or holds memory.
     pub rooms: Arc<Rooms>,
     large: LargeReads,
     limiter: Arc<Limiter>,
@@ -90,30 +90,31 @@ pub struct Host {
     news: Arc<News>,
     wake: watch::Receiver<Option<Timestamp>>,
     plan: watch::Sender<Option<Timestamp>>,
-    /// Ticks that are still careful.
+    /// Careful ticks left, see `CAREFUL_TICKS`.
     careful: AtomicU32,
-    /// The same of engines' claims: a busy host has used up its careful ticks before an engine comes back.
+    /// Careful claims of engines left: a busy host has used up its careful ticks before an engine reconnects.
     careful_claims: AtomicU32,
-    /// Held by what is done for a job until the job has been told.
+    /// Read-locked by each send of a job until its answer is committed; the write lock waits for all of them.
     carried: RwLock<()>,
-    /// Whether jobs get back what is not done yet.
+    /// True once the service stops waiting: pending sends of jobs are answered [`SendError::Busy`].
     hand_back: watch::Sender<bool>,
 }
 
-/// What becomes of a write after a first look.
+/// Result of judging a write before its body is read.
 pub enum Verdict {
-    /// Its body is wanted, at most so many bytes.
+    /// Read its body, at most this many bytes.
     Read(usize),
-    /// It has no body and is for the writer.
+    /// Pass it to the writer without a body.
     Write,
-    /// This is its answer.
+    /// Answer it with this reply: it changes nothing.
     Refused(Reply),
 }
 
 type Fault = Box<dyn std::error::Error + std::marker::Send + Sync>;
 
 impl Host {
-    /// Starts the writer over an open store.
+    /// Builds the host over an open store and starts the writer; returns its thread, to be joined after the last
+    /// handle.
     pub fn start(
         Means { config, store, per_minute, clock, outside, edge, rooms }: Means,
     ) -> Result<(Arc<Self>, std::thread::JoinHandle<()>), Fault> {
@@ -165,7 +166,7 @@ impl Host {
         Ok((Arc::new(host), thread))
     }
 
-    /// Looks at a write on a snapshot, before its body is read: what is refused never waits for the writer.
+    /// Runs a write on a snapshot before its body is read, so that a refused one never waits for the writer.
     pub fn judge(&self, request: &Request, told: &Told, seed: Seed) -> Verdict {
         match self.look(request, &[], told, seed) {
             Ok(Output { outcome: Outcome::ReadBody(max), .. }) => Verdict::Read(max),
@@ -177,7 +178,7 @@ impl Host {
         }
     }
 
-    /// Answers a request that changes nothing, from a snapshot. Whoever reads much waits for its turn.
+    /// Answers a request that changes nothing, from a snapshot. Accounts that read much wait for their turn.
     pub async fn read(&self, request: &Request, told: &Told, seed: Seed) -> Reply {
         let mut answers = Vec::new();
         let mut turn = None;
@@ -204,11 +205,11 @@ impl Host {
         }
     }
 
-    /// The next piece of a list; none where it comes to no end.
+    /// Returns the next piece of a list; `None` if it cannot be read any more, so that the answer breaks off.
     pub async fn read_rest(&self, request: &Request, rest: Unwritten, told: &Told) -> Option<Piece> {
         let seed = self.clock.seed().ok()?;
         let turn = self.large.turn(self.holder(request, told)).await.ok()?;
-        // A key that was deleted meanwhile ends the answer.
+        // If the key was deleted meanwhile, the step refuses and the answer breaks off.
         let looked = turn.read(|| self.look(request, &[Answer::Rest(rest)], told, seed));
         match looked.ok()?.outcome {
             Outcome::Reply(Reply { content: Content::Piece(piece), .. }) => {
@@ -219,8 +220,8 @@ impl Host {
         }
     }
 
-    /// For whom a request holds what it holds, once its head was looked at: its account, the service for the operator
-    /// and engines, else the address that it comes from.
+    /// Returns the holder that a request's resources count for: its account once known, the service for the operator
+    /// and engines, else the client's address.
     pub fn holder(&self, request: &Request, told: &Told) -> Holder {
         if let Some(account) = told.account() {
             return Holder::Account(account);
@@ -242,7 +243,7 @@ impl Host {
         self.look_before(request, answers, told, seed, None)
     }
 
-    /// Looks, unless the account is among those whose turn must come first.
+    /// Runs a step on a snapshot; with `large`, it stops for accounts whose reads must wait for a turn.
     fn look_before(
         &self,
         request: &Request,
@@ -259,10 +260,10 @@ impl Host {
         guarded(&self.metrics, || self.service.step(&Input::Http(request, answers), &scene))
     }
 
-    /// Carries out a request that may change something: through the writer, as often as it asks for answers.
+    /// Executes a request that may change something through the writer, again after each set of answers it asked for.
     ///
-    /// One that waits for news is woken by it; when `gone` says that nobody wants its answer, it is dropped
-    /// there, before it takes what nobody gets.
+    /// A parked request is woken by news of its topic. When `gone` fires because its caller went away, it is dropped
+    /// while it is parked or queued, before it takes a call or an event that nobody would receive.
     pub async fn write(&self, request: Request, told: Told, seed: Seed, mut gone: oneshot::Receiver<()>) -> Reply {
         let Request { method, peer, door, .. } = request;
         let head = Request {
@@ -308,7 +309,7 @@ impl Host {
                     }
                 }
                 (Some(Owned::Http(back)), Ok(output)) => {
-                    // A mark was committed before the call was given.
+                    // `Elapsed` shows that a mark was committed before the call was handed out.
                     if care == Care::Careful && back.answers.contains(&Answer::Elapsed) {
                         self.claimed();
                     }
@@ -323,7 +324,7 @@ impl Host {
         }
     }
 
-    /// A place in the writer's queue. What has begun is brought to its end.
+    /// Takes a place in the writer's queue. A request that already has answers overdraws: what has begun is finished.
     async fn place(&self, holder: Holder, exchange: &Exchange) -> Result<Held, UsedUp> {
         if exchange.answers.is_empty() {
             self.rooms.writes.take(holder).await
@@ -332,8 +333,8 @@ impl Host {
         }
     }
 
-    /// Waits until a step of the exchange comes to something else than waiting, or its time is over. Whoever
-    /// waits looks at snapshots and never meets the writer.
+    /// Waits until a step of the exchange no longer parks, or until the deadline. It looks at snapshots only and never
+    /// takes the writer's time.
     async fn park(&self, exchange: &mut Exchange, topic: Topic, until: Timestamp) {
         let mut waiting = self.news.subscribe(topic);
         let sleep = tokio::time::sleep(self.clock.until(until));
@@ -354,7 +355,7 @@ impl Host {
         }
     }
 
-    /// Has the metrics tell what the store knows of jobs.
+    /// Updates the job metrics from the store.
     pub fn tell_jobs(&self) {
         if let Ok(snapshot) = self.snapshot()
             && let Ok(figures) = job::figures(&snapshot.view(None))
@@ -363,12 +364,12 @@ impl Host {
         }
     }
 
-    /// Waits for a topic from here on.
+    /// Subscribes to a topic: commits from now on are news.
     pub fn subscribe(&self, topic: Topic) -> Waiting {
         self.news.subscribe(topic)
     }
 
-    /// Nobody waits any longer: the service stops.
+    /// Wakes all parked requests and streams, because the service stops.
     pub fn close(&self) {
         self.news.close();
     }
@@ -384,7 +385,7 @@ impl Host {
         }
     }
 
-    /// Tells the operator what a step noticed.
+    /// Logs or counts a step's notice for the operator.
     fn tell(&self, notice: Option<Notice>) {
         let Some(notice) = notice else { return };
         match notice {
@@ -401,7 +402,7 @@ impl Host {
         }
     }
 
-    /// Carries out what a step at the edge reads: none where what it read before no longer holds.
+    /// Executes the reads of a step at an edge node; `None` if something it read before no longer holds.
     pub fn read_for(&self, call: &ReadCall) -> Result<Option<ReadAnswer>, Failure> {
         let snapshot = self.snapshot()?;
         let (told, now) = (Told::default(), self.clock.now());
@@ -423,7 +424,7 @@ impl Host {
         Ok(Some(ReadAnswer { now, seed, found, rates: rates.into_iter().collect() }))
     }
 
-    /// Makes what a step at the edge decided durable, if what it read still holds.
+    /// Commits the changes of a step at an edge node, if everything it read still holds.
     pub async fn commit_for(&self, call: CommitCall) -> Result<(), Failure> {
         self.decide(Owned::Commit(call)).await.map(drop)
     }
@@ -435,14 +436,15 @@ impl Host {
         }
     }
 
-    /// For whom a request does what it asks for: the account that the core names, which an engine's call has too.
+    /// Returns the holder that pays for a request's sends: the account named by the core, as for an engine's call, else
+    /// the request's own holder.
     fn payer(&self, request: &Request, told: &Told, account: Option<u32>) -> Holder {
         account.map_or_else(|| self.holder(request, told), Holder::Account)
     }
 
-    /// Does what a request waits for. Each holder has a share of what goes out, so that it keeps neither its own
-    /// durable work nor others waiting. Hashes wait in a room of their own: strangers who log in take nothing from
-    /// the tools of accounts.
+    /// Performs the sends that a request waits for, one after the other. Each holder has a share of what goes out, so
+    /// that its requests hold up neither its own durable work nor others. Hashes have a room of their own: strangers
+    /// who log in take no place from the tools of accounts.
     async fn perform(&self, sends: Vec<Send>, answers: &mut Vec<Answer>, holder: Holder) {
         let mut place = None;
         for send in sends {
@@ -457,7 +459,8 @@ impl Host {
         }
     }
 
-    /// Makes the owner of an empty store; gives the JSON that shows their secrets once.
+    /// Creates the owner's account in an empty store; returns the reply with its secrets, shown once, or `None` if the
+    /// store already has accounts.
     pub async fn first_start(&self) -> Result<Option<Reply>, Fault> {
         let seed = self.clock.seed()?;
         let mut answers = Vec::new();
@@ -473,18 +476,18 @@ impl Host {
         }
     }
 
-    /// Has the log say what the processes that read files lack.
+    /// Logs which locks the processes that read files lack on this kernel.
     pub async fn tell_of_locks(&self) {
         self.sender.tell_of_locks().await;
     }
 
-    /// Comes back for durable work when it is due, until told to stop.
+    /// Runs the scheduler: ticks when durable work is due, until told to stop.
     pub async fn schedule(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
         let mut wake = self.wake.clone();
         let mut used = tokio::time::interval(USED_EVERY);
-        // The process before may have ended by what comes first.
+        // The first task may be what killed the previous process.
         self.be_careful();
-        // What was due while nothing ran is due now.
+        // Tick at once: work may have come due while no process ran.
         self.plan.send_replace(Some(Timestamp::default()));
         loop {
             let due = *wake.borrow_and_update();
@@ -500,7 +503,7 @@ impl Host {
         self.write_used().await;
     }
 
-    /// Lets what jobs asked for end; what takes too long is handed back to them.
+    /// Waits for the sends of jobs; those that take longer than `CARRIED` are handed back to their jobs.
     async fn finish_carried(&self) {
         if tokio::time::timeout(CARRIED, self.carried.write()).await.is_err() {
             self.hand_back.send_replace(true);
@@ -509,7 +512,7 @@ impl Host {
     }
 
     async fn write_used(&self) {
-        // That can wait for room.
+        // Last uses can wait until the disk has room.
         if self.store.is_full() {
             return;
         }
@@ -522,13 +525,13 @@ impl Host {
         }
     }
 
-    /// Has the writer decide something that is no request; what it asks to be done outside is not done yet.
+    /// Runs an input other than a request on the writer; the caller performs the sends of its output.
     pub async fn decide(&self, input: Owned) -> Result<Output, Failure> {
         let seed = self.clock.seed().map_err(|_| Failure::Unavailable)?;
         self.writer.submit(input, seed).await.1
     }
 
-    /// Does one thing outside, for somebody.
+    /// Performs one send for a holder and returns its answer.
     pub async fn perform_one(&self, work: Work, holder: Holder) -> Answer {
         self.sender.perform(work, holder).await
     }
@@ -539,7 +542,7 @@ impl Host {
         match self.decide(Owned::Tick(care)).await {
             Ok(mut output) if care == Care::Careful => {
                 self.careful.store(self.careful.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
-                // What was begun comes to its end, or panics, before something else is begun.
+                // Await each send, so that what was begun ends or panics before the next task is begun.
                 let sends = std::mem::take(&mut output.sends);
                 self.plan_after(output);
                 for send in sends {
@@ -547,7 +550,7 @@ impl Host {
                 }
             }
             Ok(output) => self.plan_after(output),
-            // A tick that failed is tried again a little later.
+            // Retry a failed tick in a second.
             Err(failure) => {
                 self.take_care(&failure);
                 self.plan.send_replace(Some(self.clock.now().plus_seconds(1)));
@@ -555,12 +558,12 @@ impl Host {
         }
     }
 
-    /// How steps go about what may come to no end.
+    /// Returns whether the next tick marks each task before it is begun.
     fn care(&self) -> Care {
         if self.careful.load(Ordering::Relaxed) > 0 { Care::Careful } else { Care::Usual }
     }
 
-    /// After a panic nobody knows which of the things that a step did it was.
+    /// Becomes careful after a panic: which of a step's tasks caused it is not known.
     fn take_care(&self, failure: &Failure) {
         if matches!(failure, Failure::Panicked) {
             self.be_careful();
@@ -572,13 +575,13 @@ impl Host {
         self.careful_claims.store(CAREFUL_TICKS, Ordering::Relaxed);
     }
 
-    /// How a request goes about what may come to no end; only engines' claims do such a thing.
+    /// Returns whether a request marks a call before it hands it out; only engines' claims do.
     fn care_of(&self, request: &Request) -> Care {
         let is_careful = self.careful_claims.load(Ordering::Relaxed) > 0 && request.target.contains("/engine/");
         if is_careful { Care::Careful } else { Care::Usual }
     }
 
-    /// A careful claim came to its end.
+    /// Counts a careful claim that ended without a panic.
     fn claimed(&self) {
         self.careful_claims.store(self.careful_claims.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
     }
@@ -594,8 +597,8 @@ impl Host {
         }
     }
 
-    /// Does what a job asked for, and tells the job. One for which there is no room, or no time before the service
-    /// stops, hears that, and is planned anew.
+    /// Performs a job's send and commits its answer. If there is no room for it, or no time before the service stops,
+    /// the answer is `Failed` and the job is planned anew.
     async fn carry(self: Arc<Self>, send: Send) {
         let Ticket::Job { account, .. } = send.ticket else { return };
         let _carried = self.carried.read().await;
@@ -617,7 +620,7 @@ fn failure_reply(request: &Request, failure: &Failure, seed: &Seed) -> Reply {
     match failure {
         Failure::Stopped(stop) => service::failed(request, Some(stop), seed),
         Failure::Panicked => service::failed(request, None, seed),
-        // Nobody but a node at the edge commits what it read elsewhere.
+        // `Changed` happens only to commits of edge nodes, which do not come here.
         Failure::Unavailable | Failure::Changed => service::failed(request, Some(&Stop::Failed), seed),
     }
 }

@@ -1,7 +1,7 @@
-//! [`LargeReads`]: whoever reads much takes turns, so that all who do keep one processor busy and no more.
+//! [`LargeReads`]: accounts that read much take turns, so that together they keep no more than one processor busy.
 //!
-//! What a read costs is known once it has been done, so an account is known by what it has just read: for a second
-//! after an answer of many bytes its reads wait for their turn, and run on a thread beside those that serve everybody.
+//! A read's cost is known only afterwards, so an account is known by what it has just read: for a second after a large
+//! answer its reads wait for their turn, and run on a thread beside those that serve everybody.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,30 +14,30 @@ use tokio::time::Instant;
 
 use crate::room::{Held, Holder, Room, UsedUp};
 
-/// Answers of so many bytes are large.
+/// Answers, or pieces of one, of at least this many bytes are large.
 const LARGE_BYTES: usize = PIECE_BYTES;
-/// How long an account is known for one.
+/// How long an account counts as reading much after a large answer.
 const KNOWN: Duration = Duration::from_secs(1);
 
-/// The accounts that read much.
+/// The accounts that read much, and the room in which they take turns.
 pub struct LargeReads {
     room: Arc<Room>,
-    /// Until when each is known for it.
+    /// Until when each account counts as reading much.
     known: Mutex<HashMap<u32, Instant>>,
-    /// Whether there is any: most of the time there is none, and nobody takes the lock.
+    /// Whether `known` has entries: mostly it has none, and nobody takes the lock.
     any: AtomicBool,
 }
 
-/// A turn: no other large read runs meanwhile.
+/// A turn to read: no other large read runs while it is held.
 pub struct Turn(#[expect(dead_code, reason = "held until it is dropped")] Held);
 
 impl LargeReads {
-    /// In this room.
+    /// Takes turns in this room.
     pub fn new(room: Arc<Room>) -> Self {
         Self { room, known: Mutex::default(), any: AtomicBool::new(false) }
     }
 
-    /// Somebody was given so many bytes, perhaps an account.
+    /// Notes an answer of `bytes` bytes; `account` is called only for a large one.
     pub fn note(&self, bytes: usize, account: impl FnOnce() -> Option<u32>) {
         if bytes < LARGE_BYTES {
             return;
@@ -47,7 +47,7 @@ impl LargeReads {
         self.any.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the reads of an account wait for their turn.
+    /// Returns whether the reads of an account must wait for a turn.
     pub fn knows(&self, account: u32) -> bool {
         if !self.any.load(Ordering::Relaxed) {
             return false;
@@ -70,11 +70,11 @@ impl LargeReads {
 }
 
 impl Turn {
-    /// Reads, while another thread takes over what waits for this one. The turn ends with it.
+    /// Runs a read while another thread takes over this worker's tasks; then the turn ends.
     pub fn read<T>(self, read: impl FnOnce() -> T) -> T {
         match Handle::current().runtime_flavor() {
             RuntimeFlavor::MultiThread => tokio::task::block_in_place(read),
-            // There is but the one thread.
+            // A runtime of one thread has no other to take over.
             _ => read(),
         }
     }

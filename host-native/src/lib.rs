@@ -1,8 +1,8 @@
-//! Switchboard as a native program: a loop around the core's `step`, over redb, hyper and reqwest.
+//! Switchboard as a native program: runs the core's `step` over redb, hyper and reqwest.
 //!
-//! A request that changes nothing is answered from a read snapshot on the worker that took it; one that
-//! does goes to the [`writer`], a single thread that commits many of them at once and then lets their
-//! replies go. The core decides everything; this crate reads, commits, sends and listens.
+//! A read-only request is answered from a snapshot on the worker that received it. A write goes to the [`writer`], a
+//! single thread that commits many of them at once and then releases their replies. The core decides everything; this
+//! crate reads, commits, sends and listens.
 
 pub mod apart;
 pub mod backup;

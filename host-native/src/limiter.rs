@@ -1,4 +1,4 @@
-//! The rate limits of a running service.
+//! [`Limiter`]: the rate limits of a running service, kept in memory.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,21 +6,21 @@ use switchboard_core::http::caller::Credential;
 use switchboard_core::rate::{Buckets, Caller, Rate};
 use switchboard_core::time::Timestamp;
 
-/// The buckets of all callers.
+/// Token buckets of all callers.
 #[derive(Debug)]
 pub struct Limiter(Mutex<Buckets>);
 
-/// What one exchange was told: asked again, it gets the same answer.
+/// Rate decisions of one exchange: a step that is run again gets the same decision and pays once.
 #[derive(Debug, Default)]
 pub struct Told(Mutex<Vec<(Caller, Option<Rate>)>>);
 
 impl Told {
-    /// What it was told elsewhere.
+    /// Takes over decisions made by an edge node.
     pub fn of(rates: Vec<(Caller, Option<Rate>)>) -> Self {
         Self(Mutex::new(rates))
     }
 
-    /// The account that it is for, once that is known.
+    /// Returns the account of the token, once one authenticated.
     pub fn account(&self) -> Option<u32> {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         told.iter().find_map(|(caller, _)| Some(Credential::of_bucket(*caller)?.account))
@@ -28,12 +28,12 @@ impl Told {
 }
 
 impl Limiter {
-    /// Buckets of so many requests a minute for a token; 0: none.
+    /// Creates buckets with `per_minute` requests a minute for each token; 0: tokens are not limited.
     pub fn new(per_minute: u32) -> Self {
         Self(Mutex::new(Buckets::new(per_minute)))
     }
 
-    /// Takes one request's worth, once an exchange.
+    /// Takes one request's worth from the caller's bucket, once for each exchange; `None`: not limited.
     pub fn admit(&self, caller: Caller, now: Timestamp, told: &Told) -> Option<Rate> {
         let mut told = told.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, rate)) = told.iter().find(|(asked, _)| *asked == caller) {

@@ -1,10 +1,10 @@
-//! The command line of Switchboard.
+//! Entry point of the `switchboard` binary; see the command line in `cli`.
 
 mod cli;
 
 use std::process::ExitCode;
 
-/// A page takes many pieces of memory, and gives them back on whichever core is free.
+/// A list page allocates many small pieces and frees them on whichever core is free: mimalloc handles that well.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,4 +1,4 @@
-//! Counters and gauges, in the Prometheus text format. An own registry, no global one.
+//! Counters and gauges in the text format of Prometheus, in a registry of their own instead of a global one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +28,7 @@ struct KindLabel {
     kind: &'static str,
 }
 
-/// What is counted.
+/// All metrics of a running service.
 pub struct Metrics {
     rooms: Arc<Rooms>,
     step_bytes: AtomicU64,
@@ -47,7 +47,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Counters, and how full these rooms are.
+    /// Registers the metrics, and gauges of how full `rooms` are.
     pub fn of(rooms: &Arc<Rooms>) -> Self {
         let mut registry = Registry::with_prefix("switchboard");
         registry.register_collector(Box::new(Budgets(Arc::clone(rooms))));
@@ -95,62 +95,62 @@ impl Metrics {
         }
     }
 
-    /// A request was answered.
+    /// Counts an answered request and observes its duration.
     pub fn answered(&self, operation: &'static str, status: u16, took: Duration) {
         self.requests.get_or_create(&Labels { operation, status }).inc();
         self.seconds.observe(took.as_secs_f64());
     }
 
-    /// A connection opened.
+    /// Counts an opened connection.
     pub fn opened(&self) {
         self.connections.inc();
     }
 
-    /// A connection closed.
+    /// Counts a closed connection.
     pub fn closed(&self) {
         self.connections.dec();
     }
 
-    /// There was no room for a connection.
+    /// Counts a connection for which there was no room.
     pub fn turned_away(&self) {
         self.turned_away.inc();
     }
 
-    /// A group of inputs was committed.
+    /// Observes the number of inputs of one commit.
     #[expect(clippy::cast_precision_loss, reason = "a group is small")]
     pub fn group(&self, inputs: usize) {
         self.group.observe(inputs as f64);
     }
 
-    /// A step panicked.
+    /// Counts a step that panicked.
     pub fn panicked(&self) {
         self.panics.inc();
     }
 
-    /// A step read or changed so many bytes.
+    /// Notes the bytes that a step read or changed, for the maximum so far.
     pub fn stepped(&self, bytes: u64) {
-        // Seldom more than ever before: nobody waits for the others.
+        // A new maximum is rare: mostly this is one relaxed load, without contention.
         if bytes > self.step_bytes.load(Ordering::Relaxed) {
             self.step_bytes.fetch_max(bytes, Ordering::Relaxed);
         }
     }
 
-    /// A step went over its budget.
+    /// Counts a step that went over its budget.
     pub fn over_budget(&self) {
         self.rooms.steps.tell_refused(UsedUp::All);
     }
 
-    /// An account may not store more.
+    /// Counts a request refused because its account may not store more.
     pub fn over_storage(&self) {
         self.rooms.stored.tell_refused(UsedUp::Account);
     }
 
-    /// A request was sent to the outside.
+    /// Counts a request sent to the outside.
     pub fn sent(&self) {
         self.sends.inc();
     }
 
-    /// Notes what the store knows of jobs.
+    /// Updates the job metrics: jobs set aside by kind, and faults ever.
     pub fn jobs(&self, figures: &Figures) {
         for (kind, count) in &figures.set_aside {
             self.jobs_set_aside.get_or_create(&KindLabel { kind }).set(*count);
@@ -158,7 +158,7 @@ impl Metrics {
         self.job_faults.inner().store(figures.faults, Ordering::Relaxed);
     }
 
-    /// Everything, as text.
+    /// Encodes all metrics as text, with the store's size in bytes and whether its disk is full.
     pub fn text(&self, store_bytes: u64, disk_full: bool) -> String {
         self.store_bytes.set(store_bytes);
         self.rooms.stored.tell(store_bytes);
@@ -171,10 +171,10 @@ impl Metrics {
     }
 }
 
-/// A figure of a room.
+/// Function that reads one figure of a room.
 type Reading = fn(&Room) -> u64;
 
-/// The rooms as metrics, read when somebody asks.
+/// Collector that reads the rooms whenever metrics are encoded.
 struct Budgets(Arc<Rooms>);
 
 impl std::fmt::Debug for Budgets {

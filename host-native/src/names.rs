@@ -1,8 +1,8 @@
-//! [`Names`]: look-ups of host names for requests to the outside.
+//! [`Names`]: DNS look-ups for requests to the outside.
 //!
-//! The system's resolver blocks a thread for as long as it likes, so a look-up has a thread of its own, and a place
-//! in a room that it holds until the thread has ended: a name that does not resolve keeps its place beyond the time
-//! limit of the request that asked. Nothing else in the process runs on these threads.
+//! The system's resolver blocks its thread for an unbounded time, so each look-up has a thread of its own and holds a
+//! place in a room until that thread ends: a name that does not resolve keeps its place beyond the time limit of the
+//! request that asked. Nothing else in the process runs on these threads.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
@@ -14,32 +14,32 @@ use crate::apart::apart;
 use crate::room::{Holder, Room, UsedUp};
 
 tokio::task_local! {
-    /// For whom the running request to the outside is made: the client tells its resolver only a name.
+    /// Holder of the running request: the client passes only a name to its resolver.
     static HOLDER: Holder;
 }
 
-/// Makes a request whose names are looked up for this holder.
+/// Runs a request whose look-ups count against `holder`.
 pub async fn held_by<F: Future>(holder: Holder, request: F) -> F::Output {
     HOLDER.scope(holder, request).await
 }
 
-/// How a name is looked up; it may block.
+/// Function that looks up a name; it may block.
 type LookUp = fn(&str) -> std::io::Result<Vec<SocketAddr>>;
 
-/// Resolves names as the system does, in a room.
+/// Resolver that asks the system, with as many look-ups at once as its room has places.
 pub struct Names {
     room: Arc<Room>,
     look_up: LookUp,
 }
 
 impl Names {
-    /// The system's names.
+    /// Creates a resolver whose look-ups take places in `room`.
     pub fn new(room: Arc<Room>) -> Self {
         Self { room, look_up: |name| Ok((name, 0).to_socket_addrs()?.collect()) }
     }
 }
 
-/// Nobody looked: there is no room for more look-ups.
+/// Error for a name that was not looked up because the room is full.
 #[derive(Debug)]
 pub struct NoRoom(UsedUp);
 
@@ -58,8 +58,8 @@ impl From<&NoRoom> for SendError {
 }
 
 impl Resolve for Names {
-    /// The client calls this while it polls the request itself, so the holder is known here; the look-up that it
-    /// returns may go on elsewhere.
+    /// The client calls this while it polls the request itself, so the task-local holder is set here; the returned
+    /// look-up may be polled elsewhere.
     fn resolve(&self, name: Name) -> Resolving {
         let (room, look_up, holder) = (Arc::clone(&self.room), self.look_up, HOLDER.try_with(|holder| *holder));
         Box::pin(async move {

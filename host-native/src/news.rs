@@ -1,4 +1,4 @@
-//! Who waits for what: parked requests and streams are woken by the commit that concerns them.
+//! [`News`]: parked requests and streams are woken by commits that concern them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use switchboard_core::key::Topic;
 use tokio::sync::watch;
 
-/// Topics with somebody waiting before those without are forgotten.
+/// Number of topics at which those without subscribers are dropped.
 const TOPICS: usize = 1_024;
 
-/// The topics that somebody waits for.
+/// Publishes news of topics to subscribers.
 pub struct News {
     topics: Mutex<HashMap<Topic, watch::Sender<u64>>>,
     closing: watch::Sender<bool>,
@@ -21,14 +21,14 @@ impl Default for News {
     }
 }
 
-/// Somebody who waits for a topic.
+/// Subscription to one topic.
 pub struct Waiting {
     news: watch::Receiver<u64>,
     closing: watch::Receiver<bool>,
 }
 
 impl News {
-    /// Waits for a topic from here on: what is committed later is news.
+    /// Subscribes to a topic: commits from now on are news.
     pub fn subscribe(&self, topic: Topic) -> Waiting {
         let mut topics = self.topics.lock().unwrap_or_else(PoisonError::into_inner);
         if topics.len() >= TOPICS {
@@ -38,7 +38,7 @@ impl News {
         Waiting { news, closing: self.closing.subscribe() }
     }
 
-    /// Something of a topic was committed.
+    /// Wakes the subscribers of a topic after a commit.
     pub fn publish(&self, topic: Topic) {
         let topics = self.topics.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = topics.get(&topic) {
@@ -46,14 +46,14 @@ impl News {
         }
     }
 
-    /// The service stops: nobody waits any longer.
+    /// Ends all waiting, because the service stops.
     pub fn close(&self) {
         self.closing.send_replace(true);
     }
 }
 
 impl Waiting {
-    /// Waits for news; false when the service stops instead.
+    /// Waits for news of the topic; returns false when the service stops instead.
     pub async fn news(&mut self) -> bool {
         if *self.closing.borrow() {
             return false;

@@ -1,5 +1,5 @@
-//! Folders and files that only their owner can read: what a store, a backup or a key is written to. Modes are set
-//! when something is made, whatever the umask, so that at no moment anybody else can open it.
+//! Folders and files that only their owner can read: for stores, backups and keys. Modes are set at creation, whatever
+//! the umask, so that nobody else can open them at any moment.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
@@ -7,18 +7,18 @@ use std::io::{Error, ErrorKind, Result};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// What others than the owner may do.
+/// Mode bits of everybody but the owner.
 const OTHERS: u32 = 0o077;
 
-/// Makes a file that was not there, to be read and written.
+/// Creates a file with mode 0600, open for reading and writing; fails if it exists.
 pub fn create(path: &Path) -> Result<File> {
     let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
-    // A umask may have taken something from the owner as well.
+    // A umask may have cleared bits of the owner as well.
     file.set_permissions(Permissions::from_mode(0o600))?;
     Ok(file)
 }
 
-/// Makes a folder, with those above it, that outlives a power cut: each new folder's name is synced where it stands.
+/// Creates a folder and its missing parents with mode 0700, durably: the parent of each new folder is synced.
 pub fn create_folder(folder: &Path) -> Result<()> {
     let mut made: Vec<&Path> = folder.ancestors().take_while(|at| !at.as_os_str().is_empty() && !at.exists()).collect();
     made.reverse();
@@ -29,24 +29,24 @@ pub fn create_folder(folder: &Path) -> Result<()> {
     made.iter().filter_map(|at| at.parent()).try_for_each(sync_folder)
 }
 
-/// Syncs the names in a folder.
+/// Syncs a folder, so that names created or renamed in it survive a power cut.
 pub fn sync_folder(folder: &Path) -> Result<()> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     File::open(folder)?.sync_all()
 }
 
-/// What happened to the mode of a file or folder that was there.
+/// Result of [`tighten`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tightened {
-    /// Nobody else could do anything with it.
+    /// Nobody else had any access.
     Was,
-    /// It had this mode, which is taken from everybody but its owner.
+    /// It had this mode; everybody but the owner has lost access.
     From(u32),
-    /// It has this mode: it is somebody else's, or its disk keeps none.
+    /// It keeps this mode: it belongs to another user, or its file system keeps no modes.
     Not(u32),
 }
 
-/// Takes everything from everybody but the owner of a file or folder, where that is this process.
+/// Removes the access of everybody but the owner from a file or folder that belongs to this process's user.
 pub fn tighten(path: &Path) -> Result<Tightened> {
     let meta = std::fs::metadata(path)?;
     let mode = meta.mode() & 0o7777;
@@ -58,38 +58,38 @@ pub fn tighten(path: &Path) -> Result<Tightened> {
     Ok(if is_done { Tightened::From(mode) } else { Tightened::Not(mode) })
 }
 
-/// Whether a file may be written where one is.
+/// What to do if the file to be written exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// It is replaced.
+    /// Replace it.
     Replace,
-    /// Nothing is written.
+    /// Keep it and write nothing.
     Keep,
 }
 
-/// A file that appears under its name once it is whole; dropped before, it leaves nothing.
+/// A file that appears under its name once it is complete; if dropped before, it leaves nothing.
 pub struct Aside {
     partial: PathBuf,
     path: PathBuf,
     existing: Existing,
-    /// Where to write to.
+    /// The partial file, to write to.
     pub file: File,
 }
 
 impl Aside {
-    /// Begins a file.
+    /// Creates the partial file beside `path`; fails if `path` exists and is to be kept.
     pub fn begin(path: &Path, existing: Existing) -> Result<Self> {
         refuse_existing(path, existing)?;
         let mut partial: OsString = path.as_os_str().to_owned();
         partial.push(format!(".{}.partial", std::process::id()));
         let partial = PathBuf::from(partial);
-        // One that a process of this number left when it was killed.
+        // A killed process with the same id may have left one.
         let _ = std::fs::remove_file(&partial);
         let file = create(&partial)?;
         Ok(Self { partial, path: path.to_owned(), existing, file })
     }
 
-    /// Syncs it and gives it its name.
+    /// Syncs the file and renames it to its final name.
     pub fn finish(self) -> Result<()> {
         self.file.sync_all()?;
         refuse_existing(&self.path, self.existing)?;

@@ -1,5 +1,5 @@
-//! [`Reserve`]: a file of real blocks beside the store. On a full disk it is given up, so that deletes and the ends of
-//! calls can still be written.
+//! [`Reserve`]: a file of allocated blocks beside the store. On a full disk it is deleted, so that deletes and the ends
+//! of calls can still be written.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
@@ -15,26 +15,26 @@ use switchboard_core::limits::FULL_SECONDS;
 use crate::private;
 
 const FILE: &str = "reserve";
-/// What is kept free, bytes: a delete changes some dozens of pages of 4 KiB.
+/// Size of the reserve, bytes: a delete changes some dozens of pages of 4 KiB.
 const RESERVE_BYTES: u64 = 32 << 20;
-/// What must be free before a reserve is made again, bytes: with less, the next write would give it up.
+/// Free space needed before a reserve is made again, bytes: with less, the next write would give it up.
 const ROOM_BYTES: u64 = RESERVE_BYTES + (8 << 20);
-/// How often room is looked for on a full disk.
+/// How often a full disk is checked for room.
 const AGAIN: Duration = Duration::from_secs(FULL_SECONDS);
-/// The unit of `st_blocks`, bytes.
+/// Unit of `st_blocks`, bytes.
 const BLOCK_BYTES: u64 = 512;
 
-/// Room that is kept for a full disk.
+/// Disk space kept for writes that must succeed on a full disk.
 #[derive(Debug)]
 pub struct Reserve {
     path: PathBuf,
     given_up: AtomicBool,
-    /// When room was last looked for. Whoever makes or removes the file holds it.
+    /// When the disk was last checked for room; locked while the file is created or deleted.
     looked: Mutex<Instant>,
 }
 
 impl Reserve {
-    /// Keeps a reserve in a folder, as soon as its disk has room; none where the file system cannot keep one.
+    /// Keeps a reserve in a folder, created once its disk has room; `None` if the file system cannot keep one.
     pub fn keep(folder: &Path) -> Option<Self> {
         let path = folder.join(FILE);
         match make(&path, RESERVE_BYTES) {
@@ -50,7 +50,8 @@ impl Reserve {
         Some(Self { path, given_up: AtomicBool::default(), looked: Mutex::new(Instant::now()) })
     }
 
-    /// Whether the disk is full. Where it was, room is looked for from time to time.
+    /// Returns whether the disk is full; while it is, checks every `AGAIN` whether it has room and makes the reserve
+    /// again.
     pub fn is_given_up(&self) -> bool {
         if self.given_up.load(Ordering::Acquire)
             && let Ok(looked) = self.looked.try_lock()
@@ -73,7 +74,7 @@ impl Reserve {
         self.given_up.store(false, Ordering::Release);
     }
 
-    /// Gives its room to what must be written.
+    /// Deletes the reserve, so that what must be written has its space.
     pub fn give_up(&self) {
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         *looked = Instant::now();
@@ -86,19 +87,19 @@ impl Reserve {
     }
 }
 
-/// Whether something failed because there is no room for it.
+/// Returns whether an operation failed for lack of disk space, quota or file size.
 pub fn lacks_room(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
-/// Makes the reserve, where so many bytes are free; one that is there already stays.
+/// Creates the reserve if at least `room` bytes are free; an existing one stays.
 fn make(path: &Path, room: u64) -> Result<()> {
     if path.metadata().is_ok_and(|meta| meta.blocks().saturating_mul(BLOCK_BYTES) >= RESERVE_BYTES) {
         return Ok(());
     }
     remove(path)?;
     let disk = statvfs(path.parent().unwrap_or(path))?;
-    // To try would take what is left from a write that is under way.
+    // Trying without enough room would take the last space from a running write.
     if disk.f_bavail.saturating_mul(disk.f_frsize) < room {
         return Err(ErrorKind::StorageFull.into());
     }
@@ -124,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    /// Room was last looked for so long ago that it is looked for again.
+    /// Moves the last check back, so that the next call checks again.
     fn wait(reserve: &Reserve) {
         let earlier = Instant::now().checked_sub(AGAIN).expect("the machine runs longer than that");
         *reserve.looked.lock().expect("nobody panics") = earlier;
@@ -148,7 +149,7 @@ mod tests {
         assert!(!reserve.is_given_up());
         assert_eq!(file.metadata().expect("it is there again").len(), RESERVE_BYTES);
 
-        // What has nothing to do with room does not keep writes waiting.
+        // An error other than a lack of room does not keep writes refused.
         reserve.give_up();
         std::fs::remove_dir_all(&folder).expect("it was made");
         wait(&reserve);

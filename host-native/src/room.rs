@@ -1,11 +1,13 @@
-//! [`Room`]: what a row of the table of budgets allows, shared out between accounts, addresses and strangers.
+//! [`Room`]: the amount that one row of the table of budgets allows, shared out between accounts, addresses and
+//! strangers.
 //!
-//! Whoever wants a place says for whom. One that does not fit is refused with the share that is used up, or waits its
-//! turn ([`Turns`]), so that nobody waits for all that a neighbour has queued.
+//! Every place is taken for a holder. A request that does not fit is refused with the share that is used up, or waits
+//! its turn ([`Turns`]), so that no holder waits for everything a neighbour has queued.
 //!
-//! Some shares shrink as a room fills ([`Budget::shrinks`]): whoever holds something already must leave as much free as it holds then. One holder
-//! alone gets half at most, two get a third each, and however many hold all they can, whoever holds nothing yet finds
-//! room. (Switches share their buffers like that: "dynamic thresholds", Choudhury and Hahne 1998, with a factor of one.)
+//! Some shares shrink as a room fills ([`Budget::shrinks`]): a holder may take more only if as much stays free as it
+//! then holds. A single holder gets half at most, two get a third each, and however many hold all they can, a new
+//! holder finds room. (Switches share their buffers like that: "dynamic thresholds", Choudhury and Hahne 1998, with a
+//! factor of one.)
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -21,52 +23,52 @@ use tokio::sync::oneshot;
 
 use crate::turns::Turns;
 
-/// For whom something is held.
+/// Who a place is held for, and whose share it counts against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Holder {
     /// An account, by its number.
     Account(u32),
     /// A request without a token, by its network: an IPv4 address, or the /64 of an IPv6 address.
     Address(IpAddr),
-    /// The operator, an engine, or the service itself: bounded by what there is for all.
+    /// The operator, an engine, or the service itself: bounded by the whole budget only.
     Service,
 }
 
 impl Holder {
-    /// The holder of a request that showed no token.
+    /// Returns the holder of a request without a token.
     pub fn nobody(address: IpAddr) -> Self {
         Self::Address(base::network(address))
     }
 
-    /// The account, or the service itself.
+    /// Returns the holder of an account's work; `None`: the service itself.
     pub fn of(account: Option<u32>) -> Self {
         account.map_or(Self::Service, Self::Account)
     }
 }
 
-/// Which share is used up.
+/// Which share is used up, and so why a place is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UsedUp {
-    /// That of this account.
+    /// The share of this account.
     Account,
-    /// That of this address.
+    /// The share of this address.
     Address,
-    /// That of all requests without a token.
+    /// The share of all requests without a token.
     Nobody,
     /// The whole budget.
     All,
 }
 
 impl UsedUp {
-    /// All of them.
+    /// All shares, in the order in which they are counted.
     pub const EVERY: [Self; 4] = [Self::Account, Self::Address, Self::Nobody, Self::All];
 
-    /// Whether the holder itself has used up what it may: 429, not 503.
+    /// Returns whether the holder's own share is used up: 429 instead of 503.
     pub fn is_own(self) -> bool {
         matches!(self, Self::Account | Self::Address)
     }
 
-    /// Its label in metrics.
+    /// Returns the value of the `share` label in metrics.
     pub fn word(self) -> &'static str {
         match self {
             Self::Account => "account",
@@ -89,7 +91,7 @@ impl From<UsedUp> for Refusal {
     }
 }
 
-/// The room of one budget.
+/// The places or bytes of one budget, and who holds and waits for them.
 pub struct Room {
     budget: Budget,
     state: Mutex<State>,
@@ -105,7 +107,7 @@ struct State {
     turns: Turns<oneshot::Sender<Held>>,
 }
 
-/// Something held in a room, until it is dropped.
+/// An amount held in a room; dropping it gives it back.
 pub struct Held {
     room: Arc<Room>,
     holder: Holder,
@@ -113,7 +115,7 @@ pub struct Held {
 }
 
 impl Room {
-    /// The room of a budget.
+    /// Creates an empty room.
     pub fn new(budget: &Budget) -> Arc<Self> {
         Arc::new(Self {
             budget: *budget,
@@ -123,64 +125,64 @@ impl Room {
         })
     }
 
-    /// What it allows.
+    /// Returns the budget, with its limits and shares.
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
 
-    /// How much is held.
+    /// Returns how much of the budget is held.
     pub fn used(&self) -> u64 {
         self.state().used
     }
 
-    /// How many wait.
+    /// Returns how many waiters are queued.
     pub fn waiting(&self) -> u64 {
         self.state().turns.waiting() as u64
     }
 
-    /// Whether others than this holder wait.
+    /// Returns whether any other holder waits for a place.
     pub fn is_wanted_beside(&self, holder: Holder) -> bool {
         let state = self.state();
         state.turns.waiting() > state.turns.of(holder)
     }
 
-    /// How often somebody had to wait.
+    /// Returns how often a caller had to wait, since the start.
     pub fn waited(&self) -> u64 {
         self.waited.load(Ordering::Relaxed)
     }
 
-    /// Tells how much is held where the core bounds it.
+    /// Sets the amount held, for a budget that the core enforces.
     pub fn tell(&self, used: u64) {
         self.state().used = used;
     }
 
-    /// Tells that a share was used up where the core bounds it.
+    /// Counts a refusal, for a budget that the core enforces.
     pub fn tell_refused(&self, full: UsedUp) {
         self.refuse(full);
     }
 
-    /// How often this share was used up when somebody asked.
+    /// Returns how often a caller was refused because of this share, since the start.
     pub fn refused(&self, full: UsedUp) -> u64 {
         self.refused[full as usize].load(Ordering::Relaxed)
     }
 
-    /// Takes so much, if it is there.
+    /// Takes `amount` at once, or returns the share that is used up.
     pub fn try_take(self: &Arc<Self>, holder: Holder, amount: u64) -> Result<Held, UsedUp> {
         self.state().take(&self.budget, holder, amount).map_err(|full| self.refuse(full))?;
         Ok(Held { room: Arc::clone(self), holder, amount })
     }
 
-    /// Takes so much whether it is there or not: what is done already is told, and those who come later wait.
+    /// Takes `amount` even beyond the budget, for work that is already done; those who come later wait or are refused.
     pub fn overdraw(self: &Arc<Self>, holder: Holder, amount: u64) -> Held {
         self.state().add(holder, amount);
         Held { room: Arc::clone(self), holder, amount }
     }
 
-    /// Takes one place, waiting for its turn where there is none: holders take turns.
+    /// Takes one place; if none is free, waits for the holder's turn.
     pub async fn take(self: &Arc<Self>, holder: Holder) -> Result<Held, UsedUp> {
         let turn = {
             let mut state = self.state();
-            // Whoever comes later does not overtake its own queue.
+            // A later request does not overtake its own holder's queue.
             if state.turns.of(holder) == 0 && state.take(&self.budget, holder, 1).is_ok() {
                 return Ok(Held { room: Arc::clone(self), holder, amount: 1 });
             }
@@ -193,12 +195,12 @@ impl Room {
                 waiting.turn = None;
                 Ok(held)
             }
-            // It made way for somebody who had fewer waiting.
+            // Displaced from the full queue by a holder with fewer waiting.
             Err(_) => Err(self.refuse(UsedUp::All)),
         }
     }
 
-    /// Tells that a holder waited too long for a place, and which share kept it from one.
+    /// Counts a holder that gave up waiting; returns the share that kept it from a place.
     pub fn waited_too_long(&self, holder: Holder) -> UsedUp {
         let full = self.state().full(&self.budget, holder, 1);
         self.refuse(full.unwrap_or(UsedUp::All))
@@ -215,7 +217,7 @@ impl Room {
 
     fn give_back(self: &Arc<Self>, holder: Holder, amount: u64) {
         let mut granted = self.state().give_back(&self.budget, holder, amount);
-        // Sent without the lock: one that went away meanwhile gives its place back here.
+        // Sent without the lock: if a waiter went away meanwhile, dropping its place calls this again.
         while let Some((holder, turn)) = granted.pop() {
             let _ = turn.send(Held { room: Arc::clone(self), holder, amount: 1 });
         }
@@ -256,7 +258,7 @@ impl State {
         *self.held.entry(holder).or_default() += amount;
     }
 
-    /// A place in the queue. Where it is full, whoever has the most there makes way for who has less.
+    /// Queues a waiter. In a full queue, the group with the most waiters makes way for one with fewer.
     fn enqueue(&mut self, budget: &Budget, holder: Holder) -> Result<oneshot::Receiver<Held>, UsedUp> {
         let own = self.turns.of(holder) as u64;
         match holder {
@@ -272,7 +274,7 @@ impl State {
         Ok(turn)
     }
 
-    /// Frees so much, and takes it for whoever has waited longest of those whose share allows it.
+    /// Frees `amount` and grants places to the next waiters whose share allows it.
     fn give_back(&mut self, budget: &Budget, holder: Holder, amount: u64) -> Vec<(Holder, oneshot::Sender<Held>)> {
         self.used -= amount;
         if matches!(holder, Holder::Address(_)) {
@@ -301,7 +303,7 @@ impl State {
     }
 }
 
-/// Somebody who waits; one that goes away leaves the queue.
+/// A waiter; dropping it leaves the queue.
 struct Waiting<'r> {
     room: &'r Arc<Room>,
     holder: Holder,
@@ -318,7 +320,7 @@ impl Drop for Waiting<'_> {
 }
 
 impl Held {
-    /// Takes so much more, if it is there.
+    /// Takes `amount` more, or returns the share that is used up.
     pub fn grow(&mut self, amount: u64) -> Result<(), UsedUp> {
         let taken = self.room.state().take(&self.room.budget, self.holder, amount);
         taken.map_err(|full| self.room.refuse(full))?;
@@ -326,7 +328,7 @@ impl Held {
         Ok(())
     }
 
-    /// Gives back what is held beyond so much.
+    /// Gives back everything held beyond `amount`.
     pub fn shrink_to(&mut self, amount: u64) {
         if amount < self.amount {
             self.room.give_back(self.holder, self.amount - amount);
@@ -334,12 +336,12 @@ impl Held {
         }
     }
 
-    /// How much is held.
+    /// Returns the amount held.
     pub fn amount(&self) -> u64 {
         self.amount
     }
 
-    /// Counts it for another holder from now on: a request whose token is known.
+    /// Moves the amount to another holder, once a request's token is known.
     pub fn hand_to(&mut self, holder: Holder) -> Result<(), UsedUp> {
         if holder == self.holder {
             return Ok(());
@@ -489,7 +491,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is taken and given back: no share is exceeded, and in the end nothing is held.
+        /// For any sequence of takes and returns, no share is exceeded, and in the end nothing is held.
         #[test]
         fn shares_hold(acts in prop::collection::vec((0_u8..6, 1_u64..4, any::<bool>()), 1..60)) {
             let budget = Budget { all: 12, account: 5, address: 3, nobody: 6, ..SMALL };

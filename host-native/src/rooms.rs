@@ -1,4 +1,4 @@
-//! [`Rooms`]: a room for each row of the table of budgets.
+//! [`Rooms`]: one [`Room`] for each row of the table of budgets.
 
 use std::sync::Arc;
 
@@ -6,43 +6,43 @@ use switchboard_core::budget::{self, Budget};
 
 use crate::room::Room;
 
-/// The rooms of a running host: one for each row that it enforces.
+/// The rooms of a running host, one for each budget.
 pub struct Rooms {
-    /// See [`budget::CONNECTIONS`].
+    /// Open connections at the main address, see [`budget::CONNECTIONS`].
     pub connections: Arc<Room>,
-    /// See [`budget::ADMIN_CONNECTIONS`].
+    /// Open connections at the operator's own address, see [`budget::ADMIN_CONNECTIONS`].
     pub admin_connections: Arc<Room>,
-    /// See [`budget::BODIES`].
+    /// Bytes of requests being received or answered, see [`budget::BODIES`].
     pub bodies: Arc<Room>,
-    /// See [`budget::UPLOADS`].
+    /// Bodies of more than a mebibyte being received, see [`budget::UPLOADS`].
     pub uploads: Arc<Room>,
-    /// See [`budget::ANSWERS`].
+    /// Bytes of large answers not yet taken, see [`budget::ANSWERS`].
     pub answers: Arc<Room>,
-    /// See [`budget::LISTS`].
+    /// Lists being written piece by piece, see [`budget::LISTS`].
     pub lists: Arc<Room>,
-    /// See [`budget::LARGE_READS`].
+    /// Turns of accounts that read much, see [`budget::LARGE_READS`].
     pub large_reads: Arc<Room>,
-    /// See [`budget::STREAMS`].
+    /// Live streams, see [`budget::STREAMS`].
     pub streams: Arc<Room>,
-    /// See [`budget::WRITES`].
+    /// Requests in the writer's queue, see [`budget::WRITES`].
     pub writes: Arc<Room>,
-    /// See [`budget::ASKING`].
+    /// Requests that wait for something outside, see [`budget::ASKING`].
     pub asking: Arc<Room>,
-    /// See [`budget::USER_REQUESTS`].
+    /// HTTP requests to addresses that users chose, see [`budget::USER_REQUESTS`].
     pub user_requests: Arc<Room>,
-    /// See [`budget::OPERATOR_REQUESTS`].
+    /// HTTP requests to services that the operator set up, see [`budget::OPERATOR_REQUESTS`].
     pub operator_requests: Arc<Room>,
-    /// See [`budget::LOOKUPS`].
+    /// DNS look-ups for addresses that users chose, see [`budget::LOOKUPS`].
     pub lookups: Arc<Room>,
-    /// See [`budget::OPERATOR_LOOKUPS`].
+    /// DNS look-ups for services that the operator set up, see [`budget::OPERATOR_LOOKUPS`].
     pub operator_lookups: Arc<Room>,
-    /// See [`budget::HASHES`].
+    /// Password hashes being computed, see [`budget::HASHES`].
     pub hashes: Arc<Room>,
-    /// See [`budget::READERS`].
+    /// Processes that read files, see [`budget::READERS`].
     pub readers: Arc<Room>,
-    /// See [`budget::STEPS`]; told, not asked.
+    /// Bytes that one step reads or changes, see [`budget::STEPS`]; the core enforces it, the room only reports it.
     pub steps: Arc<Room>,
-    /// See [`budget::STORED`]; told, not asked.
+    /// Bytes stored, see [`budget::STORED`]; the core enforces it, the room only reports it.
     pub stored: Arc<Room>,
 }
 
@@ -53,7 +53,7 @@ impl Default for Rooms {
 }
 
 impl Rooms {
-    /// Rooms for so many connections.
+    /// Builds rooms for at most `connections` connections; an address gets a sixteenth of them, but no fewer than 64.
     pub fn with_connections(connections: u64) -> Self {
         let address = (connections / 16).max(64).min(connections);
         let connections = Budget { all: connections, nobody: connections, address, ..budget::CONNECTIONS };
@@ -79,7 +79,7 @@ impl Rooms {
         }
     }
 
-    /// All of them, in the order of the table.
+    /// Returns all rooms in the order of [`budget::BUDGETS`].
     pub fn all(&self) -> [&Arc<Room>; 18] {
         [
             &self.connections,

@@ -1,12 +1,12 @@
-//! [`Seal`]: values that hold secrets, encrypted before they reach the disk.
+//! [`Seal`]: encrypts values that hold secrets before they reach the disk.
 //!
-//! Header values of tools, keys of calendars, passwords of SIP trunks and secrets that sign webhooks must be known
-//! in clear to work. They stand in a few tables (`key::holds_secrets`), whose values are sealed with
-//! XChaCha20-Poly1305 (RFC 8439; draft-irtf-cfrg-xchacha for the longer nonce). The storage key is authenticated
-//! along: a sealed value opens in its own place only.
+//! Header values of tools, keys of calendars, passwords of SIP trunks and signing secrets of webhooks are needed in
+//! clear at run time. They are in a few tables (`key::holds_secrets`), whose values are sealed with XChaCha20-Poly1305
+//! (RFC 8439; draft-irtf-cfrg-xchacha for the longer nonce). The storage key is authenticated along with the value, so
+//! that a sealed value opens only under its own key.
 //!
-//! Bytes: [`MARK`] · the key's id (4) · nonce (24) · ciphertext and tag. No clear value of these tables begins
-//! with the mark.
+//! Format: [`MARK`] · the seal key's id (4 bytes) · nonce (24 bytes) · ciphertext and tag. No clear value of these
+//! tables begins with the mark.
 
 use std::fmt;
 use std::path::Path;
@@ -18,22 +18,22 @@ use sha2::{Digest, Sha256};
 use switchboard_core::key;
 use switchboard_core::view::Bytes;
 
-/// The first byte of every sealed value.
+/// First byte of every sealed value.
 pub const MARK: u8 = 0xa5;
-/// Keys that can be given: the one that seals, and earlier ones.
+/// Most keys that can be given: the current one and earlier ones.
 const KEYS_MAX: usize = 16;
 const KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 24;
 
-/// Which key sealed a value: the beginning of its digest.
+/// Id of a seal key: the first four bytes of a SHA-256 over a label and the key.
 pub type KeyId = [u8; 4];
 
-/// Why a value does not open.
+/// Why a sealed value does not open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unopened {
-    /// It was sealed with a key that is not here.
+    /// It was sealed with a key that was not given; its id.
     Key(KeyId),
-    /// It is damaged, or stands in another place than it was written to.
+    /// It is damaged, or stored under another storage key than it was sealed for.
     Damaged,
 }
 
@@ -42,7 +42,7 @@ struct SealKey {
     cipher: XChaCha20Poly1305,
 }
 
-/// The keys of a store: the first one seals, all of them open. Without keys values stay in clear.
+/// Seal keys of a store: the first one seals, all of them open. Without keys, values stay in clear.
 #[derive(Default)]
 pub struct Seal(Vec<SealKey>);
 
@@ -53,7 +53,7 @@ impl fmt::Debug for Seal {
 }
 
 impl Seal {
-    /// Keys as text: base64 of 32 bytes each, apart by white space or commas, the one that seals first.
+    /// Parses keys: base64 of 32 bytes each, separated by white space or commas, the one that seals first.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut keys: Vec<SealKey> = Vec::new();
         for word in text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty()) {
@@ -70,7 +70,7 @@ impl Seal {
         }
     }
 
-    /// The keys of a file and of a text, at most one of which is given; none: no keys.
+    /// Reads the keys from a file or a text, but not both; with neither there are no keys.
     pub fn of(file: Option<&Path>, text: Option<&str>) -> Result<Self, String> {
         match (file, text) {
             (None, None) => Ok(Self::default()),
@@ -84,17 +84,17 @@ impl Seal {
         }
     }
 
-    /// The id of the key that seals.
+    /// Returns the id of the key that seals; `None` without keys.
     pub fn current(&self) -> Option<KeyId> {
         self.0.first().map(|key| key.id)
     }
 
-    /// Whether values of this key open.
+    /// Returns whether the key with this id was given, so that its values open.
     pub fn knows(&self, id: KeyId) -> bool {
         self.0.iter().any(|key| key.id == id)
     }
 
-    /// What is stored for a value; none: the value itself.
+    /// Seals a value for the storage key `at`; `None`: it holds no secret or there is no key, and is stored as it is.
     pub fn seal(&self, at: &[u8], value: &[u8]) -> Result<Option<Bytes>, std::io::Error> {
         let Some(key) = self.0.first().filter(|_| key::holds_secrets(at)) else { return Ok(None) };
         let mut nonce = [0; NONCE_BYTES];
@@ -104,7 +104,7 @@ impl Seal {
         Ok(Some([&[MARK][..], &key.id, &nonce, &sealed].concat()))
     }
 
-    /// The value of what is stored.
+    /// Opens a stored value; one that is not sealed is returned as it is.
     pub fn open(&self, at: &[u8], stored: &[u8]) -> Result<Bytes, Unopened> {
         let Some(id) = sealed_with(at, stored) else { return Ok(stored.to_vec()) };
         let key = self.0.iter().find(|key| key.id == id).ok_or(Unopened::Key(id))?;
@@ -126,16 +126,16 @@ impl SealKey {
     }
 }
 
-/// Which key sealed what is stored; none: it is in clear.
+/// Returns the id of the key that sealed a stored value; `None`: it is in clear.
 pub fn sealed_with(at: &[u8], stored: &[u8]) -> Option<KeyId> {
-    // The key first: the value of a row that a scan passes over is not touched.
+    // Check the storage key first, so that a scan need not touch the values of other tables.
     if !key::holds_secrets(at) {
         return None;
     }
     stored.strip_prefix(&[MARK])?.first_chunk().copied()
 }
 
-/// A new key as text.
+/// Generates a key, as base64.
 pub fn new_key() -> std::io::Result<String> {
     let mut bytes = [0; KEY_BYTES];
     getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;

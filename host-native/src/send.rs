@@ -1,5 +1,5 @@
-//! What a step asked to be done outside: HTTP requests, slow pure work on a thread of its own, and files read
-//! in a process of their own.
+//! [`Sender`] performs the sends of steps: HTTP requests, slow pure work on a thread of its own, and files read in a
+//! process of their own.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -21,22 +21,22 @@ use crate::room::{Holder, Room};
 use crate::rooms::Rooms;
 use switchboard_core::egress::Filter;
 
-/// Redirects that one request follows.
+/// Most redirects that one request follows; the reply of the next one is the answer.
 const REDIRECTS_MAX: usize = 3;
 
-/// Who answers what steps ask of the outside.
+/// Where requests to the outside go.
 pub enum Outside {
-    /// The world, as far as this filter lets requests for users go.
+    /// The real network; requests for users only where this filter allows.
     World(Filter),
-    /// The world, with names that lead where this says: for tests of the filter.
+    /// The real network with this resolver, for tests of the filter.
     Named(Filter, Arc<dyn Resolve>),
-    /// A function, for tests that compare hosts.
+    /// A function that answers instead, for tests that compare hosts.
     Script(Script),
 }
 
 type Script = Box<dyn Fn(&Work) -> Answer + Send + Sync>;
 
-/// Does what steps ask for.
+/// Performs sends, each in the room of its kind.
 pub struct Sender {
     script: Option<Script>,
     users: Way,
@@ -47,20 +47,21 @@ pub struct Sender {
     metrics: Arc<Metrics>,
 }
 
-/// How requests leave. However slow the addresses and names of users are, those of the operator have a way of their
-/// own.
+/// Client and room for one kind of request. The operator's requests have their own, so that slow addresses and names of
+/// users do not hold them up.
 struct Way {
     client: Client,
     room: Arc<Room>,
 }
 
-/// Lets a name through only if every address of it is open; the connection goes to one of these very addresses.
+/// Resolver that passes a name only if the filter allows every address of it; the client connects to exactly these
+/// addresses.
 struct Guard {
     filter: Filter,
     names: Arc<dyn Resolve>,
 }
 
-/// Why a name was not let through.
+/// Error for a name with an address that the filter does not allow.
 #[derive(Debug)]
 struct Closed;
 
@@ -84,7 +85,7 @@ impl Resolve for Guard {
 }
 
 impl Sender {
-    /// A sender to this outside, in these rooms, that has files read by this extractor.
+    /// Creates the clients for users and for the operator; fails if TLS cannot be set up.
     pub fn new(
         outside: Outside,
         extractor: Extractor,
@@ -110,12 +111,12 @@ impl Sender {
         })
     }
 
-    /// Has the log say what the processes that read files lack.
+    /// Logs which locks the processes that read files lack on this kernel.
     pub async fn tell_of_locks(&self) {
         self.extractor.tell_of_locks().await;
     }
 
-    /// Does one thing for somebody and says what came of it. What it takes is counted for that holder.
+    /// Performs one send and returns its answer; its place counts against `holder`.
     pub async fn perform(&self, work: Work, holder: Holder) -> Answer {
         if let Some(script) = &self.script
             && matches!(work, Work::Http(_) | Work::Extract { .. })
@@ -186,7 +187,7 @@ impl Sender {
         sent.send().await.map_err(reason)
     }
 
-    /// A literal address never meets the resolver: it is judged here.
+    /// Checks the scheme and a literal address, which never reaches the resolver and its guard.
     fn judge(&self, url: &Url) -> Result<(), SendError> {
         let host = url.host_str().ok_or(SendError::Refused)?;
         let literal = host.trim_matches(['[', ']']).parse().ok();
@@ -196,7 +197,7 @@ impl Sender {
     }
 }
 
-/// Reads the body of a reply, cut at a bound; tells whether it was longer.
+/// Reads a reply's body up to `bytes_max`; returns whether it was cut.
 async fn read(reply: &mut Response, bytes_max: usize) -> Result<(Vec<u8>, bool), SendError> {
     let mut body = Vec::new();
     while let Some(chunk) = reply.chunk().await.map_err(reason)? {
@@ -209,7 +210,7 @@ async fn read(reply: &mut Response, bytes_max: usize) -> Result<(Vec<u8>, bool),
     Ok((body, false))
 }
 
-/// Where a redirect leads, if the request follows it (docs/api.md, Requests outside).
+/// Returns the target of a redirect if the request follows it (docs/api.md, Requests outside).
 fn followed(request: &HttpOut, from: &Url, reply: &Response) -> Option<Url> {
     if !reply.status().is_redirection() {
         return None;
@@ -222,7 +223,7 @@ fn followed(request: &HttpOut, from: &Url, reply: &Response) -> Option<Url> {
     }
 }
 
-/// Names and values that are text; one that came several times is a list.
+/// Converts headers whose values are text; repeated ones are joined with commas.
 fn headers(map: &HeaderMap) -> Vec<(String, String)> {
     let mut headers: Vec<(String, String)> = Vec::with_capacity(map.len());
     for (name, value) in map {
@@ -238,7 +239,7 @@ fn headers(map: &HeaderMap) -> Vec<(String, String)> {
     headers
 }
 
-/// Why there is no answer. What is logged of it has no URL: queries carry keys.
+/// Maps a client error to a reason, and logs it without its URL: queries carry keys.
 fn reason(error: reqwest::Error) -> SendError {
     let error = error.without_url();
     let reason = match &error {
@@ -250,13 +251,13 @@ fn reason(error: reqwest::Error) -> SendError {
     reason
 }
 
-/// The error of this type somewhere below what the client says.
+/// Finds an error of type `T` among the sources of a client error.
 fn below<T: Error + 'static>(error: &reqwest::Error) -> Option<&T> {
     std::iter::successors(error.source(), |&error| error.source()).find_map(|error| error.downcast_ref())
 }
 
-/// A client with this program's TLS: public roots, no redirects, and no proxy from the environment, which
-/// would resolve names out of the filter's sight.
+/// Returns a client builder with this program's TLS: public roots, no redirects, and no proxy from the environment,
+/// which would resolve names out of the filter's sight.
 pub fn client() -> Result<ClientBuilder, rustls::Error> {
     let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.into() };
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,4 +1,4 @@
-//! Settings: flags, then environment, then a TOML file, then what is built in.
+//! Settings: flags win over the environment, the environment over a TOML file, the file over defaults.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,21 +16,21 @@ use switchboard_core::setup::Config;
 
 use crate::clock::Pace;
 
-/// What `serve` and `dev` can be told; a TOML file has the same names. Some of it is secret: it has no `Debug`.
+/// Settings of `serve` and `dev`; the keys of a TOML file have the same names. Some are secret: there is no `Debug`.
 #[derive(Args, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Settings {
-    /// Address to listen on; port 0 takes a free one [default: 127.0.0.1:8080]
+    /// Address to listen on; port 0 picks a free one [default: 127.0.0.1:8080]
     #[arg(long, env = "SWITCHBOARD_LISTEN", value_name = "ADDR")]
     pub listen: Option<SocketAddr>,
-    /// Folder of the store [default: ./switchboard-data]
+    /// Data folder of the store [default: ./switchboard-data]
     #[arg(long, env = "SWITCHBOARD_DATA", value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// TOML file with the same names
+    /// TOML file with settings of the same names
     #[arg(long, env = "SWITCHBOARD_CONFIG", value_name = "FILE")]
     #[serde(skip)]
     pub config: Option<PathBuf>,
-    /// File that tells scripts where the server is, once it answers
+    /// JSON file written once the server answers: its URL and process id, and the secrets on the first start
     #[arg(long, env = "SWITCHBOARD_READY_FILE", value_name = "FILE")]
     pub ready_file: Option<PathBuf>,
     /// Address range that requests made for users may reach besides the public internet
@@ -39,87 +39,87 @@ pub struct Settings {
     /// Requests a minute of one token; 0: no limit [default: 600]
     #[arg(long, env = "SWITCHBOARD_RATE_LIMIT", value_name = "PER_MINUTE")]
     pub rate_limit: Option<u32>,
-    /// Languages, voices and models instead of the built-in ones
+    /// JSON file with languages, voices and models that replaces the built-in catalogue
     #[arg(long, env = "SWITCHBOARD_CATALOGUE", value_name = "FILE")]
     pub catalogue: Option<PathBuf>,
-    /// What absolute URLs in answers start with
+    /// Base of absolute URLs in answers [default: the request's host]
     #[arg(long, env = "SWITCHBOARD_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
-    /// Proxy whose forwarding headers count
+    /// Address range of proxies whose forwarding headers are trusted
     #[arg(long, env = "SWITCHBOARD_TRUST_PROXY", value_name = "CIDR", value_delimiter = ',')]
     pub trust_proxy: Vec<IpNet>,
     /// Origin that browsers may call from
     #[arg(long, env = "SWITCHBOARD_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
     pub cors_origin: Vec<String>,
-    /// Own address for the operator's API and metrics
+    /// Separate address for the operator's API and metrics
     #[arg(long, env = "SWITCHBOARD_ADMIN_LISTEN", value_name = "ADDR")]
     pub admin_listen: Option<SocketAddr>,
-    /// Connections at once; more are turned away with 503 [default: 16384]
+    /// Most connections at once; more are turned away with 503 [default: 16384]
     #[arg(long, env = "SWITCHBOARD_MAX_CONNECTIONS", value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_connections: Option<u32>,
-    /// How long a session token lives, seconds [default: 86400]
+    /// Lifetime of a session token, seconds [default: 86400]
     #[arg(long, env = "SWITCHBOARD_SESSION_SECONDS", value_name = "SECONDS")]
     pub session_seconds: Option<u64>,
-    /// Where numbers and messages come from: simulated or twilio [default: simulated]
+    /// Carrier of numbers and messages: simulated or twilio [default: simulated]
     #[arg(long, env = "SWITCHBOARD_CARRIER", value_name = "NAME")]
     pub carrier: Option<String>,
     /// Account SID at Twilio
     #[arg(long, env = "SWITCHBOARD_TWILIO_ACCOUNT_SID", value_name = "SID")]
     pub twilio_account_sid: Option<String>,
-    /// Token at Twilio; better set in the environment or the file than as a flag
+    /// Auth token at Twilio; better set in the environment or the file than as a flag
     #[arg(long, env = "SWITCHBOARD_TWILIO_AUTH_TOKEN", value_name = "TOKEN", hide_env_values = true)]
     pub twilio_auth_token: Option<String>,
-    /// Where Twilio's API is [default: the public one]
+    /// Base URL of Twilio's API [default: the public one]
     #[arg(long, env = "SWITCHBOARD_TWILIO_BASE_URL", value_name = "URL")]
     pub twilio_base_url: Option<String>,
     /// Monthly price of a number bought at Twilio, US cents [default: 115]
     #[arg(long, env = "SWITCHBOARD_TWILIO_NUMBER_CENTS", value_name = "CENTS")]
     pub twilio_number_cents: Option<u32>,
-    /// What nodes at the edge show to reach the store, at least 32 characters; none: they do not
+    /// Token with which edge nodes reach the store, at least 32 characters; without one, the store is closed to them
     #[arg(long, env = "SWITCHBOARD_STORE_TOKEN", value_name = "TOKEN", hide_env_values = true)]
     pub store_token: Option<String>,
-    /// File with the keys under which secrets are sealed in the store: base64 of 32 bytes a line, the one that
-    /// seals first, then earlier ones
+    /// File with the keys that seal secrets in the store: base64 of 32 bytes a line, the current key first, then
+    /// earlier ones; without keys, secrets are stored in clear
     #[arg(long, env = "SWITCHBOARD_SEAL_KEY_FILE", value_name = "FILE")]
     pub seal_key_file: Option<PathBuf>,
-    /// The same keys themselves; better set in the environment than as a flag
+    /// The keys themselves, instead of a file; better set in the environment than as a flag
     #[arg(long, env = "SWITCHBOARD_SEAL_KEYS", value_name = "KEYS", hide_env_values = true)]
     #[serde(skip)]
     pub seal_keys: Option<String>,
-    /// Form of the log: text or json [default: text]
+    /// Format of the log: text or json [default: text]
     #[arg(long, env = "SWITCHBOARD_LOG_FORMAT", value_name = "FORM")]
     pub log_format: Option<String>,
-    /// Whether the simulated engine carries calls: simulated or none [default: simulated, until an engine token is made]
+    /// Built-in engine that carries calls: simulated or none [default: simulated, until an engine token is made]
     #[arg(long, env = "SWITCHBOARD_ENGINE", value_name = "NAME")]
     pub engine: Option<String>,
-    /// How much faster than real time the simulated engine talks [default: 50]
+    /// Speed of the simulated engine, as a multiple of real time [default: 50]
     #[arg(long, env = "SWITCHBOARD_ENGINE_SPEED", value_name = "FACTOR")]
     pub engine_speed: Option<f64>,
-    /// What the simulated engine's conversations are drawn from [default: 0]
+    /// Seed from which the simulated engine draws its conversations [default: 0]
     #[arg(long, env = "SWITCHBOARD_ENGINE_SEED", value_name = "NUMBER")]
     pub engine_seed: Option<u64>,
-    /// What becomes of a call while no engine is attached: queue or refuse [default: queue]
+    /// Handling of a call while no engine is attached: queue or refuse [default: queue]
     #[arg(long, env = "SWITCHBOARD_WITHOUT_ENGINE", value_name = "WHAT")]
     pub without_engine: Option<String>,
-    /// Where calendars are asked and booked: an installation of Cal.com [default: the public one]
+    /// Base URL of the Cal.com installation for calendars [default: the public one]
     #[arg(long, env = "SWITCHBOARD_CALENDAR_URL", value_name = "URL")]
     pub calendar_url: Option<String>,
-    /// For rehearsals: time passes faster, `SPEED@SECONDS` from that second since 1970 on
+    /// For rehearsals: time passes faster, `SPEED@SECONDS`, from that second since 1970
     #[arg(long, env = "SWITCHBOARD_PACE", value_name = "SPEED@SECONDS", hide = true)]
     #[serde(skip)]
     pub pace: Option<Pace>,
     /// OpenAI-compatible endpoint that evaluates calls, the URL before /chat/completions
     #[arg(long, env = "SWITCHBOARD_LLM_URL", value_name = "URL")]
     pub llm_url: Option<String>,
-    /// Its key
+    /// API key for the endpoint that evaluates calls
     #[arg(long, env = "SWITCHBOARD_LLM_KEY", value_name = "KEY", hide_env_values = true)]
     pub llm_key: Option<String>,
-    /// Its model
+    /// Model that evaluates calls; required with `--llm-url`
     #[arg(long, env = "SWITCHBOARD_LLM_MODEL", value_name = "NAME")]
     pub llm_model: Option<String>,
 }
 
-/// What is wrong with a file, and in which line: the line itself may hold a secret.
+/// Describes a TOML error by line number and message, without quoting the line: it may hold a secret.
 fn without_text(error: &toml::de::Error, text: &str) -> String {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     let message = match error.message().split_once(", expected") {
@@ -129,15 +129,15 @@ fn without_text(error: &toml::de::Error, text: &str) -> String {
     format!("line {}: {message}", before.matches('\n').count() + 1)
 }
 
-/// Whether the simulated engine gives way.
+/// Whether the simulated engine stops taking calls once another engine has a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Yields(pub bool);
 
-/// A sentence for the operator.
+/// Error in the settings: a sentence for the operator.
 pub type Refused = String;
 
 impl Settings {
-    /// These settings over those of the file they name.
+    /// Merges these settings over those of the TOML file that they name, if any.
     pub fn load(self) -> Result<Self, Refused> {
         let Some(path) = &self.config else { return Ok(self) };
         let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -183,14 +183,15 @@ impl Settings {
         }
     }
 
-    /// What `dev` adds: loopback may be reached, and nobody is slowed down.
+    /// Returns the settings for `dev`: loopback is reachable and, unless a limit was given, requests are not
+    /// rate-limited.
     pub fn for_development(mut self) -> Self {
         self.egress_allow.extend(["127.0.0.0/8", "::1/128"].iter().filter_map(|net| net.parse::<IpNet>().ok()));
         self.rate_limit = self.rate_limit.or(Some(0));
         self
     }
 
-    /// The core's configuration.
+    /// Builds the core's configuration, reading the catalogue file if one is set.
     pub fn service(&self) -> Result<Config, Refused> {
         let catalogue = match &self.catalogue {
             None => None,
@@ -215,7 +216,7 @@ impl Settings {
         })
     }
 
-    /// Whether the simulated engine runs, and whether it gives way once another engine has a token.
+    /// Returns whether the simulated engine runs, `None` if not, and whether it yields once another engine has a token.
     pub fn simulated_engine(&self) -> Result<Option<Yields>, Refused> {
         match self.engine.as_deref() {
             None => Ok(Some(Yields(true))),

@@ -1,22 +1,22 @@
-//! [`Sparse`]: a line of the log that strangers can cause, said at most once a second.
+//! [`Sparse`]: limits a log line that strangers can cause to one a second.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often such a line is said, at most.
+/// Shortest time between two such lines.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// When a line was last said, and how often it was left out since.
+/// When a line was last logged, and how often it was left out since.
 #[derive(Debug, Default)]
 pub struct Sparse(Mutex<(Option<Instant>, u64)>);
 
 impl Sparse {
-    /// One that was never said.
+    /// Creates the limit of a line that was never logged.
     pub const fn new() -> Self {
         Self(Mutex::new((None, 0)))
     }
 
-    /// Whether the line is said, and how many more there were since the last; none: it is left out.
+    /// Returns how many lines were left out since the last one, if the line may be logged now; `None`: leave it out.
     pub fn more(&self) -> Option<u64> {
         self.more_at(Instant::now())
     }

@@ -1,4 +1,4 @@
-//! The store: one redb table, opened so that a crash at any moment loses nothing that was acknowledged.
+//! [`Store`]: rows in one redb table, committed so that a crash at any moment loses nothing that was acknowledged.
 
 mod cache;
 mod rows;
@@ -27,12 +27,12 @@ pub use write::{Write, WriteView};
 const ROWS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("rows");
 const FILE: &str = "switchboard.redb";
 const ASIDE: &str = "switchboard.redb.new";
-/// Pages kept in memory, bytes: the rest is the operating system's to cache.
+/// Size of redb's page cache, bytes; the operating system caches the rest.
 const CACHE_BYTES: usize = 128 << 20;
-/// A file of at most so many bytes is read whole when a service opens it, and every checksum compared.
+/// A file of at most this many bytes is read whole when a service opens it, and every checksum compared.
 const WHOLE_BYTES_MAX: u64 = 256 << 20;
 
-/// Why the store cannot be used.
+/// Error of the store: a sentence, and whether the disk was full.
 #[derive(Debug)]
 pub struct StoreError {
     text: String,
@@ -48,12 +48,12 @@ impl fmt::Display for StoreError {
 impl std::error::Error for StoreError {}
 
 impl StoreError {
-    /// What failed, and why.
+    /// Creates an error from what failed and why.
     pub fn of(what: &str, error: &dyn fmt::Display) -> Self {
         Self { text: format!("{what}: {error}"), full: false }
     }
 
-    /// Whether the disk had no room: then the store may be opened again.
+    /// Returns whether the disk had no room, so that reopening the store may help.
     pub fn is_full(&self) -> bool {
         self.full
     }
@@ -63,7 +63,7 @@ fn failed<E: fmt::Display>(what: &str) -> impl FnOnce(E) -> StoreError + '_ {
     move |error| StoreError::of(what, &error)
 }
 
-/// What redb could not do.
+/// Converts an error of redb, for `map_err`; `what` says what failed.
 pub fn refused<E: Into<redb::Error>>(what: &str) -> impl FnOnce(E) -> StoreError + '_ {
     move |error| {
         let error = error.into();
@@ -75,22 +75,22 @@ pub fn refused<E: Into<redb::Error>>(what: &str) -> impl FnOnce(E) -> StoreError
 /// How much of a store is read when it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// What the last commit says about itself.
+    /// The header of the last commit only.
     Quick,
-    /// Every page, with its checksum: a damaged store does not open.
+    /// Every page, with its checksum: a damaged store fails to open.
     Whole,
 }
 
 type Opener = Box<dyn Fn(Look, &Arc<AtomicBool>) -> Result<Database, StoreError> + Send + Sync>;
 
-/// An open store.
+/// An open store: snapshots for reads, one open write at a time.
 pub struct Store {
     opener: Opener,
-    /// Whether a sync has failed.
+    /// Set once a sync has failed, see [`Watched`].
     unsynced: Arc<AtomicBool>,
-    /// None after the disk was full, until it opens again.
+    /// `None` after the disk was full, until the store is open again.
     database: RwLock<Option<Database>>,
-    /// What reads see until the next commit: beginning a transaction for each would cost as much as a row.
+    /// Snapshot that all reads share until the next commit: a transaction for each would cost as much as reading a row.
     latest: Arc<Latest>,
     path: Option<PathBuf>,
     reserve: Option<Reserve>,
@@ -98,7 +98,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store of a folder, making both when they are not there.
+    /// Opens the store of a folder, and creates folder and store if they do not exist.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         private::create_folder(folder).map_err(failed("the data folder cannot be made"))?;
         tighten(folder);
@@ -112,7 +112,7 @@ impl Store {
         Self::of_file(path, if bytes > WHOLE_BYTES_MAX { Look::Quick } else { Look::Whole })
     }
 
-    /// Opens the store of a folder that must have one, to look at it: [`Store::check`] tells what is wrong.
+    /// Opens an existing store for inspection, without comparing checksums: that is left to [`Store::check`].
     pub fn existing(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(FILE);
         if !path.is_file() {
@@ -136,8 +136,8 @@ impl Store {
         Self::with(Box::new(opener), Some(path), look)
     }
 
-    /// Opens a store on storage other than a file, making it where that is empty: for tests that stand in for a
-    /// disk. `storage` gives the same bytes each time.
+    /// Opens a store on storage other than a file, creating it if that is empty: for tests that simulate a disk.
+    /// `storage` must return the same bytes each time.
     pub fn over<B: StorageBackend>(
         storage: impl Fn() -> B + Send + Sync + 'static,
         look: Look,
@@ -160,17 +160,17 @@ impl Store {
         Ok(Self { opener, unsynced, database, latest: Arc::default(), path, reserve: None, seal: Arc::default() })
     }
 
-    /// Opens the store again after the disk was full: redb lets nothing through once a write has failed, not
-    /// even reads. What was committed is there; who reads at this moment is told to try again.
+    /// Opens the store again after the disk was full: redb refuses everything after a failed write, even reads.
+    /// Everything committed is still there; whoever reads during the reopening is told to try again.
     ///
-    /// After a sync that failed it stays as it is: what is on the disk is known after a new start at the earliest.
+    /// After a failed sync the store stays closed: what is on the disk is known after a restart at the earliest.
     pub fn reopen(&self) -> Result<(), StoreError> {
         if self.unsynced.load(Ordering::Acquire) {
             return Err(StoreError::of("the store is not opened again", &"a sync failed: look after the disk"));
         }
         let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
         self.latest.forget();
-        // The old one holds the lock of the file.
+        // The old database holds the file's lock.
         drop(database.take());
         *database = Some((self.opener)(Look::Quick, &self.unsynced)?);
         Ok(())
@@ -184,13 +184,13 @@ impl Store {
         }
     }
 
-    /// A consistent picture of now: everything that was committed, and nothing else.
+    /// Returns a snapshot of everything committed so far.
     pub fn snapshot(&self) -> Result<Arc<Snapshot>, StoreError> {
-        // The database before the latest, as everywhere: the other way round two would wait for each other.
+        // Lock order everywhere: the database first, then the latest snapshot; the reverse would deadlock.
         self.with_database(|database| self.latest.get(|| Snapshot::of(database, Arc::clone(&self.seal))))
     }
 
-    /// Counts what each account stores, where a store of an earlier release has no counts.
+    /// Counts the bytes each account stores, if the store is from a release without these counts.
     pub fn counted(self) -> Result<Self, StoreError> {
         let changes = usage::count(&self.snapshot()?.plain())
             .map_err(|stop| StoreError::of("what accounts store cannot be counted", &format!("{stop:?}")))?;
@@ -200,14 +200,14 @@ impl Store {
         Ok(self)
     }
 
-    /// Commits changes at once, outside the writer.
+    /// Commits changes at once, without the writer.
     pub fn commit(&self, changes: &[Change]) -> Result<(), StoreError> {
         let mut write = self.begin()?;
         write.apply(changes.to_vec());
         write.commit()
     }
 
-    /// Checks the file itself: every page's checksum. False: it was not as it should be, and was repaired.
+    /// Checks the checksum of every page; returns false if the file was damaged and has been repaired.
     pub fn check(&mut self) -> Result<bool, StoreError> {
         self.latest.forget();
         let database = self.database.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -216,33 +216,33 @@ impl Store {
             .map_err(refused("the store cannot be checked"))
     }
 
-    /// Keeps a reserve beside the file from here on.
+    /// Keeps a reserve of disk space beside the file from now on.
     #[must_use]
     pub fn reserving(self) -> Self {
         let folder = self.path.as_deref().and_then(Path::parent);
         Self { reserve: folder.and_then(Reserve::keep), ..self }
     }
 
-    /// Whether the disk is full, as far as a reserve can tell: then only what takes away, ends something or has already
-    /// happened is written.
+    /// Returns whether the reserve was given up to a full disk: then only deletes, ends and records of what has already
+    /// happened are written.
     pub fn is_full(&self) -> bool {
         self.reserve.as_ref().is_some_and(Reserve::is_given_up)
     }
 
-    /// Gives the reserve to what must be written on a full disk.
+    /// Deletes the reserve, so that what must be written has room on a full disk.
     pub fn give_up_reserve(&self) {
         if let Some(reserve) = &self.reserve {
             reserve.give_up();
         }
     }
 
-    /// How large the file is, bytes.
+    /// Returns the size of the file, bytes; 0 if there is none.
     pub fn file_bytes(&self) -> u64 {
         self.path.as_ref().and_then(|path| std::fs::metadata(path).ok()).map_or(0, |meta| meta.len())
     }
 }
 
-/// The snapshot of the last commit, once somebody has read it.
+/// Snapshot of the last commit, taken at the first read after it.
 #[derive(Default)]
 struct Latest(RwLock<Option<Arc<Snapshot>>>);
 
@@ -251,7 +251,7 @@ impl Latest {
         if let Some(latest) = &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
             return Ok(Arc::clone(latest));
         }
-        // Taken while the lock is held: a commit that ends meanwhile has it forgotten afterwards, never before.
+        // Taken under the lock: a commit that ends meanwhile clears it afterwards, never before.
         let mut latest = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let known = latest.take().map_or_else(|| take().map(Arc::new), Ok)?;
         Ok(Arc::clone(latest.insert(known)))
@@ -272,27 +272,27 @@ fn opened(open: impl FnOnce() -> Result<Database, DatabaseError>) -> Result<Data
     caught("the store cannot be opened", open)?.map_err(refused("the store cannot be opened"))
 }
 
-/// A damaged file may lead redb to a panic: that is a sentence as well.
+/// Runs an access to the store and turns a panic into an error: redb may panic on a damaged file.
 pub fn caught<T>(what: &str, act: impl FnOnce() -> T) -> Result<T, StoreError> {
     catch_unwind(AssertUnwindSafe(act)).map_err(|_| StoreError::of(what, &"its file is damaged"))
 }
 
 fn begin(database: &Database) -> Result<WriteTransaction, StoreError> {
     let mut transaction = database.begin_write().map_err(refused("a write cannot begin"))?;
-    // Two-phase commit with the allocator's state: a torn commit is told from a whole one, and opening
-    // after a crash reads no more than the last commit. Never mixed with other kinds of commit.
+    // Two-phase commit that includes the allocator's state: a torn commit is detected, and opening after a crash reads
+    // only the last commit. Never mix it with other kinds of commit.
     transaction.set_quick_repair(true);
     Ok(transaction)
 }
 
-/// The first commit: the table.
+/// Commits the empty table to a new database.
 fn make(database: &Database) -> Result<(), StoreError> {
     let transaction = begin(database)?;
     transaction.open_table(ROWS).map(drop).map_err(refused("the table cannot be made"))?;
     transaction.commit().map_err(refused("a commit failed"))
 }
 
-/// Makes the file aside and renames it: a crash in between leaves no half-made store.
+/// Creates the file under another name and renames it, so that a crash in between leaves no half-made store.
 fn create(folder: &Path, path: &Path) -> Result<(), StoreError> {
     let aside = folder.join(ASIDE);
     if aside.exists() {
@@ -308,7 +308,8 @@ fn create(folder: &Path, path: &Path) -> Result<(), StoreError> {
     private::sync_folder(folder).map_err(failed("the data folder cannot be synced"))
 }
 
-/// Others may have been let in by a umask or by hand: tokens are stored as digests, but everything else is there.
+/// Closes a path to other users, whom a umask or a hand may have let in: tokens are stored as digests, everything else
+/// in full.
 fn tighten(path: &Path) {
     let path_text = path.display();
     match private::tighten(path) {
@@ -327,7 +328,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads and openings take the same locks: were their order not the same, both would wait for ever.
+    /// Reads and reopenings take the same locks: in different orders they would deadlock.
     #[test]
     fn reads_go_on_while_a_store_is_opened_again() {
         let folder = std::env::temp_dir().join(format!("switchboard-reopened-{}", std::process::id()));

@@ -1,7 +1,7 @@
-//! [`Turns`]: who waits for a place, and whose turn is next.
+//! [`Turns`]: the queue for a place, and whose turn is next.
 //!
-//! Accounts and networks take turns, and within a network its addresses: however many addresses of a network wait, one
-//! of another network waits for one of them. A network is the /24 of an IPv4 address, the /48 of an IPv6 address: what
+//! Accounts and networks take turns, and within a network its addresses: however many addresses of one network wait,
+//! another network waits for one of them. A network is the /24 of an IPv4 address or the /48 of an IPv6 address: what
 //! one customer of a provider mostly has.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -9,18 +9,18 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::room::Holder;
 
-/// Those who wait.
+/// Fair queue of waiters, by network or account.
 pub struct Turns<T> {
     waiting: usize,
     groups: BTreeMap<Holder, Group<T>>,
-    /// The groups in which somebody waits; the first has been served the longest ago.
+    /// Groups with waiters; the first was served the longest ago.
     order: VecDeque<Holder>,
 }
 
 struct Group<T> {
     waiting: usize,
     queues: BTreeMap<Holder, VecDeque<T>>,
-    /// Its holders of whom somebody waits.
+    /// Holders with waiters; the first was served the longest ago.
     order: VecDeque<Holder>,
 }
 
@@ -36,7 +36,7 @@ impl<T> Default for Group<T> {
     }
 }
 
-/// With whom a holder shares its turn: an account and the service have their own.
+/// Returns the group that a holder shares its turn with: its network; an account or the service is its own group.
 fn group_of(holder: Holder) -> Holder {
     match holder {
         Holder::Address(IpAddr::V4(ip)) => Holder::Address(Ipv4Addr::from_bits(ip.to_bits() >> 8 << 8).into()),
@@ -46,18 +46,18 @@ fn group_of(holder: Holder) -> Holder {
 }
 
 impl<T> Turns<T> {
-    /// How many wait.
+    /// Returns the number of waiters.
     pub fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// How many of this holder wait.
+    /// Returns the number of this holder's waiters.
     pub fn of(&self, holder: Holder) -> usize {
         let group = self.groups.get(&group_of(holder));
         group.and_then(|group| group.queues.get(&holder)).map_or(0, VecDeque::len)
     }
 
-    /// One more of this holder waits.
+    /// Queues a waiter of this holder.
     pub fn push(&mut self, holder: Holder, one: T) {
         let name = group_of(holder);
         let group = self.groups.entry(name).or_insert_with(|| {
@@ -73,7 +73,7 @@ impl<T> Turns<T> {
         self.waiting += 1;
     }
 
-    /// The next, of those holders who may have a place.
+    /// Removes and returns the next waiter of a holder for which `may` is true.
     pub fn next(&mut self, mut may: impl FnMut(Holder) -> bool) -> Option<(Holder, T)> {
         let found = self.order.iter().enumerate().find_map(|(at, name)| {
             let within = self.groups[name].order.iter().position(|holder| may(*holder))?;
@@ -100,8 +100,8 @@ impl<T> Turns<T> {
         Some((holder, one))
     }
 
-    /// Takes back the place in the queue of the last of whichever group has the most there, if that is more than the
-    /// group of this holder would have with one more.
+    /// Removes and returns the last waiter of the largest group, if that group has more waiters than this holder's
+    /// would have with one more.
     pub fn displace(&mut self, holder: Holder) -> Option<T> {
         let own = self.groups.get(&group_of(holder)).map_or(0, |group| group.waiting) + 1;
         let (name, group) = self.groups.iter().max_by_key(|(_, group)| group.waiting)?;
@@ -115,7 +115,7 @@ impl<T> Turns<T> {
         last
     }
 
-    /// Strikes out those of a holder who are not kept.
+    /// Removes the waiters of a holder for which `keep` is false.
     pub fn retain(&mut self, holder: Holder, keep: impl FnMut(&T) -> bool) {
         let name = group_of(holder);
         let Some(queue) = self.groups.get_mut(&name).and_then(|group| group.queues.get_mut(&holder)) else { return };
@@ -125,7 +125,7 @@ impl<T> Turns<T> {
         self.settle(name, holder, gone);
     }
 
-    /// So many of a holder have gone: whoever has none left stands in no order.
+    /// Updates counts and orders after `gone` waiters of a holder were removed.
     fn settle(&mut self, name: Holder, holder: Holder, gone: usize) {
         let Some(group) = self.groups.get_mut(&name) else { return };
         group.waiting -= gone;
@@ -188,7 +188,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, goes and is served: nobody is lost or served twice, and nothing remains of who is gone.
+        /// For any arrivals, departures and turns, no waiter is lost or served twice, and nothing remains of those who
+        /// left.
         #[test]
         fn everybody_is_served_once(acts in prop::collection::vec((0_u8..4, 0_u8..3, 0_u8..5), 1..80)) {
             let mut turns = Turns::default();

@@ -1,5 +1,5 @@
-//! [`Watched`]: storage under the store that remembers whether a sync has failed. After that the system may have
-//! dropped what it could not write, and says that all is well when it is asked again.
+//! [`Watched`]: storage of the store that remembers whether a sync has failed. After that the system may have dropped
+//! what it could not write, and still report success for the next sync.
 
 use std::io::Result;
 use std::ops::Bound;
@@ -10,7 +10,7 @@ use redb::{BackendError, StorageBackend};
 
 type Locked<T> = std::result::Result<T, BackendError>;
 
-/// Storage that is watched.
+/// Storage with a flag for failed syncs.
 #[derive(Debug)]
 pub struct Watched<B> {
     storage: B,
@@ -18,7 +18,7 @@ pub struct Watched<B> {
 }
 
 impl<B: StorageBackend> Watched<B> {
-    /// Watches storage: `failed` becomes true with its first sync that fails.
+    /// Wraps storage; `failed` becomes true with the first sync that fails.
     pub fn new(storage: B, failed: Arc<AtomicBool>) -> Self {
         Self { storage, failed }
     }

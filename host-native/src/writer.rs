@@ -1,5 +1,5 @@
-//! The writer: one thread that runs queued inputs one after another on one open write, commits once, and
-//! then lets all their outputs go. No conflicts, no locks, one commit for many writes.
+//! The writer: one thread that runs queued inputs one after another on one open write, commits once, and then releases
+//! all their outputs. No conflicts, no locks, one commit for many writes.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,62 +27,62 @@ use crate::metrics::Metrics;
 use crate::news::News;
 use crate::store::{Admission, Store, StoreError, Write, caught};
 
-/// Inputs that may wait; more are refused with 503 instead of piling up.
+/// Most inputs in the queue; more are refused with 503 instead of piling up.
 const QUEUE_MAX: usize = 4_096;
-/// A group is committed after so much time of its steps, whoever still waits.
+/// A group takes no more inputs once its steps have run this long, even if the queue is not empty.
 const GROUP_TIME: Duration = Duration::from_millis(5);
-/// Or after so many changed bytes: they are put into the table at the commit.
+/// Nor after this many changed bytes, which are put into the table at the commit.
 const GROUP_BYTES: usize = 32 << 20;
 
-/// An input that owns what it needs.
+/// An input of the writer that owns its data.
 pub enum Owned {
-    /// A request with the answers so far.
+    /// An HTTP request with the answers so far.
     Http(Box<Exchange>),
-    /// A job's answer.
+    /// The answer to a job's send.
     Answered(Ticket, Answer),
-    /// Durable work may be due; whether each task is marked before it is begun.
+    /// Durable work may be due; the care says whether each task is marked before it is begun.
     Tick(Care),
-    /// Credentials that were used.
+    /// Credentials whose last use is to be noted.
     Used(Vec<Credential>),
-    /// An empty store.
+    /// Create the owner if the store is empty, with the answers so far.
     FirstStart(Vec<Answer>),
-    /// What a step at the edge decided.
+    /// Changes decided by a step at an edge node.
     Commit(CommitCall),
 }
 
-/// Whether what may come to no end is marked before it is begun.
+/// Whether a task that may panic or never end is marked in a commit before it is begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Care {
-    /// It is not.
+    /// No marks, several tasks a step.
     Usual,
-    /// It is, one thing at a time.
+    /// Each task is marked first, one at a time.
     Careful,
 }
 
-/// One request on its way through its steps.
+/// One request on its way through its steps, which may be several.
 pub struct Exchange {
-    /// The request.
+    /// The request, with its body once that was read.
     pub request: Request,
-    /// The answers to what it asked for.
+    /// Answers to its sends, in the order of asking.
     pub answers: Vec<Answer>,
-    /// What the limiter told it.
+    /// Rate decisions made for it so far.
     pub told: Told,
-    /// Its randomness, the same in every step.
+    /// Source of its randomness, the same in every step.
     pub seed: Seed,
-    /// How it goes about what may come to no end.
+    /// Whether it marks a call before it hands it out.
     pub care: Care,
 }
 
-/// Why an input came to nothing.
+/// Why an input changed nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The step stopped.
+    /// The step stopped, with its reason.
     Stopped(Stop),
     /// The step panicked: a bug.
     Panicked,
     /// The commit failed, or the queue is full.
     Unavailable,
-    /// What a step at the edge read no longer holds.
+    /// Something that the step at an edge node had read no longer holds.
     Changed,
 }
 
@@ -95,39 +95,39 @@ struct Queued {
     done: Waiting,
 }
 
-/// Where inputs are queued.
+/// Handle to the writer's queue.
 #[derive(Clone)]
 pub struct Writer {
     queue: SyncSender<Queued>,
 }
 
-/// What the writer thread works with.
+/// The parts of the host that the writer thread uses.
 pub struct Parts {
-    /// The service.
+    /// The core, whose steps it runs.
     pub service: Arc<Service>,
-    /// The store.
+    /// The store, which nobody else writes to meanwhile.
     pub store: Arc<Store>,
-    /// The clock.
+    /// Source of each step's time.
     pub clock: Arc<Clock>,
-    /// The rate limits.
+    /// Rate limits of all callers.
     pub limiter: Arc<Limiter>,
-    /// The counters.
+    /// Counts group sizes and panics.
     pub metrics: Arc<Metrics>,
-    /// When the next job is due, told to the scheduler.
+    /// Channel to the scheduler: when the next job is due.
     pub wake: watch::Sender<Option<Timestamp>>,
-    /// Who waits for what.
+    /// Topics that parked requests and streams wait for.
     pub news: Arc<News>,
 }
 
 impl Writer {
-    /// Starts the thread; it ends when every handle is gone.
+    /// Starts the thread; it ends when every handle is dropped.
     pub fn start(parts: Parts) -> std::io::Result<(Self, std::thread::JoinHandle<()>)> {
         let (queue, inputs) = sync_channel(QUEUE_MAX);
         let thread = std::thread::Builder::new().name("writer".into()).spawn(move || run(&parts, &inputs))?;
         Ok((Self { queue }, thread))
     }
 
-    /// Runs an input and gives it back with what it came to, once that is committed.
+    /// Queues an input and waits for its commit; returns the input, `None` if the writer died with it, and its result.
     pub async fn submit(&self, input: Owned, seed: Seed) -> (Option<Owned>, Done) {
         let (done, wait) = oneshot::channel();
         match self.queue.try_send(Queued { input, seed, done }) {
@@ -146,7 +146,7 @@ impl Writer {
 fn run(parts: &Parts, inputs: &Receiver<Queued>) {
     while let Ok(first) = inputs.recv() {
         let mut group = Group::default();
-        // A damaged store may lead to a panic: the thread goes on, and whoever waits is told.
+        // A damaged store may make redb panic: the thread goes on, and the group's callers get an error.
         let result = caught("a commit failed", || group.run(parts, inputs, first)).and_then(|done| done);
         parts.metrics.group(group.finished.len());
         if let Err(error) = result {
@@ -168,14 +168,14 @@ fn run(parts: &Parts, inputs: &Receiver<Queued>) {
             });
         }
         for (input, done, to) in group.finished {
-            // A caller that went away does not need its answer; what it asked for is done.
+            // The caller may have gone away; its change is committed all the same.
             let _ = to.send((input, done));
         }
     }
 }
 
-/// A disk that was full may have room again. After any other failure nothing is written until somebody has looked
-/// after the disk and starts the service again.
+/// Reopens the store after a full disk, since that may have room again. After any other failure nothing is written
+/// until the operator has looked at the disk and restarted the service.
 fn open_again(store: &Store) {
     store.give_up_reserve();
     match store.reopen() {
@@ -231,7 +231,7 @@ impl Group {
         self.finished.push((input, result, done));
     }
 
-    /// Nothing of the group was committed, so none of it is acknowledged.
+    /// Fails all inputs of the group: nothing was committed, so nothing is acknowledged.
     fn fail(&mut self) {
         for (_, done, _) in &mut self.finished {
             *done = Err(Failure::Unavailable);
@@ -269,7 +269,7 @@ fn decide(parts: &Parts, write: &Write, input: &Owned, seed: Seed) -> Done {
     guarded(&parts.metrics, || parts.service.step(&borrowed, &scene))
 }
 
-/// The changes of a step that was run elsewhere, if what it read still holds.
+/// Returns the changes of a step that ran on an edge node, if everything it read still holds.
 fn held(view: &dyn View, call: &CommitCall) -> Done {
     match region::holds(view, &call.seen) {
         Ok(true) => Ok(Output { changes: call.changes.clone(), ..Output::default() }),
@@ -278,7 +278,7 @@ fn held(view: &dyn View, call: &CommitCall) -> Done {
     }
 }
 
-/// Runs a step; a panic is caught, counted and drops the step's changes.
+/// Runs a step; a panic is caught and counted, and drops the step's changes.
 pub fn guarded(metrics: &Metrics, step: impl FnOnce() -> Result<Output, Stop>) -> Done {
     match catch_unwind(AssertUnwindSafe(step)) {
         Ok(Ok(output)) => {
@@ -289,7 +289,7 @@ pub fn guarded(metrics: &Metrics, step: impl FnOnce() -> Result<Output, Stop>) -
             if stop == Stop::OverBudget {
                 metrics.over_budget();
             }
-            // A read that waits for its turn is no fault.
+            // `Missing` only means that a large read waits for its turn.
             if !matches!(stop, Stop::Missing(_)) {
                 tracing::error!(?stop, "a step stopped");
             }

@@ -1,4 +1,4 @@
-//! The program says which release it is. With this test cargo builds it for all the others.
+//! The program prints its release. Because of this test cargo builds the binary that all the others run.
 
 use std::process::Command;
 

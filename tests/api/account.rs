@@ -1,4 +1,4 @@
-//! Account and keys.
+//! Sessions and API keys: logins, expiry, deletion and read-only keys.
 
 use serde_json::json;
 use switchboard_core::http::request::Method;

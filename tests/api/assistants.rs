@@ -1,4 +1,4 @@
-//! Assistants: created, listed, changed, deleted, and what they can be made of.
+//! Assistants: creating, listing, changing and deleting them, and the catalogue that they draw on.
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
@@ -10,7 +10,7 @@ const INTERRUPTIONS: &str = "Interruptions cannot be disabled in multimodal or d
 const REQUIRED: &str = "The llm model id field is required.";
 const MULTIMODAL_REQUIRED: &str = "The multimodal model id field is required.";
 
-/// A voice that fits the `multimodal` mode alone.
+/// A voice for the `multimodal` mode alone.
 const MULTIMODAL_VOICE: u64 = 347;
 
 fn multimodal() -> Value {

@@ -1,4 +1,4 @@
-//! The heaviest operations stay below the budgets of a step, at the largest size that a plan allows.
+//! The heaviest operations stay within the budgets of a step, at the largest size that a plan allows.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -16,12 +16,12 @@ use switchboard_tests::cold;
 use switchboard_tests::house::{House, assistant, tool, with};
 use switchboard_tests::line::Line;
 
-/// Rows of a kind that the largest plan allows (docs/api.md, Plans).
+/// Most rows of a kind that a plan may allow (docs/api.md, Plans).
 const PLAN_MAX: usize = 10_000;
-/// Documents of a knowledgebase.
+/// Most documents of a knowledgebase.
 const DOCUMENTS_MAX: usize = 1_000;
 
-/// A store that counts what is read of it, as a step's budget does.
+/// A store that counts its reads as a step's budget does.
 struct Counted<'m> {
     store: &'m Memory,
     reads: Cell<usize>,
@@ -44,7 +44,7 @@ impl View for Counted<'_> {
     }
 }
 
-/// Reads and changes of one request that succeeds; the store stays as it is.
+/// Returns the reads and changes of one request that succeeds, without applying the changes.
 fn cost(house: &mut House, method: Method, target: &str) -> (usize, usize) {
     let request = house.call(method, target).request();
     let seed = house.seed();
@@ -55,7 +55,7 @@ fn cost(house: &mut House, method: Method, target: &str) -> (usize, usize) {
     (view.reads.get(), output.changes.len())
 }
 
-/// Fails unless a cost that grew from `small` to `large` rows stays within its budget at `most` rows.
+/// Checks that a cost that grew from `small` to `large` rows stays within its budget at `most` rows.
 #[track_caller]
 fn within(what: &str, (small, low): (usize, usize), (large, high): (usize, usize), most: usize, budget: usize) {
     let slope = (high.saturating_sub(low)).div_ceil(large - small);
@@ -96,7 +96,7 @@ fn what_touches_every_assistant_stays_within_a_step() {
 fn a_step_goes_to_a_store_elsewhere_a_few_times() {
     let mut house = House::default();
     let body = assistant();
-    // More than the head of a set holds by itself.
+    // More members than the head row of a set holds by itself.
     for _ in 0..70 {
         house.make("/user/assistant", &body);
     }
@@ -147,7 +147,7 @@ fn lists_that_look_at_other_rows_stay_within_a_step() {
     }
 }
 
-/// The step of a slice of an import must leave this many times as much as it takes.
+/// A slice of an import must leave room in its step for this many times its own cost.
 const SLICE_ROOM: usize = 4;
 
 #[test]
@@ -156,7 +156,7 @@ fn a_slice_of_an_import_leaves_room() {
         let contact = |at| json!({ "phone_number": format!("+4071{n:03}{at:02}") });
         json!((0..10).map(contact).collect::<Vec<_>>())
     };
-    // The most that a slice may make, the most that is there already, and the most that is wrong.
+    // Largest slices: all records new, all already present, or all wrong.
     let fresh = |n: usize| json!({ "phone_number": format!("+4072{n:05}"), "secondary_contacts": contacts(n) });
     let same = |n: usize| with(fresh(n), &json!({ "phone_number": "+40700000001", "allow_dupplicate": n < 300 }));
     let bad =
@@ -184,7 +184,7 @@ fn a_slice_of_an_import_leaves_room() {
     }
 }
 
-/// Reads and changes of one step.
+/// Returns the reads and changes of one step, without applying them.
 fn cost_of(house: &mut House, input: &Input<'_>) -> (usize, usize) {
     let seed = house.seed();
     let view = Counted { store: &house.store, reads: Cell::new(0) };
@@ -214,7 +214,7 @@ fn what_engines_do_stays_within_a_step() {
     let claim = house.post("/engine/claim", &body).token(&line.token).request();
     let (reads, changes) = cost_of(&mut house, &Input::Http(&claim, &[]));
     assert!(reads < READS_MAX / 4 && changes < CHANGES_MAX / 4, "a claim: {reads} reads, {changes} changes");
-    // A call with as many events as are kept, ended in one request of a hundred.
+    // A call with as many events as are stored, ended in one request of a hundred.
     let said: Vec<Value> = std::iter::once(json!({ "seq": 1, "type": "answered" }))
         .chain((2..=100).map(|seq| json!({ "seq": seq, "type": "transcript", "sender": "bot", "text": "x" })))
         .collect();
@@ -241,7 +241,7 @@ fn what_engines_do_stays_within_a_step() {
     assert!(reads < READS_MAX / 2 && changes < CHANGES_MAX / 4, "a deletion: {reads} reads, {changes} changes");
 }
 
-/// A run of the dialer does not cost more in a campaign with many leads.
+/// A run of the dialer costs no more in a campaign with many leads.
 #[test]
 fn a_dialers_run_stays_within_a_step() {
     let mut costs = Vec::new();

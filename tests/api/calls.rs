@@ -1,4 +1,4 @@
-//! Calls.
+//! Calls: placing, listing and deleting them.
 
 use serde_json::{Value, json};
 use switchboard_tests::house::{House, assistant, trunk, with};

@@ -1,4 +1,4 @@
-//! Campaigns.
+//! Campaigns: creating, changing, starting, stopping and deleting them.
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
@@ -126,7 +126,7 @@ fn a_deleted_one_takes_its_leads_and_leaves_its_calls() {
         assert_eq!((&page["total"], &page["data"][0]["id"]), (&json!(1), &json!(kept)));
         assert_eq!(house.get("/user/leads?phone_number=0001").json["total"], 1);
         assert_eq!(house.get("/user/leads?status=created").json["total"], 1);
-        // And so once the clean-up has run.
+        // The same after the clean-up.
         house.tick();
     }
     house.get(&format!("/user/calls/{call}")).expect(200);
@@ -159,7 +159,7 @@ fn a_plan_allows_so_many() {
     assert!(create(&mut house, &campaign(assistant_id)).expect(403).json["message"].is_string());
 }
 
-/// Its leads leave every list at once, and the store a little later: it is sound all the while.
+/// A deleted campaign's leads leave every list at once, and the store a little later: it is sound throughout.
 #[test]
 fn a_store_is_sound_while_the_leads_of_a_deleted_campaign_go() {
     let (mut house, assistant_id) = house();

@@ -12,12 +12,12 @@ use switchboard_core::setup::Config;
 use switchboard_core::step::{Input, Outcome};
 use switchboard_tests::house::{Got, House, assistant, campaign, with};
 
-/// A number that the tests buy.
+/// The number that the tests buy.
 pub const NUMBER: &str = "+14155550199";
 const ROOT: &str = "https://carrier.test/2010-04-01/Accounts/AC1";
 const NO_ANSWER: Result<HttpIn, SendError> = Err(SendError::TimedOut);
 
-/// A service whose numbers come from Twilio, at 1.15 a month.
+/// Returns a house whose numbers come from Twilio, at 1.15 a month.
 pub fn twilio() -> House {
     let twilio = Twilio {
         base_url: "https://carrier.test/".into(),
@@ -32,7 +32,7 @@ fn json_reply(status: u16, body: &Value) -> Result<HttpIn, SendError> {
     Ok(HttpIn { status, body: body.to_string().into_bytes(), ..HttpIn::default() })
 }
 
-/// An error as the API writes it.
+/// Returns an error response in the API's form.
 fn refusal(status: u16, code: u64) -> Result<HttpIn, SendError> {
     let more = format!("https://www.twilio.com/docs/errors/{code}");
     json_reply(status, &json!({ "code": code, "message": "No.", "more_info": more, "status": status }))
@@ -49,12 +49,12 @@ fn page(list: &str, entries: &Value) -> Value {
     json!({ list: entries, "page": 0, "page_size": 50, "next_page_uri": null })
 }
 
-/// Every request ends in this answer.
+/// Answers every outgoing request with this response.
 fn answers(house: &mut House, answer: Result<HttpIn, SendError>) {
     house.outside(move |_| answer.clone());
 }
 
-/// Every request ends in this answer and is written down: method, URL, body.
+/// Answers every outgoing request with this response, and records its method, URL and body.
 fn noted(house: &mut House, answer: Result<HttpIn, SendError>) -> Rc<RefCell<Vec<(String, String, String)>>> {
     let log = Rc::new(RefCell::new(Vec::new()));
     let notes = Rc::clone(&log);
@@ -91,7 +91,7 @@ fn assert_balance(house: &mut House, balance: f64) {
     assert_eq!(house.get("/user/me").json["total_balance"], json!(balance));
 }
 
-/// Waits, and does what is due by then: nothing else is planned after it.
+/// Moves the clock and runs the jobs due by then; none may be planned afterwards.
 #[track_caller]
 fn settle(house: &mut House, seconds: u64) {
     house.now = house.now.plus_seconds(seconds);
@@ -99,7 +99,7 @@ fn settle(house: &mut House, seconds: u64) {
     assert_eq!(house.tick(), None);
 }
 
-/// A house that owns [`NUMBER`], and its id.
+/// Returns a house that owns [`NUMBER`], and the number's id.
 fn owner() -> (House, u64) {
     let mut house = twilio();
     answers(&mut house, json_reply(201, &owned()));
@@ -203,7 +203,7 @@ fn a_purchase_beyond_the_balance_is_not_asked_for() {
     assert_balance(&mut house, 1.0);
 }
 
-/// What may have happened is not undone: the number stays reserved and paid.
+/// A purchase that may have happened is not undone: the number stays reserved and paid.
 #[test]
 fn an_unanswered_purchase_is_held_until_it_is_settled() {
     let unknown = [
@@ -311,7 +311,7 @@ fn a_release_that_is_not_confirmed_is_asked_for_again() {
         assert_eq!(numbers(&mut house)[0]["has_active_subscription"], json!(false));
         assert!(house.delete(&path).expect(400).json["error"].is_string());
         buy(&mut house).error(400, "This phone number is already in use.");
-        // Gone already is as good as given back.
+        // A number that is already gone counts as released.
         let log = noted(&mut house, refusal(404, 20_404));
         settle(&mut house, 61);
         assert_eq!(log.borrow()[0].0, "DELETE");

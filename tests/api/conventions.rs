@@ -6,7 +6,7 @@ use switchboard_core::http::request::{Body, Method};
 use switchboard_core::setup::Config;
 use switchboard_tests::house::{House, assistant, campaign, lead, tool, trunk, with};
 
-/// A body sent as it stands.
+/// Sends a body exactly as written, without a content type.
 fn raw(house: &mut House, method: Method, target: &str, body: &str) -> switchboard_tests::house::Got {
     house.call(method, target).body(body.as_bytes().to_vec()).send()
 }
@@ -103,7 +103,7 @@ fn a_body_is_json_by_its_type_or_without_one() {
         assert_eq!(got.status, status, "{media:?}");
         assert!(got.json["message"].is_string(), "{media:?}");
     }
-    // Without a body its type does not matter.
+    // Without a body, its type does not matter.
     house.call(Method::Delete, "/user/tools/5").header("content-type", "text/plain").send().expect(404);
 }
 

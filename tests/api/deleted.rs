@@ -1,4 +1,4 @@
-//! What was said goes everywhere when a call or a lead is deleted (docs/api.md, Deleting what was said).
+//! Deleting a call or a lead removes what was said from everywhere (docs/api.md, Deleting what was said).
 
 use serde_json::{Value, json};
 use switchboard_core::outside::{HttpIn, SendError};
@@ -9,7 +9,7 @@ use switchboard_tests::line::{Held, Line, said};
 const HOOK: &str = "https://hook.example/x";
 const SECRET: &str = "my card is 4242";
 
-/// An assistant with a webhook, and an engine.
+/// Returns a house with an active assistant that has a webhook, an engine, and the assistant's id.
 fn hooked(changes: &Value) -> (House, Line, u64) {
     let mut house = House::default();
     house.outside(|_| Ok(HttpIn { status: 200, ..HttpIn::default() }));
@@ -20,7 +20,7 @@ fn hooked(changes: &Value) -> (House, Line, u64) {
     (house, line, id)
 }
 
-/// The engine has the call that waits, and something is said in it.
+/// Has the engine take the pending call, hear [`SECRET`] and end it.
 fn spoken(house: &mut House, line: &Line) -> Held {
     let mut held = line.take(house);
     line.say(house, &mut held, &[json!({ "type": "answered" }), said("human", SECRET)]).expect(200);
@@ -40,7 +40,7 @@ fn emptied(house: &mut House) -> Vec<bool> {
     feed(house).iter().map(|event| event["payload"] == json!({ "deleted": true })).collect()
 }
 
-/// No row of the store has these bytes.
+/// Checks that no row of the store contains this text.
 #[track_caller]
 fn nowhere(house: &House, text: &str) {
     let found = house.store.rows().iter().find(|(_, row)| String::from_utf8_lossy(row).contains(text));
@@ -136,7 +136,7 @@ fn every_event_of_an_inbound_call_is_emptied() {
     nowhere(&house, "+40700000777");
 }
 
-/// A running campaign whose lead, with a secondary contact, was called once and spoke.
+/// Returns a running campaign whose leads, each with a secondary contact, were each called once and spoke.
 fn dialed(leads: usize) -> (House, u64, Vec<u64>) {
     let (mut house, line, id) = hooked(&json!({}));
     let spring = house.make("/user/campaigns", &with(campaign(id), &json!({ "max_calls_in_parallel": 1 })));
@@ -228,7 +228,7 @@ fn what_the_feed_forgets_leaves_no_index_behind() {
     assert_eq!(index(&house), 0);
 }
 
-/// Events that the release before wrote stand in no index.
+/// Events written by the release before are in no index.
 #[test]
 fn events_of_the_release_before_are_found_as_well() {
     let (mut house, line, id) = hooked(&json!({}));

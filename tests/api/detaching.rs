@@ -1,5 +1,5 @@
-//! What is deleted is taken away from large assistants a few at a time: others have their turn, nobody sees an
-//! assistant that names what is gone, and a request that does not come back leaves nothing half done.
+//! A deleted resource is detached from large assistants a few at a time: others get their turn, nobody sees an
+//! assistant that refers to a deleted resource, and a client that does not come back leaves nothing half done.
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
@@ -9,10 +9,10 @@ use switchboard_core::store::Change;
 use switchboard_core::verify::verify;
 use switchboard_tests::house::{House, assistant, tool, trunk, with};
 
-/// Assistants of nearly a megabyte each, of which a step takes one.
+/// Assistants of nearly a megabyte each; a step can change one of them.
 const HOLDERS: usize = 3;
 
-/// A path under which something is made, what it is made of, and what an assistant says of it.
+/// Path that creates a resource, its body, and the member by which an assistant refers to its id.
 type Case = (&'static str, Value, fn(u64) -> Value);
 
 fn cases() -> [Case; 3] {
@@ -23,7 +23,7 @@ fn cases() -> [Case; 3] {
     ]
 }
 
-/// What is made in a house, its path, and the assistants that have it.
+/// A house with a resource, its path, and the assistants that refer to it.
 struct Held {
     house: House,
     path: String,
@@ -45,7 +45,7 @@ impl Held {
         Self { house, path: format!("{path}/{id}"), without, with, holders }
     }
 
-    /// How many assistants still have it; those have nothing else in its place.
+    /// Returns how many assistants still refer to it; all others must have nothing in its place.
     fn holding(&mut self) -> usize {
         let (name, value) = self.with.as_object().and_then(|members| members.iter().next()).expect("one member");
         let mut is_held = |holder: &u64| {
@@ -63,7 +63,7 @@ impl Held {
         got.status == 200 && got.json["data"] != json!([])
     }
 
-    /// One step of its deletion; none once it has answered.
+    /// Runs one step of the deletion; `None` once it has answered.
     fn step(&mut self, answers: &mut Vec<Answer>) -> Option<()> {
         let request = self.house.call(Method::Delete, &self.path).request();
         let seed = self.house.seed();

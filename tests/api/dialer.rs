@@ -1,4 +1,4 @@
-//! The campaign dialer (docs/api.md, Campaigns and States): who is called, when, and how often.
+//! The campaign dialer (docs/api.md, Campaigns and States): whom it calls, when, and how often.
 
 use serde_json::{Value, json};
 use switchboard_core::campaign::states::{CampaignEvent, MOVES as CAMPAIGN_MOVES};
@@ -10,7 +10,7 @@ use switchboard_core::time::Timestamp;
 use switchboard_tests::house::{House, assistant, lead, with};
 use switchboard_tests::line::{Held, Line};
 
-/// A Monday, noon in UTC.
+/// Noon in UTC.
 const MONDAY: &str = "2026-09-21T12:00:00Z";
 
 struct Desk {
@@ -222,13 +222,13 @@ fn nobody_is_called_outside_hours() {
     let mut desk = Desk::new(&hours);
     let lead = desk.lead(1);
     desk.start();
-    // 08:00 in New York.
+    // It is 08:00 in New York.
     assert!(desk.claim().is_empty());
     let (_, codes, next) = desk.why(lead);
     assert_eq!((codes, next), (vec!["outside_hours".to_owned()], json!("2026-09-21T13:00:00.000000Z")));
     desk.wait(3_600);
     assert_eq!(desk.status(lead), "processing");
-    // The call waits for an engine until after five: it is not dialed any more.
+    // The call waits for an engine until after 17:00: it is not dialed any more.
     desk.house.now = Timestamp::parse_iso("2026-09-21T21:00:00Z").expect("a time");
     assert!(desk.line.claim(&mut desk.house, 5).is_empty());
     desk.wait(60);
@@ -248,7 +248,7 @@ fn numbers_not_to_be_called_are_asked_at_the_moment_of_dialing() {
     stop(&mut desk, "+40700000001");
     desk.start();
     assert_eq!(desk.status(leads[0]), "blacklisted");
-    // It waits for an engine when it is struck off.
+    // It is waiting for an engine when its number is added to the list.
     assert_eq!(desk.status(leads[1]), "processing");
     stop(&mut desk, "+40700000002");
     assert!(desk.line.claim(&mut desk.house, 5).is_empty());
@@ -379,7 +379,7 @@ fn the_tables_of_leads_and_campaigns_are_the_published_ones() {
     );
 }
 
-/// An assistant's caller id, and the operator's way to say whether it is verified.
+/// Gives an assistant a caller id; returns its id, and the operator's path to set whether it is verified.
 fn caller_id(desk: &mut Desk) -> (u64, String) {
     let id = desk.house.make("/user/phone-numbers/caller-ids", &json!({ "phone_number": "+12122011890" }));
     let own = json!({ "phone_number_id": id });

@@ -72,7 +72,7 @@ fn a_call_rings_is_answered_ends_and_is_completed() {
     assert_eq!(later["data"][0]["seq"], 9);
 }
 
-/// Every pair of state and event: what the table does not have is 409 and changes nothing.
+/// For every pair of state and event: a transition outside the table is a 409 and changes nothing.
 #[test]
 fn a_refused_transition_changes_nothing() {
     let reach: [(&str, &[Value]); 5] = [

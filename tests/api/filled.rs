@@ -1,11 +1,11 @@
-//! Placeholders are filled in within bounds: of a claimed assistant, of a tool's request, of variables.
+//! Placeholders are filled in within limits: in a claimed assistant, in a tool's request, in variables.
 
 use serde_json::{Value, json};
 use switchboard_core::outside::{HttpIn, SendError};
 use switchboard_tests::house::{House, assistant, tool, with};
 use switchboard_tests::line::{Held, Line};
 
-/// As large as a `variables` object may be, as the value of `a`.
+/// Returns the longest value of `a` that a `variables` object has room for.
 fn large() -> String {
     "x".repeat((16 << 10) - r#"{"a":""}"#.len())
 }
@@ -61,7 +61,7 @@ fn an_assistant_that_unfolds_fails_its_call_and_the_engine_gets_others() {
 #[test]
 fn a_claimed_assistant_has_a_mebibyte() {
     let mut house = House::default();
-    // The prompt stands in it twice, as it is stored and filled in.
+    // The claim contains the prompt twice: as stored, and filled in.
     let prompt = |bytes: usize| json!({ "system_prompt": "p".repeat(bytes) });
     let fits = placed(&mut house, &prompt(520_000));
     let over = placed(&mut house, &prompt(525_000));

@@ -5,7 +5,7 @@ use switchboard_core::http::request::{HEADERS, Method};
 use switchboard_core::setup::Config;
 use switchboard_tests::house::{House, tool};
 
-/// A house with this many calls, all by one assistant.
+/// Returns a house with this many calls, all by one assistant.
 fn calls(count: usize) -> House {
     let mut house = House::default();
     let id = house.make("/user/assistant", &switchboard_tests::house::assistant());
@@ -154,7 +154,7 @@ fn a_configured_origin_may_call_from_a_browser() {
     assert!(got.header("access-control-allow-methods").is_some_and(|methods| methods.contains("POST")));
     let allowed = got.header("access-control-allow-headers").expect("a list").to_lowercase();
     let allowed: Vec<&str> = allowed.split(", ").collect();
-    // What a browser, or a proxy, writes by itself is asked for by no page.
+    // Headers that browsers or proxies set by themselves: no page requests them in a preflight.
     let own = ["content-length", "host", "origin", "access-control-request-method"];
     for name in HEADERS.iter().filter(|name| !own.contains(name) && !name.contains("forwarded")) {
         assert!(allowed.contains(name), "{name}");
@@ -173,7 +173,7 @@ fn a_configured_origin_may_call_from_a_browser() {
 
 type Headers<'h> = &'h [(&'h str, &'h str)];
 
-/// The URL of the first page, as one caller sees it.
+/// Returns the first page's URL as one caller sees it.
 fn first_page(config: Config, headers: Headers<'_>, peer: &str) -> String {
     let mut house = House::with(config);
     let mut call = house.call(Method::Get, "/user/calls").from(peer);
@@ -190,7 +190,7 @@ fn absolute_urls_start_as_the_caller_sees_the_service() {
     let proxied = || Config { trust_proxy: vec!["10.0.0.0/8".parse().expect("a range")], ..Config::default() };
     let forwarded: Headers<'_> = &[("x-forwarded-proto", "https"), ("x-forwarded-host", "voice.example")];
     let standard: Headers<'_> = &[("forwarded", "for=192.0.2.1;proto=https;host=\"voice.example:8443\"")];
-    // The proxy writes one family; the other came from the client.
+    // The proxy sets one family of headers; the other came from the client.
     let both: Headers<'_> = &[
         ("forwarded", "for=192.0.2.1;proto=http;host=evil.example"),
         ("x-forwarded-proto", "https"),

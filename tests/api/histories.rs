@@ -1,5 +1,5 @@
-//! Random histories over two accounts against a plain model: lists, filters, pages and reads agree, and the
-//! store is sound after each.
+//! Random histories over two accounts against a plain model: lists, filters, pages and reads agree, and the store is
+//! sound after each.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use switchboard_core::verify::verify;
 use switchboard_tests::drawn::for_all;
 use switchboard_tests::house::{House, assistant, campaign, lead, tool, with};
 
-/// Histories, and actions of each.
+/// Number of histories, and actions in each.
 const HISTORIES: u32 = 60;
 const ACTIONS: usize = 30;
 
-/// What a history is made of; an index picks one of those that are there.
+/// One action of a history; an index picks one of the resources that exist.
 #[derive(Clone, Debug)]
 enum Action {
     Assistant { inbound: bool, tools: Vec<Index> },
@@ -60,7 +60,7 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// What one account should hold: each resource as it is read, by id; of a lead its contacts' numbers as well.
+/// Expected contents of one account: each resource as it is read, by id; leads with their contacts' numbers.
 #[derive(Default)]
 struct Model {
     rows: BTreeMap<Kind, BTreeMap<u64, Value>>,
@@ -77,7 +77,7 @@ impl Model {
         (!rows.is_empty()).then(|| *rows.keys().nth(at.index(rows.len())).expect("an id"))
     }
 
-    /// Whether a number is taken in a campaign, by a lead or a contact other than this one.
+    /// Whether a number is in a campaign already, by a lead other than `but` or by any contact.
     fn has(&mut self, campaign: u64, phone: &str, but: u64) -> bool {
         let contacts = |lead: &Value| lead["secondary_contacts"].as_array().cloned().unwrap_or_default();
         self.of(Kind::Lead).iter().filter(|(_, lead)| lead["campaign_id"] == campaign).any(|(id, lead)| {
@@ -108,7 +108,7 @@ impl Account<'_> {
         self.house.call(Method::Get, path).token(self.token).send().expect(200).json
     }
 
-    /// What is made is entered as it is read.
+    /// Creates a resource and enters it in the model as it is read.
     fn make(&mut self, kind: Kind, target: &str, body: &Value) {
         let got = self.house.post(target, body).token(self.token).send();
         assert!(matches!(got.status, 200 | 201), "{}", got.json);
@@ -155,7 +155,7 @@ impl Account<'_> {
             }
             Action::Rename(kind, at) => {
                 if let Some(id) = self.model.pick(*kind, *at) {
-                    // A tool's name must differ from those beside it: its description is free.
+                    // A tool's name must be unique, so its description is changed instead.
                     let name = if *kind == Kind::Tool { "description" } else { "name" };
                     self.put(*kind, id, &json!({ name: "Changed" }));
                     self.rename_in_leads(*kind, id);
@@ -220,7 +220,7 @@ impl Account<'_> {
         self.model.calls.insert(call, row);
     }
 
-    /// Leads show their campaign's name.
+    /// Renames a campaign in the model's leads, which show its name.
     fn rename_in_leads(&mut self, kind: Kind, id: u64) {
         if kind == Kind::Campaign {
             for lead in self.model.of(Kind::Lead).values_mut().filter(|lead| lead["campaign_id"] == id) {
@@ -307,7 +307,7 @@ impl Account<'_> {
         }
     }
 
-    /// A call that no engine has claimed for ten minutes has failed.
+    /// Applies to the model: a call that no engine has claimed for ten minutes fails.
     fn give_up_calls(&mut self) {
         let deadline = Timestamp::from_seconds(self.house.now.seconds() - 600).sql();
         let old: Vec<u64> = self
@@ -324,7 +324,7 @@ impl Account<'_> {
         }
     }
 
-    /// Every page of a filtered list is a slice of the model's rows, and the total is their number.
+    /// Checks that every page of a filtered list is a slice of the model's rows, and its total their number.
     fn pages(&mut self, list: &str, query: &str, rows: &[Value], fits: impl Fn(&Value) -> bool) {
         let rows: Vec<&Value> = rows.iter().filter(|row| fits(row)).collect();
         for (at, slice) in rows.chunks(3).chain([&[][..]]).enumerate() {

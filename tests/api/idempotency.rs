@@ -149,7 +149,7 @@ fn while_the_first_runs_or_its_host_died_the_second_waits() {
     use switchboard_core::step::{Input, Outcome};
     let mut house = twilio();
     let body = json!({ "phone_number": NUMBER });
-    // The host dies between the question to the carrier and its answer.
+    // The host dies between the request to the carrier and its answer.
     let request = house.post("/user/phone-numbers/purchase", &body).header("idempotency-key", "buy").request();
     let seed = house.seed();
     let output = house.step(&Input::Http(&request, &[]), seed);
@@ -182,7 +182,7 @@ fn a_carriers_refusal_leaves_the_key_free_and_its_answer_is_kept() {
     assert_eq!(buy(&mut house).expect(201).bytes, first.bytes);
 }
 
-/// What a host that has read the head alone is told at once; nothing: it is to read the body.
+/// Returns the status that a host which has read only the head answers at once; `None`: the body must be read.
 fn at_once(house: &mut House, path: &str, body: &Value, key: &str) -> Option<u16> {
     use switchboard_core::http::request::Body;
     use switchboard_core::step::{Input, Outcome};
@@ -293,7 +293,7 @@ fn a_late_retry_of_a_call_rings_nobody() {
     assert_eq!(house.get("/user/calls").json["total"], 0);
 }
 
-/// A row as the release before wrote it: state, end, fingerprint, status, body.
+/// A row as the release before wrote it: state, end, fingerprint, status and body.
 #[test]
 fn rows_of_the_release_before_replay_and_know_what_was_deleted() {
     let mut house = House::default();
@@ -322,7 +322,7 @@ fn keys_of_engines_count_per_token() {
     let more = json!({ "type": "web", "assistant_id": id, "variables": { "a": 1 } });
     bring(&mut house, &one, &more).message(422, "This idempotency key was used with another request.");
     assert_eq!(house.get("/user/calls").json["total"], 2);
-    // An operator's key of the same spelling is another.
+    // The same key, used by an operator, is another one.
     let operator = house.operator.clone();
     let plan = house.post("/admin/plans", &json!({ "name": "small" })).token(&operator);
     plan.header("idempotency-key", "sip-1").send().expect(201);

@@ -1,4 +1,4 @@
-//! The files of imports: bad ones, bad records in good ones, and any others, which are as many creations.
+//! The files of imports: bad ones, bad records in good ones, and drawn ones, whose imports equal as many creations.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -121,7 +121,7 @@ fn a_bad_line_of_json_is_an_error_of_its_line() {
     want.push((15, vec!["line".into()]));
     assert_eq!(wrong(&done), want);
     assert_eq!(counts(&done), [0, 0, 15]);
-    // The sentences are those of a single creation.
+    // The errors are those of a single creation.
     for (at, (line, fields)) in cases.iter().enumerate().filter(|(_, (_, fields))| fields != &["line"]) {
         let body: Value = serde_json::from_str(line).expect("JSON");
         let got = house.post("/user/lead", &with(body, &json!({ "campaign_id": campaign_id }))).send();
@@ -131,7 +131,7 @@ fn a_bad_line_of_json_is_an_error_of_its_line() {
     assert!(done["errors"][0]["errors"]["line"][0].as_str().expect("a sentence").contains("column 1"), "{done}");
 }
 
-/// A line of JSON, good or bad; its number is often one of a few.
+/// Draws a line of JSON, good or bad; its number is often one of a few.
 fn line() -> impl Strategy<Value = Value> {
     let phone = (0..12_u8).prop_map(|n| json!(format!("+407000000{n:02}")));
     let known = |_: Ref| vec![1];
@@ -182,7 +182,7 @@ fn an_import_is_as_many_creations() {
     });
 }
 
-/// A cell that may hold anything.
+/// Returns a quoted CSV cell, which may contain anything.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }

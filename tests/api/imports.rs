@@ -19,7 +19,7 @@ use switchboard_tests::house::{Got, House, assistant, campaign, lead, with};
 pub const CSV: &str = "text/csv";
 pub const LINES: &str = "application/x-ndjson";
 
-/// A house with a campaign, and where leads of it are imported.
+/// Returns a house with a campaign, the campaign's id, and the path that imports its leads.
 pub fn house() -> (House, u64, String) {
     let mut house = House::default();
     let id = house.make("/user/assistant", &assistant());
@@ -31,7 +31,7 @@ pub fn send(house: &mut House, target: &str, media: &str, file: impl AsRef<[u8]>
     house.call(Method::Post, target).header("content-type", media).body(file.as_ref().to_vec()).send()
 }
 
-/// Imports a file to its end; gives what is shown of it.
+/// Imports a file and runs the import to its end; returns it as it is shown.
 #[track_caller]
 pub fn import(house: &mut House, target: &str, media: &str, file: impl AsRef<[u8]>) -> Value {
     let id = send(house, target, media, file).expect(202).id();
@@ -46,14 +46,14 @@ fn shown(house: &mut House, target: &str, id: u64) -> Value {
     house.get(&format!("{path}/{id}")).expect(200).json["data"].clone()
 }
 
-/// Created, duplicates, rejected.
+/// Returns an import's counts: created, duplicates, rejected.
 pub fn counts(import: &Value) -> [u64; 3] {
     let counts = ["created", "duplicates", "rejected"].map(|name| import[name].as_u64().expect("a count"));
     assert_eq!(import["processed"], counts.iter().sum::<u64>(), "{import}");
     counts
 }
 
-/// The lines that were rejected, with the names of the wrong fields.
+/// Returns the rejected lines, with the names of their wrong fields.
 pub fn wrong(import: &Value) -> Vec<(u64, Vec<String>)> {
     let errors = import["errors"].as_array().expect("a list");
     let one = |entry: &Value| {
@@ -147,7 +147,7 @@ fn the_query_names_a_campaign_of_the_caller() {
     assert!(*house.store.rows() == before, "a refusal stores nothing");
 }
 
-/// What a request comes to whose body was not read yet.
+/// Returns the outcome of a request whose body has not been read yet.
 fn first_look(house: &mut House, target: &str, media: Option<&str>, length: usize) -> Outcome {
     let call = house.call(Method::Post, target).raw(Body::Pending).header("content-length", &length.to_string());
     let request: Request = media.into_iter().fold(call, |call, media| call.header("content-type", media)).request();
@@ -202,7 +202,7 @@ fn a_number_is_in_a_campaign_once_unless_allowed() {
     assert_eq!(counts(&import(&mut house, &format!("{target}&allow_dupplicate=1"), LINES, no)), [0, 1, 0]);
 }
 
-/// A file of many records, good, bad and there already, with notes of up to three times so many bytes.
+/// Returns a file of records, good, bad and already present, with notes of up to three times `note_bytes`.
 fn mixed(records: usize, note_bytes: usize) -> String {
     let record = |n: usize| match n % 10 {
         3 => String::from("bad,x\n"),
@@ -214,7 +214,7 @@ fn mixed(records: usize, note_bytes: usize) -> String {
 
 #[test]
 fn a_slice_that_is_lost_is_done_again() {
-    // Slices that end with their records, and some that end with their bytes, within a record.
+    // Some slices end with their record limit, some with their byte limit, within a record.
     for note_bytes in [500, 4_000] {
         let (mut house, _, target) = house();
         let id = send(&mut house, &target, CSV, mixed(400, note_bytes)).expect(202).id();
@@ -374,13 +374,13 @@ fn a_repeated_import_with_its_key_is_the_first() {
     send("phone_number\n+40700000002\n").expect(422);
 }
 
-/// A file of so many leads, each line `bytes` long.
+/// Returns a file of `leads` leads, each line `bytes` long.
 fn large(leads: usize, bytes: usize) -> String {
     let line = |n: usize| format!("+4070{n:07},{:x<1$}\n", "", bytes - 14);
     std::iter::once("phone_number,note\n".to_owned()).chain((0..leads).map(line)).collect()
 }
 
-/// An upload whose turns are taken one by one.
+/// An upload that takes its turns one by one.
 struct Upload {
     request: Request,
     answers: Vec<Answer>,
@@ -393,7 +393,7 @@ impl Upload {
         Self { request: call.body(file.as_bytes().to_vec()).request(), answers: Vec::new(), seed: house.seed() }
     }
 
-    /// One turn; the reply behind the last.
+    /// Runs one turn; returns the reply, or `None` while turns are left.
     fn turn(&mut self, house: &mut House) -> Option<Reply> {
         let output = house.step(&Input::Http(&self.request, &self.answers), self.seed);
         let bytes = |change: &Change| if let Change::Put(at, value) = change { at.len() + value.len() } else { 0 };
@@ -436,7 +436,7 @@ fn a_large_file_is_kept_in_turns_and_others_have_theirs() {
     assert_eq!(turns, [0, 1].map(|n| parts(&files[n]).div_ceil(IMPORT_TURN_PARTS)));
     assert!(replies.iter().flatten().all(|reply| reply.status == 202));
     house.tick();
-    // The numbers of the second are among those of the first.
+    // All numbers of the second file are in the first one.
     let both = [1, 2].map(|n| counts(&shown(&mut house, &target, n)));
     assert_eq!(both.map(|[created, duplicates, rejected]| (created + duplicates, rejected)), [(3_000, 0), (2_500, 0)]);
     assert_eq!(house.get("/user/leads").json["total"], 3_000);

@@ -9,10 +9,10 @@ use switchboard_core::outside::{HttpIn, SendError};
 use switchboard_tests::house::{Got, House, assistant, with};
 use switchboard_tests::line::Line;
 
-/// What answers the requests for pages.
+/// Answers the requests for a site's pages, by URL.
 type Site = Box<dyn Fn(&str) -> Result<HttpIn, SendError>>;
 
-/// Uploads a file of a type.
+/// Uploads a file as a document of this type.
 fn upload(house: &mut House, base: u64, kind: &str, file: &[u8]) -> Got {
     let mut body = Vec::new();
     for (name, value) in [("name", "File"), ("type", kind)] {
@@ -25,13 +25,13 @@ fn upload(house: &mut House, base: u64, kind: &str, file: &[u8]) -> Got {
     call.header("content-type", "multipart/form-data; boundary=xx").body(body).send()
 }
 
-/// A page of a site in the simulated outside.
+/// Returns a page of a site, as its server responds.
 fn page(status: u16, media: &str, body: &str) -> Result<HttpIn, SendError> {
     let headers = vec![("content-type".to_owned(), media.to_owned())];
     Ok(HttpIn { status, headers, body: body.as_bytes().to_vec(), ..HttpIn::default() })
 }
 
-/// Adds a website to a knowledgebase whose pages are answered by `site`, and waits until it is read.
+/// Adds a website whose pages `site` answers to a knowledgebase, and runs until it is read.
 fn read_site(
     extra: &Value,
     site: impl Fn(&str) -> Result<HttpIn, SendError> + 'static,

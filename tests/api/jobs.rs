@@ -1,5 +1,5 @@
-//! Durable work that comes to nothing (docs/api.md, Jobs): whose fault it is, how often it is tried, and
-//! what becomes of it. What stops a step is a damaged row, which nothing but a damaged store brings about.
+//! Durable work that fails (docs/api.md, Jobs): whose fault it is, how often it is retried, and what becomes of it. To
+//! stop a step, tests damage a row: nothing but a damaged store does that.
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
@@ -28,12 +28,12 @@ fn value(house: &House, at: &Key) -> Vec<u8> {
     house.store.rows().get(at).cloned().unwrap_or_else(|| panic!("nothing is stored at {at:02x?}"))
 }
 
-/// The count of an id of the first account.
+/// Returns the per-account part of an id of the first account.
 fn count_of(id: u64) -> u32 {
     u32::try_from(id).expect("a count")
 }
 
-/// Replaces what is stored by what nobody can read; gives what it was.
+/// Replaces a stored value by an unreadable one; returns the original.
 fn damage(house: &mut House, at: &Key) -> Vec<u8> {
     let before = value(house, at);
     house.store.apply(&[Change::Put(at.clone(), b"?".to_vec())]);
@@ -44,7 +44,7 @@ fn mend(house: &mut House, at: &Key, value: Vec<u8>) {
     house.store.apply(&[Change::Put(at.clone(), value)]);
 }
 
-/// Two deliveries that wait to be tried: their ids.
+/// Creates two pending deliveries; returns their ids.
 fn deliveries(house: &mut House) -> [u64; 2] {
     house.outside(|_| Ok::<_, SendError>(HttpIn { status: 200, ..HttpIn::default() }));
     let hook = json!({ "webhook_url": "https://hook.example/", "is_webhook_active": true,
@@ -67,7 +67,7 @@ fn delivery(house: &mut House, id: u64) -> String {
     found["status"].as_str().expect("a status").to_owned()
 }
 
-/// Does what is due until nothing is for an hour: what came to nothing waits up to half of one.
+/// Runs until nothing is due for an hour: a failed job waits up to half an hour.
 fn wait(house: &mut House) {
     for _ in 0..8 {
         house.tick();
@@ -200,7 +200,7 @@ fn jobs_are_listed_by_state_kind_and_account() {
         (&json!(4), &json!(2), Some(2))
     );
     operator(&mut house, Method::Get, "/admin/jobs?state=lost").wrong(&["state"]);
-    // One of them asks its receiver.
+    // Each of the two requests its receiver.
     let seed = house.seed();
     house.step(&Input::Tick, seed);
     let running = jobs(&mut house, "&state=running");
@@ -255,7 +255,7 @@ fn a_campaign_whose_dialing_is_dropped_stops() {
     assert!(switchboard_core::verify::verify(&house.store).expect("readable").faults.is_empty());
 }
 
-/// Runs a careful tick; gives the one task that it begins.
+/// Runs a careful tick; returns the ticket of the one task that it begins.
 fn begin(house: &mut House) -> Ticket {
     let seed = house.seed();
     let scene = Scene { now: house.now, seed, view: &house.store, careful: true };
@@ -272,7 +272,7 @@ fn a_careful_host_begins_one_job_at_a_time_and_a_mark_that_lapses_counts() {
     let [first, second] = deliveries(&mut house);
     let Ticket::Job { task, .. } = begin(&mut house) else { panic!("a job's ticket") };
     assert_eq!(task, Task::Deliver(count_of(first)));
-    // The process dies here. Another one begins the other task, which comes to its end.
+    // The process dies here. Another one begins the second task, which completes.
     let ticket = begin(&mut house);
     let seed = house.seed();
     let asked = house.step(&Input::Answered(ticket, Answer::Elapsed), seed).sends;
@@ -295,7 +295,7 @@ fn a_careful_host_begins_one_job_at_a_time_and_a_mark_that_lapses_counts() {
             break;
         }
         house.now = house.now.plus_seconds(1_800);
-        // Whoever came to nothing is begun like that on every host.
+        // A job that failed before is begun this way on every host.
         let seed = house.seed();
         let sends = house.step(&Input::Tick, seed).sends;
         assert!(matches!(sends.as_slice(), [send] if send.work == Work::Turn));
@@ -349,7 +349,7 @@ fn a_careful_claim_marks_a_call_before_it_gives_it() {
         }
         outcome => panic!("{outcome:?}"),
     };
-    // The process dies after the first of three marks: the other call does not wait for that.
+    // The process dies after the first of three marks: the other call is not delayed by that.
     let seed = house.seed();
     assert_eq!(step(&mut house, &[], seed), Outcome::Again);
     let other = house.seed();
@@ -363,7 +363,7 @@ fn a_careful_claim_marks_a_call_before_it_gives_it() {
     };
     let left: Vec<u64> = waiting.into_iter().filter(|id| !engaged(&mut house, *id)).collect();
     assert_eq!(left.len(), 1);
-    // After the other two marks, and deaths, the call fails.
+    // After the other two marks and deaths, the call fails.
     for _ in 0..2 {
         house.now = house.now.plus_seconds(10);
         let seed = house.seed();

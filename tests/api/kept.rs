@@ -1,4 +1,4 @@
-//! What of a call is kept: what was said, as soon as it was said, and its recording where the assistant records.
+//! What is stored of a call: what was said, as soon as it was said, and its recording if the assistant records.
 
 use serde_json::{Value, json};
 use switchboard_tests::house::{House, assistant, with};

@@ -18,7 +18,7 @@ fn site() -> Value {
     json!({ "name": "Site", "type": "website", "url": "https://a.example" })
 }
 
-/// Uploads a form of these fields, with a file or without.
+/// Uploads a form with these fields, with a file or without one.
 fn upload(house: &mut House, base: u64, fields: &[(&str, &str)], file: Option<&[u8]>) -> Got {
     let mut body = Vec::new();
     for (name, value) in fields {

@@ -5,7 +5,7 @@ use switchboard_tests::house::{Got, House, assistant, campaign, lead, with};
 
 const PHONE: &str = "+40700000001";
 
-/// A house with a campaign.
+/// Returns a house with a campaign, and the campaign's id.
 fn house() -> (House, u64) {
     let mut house = House::default();
     let id = house.make("/user/assistant", &assistant());

@@ -1,4 +1,4 @@
-//! Long lists: in pieces where the host passes them on, whole elsewhere, the same bytes either way.
+//! Long lists: sent in pieces where the host supports it, else whole; the bytes are the same.
 
 use serde_json::{Value, json};
 use switchboard_core::http::reply::Content;
@@ -10,7 +10,7 @@ use switchboard_core::step::{Input, Outcome};
 
 use switchboard_tests::house::{House, assistant, with};
 
-/// A row of about so many bytes.
+/// Length of the prompt of each row, bytes.
 const ROW: usize = 200_000;
 
 fn house(lists_in_pieces: bool, rows: usize) -> House {
@@ -22,7 +22,7 @@ fn house(lists_in_pieces: bool, rows: usize) -> House {
     house
 }
 
-/// The pieces of an answer; `between` happens after each but the last.
+/// Returns the pieces of a response; `between` runs after each but the last.
 fn pieces(house: &mut House, target: &str, mut between: impl FnMut(&mut House)) -> Vec<Vec<u8>> {
     let request = house.call(Method::Get, target).request();
     let (mut answers, mut pieces) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Logins: their limits, and failed ones (docs/api.md, Logins).
+//! Logins: their rate limits, and failed ones (docs/api.md, Logins).
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use switchboard_core::step::{Input, Outcome, Send};
 use switchboard_core::view::{Bytes, Order, Scene, Stop, View};
 use switchboard_tests::house::House;
 
-/// A store whose host refuses one kind of caller.
+/// A store whose host refuses some callers.
 struct Limited<'m>(&'m Memory, fn(Caller) -> bool);
 
 impl View for Limited<'_> {
@@ -32,7 +32,7 @@ impl View for Limited<'_> {
     }
 }
 
-/// What a login comes to of which only the head was read.
+/// Returns the outcome of a login of which only the head was read.
 fn head_of_login(house: &mut House, peer: &str, refused: fn(Caller) -> bool) -> Outcome {
     let call = house.call(Method::Post, "/user/login").without("authorization").from(peer).raw(Body::Pending);
     let request = call.request();
@@ -84,7 +84,7 @@ fn addresses_of_one_network_share_the_rates_of_logins() {
     assert_eq!(seen("192.0.2.1"), seen("::ffff:192.0.2.1"));
 }
 
-/// A store that notes whose rate is asked.
+/// A store that records the callers whose rate is checked.
 struct Noted<'m>(&'m Memory, &'m RefCell<Vec<Caller>>);
 
 impl View for Noted<'_> {
@@ -102,7 +102,7 @@ impl View for Noted<'_> {
     }
 }
 
-/// The status of a login of the owner.
+/// Logs in as the owner; returns the status.
 fn login_from(house: &mut House, peer: &str, password: &str) -> u16 {
     let body = json!({ "email": "Owner@localhost", "password": password });
     house.post("/user/login", &body).without("authorization").from(peer).send().status

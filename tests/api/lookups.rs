@@ -1,4 +1,4 @@
-//! Lists of assistants, what assistants can be made of, and their webhook switches.
+//! Lists of assistants, the catalogue that assistants draw on, and their webhook switches.
 
 use serde_json::{Value, json};
 use switchboard_tests::house::{House, assistant, trunk, with};

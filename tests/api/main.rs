@@ -1,4 +1,4 @@
-//! The wire contract, in the order of docs/api.md: one file a section.
+//! The wire contract, in the order of docs/api.md: one file for each section.
 
 #![recursion_limit = "256"]
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use switchboard_tests::house::{Got, House};
 
-/// A house with a number that sends messages.
+/// Returns a house with a number that sends messages, and the number's id.
 fn house() -> (House, u64) {
     let mut house = House::default();
     let number = house.get("/user/phone-numbers/search").json["data"][0]["phone_number"].clone();

@@ -7,7 +7,7 @@ const IN_USE: &str = "This phone number is already in use.";
 const MISSING: &str = "Phone number not found.";
 const TRUNKS: &str = "/user/phone-numbers/sip-trunks";
 
-/// The first number on offer that can, or cannot, send messages.
+/// Returns the first number on offer that can, or cannot, send messages.
 fn offer(house: &mut House, sms_capable: bool) -> String {
     let found = house.get("/user/phone-numbers/search?country_code=GB").expect(200).json["data"].clone();
     let fits = found.as_array().expect("a list").iter().find(|offer| offer["sms_capable"] == sms_capable);

@@ -1,4 +1,4 @@
-//! The operator's API (docs/api.md, Operator).
+//! The operator's API (docs/api.md, Operator): accounts, plans, engine tokens and caller ids.
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::{Door, Method};

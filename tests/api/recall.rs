@@ -1,4 +1,4 @@
-//! What becomes of calls and webhooks that are under way when people change what they are about.
+//! What happens to pending calls and webhooks when users change the resources behind them.
 
 use serde_json::{Value, json};
 use switchboard_core::outside::{HttpIn, SendError};
@@ -7,7 +7,7 @@ use switchboard_core::time::Timestamp;
 use switchboard_tests::house::{House, assistant, campaign, lead, with};
 use switchboard_tests::line::Line;
 
-/// A house with a running campaign of these rules and one lead with these members.
+/// Returns a house with a running campaign with these rules and one lead with these members.
 fn dialing(rules: &Value, members: &Value) -> (House, Line, u64, u64) {
     let mut house = House::default();
     let changes = json!({ "post_call_evaluation": false });
@@ -71,7 +71,7 @@ fn a_lead_that_is_set_anew_while_it_is_called_is_not_called_twice_at_once() {
     house.tick();
     assert_eq!(status(&mut house, &format!("/user/leads/{lead}")), "completed");
     assert_eq!(status(&mut house, &format!("/user/campaigns/{campaign}")), "completed");
-    // A status that leaves nothing to call stands, whatever the call comes to.
+    // A status that rules out further calls is kept, whatever the call's outcome.
     let (mut house, line, _, lead) = dialing(&json!({}), &json!({}));
     let mut held = line.take(&mut house);
     put(&mut house, lead, &json!({ "status": "reached-max-retries" }));
@@ -124,7 +124,7 @@ fn a_secondary_contact_that_is_deleted_leaves_its_turn_to_the_next() {
 
 #[test]
 fn an_inactive_assistant_does_not_open_the_hours() {
-    // It is 17:13 in Bucharest when the house opens.
+    // It is 17:13 in Bucharest when the house starts.
     let rules = json!({ "timezone": "Europe/Bucharest", "allowed_hours_start_time": "14:00", "allowed_hours_end_time": "18:00" });
     let (mut house, line, _, _) = dialing(&rules, &json!({}));
     house.now = Timestamp::parse_iso("2026-09-21T14:55:00Z").expect("a time");
@@ -153,7 +153,7 @@ fn a_suspended_account_places_no_calls_until_it_is_let_in_again() {
     assert_eq!(total(&mut house, "per_page=1"), before + 1);
 }
 
-/// A house whose one finished call owes a webhook, which is under way.
+/// Returns a house whose one finished call has a webhook pending.
 fn owing() -> (House, Line) {
     let mut house = House::default();
     let hook =

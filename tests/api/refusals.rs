@@ -1,8 +1,8 @@
-//! Every refusal that the document names was seen: for each operation and each of its causes one request that is refused
-//! for it. That no other was ever seen is what the judge of every reply looks at.
+//! Every refusal that the document names is seen: for each operation and each of its causes, one request that is
+//! refused for it. That no other refusal occurs is checked by the judge of every reply.
 //!
-//! What follows from the columns of a row is provoked alike for all rows; what a row names itself has a case of its own
-//! ([`own`]). A cause that nobody provokes fails the test.
+//! Causes that follow from a row's columns are provoked alike for all rows; a cause that a row names itself has a case
+//! of its own ([`own`]). A cause that nothing provokes fails the test.
 
 mod bodies;
 mod keys;
@@ -21,7 +21,7 @@ use switchboard_tests::refusals::is_the_hosts;
 
 use stage::Stage;
 
-/// What a refusal for a cause must be; the error says what it is instead.
+/// Checks a refusal against its cause; the error says what it is instead.
 fn is_refused(got: &Got, cause: Cause, says: &str) -> Result<(), String> {
     let sentence = got.json["message"].as_str().or(got.json["error"].as_str()).unwrap_or_default();
     if got.status == cause.status() && sentence.contains(says) {
@@ -38,7 +38,7 @@ fn each_documented_refusal_is_seen() {
         for cause in causes::of(route).into_iter().filter(|cause| !is_the_hosts(route, *cause)) {
             let case = own::CASES.iter().find(|(id, own, ..)| (*id, *own) == (route.id, cause));
             used.extend(case.map(|_| (route.id, cause)));
-            // A reply that the judge does not let pass is among what was missed, too.
+            // A reply that the judge rejects counts as missed, too.
             let seen = catch_unwind(AssertUnwindSafe(|| match case {
                 Some((.., says, provoke)) => is_refused(&provoke(), cause, says),
                 None => match stage.provoke(route, cause) {
@@ -66,7 +66,7 @@ fn each_list_and_resource_is_unchanged_for_whoever_has_it() {
     }
 }
 
-/// The document names what the rows say, for each path and method of an operation, and nothing else.
+/// For each path and method of an operation, the document names the causes of its row and nothing else.
 #[test]
 fn the_document_is_made_of_the_rows_alone() {
     let document: Value = serde_json::from_str(&openapi::text()).expect("JSON");

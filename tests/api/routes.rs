@@ -1,4 +1,4 @@
-//! A walk over the route table: what holds for every operation.
+//! A walk over the route table: rules that hold for every operation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use switchboard_core::service::routes::ROUTES;
 use switchboard_tests::house::{House, assistant, campaign};
 use switchboard_tests::places::Places;
 
-/// The operations that ask for no token; this list may only shrink.
+/// Ids of operations without a token; the list may only shrink.
 const ANONYMOUS: [&str; 5] = ["login", "health", "ready", "openapi", "docs"];
 
 fn methods(route: &Route) -> Vec<Method> {
@@ -19,7 +19,7 @@ fn methods(route: &Route) -> Vec<Method> {
     methods
 }
 
-/// Every operation with each of its methods and patterns, below `/api` as well.
+/// Returns every operation with each of its methods and patterns, those below `/api` too.
 fn walk() -> Vec<(&'static Route, Method, String)> {
     let mut all = Vec::new();
     for route in ROUTES {
@@ -174,7 +174,7 @@ fn a_body_over_the_limit_and_one_of_another_type_change_nothing() {
     let (mut house, places) = filled();
     let login = json!({ "email": "owner@localhost", "password": house.password });
     let session = house.post("/user/login", &login).without("authorization").send().expect(200);
-    // An API key may not log out: a session may do everything.
+    // An API key may not log out; a session may do everything.
     session.json["token"].as_str().expect("a token").clone_into(&mut house.key);
     let before = house.store.rows().clone();
     for (route, method, pattern) in walk().into_iter().filter(|(_, method, _)| method.is_write()) {

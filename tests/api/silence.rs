@@ -1,4 +1,4 @@
-//! What holds secrets shows none of them in `Debug`, neither as text nor as a list of bytes.
+//! Types that hold secrets never show them in `Debug`, neither as text nor as a list of bytes.
 
 use serde_json::{Value, json};
 use switchboard_core::account::signing::SigningSecret;
@@ -17,7 +17,7 @@ use switchboard_tests::house::{House, assistant, tool, trunk, with};
 
 const MARKER: &str = "marker-of-a-secret-0123456789";
 
-/// The `Debug` of something, once it was seen to show no marker.
+/// Returns the `Debug` output of a value, after checking that it shows no marker.
 #[track_caller]
 fn silent(shown: &dyn std::fmt::Debug) -> String {
     let text = format!("{shown:?} {shown:#?}");
@@ -27,7 +27,7 @@ fn silent(shown: &dyn std::fmt::Debug) -> String {
     text
 }
 
-/// The record that a body is.
+/// Returns the record that a body is checked into.
 fn of<R: Record>(body: &Value) -> R {
     let Ok(json::Value::Object(members)) = json::parse(body.to_string().as_bytes()) else { panic!("not an object") };
     check(R::TABLE, members, Source::Body).finish().expect("a right body")

@@ -18,7 +18,7 @@ use switchboard_core::tool::{NewTool, Parameter, ToolHeader};
 
 const TRANSCRIPT: &str = include_str!("spec/tables.tsv");
 
-/// The tables of the transcript.
+/// Tables that the transcript covers.
 const TABLES: [&Table; 17] = [
     NewAssistant::TABLE,
     CallTransfer::TABLE,
@@ -87,7 +87,7 @@ fn judge(table: &Table, column: &Column, said: &Said<'_>) {
     let place = format!("{}.{}", table.name, column.name);
     let (kind, min, max, words) = shape(column);
     assert_eq!(kind, said.kind, "{place}: type");
-    // A bound that the transcript does not give is free.
+    // A bound that the transcript leaves out is not checked.
     for (own, said, what) in [(min, said.min, "min"), (max, said.max, "max")] {
         if said != "-" {
             assert_eq!(own, said.parse::<f64>().ok(), "{place}: {what}");
@@ -129,7 +129,7 @@ fn default(column: &Column) -> Option<String> {
     Some(plain(&text))
 }
 
-/// `0.70` and `0.7` are one number.
+/// Normalises a number: `0.70` and `0.7` are equal.
 fn plain(text: &str) -> String {
     text.parse::<f64>().map_or_else(|_| text.to_owned(), |number| number.to_string())
 }

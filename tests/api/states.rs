@@ -1,4 +1,4 @@
-//! Every pair of state and event of every table (docs/api.md, States): what is allowed is what is published.
+//! Every pair of state and event of every table (docs/api.md, States): the allowed transitions are the published ones.
 
 use serde_json::{Value, json};
 use switchboard_core::assistant::states::{self as assistant, AssistantEvent};
@@ -9,7 +9,7 @@ use switchboard_core::record::Choice;
 use switchboard_core::state::States;
 use switchboard_tests::house::House;
 
-/// The moves of a table, as "from to".
+/// Returns the transitions of a table, as "from to".
 fn moves<S: Choice + PartialEq, E: Copy + PartialEq>(table: &States<S, E>, events: &[E]) -> Vec<String> {
     let name = |state: S| S::WORDS[S::ALL.iter().position(|known| *known == state).expect("a state")];
     let pairs = S::ALL.iter().flat_map(|from| events.iter().map(move |event| (*from, *event)));

@@ -1,4 +1,4 @@
-//! What an account stores: counted exactly, and refused beyond its plan.
+//! Storage of an account: counted exactly, and refused beyond its plan.
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
@@ -7,7 +7,7 @@ use switchboard_core::store::{Change, Ledger, usage};
 use switchboard_core::verify::verify;
 use switchboard_tests::house::{House, assistant, campaign, lead, tool, with};
 
-/// A house whose account may store a mebibyte, the least that a plan allows.
+/// Returns a house whose account may store a mebibyte, the least that a plan can allow.
 fn small() -> House {
     let mut house = House::default();
     let operator = house.operator.clone();
@@ -57,7 +57,7 @@ fn beyond_the_plan_nothing_more_is_stored() {
         let said = got.json[says].as_str().unwrap_or_default();
         assert!(status == 200 || said.contains("plan limit of stored data"), "{target}: {}", got.json);
     }
-    // Whatever is small enough still fits; what ends or takes away always does.
+    // Small bodies still fit; requests that end or delete something are never refused.
     let another = json!({ "name": "Hours", "description": large[..255] });
     let mut made = (0..100).map(|_| house.post("/user/knowledgebases", &another).send());
     let refused = made.find(|got| got.status != 201).expect("no room for a hundred");
@@ -148,7 +148,7 @@ fn a_store_of_before_is_counted_once() {
     house.make("/user/tools", &tool("look"));
     let counted = house.store.clone();
     assert_eq!(usage::count(&house.store), Ok(Vec::new()), "it is counted already");
-    // A ledger of before has neither the mark in its time nor the two numbers behind it.
+    // An older ledger has neither the flag in its time nor the two numbers after it.
     let ledgers: Vec<_> = house.store.rows().iter().filter(|(at, _)| key::is_ledger(at)).collect();
     let old = |bytes: &[u8]| [&bytes[..7], &[bytes[7] & 0x7f], &bytes[24..]].concat();
     let changes: Vec<_> = ledgers.into_iter().map(|(at, bytes)| Change::Put(at.clone(), old(bytes))).collect();

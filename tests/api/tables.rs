@@ -1,5 +1,5 @@
-//! Every table of a body: what is drawn from it is accepted, what is broken in some fields names those fields,
-//! and the published schema agrees.
+//! Every table of a body: bodies drawn from it are accepted, errors name exactly the broken fields, and the published
+//! schema agrees.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use switchboard_core::service::routes::ROUTES;
 use switchboard_tests::drawn::for_all;
 use switchboard_tests::strategy::{anything, body, broken};
 
-/// Bodies drawn over all tables.
+/// Number of drawn bodies, over all tables.
 const BODIES: u32 = 2_000;
 
 fn tables() -> BTreeMap<&'static str, &'static Table> {
@@ -30,7 +30,7 @@ fn tables() -> BTreeMap<&'static str, &'static Table> {
         .collect()
 }
 
-/// The tables of updates.
+/// Returns the tables of updates.
 fn updated() -> BTreeMap<&'static str, &'static Table> {
     ROUTES
         .iter()
@@ -60,7 +60,7 @@ fn members(body: &Map<String, Value>) -> Members {
     members
 }
 
-/// Each table's part of the bodies.
+/// Returns each table's share of the bodies.
 fn share(tables: &BTreeMap<&'static str, &'static Table>) -> u32 {
     BODIES.div_ceil(u32::try_from(tables.len()).expect("few tables"))
 }
@@ -106,12 +106,12 @@ fn a_body_broken_in_some_fields_names_those_fields_and_no_other() {
     assert!(reached.borrow().contains(&3), "fields of entries of lists: {reached:?}");
 }
 
-/// Whether a field is another one, or inside it.
+/// Whether a field is `other` or inside it.
 fn is_within(field: &str, other: &str) -> bool {
     field.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// The fields of a body, those of its objects and of the entries of its lists as well.
+/// Returns the fields of a body, including those of its objects and of its lists' entries.
 fn places(table: &'static Table, body: &Map<String, Value>) -> Vec<(String, &'static Column)> {
     let mut found = Vec::new();
     for column in table.columns {
@@ -137,7 +137,7 @@ fn places(table: &'static Table, body: &Map<String, Value>) -> Vec<(String, &'st
     found
 }
 
-/// Sets a field, which may be new in its object.
+/// Sets a field, adding it to its object if it is new.
 fn put(body: &mut Value, field: &str, value: Value) {
     let (object, name) = field.rsplit_once('.').unwrap_or(("", field));
     let object = object.split('.').filter(|part| !part.is_empty()).fold(body, |inner, part| match inner {
@@ -209,7 +209,7 @@ fn lenient_spellings_mean_the_same() {
     }
 }
 
-/// Another spelling of a value (docs/api.md, Lenient values): numbers and ids as strings, booleans as 1 and 0.
+/// Respells a value (docs/api.md, Lenient values): numbers and ids as strings, booleans as 1 and 0.
 fn respell(table: &Table, name: &str, value: &Value, quoted: bool) -> Value {
     let column = table.columns.iter().find(|column| column.name == name).expect("a column of the table");
     match (&column.kind, value) {
@@ -228,7 +228,7 @@ fn the_committed_openapi_document_is_the_one_that_the_tables_make() {
     );
 }
 
-/// Every schema of a document, with the place of it.
+/// Collects every schema of a document, with its path.
 fn schemas<'d>(value: &'d Value, place: &str, found: &mut Vec<(String, &'d Value)>) {
     match value {
         Value::Object(members) => {

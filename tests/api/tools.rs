@@ -1,4 +1,4 @@
-//! Mid-call tools.
+//! Mid-call tools: creating, changing, attaching and testing them, and requests for engines.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -14,7 +14,7 @@ use switchboard_core::time::Timestamp;
 use switchboard_tests::house::{House, assistant, with};
 use switchboard_tests::line::{Held, Line, said};
 
-/// What a receiver saw.
+/// Requests that a receiver got.
 #[derive(Clone, Default)]
 struct Seen(Rc<RefCell<Vec<HttpOut>>>);
 
@@ -34,7 +34,7 @@ impl Seen {
     }
 }
 
-/// A receiver that gives these answers one after another, then 200.
+/// Sets up a receiver that gives these answers one after another, then 200.
 fn receiver(house: &mut House, answers: Vec<Result<HttpIn, SendError>>) -> Seen {
     let seen = Seen::default();
     let mut answers: VecDeque<_> = answers.into();
@@ -117,7 +117,7 @@ fn a_completed_call_is_posted_signed_and_its_answer_kept() {
     assert_eq!(row["webhook_id"], seen.header(0, "webhook-id"));
 }
 
-/// docs/api.md, The feed: which calls are told, and with their recording or without.
+/// docs/api.md, The feed: which calls are reported, and whether with their recording.
 #[test]
 fn rules_of_when_and_what() {
     let failed = [json!({ "type": "failed", "reason": "busy" })];
@@ -264,7 +264,7 @@ fn secrets_rotate_with_two_valid_at_once() {
     house.call(Method::Get, "/user/webhook-deliveries").token(&reader).send().expect(200);
 }
 
-/// The headers of a webhook as a receiver gets them; nothing where a value cannot be sent.
+/// Returns a webhook's headers as a receiver gets them; `None` if a value cannot be sent.
 fn received(request: &HttpOut) -> Option<HeaderMap> {
     let pair = |(name, value): &(String, Secret)| {
         Some((HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_bytes(value.0.as_bytes()).ok()?))
@@ -272,13 +272,13 @@ fn received(request: &HttpOut) -> Option<HeaderMap> {
     request.headers.iter().map(pair).collect()
 }
 
-/// Whether the published library takes a webhook.
+/// Whether the published library accepts a webhook.
 fn verifies(secret: &str, request: &HttpOut) -> bool {
     let webhook = Webhook::new(secret).expect("a secret of the published form");
     received(request).is_some_and(|headers| webhook.verify(&request.body, &headers).is_ok())
 }
 
-/// The webhook with one bit of a header flipped; nothing where that is no text.
+/// Returns the webhook with one bit of a header flipped; `None` if the result is not text.
 fn flipped(request: &HttpOut, name: &str, bit: usize) -> Option<HttpOut> {
     let mut request = request.clone();
     let (_, value) = request.headers.iter_mut().find(|(known, _)| known == name)?;
@@ -291,7 +291,7 @@ fn flipped(request: &HttpOut, name: &str, bit: usize) -> Option<HttpOut> {
 #[test]
 fn the_published_library_verifies_ours_and_no_other_bit_will_do() {
     let (mut house, line, id) = hooked(&json!({}));
-    // The library looks at the clock itself: it takes what is five minutes old at most.
+    // The library compares with the real clock: it accepts a webhook up to five minutes old.
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_secs();
     house.now = Timestamp::from_seconds(now);
     let seen = receiver(&mut house, vec![]);
@@ -324,7 +324,8 @@ fn the_published_library_verifies_ours_and_no_other_bit_will_do() {
     assert!(verifies(&first, &request) && verifies(&second, &request), "both sign for a while");
 }
 
-/// An inbound assistant with both webhooks, and an engine that brings a call to it.
+/// Returns a house with an inbound assistant with both webhooks, the engine that brought a call to it, the receiver's
+/// requests, and the answer to the engine.
 fn inbound(changes: &Value, answers: Vec<Result<HttpIn, SendError>>) -> (House, Line, Seen, Value) {
     let (mut house, line, _) = hooked(&json!({}));
     let number = house.make("/user/phone-numbers/purchase", &json!({ "phone_number": "+12122011892" }));

@@ -1,4 +1,4 @@
-//! Backups are taken while the service is written to: each is one moment, whole, and restores to the same rows.
+//! Backups while the service is written to: each is a consistent snapshot, complete, and restores to the same rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,14 +12,14 @@ use switchboard_tests::house::{tool, with};
 
 use crate::server::{Folder, Server, call, run};
 
-/// Clients that write meanwhile.
+/// Clients that write during the backups.
 const WRITERS: usize = 3;
-/// Backups that are taken meanwhile.
+/// Backups during the writes.
 const BACKUPS: usize = 3;
-/// Tools of one writer at most: all together they fit a plan.
+/// Most tools of one writer: all together fit a plan.
 const TOOLS_MAX: u64 = 300;
 
-/// Creates tools that say `w0_1`, `w0_2`, … one after the other until it is over; notes how many are acknowledged.
+/// Creates tools named `w0_1`, `w0_2`, … one after the other until `over`; counts the acknowledged ones.
 fn create(url: &str, key: &str, writer: usize, made: &AtomicU64, over: &AtomicBool) {
     for count in 1..=TOOLS_MAX {
         if over.load(Ordering::Relaxed) {
@@ -32,7 +32,7 @@ fn create(url: &str, key: &str, writer: usize, made: &AtomicU64, over: &AtomicBo
     }
 }
 
-/// Every row but the last use of the owner's key, which is noted after the fact.
+/// Returns all rows but the owner key's last use, which is recorded later.
 fn rows(folder: &Path) -> Vec<(Key, Vec<u8>)> {
     let store = Store::existing(folder).expect("a store");
     let mut rows = store.snapshot().expect("a snapshot").stored(key::everything(), usize::MAX).expect("rows");
@@ -94,7 +94,7 @@ fn a_backup_under_load_is_one_moment() {
             let kept = kept.remove(&writer).unwrap_or_default();
             let most = kept.last().copied().unwrap_or(0);
             assert_eq!(kept.len() as u64, most, "writer {writer}: no hole in what is kept");
-            // One more may have been committed and not yet acknowledged.
+            // One more may have been committed but not acknowledged yet.
             assert!((before[writer]..=after[writer] + 1).contains(&most), "{before:?} {most} {after:?}");
         }
     }

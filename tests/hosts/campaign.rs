@@ -1,5 +1,5 @@
-//! A campaign of two hundred leads over every number of the simulated engine, with real sockets: it completes,
-//! every webhook verifies, and kills in the middle lose and double nothing.
+//! A campaign of two hundred leads over every number of the simulated engine, with real sockets: it completes, every
+//! webhook verifies, and kills along the way lose and double nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,19 +15,19 @@ use switchboard_tests::house::{assistant, with};
 use crate::outside::{Came, serve};
 use crate::server::{Folder, Server, binary, call};
 
-/// Leads of the campaign: each outcome of the engine many times.
+/// Leads of the campaign: each outcome of the engine occurs many times.
 const LEADS: usize = 200;
-/// How much faster time passes: a retry after ten minutes comes after 15 seconds.
+/// Factor by which time is sped up: a retry after ten minutes comes after 15 seconds.
 const SPEED: u32 = 40;
 /// Kills of the server while it calls.
 const KILLS: usize = 10;
-/// How long it may take on a busy machine.
+/// How long the campaign may take on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(5);
 
-/// What came to the receiver.
+/// Requests that the receiver got.
 type Box = Arc<Mutex<Vec<Came>>>;
 
-/// A receiver, a tool and a site to read, in one.
+/// Serves a webhook receiver, a tool and a website, all in one.
 fn outside() -> (String, Box) {
     let seen = Box::default();
     let log = Arc::clone(&seen);
@@ -75,7 +75,7 @@ impl Desk<'_> {
         json
     }
 
-    /// Every row of a list with pages.
+    /// Returns all rows of a paginated list.
     fn all(&self, path: &str) -> Vec<Value> {
         let (mut rows, mut page) = (Vec::new(), 1);
         loop {
@@ -88,7 +88,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Everything that the campaign needs, and its start.
+    /// Creates everything that the campaign needs, and starts it.
     fn begin(&self, outside: &str) {
         let base = self.post("/user/knowledgebases", &json!({ "name": "Shop" }))["data"]["id"].clone();
         let site = json!({ "name": "Site", "type": "website", "url": format!("{outside}/site") });
@@ -135,7 +135,7 @@ impl Desk<'_> {
         self.wait("deliveries arrive", || self.get("/user/webhook-deliveries?status=pending")["total"] == 0);
     }
 
-    /// What must hold in the end.
+    /// Checks the final state of calls, leads and webhooks.
     fn judge(&self, seen: &Box) {
         let calls = self.all("/user/calls");
         let leads = self.all("/user/leads");
@@ -152,7 +152,8 @@ impl Desk<'_> {
         for came in seen.lock().expect("a list").iter() {
             let header = |name: &str| came.headers.iter().find(|(known, _)| known == name).expect(name).1.clone();
             let at: i64 = header("webhook-timestamp").parse().expect("a time");
-            // Time passes faster here than for the library's `verify`: its `sign` says the same.
+            // The library's `verify` compares with the real clock, but time is sped up here: its `sign` must agree
+            // instead.
             let signed = webhook.sign(&header("webhook-id"), at, &came.body).expect("a signature");
             assert_eq!(header("webhook-signature"), signed);
             let body: Value = serde_json::from_slice(&came.body).expect("JSON");
@@ -162,7 +163,7 @@ impl Desk<'_> {
         assert_eq!(told, ended, "every call was told, and no other");
     }
 
-    /// No lead was dialed twice: its calls follow each other, and are no more than its rounds.
+    /// Checks that no lead was dialed twice: its calls follow each other, and are no more than its rounds.
     fn judge_calls(&self, calls: &[Value]) {
         let mut of: BTreeMap<u64, Vec<&Value>> = BTreeMap::new();
         for call in calls.iter().rev() {

@@ -1,4 +1,4 @@
-//! The `twilio` carrier over real sockets, against a local server that speaks its documented shapes.
+//! The `twilio` carrier over real sockets, against a local server that answers in its documented shapes.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::server::{Folder, Server, call};
 
-/// A number that Twilio has, one that is taken, and one for which it is silent.
+/// A number on offer, one that is taken, and one for which the server never answers.
 const FREE: &str = "+12125550101";
 const TAKEN: &str = "+12125550102";
 const SLOW: &str = "+12125550103";
@@ -57,7 +57,7 @@ fn answer(stream: &TcpStream) -> Option<()> {
             break;
         }
         length = header.strip_prefix("content-length: ").and_then(|n| n.parse().ok()).unwrap_or(length);
-        // AC1:secret
+        // Base64 of `AC1:secret`, in lower case.
         authorized |= header == "authorization: basic qumxonnly3jlda==";
     }
     let mut body = vec![0; length];
@@ -74,7 +74,7 @@ fn answer(stream: &TcpStream) -> Option<()> {
     write!(stream, "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{text}", text.len()).ok()
 }
 
-/// A Twilio on a port of its own, until the test ends.
+/// Serves a Twilio on a port of its own until the test ends; returns its URL.
 fn listen() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));

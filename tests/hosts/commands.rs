@@ -1,4 +1,4 @@
-//! The command line, as scripts rely on it.
+//! The command line, as scripts rely on it: JSON output, exit codes, and the order of flags and settings file.
 
 use serde_json::{Value, json};
 use switchboard_tests::house::assistant;

@@ -15,14 +15,14 @@ use crate::server::{Folder, Server, call};
 
 const TOKEN: &str = "a-store-token-for-tests-0123456789";
 
-/// A node, and the region that it speaks to.
+/// A node with the region that it talks to.
 struct Node {
     service: Service,
     region: String,
     runtime: tokio::runtime::Runtime,
 }
 
-/// What a node answered, and how often it asked the region.
+/// A node's response, with the requests that it sent to the region.
 struct Got {
     status: u16,
     json: Value,
@@ -37,7 +37,7 @@ impl Node {
         Self { service: Service::new(Config::default()), region: region.to_owned(), runtime }
     }
 
-    /// Sends to a path of the region.
+    /// Sends a request to a path of the region.
     fn send(&self, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Option<(u16, Vec<u8>)> {
         self.runtime.block_on(async {
             let client = switchboard::send::client().expect("TLS").timeout(Duration::from_secs(30)).build();
@@ -55,7 +55,7 @@ impl Node {
         self.send(path, &[("authorization", &bearer), ("switchboard-release", &Service::version())], body)
     }
 
-    /// Goes on until the node has to do something else than to read its body.
+    /// Advances a visit until the node has to do something other than read its body.
     fn advance(&self, visit: &mut Visit, body: &[u8], came: Came) -> Do {
         match visit.next(&self.service, came) {
             Do::ReadBody(_) => visit.next(&self.service, Came::Body(Body::Full(body.to_vec()))),
@@ -131,7 +131,7 @@ fn a_node_reads_and_writes_what_the_region_shows() {
     let list = node.call(Method::Get, "/api/user/tools", &key, b"");
     assert_eq!((list.status, list.asked.len()), (200, 2), "a list is its head, then its rows");
     assert!(made.asked.len() <= 6, "{:?}", made.asked);
-    // What is wrong is refused here, and stored nowhere.
+    // An invalid body is refused at the node, without a commit.
     let wrong = node.call(Method::Post, "/api/user/tools", &key, br#"{"name":1}"#);
     assert_eq!(wrong.status, 422);
     assert!(!wrong.asked.contains(&"/store/commit"));
@@ -168,7 +168,7 @@ fn a_forged_token_takes_nothing_from_the_rate_limit_of_a_real_one() {
     for _ in 0..5 {
         assert_eq!(node.call(Method::Get, "/user/me", forged.text(), b"").status, 401);
     }
-    // A burst of two, then no more: the limit itself holds at the edge as well.
+    // A burst of two, then no more: the rate limit holds at the edge as well.
     let statuses: Vec<u16> = (0..3).map(|_| node.call(Method::Get, "/user/me", &key, b"").status).collect();
     assert_eq!(statuses, [200, 200, 429]);
 }
@@ -182,7 +182,7 @@ fn what_came_in_between_runs_the_step_again() {
     let body = tool("one");
     let mut slow = visit(Method::Post, "/user/tools", &key, &body, "application/json");
     let mut next = node.advance(&mut slow, &body, Came::Begin);
-    // It reads all it needs; before it commits, another is quicker.
+    // The slow visit has read everything; before it commits, another request commits first.
     while let Do::Ask { path: "/store/read", body: message } = next {
         let (status, answer) = node.ask("/store/read", message).expect("an answer");
         next = node.advance(&mut slow, &body, Came::Answer { status, body: answer });

@@ -1,5 +1,5 @@
-//! The egress filter (docs/api.md, Requests outside): every spelling of an address that is not the public internet,
-//! sent by the host's own HTTP client, opens no socket; redirects and names that lead there do not either.
+//! The egress filter (docs/api.md, Requests outside): requests to any spelling of an address outside the public
+//! internet, sent by the host's own HTTP client, open no socket; nor do redirects and names that lead to one.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -19,19 +19,19 @@ use switchboard_tests::line::Line;
 
 use crate::outside::{sender, serve_at};
 
-/// Ports on which somebody listens.
+/// Number of listening ports.
 const PORTS: usize = 16;
-/// Spellings that are tried, at least.
+/// Fewest spellings that must be tried.
 const SPELLINGS_MIN: usize = 200;
 
-/// Listeners on this machine's addresses, which count who comes.
+/// Listeners on this machine's addresses that count connections.
 struct Doors {
     ports: Vec<u16>,
     opened: Arc<AtomicUsize>,
 }
 
 impl Doors {
-    /// Open on every address of this machine, of both families where there are both.
+    /// Listens on all addresses of this machine, in both families if it has both.
     fn open() -> Self {
         let opened = Arc::new(AtomicUsize::new(0));
         let ports = (0..PORTS).map(|_| Self::listen(&opened)).collect();
@@ -55,7 +55,8 @@ impl Doors {
         self.ports[at % self.ports.len()]
     }
 
-    /// How many sockets were opened; a knock of its own shows that each listener has heard all before it.
+    /// Returns how many sockets were opened; a connection of its own proves that each listener has counted all before
+    /// it.
     fn opened(&self) -> usize {
         let knocks = self.ports.len();
         let before = self.opened.load(Ordering::SeqCst);
@@ -69,7 +70,7 @@ impl Doors {
     }
 }
 
-/// Addresses that are closed, each for its reason.
+/// Closed addresses, each for another reason.
 const CLOSED_V4: [&str; 24] = [
     "127.0.0.1",
     "127.0.0.2",
@@ -124,7 +125,7 @@ const CLOSED_V6: [&str; 24] = [
     "FE80::A",
 ];
 
-/// Whole URLs that lead to this machine, or are no URLs; `{port}` is one of them.
+/// URLs that lead to this machine, or are malformed; `{port}` is a listening port.
 const ODD: [&str; 64] = [
     "http://localhost:{port}/",
     "http://LOCALHOST:{port}/",
@@ -192,7 +193,7 @@ const ODD: [&str; 64] = [
     "file:///etc/passwd",
 ];
 
-/// An IPv4 address in every spelling that some reader takes for it, and inside the IPv6 addresses that carry one.
+/// Returns an IPv4 address in every spelling that some parser accepts, and inside the IPv6 addresses that embed one.
 fn disguises(address: Ipv4Addr) -> Vec<String> {
     let [a, b, c, d] = address.octets();
     let number = u32::from(address);
@@ -218,7 +219,7 @@ fn disguises(address: Ipv4Addr) -> Vec<String> {
     ]
 }
 
-/// Every URL that must not be reached.
+/// Returns all URLs that must not be reached.
 fn closed(doors: &Doors) -> Vec<String> {
     let v4 = CLOSED_V4.iter().flat_map(|text| disguises(text.parse().expect("an address")));
     let hosts = v4.chain(CLOSED_V6.iter().map(|text| format!("[{text}]")));
@@ -228,7 +229,7 @@ fn closed(doors: &Doors) -> Vec<String> {
     urls.chain(odd).collect()
 }
 
-/// Names that lead where a test says, each time to the next of its answers.
+/// A resolver with scripted answers: each lookup of a name gets its next answer.
 #[derive(Clone, Default)]
 struct Names(Arc<Mutex<BTreeMap<String, Vec<Vec<IpAddr>>>>>);
 
@@ -270,7 +271,7 @@ impl Client {
     }
 }
 
-/// What the service asks for users, one of each kind: the request of a tool, a webhook, a website's page.
+/// Returns the service's requests on behalf of users, one of each kind: a tool's, a webhook, a website's page.
 fn asked() -> Vec<(&'static str, HttpOut)> {
     let mut house = House::default();
     let seen = Arc::new(Mutex::new(Vec::new()));
@@ -382,7 +383,7 @@ fn a_name_is_reached_only_if_all_its_addresses_are_open() {
     assert_eq!(doors.opened(), 0, "sockets were opened");
 }
 
-/// A name whose first answer is open and whose next is not, a redirect to every closed spelling.
+/// A name whose first answer is public and whose next is not, and redirects to every closed spelling.
 #[test]
 fn neither_a_redirect_nor_a_second_answer_leads_to_a_closed_address() {
     let doors = Doors::open();
@@ -399,7 +400,7 @@ fn neither_a_redirect_nor_a_second_answer_leads_to_a_closed_address() {
     for target in closed(&doors) {
         to.lock().expect("a URL").clone_from(&target);
         let said = client.send(HttpOut { url: url.clone(), timeout_ms: 2_000, ..page.clone() });
-        // What is no URL for the web is not followed, and a location without a host leads back here.
+        // A target that is no web URL is not followed, and a location without a host leads back here.
         let ends = matches!(&said, Answer::Http(answer) if answer.status == 302);
         let refused = matches!(said, Answer::Failed(SendError::Refused | SendError::Unreachable));
         assert!(ends || refused, "{target:?}: {said:?}");
@@ -445,7 +446,7 @@ fn what_is_open_is_reached() {
     let hosts = ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "127.0.0.3", "127.0.0.1.", "open.test"];
     for (at, host) in hosts.iter().enumerate() {
         let said = client.send(HttpOut { url: format!("http://{host}:{}/", doors.port(at)), ..request.clone() });
-        // Those who listen say nothing: they were reached all the same.
+        // The listeners answer nothing: the connection counts.
         assert_eq!(said, Answer::Failed(SendError::Unreachable), "{host}");
     }
     assert!(doors.opened() >= hosts.len(), "somebody was not reached");

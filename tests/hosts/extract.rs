@@ -23,7 +23,7 @@ use crate::server::{Folder, binary};
 
 const TOO_LONG: &str = "The file took too long to read.";
 const TOO_MUCH: &str = "The file took too much memory to read.";
-/// Longer than any test needs.
+/// Longer than any test should take.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn block<T>(work: impl Future<Output = T>) -> T {
@@ -34,8 +34,8 @@ fn refused(sentence: &str) -> Answer {
     Answer::Extracted(Err(sentence.into()))
 }
 
-/// A program of these shell commands. It is written by a process of its own: no fork of another test may
-/// hold it open while it starts.
+/// Writes a program of these shell commands. A process of its own writes it, so that no fork of another test holds it
+/// open for writing when it starts (`ETXTBSY`).
 fn program(folder: &Folder, name: &str, commands: &str) -> PathBuf {
     let path = folder.path(name);
     let write = Command::new("sh")
@@ -50,7 +50,7 @@ fn extractor(program: &Path, wall: Duration) -> Extractor {
     Extractor::bounded(program.into(), Bounds::default(), wall, Room::new(&READERS)).expect("a thread")
 }
 
-/// An account, for those who have files read.
+/// The account whose files are read.
 const ACCOUNT: Holder = Holder::Account(1);
 
 fn is_running(pid: &str) -> bool {
@@ -112,7 +112,7 @@ fn a_process_that_hangs_is_ended() {
     assert_eq!(answer, refused(TOO_LONG));
     let ended = std::fs::read_to_string(&pid).expect("a process");
     assert!(!is_running(ended.trim()), "it is gone when the answer is there");
-    // A wait that is given up ends the process too.
+    // A wait that is abandoned ends the process too.
     std::fs::remove_file(&pid).expect("a file");
     let given_up = block(async {
         let extractor = extractor(&hang, PATIENCE);
@@ -154,7 +154,7 @@ fn what_a_process_does_instead_of_its_work() {
     assert_eq!(block(missing.extract(TextForm::Txt, b"a".to_vec(), ACCOUNT)), fault);
 }
 
-/// The most memory that this process ever had, KiB.
+/// Returns this process's peak memory, KiB.
 #[cfg(target_os = "linux")]
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("the process's status");
@@ -171,7 +171,7 @@ fn a_process_that_never_stops_talking_fills_no_memory() {
     let answer = block(extractor(&endless, PATIENCE).extract(TextForm::Txt, b"a".to_vec(), ACCOUNT));
     assert_eq!(answer, refused(TOO_MUCH), "it is ended at the bound");
     let grown = peak_kib() - before;
-    // Other tests run beside this one: half of what an unbounded read would take in the time.
+    // Other tests run at the same time: this is half of what an unbounded read would take.
     assert!(grown < 1 << 20, "{grown} KiB");
 }
 
@@ -201,7 +201,7 @@ fn two_files_are_read_at_once_and_no_more() {
     assert_eq!(answers, vec![refused("done."); 6]);
 }
 
-/// What this process has open.
+/// Returns this process's open file descriptors.
 #[cfg(target_os = "linux")]
 fn open_here() -> BTreeSet<String> {
     let links = std::fs::read_dir("/proc/self/fd").expect("descriptors").flatten();
@@ -216,7 +216,7 @@ fn a_process_gets_nothing_of_this_one() {
     let list = "cd /proc/$$/fd; for n in *; do all=\"$all $(readlink $n)\"; done";
     let commands = format!("{list}; printf '{found}' \"${{CARGO_MANIFEST_DIR-none}}$all\"");
     let listing = program(&folder, "listing", &commands);
-    // What this process was given itself may go on; what it opens may not.
+    // Descriptors that this process inherited may be passed on; those that it opens may not.
     let before = open_here();
     let kept = std::fs::File::create(folder.path("kept")).expect("a file");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -242,7 +242,7 @@ fn the_binary_confines_itself_before_it_reads() {
         .expect("the binary runs");
     let limits = format!("/proc/{}/limits", child.id());
     let patience = Instant::now() + PATIENCE;
-    // The core dump is the last limit that it sets.
+    // The limit on core dumps is the last one that it sets.
     let limits = loop {
         let limits = std::fs::read_to_string(&limits).expect("its limits");
         if limits.lines().any(|line| words(line) == ["Max", "core", "file", "size", "0", "0", "bytes"]) {
@@ -265,7 +265,7 @@ fn the_binary_confines_itself_before_it_reads() {
     assert!(child.wait().expect("an end").success());
 }
 
-/// What a locked process tries, each lock by its own error: the first locks close files, the last all calls.
+/// A locked process tries what its locks forbid: the first locks close files, the last ones all calls.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_binary_locks_itself_before_it_reads() {
@@ -281,13 +281,13 @@ fn the_binary_locks_itself_before_it_reads() {
             assert_eq!(*error, Some(EPERM), "{what}: {checked:?}");
         }
     }
-    // Where Landlock is there it is what refuses: the limits and calls are taken later.
+    // Where Landlock is present, it refuses first: limits and system calls are locked after it.
     let closed = checked.opened.is_some();
     assert_eq!(closed, !missing.contains(&"Landlock"), "{checked:?}");
     assert!(checked.locks.privileges, "every kernel has had these for ten years: {checked:?}");
 }
 
-/// A process that reads for a shell ends with it, though it is killed without a word.
+/// A reader started from a shell ends with it, even when the shell is killed.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_reader_ends_with_its_parent() {
@@ -304,7 +304,7 @@ fn a_reader_ends_with_its_parent() {
         .spawn()
         .expect("sh runs");
     let patience = Instant::now() + PATIENCE;
-    // The input stays open here too: it is not its end that ends the reader.
+    // The input stays open here too, so the reader does not end because of it.
     while !pid.is_file() {
         assert!(Instant::now() < patience);
         std::thread::sleep(Duration::from_millis(5));
@@ -312,7 +312,7 @@ fn a_reader_ends_with_its_parent() {
     let held = std::fs::OpenOptions::new().write(true).open(folder.path("fifo")).expect("a pipe");
     let reader = std::fs::read_to_string(&pid).expect("a process");
     let status = format!("/proc/{}/status", reader.trim());
-    // It has locked itself, so it waits for its file.
+    // It has locked itself, so it now waits for its file.
     while !std::fs::read_to_string(&status).expect("it runs").contains("NoNewPrivs:\t1") {
         assert!(Instant::now() < patience);
         std::thread::sleep(Duration::from_millis(5));
@@ -343,7 +343,7 @@ fn the_command_refuses_what_it_does_not_know() {
     assert!(!help.contains("extract"), "{help}");
 }
 
-/// The system ends a reader with the thread that started it, and threads of a runtime end when they are idle.
+/// The system ends a reader with the thread that started it, and a runtime's threads end when they are idle.
 #[test]
 fn a_reader_outlives_the_thread_of_the_runtime_that_asked_for_it() {
     let bounds = Bounds { cpu_seconds: 2, ..Bounds::default() };
@@ -358,7 +358,7 @@ fn a_reader_outlives_the_thread_of_the_runtime_that_asked_for_it() {
         let extractor = Arc::clone(&extractor);
         async move { extractor.extract(TextForm::Pdf, slow_pdf(), ACCOUNT).await }
     });
-    // Another thread takes over from the only one there is, which then ends.
+    // Another thread takes over from the only one, which then ends.
     let blocking = runtime.spawn(async {
         tokio::time::sleep(Duration::from_millis(300)).await;
         tokio::task::block_in_place(|| std::thread::sleep(Duration::from_millis(100)));

@@ -1,7 +1,7 @@
-//! Stores that earlier releases wrote open, and say what they said.
+//! Stores that earlier releases wrote open, and answer as they did.
 //!
-//! `golden/NAME.zip` holds a store: one of each kind of row, or many rows, so that there are sets of every form; and
-//! `said.json`, what it said to every read at one moment. A change of a stored form adds a pair and keeps the others:
+//! `golden/NAME.zip` holds a store: one of each kind of row, or many rows, so that sets of every form occur; and
+//! `said.json`, its answers to every read at one moment. A change of a stored form adds a pair and keeps the others:
 //! `SWITCHBOARD_GOLDEN=NAME cargo test -p switchboard-tests --test hosts golden` writes `NAME.zip` and
 //! `NAME-many.zip`.
 
@@ -34,7 +34,7 @@ use crate::server::Folder;
 
 const STORE: &str = "switchboard.redb";
 const SAID: &str = "said.json";
-/// The key that the stores are sealed with.
+/// Seal key of the stores.
 const KEY: &str = "Z29sZGVuIGdvbGRlbiBnb2xkZW4gZ29sZGVuIGdvbGQ=";
 
 fn folder() -> PathBuf {
@@ -46,7 +46,7 @@ fn open(data: &Path) -> Store {
     Store::open(data).expect("it opens").sealed(seal).expect("it has this key").0
 }
 
-/// What a store says to each read: path, then status and body.
+/// Returns a store's answer to each read: path, then status and body.
 fn say(store: &Store, key: &str, now: Timestamp, paths: impl Iterator<Item = String>) -> BTreeMap<String, String> {
     let config = Config { public_url: Some("https://golden.example".into()), ..Config::default() };
     let (service, snapshot) = (Service::new(config), store.snapshot().expect("a snapshot"));
@@ -71,7 +71,7 @@ fn say(store: &Store, key: &str, now: Timestamp, paths: impl Iterator<Item = Str
     paths.map(say).collect()
 }
 
-/// One of each kind of row, stored, and what is said of them.
+/// Writes a store with one of each kind of row, and its answers.
 fn write_each(name: &str) {
     let mut house = House::default();
     let key = house.key.clone();
@@ -81,14 +81,14 @@ fn write_each(name: &str) {
     let reads = ROUTES
         .iter()
         .filter(|route| route.method == Method::Get && route.who == Who::User && !of_the_host(&route.shape))
-        // The carrier is asked for it.
+        // It is answered by the carrier, not the store.
         .filter(|route| route.id != "searchNumbers");
     let paths = reads.flat_map(|route| route.paths).map(|path| places.path(path)).collect();
     write(name, &house, paths);
 }
 
-/// Leads of two campaigns, one with most of them and one with few in between: sets of less than one chunk and of two,
-/// dense ones and sparse ones.
+/// Writes leads of two campaigns, one with most of them and one with a few in between: sets of less than one chunk and
+/// of two, dense and sparse.
 fn write_many(name: &str) {
     let mut house = House::default();
     let assistant = house.make("/user/assistant", &assistant());
@@ -130,7 +130,7 @@ fn write(name: &str, house: &House, paths: Vec<String>) {
     zip.finish().expect("an archive");
 }
 
-/// A lead comes into the store, and nothing else there changes.
+/// Checks that a lead can be added, and that nothing else changes.
 fn goes_on(store: &Store, key: &str, now: Timestamp) {
     let leads = || {
         let said = say(store, key, now, ["/user/leads?per_page=1".into()].into_iter());
@@ -155,7 +155,7 @@ fn goes_on(store: &Store, key: &str, now: Timestamp) {
     sound(store);
 }
 
-/// The rows of a store, all of them as they should be.
+/// Verifies a store and returns its number of rows.
 fn sound(store: &Store) -> u64 {
     let report = verify::verify(&store.snapshot().expect("a snapshot").plain()).expect("it can be read");
     assert_eq!(report.faults, [""; 0]);

@@ -1,5 +1,5 @@
-//! One effect for each idempotency key over real sockets: copies that come at once, and a server that is killed while
-//! it answers.
+//! One effect for each idempotency key over real sockets: copies sent at once, and a server that is killed while it
+//! answers.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use switchboard_tests::house::tool;
 
 use crate::server::{Folder, Server, run};
 
-/// Requests that come several times at once.
+/// Requests whose copies are sent at once.
 const REQUESTS: usize = 40;
-/// Copies of each.
+/// Copies of each request.
 const COPIES: usize = 8;
 /// Kills of the server.
 const KILLS: usize = 6;
@@ -20,7 +20,7 @@ const KEYS: usize = 8;
 
 type Said = (u16, Option<String>, Vec<u8>);
 
-/// Posts a tool under a key; nothing where no answer came.
+/// Posts a tool under a key; `None` if no response came.
 async fn post(client: &reqwest::Client, url: &str, token: &str, key: &str) -> Option<Said> {
     let request = client.post(format!("{url}/user/tools")).bearer_auth(token).header("idempotency-key", key);
     let body = tool(&name(key)).to_string();
@@ -30,14 +30,14 @@ async fn post(client: &reqwest::Client, url: &str, token: &str, key: &str) -> Op
     Some((status, replayed, reply.bytes().await.ok()?.to_vec()))
 }
 
-/// A tool's name for a key: letters alone.
+/// Returns a tool's name for a key: letters alone.
 fn name(key: &str) -> String {
     key.bytes()
         .map(|byte| if byte.is_ascii_digit() { char::from(b'a' + byte - b'0') } else { char::from(byte) })
         .collect()
 }
 
-/// One request is carried out, and everybody hears its answer.
+/// Checks that one request was executed, and that each copy got its response or a 409.
 fn one_answer(said: &[Said]) {
     let good: Vec<&Said> = said.iter().filter(|(status, ..)| *status == 201).collect();
     assert!(said.iter().all(|(status, ..)| matches!(status, 201 | 409)), "{said:?}");
@@ -78,7 +78,7 @@ fn copies_at_once_have_one_effect() {
     assert_eq!(server.stop(), Some(0));
 }
 
-/// Who heard nothing asks again: a commit whose reply was lost is not made twice.
+/// A client without a response retries: a commit whose reply was lost is not repeated.
 #[test]
 fn a_kill_between_commit_and_reply_leaves_one_effect() {
     let folder = Folder::new();
@@ -101,7 +101,7 @@ fn a_kill_between_commit_and_reply_leaves_one_effect() {
                 let (client, url, token) = (client.clone(), url.clone(), token.clone());
                 under_way.spawn(async move { (key.clone(), post(&client, &url, &token, &key).await) });
             }
-            // A commit takes a few milliseconds: the kill falls before, among and behind them.
+            // A commit takes a few milliseconds: kills hit before, during and after them.
             tokio::time::sleep(Duration::from_millis(kill as u64 * 2)).await;
             server.kill();
             under_way.join_all().await

@@ -1,4 +1,4 @@
-//! Work that cannot be done keeps neither the binary from starting nor others from their turn.
+//! Jobs that cannot be done neither keep the binary from starting nor delay other jobs.
 
 use std::fs::File;
 use std::process::Command;
@@ -12,7 +12,7 @@ use switchboard_tests::house::{assistant, with};
 use crate::outside::serve;
 use crate::server::{Folder, Server, call, run};
 
-/// Peak resident memory of a process, bytes.
+/// Returns the peak resident memory of a process, bytes.
 fn peak(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("its peak");
@@ -31,7 +31,7 @@ fn the_service_starts_and_serves_although_a_call_waits_whose_assistant_unfolds()
         assert!((200..300).contains(&status), "{path} {status} {json}");
         json
     };
-    // The engine inside leaves calls to this one, so that they wait.
+    // The built-in engine leaves calls to this one, so that they stay pending.
     let engine = post(&server, "/admin/engine-tokens", &token, &json!({ "name": "E" }))["token"].clone();
     let value = "x".repeat(16_000);
     let unfolds = json!({ "system_prompt": "{{a}}".repeat(190_000), "variables": { "a": value } });
@@ -45,7 +45,7 @@ fn the_service_starts_and_serves_although_a_call_waits_whose_assistant_unfolds()
     let server = Server::start(&data, &["--rate-limit", "0"]);
     let url = server.text("url").to_owned();
     let engine = engine.as_str().expect("a token");
-    // Right after a start calls are given one by one.
+    // Right after a start, calls are handed out one at a time.
     let began = Instant::now();
     let mut claimed = Vec::new();
     while claimed.is_empty() && began.elapsed() < Duration::from_secs(20) {
@@ -73,12 +73,12 @@ fn the_service_starts_and_serves_although_a_call_waits_whose_assistant_unfolds()
     assert_eq!(server.stop(), Some(0));
 }
 
-/// How much faster time passes: half an hour, the longest wait before a job is set aside, takes four seconds.
+/// Factor by which time is sped up: half an hour, the longest wait before a job is set aside, takes four seconds.
 const SPEED: u32 = 450;
-/// How long a job may take to be set aside, or tried again.
+/// How long a job may take to be set aside, or to be retried.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A receiver whose `/deadly` ends the process with this id, while there is one, before it answers.
+/// Serves a receiver whose `/deadly` kills the process with this id before answering; 0: it answers.
 fn deadly() -> (String, Arc<AtomicU32>) {
     let victim = Arc::new(AtomicU32::new(0));
     let pid = Arc::clone(&victim);
@@ -161,7 +161,7 @@ fn a_job_that_ends_the_process_each_time_is_set_aside_and_others_are_done() {
         }
     };
     wait(1);
-    // Its receiver is mended, and the operator has it tried again.
+    // The receiver works again, and the operator has the job retried.
     victim.store(0, Ordering::SeqCst);
     let at = ["--url", &url, "--admin-token", &token, "--json"];
     let retried = run(&[&["jobs", "retry", &job["id"].to_string()], &at[..]].concat());

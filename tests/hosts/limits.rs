@@ -1,4 +1,4 @@
-//! Bodies that are too large, broken off or slow, and heads that never end.
+//! Bodies that are too large, cut off or slow, and heads that never end.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use crate::server::{Folder, Server, call, send};
 fn talk(address: &str, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).expect("a connection");
     stream.set_read_timeout(Some(Duration::from_secs(40))).expect("a timeout");
-    // A server that has heard enough may close: what it said before is what counts.
+    // The server may close after refusing: its response counts, not the failed write.
     let _ = stream.write_all(bytes);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -191,7 +191,7 @@ fn addresses_of_one_ipv6_network_count_as_one() {
     assert_eq!(refused(&|number| format!("2001:db8:1:{number:x}::1")), 0, "each /64 has its own");
 }
 
-/// An account with so many assistants of about a mebibyte.
+/// Creates `count` assistants of about a mebibyte.
 fn large_assistants(url: &str, key: &str, count: usize) {
     let prompt = "x".repeat(1_000_000);
     for number in 0..count {
@@ -213,7 +213,7 @@ fn a_long_list_is_written_as_it_is_taken() {
     let rows: Vec<Value> = serde_json::from_slice(&bytes).expect("one array");
     assert_eq!((status, rows.len()), (200, 24));
     assert!(!head.contains("etag") && !head.contains("content-length"), "{head}");
-    // Four who do not read hold what an account may have of such lists, a fifth is told so.
+    // Four clients that do not read use up the account's share of such lists; a fifth is refused.
     let address = url.trim_start_matches("http://").to_owned();
     let ask = format!("GET /user/assistants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n");
     let waits: Vec<TcpStream> = (0..4)
@@ -241,7 +241,7 @@ fn a_long_list_is_written_as_it_is_taken() {
     }
 }
 
-/// How often a share of a budget was used up, as the metrics say.
+/// Returns how often a share of a budget was used up, from the metrics.
 fn refused(server: &Server, budget: &str, share: &str) -> u64 {
     let (_, _, text) = send("GET", &format!("{}/metrics", server.text("url")), server.text("admin_token"), &[], "");
     let text = String::from_utf8(text).expect("text");
@@ -257,7 +257,7 @@ fn answers_that_nobody_takes_use_up_a_share() {
     let (url, key) = (server.text("url").to_owned(), server.text("api_key").to_owned());
     large_assistants(&url, &key, 1);
     let address = url.trim_start_matches("http://").to_owned();
-    // The system takes a few of a connection's answers, the next is held until it has gone.
+    // The socket buffers take a few of a connection's responses; the next is held until it can be sent.
     let ask = format!("GET /user/assistant/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n").repeat(12);
     let untaken: Vec<TcpStream> = (0..40)
         .map(|_| {
@@ -328,7 +328,7 @@ fn an_upload_that_falls_silent_makes_room() {
     let head = format!(
         "POST /user/do-not-call/import HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nContent-Type: text/csv\r\nContent-Length: 60000000\r\n\r\n"
     );
-    // More than an account may have of them; each has sent more than a mebibyte.
+    // More uploads than an account may have; each has sent more than a mebibyte.
     let begun: Vec<TcpStream> = (0..6)
         .map(|_| {
             let mut stream = TcpStream::connect(&address).expect("a connection");

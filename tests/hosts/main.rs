@@ -1,5 +1,6 @@
 //! The real binary over real sockets: start, stop, the tour of the documents, the command line, a carrier, and files
-//! read by it and beside it.
+//! read
+//! by it and beside it.
 
 mod backup;
 mod campaign;

@@ -1,4 +1,4 @@
-//! A small HTTP server of a test: receivers of webhooks, tools' endpoints, a site to read.
+//! A small HTTP server for tests: webhook receivers, tools' endpoints, a website.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,33 +11,33 @@ use switchboard::send::{Outside, Sender};
 
 use crate::server::binary;
 
-/// The host's own sender, in rooms of its own.
+/// Returns the host's own sender, with budgets of its own.
 pub fn sender(outside: Outside) -> Sender {
     let rooms = Arc::new(Rooms::default());
     let extractor = Extractor::new(binary(), Arc::clone(&rooms.readers)).expect("a thread");
     Sender::new(outside, extractor, Arc::new(Metrics::of(&rooms)), &rooms).expect("a sender")
 }
 
-/// One request that came.
+/// One received request.
 #[derive(Clone, Debug)]
 pub struct Came {
     /// Path and query.
     pub target: String,
-    /// Names in lower case, and values.
+    /// Header names in lower case, with their values.
     pub headers: Vec<(String, String)>,
-    /// Its body.
+    /// Body as received; empty when there is none.
     pub body: Vec<u8>,
 }
 
-/// What a server answers: status, headers, body.
+/// A response: status, headers and body.
 pub type Answered = (u16, Vec<(&'static str, String)>, Vec<u8>);
 
-/// Answers requests for as long as the test runs; gives where.
+/// Serves requests for as long as the test runs; returns the base URL.
 pub fn serve(answer: impl Fn(Came) -> Answered + Send + Sync + 'static) -> String {
     serve_at("127.0.0.1:0", answer)
 }
 
-/// The same at another address of this machine.
+/// Serves requests at another address of this machine; returns the base URL.
 pub fn serve_at(address: &str, answer: impl Fn(Came) -> Answered + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind(address).expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));

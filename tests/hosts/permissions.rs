@@ -1,4 +1,4 @@
-//! What the program writes is its owner's alone, whatever the umask.
+//! Files that the program writes are accessible to their owner alone, whatever the umask.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -12,14 +12,14 @@ fn mode(path: &Path) -> u32 {
     meta.permissions().mode() & 0o7777
 }
 
-/// The binary under a umask.
+/// Returns the binary as a command under a umask.
 fn under(umask: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("umask {umask}; exec \"$0\" \"$@\"")]).arg(binary());
     command
 }
 
-/// Every file and folder below one.
+/// Returns all files and folders below a folder.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     entries.flat_map(|path| if path.is_dir() { [below(&path), vec![path]].concat() } else { vec![path] }).collect()
@@ -83,7 +83,7 @@ fn a_backup_replaces_a_file_only_when_told() {
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success() && said.contains("is there already") && said.contains("--force"), "{said}");
     assert_eq!(std::fs::read(&file).expect("it is there"), b"mine");
-    // A backup that is refused leaves what was there, and nothing beside it.
+    // A refused backup leaves the old file as it was, and no partial file beside it.
     let wrong = ["backup", file.to_str().expect("a path"), "--url", url, "--admin-token", "sbo_wrong", "--force"];
     assert!(!run(&wrong).status.success());
     assert_eq!(std::fs::read(&file).expect("it is there"), b"mine");

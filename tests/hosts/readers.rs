@@ -1,5 +1,5 @@
-//! The readers of files, in this process: what they find in good files, what they say of bad ones, and that
-//! no bytes make them panic.
+//! The file readers, in this process: what they extract from good files, their errors for bad ones, and that no input
+//! makes them panic.
 
 use lopdf::{Object, Stream, dictionary};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ use crate::samples::{Pdf, archive, docx, encrypted_pdf, pdf, save, word};
 /// Damaged files of one run.
 const DAMAGED: u32 = 600;
 
-/// What was read is as it is documented.
+/// Checks that a result keeps the documented bounds.
 fn sound(read: &Result<Extracted, String>) {
     match read {
         Ok(found) => {
@@ -70,7 +70,7 @@ fn pages_read_as_they_are_set() {
     }
 }
 
-/// Codes end where 32 bits do, whatever a list of widths says.
+/// Character codes end at 32 bits, whatever a list of widths says.
 #[test]
 fn widths_beyond_the_last_code_are_left_out() {
     let file = pdf("BT /F2 10 Tf <00010002> Tj ET");
@@ -115,17 +115,17 @@ fn cycles_of_pages_end() {
     assert!(read.is_err() || read.is_ok_and(|found| found.text == "once"));
 }
 
-/// A run of text.
+/// Returns a run of text.
 fn run(text: &str) -> String {
     format!("<w:r><w:t>{text}</w:t></w:r>")
 }
 
-/// A paragraph with this in it.
+/// Returns a paragraph with this content.
 fn paragraph(inside: &str) -> String {
     format!("<w:p>{inside}</w:p>")
 }
 
-/// A table of rows of cells.
+/// Returns a table of rows of cells.
 fn table(rows: &[&[&str]]) -> String {
     let cell = |text: &&str| format!("<w:tc>{}</w:tc>", paragraph(&run(text)));
     let row = |cells: &&[&str]| format!("<w:tr>{}</w:tr>", cells.iter().map(cell).collect::<String>());
@@ -257,7 +257,7 @@ fn deep_nesting_costs_no_stack() {
     sound(&read(TextForm::Pdf, &file));
 }
 
-/// A good file of each kind, packed and not, so that damage reaches every layer.
+/// Returns a good file of each kind, compressed and not, so that damage reaches every layer.
 fn good() -> Vec<(TextForm, Vec<u8>)> {
     let page =
         "BT /F1 10 Tf 72 700 Td [(one) -400 (two)] TJ /F2 9 Tf <00010011> Tj 0 -12 Td /F3 9 Tf (\\001) Tj ET /X1 Do";
@@ -288,7 +288,7 @@ fn files_that_end_early_are_read_or_refused() {
     }
 }
 
-/// What happens to a file: bytes change, a stretch is lost, or one comes twice.
+/// Damage to a file: a byte changes, a range is lost or repeated, or a number is replaced.
 #[derive(Clone, Debug)]
 enum Damage {
     Byte(Index, u8),
@@ -326,7 +326,7 @@ impl Damage {
                 let again = bytes[stretch(length)].to_vec();
                 bytes.splice(at..at, again);
             }
-            // The next number of the file becomes another thing.
+            // The next number in the file is replaced.
             Self::Number(_, other) => {
                 let Some(start) = bytes[at..].iter().position(u8::is_ascii_digit).map(|start| at + start) else {
                     return;

@@ -1,4 +1,4 @@
-//! Endpoints that hang, reset, redirect, or answer without end, asked by the real binary.
+//! Endpoints that hang, reset, redirect, or answer without end, requested by the real binary.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -75,7 +75,7 @@ fn an_endpoint_that_misbehaves_gets_a_clear_answer_and_bounded_memory() {
     assert_eq!(server.stop(), Some(0));
 }
 
-/// The requests of an account that wait for its endpoints have a share of what goes out, and no more.
+/// Requests of an account that wait for its endpoints take up no more than its share of outgoing requests.
 #[test]
 fn endpoints_that_hang_keep_only_their_own_account_waiting() {
     let folder = Folder::new();
@@ -117,14 +117,14 @@ fn endpoints_that_hang_keep_only_their_own_account_waiting() {
     assert_eq!(server.stop(), Some(0));
 }
 
-/// A request that an address is asked with at once.
+/// Returns a request that an address may be sent at once.
 fn request(url: &str, egress: Egress) -> Work {
     let (url, redirects) = (url.to_owned(), Redirects::None);
     let (headers, body, timeout_ms, reply_bytes_max) = (vec![], vec![], 60_000, 9);
     Work::Http(HttpOut { method: "GET", url, headers, body, timeout_ms, reply_bytes_max, egress, redirects })
 }
 
-/// The operator's model says nothing to one account: another one's requests are asked all the same.
+/// The operator's model hangs for one account: another one's requests are sent all the same.
 #[test]
 fn an_account_has_a_share_of_the_operators_requests() {
     let hanging = Arc::new(AtomicUsize::new(0));
@@ -155,7 +155,7 @@ fn an_account_has_a_share_of_the_operators_requests() {
     });
 }
 
-/// As many addresses of users as may be asked at once say nothing: the operator's own is asked all the same.
+/// Users' addresses hang in as many requests as may be under way: the operator's own is requested all the same.
 #[test]
 fn addresses_of_users_that_hang_do_not_keep_the_operators_waiting() {
     let hanging = Arc::new(AtomicUsize::new(0));
@@ -174,7 +174,7 @@ fn addresses_of_users_that_hang_do_not_keep_the_operators_waiting() {
             let (sender, work) = (Arc::clone(&sender), request(url, egress));
             tokio::spawn(async move { sender.perform(work, Holder::Account(account)).await })
         };
-        // Eight accounts with more requests than their shares, which together are all there is.
+        // Eight accounts with more requests than their shares, which together are the whole budget.
         let users: Vec<_> = (0..320).map(|at| ask(&silent, Egress::User, at % 8)).collect();
         while hanging.load(Ordering::SeqCst) < 256 {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -187,7 +187,7 @@ fn addresses_of_users_that_hang_do_not_keep_the_operators_waiting() {
     });
 }
 
-/// Queries carry keys: neither the log of every failure nor any other line shows them.
+/// Queries may carry keys: neither the log of a failure nor any other line shows them.
 #[test]
 fn the_log_shows_no_query_of_an_address() {
     let folder = Folder::new();
@@ -198,7 +198,7 @@ fn the_log_shows_no_query_of_an_address() {
         &[("SWITCHBOARD_LOG", "debug")],
         std::fs::File::create(&log).expect("a log"),
     );
-    // Nobody listens there.
+    // The port of a listener that is closed again.
     let closed = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address");
     let (url, key) = (server.text("url"), server.text("api_key"));
     let endpoint = format!("http://{closed}/look?key=pineapple");

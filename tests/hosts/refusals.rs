@@ -1,5 +1,5 @@
-//! What the host itself refuses, for every operation: heads that are malformed or too large, and more than there is room
-//! for. `tests/api` sees all that a step refuses.
+//! Refusals by the host itself, for every operation: heads that are malformed or too large, and connections beyond the
+//! budget. `tests/api` covers the refusals by a step.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -12,18 +12,18 @@ use switchboard_core::service::routes::ROUTES;
 
 use crate::server::{Folder, Server};
 
-/// The fewest connections that an address may have.
+/// Fewest connections that an address may have.
 const SHARE: usize = 64;
-/// More headers than the server reads, in fewer bytes than it reads at once.
+/// More headers than the server accepts, in fewer bytes than it reads at once.
 const HEADERS: usize = 200;
 
-/// The status of the answer to a head of this operation with these lines.
+/// Sends a head of this operation with these lines; returns the response's status.
 fn status(address: &str, route: &Route, lines: &str) -> u16 {
     let mut stream = TcpStream::connect(address).expect("a connection");
     stream.set_read_timeout(Some(Duration::from_secs(40))).expect("a timeout");
     let path = route.paths[0].replace(['{', '}'], "");
     let head = format!("{} {path} HTTP/1.1\r\nConnection: close\r\n{lines}\r\n", route.method.name());
-    // One that has no room for the connection answers before it reads.
+    // A server without room for the connection answers before it reads.
     let _ = stream.write_all(head.as_bytes());
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -31,7 +31,7 @@ fn status(address: &str, route: &Route, lines: &str) -> u16 {
     answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or_else(|| panic!("{}: {answer}", route.id))
 }
 
-/// Fails unless every operation whose host refuses for a cause does so for these lines.
+/// Checks that every operation whose host refuses for `cause` refuses these lines.
 fn refuses(address: &str, cause: Cause, lines: &str) {
     let mut count = 0;
     for route in ROUTES.iter().filter(|route| causes::of(route).contains(&cause)) {
@@ -57,7 +57,7 @@ fn every_operation_is_refused_while_there_is_no_room_for_connections() {
     let server = Server::start(&folder.path("data"), &["--engine", "none", "--max-connections", &few]);
     let address = server.text("url").trim_start_matches("http://").to_owned();
     let key = server.text("api_key");
-    // Streams are never idle: none of them gives way.
+    // Streams are never idle, so none of them is closed to make room.
     let ask = format!(
         "GET /user/events HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nAuthorization: Bearer {key}\r\n\r\n"
     );

@@ -1,4 +1,4 @@
-//! Files made here: documents as the usual programs write them, in small.
+//! Generated files: small documents as common programs write them.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use lopdf::{Dictionary, Document, EncryptionState, EncryptionVersion, Object, Pe
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-/// A small file that takes long to read: a form of many operators, shown nine times.
+/// Returns a small file that takes long to read: a form of many operators, drawn nine times.
 pub fn slow_pdf() -> Vec<u8> {
     let form = dictionary! { "Subtype" => "Form" };
     Pdf::new().form(form, &"1 2 3 4 5 6 m ".repeat(4_000_000)).page("/X1 Do ".repeat(9)).packed()
@@ -17,19 +17,19 @@ const TABLE: &str = "/CIDInit /ProcSet findresource begin begincmap 1 begincodes
     endcodespacerange 2 beginbfchar <0001> <0103> <0002> <021B> endbfchar \
     1 beginbfrange <0010> <0012> <0078> endbfrange endcmap";
 
-/// A document of which pages are added.
+/// A document under construction, page by page.
 pub struct Pdf {
-    /// The document.
+    /// The document, with the objects added so far.
     pub document: Document,
-    /// Its pages' fonts and forms.
+    /// Fonts and forms that all pages share.
     pub resources: Dictionary,
     pages: Vec<Object>,
     root: lopdf::ObjectId,
 }
 
 impl Pdf {
-    /// One with three fonts: F1 of bytes, half as wide as they are high, F2 of pairs with a table of
-    /// meanings, F3 with glyphs at places of its own and no widths.
+    /// Creates a document with three fonts: F1 of single bytes, half as wide as they are high; F2 of byte pairs with a
+    /// Unicode table; F3 with glyphs at codes of its own and no widths.
     pub fn new() -> Self {
         let mut document = Document::with_version("1.5");
         let root = document.new_object_id();
@@ -57,7 +57,7 @@ impl Pdf {
         Self { document, resources, pages: Vec::new(), root }
     }
 
-    /// With one more page of this content.
+    /// Adds a page with this content stream.
     pub fn page(mut self, content: impl Into<Vec<u8>>) -> Self {
         let content = self.document.add_object(Stream::new(Dictionary::new(), content.into()));
         let page = self.document.add_object(dictionary! {
@@ -67,21 +67,21 @@ impl Pdf {
         self
     }
 
-    /// With a form named X1.
+    /// Adds a form named X1.
     pub fn form(mut self, form: Dictionary, content: &str) -> Self {
         let form = self.document.add_object(Stream::new(form, content.into()));
         self.resources.set("XObject", dictionary! { "X1" => form });
         self
     }
 
-    /// With a title.
+    /// Sets the document's title.
     pub fn title(mut self, title: &str) -> Self {
         let info = self.document.add_object(dictionary! { "Title" => lopdf::text_string(title) });
         self.document.trailer.set("Info", info);
         self
     }
 
-    /// The document with its tree of pages.
+    /// Returns the document with its page tree.
     pub fn finish(mut self) -> Document {
         let count = i64::try_from(self.pages.len()).expect("few pages");
         let resources = self.document.add_object(self.resources);
@@ -94,7 +94,7 @@ impl Pdf {
         self.document
     }
 
-    /// The file, its streams packed.
+    /// Returns the file, its streams compressed.
     pub fn packed(self) -> Vec<u8> {
         let mut document = self.finish();
         document.compress();
@@ -102,19 +102,19 @@ impl Pdf {
     }
 }
 
-/// The file of a document.
+/// Returns the bytes of a document.
 pub fn save(mut document: Document) -> Vec<u8> {
     let mut bytes = Vec::new();
     document.save_to(&mut bytes).expect("a document");
     bytes
 }
 
-/// A file of one page.
+/// Returns a file of one page.
 pub fn pdf(content: &str) -> Vec<u8> {
     save(Pdf::new().page(content).finish())
 }
 
-/// A file that opens with this password.
+/// Returns a file that opens with this password.
 pub fn encrypted_pdf(password: &str) -> Vec<u8> {
     let mut document = Pdf::new().page("BT /F1 10 Tf (secret) Tj ET").finish();
     let id = Object::string_literal("0123456789abcdef");
@@ -131,12 +131,12 @@ pub fn encrypted_pdf(password: &str) -> Vec<u8> {
     save(document)
 }
 
-/// A small PDF with a list that takes many times its bytes when it is read.
+/// Returns a small PDF with a list that takes many times its size in memory when read.
 pub fn hungry_pdf() -> Vec<u8> {
     Pdf::new().page(format!("BT /F1 10 Tf [{}] TJ ET", "1 ".repeat(1 << 23))).packed()
 }
 
-/// An archive of these parts.
+/// Returns a ZIP archive of these parts.
 pub fn archive(method: CompressionMethod, parts: &[(&str, &[u8])]) -> Vec<u8> {
     let mut writer = ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let options = SimpleFileOptions::default().compression_method(method);
@@ -147,7 +147,7 @@ pub fn archive(method: CompressionMethod, parts: &[(&str, &[u8])]) -> Vec<u8> {
     writer.finish().expect("an archive").into_inner()
 }
 
-/// The main part of a Word file with this body.
+/// Returns the main part of a Word file with this body.
 pub fn word(body: &str) -> String {
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n<w:document xmlns:w=\"w\" xmlns:mc=\"mc\">\
@@ -155,7 +155,7 @@ pub fn word(body: &str) -> String {
     )
 }
 
-/// A Word file with this body and a title.
+/// Returns a Word file with this body and a title.
 pub fn docx(body: &str) -> Vec<u8> {
     let main = word(body);
     let properties = "<cp:coreProperties xmlns:dc=\"dc\"><dc:creator>me</dc:creator><dc:title>Shoes &amp; hats\

@@ -1,5 +1,5 @@
-//! Secrets stay where they belong: markers are planted in everything that must be known in clear, and every byte
-//! that leaves, and every byte on the disk, is searched for them.
+//! Secrets stay where they belong: markers are planted in everything that must be stored in clear, and every byte sent
+//! and every byte on disk is searched for them.
 
 use std::fs::File;
 use std::path::Path;
@@ -23,17 +23,17 @@ const STORE: &str = "marker-of-a-store-token-0006-0123456789";
 const OTHER: &str = "marker-of-another-tools-header-0008";
 const PASSWORD: &str = "marker-of-a-new-password-0009";
 const CARRIER: &str = "marker-of-a-carrier-token-0007";
-/// The carrier's token in Base64, as it is sent behind its account (RFC 7617).
+/// The carrier's token in Base64, as it is sent after its account id (RFC 7617).
 const CARRIER_SENT: &str = "bWFya2VyLW9mLWEtY2Fycmllci10b2tlbi0wMDA3";
 
-/// What was said: request, status, head and body of the answer.
+/// One request with its response: status, and head and body as text.
 struct Said {
     what: String,
     status: u16,
     text: String,
 }
 
-/// A client that keeps every answer.
+/// A client that records every response.
 struct Client {
     url: String,
     said: Vec<Said>,
@@ -53,14 +53,14 @@ impl Client {
         json
     }
 
-    /// Answers that show a marker although they are not among those that may.
+    /// Returns the requests whose responses show a marker although they may not.
     fn shows(&self, marker: &str, allowed: impl Fn(&str) -> bool) -> Vec<&str> {
         let shown = self.said.iter().filter(|said| said.text.contains(marker));
         shown.map(|said| said.what.as_str()).filter(|what| !allowed(what)).collect()
     }
 }
 
-/// Everything of a folder, its files one behind the other.
+/// Returns the contents of a folder's files, concatenated.
 fn bytes_of(folder: &Path) -> Vec<u8> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     entries.flat_map(|entry| std::fs::read(entry.expect("an entry").path()).expect("a file")).collect()
@@ -70,11 +70,11 @@ fn holds(bytes: &[u8], marker: &str) -> bool {
     bytes.windows(marker.len()).any(|window| window == marker.as_bytes())
 }
 
-/// The tool, the calendar and the trunk of an account; gives the ids of tool and assistant.
+/// Creates an account's tool, calendar and trunk with markers; returns the ids of tool and assistant.
 fn plant(client: &mut Client, key: &str, endpoint: &str) -> (u64, u64) {
     let headers = json!({ "endpoint": endpoint, "method": "POST", "headers": [{ "name": "x-key", "value": HEADER }] });
     let body = with(tool("probe"), &headers).to_string();
-    // With a key, so that the answer is kept.
+    // With an idempotency key, so that the response is stored.
     let once = [("idempotency-key", "plant")];
     let (status, made) = client.send("POST", "/user/tools", key, &once, &body);
     assert_eq!(status, 201, "{made}");
@@ -94,7 +94,7 @@ fn plant(client: &mut Client, key: &str, endpoint: &str) -> (u64, u64) {
     (tool_id, made["data"]["id"].as_u64().expect("an id"))
 }
 
-/// Every read that there is, every kind of refusal, and a call with its tools.
+/// Requests every read, every kind of refusal, and a call with its tools.
 fn walk(client: &mut Client, key: &str, operator: &str, (tool_id, assistant_id): (u64, u64)) {
     let call =
         client.make("/user/make_call", key, &json!({ "phone_number": "+15550100001", "assistant_id": assistant_id }));
@@ -147,7 +147,7 @@ fn walk(client: &mut Client, key: &str, operator: &str, (tool_id, assistant_id):
     assert_eq!(client.send("PUT", &other, key, &[], r#"{"name":"Bea"}"#).0, 200, "a calendar key stays as it was");
 }
 
-/// An engine brings a call in which the calendar is asked.
+/// Has an engine bring a call in which the calendar is requested.
 fn ask_calendar(client: &mut Client, engine: &str, assistant_id: u64) {
     let web = json!({ "type": "web", "assistant_id": assistant_id });
     let call = client.make("/engine/calls", engine, &web);
@@ -156,19 +156,19 @@ fn ask_calendar(client: &mut Client, engine: &str, assistant_id: u64) {
     assert_eq!(client.make(&path, engine, &days)["status"], 500, "what the calendar says is passed on");
 }
 
-/// A secret that the service makes, and the requests whose answers show it.
+/// A secret that the service generates, and the requests whose responses may show it.
 struct Made {
     secret: String,
     shown_by: Vec<String>,
 }
 
 impl Made {
-    /// One that no answer shows.
+    /// A secret that no response shows.
     fn before(secret: &str) -> Self {
         Self { secret: secret.to_owned(), shown_by: Vec::new() }
     }
 
-    /// What a request makes, found in its answer.
+    /// Makes a request and takes the secret from its response.
     fn by(client: &mut Client, path: &str, token: &str, body: &Value, pointer: &str) -> Self {
         let made = client.make(path, token, body);
         let secret = made.pointer(pointer).and_then(Value::as_str).unwrap_or_else(|| panic!("{path} {made}"));
@@ -176,7 +176,7 @@ impl Made {
     }
 }
 
-/// Every kind of secret that the service makes; the first four are a session, an engine's token, an operator's and a
+/// Has the service generate every kind of secret; the first four are a session, an engine's token, an operator's and a
 /// user's key.
 fn makes(client: &mut Client, server: &Server, sealing: &str) -> Vec<Made> {
     let [key, operator, password, email] =
@@ -201,7 +201,7 @@ fn makes(client: &mut Client, server: &Server, sealing: &str) -> Vec<Made> {
     made
 }
 
-/// What commands say on the way to a copy of a store and back.
+/// Runs the commands that copy a store and restore it; returns their output and the backup.
 fn commands(folder: &Folder, client: &Client, operator: &str, sealing: &str) -> (Vec<u8>, Vec<u8>) {
     let [file, copy, keys] = ["backup", "copy", "keys"].map(|name| folder.path(name).display().to_string());
     std::fs::write(&keys, sealing).expect("a key file");
@@ -257,7 +257,7 @@ fn planted_markers_leave_only_where_they_must() {
     let [session, engine, operator] = [0, 1, 2].map(|at| made[at].secret.as_str());
     walk(&mut client, session, operator, ids);
     ask_calendar(&mut client, engine, ids.1);
-    // What is kept of a deleted assistant holds its secrets as well.
+    // The stored rest of a deleted assistant holds its secrets as well.
     assert_eq!(client.send("DELETE", &format!("/user/assistant/{}", ids.1), key, &[], "").0, 200);
     let (said, backup) = commands(&folder, &client, operator, &sealing);
     let key = key.to_owned();
@@ -265,7 +265,7 @@ fn planted_markers_leave_only_where_they_must() {
 
     answers_show(&client, ids.0, &made);
     requests_carry(&seen.lock().expect("a list"), &made);
-    // Nowhere else: not in the log, however much it says, nor on the disk.
+    // Nowhere else: neither in the log, at its most verbose, nor on the disk.
     let (logged, stored) = (std::fs::read(&log).expect("a log"), bytes_of(&data));
     assert!(holds(&logged, "DEBUG") || holds(&logged, "TRACE"), "the log says much");
     assert!(holds(&stored, "probe") || holds(&stored, "Anna") || stored.len() > 10_000, "there is a store");
@@ -278,7 +278,7 @@ fn planted_markers_leave_only_where_they_must() {
     }
 }
 
-/// In answers: a tool's headers in that tool's own, a token in the one that makes it.
+/// In responses: a tool's headers in those of that tool alone, a token in the one that creates it.
 fn answers_show(client: &Client, tool_id: u64, made: &[Made]) {
     let (own, all) = (format!("/user/tools/{tool_id}"), "/user/tools");
     assert_eq!(client.shows(HEADER, |what| what.ends_with(all) || what.contains(&own)), [""; 0]);
@@ -297,7 +297,7 @@ fn answers_show(client: &Client, tool_id: u64, made: &[Made]) {
     }
 }
 
-/// In requests to the outside: the header to its endpoint, each key to the service that it is for.
+/// In outgoing requests: the header to its endpoint, each key to its own service.
 fn requests_carry(seen: &[(&str, Came)], made: &[Made]) {
     for (own, came) in seen {
         let text = format!("{} {:?} {}", came.target, came.headers, String::from_utf8_lossy(&came.body));
@@ -312,7 +312,7 @@ fn requests_carry(seen: &[(&str, Came)], made: &[Made]) {
     assert_eq!([HEADER, MODEL, CALENDAR, CARRIER_SENT].map(got), [true; 4], "each comes to where it belongs");
 }
 
-/// Neither a check nor a server opens a store that is sealed with another key, and both say why.
+/// Checks that neither `verify` nor a server opens a store sealed with another key, and that both say why.
 fn stays_closed(data: &Path, arguments: &[&str]) {
     let data = data.to_str().expect("a path");
     for command in [&["verify", data][..], &["serve", "--listen", "127.0.0.1:0", "--data", data]] {
@@ -340,7 +340,7 @@ fn secrets_are_sealed_and_sealed_anew_when_the_key_changes() {
     };
     let verify = |arguments: &[&str]| run(&[&["verify", data.to_str().expect("a path")], arguments].concat());
 
-    // A store that began in clear.
+    // A store created without a seal key.
     let (server, told) = warned(&["--engine", "none"]);
     assert!(told, "the operator is told");
     let (key, operator) = (server.text("api_key").to_owned(), server.text("admin_token").to_owned());
@@ -355,7 +355,7 @@ fn secrets_are_sealed_and_sealed_anew_when_the_key_changes() {
         assert_eq!((status, &json["headers"][0]["value"]), (200, &json!(HEADER)));
     };
 
-    // Sealed, and then with another key.
+    // Sealed first with one key, then with another.
     for text in [first.clone(), format!("{second}\n{first}\n"), second.clone()] {
         std::fs::write(&keys, text).expect("a key file");
         let server = start(&keys);
@@ -368,13 +368,13 @@ fn secrets_are_sealed_and_sealed_anew_when_the_key_changes() {
     assert!(!told, "nothing stands in clear");
     assert_eq!(server.stop(), Some(0));
 
-    // Without its key it does not start, and says why.
+    // Without its key, it does not start, and says why.
     std::fs::write(&keys, &first).expect("a key file");
     for arguments in [&[][..], &["--seal-key-file", keys.to_str().expect("a path")]] {
         stays_closed(&data, arguments);
     }
 
-    // A backup keeps the seal: its copy holds nothing in clear, and needs the key.
+    // A backup stays sealed: a restored copy holds nothing in clear, and needs the key.
     std::fs::write(&keys, &second).expect("a key file");
     let server = start(&keys);
     let (file, copy) = (folder.path("backup"), folder.path("copy"));

@@ -1,4 +1,4 @@
-//! What one account, or strangers from many addresses, ask of the outside leaves others their turn: logins and files.
+//! Logins and files of one account, or of strangers from many addresses, leave others their turn.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
@@ -18,8 +18,7 @@ use crate::outside::sender;
 use crate::samples::slow_pdf;
 use crate::server::binary;
 
-/// How long whoever is honest waits at most. It takes a second in this build, of which the machine's other tests are
-/// not counted.
+/// Longest wait of an honest caller. It takes a second in this build, not counting the machine's other tests.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -30,7 +29,7 @@ fn runtime() -> tokio::runtime::Runtime {
 fn three_thousand_logins_leave_an_honest_one_its_turn() {
     let networks = |at: u32| match at % 2 {
         0 => IpAddr::from([198, 51, 100, u8::try_from(at).expect("few")]),
-        // Each of another address of the network.
+        // Each is another address of the same network.
         _ => Ipv6Addr::from_bits(0x2001_0db8_u128 << 96 | u128::from(at) << 64 | u128::from(at)).into(),
     };
     runtime().block_on(async {
@@ -56,7 +55,7 @@ fn three_thousand_logins_leave_an_honest_one_its_turn() {
                 other => panic!("{other:?}"),
             }
         }
-        // An address has one under way and a few that wait: what is beyond is refused at once.
+        // An address may have one login under way and a few waiting: the rest is refused at once.
         assert!(said[0] >= 150 && said[1] > 1_000, "{said:?}");
     });
 }
@@ -136,7 +135,7 @@ async fn writes_of_an_account_and_of_strangers_leave_others_their_turn() {
     while room.waiting() < WRITES.waiting_each + 21 {
         tokio::task::yield_now().await;
     }
-    // Two places of strangers: one of the network that has waited, one of the other.
+    // Two places of strangers become free: one goes to the network that has waited, one to the other.
     held.truncate(held.len() - 2);
     assert_eq!(another.await.expect("it ends"), Ok(()));
     drop(held);

@@ -1,4 +1,4 @@
-//! A drain lets requests finish.
+//! A stop drains the server: requests under way finish.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ fn a_stop_lets_a_running_request_finish_and_takes_nothing_new() {
     let server = Server::start(&folder.path("data"), &[]);
     let (url, key) = (server.text("url").to_owned(), server.text("api_key").to_owned());
     let login = json!({ "email": server.text("email"), "password": server.text("password") });
-    // A login hashes for a while: it is under way when the stop comes.
+    // Hashing makes a login slow enough to be under way when the stop comes.
     let address = url.clone();
     let running = std::thread::spawn(move || call("POST", &format!("{address}/user/login"), &key, Some(&login)));
     std::thread::sleep(Duration::from_millis(20));

@@ -1,4 +1,4 @@
-//! Every line of the tour, in order, against a fresh server: the README's, then that of `docs/tour.md`.
+//! Runs every line of the tour, in order, against a fresh server: the README's, then `docs/tour.md`'s.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use crate::server::{Folder, Server, binary};
 
 const PAGES: [&str; 2] = [include_str!("../../README.md"), include_str!("../../docs/tour.md")];
 
-/// The blocks of the tour.
+/// Returns the tour's code blocks.
 fn blocks() -> Vec<&'static str> {
     let pages = PAGES.iter().flat_map(|page| page.split("```sh tour\n").skip(1));
     pages.filter_map(|rest| rest.split("```").next()).collect()

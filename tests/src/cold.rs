@@ -1,14 +1,14 @@
-//! A step over a view in which every first read is missing.
+//! Runs a step over a view in which every first read is missing.
 
 use switchboard_core::remote::{Progress, Session, region};
 use switchboard_core::service::Service;
 use switchboard_core::step::{Input, Output, OwnedInput};
 use switchboard_core::view::Scene;
 
-/// Runs the step of `scene` with nothing loaded at first; gives what it decides and how often it went to the store.
+/// Runs the step of `scene` with nothing loaded at first; returns its output and the number of trips to the store.
 ///
 /// # Panics
-/// Where the step stops, or asks twice for the same.
+/// If the step stops, or asks for the same read twice.
 #[track_caller]
 pub fn step(service: &Service, input: &Input<'_>, scene: &Scene<'_>) -> (Output, usize) {
     let mut session = Session::new(own(input), scene.now, scene.seed);
@@ -27,7 +27,7 @@ pub fn step(service: &Service, input: &Input<'_>, scene: &Scene<'_>) -> (Output,
     }
 }
 
-/// The input with all that it is about.
+/// Returns an owned copy of the input.
 pub fn own(input: &Input<'_>) -> OwnedInput {
     match input {
         Input::Http(request, answers) => OwnedInput::Http((*request).clone(), answers.to_vec()),

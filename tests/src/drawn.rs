@@ -1,18 +1,18 @@
-//! Tests on drawn cases: more of them where more are asked for, and the same ones again.
+//! Property tests with reproducible cases, and more of them on request.
 
 use std::hash::{BuildHasher, RandomState};
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngSeed, TestCaseResult, TestRunner};
 
-/// Names how many times as many cases are drawn as before a commit.
+/// Environment variable: the factor by which the number of drawn cases grows; 1 when unset, as before a commit.
 const TIMES: &str = "SWITCHBOARD_TIMES";
 
-/// Holds a test against so many drawn cases. One that fails names its seed: with it in `PROPTEST_RNG_SEED`, the same
-/// cases are drawn again.
+/// Runs a test on `cases` drawn cases, times `SWITCHBOARD_TIMES`. A failure names its seed: with it in
+/// `PROPTEST_RNG_SEED`, the same cases are drawn again.
 ///
 /// # Panics
-/// Where the test fails, with the smallest case that was found.
+/// If the test fails, with the smallest failing case found.
 #[track_caller]
 pub fn for_all<S: Strategy>(cases: u32, drawn: &S, test: impl Fn(S::Value) -> TestCaseResult) {
     let times = std::env::var(TIMES).ok().and_then(|times| times.parse().ok()).unwrap_or(1);

@@ -1,5 +1,5 @@
-//! [`House`]: the whole service over a store in memory, with a clock and a carrier that the test moves. Every reply
-//! to a request is judged.
+//! [`House`]: the whole service over an in-memory store, with a clock and outside answers that the test controls. Every
+//! reply to a request is judged.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -23,79 +23,79 @@ use switchboard_core::work;
 use crate::cold;
 use crate::judge::{Exchange, Judge};
 
-/// What replies must be.
+/// Checks every reply that [`Call::send`] receives.
 static JUDGE: LazyLock<Judge> = LazyLock::new(Judge::new);
 
-/// Answers what the service asks of the outside.
+/// Answers the requests that the service sends to carriers, receivers and tool endpoints.
 type Outside = Box<dyn FnMut(&HttpOut) -> Result<HttpIn, SendError>>;
 
-/// A service in memory.
+/// A service in memory, driven step by step.
 pub struct House {
-    /// The service.
+    /// The core under test, with the configuration given to [`House::with`].
     pub service: Service,
-    /// Its store.
+    /// In-memory store; every step's changes are applied to it at once.
     pub store: Memory,
-    /// The time of the next step.
+    /// Time of the next step. Only the test moves it; it begins at Unix second 1,790,000,000.
     pub now: Timestamp,
-    /// The owner's API key.
+    /// API key of the owner account, from the first start.
     pub key: String,
-    /// The operator's token.
+    /// Token for the `/admin` routes, from the first start.
     pub operator: String,
-    /// The owner's password.
+    /// Password of the owner account, from the first start.
     pub password: String,
-    /// Whether its disk is full.
+    /// Whether the store reports a full disk to the next steps.
     pub full: bool,
-    /// Whether every bucket of its rate limits is empty.
+    /// Whether every request finds its rate limit used up.
     pub crowded: bool,
     outside: Outside,
     steps: u64,
 }
 
-/// An answer.
+/// A reply that passed the [`Judge`].
 #[derive(Clone, Debug)]
 pub struct Got {
-    /// Its status.
+    /// HTTP status code.
     pub status: u16,
-    /// Its body; null when there is none.
+    /// Body as JSON; null when it is empty or not JSON.
     pub json: Value,
-    /// Its body as sent.
+    /// Body as sent; empty when the reply has none or the host would write it.
     pub bytes: Vec<u8>,
-    /// Its headers.
+    /// Response headers, names in lower case.
     pub headers: Vec<(&'static str, String)>,
 }
 
 impl Got {
-    /// A header's value.
+    /// Returns the first header with this name, written in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| *n == name).map(|(_, value)| value.as_str())
     }
 
-    /// The id of what was made.
+    /// Returns the id of what was created: `data.id`, `id` or `api_key.id` of the body, whichever comes first.
     pub fn id(&self) -> u64 {
         let id = self.json["data"]["id"].as_u64().or(self.json["id"].as_u64()).or(self.json["api_key"]["id"].as_u64());
         id.unwrap_or_else(|| panic!("no id in {}", self.json))
     }
 
-    /// Fails unless the status is this one.
+    /// Asserts the status and returns the reply.
     #[track_caller]
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", self.json);
         self
     }
 
-    /// Fails unless the answer is this sentence alone, as `{message}`.
+    /// Asserts that the body is `{"message": text}` and nothing else.
     #[track_caller]
     pub fn message(&self, status: u16, text: &str) {
         assert_eq!((self.status, &self.json), (status, &json!({ "message": text })));
     }
 
-    /// Fails unless the answer is this sentence alone, as `{error}`.
+    /// Asserts that the body is `{"error": text}` and nothing else.
     #[track_caller]
     pub fn error(&self, status: u16, text: &str) {
         assert_eq!((self.status, &self.json), (status, &json!({ "error": text })));
     }
 
-    /// Fails unless the fields that are wrong are these.
+    /// Asserts status 422 with errors for exactly these fields, in any order.
     #[track_caller]
     pub fn wrong(&self, fields: &[&str]) {
         let named: Vec<&str> = self.json["errors"]
@@ -108,7 +108,7 @@ impl Got {
     }
 }
 
-/// A store on a host that has no room left: on its disk, or in the buckets of its rate limits.
+/// View of a store whose host is out of room: on its disk, or in the buckets of its rate limits.
 struct Strained<'m> {
     store: &'m Memory,
     full: bool,
@@ -134,7 +134,7 @@ impl View for Strained<'_> {
     }
 }
 
-/// One request being put together.
+/// A request under construction; [`Call::send`] sends it.
 pub struct Call<'h> {
     house: &'h mut House,
     request: Request,
@@ -147,7 +147,7 @@ impl Default for House {
 }
 
 impl House {
-    /// A service with this configuration, after its first start.
+    /// Creates a service with this configuration and runs its first start.
     pub fn with(config: Config) -> Self {
         let mut house = Self {
             service: Service::new(config),
@@ -171,39 +171,39 @@ impl House {
         house
     }
 
-    /// Who answers the service's requests from here on.
+    /// Sets the function that answers the service's outgoing requests from now on. Until then, all fail as unreachable.
     pub fn outside(&mut self, answer: impl FnMut(&HttpOut) -> Result<HttpIn, SendError> + 'static) {
         self.outside = Box::new(answer);
     }
 
-    /// Another account; gives its key.
+    /// Creates another account and returns its API key.
     pub fn account(&mut self, email: &str) -> String {
         let operator = self.operator.clone();
         let made = self.post("/admin/accounts", &json!({ "email": email })).token(&operator).send().expect(201);
         made.json["api_key"].as_str().expect("a key").to_owned()
     }
 
-    /// A GET by the owner.
+    /// Sends a GET as the owner.
     pub fn get(&mut self, target: &str) -> Got {
         self.call(Method::Get, target).send()
     }
 
-    /// A DELETE by the owner.
+    /// Sends a DELETE as the owner.
     pub fn delete(&mut self, target: &str) -> Got {
         self.call(Method::Delete, target).send()
     }
 
-    /// A POST by the owner.
+    /// Prepares a POST as the owner, with a JSON body.
     pub fn post(&mut self, target: &str, body: &Value) -> Call<'_> {
         self.call(Method::Post, target).json(body)
     }
 
-    /// A PUT by the owner.
+    /// Prepares a PUT as the owner, with a JSON body.
     pub fn put(&mut self, target: &str, body: &Value) -> Call<'_> {
         self.call(Method::Put, target).json(body)
     }
 
-    /// The id of what a POST by the owner makes.
+    /// Creates a resource with a POST as the owner and returns its id.
     #[track_caller]
     pub fn make(&mut self, target: &str, body: &Value) -> u64 {
         let got = self.post(target, body).send();
@@ -211,14 +211,14 @@ impl House {
         got.id()
     }
 
-    /// A call that the owner's assistant places; gives its id.
+    /// Places a call by the owner's assistant and returns the call's id.
     #[track_caller]
     pub fn make_call(&mut self, assistant_id: u64) -> u64 {
         let body = json!({ "phone_number": "+40700000001", "assistant_id": assistant_id });
         self.post("/user/make_call", &body).send().expect(200).json["call_id"].as_u64().expect("an id")
     }
 
-    /// A request by the owner.
+    /// Prepares a request as the owner, without a body.
     pub fn call(&mut self, method: Method, target: &str) -> Call<'_> {
         let bearer = format!("Bearer {}", self.key).into_bytes();
         let headers = vec![("authorization", bearer), ("host", b"test".to_vec())];
@@ -227,7 +227,8 @@ impl House {
         Call { house: self, request }
     }
 
-    /// Runs one step and applies what it decides.
+    /// Runs one step and applies its changes. Unless the store is strained, the step also runs over a cold view and
+    /// must decide the same.
     pub fn step(&mut self, input: &Input<'_>, seed: Seed) -> Output {
         let strained = Strained { store: &self.store, full: self.full, crowded: self.crowded };
         let is_strained = self.full || self.crowded;
@@ -242,7 +243,7 @@ impl House {
         output
     }
 
-    /// A seed of its own for each input, the same in every run of a test.
+    /// Returns a fresh seed for each input, the same sequence in every run of a test.
     pub fn seed(&mut self) -> Seed {
         self.steps += 1;
         let mut bytes = [0x5a; 32];
@@ -250,7 +251,7 @@ impl House {
         Seed::new(bytes)
     }
 
-    /// Does whatever is due now, and what follows from it; gives the time of the next job.
+    /// Runs all due jobs and their follow-ups; returns the time of the next job, or `None` when none is pending.
     pub fn tick(&mut self) -> Option<Timestamp> {
         loop {
             let seed = self.seed();
@@ -269,7 +270,7 @@ impl House {
         }
     }
 
-    /// The last output of an input, and how many answers from outside led to it.
+    /// Steps an input until it is decided; returns the last output and how many outside answers it took.
     fn settle(&mut self, input: impl Fn(&[Answer]) -> Owned) -> (Output, usize) {
         let seed = self.seed();
         let mut answers = Vec::new();
@@ -281,7 +282,7 @@ impl House {
             };
             match &output.outcome {
                 Outcome::Wait => {}
-                // Nothing else happens in this house while a request waits: its time is over at once.
+                // Nothing else happens in this house while a request waits, so its wait times out at once.
                 Outcome::Park(..) | Outcome::Again => answers.push(Answer::Elapsed),
                 _ => return (output, answers.len()),
             }
@@ -306,66 +307,66 @@ enum Owned {
 }
 
 impl Call<'_> {
-    /// With another token.
+    /// Replaces the bearer token.
     pub fn token(self, token: &str) -> Self {
         self.without("authorization").header("authorization", &format!("Bearer {token}"))
     }
 
-    /// With a JSON body.
+    /// Sets a JSON body and its content type.
     pub fn json(self, body: &Value) -> Self {
         self.header("content-type", "application/json").body(body.to_string().into_bytes())
     }
 
-    /// With these bytes as its body.
+    /// Sets these bytes as the body, without a content type.
     pub fn body(mut self, bytes: Vec<u8>) -> Self {
         self.request.body = Body::Full(bytes);
         self
     }
 
-    /// With a body in this state.
+    /// Sets the body in this state, such as too large or broken off.
     pub fn raw(mut self, body: Body) -> Self {
         self.request.body = body;
         self
     }
 
-    /// With one more header.
+    /// Adds a header. The name must be one that the core reads.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         let known = known_header(name).unwrap_or_else(|| panic!("the core does not look at {name}"));
         self.request.headers.push((known, value.as_bytes().to_vec()));
         self
     }
 
-    /// Without a header.
+    /// Removes every header with this name.
     pub fn without(mut self, name: &str) -> Self {
         self.request.headers.retain(|(known, _)| *known != name);
         self
     }
 
-    /// At this door.
+    /// Sets the listener (door) that the request arrives at; [`Door::Main`] otherwise.
     #[must_use]
     pub fn door(mut self, door: Door) -> Self {
         self.request.door = door;
         self
     }
 
-    /// From this address.
+    /// Sets the peer's IP address; none otherwise.
     pub fn from(mut self, peer: &str) -> Self {
         self.request.peer = Some(peer.parse().expect("an address"));
         self
     }
 
-    /// The request itself, for a test that runs its steps one by one.
+    /// Returns the request itself, for a test that runs its steps one by one.
     pub fn request(self) -> Request {
         self.request
     }
 
-    /// Sends it.
+    /// Sends the request, judges the reply and returns it.
     #[track_caller]
     pub fn send(self) -> Got {
         let Self { house, request } = self;
         let (output, answers) = house.settle(|_| Owned::Http(request.clone()));
         let Outcome::Reply(reply) = output.outcome.clone() else { panic!("no answer but {:?}", output.outcome) };
-        // The simulated carrier answers within the step.
+        // The simulated carrier answers within the step, so its part does not show in `answers`.
         let outside = answers > 0 || JUDGE.asks_outside(&request);
         let exchange = Exchange { request: &request, output: &output, reply: &reply, outside, foreign: None };
         if let Err(broken) = JUDGE.judge(&exchange) {
@@ -382,7 +383,7 @@ impl Call<'_> {
     }
 }
 
-/// A body that makes an assistant.
+/// Returns a valid body for `POST /user/assistant`.
 pub fn assistant() -> Value {
     json!({
         "name": "Anna", "voice_id": 1, "language_id": 1, "type": "outbound", "mode": "pipeline", "timezone": "Europe/Bucharest",
@@ -390,29 +391,29 @@ pub fn assistant() -> Value {
     })
 }
 
-/// A body that makes a mid-call tool.
+/// Returns a valid body for `POST /user/tools`.
 pub fn tool(name: &str) -> Value {
     json!({ "name": name, "description": "Looks it up", "endpoint": "https://tools.example/look", "method": "GET" })
 }
 
-/// A body that makes a campaign.
+/// Returns a valid body for `POST /user/campaigns`.
 pub fn campaign(assistant_id: u64) -> Value {
     json!({ "name": "Spring", "assistant_id": assistant_id })
 }
 
-/// A body that makes a lead.
+/// Returns a valid body for `POST /user/leads`.
 pub fn lead(campaign_id: u64, phone_number: &str) -> Value {
     json!({ "campaign_id": campaign_id, "phone_number": phone_number })
 }
 
-/// A body that makes a SIP trunk.
+/// Returns a valid body for `POST /user/phone-numbers/sip-trunks`.
 pub fn trunk(phone_number: &str) -> Value {
     json!({
         "phone_number": phone_number, "sip_address": "sip.example:5060", "sip_username": "anna", "sip_password": "secret",
     })
 }
 
-/// A body with some members changed or, by null, taken away.
+/// Returns the body with these members replaced; a null removes its member.
 pub fn with(mut body: Value, changes: &Value) -> Value {
     for (name, value) in changes.as_object().expect("an object") {
         if value.is_null() {

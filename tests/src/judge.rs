@@ -1,7 +1,7 @@
-//! [`Judge`]: what every reply to a request must be, whatever was sent.
+//! [`Judge`]: what must hold of every reply, whatever was sent.
 //!
-//! A status that the operation documents, never 500; a body of the documented form; a request id; nothing of another
-//! account; and a refusal that changes nothing.
+//! The status is one that the operation documents, never 500; the body has the documented form; there is one request
+//! id; nothing of another account shows; and a refusal changes nothing.
 
 use std::collections::BTreeMap;
 
@@ -17,24 +17,24 @@ use switchboard_core::service::openapi;
 use switchboard_core::service::routes::ROUTES;
 use switchboard_core::step::Output;
 
-/// Letters of a refusal's sentence by which it is told from others.
+/// Letters of a refusal's sentence that identify it.
 const SAYING_MAX: usize = 40;
 
-/// One reply with what led to it.
+/// One reply with the request and step that led to it.
 pub struct Exchange<'a> {
-    /// The request.
+    /// The request as sent.
     pub request: &'a Request,
-    /// What its last step decided.
+    /// Output of the request's last step.
     pub output: &'a Output,
-    /// The reply among it.
+    /// The reply in `output`.
     pub reply: &'a Reply,
-    /// Whether the outside had a word in it: then even a refusal leaves something, if only a charge taken back.
+    /// Whether someone outside was asked: then even a refusal leaves changes, if only a charge taken back.
     pub outside: bool,
-    /// A word of another account that must not be in it, unless the request has it too.
+    /// A word of another account that must not be in the reply, unless the request has it too.
     pub foreign: Option<&'a str>,
 }
 
-/// What the document says of each operation.
+/// The documented statuses and body schemas of each operation.
 pub struct Judge {
     router: Router,
     documented: BTreeMap<(&'static str, Method), BTreeMap<u16, Option<Validator>>>,
@@ -47,10 +47,10 @@ impl Default for Judge {
 }
 
 impl Judge {
-    /// Reads the `OpenAPI` document.
+    /// Reads the `OpenAPI` document and compiles its schemas.
     ///
     /// # Panics
-    /// Where it is none.
+    /// If the document or one of its schemas is malformed.
     pub fn new() -> Self {
         let document: Value = serde_json::from_str(&openapi::text()).expect("the document is JSON");
         let mut documented = BTreeMap::new();
@@ -72,17 +72,17 @@ impl Judge {
         Self { router: Router::new(ROUTES).expect("a table without ambiguity"), documented }
     }
 
-    /// The operation that a request is for.
+    /// Returns the operation that a request is for; `None` for an unknown path or method.
     pub fn route(&self, request: &Request) -> Option<&'static Route> {
         self.router.find(path(request))?.route(request.method)
     }
 
-    /// Whether an operation may ask a carrier, or someone else outside.
+    /// Whether the operation may ask a carrier or someone else outside, as its documented 502 says.
     pub fn asks_outside(&self, request: &Request) -> bool {
         self.route(request).is_some_and(|route| self.documented[&(route.id, route.method)].contains_key(&502))
     }
 
-    /// What a refusal says, without names and numbers; the error says what is wrong with a reply.
+    /// Judges a reply: returns the refusal's sentence without digits and punctuation, or what is wrong with the reply.
     pub fn judge(&self, exchange: &Exchange<'_>) -> Result<String, String> {
         let Exchange { request, output, reply, outside, .. } = exchange;
         let route = self.route(request);
@@ -102,7 +102,7 @@ impl Judge {
         self.body(exchange, route)
     }
 
-    /// Whether the operation, or the conventions that hold for all of them (docs/api.md, Conventions), know a status.
+    /// Whether the operation, or the conventions that hold for all of them (docs/api.md, Conventions), allow a status.
     fn is_documented(&self, request: &Request, route: Option<&'static Route>, status: u16) -> bool {
         if request.target.len() > TARGET_BYTES_MAX {
             return status == 414;
@@ -124,7 +124,7 @@ impl Judge {
             let other = matches!(reply.content, Content::Host(_) | Content::Stream(_));
             return if empty || other { Ok(String::new()) } else { Err(format!("{} without a body", reply.status)) };
         };
-        // The document itself has a test of its own, and is half a megabyte.
+        // The document itself has its own test, and is half a megabyte.
         if route.is_some_and(|route| route.id == "openapi") && reply.status == 200 {
             return Ok(String::new());
         }
@@ -146,7 +146,7 @@ impl Judge {
     }
 }
 
-/// The first words of a refusal's sentence.
+/// Returns the first `SAYING_MAX` letters and spaces of a refusal's sentence; empty for a success.
 fn saying(status: u16, value: &Value) -> String {
     let sentence = value["message"].as_str().or(value["error"].as_str()).filter(|_| status >= 400).unwrap_or_default();
     sentence.chars().filter(|letter| letter.is_alphabetic() || *letter == ' ').take(SAYING_MAX).collect()
@@ -156,7 +156,7 @@ fn path(request: &Request) -> &str {
     request.target.split('?').next().unwrap_or_default()
 }
 
-/// A body over the limit is never taken.
+/// Checks that a body over the limit is not accepted.
 fn bounded(request: &Request, route: Option<&'static Route>, status: u16) -> Result<(), String> {
     let Some(route) = route.filter(|route| route.method.is_write()) else { return Ok(()) };
     let large = match &request.body {
@@ -189,7 +189,7 @@ fn request_id(request: &Request, reply: &Reply) -> Result<(), String> {
     odd.map_or(Ok(()), |(name, _)| Err(format!("the header {name} has a control character")))
 }
 
-/// Whether the caller itself wrote a word.
+/// Whether the request itself contains a word, in its target or body.
 fn sent(request: &Request, word: &[u8]) -> bool {
     let body: &[u8] = if let Body::Full(bytes) = &request.body { bytes } else { &[] };
     contains(request.target.as_bytes(), word) || contains(body, word)

@@ -1,4 +1,4 @@
-//! What the tests share: a service in memory that is driven like a server, the real server, and generators from
+//! Shared parts of the tests: a service in memory that is driven like a server, the real server, and generators from
 //! the service's tables.
 
 pub mod cold;

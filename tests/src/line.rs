@@ -1,36 +1,36 @@
-//! [`Line`]: a voice engine of a test, attached to a house by the interface that every engine uses.
+//! [`Line`]: a test's voice engine, attached to a house through the interface that every engine uses.
 
 use serde_json::{Value, json};
 
 use crate::house::{Got, House};
 
-/// An engine with a token.
+/// A voice engine with a token of its own.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Its token.
+    /// Engine token, sent as the bearer token.
     pub token: String,
 }
 
-/// A call that an engine has.
+/// A call that an engine has claimed.
 #[derive(Clone, Debug)]
 pub struct Held {
-    /// The call's id.
+    /// Id of the call.
     pub id: u64,
-    /// What the claim gave.
+    /// The call's entry in the answer to the claim.
     pub claimed: Value,
-    /// The last sequence number.
+    /// Sequence number of the last event sent; 0 before the first.
     pub seq: u64,
 }
 
 impl Line {
-    /// An engine for every account.
+    /// Creates an engine token for all accounts.
     pub fn attach(house: &mut House) -> Self {
         let operator = house.operator.clone();
         let made = house.post("/admin/engine-tokens", &json!({ "name": "Test" })).token(&operator).send().expect(201);
         Self { token: made.json["token"].as_str().expect("a token").to_owned() }
     }
 
-    /// Claims at most `capacity` calls.
+    /// Claims up to `capacity` calls.
     pub fn claim(&self, house: &mut House, capacity: u32) -> Vec<Held> {
         let body = json!({ "engine": "test", "capacity": capacity });
         let got = house.post("/engine/claim", &body).token(&self.token).send().expect(200);
@@ -38,7 +38,7 @@ impl Line {
         calls.into_iter().map(Held::of).collect()
     }
 
-    /// Claims the one call that waits.
+    /// Claims exactly one call, which must be waiting.
     #[track_caller]
     pub fn take(&self, house: &mut House) -> Held {
         let mut calls = self.claim(house, 1);
@@ -46,7 +46,7 @@ impl Line {
         calls.remove(0)
     }
 
-    /// Says what happened; events get the sequence numbers that come next.
+    /// Sends events, numbered from the next sequence number.
     pub fn say(&self, house: &mut House, held: &mut Held, events: &[Value]) -> Got {
         let numbered: Vec<Value> = events
             .iter()
@@ -60,13 +60,13 @@ impl Line {
         self.send(house, held.id, &numbered)
     }
 
-    /// Sends events as they are.
+    /// Sends events as they are, with whatever `seq` they have.
     pub fn send(&self, house: &mut House, id: u64, events: &[Value]) -> Got {
         let path = format!("/engine/calls/{id}/events");
         house.post(&path, &json!({ "events": events })).token(&self.token).send()
     }
 
-    /// Rings, is answered, says a line each and ends.
+    /// Plays a whole call: ringing, answered after 3 seconds, one line by each side, ended by the customer.
     pub fn talk(&self, house: &mut House, held: &mut Held) {
         self.say(house, held, &[json!({ "type": "ringing" })]).expect(200);
         house.now = house.now.plus_seconds(3);
@@ -79,13 +79,13 @@ impl Line {
 }
 
 impl Held {
-    /// An entry of a claim.
+    /// Reads an entry of a claim's answer.
     pub fn of(claimed: Value) -> Self {
         Self { id: claimed["call"]["id"].as_u64().expect("an id"), claimed, seq: 0 }
     }
 }
 
-/// A line of the transcript as an event.
+/// Returns a transcript event; `sender` is `bot` or `human`.
 pub fn said(sender: &str, text: &str) -> Value {
     json!({ "type": "transcript", "sender": sender, "text": text })
 }

@@ -1,4 +1,4 @@
-//! [`Places`]: one resource of each kind, so that every path of the route table can be asked.
+//! [`Places`]: one resource of each kind, so that every path of the route table can be requested.
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
@@ -6,20 +6,20 @@ use switchboard_core::job::{Task, id_of};
 
 use crate::house::{House, assistant, campaign, lead, tool, trunk, with};
 
-/// What stands for the `{…}` of a path.
+/// Values for the `{…}` placeholders of paths.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// Where paths begin, the placeholder, its value.
+    /// Path prefix, placeholder and value; the first match wins.
     ids: Vec<(&'static str, &'static str, String)>,
-    /// A token of an engine for this account alone.
+    /// Engine token for this account alone; empty for [`Places::all`].
     pub engine: String,
 }
 
 impl Places {
-    /// One resource of each kind, made by the holder of a token.
+    /// Creates one resource of each kind with an account's token.
     ///
     /// # Panics
-    /// Where one cannot be made.
+    /// If one cannot be created.
     pub fn of(house: &mut House, token: &str) -> Self {
         let mut make = |path: &str, body: &Value| {
             let got = house.post(path, body).token(token).send();
@@ -84,7 +84,7 @@ impl Places {
         ];
         let mut places: Vec<_> = ids.map(|(start, name, id)| (start, name, id.to_string())).into();
         places.push(("/admin/plans", "{name}", "standard".into()));
-        // The clock of the call is a job that waits.
+        // The call's time limit is a pending job.
         let [account, count] =
             [call >> 32, call & u64::from(u32::MAX)].map(|half| u32::try_from(half).expect("32 bits"));
         places.push(("/admin/jobs", "{id}", id_of(account, &Task::Watch(count).to_bytes()).to_string()));
@@ -93,16 +93,16 @@ impl Places {
         Self { ids: places, engine: engine_token }
     }
 
-    /// The same text everywhere.
+    /// Uses the same text for every id.
     pub fn all(text: &str) -> Self {
         let names = ["{id}", "{document_id}"];
         Self { ids: names.map(|name| ("/", name, text.to_owned())).into(), engine: String::new() }
     }
 
-    /// The path of a pattern.
+    /// Returns the path of a route's pattern, placeholders replaced.
     ///
     /// # Panics
-    /// Where nothing stands for a part of it.
+    /// If a placeholder has no value.
     pub fn path(&self, pattern: &str) -> String {
         let fits = self.ids.iter().filter(|(start, ..)| pattern.starts_with(start));
         let path = fits.fold(pattern.to_owned(), |path, (_, name, value)| path.replace(name, value));
@@ -110,19 +110,19 @@ impl Places {
         path
     }
 
-    /// The id where paths begin like this.
+    /// Returns the id listed first under exactly this path prefix.
     ///
     /// # Panics
-    /// Where there is none.
+    /// If there is none.
     pub fn id(&self, start: &str) -> u64 {
         let (.., id) = self.ids.iter().find(|place| place.0 == start).expect("a place");
         id.parse().expect("an id")
     }
 
-    /// What stands for a placeholder, wherever it is.
+    /// Returns the first value of a placeholder, whatever its path.
     ///
     /// # Panics
-    /// Where nothing does.
+    /// If there is none.
     pub fn value(&self, placeholder: &str) -> &str {
         &self.ids.iter().find(|place| place.1 == placeholder).expect("a place").2
     }

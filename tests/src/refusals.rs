@@ -1,4 +1,4 @@
-//! What an operation may answer by the route table, and which of its refusals no step of the core decides.
+//! Which statuses an operation may answer by the route table, and which refusals come from the host and not the core.
 
 use std::sync::LazyLock;
 
@@ -11,9 +11,9 @@ use switchboard_core::service::routes::ROUTES;
 
 static ROUTER: LazyLock<Router> = LazyLock::new(|| Router::new(ROUTES).expect("a table without ambiguity"));
 
-/// Whether a refusal comes from the host alone: `tests/hosts` sees it, `tests/api` the others.
+/// Whether a refusal comes from the host alone: `tests/hosts` covers these, `tests/api` the others.
 pub fn is_the_hosts(route: &Route, cause: Cause) -> bool {
-    // Of these the core reads neither token nor body; a host looks at the head.
+    // For these the core reads neither token nor body; the host still checks the head.
     let is_open = route.who == Who::Anyone && matches!(route.body, BodyKind::None);
     match cause {
         Cause::HeadTooLarge | Cause::Busy => true,
@@ -22,7 +22,8 @@ pub fn is_the_hosts(route: &Route, cause: Cause) -> bool {
     }
 }
 
-/// Whether the document names a status for a request. What is no operation is the host's own, or unknown.
+/// Whether the document names a status for a request. Paths that are no operation are the host's own or unknown: any
+/// status passes.
 pub fn is_documented(method: &str, target: &str, status: u16) -> bool {
     let method = Method::parse(method);
     let path = target.split('?').next().unwrap_or_default();

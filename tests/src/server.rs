@@ -1,4 +1,4 @@
-//! A server of one's own: the built binary on a free port, with a store in a folder that goes with it.
+//! [`Server`]: the built binary on a free port, with a store in a temporary folder.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -11,7 +11,7 @@ use crate::refusals::is_documented;
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// A folder that is removed at the end.
+/// A temporary folder, removed on drop.
 pub struct Folder(pub PathBuf);
 
 impl Default for Folder {
@@ -21,7 +21,7 @@ impl Default for Folder {
 }
 
 impl Folder {
-    /// An empty folder.
+    /// Creates an empty folder with a name unique to this process.
     pub fn new() -> Self {
         let name = format!("switchboard-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
@@ -29,7 +29,7 @@ impl Folder {
         Self(path)
     }
 
-    /// A path in it.
+    /// Returns the path of an entry in the folder; nothing is created.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -41,8 +41,8 @@ impl Drop for Folder {
     }
 }
 
-/// The binary under test: what `SWITCHBOARD_BINARY` names, else the one built beside this program, or beside the
-/// folder of this test.
+/// Returns the binary under test: the one that `SWITCHBOARD_BINARY` names, else the one built beside this program or in
+/// the folder above it.
 pub fn binary() -> PathBuf {
     if let Some(named) = std::env::var_os("SWITCHBOARD_BINARY") {
         return named.into();
@@ -52,40 +52,40 @@ pub fn binary() -> PathBuf {
     found.expect("build the binary first: cargo build -p switchboard")
 }
 
-/// Runs a command of the binary.
+/// Runs a command of the binary to its end and returns its output.
 pub fn run(arguments: &[&str]) -> Output {
     Command::new(binary()).args(arguments).stdin(Stdio::null()).output().expect("the binary runs")
 }
 
-/// A running server.
+/// A running server, killed on drop.
 pub struct Server {
     child: Child,
-    /// What its ready file says.
+    /// Contents of its ready file: `url` and, on a first start, the owner's secrets. Null until it is ready.
     pub ready: Value,
 }
 
 impl Server {
-    /// Starts one on a store.
+    /// Starts a server on a store and waits until it answers.
     pub fn start(data: &Path, arguments: &[&str]) -> Self {
         Self::spawn(Command::new(binary()), data, arguments).wait()
     }
 
-    /// Starts one with an environment, its log going where it is told.
+    /// Starts a server with extra environment variables and its log sent to `log`, and waits until it answers.
     pub fn start_logging(data: &Path, arguments: &[&str], environment: &[(&str, &str)], log: impl Into<Stdio>) -> Self {
         let mut command = Command::new(binary());
         command.envs(environment.iter().copied()).stderr(log);
         Self::spawn(command, data, arguments).wait()
     }
 
-    /// Starts one by a command that ends in the binary, and does not wait for it.
+    /// Starts a server by a command that ends in the binary (a wrapper may come first), without waiting for it.
     ///
     /// # Panics
-    /// Where there is no such program.
+    /// If the program does not exist.
     pub fn spawn(mut command: Command, data: &Path, arguments: &[&str]) -> Starting {
         let ready_file = data.with_extension("ready.json");
         let _ = std::fs::remove_file(&ready_file);
         if command.get_envs().all(|(name, _)| name != "SWITCHBOARD_LOG") {
-            // That secrets of a test stand in clear is nothing to be warned of.
+            // The warning about unencrypted secrets is expected here: tests run without a sealing key.
             command.env("SWITCHBOARD_LOG", "warn,switchboard::cli::run=error");
         }
         let child = command
@@ -102,22 +102,22 @@ impl Server {
         Starting { server: Self { child, ready: Value::Null }, ready_file }
     }
 
-    /// Its process.
+    /// Process id, for signals and for what the system says of the process.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Whether it has ended by itself, or was ended by somebody else.
+    /// Whether the process has ended, by itself or by a signal.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().expect("a child").is_some()
     }
 
-    /// A member of its ready file.
+    /// Returns a text member of its ready file, such as `url` or `admin_token`.
     pub fn text(&self, name: &str) -> &str {
         self.ready[name].as_str().unwrap_or_else(|| panic!("no {name} in the ready file"))
     }
 
-    /// Makes an account beside the owner's; gives its key.
+    /// Creates a second account and returns its API key.
     pub fn second_account(&self) -> String {
         let body = json!({ "name": "Other", "email": "other@example.com" });
         let url = format!("{}/admin/accounts", self.text("url"));
@@ -126,13 +126,13 @@ impl Server {
         made["api_key"].as_str().expect("a key").to_owned()
     }
 
-    /// Kills it, as a power cut of the process.
+    /// Kills the process with no chance to clean up, as a power cut would.
     pub fn kill(mut self) {
         self.child.kill().expect("a running child");
         self.child.wait().expect("a child");
     }
 
-    /// Asks it to stop, and gives its exit code.
+    /// Stops the process with SIGTERM and returns its exit code; `None` when a signal ended it.
     pub fn stop(mut self) -> Option<i32> {
         let asked = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status().expect("kill runs");
         assert!(asked.success());
@@ -140,22 +140,22 @@ impl Server {
     }
 }
 
-/// A server that was started and may not answer yet.
+/// A server that was started but may not answer yet.
 pub struct Starting {
     server: Server,
     ready_file: PathBuf,
 }
 
 impl Starting {
-    /// The server, once it answers.
+    /// Returns the server once it answers.
     ///
     /// # Panics
-    /// Where it ends before, or does not answer for a minute.
+    /// If the process ends first, or does not answer within a minute.
     pub fn wait(self) -> Server {
         self.outcome().unwrap_or_else(|code| panic!("the server ended before it answered: {code:?}"))
     }
 
-    /// The server, once it answers, or its exit code.
+    /// Returns the server once it answers, or its exit code if it ends first.
     pub fn outcome(mut self) -> Result<Server, Option<i32>> {
         let patience = Instant::now() + Duration::from_mins(1);
         while !self.ready_file.is_file() {
@@ -170,7 +170,7 @@ impl Starting {
         Ok(self.server)
     }
 
-    /// Kills it, whether it answers or not.
+    /// Kills the process, whether it answers or not.
     pub fn kill(self) {
         self.server.kill();
     }
@@ -183,16 +183,16 @@ impl Drop for Server {
     }
 }
 
-/// A request over a real socket, by curl's peer: one connection, one answer.
+/// Sends one request on its own connection; returns the status, and the body as JSON or null.
 pub fn call(method: &str, url: &str, token: &str, body: Option<&Value>) -> (u16, Value) {
     let (status, _, bytes) = send(method, url, token, &[], &body.map(Value::to_string).unwrap_or_default());
     (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
 }
 
-/// The same with headers and whatever body; gives the answer's headers as text, and its bytes.
+/// Like [`call`], with extra headers and any body; returns the status, the response headers as text, and the body.
 ///
 /// # Panics
-/// Where there is no answer, or one that the document does not name.
+/// If no reply arrives, or its status is one that the document does not name.
 pub fn send(method_name: &str, url: &str, token: &str, headers: &[(&str, &str)], body: &str) -> (u16, String, Vec<u8>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {

@@ -1,4 +1,4 @@
-//! Bodies drawn from a table: every value that its columns take, its rules kept.
+//! Bodies drawn from a table: all values that its columns accept, its rules kept.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,15 @@ use proptest::sample::select;
 use serde_json::{Map, Value, json};
 use switchboard_core::record::{Column, Kind, Literal, Need, Ref, Rule, Table, When};
 
-/// The ids that a reference may name.
+/// Returns the ids that a reference may name.
 pub type Known<'k> = &'k dyn Fn(Ref) -> Vec<u64>;
 
-/// No reference names anything in particular: for checks of a table alone.
+/// Ids for references that need not exist, for checks of a table alone: 1 to 49.
 pub fn anything(_: Ref) -> Vec<u64> {
     (1..50).collect()
 }
 
-/// A body that the table accepts.
+/// Draws a body that the table accepts; optional members are given in 3 of 5 cases.
 pub fn body(table: &'static Table, known: Known<'_>) -> BoxedStrategy<Map<String, Value>> {
     let drawn: Vec<BoxedStrategy<(bool, Value)>> = table
         .columns
@@ -28,7 +28,7 @@ pub fn body(table: &'static Table, known: Known<'_>) -> BoxedStrategy<Map<String
     drawn.prop_map(move |cells| assemble(table, &cells)).boxed()
 }
 
-/// What a member gets that a rule wants to be a phone number.
+/// Value of a member for which a rule demands a phone number.
 const NUMBER: &str = "+40700000001";
 
 fn assemble(table: &Table, cells: &[(bool, Value)]) -> Map<String, Value> {
@@ -70,7 +70,7 @@ fn assemble(table: &Table, cells: &[(bool, Value)]) -> Map<String, Value> {
     body
 }
 
-/// An empty list does not count as given.
+/// An empty list does not count as given, so a required one gets an entry.
 fn filled(value: &Value) -> Value {
     if value == &json!([]) { json!(["127.0.0.1"]) } else { value.clone() }
 }
@@ -99,7 +99,7 @@ fn holds(table: &Table, body: &Map<String, Value>, when: &When) -> bool {
     named != when.unless
 }
 
-/// A value that the column takes.
+/// Draws a value that the column accepts.
 pub fn value(column: &'static Column, known: Known<'_>) -> BoxedStrategy<Value> {
     match (column.exists, &column.kind) {
         (Some(what), Kind::List { max, .. }) => {
@@ -167,7 +167,7 @@ fn variables() -> BoxedStrategy<Value> {
     prop::collection::btree_map(letters(1, 12), value, 0..4).prop_map(|map| json!(map)).boxed()
 }
 
-/// Text of any script, its length counted in Unicode scalar values.
+/// Draws text of any script; its length counts Unicode scalar values.
 fn letters(min: usize, max: usize) -> BoxedStrategy<String> {
     prop::collection::vec(any::<char>(), min..=max.max(min)).prop_map(|letters| letters.into_iter().collect()).boxed()
 }
@@ -176,7 +176,7 @@ fn pattern(regex: &str) -> BoxedStrategy<Value> {
     proptest::string::string_regex(regex).expect("a pattern").prop_map(Value::String).boxed()
 }
 
-/// Text of a form, by its name.
+/// Draws text that a named format accepts.
 fn formed(name: &str, min: usize, max: usize) -> BoxedStrategy<Value> {
     match name {
         "url" => pattern("https?://[a-z]{1,10}\\.example(/[a-z0-9]{0,8}){0,3}(\\?[a-z]=[0-9]{1,3})?"),
@@ -201,7 +201,7 @@ fn formed(name: &str, min: usize, max: usize) -> BoxedStrategy<Value> {
     }
 }
 
-/// Values that a column does not take, each with what is wrong about it.
+/// Returns values that the column rejects: each of a wrong type, out of range, or badly formed.
 pub fn broken(column: &Column) -> Vec<Value> {
     let mut values = match &column.kind {
         Kind::Text { min, max, format } => {

@@ -1,4 +1,4 @@
-//! Who calls: from the `Authorization` header to a row of the store (docs/api.md, Tokens).
+//! Authentication: from the `Authorization` header to a row of the store (docs/api.md, Tokens).
 
 use alloc::vec::Vec;
 
@@ -13,31 +13,30 @@ use crate::store::{Row, Scope, Tx};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// What the private part of a credential's row holds: digest, expiry, epoch of the passwords, and whether it
-/// may only read.
+/// Private part of a credential's row: digest, expiry, password epoch and whether it is read-only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// SHA-256 of the token.
     pub digest: [u8; 32],
-    /// When it ends.
+    /// Time at which it expires; `None`: never.
     pub expires: Option<Timestamp>,
-    /// How often the account's password had been set: a session of an earlier one is no longer valid.
+    /// The account's [`profile::State::epoch`] at the login; 0 for API keys.
     pub epoch: u32,
-    /// Whether it may only read.
+    /// Whether it may only call `GET` and `HEAD`.
     pub read_only: bool,
 }
 
-/// Stored where a credential has no end.
+/// Stored as the expiry of a credential that never expires.
 const NEVER: u64 = u64::MAX;
 
 impl Kept {
-    /// The stored bytes.
+    /// Encodes it: digest, expiry (microseconds) and epoch, little-endian, then a byte for `read_only`.
     pub fn to_bytes(self) -> Vec<u8> {
         let expires = self.expires.map_or(NEVER, Timestamp::micros);
         [&self.digest[..], &expires.to_le_bytes(), &self.epoch.to_le_bytes(), &[u8::from(self.read_only)]].concat()
     }
 
-    /// Reads stored bytes.
+    /// Decodes stored bytes; `None` if they are too short.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (digest, rest) = bytes.split_at_checked(32)?;
         let (expires, rest) = rest.split_at_checked(8)?;
@@ -52,7 +51,7 @@ impl Kept {
     }
 }
 
-/// The token of a request: every other header than one well-formed `Bearer` token is 401, two are 400.
+/// Returns the token of a request; two `Authorization` headers are 400, anything but a well-formed `Bearer` token 401.
 pub fn bearer(request: &Request) -> Result<Token, Halt> {
     if request.count("authorization") > 1 {
         return Err(Refusal::BadRequest("The request has more than one Authorization header.".into()).into());
@@ -64,17 +63,17 @@ pub fn bearer(request: &Request) -> Result<Token, Halt> {
     token.ok_or_else(|| Refusal::Unauthenticated.into())
 }
 
-/// A token of an account as a request shows it: which row should keep its digest. Whether one does is not known.
+/// An account's token as a request presents it, not yet compared with the stored digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// The row.
+    /// Row that would have its digest.
     pub credential: Credential,
     /// SHA-256 of the token.
     pub digest: [u8; 32],
 }
 
 impl Shown {
-    /// The token of a request, if it is of an account.
+    /// Reads the token of a request; those of engines and the operator are 401.
     pub fn by(request: &Request) -> Result<Self, Halt> {
         let token = bearer(request)?;
         let session = match token.kind {
@@ -86,14 +85,14 @@ impl Shown {
         Ok(Self { credential, digest: token.digest() })
     }
 
-    /// What tells who calls: the token's row and the account's profile.
+    /// Returns the keys of the rows that authenticate it: the token's and the account's profile.
     pub fn keys(&self) -> [Key; 2] {
         let Credential { account, session, count } = self.credential;
         let kind = if session { Kind::Session } else { Kind::ApiKey };
         [key::row(Space::Account(account), kind, count), key::profile(account)]
     }
 
-    /// The caller that it makes, if it is valid.
+    /// Returns the session of the caller; 401 if the token is unknown or expired, or its password has changed since.
     pub fn session(&self, tx: &Tx<'_>, now: Timestamp) -> Result<Session, Halt> {
         let Credential { account, session, count } = self.credential;
         let rows = tx.scope(Space::Account(account)).get_many(&self.keys())?;
@@ -110,19 +109,19 @@ impl Shown {
     }
 }
 
-/// Lets the operator through.
+/// Accepts the operator's token; anything else is 401.
 pub fn operator(root: Scope<'_>, request: &Request) -> Result<(), Halt> {
     let token = bearer(request)?;
     let kept = if token.kind == TokenKind::Operator { root.get(key::operator())? } else { None };
     if kept.is_some_and(|digest| token.fits(&digest)) { Ok(()) } else { Err(Refusal::Unauthenticated.into()) }
 }
 
-/// Notes when credentials were last used.
+/// Stores `now` as the last use of API keys; sessions are skipped.
 pub fn used(tx: &Tx<'_>, credentials: &[Credential], now: Timestamp) -> Result<(), Stop> {
     for credential in credentials.iter().filter(|credential| !credential.session) {
         let space = Space::Account(credential.account);
         let scope = tx.scope(space);
-        // A key that was deleted since leaves nothing behind.
+        // A key that was deleted in the meantime must not get a row again.
         if scope.get(key::row(space, Kind::ApiKey, credential.count))?.is_some() {
             scope.put(key::used(space, Kind::ApiKey, credential.count), now.micros().to_le_bytes().to_vec())?;
         }
@@ -130,7 +129,7 @@ pub fn used(tx: &Tx<'_>, credentials: &[Credential], now: Timestamp) -> Result<(
     Ok(())
 }
 
-/// When a credential was last used.
+/// Returns the time of the last use of a credential; `None` if it never was used.
 pub fn last_used(scope: Scope<'_>, kind: Kind, count: u32) -> Result<Option<Timestamp>, Stop> {
     let bytes = scope.get(key::used(scope.space(), kind, count))?;
     Ok(bytes.and_then(|bytes| Some(Timestamp::from_micros(u64::from_le_bytes(bytes.try_into().ok()?)))))

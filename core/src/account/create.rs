@@ -1,4 +1,4 @@
-//! Making an account: for the operator, and for the first start.
+//! Creation of accounts: by the operator, and at the first start.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,31 +16,32 @@ use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// What an account is made from.
+/// Settings of a new account.
 pub struct New {
-    /// The address that logs in.
+    /// E-mail address that logs in; stored in lower case.
     pub email: String,
-    /// Its name.
+    /// Display name of the account.
     pub name: String,
-    /// Its time zone.
+    /// IANA time zone, Region/City.
     pub timezone: String,
-    /// The name of its plan.
+    /// Name of an existing plan.
     pub plan: String,
-    /// Salt and digest of its password.
+    /// Salt and digest of the password.
     pub password: Vec<u8>,
 }
 
-/// A new account, and the token of its first key.
+/// A new account and the token of its first key.
 pub struct Made {
-    /// The account.
+    /// Profile of the account, already stored.
     pub profile: Profile,
-    /// Its first key.
+    /// Token of its first API key, to be shown once.
     pub token: Token,
 }
 
-/// Makes an account whose e-mail address is free.
+/// Creates an account with a first key and a webhook secret; the caller has checked that the e-mail is free.
 pub fn account(root: Scope<'_>, new: New, now: Timestamp, seed: &Seed) -> Result<Made, Stop> {
     let (count, created_at) = root.allot(Kind::Account, now)?;
+    // Counts start at 1, account numbers at 0.
     let number = count - 1;
     let email = new.email.to_lowercase();
     root.put(key::email(&email), number.to_be_bytes().to_vec())?;

@@ -25,11 +25,11 @@ use crate::view::Stop;
 record! {
     /// Body of `POST /user/api-keys`.
     pub struct NewKey {
-        /// A label.
+        /// Label of the key, shown in lists.
         name: String = text(1, 255).required(),
-        /// When the key ends; without it, never.
+        /// Time at which the key expires; never, when not given. No later than the key it is made with.
         expires_at: Option<String> = text(1, 32).form(&format::INSTANT),
-        /// Whether the key may only read.
+        /// Whether the key may only call `GET` and `HEAD`.
         read_only: bool = boolean().or_bool(false),
     }
 }
@@ -37,35 +37,35 @@ record! {
 record! {
     /// A new API key. The token is shown here and never again.
     pub struct ShownKey {
-        /// The key's id.
+        /// Id of the key, to delete it by.
         id: u64 = id().required(),
-        /// Its label.
+        /// Label of the key, shown in lists.
         name: String = text(0, 255).required(),
         /// The token: the value of `Authorization: Bearer`.
         token: Secret = text(0, 64).required(),
-        /// When it was made.
+        /// Time of creation, UTC.
         created_at: Iso = iso().required(),
-        /// When it ends.
+        /// Time at which the key expires; null: never.
         expires_at: Option<Iso> = iso(),
-        /// Whether it may only read.
+        /// Whether the key may only call `GET` and `HEAD`.
         read_only: bool = boolean().required(),
     }
 }
 
 record! {
-    /// An API key.
+    /// An API key in the list, without its token.
     pub struct ApiKey {
-        /// The key's id.
+        /// Id of the key, to delete it by.
         id: u64 = id().required(),
-        /// Its label.
+        /// Label of the key, shown in lists.
         name: String = text(0, 255).required(),
-        /// When it was last used, to the minute.
+        /// Time of the last use, to the minute; null until the first.
         last_used_at: Option<Iso> = iso(),
-        /// When it was made.
+        /// Time of creation, UTC.
         created_at: Iso = iso().required(),
-        /// When it ends.
+        /// Time at which the key expires; null: never.
         expires_at: Option<Iso> = iso(),
-        /// Whether it may only read.
+        /// Whether the key may only call `GET` and `HEAD`.
         read_only: bool = boolean().required(),
     }
 }
@@ -83,7 +83,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     Ok(created(&key))
 }
 
-/// Whether an account may have one more key.
+/// Refuses with 403 if the account already has [`UNPAGED_ROWS_MAX`] keys.
 pub fn room(account: Scope<'_>) -> Result<(), Halt> {
     if count(account, Kind::ApiKey, &Facet::ALL)? < UNPAGED_ROWS_MAX {
         return Ok(());
@@ -91,14 +91,14 @@ pub fn room(account: Scope<'_>) -> Result<(), Halt> {
     Err(Refusal::Forbidden(alloc::format!("An account has at most {UNPAGED_ROWS_MAX} API keys.")).into())
 }
 
-/// The 201 of a new key.
+/// Returns the 201 that shows a new key.
 pub fn created(key: &ShownKey) -> Reply {
     Reply::created(&Shape(|o: &mut Object<'_>| {
         o.member("message", "API key created successfully.").member("api_key", key);
     }))
 }
 
-/// Makes a key; one made with an expiring key ends no later than that one.
+/// Creates a key that expires no later than `ends`, the expiry of the key that it is made with.
 pub fn make(
     scope: Scope<'_>,
     new: &NewKey,
@@ -161,7 +161,7 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     remove(ctx, ctx.account(), ctx.params.first().copied().unwrap_or_default())
 }
 
-/// Deletes a key of an account; it is refused from the next request on.
+/// Deletes a key of an account; its token fails from the next request on.
 pub fn remove(ctx: &Ctx<'_>, account: Scope<'_>, id: &str) -> Handled {
     let count = id::parse(account.space(), id).ok_or(Refusal::NotFound(MISSING))?;
     let row = account.find(Kind::ApiKey, count)?.ok_or(Refusal::NotFound(MISSING))?;

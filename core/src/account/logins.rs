@@ -1,8 +1,7 @@
-//! [`Logins`]: how the logins of an account went, so that guessing its password comes to nothing (docs/api.md,
-//! Logins).
+//! [`Logins`]: recent logins of an account, which limit the guessing of its password (docs/api.md, Logins).
 //!
-//! One row an account, bounded whatever strangers send: addresses enter it by a login that succeeded. All e-mails
-//! without an account share one row in the root, so that a failed login writes, and takes, as much for them.
+//! One row per account, bounded whatever strangers send: only a login that succeeds adds an address. All e-mails
+//! without an account share one row in the root, so that a failed login writes as much, and takes as long, for them.
 
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -17,9 +16,9 @@ const DAMAGED: Stop = Stop::Corrupt("the logins of an account have an unknown fo
 const TIME_BYTES: usize = 8;
 const ADDRESS_BYTES: usize = 16;
 
-/// Failed logins and addresses that logged in, each the oldest first.
+/// Failed logins and the addresses that logged in, each oldest first.
 ///
-/// Stored: the number of failures (a byte), their times, then address and time of each that logged in; times are
+/// Stored form: the number of failures (a byte), their times, then address and time of each login; times are
 /// microseconds, little-endian, addresses IPv6 with IPv4 mapped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Logins {
@@ -28,7 +27,7 @@ pub struct Logins {
 }
 
 impl Logins {
-    /// The logins of an account; in the root those of e-mails without one.
+    /// Loads the logins of an account; in the root, those of e-mails without an account.
     pub fn load(scope: Scope<'_>) -> Result<Self, Stop> {
         match scope.get(key::logins(scope.space()))? {
             Some(bytes) => Self::from_bytes(&bytes).ok_or(DAMAGED),
@@ -36,17 +35,17 @@ impl Logins {
         }
     }
 
-    /// Writes them.
+    /// Stores the logins.
     pub fn save(&self, scope: Scope<'_>) -> Result<(), Stop> {
         scope.put(key::logins(scope.space()), self.to_bytes())
     }
 
-    /// Whether a login from this network is judged by its password: once too many failed, only where one succeeded.
+    /// Returns whether a login from this network may succeed: after too many failures, only where one did recently.
     pub fn admits(&self, network: IpAddr, now: Timestamp) -> bool {
         !self.is_guarded(now) || self.known.iter().any(|(known, at)| *known == bytes_of(network) && recent(*at, now))
     }
 
-    /// A wrong password; tells whether logins are guarded from here on and were not before.
+    /// Records a wrong password; returns whether this failure is the one from which on logins are guarded.
     pub fn failed(&mut self, now: Timestamp) -> bool {
         let before = self.is_guarded(now);
         self.failures.push(now);
@@ -55,7 +54,7 @@ impl Logins {
         !before && self.is_guarded(now)
     }
 
-    /// A login from this network.
+    /// Records a login from this network.
     pub fn succeeded(&mut self, network: IpAddr, now: Timestamp) {
         let network = bytes_of(network);
         self.known.retain(|(known, at)| *known != network && recent(*at, now));

@@ -1,4 +1,4 @@
-//! Accounts: who calls, with which token, and how much they may have.
+//! Accounts: authentication, logins, API keys, and the limits of plans.
 
 pub mod attached;
 pub mod caller;

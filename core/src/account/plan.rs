@@ -1,4 +1,4 @@
-//! Plans: how much of each kind an account may have (docs/api.md, Plans).
+//! Plans: the limits of an account (docs/api.md, Plans).
 
 use alloc::string::String;
 
@@ -12,54 +12,54 @@ use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// The plan of an account for which the operator named none.
+/// Plan of accounts for which the operator named none.
 pub const STANDARD: &str = "standard";
 
-/// Bytes of a plan that does not say how many: 10 GiB.
+/// Default of `storage_bytes`: 10 GiB.
 pub const STORAGE_BYTES: i64 = 10 << 30;
 
 record! {
-    /// What an account on this plan may have.
+    /// Limits of the accounts on a plan.
     pub struct Plan stored as "a plan" {
-        /// Its name.
+        /// Name of the plan, by which accounts refer to it; it cannot be changed.
         name: String = text(1, 64).form(&format::PLAN_NAME).required(),
-        /// Assistants.
+        /// Limit of assistants per account.
         assistants: u32 = int(1, 10_000).or_int(1_000),
-        /// Mid-call tools.
+        /// Limit of mid-call tools per account.
         tools: u32 = int(1, 10_000).or_int(1_000),
-        /// Knowledgebases.
+        /// Limit of knowledgebases per account.
         knowledgebases: u32 = int(1, 10_000).or_int(1_000),
-        /// Campaigns.
+        /// Limit of campaigns per account.
         campaigns: u32 = int(1, 10_000).or_int(1_000),
-        /// Phone numbers, caller ids and SIP trunks together.
+        /// Limit of phone numbers, caller ids and SIP trunks together.
         numbers: u32 = int(1, 10_000).or_int(1_000),
-        /// Calls at once.
+        /// Limit of calls at once; further ones wait for an engine.
         parallel_calls: u32 = int(1, 10_000).or_int(100),
-        /// What it stores, bytes: resources with their texts, files, events and kept answers.
+        /// Limit of stored bytes: resources with their texts, files, events and kept answers.
         storage_bytes: u64 = bytes(1 << 20, 16 << 40).or_int(STORAGE_BYTES),
     }
 }
 
-/// The plan of an account.
+/// Returns the plan of an account.
 pub fn of(account: Scope<'_>) -> Result<Plan, Stop> {
     let profile = Profile::of(account)?;
     load(root::of(account), &profile.own.plan)?.ok_or(Stop::Corrupt("an account's plan is not there"))
 }
 
-/// A plan by name.
+/// Loads a plan by name.
 pub fn load(root: Scope<'_>, name: &str) -> Result<Option<Plan>, Stop> {
     let Some(count) = root.get(key::unique(root.space(), Unique::PlanName, name.as_bytes()))? else { return Ok(None) };
     let count = u32::from_be_bytes(count.try_into().map_err(|_| Plan::DAMAGED)?);
     root.find(Kind::Plan, count)?.map(|row| Plan::read(&row.public)).transpose()
 }
 
-/// Where the plan of an account for which the operator named none stands: it is the first of an installation.
+/// Returns the keys under which the plan [`STANDARD`] is stored: it is the first plan of an installation.
 pub fn standard_keys() -> [Key; 2] {
     let root = Space::Root;
     [key::unique(root, Unique::PlanName, STANDARD.as_bytes()), key::row(root, Kind::Plan, 1)]
 }
 
-/// Stores a new plan, or a changed one under its name.
+/// Stores a plan under its name, whether it is new or changed.
 pub fn save(root: Scope<'_>, plan: &Plan, now: Timestamp) -> Result<(), Stop> {
     let name = key::unique(root.space(), Unique::PlanName, plan.name.as_bytes());
     let row = Row::open([].into(), plan.to_json());

@@ -1,4 +1,4 @@
-//! [`Profile`]: what is kept of an account, in its own space.
+//! [`Profile`]: the stored settings of an account, in its own space.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,42 +13,42 @@ use crate::store::{Row, Scope};
 use crate::view::Stop;
 
 record! {
-    /// An account, as the operator sees it.
+    /// An account as the operator sees it.
     pub struct Account {
         /// The account's id; `user_id` elsewhere.
         id: u64 = id().required(),
-        /// Its name.
+        /// Display name of the account.
         name: String = text(0, 255).required(),
-        /// The address that logs in.
+        /// E-mail address that logs in, in lower case.
         email: String = text(0, 255).required(),
-        /// Its time zone.
+        /// IANA time zone, Region/City; that of its campaigns unless they have their own.
         timezone: String = text(0, 64).required(),
-        /// The name of its plan.
+        /// Name of the plan that bounds the account.
         plan: String = text(0, 64).required(),
-        /// What is left, USD; null while the account is unmetered.
+        /// Remaining balance, USD; null while the account is unmetered.
         balance: Option<f64> = number(0.0, 0.0),
-        /// Whether it is shut out.
+        /// Whether the account is suspended: its tokens are then answered with 403.
         suspended: bool = boolean().required(),
-        /// When it was made.
+        /// Time of creation, UTC.
         created_at: Iso = iso().required(),
     }
 }
 
-/// The part that every request looks at.
+/// The part of a profile that every request reads; stored with a fixed length, to be read without the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// Whether the account is shut out.
+    /// Whether the operator suspended the account.
     pub suspended: bool,
-    /// How often its password was set.
+    /// Number of times the password was changed; sessions of an earlier one are invalid.
     pub epoch: u32,
-    /// What is left, millionths of a dollar; `None` while it is unmetered.
+    /// Remaining balance, millionths of a dollar; `None` while unmetered.
     pub balance: Option<i64>,
 }
 
 const STATE_BYTES: usize = 14;
 
 impl State {
-    /// Reads it from the stored bytes of a profile.
+    /// Reads the state from the stored bytes of a profile.
     pub fn of(profile: &[u8]) -> Result<Self, Stop> {
         Self::from_bytes(Row::private_of(profile)?).ok_or(ProfileRow::DAMAGED)
     }
@@ -68,20 +68,20 @@ impl State {
     }
 }
 
-/// An account.
+/// The profile of an account.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// Its number.
+    /// Number of the account, from 0; its id is one more.
     pub number: u32,
-    /// Its name, address, time zone and plan.
+    /// Name, address, time zone and plan.
     pub own: ProfileRow,
-    /// What changes often.
+    /// The part that changes often and that every request reads.
     pub state: State,
-    /// Salt and digest of its password.
+    /// Salt and digest of the password.
     pub password: Hidden,
 }
 
-/// Bytes that no `Debug` shows.
+/// Bytes that `Debug` does not print.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Hidden(pub Vec<u8>);
 
@@ -92,7 +92,7 @@ impl core::fmt::Debug for Hidden {
 }
 
 impl Profile {
-    /// The profile of a space.
+    /// Loads the profile of a space; `None` in the root, and where the account does not exist.
     pub fn load(scope: Scope<'_>) -> Result<Option<Self>, Stop> {
         let Space::Account(number) = scope.space() else { return Ok(None) };
         let Some(bytes) = scope.get(key::profile(number))? else { return Ok(None) };
@@ -103,19 +103,19 @@ impl Profile {
         Ok(Some(Self { number, own, state, password }))
     }
 
-    /// The profile of a caller: there is one.
+    /// Loads the profile of an account that must exist, such as the caller's.
     pub fn of(scope: Scope<'_>) -> Result<Self, Stop> {
         Self::load(scope)?.ok_or(Stop::Corrupt("an account has no profile"))
     }
 
-    /// Writes it.
+    /// Stores the profile.
     pub fn save(&self, scope: Scope<'_>) -> Result<(), Stop> {
         let private = [self.state.to_bytes(), self.password.0.clone()].concat();
         let row = Row { facets: Vec::new(), public: self.own.to_json(), private };
         scope.put(key::profile(self.number), row.to_bytes())
     }
 
-    /// What the operator sees.
+    /// Returns the account as the operator sees it.
     pub fn shown(&self) -> Account {
         Account {
             id: id::user(self.number),
@@ -129,7 +129,7 @@ impl Profile {
         }
     }
 
-    /// Takes a cost off the balance of a metered account; refuses when it does not cover it.
+    /// Charges a cost to a metered account; returns `false`, and charges nothing, if the balance does not cover it.
     #[must_use]
     pub fn pay(&mut self, micros: i64) -> bool {
         match &mut self.state.balance {
@@ -142,7 +142,7 @@ impl Profile {
         }
     }
 
-    /// Gives a cost back.
+    /// Refunds a cost to a metered account.
     pub fn refund(&mut self, micros: i64) {
         if let Some(balance) = &mut self.state.balance {
             *balance += micros;
@@ -150,13 +150,13 @@ impl Profile {
     }
 }
 
-/// Millionths of a dollar as dollars.
+/// Converts millionths of a dollar to dollars.
 #[expect(clippy::cast_precision_loss, reason = "balances stay far below 2^53 millionths")]
 pub fn dollars(micros: i64) -> f64 {
     micros as f64 / 1e6
 }
 
-/// Dollars as millionths, to the nearest one.
+/// Converts dollars to millionths, rounded to the nearest one.
 #[expect(clippy::cast_possible_truncation, reason = "columns bound amounts far below 2^53 millionths")]
 pub fn micros(dollars: f64) -> i64 {
     (dollars * 1e6 + if dollars < 0.0 { -0.5 } else { 0.5 }) as i64

@@ -1,4 +1,4 @@
-//! Rows of an account: its profile, its keys and sessions.
+//! Stored rows of an account: its profile, its keys and sessions.
 
 use alloc::string::String;
 
@@ -6,27 +6,27 @@ use crate::record;
 use crate::record::{Iso, iso, text};
 
 record! {
-    /// What is stored of an account; what changes often and its password stand behind it.
+    /// Public part of an account's row; its state and password are in the private part.
     pub struct ProfileRow stored as "an account" {
-        /// Its name.
+        /// Display name of the account.
         name: String = text(0, 255).required(),
-        /// The address that logs in, in lower case.
+        /// E-mail address that logs in, in lower case.
         email: String = text(0, 255).required(),
-        /// Its time zone.
+        /// IANA time zone, Region/City.
         timezone: String = text(0, 64).required(),
-        /// The name of its plan.
+        /// Name of its plan in the root space.
         plan: String = text(0, 64).required(),
-        /// When it was made.
+        /// Time of creation, UTC.
         created_at: Iso = iso().required(),
     }
 }
 
 record! {
-    /// What is stored of an API key or a session; its token's digest stands behind it.
+    /// Public part of the row of an API key or session; the token's digest is in the private part.
     pub struct CredentialRow stored as "a key" {
-        /// A label; of a session only where it was given.
+        /// Label; `None` for a session that was given none.
         name: Option<String> = text(0, 255),
-        /// When it was made.
+        /// Time of creation, UTC.
         created_at: Iso = iso().required(),
     }
 }

@@ -1,4 +1,4 @@
-//! Login, logout and who one is (docs/api.md, Account and keys).
+//! Login, logout and the caller's account (docs/api.md, Account and keys).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -35,23 +35,23 @@ use crate::work;
 record! {
     /// Body of `POST /user/login`.
     pub struct Login {
-        /// The account's address.
+        /// E-mail address of the account; case does not matter.
         email: String = text(1, 255).form(&format::EMAIL).required(),
-        /// Its password.
+        /// Password of the account.
         password: Secret = text(1, 1_024).required(),
-        /// A label for the session.
+        /// Label of the session; only stored.
         token_name: Option<String> = text(1, 255),
     }
 }
 
 record! {
-    /// Who logged in.
+    /// The account that logged in.
     pub struct User {
-        /// The account's id.
+        /// Id of the account; `user_id` elsewhere.
         id: u64 = id().required(),
-        /// Its name.
+        /// Display name of the account.
         name: String = text(0, 255).required(),
-        /// Its address.
+        /// E-mail address that logs in, in lower case.
         email: String = text(0, 255).required(),
     }
 }
@@ -59,45 +59,45 @@ record! {
 record! {
     /// A session. The token is shown here and never again.
     pub struct LoggedIn {
-        /// `Login successful.`
+        /// Always `Login successful.`
         message: String = text(0, 255).required(),
         /// The session token: the value of `Authorization: Bearer`.
         token: Secret = text(0, 64).required(),
-        /// `Bearer`
+        /// Always `Bearer`, the scheme to send the token with.
         token_type: String = text(0, 16).required(),
-        /// When the session ends.
+        /// Time at which the session ends.
         expires_at: Iso = iso().required(),
-        /// Who logged in.
+        /// Account that logged in.
         user: User = object::<User>().required(),
     }
 }
 
 record! {
-    /// The caller's account.
+    /// The account of the caller.
     pub struct Me {
-        /// The account's id.
+        /// Id of the account; `user_id` elsewhere.
         id: u64 = id().required(),
-        /// Its name.
+        /// Display name of the account.
         name: String = text(0, 255).required(),
-        /// Its address.
+        /// E-mail address that logs in, in lower case.
         email: String = text(0, 255).required(),
-        /// Its time zone.
+        /// IANA time zone, Region/City; that of its campaigns unless they have their own.
         timezone: String = text(0, 64).required(),
-        /// The name of its plan.
+        /// Name of the plan that bounds the account.
         plan: String = text(0, 64).required(),
-        /// What is left, USD; 0 while the account is unmetered.
+        /// Remaining balance, USD; 0 while the account is unmetered.
         total_balance: f64 = number(0.0, 0.0).required(),
     }
 }
 
-/// Ended sessions that each login removes: more than it adds.
+/// Sessions that a login checks, to remove those that ended: more than the one it adds.
 const SWEPT: usize = 8;
 
 /// `POST /user/login`
 ///
-/// The address is asked for its rate before the body is: whoever sends too much is not listened to.
+/// The rate limit of the address is checked before the body is read.
 pub fn login(ctx: &Ctx<'_>) -> Handled {
-    // A host that knows no addresses has one for all.
+    // On a host that knows no client addresses, all clients share one.
     let network = base::client(&ctx.setup.config, ctx.request).map_or(Ipv6Addr::UNSPECIFIED.into(), base::network);
     admit(ctx, Caller::LoginAddress(short(&alloc::format!("{network}"))))?;
     let login: Login = ctx.body()?;
@@ -109,7 +109,7 @@ pub fn login(ctx: &Ctx<'_>) -> Handled {
     let answer = ctx.ask(|| Work::VerifyPassword { password: login.password.clone(), stored })?;
     let Answer::Verified(fits) = answer else { return Err(Refusal::Busy(BUSY_SECONDS).into()) };
     let mut logins = Logins::load(scope)?;
-    // Judged by what failed until now, not when the password was sent: many may be compared at once.
+    // Uses the failures up to now, not up to when the password was sent: many passwords may be compared at once.
     let (Some(profile), true, true) = (profile, fits, logins.admits(network, ctx.now)) else {
         return failed(ctx, scope, logins, network);
     };
@@ -130,7 +130,7 @@ pub fn login(ctx: &Ctx<'_>) -> Handled {
     }))
 }
 
-/// Refuses a pair that does not fit, and one that was not judged: both write a row, and take the same time.
+/// Refuses a wrong pair, and one whose address is not admitted: both write a row, so that they take the same time.
 fn failed(ctx: &Ctx<'_>, scope: Scope<'_>, mut logins: Logins, network: IpAddr) -> Handled {
     if logins.admits(network, ctx.now)
         && logins.failed(ctx.now)
@@ -142,7 +142,7 @@ fn failed(ctx: &Ctx<'_>, scope: Scope<'_>, mut logins: Logins, network: IpAddr) 
     Ok(ctx.refused(Refusal::WrongPassword))
 }
 
-/// Five tries a minute per pair of e-mail and address, twenty per address.
+/// Applies the rate limits of logins: five tries a minute per pair of e-mail and address, twenty per address.
 fn admit(ctx: &Ctx<'_>, caller: Caller) -> Result<(), Halt> {
     match ctx.view_admit(caller)? {
         Some(rate) if !rate.admitted => Err(Refusal::TooMany(rate.retry_after).into()),

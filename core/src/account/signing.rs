@@ -1,4 +1,4 @@
-//! The secrets that sign an account's webhooks, and the signature itself (Standard Webhooks,
+//! Secrets that sign an account's webhooks, and the signature itself (Standard Webhooks,
 //! "Signature scheme"; docs/api.md, Secrets).
 
 use alloc::format;
@@ -25,26 +25,26 @@ use crate::view::Stop;
 record! {
     /// A secret that signs webhooks.
     pub struct SigningSecret stored as "a webhook secret" {
-        /// Its id.
+        /// Id of the secret.
         id: u64 = id_column().required(),
-        /// The secret, `whsec_` and base64.
+        /// The signing key: `whsec_` and base64.
         secret: Secret = text(0, 64).required(),
-        /// When it was made.
+        /// Time of creation, UTC; the newest two secrets sign.
         created_at: Iso = iso().required(),
     }
 }
 
 const PREFIX: &str = "whsec_";
-/// Secrets that sign at once.
+/// Secrets that are valid at the same time.
 const VALID: usize = 2;
 
-/// The stored secrets, oldest first.
+/// Returns the stored secrets, oldest first.
 fn load(account: Scope<'_>) -> Result<Vec<SigningSecret>, Stop> {
     let Some(bytes) = account.get(key::secrets(account.space()))? else { return Ok(Vec::new()) };
     json::parse(&bytes).ok().and_then(Field::from_json).ok_or(SigningSecret::DAMAGED)
 }
 
-/// Makes a secret beside the newest one; any older one goes.
+/// Creates a secret; of the old ones only the newest stays.
 pub fn make(account: Scope<'_>, now: Timestamp, seed: &Seed) -> Result<(), Stop> {
     let (count, at) = account.allot(Kind::Secret, now)?;
     let secret = format!("{PREFIX}{}", Base64::encode_string(&seed.derive("webhook-secret")));
@@ -59,7 +59,7 @@ pub fn make(account: Scope<'_>, now: Timestamp, seed: &Seed) -> Result<(), Stop>
     account.put(key::secrets(account.space()), secrets.to_json())
 }
 
-/// The value of `webhook-signature`: one signature for each valid secret.
+/// Returns the value of `webhook-signature`: one signature for each valid secret, separated by spaces.
 pub fn sign(account: Scope<'_>, webhook_id: &str, at: Timestamp, body: &[u8]) -> Result<String, Stop> {
     let mut signatures = Vec::new();
     for SigningSecret { secret: Secret(text), .. } in load(account)? {

@@ -1,14 +1,14 @@
-//! How much an account may store: its plan's `storage_bytes` (docs/api.md, Budgets).
+//! The storage limit of an account: its plan's `storage_bytes` (docs/api.md, Budgets).
 
 use super::plan;
 use crate::key::Space;
 use crate::store::{Ledger, StoredBytes, Tx};
 use crate::view::Stop;
 
-/// How much further an account may grow until its plan is looked at again, bytes: a look costs as much as a row.
+/// Growth after which the plan is read again, bytes: reading it at every step would cost a row each time.
 const LOOK_BYTES: u64 = 64 << 10;
 
-/// Whether the changes of a step let an account store more than its plan allows.
+/// Returns whether the changes of a step make an account store more than its plan allows.
 pub fn is_over(tx: &Tx<'_>, account: u32) -> Result<bool, Stop> {
     let growth = tx.growth()?.get(&account).copied().unwrap_or(0);
     if growth <= 0 {

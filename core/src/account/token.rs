@@ -1,4 +1,4 @@
-//! Tokens: what a caller shows, and what the store keeps of it.
+//! Tokens: the text that a caller sends, and the digest that the store keeps.
 //!
 //! A token carries its account and its row, so that finding it needs no index, and a checksum, so that a
 //! mistyped one causes no read. The store keeps only a SHA-256 digest.
@@ -15,16 +15,16 @@ static CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 const SECRET_BYTES: usize = 20;
 const BODY_BYTES: usize = 8 + SECRET_BYTES;
 
-/// What a token is for.
+/// Kind of a token, which decides the part of the API that it opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
-    /// An API key of an account.
+    /// An API key of an account, `sbk_…`.
     ApiKey,
-    /// A session of a login.
+    /// A session of a login, `sbs_…`.
     Session,
-    /// The operator.
+    /// Token of the operator, `sbo_…`.
     Operator,
-    /// A voice engine.
+    /// Token of a voice engine, `sbe_…`.
     Engine,
 }
 
@@ -41,14 +41,14 @@ impl TokenKind {
     }
 }
 
-/// A token as text; silent in `Debug`.
+/// A token; `Debug` does not print its text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
-    /// What it is for.
+    /// Kind of the token, from its prefix.
     pub kind: TokenKind,
-    /// The account it belongs to; 0 for those of no account.
+    /// Number of the account it belongs to; 0 for engine and operator tokens.
     pub account: u32,
-    /// Its row.
+    /// Count of its row.
     pub count: u32,
     text: String,
 }
@@ -60,7 +60,7 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// A new token from 160 random bits.
+    /// Creates a token from the first 160 bits of `random`.
     pub fn new(kind: TokenKind, account: u32, count: u32, random: &[u8; 32]) -> Self {
         let mut body = [0; BODY_BYTES + 4];
         body[..4].copy_from_slice(&account.to_be_bytes());
@@ -73,7 +73,7 @@ impl Token {
         Self { kind, account, count, text }
     }
 
-    /// Reads a token; nothing where form or checksum are wrong.
+    /// Parses a token; `None` if its form or checksum is wrong.
     pub fn parse(text: &str) -> Option<Self> {
         let kind = TokenKind::ALL.into_iter().find(|kind| text.starts_with(kind.prefix()))?;
         let mut body = [0; BODY_BYTES + 4];
@@ -85,23 +85,23 @@ impl Token {
         Some(Self { kind, account: number(0)?, count: number(4)?, text: text.into() })
     }
 
-    /// The text that the caller keeps; shown once.
+    /// Returns the text of the token, which is shown once.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What the store keeps.
+    /// Returns the SHA-256 of the text, which is what the store keeps.
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.text.as_bytes()).into()
     }
 
-    /// Whether a kept digest is this token's; takes the same time for every answer.
+    /// Returns whether a stored digest is this token's, in constant time.
     pub fn fits(&self, kept: &[u8]) -> bool {
         same(&self.digest(), kept)
     }
 }
 
-/// Whether a kept digest is that of a shown token; takes the same time for every answer.
+/// Returns whether the digest of a presented token equals a stored one, in constant time.
 pub fn same(shown: &[u8; 32], kept: &[u8]) -> bool {
     kept.len() == 32 && shown[..].ct_eq(kept).into()
 }

@@ -1,4 +1,4 @@
-//! Accounts, as the operator handles them.
+//! The operator's operations on accounts.
 
 use super::tables::{AdminQuery, ChangedAccount, MadeAccount, NewAccount};
 use crate::account::create::{self, New};
@@ -113,7 +113,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&message_data("Account updated successfully.", &profile.shown())))
 }
 
-/// What an update of an account is laid over.
+/// Returns the members that an update is merged into.
 fn members(profile: &Profile) -> Members {
     let Account { name, timezone, plan, balance, suspended, .. } = profile.shown();
     json::members(&ChangedAccount { name, timezone, plan, balance, suspended, password: None })
@@ -135,7 +135,7 @@ pub fn delete_key(ctx: &Ctx<'_>) -> Handled {
     keys::remove(ctx, root::space_of(ctx.root(), profile.number), ctx.params.get(1).copied().unwrap_or_default())
 }
 
-/// `PUT /admin/accounts/{id}/caller-ids/{number_id}`: the operator's word on whether a caller id may be shown.
+/// `PUT /admin/accounts/{id}/caller-ids/{number_id}`: sets whether calls may show a caller id.
 pub fn verify_caller_id(ctx: &Ctx<'_>) -> Handled {
     let profile = named(ctx)?;
     let scope = root::space_of(ctx.root(), profile.number);

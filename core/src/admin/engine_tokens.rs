@@ -1,4 +1,4 @@
-//! Engine tokens: what a voice engine attaches with.
+//! Engine tokens, with which voice engines attach.
 
 use alloc::vec::Vec;
 
@@ -17,7 +17,7 @@ use crate::store::Row;
 use crate::view::Stop;
 
 const MISSING: &str = "Engine token not found.";
-/// Engine tokens of an installation.
+/// Limit of engine tokens in an installation.
 const ALL: usize = 1_000;
 
 /// `GET /admin/engine-tokens`
@@ -61,7 +61,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     }))
 }
 
-/// The places of ids that name no account.
+/// Returns the indexes of the ids that belong to no account.
 fn strangers(ctx: &Ctx<'_>, ids: &Cell) -> Result<Vec<usize>, Stop> {
     let Cell::List(cells) = ids else { return Ok(Vec::new()) };
     let mut wrong = Vec::new();

@@ -1,4 +1,4 @@
-//! Durable work, as the operator sees it: what waits and runs, what was set aside, and what becomes of that.
+//! The operator's view of durable jobs: which wait, run or were set aside, and retrying or dropping the last.
 
 use alloc::vec::Vec;
 
@@ -20,12 +20,12 @@ const MISSING: &str = "Job not found.";
 const GOING: &str = "The job is not set aside.";
 const UNKNOWN: &str = "No release that runs knows this job: it can only be dropped.";
 
-/// `GET /admin/jobs`: those that were set aside, then those that run, then those that wait. The count of the first is
-/// exact; of the others the list knows as many as [`JOBS_LISTED_MAX`](crate::limits::JOBS_LISTED_MAX).
+/// `GET /admin/jobs`: jobs set aside, then running, then waiting ones. The count of the first is exact; of the others
+/// at most [`JOBS_LISTED_MAX`](crate::limits::JOBS_LISTED_MAX) are looked at.
 pub fn list(ctx: &Ctx<'_>) -> Handled {
     let asked: JobQuery = ctx.asks()?;
     let root = ctx.root();
-    // The account of an id that is none has no jobs.
+    // An id beyond any account's maps to an account number that has no jobs.
     let account = asked.account_id.map(|id| u32::try_from(id.saturating_sub(1)).unwrap_or(u32::MAX));
     let wants = |state| asked.state.is_none_or(|wanted| wanted == state);
     let mut facets = Vec::new();
@@ -50,8 +50,8 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     Ok(envelope::entries(ctx, &query, total, &entries))
 }
 
-/// The job that the path names, if it was set aside: its account, and its task, or its bytes where no task is known
-/// by them.
+/// Returns the job in the path, which must be set aside: its account, and its task, or the stored bytes of a task that
+/// this release does not know.
 fn aside<'c>(ctx: &'c Ctx<'_>) -> Result<(Scope<'c>, Result<Task, Vec<u8>>), Halt> {
     let text = ctx.params.first().copied().unwrap_or_default();
     let id = text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
@@ -72,7 +72,7 @@ pub fn retry(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::accepted(&message("The job is tried again.")))
 }
 
-/// `DELETE /admin/jobs/{id}`: what it was for ends as failed, by `give_up`.
+/// `DELETE /admin/jobs/{id}`: `give_up` ends what the job was for as failed.
 pub fn remove(ctx: &Ctx<'_>, give_up: fn(&Work<'_>, &Task) -> Result<(), Stop>) -> Handled {
     let (account, task) = aside(ctx)?;
     match task {

@@ -1,4 +1,4 @@
-//! Plans, as the operator handles them.
+//! The operator's operations on plans.
 
 use alloc::vec::Vec;
 
@@ -14,7 +14,7 @@ use crate::record::{Cell, Record, Source, Stored, check};
 use crate::view::Stop;
 
 const MISSING: &str = "Plan not found.";
-/// Plans of an installation.
+/// Limit of plans in an installation.
 const ALL: usize = 1_000;
 
 /// `GET /admin/plans`
@@ -47,7 +47,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let name = ctx.params.first().copied().unwrap_or_default();
     let before = plan::load(root, name)?.ok_or(Refusal::NotFound(MISSING))?;
     let changed: Plan = ctx.update(Plan::members(&before.to_json())?)?;
-    // A plan keeps its name: accounts name it.
+    // A plan keeps its name, by which accounts refer to it.
     let after = Plan { name: before.name.clone(), rest: before.rest.clone(), ..changed };
     ctx.if_match(&before)?;
     plan::save(root, &after, ctx.now)?;

@@ -1,4 +1,4 @@
-//! The tables of the operator's API.
+//! Tables of the operator's API.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,15 +11,15 @@ use crate::record::{Iso, Secret, boolean, choice, format, id, ids, int, iso, num
 record! {
     /// Body of `POST /admin/accounts`.
     pub struct NewAccount {
-        /// The address that logs in.
+        /// E-mail address that logs in; unique, case does not matter.
         email: String = text(1, 255).form(&format::EMAIL).required(),
-        /// Its name; the address when not given.
+        /// Display name; the e-mail address when not given.
         name: Option<String> = text(1, 255),
-        /// Its password; one is made when not given.
+        /// Password of the login; generated when not given.
         password: Option<Secret> = text(8, 1_024),
-        /// Its time zone.
+        /// IANA time zone of the account, Region/City.
         timezone: String = text(1, 64).form(&format::ZONE).or_text("Etc/UTC"),
-        /// Its plan.
+        /// Name of an existing plan.
         plan: String = text(1, 64).form(&format::PLAN_NAME).or_text("standard"),
     }
 }
@@ -27,17 +27,17 @@ record! {
 record! {
     /// A new account. Token and password are shown here and never again.
     pub struct MadeAccount {
-        /// Its id.
+        /// Id of the account; `user_id` elsewhere.
         id: u64 = id().required(),
-        /// The address that logs in.
+        /// E-mail address that logs in.
         email: String = text(0, 255).required(),
-        /// Its name.
+        /// Display name of the account.
         name: String = text(0, 255).required(),
-        /// Its plan.
+        /// Name of its plan.
         plan: String = text(0, 64).required(),
-        /// The token of its first key.
+        /// Token of its first API key, which never expires and may write.
         api_key: Secret = text(0, 64).required(),
-        /// Its password, where it was made here.
+        /// The password that was generated; null when one was given.
         password: Option<Secret> = text(0, 64),
     }
 }
@@ -45,17 +45,17 @@ record! {
 record! {
     /// Body of `PUT /admin/accounts/{id}`.
     pub struct ChangedAccount {
-        /// Its name.
+        /// Display name of the account.
         name: String = text(1, 255).required(),
-        /// Its time zone.
+        /// IANA time zone of the account, Region/City.
         timezone: String = text(1, 64).form(&format::ZONE).required(),
-        /// Its plan.
+        /// Name of an existing plan.
         plan: String = text(1, 64).form(&format::PLAN_NAME).required(),
-        /// What is left, USD; null: unmetered.
+        /// Remaining balance, USD; null makes the account unmetered.
         balance: Option<f64> = number(-1_000_000.0, 1_000_000_000.0).clears(),
-        /// Whether it is shut out.
+        /// Whether the account is suspended: its tokens are then answered with 403.
         suspended: bool = boolean().or_bool(false),
-        /// A new password; it ends all sessions.
+        /// New password; setting it ends all sessions.
         password: Option<Secret> = text(8, 1_024),
     }
 }
@@ -63,9 +63,9 @@ record! {
 record! {
     /// Query of the operator's lists.
     pub struct AdminQuery {
-        /// Rows a page.
+        /// Number of rows per page.
         per_page: u32 = int(1, 100).or_int(15),
-        /// The page, from 1.
+        /// Page number, from 1.
         page: u64 = id().or_int(1),
     }
 }
@@ -73,15 +73,15 @@ record! {
 record! {
     /// Query of `GET /admin/jobs`.
     pub struct JobQuery {
-        /// Only those that stand there.
+        /// Only jobs in this state.
         state: Option<JobState> = choice::<JobState>(),
-        /// Only those of this kind.
+        /// Only jobs of this kind.
         kind: Option<JobKind> = choice::<JobKind>(),
-        /// Only those of this account.
+        /// Only jobs of the account with this id.
         account_id: Option<u64> = id(),
-        /// Rows a page.
+        /// Number of rows per page.
         per_page: u32 = int(1, 100).or_int(15),
-        /// The page, from 1.
+        /// Page number, from 1.
         page: u64 = id().or_int(1),
     }
 }
@@ -89,9 +89,9 @@ record! {
 record! {
     /// Body of `POST /admin/engine-tokens`.
     pub struct NewEngineToken {
-        /// A label.
+        /// Label of the token, shown in lists.
         name: String = text(1, 255).required(),
-        /// The accounts whose calls it may take; none: all.
+        /// Accounts whose calls the engine may take; empty: all.
         account_ids: Vec<u64> = ids(ENTRIES_MAX),
     }
 }
@@ -99,27 +99,27 @@ record! {
 record! {
     /// A new engine token. It is shown here and never again.
     pub struct ShownEngineToken {
-        /// Its id.
+        /// Id of the token, to delete it by.
         id: u64 = id().required(),
-        /// Its label.
+        /// Label of the token, shown in lists.
         name: String = text(0, 255).required(),
         /// The token: the value of `Authorization: Bearer`.
         token: Secret = text(0, 64).required(),
-        /// When it was made.
+        /// Time of creation, UTC.
         created_at: Iso = iso().required(),
     }
 }
 
 record! {
-    /// An engine token.
+    /// An engine token in the list, without the token itself.
     pub struct EngineToken stored as "an engine token" {
-        /// Its id.
+        /// Id of the token, to delete it by.
         id: u64 = id().required(),
-        /// Its label.
+        /// Label of the token, shown in lists.
         name: String = text(0, 255).required(),
-        /// The accounts whose calls it may take; none: all.
+        /// Accounts whose calls the engine may take; empty: all.
         account_ids: Vec<u64> = ids(ENTRIES_MAX),
-        /// When it was made.
+        /// Time of creation, UTC.
         created_at: Iso = iso().required(),
     }
 }

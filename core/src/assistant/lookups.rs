@@ -1,4 +1,4 @@
-//! What an assistant can be made of: models, voices, languages, providers and the account's numbers.
+//! Choices for an assistant's settings: models, voices, languages, providers and the account's numbers.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,11 +16,11 @@ use crate::record::{choice, id, text};
 choice! {
     /// Which models to list.
     pub enum ModelType {
-        /// LLMs, for `pipeline`.
+        /// LLMs, the models of `pipeline`.
         Llm = "llm",
-        /// Multimodal models.
+        /// Multimodal models, those of `multimodal`.
         Multimodal = "multimodal",
-        /// Multimodal models.
+        /// Multimodal models: `dualplex` takes the same ones.
         Dualplex = "dualplex",
     }
 }
@@ -28,7 +28,7 @@ choice! {
 record! {
     /// Query of `GET /user/assistants/models`.
     pub struct ModelQuery {
-        /// Which models.
+        /// Which models to list; `multimodal` and `dualplex` list the same.
         r#type: ModelType = choice::<ModelType>().or_text("llm"),
     }
 }
@@ -36,15 +36,15 @@ record! {
 record! {
     /// Query of `GET /user/assistants/voices`.
     pub struct VoiceQuery {
-        /// Voices that fit this mode.
+        /// Only voices that fit this mode.
         mode: Option<Mode> = choice::<Mode>(),
-        /// Voices that speak this language.
+        /// Only voices that speak this language; those without a language speak several and match.
         language_id: Option<u64> = id(),
-        /// Voices of this provider.
+        /// Only voices of this text-to-speech provider.
         synthesizer_provider_id: Option<u64> = id(),
-        /// Voices that sound like this.
+        /// Only voices that sound like this.
         gender: Option<Gender> = choice::<Gender>(),
-        /// Voices whose name contains this.
+        /// Only voices whose name contains this; case does not matter.
         search: Option<String> = text(1, 255),
     }
 }
@@ -52,7 +52,7 @@ record! {
 record! {
     /// Query of the provider lists.
     pub struct ProviderQuery {
-        /// Providers that know this language.
+        /// Only providers that support this language.
         language_id: Option<u64> = id(),
     }
 }
@@ -60,7 +60,7 @@ record! {
 record! {
     /// Query of `GET /user/assistants/phone-numbers`.
     pub struct NumberQuery {
-        /// `inbound` leaves out caller ids and taken numbers.
+        /// `inbound` leaves out caller ids and numbers that an inbound assistant holds.
         r#type: Option<Direction> = choice::<Direction>(),
     }
 }

@@ -1,4 +1,4 @@
-//! Secrets of built-in tools: shown masked, and a masked one sent back means "unchanged" (docs/api.md, Updating
+//! Secrets of built-in tools: shown masked; a masked one that is sent back means "unchanged" (docs/api.md, Updating
 //! an assistant).
 
 use alloc::format;
@@ -8,13 +8,13 @@ use alloc::vec::Vec;
 use super::tables::BuiltInTool;
 use crate::json::{Members, Value};
 
-/// `****` and the last four characters; a secret shorter than twelve shows none.
+/// Masks a secret: `****` and its last four characters, or `****` alone if it has fewer than twelve.
 pub fn secret(text: &str) -> String {
     let length = text.chars().count();
     if length < 12 { "****".into() } else { format!("****{}", text.chars().skip(length - 4).collect::<String>()) }
 }
 
-/// The tools as they are shown.
+/// Returns the tools with their secrets masked.
 pub fn tools(mut tools: Vec<BuiltInTool>) -> Vec<BuiltInTool> {
     for tool in &mut tools {
         if let BuiltInTool::CalendarIntegration(calendar) = tool {
@@ -26,9 +26,9 @@ pub fn tools(mut tools: Vec<BuiltInTool>) -> Vec<BuiltInTool> {
 
 const NAMES: [&str; 2] = ["calendar_api_key", "calcom_api_key"];
 
-/// Puts stored keys where an update sends masked ones; gives the places whose mask fits no stored key.
+/// Replaces masked keys of an update with the stored ones; returns the indexes of tools whose mask matches none.
 ///
-/// Two keys may look alike: the one at the same place comes first, and each is given out once.
+/// Two keys may have the same mask: the one at the same index is tried first, and each key is used once.
 pub fn restore(supplied: &mut Members, stored: &[BuiltInTool]) -> Vec<usize> {
     let mut known: Vec<Option<&str>> = stored.iter().map(key_of).collect();
     let Some((_, Value::List(tools))) = supplied.0.iter_mut().find(|(name, _)| name == "tools") else {

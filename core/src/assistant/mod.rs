@@ -1,4 +1,4 @@
-//! Assistants (docs/api.md, Assistants): tables, rules between them, operations.
+//! Assistants (docs/api.md, Assistants): tables, rules that involve other rows, operations.
 
 pub mod lookups;
 mod mask;

@@ -1,4 +1,4 @@
-//! The numbers that an assistant may hold.
+//! The list of numbers that an assistant can be given.
 
 use alloc::string::String;
 use alloc::vec::Vec;

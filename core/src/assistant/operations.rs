@@ -26,7 +26,7 @@ use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 
-/// What a stranger and an unknown id get.
+/// Message of a 404: another account's assistant is as missing as an unknown one.
 pub const MISSING: &str = "Assistant not found";
 
 /// `POST /user/assistant`
@@ -60,7 +60,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::created(&message_data("Assistant created successfully", &summary)))
 }
 
-/// A masked key that fits no stored one is no key.
+/// Adds an error for each masked calendar key that matches no stored one.
 fn unknown_keys(checked: &mut Checked, masked: &[usize]) {
     masked.iter().for_each(|at| checked.errors.invalid(&alloc::format!("tools.{at}.calendar_api_key")));
 }
@@ -69,7 +69,7 @@ fn summary(new: &NewAssistant, meta: &Meta) -> Summary {
     Summary { id: meta.id, name: new.name.clone(), status: meta.status, r#type: new.r#type, mode: new.mode }
 }
 
-/// The assistant that a path names, by id or by uuid.
+/// Returns the assistant in the path, given by id or by uuid.
 fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
     let account = ctx.account();
     let text = ctx.params.first().copied().unwrap_or_default();
@@ -87,10 +87,10 @@ fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
     Ok((count, row))
 }
 
-/// What a change to an assistant means for those that work with it, by its count.
+/// Callback after a change to the assistant with this count, for the campaigns that run with it.
 pub type Follow = fn(Scope<'_>, u32, Timestamp) -> Result<(), Stop>;
 
-/// `PUT`, `PATCH /user/assistant/{id}`; `wake` lets its campaigns look again.
+/// `PUT`, `PATCH /user/assistant/{id}`; `wake` makes its campaigns check again whether they may call.
 pub fn update(ctx: &Ctx<'_>, wake: Follow) -> Handled {
     let (count, row) = named(ctx)?;
     let mut supplied = ctx.members()?;
@@ -123,8 +123,8 @@ pub fn read(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok_raw(row.public))
 }
 
-/// `DELETE /user/assistant/{id}`: the row moves out of every list and is kept with its time of deletion;
-/// `stop` ends the campaigns that run with it.
+/// `DELETE /user/assistant/{id}`: the row leaves every list but is kept, with its `deleted_at`, for its calls;
+/// `stop` stops the campaigns that run with it.
 pub fn delete(ctx: &Ctx<'_>, stop: Follow) -> Handled {
     let (count, row) = named(ctx)?;
     ctx.if_match(&Raw(&row.public))?;
@@ -141,11 +141,11 @@ pub fn delete(ctx: &Ctx<'_>, stop: Follow) -> Handled {
 record! {
     /// Query of `GET /user/assistants/get`.
     pub struct ListQuery {
-        /// Rows a page.
+        /// Number of rows per page.
         per_page: u32 = int(1, 100).or_int(10),
-        /// The page, from 1.
+        /// Page number, from 1.
         page: u64 = id().or_int(1),
-        /// Only those of this type.
+        /// Only assistants of this type.
         r#type: Option<Direction> = choice::<Direction>(),
     }
 }
@@ -174,7 +174,7 @@ pub fn outbound(ctx: &Ctx<'_>) -> Handled {
     })
 }
 
-/// The rows of a set as an array.
+/// Returns the assistants of a facet as an array.
 fn array(ctx: &Ctx<'_>, facet: &Facet) -> Result<List, Halt> {
     Ok(list::array(crate::collection::ids(ctx.account(), Kind::Assistant, facet, PLAN_ROWS_MAX)?))
 }

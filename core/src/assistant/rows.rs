@@ -1,4 +1,4 @@
-//! Assistants as they are stored: the JSON that the API shows, and behind it their tools where these have secrets.
+//! Stored assistants: the JSON that the API shows, followed by the tools in clear where these have secrets.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,7 +16,7 @@ use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// The filters of assistants.
+/// Tags of the facets under which assistants are indexed.
 mod tag {
     pub const TYPE: u8 = 1;
     pub const NUMBER: u8 = 2;
@@ -24,49 +24,49 @@ mod tag {
     pub const TOOL: u8 = 4;
 }
 
-/// Assistants of a type.
+/// Facet of the assistants of a type.
 pub fn facet_of_type(direction: Direction) -> Facet {
     Facet::new(tag::TYPE, direction.word().as_bytes())
 }
 
-/// Assistants that hold a number.
+/// Facet of the assistants that hold a number.
 pub fn facet_of_number(count: u32) -> Facet {
     Facet::id(tag::NUMBER, count)
 }
 
-/// Assistants that use a knowledgebase.
+/// Facet of the assistants that use a knowledgebase.
 pub fn facet_of_knowledgebase(count: u32) -> Facet {
     Facet::id(tag::KNOWLEDGEBASE, count)
 }
 
-/// Assistants to which a tool is attached.
+/// Facet of the assistants to which a tool is attached.
 pub fn facet_of_tool(count: u32) -> Facet {
     Facet::id(tag::TOOL, count)
 }
 
-/// What an assistant has besides what its creation says.
+/// Members of an assistant that its creation body does not have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meta {
-    /// Its id.
+    /// Id on the wire.
     pub id: u64,
-    /// Its account's id.
+    /// Id of the account that owns it.
     pub user_id: u64,
-    /// Its unique identifier.
+    /// UUID that paths take in place of the id.
     pub uuid: String,
-    /// Whether it answers.
+    /// Whether it answers calls and serves campaigns.
     pub status: Status,
-    /// Where the inbound webhook goes.
+    /// URL of the inbound webhook; `None` while it is off.
     pub inbound_webhook_url: Option<String>,
-    /// When it was made.
+    /// Time of creation, UTC.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change, UTC; that of creation until then.
     pub updated_at: Timestamp,
     /// Members that only a newer release knows.
     pub rest: Rest,
 }
 
 impl Meta {
-    /// That of a stored assistant.
+    /// Takes them from a stored assistant.
     pub fn of(assistant: Assistant) -> Self {
         Self {
             id: assistant.id,
@@ -81,7 +81,7 @@ impl Meta {
     }
 }
 
-/// The row of a call's assistant: of a deleted one what was kept for its calls.
+/// Returns the row of a call's assistant; of a deleted one, the copy that was kept for its calls.
 pub fn of_call(account: Scope<'_>, count: u32) -> Result<Option<Row>, Stop> {
     match account.find(Kind::Assistant, count)? {
         Some(row) => Ok(Some(row)),
@@ -92,7 +92,7 @@ pub fn of_call(account: Scope<'_>, count: u32) -> Result<Option<Row>, Stop> {
     }
 }
 
-/// The built-in tools of a row, secrets in clear.
+/// Reads the built-in tools of a row, secrets in clear.
 pub fn tools(row: &Row) -> Result<Vec<BuiltInTool>, Stop> {
     if row.private.is_empty() {
         return Assistant::MEMBERS.tools.read(&row.public);
@@ -101,7 +101,7 @@ pub fn tools(row: &Row) -> Result<Vec<BuiltInTool>, Stop> {
     tools.ok_or(Assistant::DAMAGED)
 }
 
-/// What an update is laid over: the members of a row, secrets in clear.
+/// Returns the members that an update is merged into: those of the row, secrets in clear.
 pub fn members(row: &Row) -> Result<Members, Stop> {
     let mut members = Assistant::members(&row.public)?;
     if !row.private.is_empty() {
@@ -111,7 +111,7 @@ pub fn members(row: &Row) -> Result<Members, Stop> {
     Ok(members)
 }
 
-/// A row with a changed assistant and a new `updated_at`; its secrets stay.
+/// Returns the row with `change` applied and a new `updated_at`; secrets stay as they are.
 pub fn changed(row: &Row, now: Timestamp, change: impl FnOnce(&mut Assistant)) -> Result<Row, Stop> {
     let mut assistant = Assistant::read(&row.public)?;
     change(&mut assistant);
@@ -119,11 +119,12 @@ pub fn changed(row: &Row, now: Timestamp, change: impl FnOnce(&mut Assistant)) -
     Ok(Row { facets: facets(&assistant), public: assistant.to_json(), private: row.private.clone() })
 }
 
-/// Takes something away from the assistants of a set, as many as one step may; tells whether it was all of them.
+/// Applies `change` to the assistants of a facet until about [`DETACHED_BYTES`] are rewritten; returns whether all
+/// are done.
 pub fn detach(scope: Scope<'_>, facet: &Facet, now: Timestamp, change: impl Fn(&mut Assistant)) -> Result<bool, Stop> {
     let all = ids(scope, Kind::Assistant, facet, PLAN_ROWS_MAX)?;
     let (mut left, mut bytes) = (all.as_slice(), 0);
-    // The first row tells whether they are large: then few of the next are read only to be left.
+    // Batches double from one row: if rows are large, few are read that this step no longer gets to.
     let mut together = 1;
     while !left.is_empty() && bytes < DETACHED_BYTES {
         let (counts, later) = left.split_at(together.min(left.len()));
@@ -141,7 +142,7 @@ pub fn detach(scope: Scope<'_>, facet: &Facet, now: Timestamp, change: impl Fn(&
     Ok(left.is_empty())
 }
 
-/// The filters under which an assistant is filed.
+/// Returns the facets under which an assistant is indexed.
 fn facets(assistant: &Assistant) -> Vec<Facet> {
     let mut facets = Vec::from([facet_of_type(assistant.r#type)]);
     facets.extend(assistant.phone_number_id.map(|id| facet_of_number(id::count(id))));
@@ -150,7 +151,7 @@ fn facets(assistant: &Assistant) -> Vec<Facet> {
     facets
 }
 
-/// The row of an assistant.
+/// Builds the row of an assistant; its tools are also stored in clear if one has a secret.
 pub fn row(ctx: &Ctx<'_>, new: &NewAssistant, meta: Meta) -> Row {
     let secret = new.tools.iter().any(|tool| matches!(tool, BuiltInTool::CalendarIntegration(_)));
     let private = if secret { new.tools.to_json() } else { Vec::new() };

@@ -1,4 +1,4 @@
-//! The rules between an assistant and other rows (docs/api.md, Creating an assistant).
+//! Rules between an assistant and other rows (docs/api.md, Creating an assistant).
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -21,28 +21,28 @@ const CALLER_ID: &str = "The selected phone number cannot receive calls.";
 const TAKEN: &str = "The selected phone number is already assigned to another inbound assistant.";
 const SAME_NAME: &str = "The selected tool has the same name as another attached tool.";
 
-/// What only the `pipeline` mode knows.
+/// Members that only `pipeline` has.
 const PIPELINE_ONLY: [&str; 3] = [
     Assistant::MEMBERS.fillers.name(),
     Assistant::MEMBERS.transcriber_provider_id.name(),
     Assistant::MEMBERS.llm_model_id.name(),
 ];
-/// What only the two others know.
+/// Members that only `multimodal` and `dualplex` have.
 const MULTIMODAL_ONLY: [&str; 3] = [
     Assistant::MEMBERS.multimodal_model_id.name(),
     Assistant::MEMBERS.chat_llm_fallback_id.name(),
     Assistant::MEMBERS.turn_detection_threshold.name(),
 ];
 
-/// What an update starts from.
+/// The assistant before an update.
 pub struct Before {
-    /// The assistant's count.
+    /// Count of the assistant, which may keep its own number.
     pub count: u32,
-    /// Whether its mode changes.
+    /// Whether the update changes the mode.
     pub changed_mode: bool,
 }
 
-/// Adds what is wrong between a checked body and the rest of the account and the catalogue.
+/// Adds the errors that depend on the catalogue or on other rows; `before` is `None` on creation.
 pub fn judge(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&Before>) -> Result<(), Stop> {
     voice(ctx, checked, before);
     number(ctx, checked, before)?;
@@ -80,7 +80,7 @@ fn number(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&Before>) -> Resu
     Ok(())
 }
 
-/// The inbound assistants that hold a number: at most one, by this very rule.
+/// Returns the inbound assistants that hold a number: at most one, as this very rule ensures.
 fn holder(ctx: &Ctx<'_>, number: u32) -> Result<Vec<u32>, Stop> {
     let facets = [facet_of_number(number), facet_of_type(Direction::Inbound)].to_vec();
     Ok(page(ctx.account(), Kind::Assistant, &Query::of(facets, Order::Ascending, 0, 2))?.ids)
@@ -108,8 +108,8 @@ fn tools(ctx: &Ctx<'_>, checked: &mut Checked) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Drops from what is stored what the new mode does not know, and what takes its defaults (docs/api.md, Updating
-/// an assistant). Tells whether the mode changes.
+/// Removes the stored members that the new mode does not have, and those that return to its defaults (docs/api.md,
+/// Updating an assistant). Returns whether the mode changes.
 pub fn change_mode(old: Mode, stored: &mut Members, supplied: &Members) -> bool {
     let new = supplied.get(Assistant::MEMBERS.mode.name()).and_then(Value::as_text);
     let Some(new) = new.and_then(Mode::of) else { return false };
@@ -123,7 +123,7 @@ pub fn change_mode(old: Mode, stored: &mut Members, supplied: &Members) -> bool 
     true
 }
 
-/// Drops what was checked but applies to other modes only.
+/// Resets the members that apply to other modes only; they were checked like the rest.
 pub fn fit(mut new: NewAssistant) -> NewAssistant {
     if new.mode == Mode::Pipeline {
         new.multimodal_model_id = None;

@@ -1,22 +1,22 @@
-//! The states of an assistant as a table (docs/api.md, States).
+//! State table of assistants (docs/api.md, States).
 
 use super::tables::Status::{self, Active, Inactive};
 use crate::state::States;
 
-/// What happens to an assistant.
+/// Event that may change the status of an assistant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssistantEvent {
-    /// An update makes it answer.
+    /// An update sets `status` to `active`.
     Activate,
-    /// An update makes it answer no longer.
+    /// An update sets `status` to `inactive`.
     Deactivate,
 }
 
 impl AssistantEvent {
-    /// Both of them.
+    /// Every event that [`MOVES`] knows.
     pub const ALL: [Self; 2] = [Self::Activate, Self::Deactivate];
 
-    /// The event that a supplied status asks for.
+    /// Returns the event that leads to `status`.
     pub const fn to(status: Status) -> Self {
         match status {
             Active => Self::Activate,
@@ -25,12 +25,12 @@ impl AssistantEvent {
     }
 }
 
-/// What moves an assistant; one that is asked to be what it is stays so.
+/// Transitions of an assistant; asking for its current status changes nothing.
 #[rustfmt::skip]
 pub static MOVES: States<Status, AssistantEvent> = States(&[
     (Inactive, AssistantEvent::Activate,   Active),
     (Active,   AssistantEvent::Deactivate, Inactive),
 ]);
 
-/// Where an assistant begins.
+/// Status of a new assistant.
 pub const FIRST: Status = Inactive;

@@ -1,4 +1,4 @@
-//! The assistant's tables: the body of a creation, and the stored form (docs/api.md, Assistants).
+//! Tables of assistants: the body of a creation and the stored form (docs/api.md, Assistants).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,11 +14,11 @@ use crate::record::{
 use crate::{choice, record, tagged};
 
 choice! {
-    /// Which way an assistant's calls go.
+    /// Direction of an assistant's calls.
     pub enum Direction {
-        /// It takes calls.
+        /// Answers the calls to its number.
         Inbound = "inbound",
-        /// It places calls.
+        /// Places calls; the type that campaigns take.
         Outbound = "outbound",
     }
 }
@@ -26,9 +26,9 @@ choice! {
 choice! {
     /// Whether an assistant answers calls and serves campaigns.
     pub enum Status {
-        /// It does.
+        /// Answers inbound calls, and campaigns may run with it.
         Active = "active",
-        /// It does not.
+        /// Answers no inbound calls.
         Inactive = "inactive",
     }
 }
@@ -44,55 +44,55 @@ choice! {
 }
 
 choice! {
-    /// How the end of a turn is found.
+    /// How the end of the customer's turn is detected.
     pub enum EndpointType {
-        /// By voice activity.
+        /// By voice activity detection (VAD).
         Vad = "vad",
-        /// By a model.
+        /// By a model that judges whether the customer has finished.
         Ai = "ai",
     }
 }
 
 choice! {
-    /// Background sounds.
+    /// Background sound of a call.
     pub enum AmbientSound {
-        /// None.
+        /// No background sound.
         Off = "off",
-        /// An office.
+        /// Sounds of an office.
         Office = "office",
-        /// A city.
+        /// Sounds of a city.
         City = "city",
-        /// A forest.
+        /// Sounds of a forest.
         Forest = "forest",
-        /// A crowded room.
+        /// Sounds of a crowded room.
         CrowdedRoom = "crowded_room",
-        /// A cafe.
+        /// Sounds of a cafe.
         Cafe = "cafe",
-        /// Nature.
+        /// Sounds of nature.
         Nature = "nature",
     }
 }
 
 choice! {
-    /// Types of extracted fields.
+    /// JSON type of an extracted value.
     pub enum ExtractType {
-        /// Text.
+        /// Extracted as a JSON string.
         String = "string",
-        /// A number.
+        /// Extracted as a JSON number.
         Number = "number",
-        /// True or false.
+        /// Extracted as a JSON boolean.
         Bool = "bool",
     }
 }
 
 record! {
-    /// A field to extract after a call.
+    /// A value to extract from the conversation after a call.
     pub struct Extract stored as "an assistant" {
-        /// Its name.
+        /// Name of the extracted value among the call's variables.
         name: String = text(3, 16).form(&format::EXTRACT_NAME).required(),
-        /// Its type.
+        /// JSON type of the extracted value.
         r#type: ExtractType = choice::<ExtractType>().required(),
-        /// What it means.
+        /// Tells the model what to extract.
         description: String = text(3, 255).required(),
     }
 }
@@ -102,11 +102,11 @@ record! {
     pub struct CallTransfer stored as "an assistant" {
         /// The number to transfer to, E.164; any text when `custom`.
         phone_number: String = text(1, 64).required(),
-        /// When to transfer.
+        /// Tells the model when to transfer the call.
         description: Option<String> = text(1, 1_000).sparse(),
-        /// Whether the AI may choose the number.
+        /// Whether the model may choose the number itself.
         custom: Option<bool> = boolean().sparse(),
-        /// The zone of its availability.
+        /// IANA time zone in which availability is judged.
         timezone: Option<String> = text(1, 64).form(&format::ZONE).sparse(),
     } rules {
         form_unless("phone_number", &format::E164, "custom", &["true"]),
@@ -114,17 +114,17 @@ record! {
 }
 
 record! {
-    /// Ends the call.
+    /// Lets the model hang up.
     pub struct EndCall stored as "an assistant" {
-        /// When the AI ends the call.
+        /// Tells the model when to end the call.
         description: Option<String> = text(1, 1_000).sparse(),
     }
 }
 
 record! {
-    /// Sends keypad tones.
+    /// Lets the model send keypad tones.
     pub struct DtmfInput stored as "an assistant" {
-        /// When to send them.
+        /// Tells the model when to send keypad tones, such as in menus.
         description: Option<String> = text(1, 1_000).sparse(),
     }
 }
@@ -132,23 +132,23 @@ record! {
 record! {
     /// Offers times and books them through an external calendar service.
     pub struct CalendarIntegration stored as "an assistant" {
-        /// The key of the calendar service; shown masked.
+        /// API key of the calendar service; shown masked.
         calendar_api_key: Secret = text(1, 255).alias(&["calcom_api_key"]).required(),
-        /// The event to book.
+        /// Slug of the event to book at the calendar service.
         calendar_event_slug: String = text(1, 255).alias(&["calcom_event_slug"]).required(),
-        /// When to offer scheduling.
+        /// Tells the model when to offer scheduling.
         description: Option<String> = text(1, 1_000).sparse(),
     }
 }
 
 tagged! {
-    /// A built-in tool.
+    /// A built-in tool of an assistant, told apart by its `type`.
     pub enum BuiltInTool {
         /// Hands the call to a person.
         CallTransfer(CallTransfer) = "call_transfer",
-        /// Ends the call.
+        /// Hangs up the call.
         EndCall(EndCall) = "end_call",
-        /// Sends keypad tones.
+        /// Sends keypad tones, for menus.
         DtmfInput(DtmfInput) = "dtmf_input",
         /// Books through a calendar service.
         CalendarIntegration(CalendarIntegration) = "calendar_integration",
@@ -161,21 +161,21 @@ const MULTIMODAL: &[&str] = &["multimodal", "dualplex"];
 record! {
     /// Body of `POST /user/assistant`.
     pub struct NewAssistant {
-        /// Its name.
+        /// Name of the assistant, shown in lists and calls; `{{assistant_name}}` in prompts.
         name: String = text(1, 255).required(),
-        /// A voice that fits the mode.
+        /// Voice from the catalogue; its `modes` must include `mode`.
         voice_id: u64 = id().exists(Ref::Voice).required(),
-        /// The language it speaks.
+        /// Main language it speaks, from the catalogue.
         language_id: u64 = id().exists(Ref::Language).required(),
-        /// Which way its calls go.
+        /// Whether it answers calls (`inbound`) or places them (`outbound`).
         r#type: Direction = choice::<Direction>().required(),
-        /// The engine mode.
+        /// How the engine runs a call: STT, LLM and TTS (`pipeline`), or a multimodal model.
         mode: Mode = choice::<Mode>().required(),
-        /// An IANA time zone, Region/City.
+        /// IANA time zone, Region/City (`Etc/UTC`, not `UTC`); that of `{{current_date}}` and `{{current_time}}`.
         timezone: String = text(1, 64).form(&format::ZONE).required(),
-        /// Spoken when the call starts.
+        /// Greeting spoken when the call starts; may contain `{{variable_name}}`.
         initial_message: String = text(1, 200).required(),
-        /// Behaviour and personality.
+        /// Behaviour and personality, as instructions for the model; may contain `{{variable_name}}`.
         system_prompt: String = text(1, 1_000_000).required(),
         /// The LLM; required for `pipeline`.
         llm_model_id: Option<u64> = id().exists(Ref::LlmModel),
@@ -187,81 +187,81 @@ record! {
         turn_detection_threshold: Option<f64> = number(0.0, 1.0).clears(),
         /// Further languages that it detects and switches to.
         secondary_language_ids: Vec<u64> = ids(ENTRIES_MAX).exists(Ref::Language),
-        /// The knowledgebase it uses.
+        /// Id of the account's knowledgebase that it answers from.
         knowledgebase_id: Option<u64> = id().exists(Ref::Row(Kind::Knowledgebase)).clears(),
-        /// How the knowledge reaches the model.
+        /// Whether the model calls a function to search the knowledgebase, or has its text in the prompt.
         knowledgebase_mode: KnowledgeMode = choice::<KnowledgeMode>().or_text("function_call"),
-        /// The account's number it calls from or answers.
+        /// Id of the account's phone number that it calls from or answers.
         phone_number_id: Option<u64> = id().exists(Ref::Row(Kind::Number)).clears(),
-        /// The account's mid-call tools.
+        /// Ids of the account's mid-call tools that the model may call; their names must differ.
         tool_ids: Vec<u64> = ids(ENTRIES_MAX).exists(Ref::Row(Kind::Tool)),
-        /// Built-in tools.
+        /// Built-in tools: call transfer, end of call, keypad tones, calendar.
         tools: Vec<BuiltInTool> = tagged::<BuiltInTool>(ENTRIES_MAX),
         /// Whether the voice shows emotion.
         tts_emotion_enabled: bool = boolean().or_bool(true),
-        /// How steady the voice is.
+        /// How steady the voice is, from 0 (least) to 1.
         voice_stability: Hundredths = hundredths(0.0, 1.0).or_number(0.7),
-        /// How near to the original the voice is.
+        /// How closely the voice follows the original, from 0 (least) to 1.
         voice_similarity: Hundredths = hundredths(0.0, 1.0).or_number(0.5),
         /// How fast it speaks; 1 is normal.
         speech_speed: Hundredths = hundredths(0.7, 1.2).or_number(1.0),
-        /// The model's temperature.
+        /// Sampling temperature of the model; 0 is the least random.
         llm_temperature: Hundredths = hundredths(0.0, 1.0).or_number(0.1),
         /// Text to speech; chosen from the language when not given.
         synthesizer_provider_id: Option<u64> = id().exists(Ref::SynthesizerProvider).clears(),
         /// Speech to text, pipeline only; chosen from the language when not given.
         transcriber_provider_id: Option<u64> = id().exists(Ref::TranscriberProvider).clears(),
-        /// Whether the customer may interrupt; always so in multimodal and dualplex.
+        /// Whether the customer may interrupt; always true in multimodal and dualplex.
         allow_interruptions: bool = boolean().or_bool(true),
-        /// Filler words, pipeline only.
+        /// Whether pauses are filled with filler words; pipeline only.
         fillers: bool = boolean().or_bool(false),
-        /// Whether calls are recorded.
+        /// Whether calls are recorded; a recording is kept only then.
         record: bool = boolean().or_bool(false),
-        /// Whether noise is removed.
+        /// Whether the engine removes background noise.
         enable_noise_cancellation: bool = boolean().or_bool(true),
-        /// Whether the customer speaks first.
+        /// Whether it waits for the customer to speak first.
         wait_for_customer: bool = boolean().or_bool(false),
-        /// Longest call, seconds.
+        /// Longest call, seconds; the engine is then told to hang up.
         max_duration: u32 = int(20, 1_200).or_int(600),
         /// Silence before re-engagement, seconds.
         max_silence_duration: u32 = int(1, 360).or_int(40),
-        /// Silence at the start before the call ends, seconds.
+        /// Silence at the start of a call after which it ends, seconds.
         max_initial_silence_duration: Option<u32> = int(1, 120).clears(),
-        /// How long it rings, seconds.
+        /// How long a call may ring before it ends as `no-answer`, seconds.
         ringing_time: u32 = int(1, 60).or_int(30),
-        /// Between re-engagements, seconds.
+        /// Time between re-engagements, seconds.
         reengagement_interval: u32 = int(7, 600).or_int(30),
-        /// How it re-engages.
+        /// How it re-engages a silent customer; may contain `{{variable_name}}`.
         reengagement_prompt: Option<String> = text(1, 1_000).clears(),
-        /// Whether voicemail ends the call.
+        /// Whether it hangs up on voicemail, after leaving `voice_mail_message`.
         end_call_on_voicemail: bool = boolean().or_bool(true),
-        /// Left on voicemail before hanging up.
+        /// Message left on voicemail; none when not given; may contain `{{variable_name}}`.
         voice_mail_message: Option<String> = text(1, 1_000).clears(),
-        /// How the end of a turn is found.
+        /// How the end of the customer's turn is detected: by voice activity or by a model.
         endpoint_type: EndpointType = choice::<EndpointType>().or_text("vad"),
-        /// How soon a turn counts as ended.
+        /// Sensitivity of end-of-turn detection; the engine interprets it.
         endpoint_sensitivity: f64 = number(0.0, 5.0).or_number(0.5),
-        /// How easily it is interrupted.
+        /// Sensitivity to interruptions by the customer; the engine interprets it.
         interrupt_sensitivity: f64 = number(0.0, 5.0).or_number(0.5),
-        /// Words that make an interruption.
+        /// Words that the customer must say before it counts as an interruption.
         min_interrupt_words: Option<u32> = int(0, 10).clears(),
-        /// Background sound.
+        /// Background sound during calls.
         ambient_sound: AmbientSound = choice::<AmbientSound>().or_text("off"),
-        /// How loud that is.
+        /// Volume of `ambient_sound`, from 0 (silent) to 1.
         ambient_sound_volume: Hundredths = hundredths(0.0, 1.0).or_number(0.5),
-        /// Whether the post-call webhook is on.
+        /// Whether the post-call webhook is sent to `webhook_url`.
         is_webhook_active: bool = boolean().or_bool(false),
-        /// Where the post-call webhook goes.
+        /// URL that the post-call webhook is sent to.
         webhook_url: Option<String> = text(1, URL_MAX).form(&format::URL).clears(),
-        /// Whether it is only sent for completed calls.
+        /// Whether the post-call webhook is sent only for calls that reached `completed`.
         send_webhook_only_on_completed: bool = boolean().or_bool(true),
-        /// Whether it carries the recording's URL.
+        /// Whether webhooks carry `recording_url`.
         include_recording_in_webhook: bool = boolean().or_bool(true),
-        /// Whether calls are evaluated.
+        /// Whether an ended call is evaluated: success, sentiment and summary.
         post_call_evaluation: bool = boolean().or_bool(true),
-        /// Fields to extract after a call.
+        /// Values to extract from the conversation after a call.
         post_call_schema: Vec<Extract> = list::<Extract>(ENTRIES_MAX).unique("name"),
-        /// Referenced in prompts as `{{variable_name}}`.
+        /// Default values of `{{variable_name}}` in prompts; a call's own variables override them.
         variables: Variables = variables(),
     } rules {
         require("llm_model_id", "mode", &["pipeline"]),
@@ -273,217 +273,217 @@ record! {
 }
 
 record! {
-    /// Words for pauses; the service has none of its own.
+    /// Filler words for pauses, by tone; the service has none of its own.
     pub struct FillerConfig stored as "an assistant" {
-        /// When it is neither here nor there.
+        /// Filler words for neutral moments; always empty.
         neutral: Vec<String> = texts(&FILLER, 0),
-        /// When the news is bad.
+        /// Filler words for bad news; always empty.
         negative: Vec<String> = texts(&FILLER, 0),
-        /// When the news is good.
+        /// Filler words for good news; always empty.
         positive: Vec<String> = texts(&FILLER, 0),
-        /// When a question was asked.
+        /// Filler words after a question; always empty.
         question: Vec<String> = texts(&FILLER, 0),
     }
 }
 
-/// A filler.
+/// Bounds of one filler word.
 static FILLER: crate::record::Kind = crate::record::Kind::Text { min: 1, max: 255, format: None };
 
 record! {
-    /// An assistant, and behind that the creation fields it leaves out.
+    /// An assistant: the members of its listing, then the remaining fields of its creation.
     pub struct Assistant stored as "an assistant" {
-        /// Its id.
+        /// Id of the assistant; some paths take the `uuid` instead.
         id: u64 = id().required(),
-        /// Its account.
+        /// Id of the account that owns it.
         user_id: u64 = id().required(),
-        /// Its number.
+        /// Id of the phone number that it calls from or answers; null while it has none.
         phone_number_id: Option<u64> = id(),
-        /// Always null here.
+        /// Always null; present for clients that expect it.
         engine_id: Option<u64> = id(),
-        /// Always null here.
+        /// Always null; present for clients that expect it.
         synthesizer_id: Option<u64> = id(),
-        /// Always null here.
+        /// Always null; present for clients that expect it.
         transcriber_id: Option<u64> = id(),
-        /// Its voice.
+        /// Voice, by its id in the catalogue.
         voice_id: u64 = id().required(),
-        /// Always 1 here.
+        /// Always 1; present for clients that expect it.
         instance_id: u64 = id().required(),
-        /// Its language.
+        /// Main language it speaks, by its id in the catalogue.
         language_id: u64 = id().required(),
-        /// Always null here.
+        /// Always null; present for clients that expect it.
         flows_platform_id: Option<u64> = id(),
-        /// Its name.
+        /// Name of the assistant, shown in lists and calls; `{{assistant_name}}` in prompts.
         name: String = text(0, 255).required(),
-        /// Behaviour and personality.
+        /// Behaviour and personality, as instructions for the model; may contain `{{variable_name}}`.
         system_prompt: String = text(0, 255).required(),
-        /// Spoken when the call starts.
+        /// Greeting spoken when the call starts; may contain `{{variable_name}}`.
         initial_message: String = text(0, 255).required(),
-        /// Its time zone.
+        /// IANA time zone, Region/City; that of `{{current_date}}` and `{{current_time}}`.
         timezone: String = text(0, 255).required(),
-        /// A unique identifier.
+        /// UUID of the assistant; paths take it in place of the id.
         uuid: String = text(0, 36).required(),
-        /// Its language's name.
+        /// Name of the language when the assistant was last saved; null if the catalogue did not have it.
         language: Option<String> = text(0, 255),
-        /// Which way its calls go.
+        /// Whether it answers calls (`inbound`) or places them (`outbound`).
         r#type: Direction = choice::<Direction>().required(),
-        /// Whether it answers.
+        /// Whether it answers calls and serves campaigns.
         status: Status = choice::<Status>().required(),
-        /// The engine mode.
+        /// How the engine runs a call: STT, LLM and TTS (`pipeline`), or a multimodal model.
         mode: Mode = choice::<Mode>().required(),
-        /// Its variables.
+        /// Default values of `{{variable_name}}` in prompts; a call's own variables override them.
         variables: Variables = variables(),
-        /// Whether calls are evaluated.
+        /// Whether an ended call is evaluated: success, sentiment and summary.
         post_call_evaluation: bool = boolean().required(),
-        /// Whether the post-call webhook is on.
+        /// Whether the post-call webhook is sent to `webhook_url`.
         is_webhook_active: bool = boolean().required(),
-        /// Whether calls are recorded.
+        /// Whether calls are recorded; a recording is kept only then.
         record: bool = boolean().required(),
-        /// Whether the customer may interrupt.
+        /// Whether the customer may interrupt; always true in multimodal and dualplex.
         allow_interruptions: bool = boolean().required(),
-        /// Whether noise is removed.
+        /// Whether the engine removes background noise.
         enable_noise_cancellation: bool = boolean().required(),
-        /// Whether the customer speaks first.
+        /// Whether it waits for the customer to speak first.
         wait_for_customer: bool = boolean().required(),
-        /// Whether the webhook is only sent for completed calls.
+        /// Whether the post-call webhook is sent only for calls that reached `completed`.
         send_webhook_only_on_completed: bool = boolean().required(),
-        /// Whether the webhook carries the recording's URL.
+        /// Whether webhooks carry `recording_url`.
         include_recording_in_webhook: bool = boolean().required(),
-        /// Filler words: 1 or 0.
+        /// Whether pauses are filled with filler words: 1 or 0.
         fillers: Flag = flag().required(),
-        /// Whether voicemail ends the call: 1 or 0.
+        /// Whether it hangs up on voicemail, after leaving `voice_mail_message`: 1 or 0.
         end_call_on_voicemail: Flag = flag().required(),
-        /// The model's temperature.
+        /// Sampling temperature of the model; a text with two decimals, such as `0.10`.
         llm_temperature: DecimalText = decimal().required(),
-        /// How steady the voice is.
+        /// How steady the voice is, from 0 (least) to 1; a text with two decimals, such as `0.70`.
         voice_stability: DecimalText = decimal().required(),
-        /// How near to the original the voice is.
+        /// How closely the voice follows the original, from 0 (least) to 1; a text with two decimals, such as `0.50`.
         voice_similarity: DecimalText = decimal().required(),
-        /// How fast it speaks.
+        /// Speed of speech; 1 is normal; a text with two decimals, such as `1.00`.
         speech_speed: DecimalText = decimal().required(),
-        /// How loud the background is.
+        /// Volume of `ambient_sound`, from 0 (silent) to 1; a text with two decimals, such as `0.50`.
         ambient_sound_volume: DecimalText = decimal().required(),
-        /// How soon a turn counts as ended.
+        /// Sensitivity of end-of-turn detection; the engine interprets it.
         endpoint_sensitivity: f64 = number(0.0, 5.0).required(),
-        /// How easily it is interrupted.
+        /// Sensitivity to interruptions by the customer; the engine interprets it.
         interrupt_sensitivity: f64 = number(0.0, 5.0).required(),
-        /// Longest call, seconds.
+        /// Longest call, seconds; the engine is then told to hang up.
         max_duration: u32 = int(20, 1_200).required(),
         /// Silence before re-engagement, seconds.
         max_silence_duration: u32 = int(1, 360).required(),
-        /// Between re-engagements, seconds.
+        /// Time between re-engagements, seconds.
         reengagement_interval: u32 = int(7, 600).required(),
-        /// Words that make an interruption.
+        /// Words that the customer must say before it counts as an interruption; null: left to the engine.
         min_interrupt_words: Option<u32> = int(0, 10),
-        /// How the end of a turn is found.
+        /// How the end of the customer's turn is detected: by voice activity or by a model.
         endpoint_type: EndpointType = choice::<EndpointType>().required(),
-        /// Background sound.
+        /// Background sound during calls.
         ambient_sound: AmbientSound = choice::<AmbientSound>().required(),
-        /// Speech to text.
+        /// Speech-to-text provider; null: chosen from the language.
         transcriber_provider_id: Option<u64> = id(),
-        /// Text to speech.
+        /// Text-to-speech provider; null: chosen from the language.
         synthesizer_provider_id: Option<u64> = id(),
-        /// The LLM.
+        /// LLM of a `pipeline` assistant; null in the other modes.
         llm_model_id: Option<u64> = id(),
-        /// The multimodal model.
+        /// Model of a `multimodal` or `dualplex` assistant; null in `pipeline`.
         multimodal_model_id: Option<u64> = id(),
-        /// Its knowledgebase.
+        /// Id of the knowledgebase that it answers from; null while it has none.
         knowledgebase_id: Option<u64> = id(),
-        /// How the knowledge reaches the model.
+        /// Whether the model calls a function to search the knowledgebase, or has its text in the prompt.
         knowledgebase_mode: KnowledgeMode = choice::<KnowledgeMode>().required(),
-        /// Where the post-call webhook goes.
+        /// URL that the post-call webhook is sent to; null while there is none.
         webhook_url: Option<String> = text(0, URL_MAX),
-        /// Where the inbound webhook goes.
+        /// URL of the inbound webhook: asked when a call arrives, notified when it has ended; null: none.
         inbound_webhook_url: Option<String> = text(0, URL_MAX),
-        /// Fields to extract after a call.
+        /// Values to extract from the conversation after a call.
         post_call_schema: Vec<Extract> = list::<Extract>(ENTRIES_MAX),
-        /// Built-in tools, a calendar key masked.
+        /// Built-in tools; calendar keys are masked to their last four characters.
         tools: Vec<BuiltInTool> = tagged::<BuiltInTool>(ENTRIES_MAX),
-        /// Words for pauses.
+        /// Filler words by tone; always empty.
         filler_config: FillerConfig = crate::record::object::<FillerConfig>().required(),
-        /// Settings for a web widget.
+        /// Settings of a web widget; always empty.
         widget_settings: Variables = variables(),
-        /// When it was made.
+        /// Time of creation, UTC.
         created_at: Iso = iso().required(),
-        /// When it last changed.
+        /// Time of the last change, UTC; that of creation until then.
         updated_at: Iso = iso().required(),
-        /// Null: a deleted assistant is in no list.
+        /// Always null in answers: a deleted assistant is in no list.
         deleted_at: Option<Iso> = iso(),
-        /// The account's mid-call tools.
+        /// Ids of the account's mid-call tools that the model may call.
         tool_ids: Vec<u64> = ids(ENTRIES_MAX),
-        /// Further languages.
+        /// Further languages that it detects and switches to.
         secondary_language_ids: Vec<u64> = ids(ENTRIES_MAX),
-        /// Fallback LLM for tool calls.
+        /// Fallback LLM for tool calls in multimodal and dualplex.
         chat_llm_fallback_id: Option<u64> = id(),
-        /// Turn detection.
+        /// Turn detection of multimodal and dualplex; null: automatic.
         turn_detection_threshold: Option<f64> = number(0.0, 1.0),
         /// Whether the voice shows emotion.
         tts_emotion_enabled: bool = boolean().required(),
-        /// Silence at the start before the call ends, seconds.
+        /// Silence at the start of a call after which it ends, seconds.
         max_initial_silence_duration: Option<u32> = int(1, 120),
-        /// How long it rings, seconds.
+        /// How long a call may ring before it ends as `no-answer`, seconds.
         ringing_time: u32 = int(1, 60).required(),
-        /// How it re-engages.
+        /// How it re-engages a silent customer; null: left to the engine.
         reengagement_prompt: Option<String> = text(0, 1_000),
-        /// Left on voicemail.
+        /// Message left on voicemail; null: none.
         voice_mail_message: Option<String> = text(0, 1_000),
     }
 }
 
 record! {
-    /// What a creation or update of an assistant answers.
+    /// Answer to the creation or update of an assistant.
     pub struct Summary {
-        /// Its id.
+        /// Id of the assistant; some paths take the `uuid` instead.
         id: u64 = id().required(),
-        /// Its name.
+        /// Name of the assistant, shown in lists and calls; `{{assistant_name}}` in prompts.
         name: String = text(0, 255).required(),
-        /// Whether it answers.
+        /// Whether it answers calls and serves campaigns; `inactive` after a creation.
         status: Status = choice::<Status>().required(),
-        /// Which way its calls go.
+        /// Whether it answers calls (`inbound`) or places them (`outbound`).
         r#type: Direction = choice::<Direction>().required(),
-        /// The engine mode.
+        /// How the engine runs a call: STT, LLM and TTS (`pipeline`), or a multimodal model.
         mode: Mode = choice::<Mode>().required(),
     }
 }
 
 record! {
-    /// An outbound assistant, in short.
+    /// Short form of an outbound assistant.
     pub struct Outbound {
-        /// Its id.
+        /// Id of the assistant; some paths take the `uuid` instead.
         id: u64 = id().required(),
-        /// Its account.
+        /// Id of the account that owns it.
         user_id: u64 = id().required(),
-        /// Its name.
+        /// Name of the assistant, shown in lists and calls; `{{assistant_name}}` in prompts.
         name: String = text(0, 255).required(),
-        /// Always `outbound`.
+        /// Always `outbound` in this list.
         r#type: Direction = choice::<Direction>().required(),
-        /// The engine mode.
+        /// How the engine runs a call: STT, LLM and TTS (`pipeline`), or a multimodal model.
         mode: Mode = choice::<Mode>().required(),
-        /// Whether it answers.
+        /// Whether it answers calls and serves campaigns.
         status: Status = choice::<Status>().required(),
-        /// Its voice.
+        /// Voice, by its id in the catalogue.
         voice_id: u64 = id().required(),
-        /// Its language.
+        /// Main language it speaks, by its id in the catalogue.
         language_id: u64 = id().required(),
-        /// Its time zone.
+        /// IANA time zone, Region/City; that of `{{current_date}}` and `{{current_time}}`.
         timezone: String = text(0, 255).required(),
-        /// Spoken when the call starts.
+        /// Greeting spoken when the call starts; may contain `{{variable_name}}`.
         initial_message: String = text(0, 255).required(),
-        /// Behaviour and personality.
+        /// Behaviour and personality, as instructions for the model; may contain `{{variable_name}}`.
         system_prompt: String = text(0, 255).required(),
-        /// Its variables.
+        /// Default values of `{{variable_name}}` in prompts; a call's own variables override them.
         variables: Variables = variables(),
-        /// Where the post-call webhook goes.
+        /// URL that the post-call webhook is sent to; null while there is none.
         webhook_url: Option<String> = text(0, URL_MAX),
-        /// Whether the post-call webhook is on.
+        /// Whether the post-call webhook is sent to `webhook_url`.
         is_webhook_active: bool = boolean().required(),
-        /// When it was made.
+        /// Time of creation, UTC.
         created_at: Iso = iso().required(),
-        /// When it last changed.
+        /// Time of the last change, UTC; that of creation until then.
         updated_at: Iso = iso().required(),
     }
 }
 
-/// The status of an assistant as an update may set it.
+/// Column `status`, which only an update takes.
 const STATUS: Column = choice::<Status>().named("status", " Whether it answers calls and serves campaigns.");
 
 const fn with_status() -> [Column; 52] {
@@ -498,7 +498,7 @@ const fn with_status() -> [Column; 52] {
 
 static UPDATE_COLUMNS: [Column; 52] = with_status();
 
-/// Body of `PUT /user/assistant/{id}`: the columns of a creation, and `status` behind them.
+/// Body of `PUT /user/assistant/{id}`: the columns of a creation, then `status`.
 pub static UPDATE: Table = Table {
     name: "UpdateAssistant",
     doc: " Body of an update: any subset.",

@@ -17,9 +17,9 @@ use crate::record::{format, id, text};
 record! {
     /// Body of the enable operations.
     pub struct Enable {
-        /// The assistant.
+        /// Assistant whose webhook is switched on.
         assistant_id: u64 = id().required(),
-        /// Where the webhook goes.
+        /// URL that the webhook is sent to.
         webhook_url: String = text(1, URL_MAX).form(&format::URL).required(),
     }
 }
@@ -27,7 +27,7 @@ record! {
 record! {
     /// Body of the disable operations.
     pub struct Disable {
-        /// The assistant.
+        /// Assistant whose webhook is switched off.
         assistant_id: u64 = id().required(),
     }
 }

@@ -13,10 +13,11 @@ use crate::record::{Json, Pick};
 use crate::store::Row;
 use crate::view::Stop;
 
-/// Waits between tries, seconds; after the last one it is given up.
+/// Waits before the retries of a failed model request, seconds; after the last one the request is given up.
 const WAITS: [u64; 3] = [5, 30, 120];
 
-/// Concludes a call: by the operator's model, else by what its engine said of it.
+/// Concludes a call with the operator's model or, without one or once its retries are used up, with the analysis that
+/// the call's engine sent.
 pub fn conclude(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
     let Some(mut call) = CallRow::find(work.account, count)? else { return Ok(Progress::Done) };
     let over = matches!(call.status(), CallStatus::Ended | CallStatus::EndedByAssistant | CallStatus::EndedByCustomer);
@@ -60,7 +61,7 @@ fn take(call: &mut CallRow, wish: &llm::Wish, found: &llm::Found) {
     call.collect(&Members(found.variables.clone()));
 }
 
-/// What an assistant wants to know of its calls.
+/// Returns what a call's conclusion shall produce: the evaluation, the fields of `post_call_schema`, both or neither.
 pub fn wish(assistant: &Row) -> Result<llm::Wish, Stop> {
     let its = Assistant::MEMBERS;
     let (evaluation, fields) = (its.post_call_evaluation, its.post_call_schema).read(&assistant.public)?;

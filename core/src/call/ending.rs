@@ -1,4 +1,4 @@
-//! The end of a call: its times and transcript, the work after it, and what it is news of.
+//! The end of a call: its times, cost and transcript, the work after it, and the report.
 
 use alloc::string::String;
 
@@ -21,21 +21,22 @@ use crate::time::Timestamp;
 use crate::view::Stop;
 
 record! {
-    /// What the event says by which the service itself ends a call.
+    /// Members of the event that records a call ended by the service itself.
     pub struct ByService {
-        /// `service`
+        /// Who ended the call, always `service`.
         by: String = text(0, 64).required(),
-        /// Why.
+        /// Reason, such as `hangup`, `lease-expired` or `unclaimed`.
         reason: String = text(0, 255).required(),
     }
 }
 
-/// The service ends a call for this reason.
+/// Builds the event members for a call that the service ends for `reason`.
 pub fn by_service(reason: &str) -> ByService {
     ByService { by: "service".into(), reason: reason.into() }
 }
 
-/// Ends a running call; nothing happens to one whose state does not allow it. `said` stands in its events.
+/// Ends a running call, with `said` as the members of its last event. Returns `false`, and changes nothing, if the
+/// call's state does not allow `event`.
 pub fn over(
     account: Scope<'_>,
     call: &mut CallRow,
@@ -55,7 +56,8 @@ pub fn over(
     Ok(true)
 }
 
-/// What follows from the end of a call, once its state says so.
+/// Settles a call whose state is already one of the ends: fixes duration and transcript, charges the cost, removes a
+/// call that no engine has from the queue, wakes the dialer and starts the work after the call, if there is any.
 pub fn settle(account: Scope<'_>, call: &mut CallRow, now: Timestamp) -> Result<(), Stop> {
     let ended = call.live.ended_at.unwrap_or(now);
     call.live.lease = None;
@@ -88,12 +90,12 @@ pub fn settle(account: Scope<'_>, call: &mut CallRow, now: Timestamp) -> Result<
     }
 }
 
-/// Takes what an ended call costs off a metered balance: of what is told later, the difference.
+/// Charges the call's cost to the account's balance; later cost events charge only the difference.
 pub fn charge(account: Scope<'_>, call: &mut CallRow) -> Result<(), Stop> {
     let total = micros(call.shown.total_cost);
     if total != call.live.charged_micros {
         let mut profile = Profile::of(account)?;
-        // What was spoken is owed: a balance may fall below nothing.
+        // What was spoken is owed: a balance may become negative.
         profile.refund(call.live.charged_micros - total);
         profile.save(account)?;
         call.live.charged_micros = total;
@@ -101,7 +103,7 @@ pub fn charge(account: Scope<'_>, call: &mut CallRow) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The work after a call is done, or given up.
+/// Completes an ended call: the work after it is done, or given up. Does nothing in any other state.
 pub fn complete(account: Scope<'_>, call: &mut CallRow, now: Timestamp) -> Result<(), Stop> {
     if !call.moved(CallEvent::Complete) {
         return Ok(());
@@ -111,9 +113,9 @@ pub fn complete(account: Scope<'_>, call: &mut CallRow, now: Timestamp) -> Resul
     finish(account, call, now)
 }
 
-/// Nothing more happens in a call: it is reported, and its lead moves on.
+/// Moves the call's lead on and reports the call, in which nothing more happens.
 fn finish(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), Stop> {
-    // The webhook shows where the lead stands after this call.
+    // First the lead: the webhook shows its state after this call.
     campaign::settle(account, call, now)?;
     report(account, call, now)
 }

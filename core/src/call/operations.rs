@@ -39,7 +39,7 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     facets.extend(query.status.map(|status| Facet::new(tag::STATUS, status.word().as_bytes())));
     facets.extend(query.r#type.map(|kind| Facet::new(tag::TYPE, kind.word().as_bytes())));
     facets.extend(query.phone_number.as_deref().map(|phone| Facet::new(tag::PHONE, plus(phone).as_bytes())));
-    // An id of nobody's is in no set: the page is empty.
+    // The id of another account's row matches nothing: the page is empty.
     facets.extend(query.assistant_id.map(|id| Facet::id(tag::ASSISTANT, ctx.own(id).unwrap_or(0))));
     facets.extend(query.campaign_id.map(|id| Facet::id(tag::CAMPAIGN, ctx.own(id).unwrap_or(0))));
     let range = account.dates(Kind::Call, query.date_from.as_deref(), query.date_to.as_deref())?;
@@ -53,8 +53,8 @@ pub fn read(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok_raw(shown(ctx, count, row)?))
 }
 
-/// A call as a read of it shows it: while it runs its transcript is put together from its events, so that no event
-/// writes all of it anew.
+/// Returns the call object. While a call runs, its transcript is assembled from its events on each read, so that no
+/// event has to rewrite all of it.
 fn shown(ctx: &Ctx<'_>, count: u32, row: Row) -> Result<Vec<u8>, Stop> {
     if !is_running(&row) {
         return Ok(row.public);
@@ -83,13 +83,12 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     }
     let account = ctx.account();
     let mut call = CallRow::find(account, count)?.ok_or(Refusal::NotFound(MISSING))?;
-    // Work after the call that is not done yet is given up: that the call ended is told all the same, without what was
-    // said.
+    // Pending work after the call is given up: the end of the call is still reported, but without a transcript.
     complete(account, &mut call, ctx.now)?;
     let row = account.find(Kind::Call, count)?.ok_or(Refusal::NotFound(MISSING))?;
     account.remove(Kind::Call, count, &row)?;
     webhook::erase(account, &[(Kind::Call, count)], ctx.now)?;
-    // Its events may be many: they go in slices.
+    // A call may have many events: a job deletes them in slices.
     job::add(account, ctx.now, Task::DropParts(Kind::Call, count))?;
     Ok(Reply::ok(&message("Call deleted successfully")))
 }
@@ -161,7 +160,7 @@ pub fn hangup(ctx: &Ctx<'_>) -> Handled {
 record! {
     /// Query of `GET /user/calls/{id}/events`.
     pub struct EventsQuery {
-        /// Events after the one with this sequence number.
+        /// Sequence number (the service's own) after which to start; 0 or nothing starts with the first event.
         after: Option<u32> = int(0, 4_294_967_295),
     }
 }

@@ -10,7 +10,8 @@ use crate::lead;
 use crate::store::Scope;
 use crate::view::Stop;
 
-/// What a call came to; `event` stands first in the inbound webhook alone.
+/// Builds the payload of a finished call. `event` is its first member, and given only for the inbound webhook;
+/// `recording` adds `recording_url`.
 pub fn of_call(
     account: Scope<'_>,
     call: &CallRow,
@@ -45,7 +46,7 @@ pub fn of_call(
 }
 
 impl ToJson for Line {
-    /// `timestamp` in Unix seconds with a fraction.
+    /// Writes the line as JSON, with `timestamp` in Unix seconds with a fraction.
     fn write(&self, out: &mut Vec<u8>) {
         let (seconds, micros) = (self.at.seconds(), self.at.micros() % 1_000_000);
         let fraction = alloc::format!("{micros:06}");

@@ -1,4 +1,4 @@
-//! Making a call: for `make_call`, for the dialer, and for calls that an engine brings.
+//! Creation of calls: for `make_call`, for the dialer, and for calls that an engine reports.
 
 use alloc::string::String;
 
@@ -21,25 +21,25 @@ use crate::view::Stop;
 
 const UNVERIFIED: Stop = Stop::Corrupt("a call was placed with an unverified caller id");
 
-/// What a call needs of its assistant, as it is now.
+/// What a call takes from its assistant, as it is when the call is made.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// The assistant, by count.
+    /// Local id of the assistant.
     pub count: u32,
-    /// Its name.
+    /// Name of the assistant, copied into the call.
     pub name: String,
-    /// Its number.
+    /// Number that the call shows.
     pub number: CallerNumber,
-    /// Its engine mode.
+    /// Engine mode, which selects the queue that the call waits in.
     pub mode: Mode,
-    /// How long a call of it rings, seconds.
+    /// Time that a call may ring, seconds.
     ringing_time: u32,
-    /// How long a call of it lasts, seconds.
+    /// Longest duration of a call from its answer, seconds.
     max_duration: u32,
 }
 
 impl Caller {
-    /// Reads it from the assistant's row.
+    /// Reads it from the assistant's row, and its number from the number's row.
     pub fn of(account: Scope<'_>, count: u32, assistant: &Row) -> Result<Self, Stop> {
         let its = Assistant::MEMBERS;
         let (name, number, mode, ringing_time, max_duration) =
@@ -52,26 +52,26 @@ impl Caller {
     }
 }
 
-/// What a call is made from.
+/// Input for a new call.
 pub struct New {
-    /// How it comes about.
+    /// Inbound, outbound or web; only outbound calls wait for an engine.
     pub kind: CallType,
-    /// Who speaks.
+    /// Assistant that speaks in the call.
     pub caller: Caller,
-    /// The customer's number, E.164.
+    /// Customer's number, E.164; `None` where an incoming call has none.
     pub client_phone_number: Option<String>,
-    /// What the call is given.
+    /// Variables that the call is given, filled into the assistant's prompts.
     pub variables: Members,
-    /// The campaign, by count and name.
+    /// Campaign that places the call, by local id and name.
     pub campaign: Option<(u32, String)>,
-    /// The lead that is called, by count.
+    /// Lead or secondary contact that is called, by local id.
     pub lead: Option<u32>,
-    /// Where that is a secondary contact: its lead, by count.
+    /// Lead that the called secondary contact belongs to, by local id; `None` if the lead itself is called.
     pub main: Option<u32>,
 }
 
-/// Makes a call, `initiated`, and gives its count; one that the assistant places waits for an engine, and its clock
-/// runs. Whoever places a call has refused an unverified caller id before.
+/// Stores a new call as `initiated` and returns its local id. An outbound call is queued for an engine, and fails if
+/// none claims it within [`UNCLAIMED_SECONDS`]. The caller of this function has refused an unverified caller id before.
 pub fn place(account: Scope<'_>, new: New, now: Timestamp) -> Result<u32, Stop> {
     let (count, at) = account.allot(Kind::Call, now)?;
     let own = |count: u32| id::of(account.space(), count);

@@ -1,5 +1,5 @@
-//! What a finished call is news of: one event in the feed, and the webhooks that its assistant asks for
-//! (docs/api.md, The feed).
+//! Reports of a finished call: one event in the feed, and the webhooks that its assistant asks for (docs/api.md, The
+//! feed).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,16 +17,16 @@ use crate::time::Timestamp;
 use crate::view::Stop;
 use crate::webhook::{DeliveryRow, DeliveryState, Mention, Webhook, publish};
 
-/// What an assistant wants of its webhooks; nothing where none is left.
+/// Webhook settings of the call's assistant; all off if the assistant was deleted.
 #[derive(Default)]
 struct Wishes {
-    /// Where the post-call webhook goes, if it is on.
+    /// URL of the post-call webhook, if that is switched on.
     post_call: Option<String>,
-    /// Where the inbound webhook goes.
+    /// URL of the inbound webhook.
     inbound: Option<String>,
-    /// Whether they carry the recording's URL.
+    /// Whether the payloads carry the recording's URL.
     recording: bool,
-    /// Whether the post-call webhook is for completed calls only.
+    /// Whether the post-call webhook is sent for completed calls only.
     only_completed: bool,
 }
 
@@ -46,16 +46,16 @@ impl Wishes {
     }
 }
 
-/// Reports a call in which nothing more happens.
+/// Publishes the events of a call in which nothing more happens, and queues their webhook deliveries.
 pub fn report(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), Stop> {
     let wishes = Wishes::of(account, call)?;
     let lines = call.transcript(account)?;
-    // Rule 2.
+    // Without `include_recording_in_webhook` no payload has the URL, the one in the feed neither.
     let recording = wishes.recording;
     let body = payload::of_call(account, call, &lines, None, recording)?;
     let shown = mentions(account, call)?;
     let ended = publish(account, "call.ended", &body, &shown, now)?;
-    // Rule 1.
+    // `send_webhook_only_on_completed` holds back the post-call webhook, not the event in the feed.
     let wanted = call.status() == CallStatus::Completed || !wishes.only_completed;
     let post_call = wishes.post_call.filter(|_| wanted);
     let both = post_call.is_some();
@@ -73,7 +73,8 @@ pub fn report(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), 
     Ok(())
 }
 
-/// What the payload of a call's event shows.
+/// Returns the rows that the payload shows: the call, its lead and that lead's secondary contacts. Deleting one of them
+/// empties the payload.
 fn mentions(account: Scope<'_>, call: &CallRow) -> Result<Vec<Mention>, Stop> {
     let mut mentions = Vec::from([(Kind::Call, call.count)]);
     if let Some(count) = call.lead()

@@ -1,4 +1,4 @@
-//! Calls as they are stored: what the API shows, and behind it what their engines and clocks need.
+//! Calls as they are stored: the object that the API shows, and the private state of engine, lease and clocks.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -19,7 +19,7 @@ use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 
-/// The filters of calls.
+/// Facet tags that calls are filtered by.
 pub(super) mod tag {
     pub const STATUS: u8 = 1;
     pub const TYPE: u8 = 2;
@@ -30,54 +30,54 @@ pub(super) mod tag {
     pub const LINE: u8 = 7;
 }
 
-/// Calls that an engine has: what a plan's `parallel_calls` counts.
+/// Returns the facet of running calls that an engine has claimed, which a plan's `parallel_calls` limits.
 pub fn facet_of_engaged() -> Facet {
     Facet::new(tag::ENGAGED, b"")
 }
 
-/// Running calls of a campaign, queued ones among them: what its `max_calls_in_parallel` counts.
+/// Returns the facet of a campaign's running calls, queued ones included, which its `max_calls_in_parallel` limits.
 pub fn facet_of_line(campaign: u32) -> Facet {
     Facet::id(tag::LINE, campaign)
 }
 
 record! {
-    /// What the API does not show of a call.
+    /// Private part of a call's row, which the API does not show.
     pub struct Live stored as "a call" {
-        /// The engine that has it, by its token; 0 is the one inside the program.
+        /// Token id of the engine that claimed the call; 0 is the built-in engine, `None` while the call is queued.
         engine: Option<u32> = count().sparse(),
-        /// Until when it is that engine's.
+        /// End of the engine's lease.
         lease: Option<Timestamp> = micros().sparse(),
-        /// The engine's last sequence number.
+        /// Last sequence number taken from the engine; 0 before the first event.
         seq: u32 = count().required(),
-        /// The service's own count of events.
+        /// Number of stored events, and so the last sequence number of the service's own count.
         events: u32 = count().required(),
-        /// When it began to ring.
+        /// When it began to ring; `None` if it never did.
         ringing_at: Option<Timestamp> = micros().sparse(),
-        /// When it was answered.
+        /// When it was answered; `None` if it was not.
         answered_at: Option<Timestamp> = micros().sparse(),
-        /// When it was over.
+        /// When it ended, whatever the outcome.
         ended_at: Option<Timestamp> = micros().sparse(),
-        /// The time of its last event.
+        /// Time of its last event; no later event is dated before it.
         last_at: Timestamp = micros().required(),
-        /// How long it may ring, seconds.
+        /// Time it may ring, seconds; the assistant's setting when the call was made.
         ringing_time: u32 = count().required(),
-        /// How long it may last, seconds.
+        /// Longest duration from its answer, seconds; the assistant's setting when the call was made.
         max_duration: u32 = count().required(),
-        /// Bytes of transcript that were kept.
+        /// Transcript bytes stored so far, at most `TRANSCRIPT_BYTES_MAX`.
         transcript_bytes: u32 = count().required(),
-        /// Since when its engine is told to hang up.
+        /// Since when its engine has been told to hang up.
         hangup_at: Option<Timestamp> = micros().sparse(),
-        /// Of a call to a secondary contact: the lead that it is for, by count.
+        /// Local id of the lead, for a call to one of its secondary contacts.
         main: Option<u32> = count().sparse(),
-        /// What it was given.
+        /// Variables that it was given.
         input: Variables = variables(),
-        /// What it collected, and what was extracted from it.
+        /// Variables that were collected during the call or extracted after it.
         extracted: Variables = variables(),
-        /// What its engine makes of it.
+        /// Analysis that its engine sent, used if the operator's model does not conclude the call.
         analysis: Option<Json> = any().sparse(),
-        /// Tries of the work after it.
+        /// Failed requests to the operator's model so far.
         tries: u32 = count().required(),
-        /// What was taken off the balance for it, millionths of a dollar.
+        /// Amount already charged to the balance, millionths of a dollar.
         charged_micros: i64 = signed().or_int(0),
     }
 }
@@ -89,62 +89,62 @@ impl Default for Live {
 }
 
 record! {
-    /// An event of a call, under the service's own count; behind these members stands what it says.
+    /// An event of a call, numbered by the service; its own members follow these.
     pub struct CallEventRow stored as "an event of a call" {
-        /// Its number, from 1.
+        /// Sequence number, from 1.
         seq: u32 = count().required(),
-        /// When it happened.
+        /// Time of the event.
         at: Option<Iso> = iso(),
-        /// What happened.
+        /// Type, such as `initiated`, `ringing` or `transcript`.
         r#type: String = text(0, 64).required(),
     }
 }
 
 record! {
-    /// An event of a call that says a line of its transcript.
+    /// A transcript event of a call, which holds one line.
     pub struct SaidEvent stored as "an event of a call" {
-        /// `transcript`
+        /// Type of the event, always `transcript`.
         r#type: String = text(0, 64).required(),
-        /// When it was said.
+        /// Time at which it was said.
         at: Iso = iso().required(),
-        /// Who said it.
+        /// Who said it; every `transcript` event has one.
         sender: Option<Sender> = choice::<Sender>(),
-        /// What was said.
+        /// Text of the line; every `transcript` event has one.
         text: Option<String> = text(0, 0),
     }
 }
 
-/// A call with its row.
+/// A call that was read, with the row it came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallRow {
-    /// Its count.
+    /// Local id within the account.
     pub count: u32,
-    /// What the API shows.
+    /// The call object that the API shows.
     pub shown: Call,
-    /// What it does not show.
+    /// State that the API does not show.
     pub live: Live,
     before: Row,
 }
 
 impl CallRow {
-    /// A call of the account.
+    /// Finds a call of the account.
     pub fn find(account: Scope<'_>, count: u32) -> Result<Option<Self>, Stop> {
         account.find(Kind::Call, count)?.map(|row| Self::of(count, row)).transpose()
     }
 
-    /// One whose row is at hand.
+    /// Parses a row that was already read.
     pub(super) fn of(count: u32, row: Row) -> Result<Self, Stop> {
         let shown = Call::read(&row.public)?;
         let live = if row.private.is_empty() { Live::default() } else { Live::read(&row.private)? };
         Ok(Self { count, shown, live, before: row })
     }
 
-    /// Enters a new call.
+    /// Stores a new call.
     pub fn enter(account: Scope<'_>, count: u32, shown: &Call, live: &Live, at: Timestamp) -> Result<(), Stop> {
         account.insert(Kind::Call, count, at, &row(shown, live))
     }
 
-    /// Writes it back.
+    /// Writes the call back, with `now` as its `updated_at`.
     pub fn save(&mut self, account: Scope<'_>, now: Timestamp) -> Result<(), Stop> {
         self.shown.updated_at = Sql(now);
         let row = row(&self.shown, &self.live);
@@ -153,35 +153,35 @@ impl CallRow {
         Ok(())
     }
 
-    /// Where it stands.
+    /// Returns its current state.
     pub fn status(&self) -> CallStatus {
         self.shown.status
     }
 
-    /// Moves it; false where its state does not allow that.
+    /// Applies an event to the state; returns `false`, and changes nothing, if the state does not allow it.
     pub fn moved(&mut self, event: CallEvent) -> bool {
         let next = MOVES.next(self.shown.status, event);
         self.shown.status = next.unwrap_or(self.shown.status);
         next.is_some()
     }
 
-    /// Its assistant, by count.
+    /// Returns the local id of its assistant.
     pub fn assistant(&self) -> u32 {
         id::count(self.shown.assistant_id)
     }
 
-    /// Its campaign, by count.
+    /// Returns the local id of its campaign.
     pub fn campaign(&self) -> Option<u32> {
         self.shown.campaign_id.map(id::count)
     }
 
-    /// Its lead, by count.
+    /// Returns the local id of the lead or secondary contact it calls.
     pub fn lead(&self) -> Option<u32> {
         self.shown.lead_id.map(id::count)
     }
 
-    /// Adds variables that were collected or extracted; the later one wins. What would make more of them than
-    /// [`VARIABLES_MAX`], or more bytes than [`COLLECTED_BYTES_MAX`], is left out.
+    /// Adds variables that were collected or extracted; the later value of a name wins. A variable that would exceed
+    /// [`VARIABLES_MAX`] or, in bytes of all, [`COLLECTED_BYTES_MAX`], is dropped.
     pub fn collect(&mut self, variables: &Members) {
         let member = |name: &str, value: &Value| name.to_json().len() + value.to_json().len() + 2;
         let Variables(extracted) = &mut self.live.extracted;
@@ -200,15 +200,15 @@ impl CallRow {
         self.shown.variables = all;
     }
 
-    /// Writes an event down under the service's own count; `said` is an object, what it says.
+    /// Stores an event under the service's next sequence number; `said` is an object with the event's own members.
     pub fn note(&mut self, account: Scope<'_>, at: Timestamp, name: &str, said: &impl ToJson) -> Result<(), Stop> {
         self.live.note(account, self.count, at, name, said)
     }
 
-    /// What was said, in order.
+    /// Reads the lines of the transcript from the events, in order.
     pub fn transcript(&self, account: Scope<'_>) -> Result<Vec<Line>, Stop> {
-        /// A call has up to 10,000 events: only those that say so are read as JSON. Their type stands behind number and
-        /// time, before anything that an engine wrote.
+        /// Only transcript events are parsed as JSON, for a call has up to 10,000 events. The type comes behind number
+        /// and time, before anything that an engine wrote, so it is in the first `HEAD_BYTES`.
         const TYPE: &[u8] = b"\"type\":\"transcript\"";
         const HEAD_BYTES: usize = 96;
         let mut lines = Vec::new();
@@ -230,25 +230,25 @@ impl CallRow {
     }
 }
 
-/// Keeps the answer of a call's webhook.
+/// Stores the answer of a call's webhook; does nothing if the call was deleted.
 pub fn answered_webhook(account: Scope<'_>, count: u32, answer: Json, now: Timestamp) -> Result<(), Stop> {
     let Some(mut call) = CallRow::find(account, count)? else { return Ok(()) };
     call.shown.webhook_response = Some(answer);
     call.save(account, now)
 }
 
-/// A line of a transcript.
+/// A line of the transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Whether the assistant said it.
+    /// Whether the assistant said it; else the customer did.
     pub bot: bool,
-    /// What was said.
+    /// Text of the line.
     pub text: String,
-    /// When.
+    /// Time at which it was said.
     pub at: Timestamp,
 }
 
-/// A transcript as text: "AI: …" and "Customer: …", a line each.
+/// Formats a transcript as text: "AI: …" or "Customer: …", one line for each turn.
 pub fn formatted(lines: &[Line]) -> String {
     let said = lines.iter().map(|line| alloc::format!("{}: {}", if line.bot { "AI" } else { "Customer" }, line.text));
     said.collect::<Vec<_>>().join("\n")
@@ -258,7 +258,7 @@ fn row(shown: &Call, live: &Live) -> Row {
     Row { facets: facets(shown, live), public: shown.to_json(), private: live.to_json() }
 }
 
-/// What lists of calls filter by.
+/// Returns the facets that lists and counts of calls use.
 fn facets(shown: &Call, live: &Live) -> Vec<Facet> {
     let campaign = shown.campaign_id.map(id::count);
     let mut facets = Vec::from([
@@ -276,7 +276,8 @@ fn facets(shown: &Call, live: &Live) -> Vec<Facet> {
 }
 
 impl Live {
-    /// Writes an event of a call down under the service's own count; `said` is an object, what it says.
+    /// Stores an event of the call under the service's next sequence number; `said` is an object with the event's own
+    /// members.
     pub fn note(
         &mut self,
         account: Scope<'_>,

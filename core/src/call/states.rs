@@ -1,35 +1,35 @@
-//! The states of a call as a table (docs/api.md, States).
+//! State machine of a call (docs/api.md, States).
 
 use super::tables::CallStatus::{
     self, Busy, Completed, Ended, EndedByAssistant, EndedByCustomer, Failed, InProgress, Initiated, NoAnswer, Ringing,
 };
 use crate::state::States;
 
-/// What happens to a call.
+/// An event that may change a call's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallEvent {
-    /// It rings.
+    /// The customer's phone rings.
     Ring,
-    /// Somebody, or something, picks up.
+    /// A person, or voicemail, picks up.
     Answer,
     /// The customer hangs up.
     CustomerEnds,
     /// The assistant hangs up.
     AssistantEnds,
-    /// It ends by itself.
+    /// The call ends without either side hanging up, such as at its longest duration.
     End,
-    /// The work after it is done, or given up.
+    /// The work after the call is done, or given up.
     Complete,
     /// The line is busy.
     Busy,
-    /// Nobody picks up.
+    /// Nobody picks up within the ringing time.
     NoAnswer,
-    /// It cannot be carried out.
+    /// The call cannot be carried out.
     Fail,
 }
 
 impl CallEvent {
-    /// All of them.
+    /// Every event, in the order of the enum.
     pub const ALL: [Self; 9] = [
         Self::Ring,
         Self::Answer,
@@ -43,7 +43,7 @@ impl CallEvent {
     ];
 }
 
-/// What moves a call.
+/// Transitions of a call: state, event, next state.
 #[rustfmt::skip]
 pub static MOVES: States<CallStatus, CallEvent> = States(&[
     (Initiated,        CallEvent::Ring,          Ringing),
@@ -64,5 +64,5 @@ pub static MOVES: States<CallStatus, CallEvent> = States(&[
     (Ended,            CallEvent::Complete,      Completed),
 ]);
 
-/// Where a call begins.
+/// State of a new call.
 pub const FIRST: CallStatus = Initiated;

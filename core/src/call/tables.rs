@@ -1,4 +1,4 @@
-//! The tables of calls.
+//! API records of calls.
 
 use alloc::string::String;
 
@@ -8,33 +8,33 @@ use crate::record::{
 use crate::{choice, record};
 
 choice! {
-    /// The states of a call (docs/api.md, States).
+    /// State of a call (docs/api.md, States).
     pub enum CallStatus {
-        /// Asked for; no engine has it yet, or it is being dialed.
+        /// Queued for an engine, or being dialed.
         Initiated = "initiated",
-        /// It rings.
+        /// The customer's phone rings.
         Ringing = "ringing",
         /// The line was busy.
         Busy = "busy",
-        /// People talk.
+        /// Answered and still going on.
         InProgress = "in-progress",
-        /// It ended by itself.
+        /// Ended by neither side, such as at its longest duration; the work after it is pending.
         Ended = "ended",
-        /// All work after it is done.
+        /// Over, and all work after it is done or given up.
         Completed = "completed",
-        /// The customer hung up.
+        /// The customer hung up; the work after it is pending.
         EndedByCustomer = "ended_by_customer",
-        /// The assistant hung up.
+        /// The assistant hung up; the work after it is pending.
         EndedByAssistant = "ended_by_assistant",
-        /// Nobody answered.
+        /// Nobody picked up within the ringing time.
         NoAnswer = "no-answer",
-        /// It could not be carried out.
+        /// Could not be carried out, such as without an engine, or was cancelled while queued.
         Failed = "failed",
     }
 }
 
 impl CallStatus {
-    /// Whether the call is still going on.
+    /// Returns whether the call is not over yet.
     pub const fn is_running(self) -> bool {
         matches!(self, Self::Initiated | Self::Ringing | Self::InProgress)
     }
@@ -43,23 +43,23 @@ impl CallStatus {
 choice! {
     /// How a call came about.
     pub enum CallType {
-        /// A customer called.
+        /// The customer called one of the account's numbers.
         Inbound = "inbound",
-        /// The assistant called.
+        /// The assistant called the customer.
         Outbound = "outbound",
-        /// From a browser.
+        /// The customer talks in a browser.
         Web = "web",
     }
 }
 
 choice! {
-    /// Who picked up.
+    /// Who picked up, as far as the engine can tell.
     pub enum AnsweredBy {
-        /// A person.
+        /// A person, not a machine.
         Human = "human",
-        /// Voicemail.
+        /// Voicemail, or another machine.
         Machine = "machine",
-        /// It is not known.
+        /// Not known, or not answered.
         Unknown = "unknown",
     }
 }
@@ -67,9 +67,9 @@ choice! {
 choice! {
     /// Who says a line of the transcript.
     pub enum Sender {
-        /// The assistant.
+        /// The assistant said it.
         Bot = "bot",
-        /// The customer.
+        /// The customer said it.
         Human = "human",
     }
 }
@@ -77,23 +77,23 @@ choice! {
 record! {
     /// Query of `GET /user/calls`.
     pub struct CallQuery {
-        /// Calls in this state.
+        /// Only calls in this state.
         status: Option<CallStatus> = choice::<CallStatus>(),
-        /// Calls of this type.
+        /// Only calls of this type.
         r#type: Option<CallType> = choice::<CallType>(),
-        /// Calls with this customer; the whole number.
+        /// Only calls with this customer's number; the whole number, not a part of it.
         phone_number: Option<String> = text(1, 32),
-        /// Calls of this assistant.
+        /// Only calls of this assistant.
         assistant_id: Option<u64> = id(),
-        /// Calls of this campaign.
+        /// Only calls of this campaign.
         campaign_id: Option<u64> = id(),
-        /// From this UTC day on.
+        /// Only calls made on or after this UTC day, `YYYY-MM-DD`.
         date_from: Option<String> = text(1, 10).form(&format::DATE),
-        /// Until this UTC day, included.
+        /// Only calls made on or before this UTC day, `YYYY-MM-DD`.
         date_to: Option<String> = text(1, 10).form(&format::DATE),
-        /// Rows a page.
+        /// Number of calls on a page.
         per_page: u32 = int(1, 100).or_int(15),
-        /// The page, from 1.
+        /// Number of the page, from 1.
         page: u64 = id().or_int(1),
     } rules {
         ordered("date_from", "date_to", Strictness::OrEqual, "field must not be before the date from field."),
@@ -101,49 +101,49 @@ record! {
 }
 
 record! {
-    /// A call.
+    /// A call of the account.
     pub struct Call stored as "a call" {
-        /// Its id.
+        /// Id of the call, assigned by the service.
         id: u64 = id().required(),
-        /// The assistant's name when the call was made.
+        /// Name of the assistant when the call was made.
         assistant_name: String = text(0, 255).required(),
-        /// The campaign's name when the call was made.
+        /// Name of the campaign when the call was made; null for a call of no campaign.
         campaign_name: Option<String> = text(0, 255),
-        /// How it came about.
+        /// Who called: `inbound` the customer, `outbound` the assistant; `web` is a call from a browser.
         r#type: CallType = choice::<CallType>().required(),
-        /// From answer to end, seconds.
+        /// Time from answer to end, seconds; 0 until the call ends, or if it was not answered.
         duration: u32 = int(0, 0).required(),
-        /// The assistant's number.
+        /// Number of the assistant that the call shows or came in on, E.164; null if there is none.
         assistant_phone_number: Option<String> = text(0, 16),
-        /// The customer's number.
+        /// Number of the customer, E.164; null if it is not known.
         client_phone_number: Option<String> = text(0, 16),
-        /// Where it stands.
+        /// Current state of the call.
         status: CallStatus = choice::<CallStatus>().required(),
-        /// What was said, as text.
+        /// Transcript as text, one line for each turn: `AI: …` or `Customer: …`; empty as long as nothing was said.
         transcript: String = text(0, 0).required(),
-        /// What the call was given, then what it collected.
+        /// Variables that the call was given, overlaid with those collected in it or extracted after it.
         variables: Variables = variables(),
-        /// How well it went.
+        /// Evaluation after the call; null until it is made, or without `post_call_evaluation`.
         evaluation: Option<Json> = any(),
-        /// The last answer of the webhook.
+        /// Last answer to the call's webhook: its status and body; null until there is one.
         webhook_response: Option<Json> = any(),
-        /// What the carrier took, USD.
+        /// Part of the cost that the carrier takes, USD; 0 until the engine reports it.
         carrier_cost: f64 = number(0.0, 0.0).required(),
-        /// What it cost in all, USD.
+        /// Total cost of the call, USD; 0 until the engine reports it.
         total_cost: f64 = number(0.0, 0.0).required(),
-        /// Who picked up.
+        /// Who picked up: `human`, `machine` (voicemail) or `unknown`.
         answered_by: AnsweredBy = choice::<AnsweredBy>().required(),
-        /// Where its recording is.
+        /// URL of the recording; null if there is none.
         recording_url: Option<String> = text(0, 2_048),
-        /// When it was made, UTC.
+        /// When the call was made, UTC.
         created_at: Sql = sql().required(),
-        /// When it last changed, UTC.
+        /// When the call last changed, UTC.
         updated_at: Sql = sql().required(),
-        /// The assistant.
+        /// Id of the assistant that speaks in the call.
         assistant_id: u64 = id().required(),
-        /// The campaign.
+        /// Id of the campaign that placed the call; null for any other call.
         campaign_id: Option<u64> = id(),
-        /// The lead.
+        /// Id of the lead that the call is to; null for a call to no lead.
         lead_id: Option<u64> = id(),
     }
 }
@@ -151,35 +151,35 @@ record! {
 record! {
     /// Body of `POST /user/make_call`.
     pub struct NewCall {
-        /// Whom to call, E.164.
+        /// Number to call, E.164.
         phone_number: String = text(1, 16).form(&format::E164).required(),
-        /// Who calls.
+        /// Id of the assistant that calls, of either type.
         assistant_id: u64 = id().required(),
-        /// Filled into the assistant's prompts.
+        /// Variables for this call, filled into the assistant's prompts.
         variables: Variables = variables(),
     }
 }
 
 record! {
-    /// A call that was placed.
+    /// State of a call that was just placed.
     pub struct Placed {
-        /// Its id.
+        /// Id of the call.
         id: u64 = id().required(),
-        /// `initiated`
+        /// State of the call, always `initiated`.
         status: CallStatus = choice::<CallStatus>().required(),
     }
 }
 
 record! {
-    /// What `POST /user/make_call` answers.
+    /// Answer of `POST /user/make_call`.
     pub struct PlacedCall {
-        /// `Call initiated successfully`
+        /// Always `Call initiated successfully`.
         message: String = text(0, 255).required(),
-        /// The call's id.
+        /// Id of the call.
         call_id: u64 = id().required(),
-        /// `initiated`
+        /// State of the call, always `initiated`.
         status: CallStatus = choice::<CallStatus>().required(),
-        /// The same once more.
+        /// The same id and state once more.
         data: Placed = crate::record::object::<Placed>().required(),
     }
 }

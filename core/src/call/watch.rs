@@ -1,5 +1,5 @@
-//! The clocks of a call: how long it may wait, ring, last and go without a word from its engine
-//! (docs/api.md, States and Leases).
+//! Timeouts of a call: how long it may wait, ring, last, and go without an event from its engine (docs/api.md, States
+//! and Leases).
 
 use super::ending::{self, over};
 use super::rows::CallRow;
@@ -10,16 +10,16 @@ use crate::limits::{LEASE_SECONDS, UNCLAIMED_SECONDS};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// What a clock that runs out leads to.
+/// Consequence of a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Alarm {
-    /// The call is over.
+    /// Ends the call, with this event and reason.
     Over(CallEvent, &'static str),
-    /// The engine is told to hang up.
+    /// Tells the engine to hang up.
     HangUp,
 }
 
-/// Looks at a call's clocks, and says when to look again.
+/// Handles the timeouts of a call that are due; returns when to look at it again.
 pub fn watch(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
     let Some(mut call) = CallRow::find(work.account, count)? else { return Ok(Progress::Done) };
     if !call.status().is_running() {
@@ -42,7 +42,7 @@ pub fn watch(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
     }
 }
 
-/// The operator gives up the work that a call waits for: a running call fails, one that is over is completed.
+/// Gives up the work that a call waits for, at the operator's request: a running call fails, an ended one is completed.
 pub fn give_up(work: &Work<'_>, count: u32) -> Result<(), Stop> {
     let Some(mut call) = CallRow::find(work.account, count)? else { return Ok(()) };
     if call.status().is_running() {
@@ -53,7 +53,7 @@ pub fn give_up(work: &Work<'_>, count: u32) -> Result<(), Stop> {
     ending::complete(work.account, &mut call, work.now)
 }
 
-/// The first clock of a running call to run out.
+/// Returns the earliest timeout of a running call, and its consequence.
 fn next(call: &CallRow) -> Result<(Timestamp, Alarm), Stop> {
     let live = &call.live;
     let status = call.status();
@@ -71,7 +71,7 @@ fn next(call: &CallRow) -> Result<(Timestamp, Alarm), Stop> {
         }
         _ => (call.shown.created_at.0.plus_seconds(UNCLAIMED_SECONDS), Alarm::Over(CallEvent::Fail, "unclaimed")),
     };
-    // An engine that does not obey is not waited for.
+    // An engine that does not hang up is waited for no longer than one lease.
     let told = live.hangup_at.map(|at| {
         let event = if status == CallStatus::InProgress { CallEvent::End } else { CallEvent::Fail };
         (at.plus_seconds(LEASE_SECONDS), Alarm::Over(event, "hangup"))

@@ -1,6 +1,6 @@
-//! The dialer: which leads are called next, and the calls to them.
+//! The dialer: selects the leads that are called next, and places the calls to them.
 //!
-//! A lead and its call change in one commit, so that no restart and no second node dials it twice.
+//! A lead and its call change in one commit, so that neither a restart nor a second node dials a lead twice.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -27,22 +27,22 @@ use crate::suppression;
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 
-/// Something changed that may let a campaign call: its dialer looks at `at`.
+/// Schedules a run of a campaign's dialer at `at`, after a change that may let the campaign call.
 pub fn wake(account: Scope<'_>, campaign: u32, at: Timestamp) -> Result<(), Stop> {
     job::add(account, at, Task::Dial(campaign))
 }
 
-/// Places the next calls of a campaign.
+/// Places the next calls of a campaign, at most [`DIALED_PER_RUN`] leads in one run.
 pub fn dial(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
     let account = work.account;
     let Some(campaign) = Running::find(account, count)? else { return Ok(Progress::Done) };
     if account.is_disk_full() {
-        // What room is left is for calls that end.
+        // The space that is left is kept for calls that end.
         return Ok(Progress::At(work.now.plus_seconds(FULL_SECONDS)));
     }
     let lines = match campaign.gate(account, work.now)? {
         Gate::Open(lines) => lines,
-        // What frees a line, or changes the rest, wakes the dialer.
+        // No time is known: the change that opens the gate, such as a freed line, wakes the dialer.
         Gate::Closed(_, None) => return Ok(Progress::Done),
         Gate::Closed(_, Some(at)) => return Ok(Progress::At(at)),
     };
@@ -60,7 +60,7 @@ pub fn dial(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
     Ok(Progress::More)
 }
 
-/// The lead that is called next: one whose time has come, else one that is lined up, else a new one.
+/// Returns the lead to call next: a retry that is due, else the oldest scheduled lead, else the oldest new one.
 fn next(account: Scope<'_>, campaign: &Running, now: Timestamp) -> Result<Option<u32>, Stop> {
     let due = account.scan(key::retries(account.space(), campaign.count), Order::Ascending, 1)?;
     let due = due.first().and_then(|(at, _)| key::read_retry(at)).filter(|(at, _)| *at <= now);
@@ -77,14 +77,14 @@ fn first(account: Scope<'_>, campaign: &Running, status: LeadStatus) -> Result<O
     Ok(oldest(account, campaign.count, status, 1)?.0.first().copied())
 }
 
-/// The oldest leads of a campaign in a state, and how many there are.
+/// Returns the oldest leads of a campaign in a state, at most `most`, and the number of all of them.
 fn oldest(account: Scope<'_>, campaign: u32, status: LeadStatus, most: usize) -> Result<(Vec<u32>, u64), Stop> {
     let facets = Vec::from([facet_of_campaign(campaign), facet_of_status(status)]);
     let page = page(account, Kind::Lead, &Query::of(facets, Order::Ascending, 0, most))?;
     Ok((page.ids, page.total))
 }
 
-/// Calls the next person of a lead; false where nobody of it may be called.
+/// Calls the next person of a lead; returns `false` if none of them may be called.
 fn call_lead(account: Scope<'_>, campaign: &Running, number: u32, now: Timestamp) -> Result<bool, Stop> {
     let Some((row, lead)) = lead::find(account, number)? else { return Ok(false) };
     let mut after = lead.clone();
@@ -96,13 +96,13 @@ fn call_lead(account: Scope<'_>, campaign: &Running, number: u32, now: Timestamp
         return Ok(false);
     }
     if is_in_call(account, &lead)? {
-        // Its status was set while an engine had its call: that call is the first of its new round.
+        // Its status was set while an engine had its call: that call counts as the first of the new round.
         after.status = moved(lead.status, &[LeadEvent::Schedule, LeadEvent::Dial]);
         lead::replace(account, number, &row, &lead, &after)?;
         return Ok(false);
     }
     let Some(person) = person(account, number, &mut after, now)? else {
-        // Every secondary contact that is left was struck off: the round is over as if nobody had answered.
+        // Every remaining secondary contact was blacklisted: the round ends as if nobody had answered.
         return skip(account, campaign, number, &row, (&lead, &after), now).map(|()| false);
     };
     after.status = moved(lead.status, &[LeadEvent::Schedule, LeadEvent::Dial]);
@@ -118,7 +118,8 @@ fn is_in_call(account: Scope<'_>, lead: &LeadRow) -> Result<bool, Stop> {
     Ok(call > 0 && call::CallRow::find(account, call)?.is_some())
 }
 
-/// Who of a lead is called: the one whose turn it is, or the next that may be.
+/// Returns the person to call: the one whose turn it is or, if that one is blocked or gone, the next that may be
+/// called.
 fn person(account: Scope<'_>, number: u32, lead: &mut LeadRow, now: Timestamp) -> Result<Option<u32>, Stop> {
     while let Some(place) = lead.dial().person.checked_sub(1) {
         let Some(contact) = lead.contacts.get(place as usize).copied() else { return Ok(None) };
@@ -183,7 +184,7 @@ fn place(
     call::place(account, new, now)
 }
 
-/// The number whose turn it is, of those that may be shown.
+/// Returns the number whose turn it is among those that may be shown, and advances the rotation.
 fn turn(account: Scope<'_>, campaign: &Running) -> Result<Option<String>, Stop> {
     if campaign.numbers.is_empty() {
         return Ok(None);
@@ -200,7 +201,7 @@ fn turn(account: Scope<'_>, campaign: &Running) -> Result<Option<String>, Stop> 
     Ok(None)
 }
 
-/// Lines up who is next, as many as there are lines.
+/// Schedules the next new leads, as many as the campaign has lines.
 fn line_up(account: Scope<'_>, campaign: &Running, now: Timestamp) -> Result<(), Stop> {
     let (_, lined_up) = oldest(account, campaign.count, LeadStatus::Scheduled, 1)?;
     let room = u64::from(campaign.lines).saturating_sub(lined_up);
@@ -214,13 +215,13 @@ fn line_up(account: Scope<'_>, campaign: &Running, now: Timestamp) -> Result<(),
     Ok(())
 }
 
-/// Nobody is to be called now: the campaign waits for the next round, or is complete.
+/// Ends a run that found nobody to call: waits for the next retry, or completes the campaign.
 fn finish(account: Scope<'_>, campaign: &Running, now: Timestamp) -> Result<Progress, Stop> {
     let due = account.scan(key::retries(account.space(), campaign.count), Order::Ascending, 1)?;
     if let Some((at, _)) = due.first().and_then(|(at, _)| key::read_retry(at)) {
         return Ok(Progress::At(at));
     }
-    // The end of a call that is under way wakes the dialer again.
+    // The end of a call in progress wakes the dialer again.
     if oldest(account, campaign.count, LeadStatus::Processing, 1)?.1 > 0 || !campaign.completes {
         return Ok(Progress::Done);
     }
@@ -228,7 +229,8 @@ fn finish(account: Scope<'_>, campaign: &Running, now: Timestamp) -> Result<Prog
     Ok(Progress::Done)
 }
 
-/// Why a call that waited for an engine may not be dialed any more; of a campaign's call also what the campaign says.
+/// Returns why a queued call may no longer be dialed, if so: by its caller id and, for a campaign's call, by the
+/// campaign's state and hours.
 pub fn may_dial(account: Scope<'_>, call: &call::CallRow, now: Timestamp) -> Result<Option<&'static str>, Stop> {
     if let Some(caller_id) = call.shown.assistant_phone_number.as_deref()
         && number::is_unverified(account, caller_id)?

@@ -1,4 +1,4 @@
-//! Why a lead is, or is not, called now (docs/api.md, Explaining a lead).
+//! Explains why a lead is, or is not, called now (docs/api.md, Explaining a lead).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -23,11 +23,11 @@ use crate::view::Stop;
 const MISSING: &str = "Lead not found";
 
 record! {
-    /// A reason.
+    /// A reason why a lead is not called now.
     pub struct Because {
-        /// Its name, for programs.
+        /// Stable name of the reason, for programs, such as `in_call` or `outside_hours`.
         code: String = text(0, 64).required(),
-        /// The reason as a sentence.
+        /// The reason as a sentence, for people.
         message: String = text(0, 255).required(),
     }
 }
@@ -35,13 +35,13 @@ record! {
 record! {
     /// Why a lead is, or is not, called now.
     pub struct Explanation {
-        /// Where the lead stands.
+        /// Current state of the lead.
         status: LeadStatus = choice::<LeadStatus>().required(),
-        /// Whether the dialer would call it now.
+        /// Whether the dialer would call the lead now.
         callable: bool = boolean().required(),
-        /// Why not; empty when it would.
+        /// Reasons why it would not, all that apply; empty if `callable`.
         reasons: Vec<Because> = list::<Because>(16),
-        /// When it is looked at next, where that is known.
+        /// When the lead may be called next; now if `callable`, null if that is not known or it is not called again.
         next_at: Option<Iso> = iso(),
     }
 }
@@ -68,7 +68,7 @@ pub fn explain_lead(ctx: &Ctx<'_>) -> Handled {
     if let Gate::Closed(reason, at) = campaign.gate(account, ctx.now)? {
         reasons.push(of_campaign(reason));
         next_at = next_at.into_iter().chain(at).max();
-        // It is also why the campaign cannot be started.
+        // An unverified caller id would also keep the campaign from being started.
         if reason == Reason::NotRunning && campaign.is_unverified(account)? {
             reasons.push(of_campaign(Reason::CallerIdUnverified));
         }
@@ -116,7 +116,7 @@ fn of_campaign(reason: Reason) -> Because {
     }
 }
 
-/// What keeps every call of the account waiting.
+/// Returns what keeps every call of the account waiting: no engine attached, or the plan's limit of parallel calls.
 fn of_house(ctx: &Ctx<'_>) -> Result<Option<Because>, Stop> {
     if !attached::any(ctx.root(), ctx.now)? {
         return Ok(Some(because("no_engine", "No voice engine is attached.")));

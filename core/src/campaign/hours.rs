@@ -5,34 +5,34 @@ use crate::record::Choice;
 use crate::time::Timestamp;
 use crate::zone::Zone;
 
-/// When a campaign may call.
+/// Calling hours of a campaign, in seconds of the local day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hours {
-    /// From this second of the local day on.
+    /// First second of the day at which calls may start.
     pub start: u32,
-    /// Until this one, excluded. An end of 23:59 is the end of the day.
+    /// End of the hours, exclusive. An end of 23:59 means the end of the day, 86,400.
     pub end: u32,
-    /// On these days, Monday first.
+    /// Allowed weekdays, Monday first.
     pub days: [bool; 7],
 }
 
-/// Whether it may call now.
+/// Whether the calling hours are open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
-    /// It may.
+    /// Open at this moment.
     Open,
-    /// Not before then.
+    /// Closed; opens at this time.
     At(Timestamp),
-    /// No day is allowed.
+    /// Never opens: no day is allowed.
     Never,
 }
 
-/// Days looked at for the next opening: a week and a day, and two more for clocks that leap.
+/// Days searched for the next opening: a week and a day, and two more for changes of the clock.
 const DAYS_AHEAD: u64 = 10;
 const DAY: u32 = 86_400;
 
 impl Hours {
-    /// From the members of a campaign: `HH:MM:SS` twice, and the words of the days.
+    /// Parses the members of a campaign: two times `HH:MM:SS`, and the days.
     pub fn of(start: &str, end: &str, days: &[Weekday]) -> Self {
         let end = if end.starts_with("23:59") { DAY } else { seconds(end) };
         let mut allowed = [false; 7];
@@ -46,7 +46,7 @@ impl Hours {
         self.days[usize::from(weekday % 7)] && (self.start..self.end).contains(&seconds)
     }
 
-    /// Whether an instant lies within, and when the next one that does begins.
+    /// Returns whether the hours are open at `now`, and otherwise when they open next.
     pub fn opening(&self, zone: &Zone, now: Timestamp) -> Opening {
         let today = zone.local(now);
         if self.hold(today.weekday, today.seconds) {
@@ -55,7 +55,7 @@ impl Hours {
         let openings = (0..DAYS_AHEAD).filter_map(|ahead| {
             let day = today.plus_days(ahead).filter(|day| self.days[usize::from(day.weekday)])?;
             let at = zone.instant(day, self.start).filter(|at| *at > now)?;
-            // A clock that leaps over the hours of a day leaves none of them.
+            // A change to summer time may skip all the hours of a day.
             let local = zone.local(at);
             self.hold(local.weekday, local.seconds).then_some(at)
         });
@@ -116,7 +116,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
-        /// The next opening is the first open minute that a plain walk finds.
+        /// The next opening is the first open minute that a minute-by-minute search finds.
         #[test]
         fn the_next_opening_is_the_first_open_minute(
             zone in prop::sample::select(&["Europe/Bucharest", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Asia/Kolkata"][..]),

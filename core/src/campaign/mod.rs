@@ -1,4 +1,4 @@
-//! Campaigns (docs/api.md, Campaigns).
+//! Campaigns (docs/api.md, Campaigns): their records, calling hours, and the dialer.
 
 mod dialer;
 pub mod explain;

@@ -1,4 +1,4 @@
-//! Campaigns: created, changed, switched and deleted.
+//! Operations on campaigns: create, change, start, stop and delete.
 
 use alloc::string::String;
 
@@ -36,10 +36,10 @@ const RUNNING: &str = "The campaign is already running.";
 const NOT_RUNNING: &str = "The campaign is not running.";
 const INACTIVE: &str = "The campaign's assistant is not active.";
 const BALANCE: &str = "Insufficient balance.";
-/// Calls of a campaign that may wait for an engine.
+/// Most queued calls of one campaign: the upper bound of `max_calls_in_parallel`.
 const LINES_MAX: usize = 10;
 
-/// Moves a campaign, if its state allows that; gives where it stands then.
+/// Applies an event to a campaign's state; returns the new state, or `None` if the state does not allow it.
 pub fn shift(
     account: Scope<'_>,
     count: u32,
@@ -53,7 +53,7 @@ pub fn shift(
     Ok(Some(next))
 }
 
-/// Stops a campaign that runs, and calls off its calls.
+/// Stops a running campaign and cancels its queued calls.
 pub fn halt(account: Scope<'_>, count: u32, now: Timestamp) -> Result<(), Stop> {
     match shift(account, count, CampaignEvent::Stop, now)? {
         Some(_) => call_off(account, count, now),
@@ -61,7 +61,7 @@ pub fn halt(account: Scope<'_>, count: u32, now: Timestamp) -> Result<(), Stop> 
     }
 }
 
-/// An assistant that goes stops the campaigns that run with it.
+/// Stops the running campaigns of an assistant that is being deleted.
 pub fn stop_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Result<(), Stop> {
     for count in ids(account, Kind::Campaign, &facet_of_assistant(assistant), PLAN_ROWS_MAX)? {
         halt(account, count, now)?;
@@ -69,7 +69,7 @@ pub fn stop_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Resu
     Ok(())
 }
 
-/// An assistant that changed may let its campaigns call.
+/// Wakes the dialers of an assistant's campaigns, after a change that may let them call.
 pub fn wake_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Result<(), Stop> {
     for count in ids(account, Kind::Campaign, &facet_of_assistant(assistant), PLAN_ROWS_MAX)? {
         super::wake(account, count, now)?;
@@ -77,7 +77,7 @@ pub fn wake_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Resu
     Ok(())
 }
 
-/// Calls off the calls of a campaign that no engine has: those that run end by themselves.
+/// Cancels the calls of a campaign that no engine has claimed; claimed ones run to their end.
 fn call_off(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<(), Stop> {
     for count in ids(account, Kind::Call, &call::facet_of_line(campaign), LINES_MAX)? {
         let Some(mut call) = call::CallRow::find(account, count)?.filter(|call| call.live.engine.is_none()) else {
@@ -88,7 +88,8 @@ fn call_off(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<(), Sto
     Ok(())
 }
 
-/// Takes a number away from some of its assistants and, once none has it, from its campaigns; tells whether that is done.
+/// Detaches a number from a slice of its assistants and, once none is left, from its campaigns; returns whether all is
+/// done.
 pub fn lose_number(account: Scope<'_>, number: u32, now: Timestamp) -> Result<bool, Stop> {
     let of_assistants = assistant::rows::facet_of_number(number);
     let done = detach(account, &of_assistants, now, |assistant| assistant.phone_number_id = None)?;
@@ -126,7 +127,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::created(&message_data("Campaign created successfully", &Raw(&row.public))))
 }
 
-/// The end of the hours is after their start, whichever of the two forms each has.
+/// Checks that the end of the hours is after their start, in either form, `HH:MM` or `HH:MM:SS`.
 fn judge_hours(checked: &mut Checked) {
     let (Cell::Text(start), Cell::Text(end)) =
         (checked.get("allowed_hours_start_time"), checked.get("allowed_hours_end_time"))
@@ -149,7 +150,7 @@ fn judge_assistant(ctx: &Ctx<'_>, id: u64) -> Result<(), Halt> {
     }
 }
 
-/// The zone of a campaign's hours: the account's where none was given.
+/// Returns the zone of a campaign's hours: `given`, or the account's.
 fn zone(ctx: &Ctx<'_>, given: Option<String>) -> Result<String, Stop> {
     given.map_or_else(|| Ok(Profile::of(ctx.account())?.own.timezone), Ok)
 }
@@ -186,7 +187,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&message_data("Campaign updated successfully", &Raw(&after.public))))
 }
 
-/// `DELETE /user/campaigns/{id}`: its leads go, its calls stay.
+/// `DELETE /user/campaigns/{id}`: deletes its leads too, and keeps its calls.
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let (count, row) = ctx.named(Kind::Campaign, MISSING)?;
     ctx.if_match(&Raw(&row.public))?;
@@ -221,7 +222,7 @@ pub fn switch(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&SwitchReply { message: says.into(), success: true, data }))
 }
 
-/// A campaign starts with an active assistant, with a number that it may show, and with money left.
+/// Checks that a campaign can start: its assistant is active, its caller id verified, and the balance positive.
 fn judge_start(ctx: &Ctx<'_>, count: u32, row: &Row) -> Result<(), Halt> {
     let account = ctx.account();
     let campaign = Running::of(account, count, row)?;

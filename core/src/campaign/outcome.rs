@@ -1,4 +1,4 @@
-//! What follows for a lead from a call to it: the next person, another round later, or the end.
+//! What follows for a lead from a call to it: the next person, a later round, or the end.
 
 use alloc::string::String;
 
@@ -15,36 +15,36 @@ use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// How long a lead waits whose call was never dialed, seconds.
+/// Wait before a lead is called again whose call was never dialed, seconds.
 const NOT_DIALED_SECONDS: u64 = 60;
 
-/// How a call to a lead went.
+/// Outcome of a call to a lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Somebody was reached, and what was to be done is done.
+    /// Somebody was reached, and the goal, if there is one, as well.
     Reached,
-    /// Nobody was, or not well enough.
+    /// Nobody was reached, or the campaign's rules count the call as a miss.
     Missed,
-    /// No engine ever dialed it.
+    /// No engine ever claimed the call.
     NotDialed,
 }
 
-/// What is next for a lead.
+/// The next step for a lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
-    /// Nothing: it is done.
+    /// The lead is done.
     Done,
-    /// The person of this place is called, as soon as a line is free.
+    /// The person at this index is called as soon as a line is free; 0 is the lead itself.
     Person(u32),
-    /// A further round begins then.
+    /// A further round begins at this time.
     Round(Timestamp),
-    /// The same person is called again then; the call does not count.
+    /// The same person is called again at this time; the call does not count.
     Same(Timestamp),
-    /// Nothing: it was called often enough.
+    /// The lead has used up its rounds and is not called again.
     GiveUp,
 }
 
-/// The decision: pure, and all of it. `people` counts the lead and its secondary contacts.
+/// Decides the next step, from its arguments alone. `people` counts the lead and its secondary contacts.
 pub fn after(rules: &Rules, dial: &Dial, people: u32, outcome: Outcome, now: Timestamp) -> After {
     match outcome {
         Outcome::Reached => After::Done,
@@ -55,7 +55,7 @@ pub fn after(rules: &Rules, dial: &Dial, people: u32, outcome: Outcome, now: Tim
     }
 }
 
-/// How a finished call went, by its campaign's rules.
+/// Returns the outcome of a finished call by its campaign's rules.
 fn outcome(call: &CallRow, rules: &Rules) -> Outcome {
     if call.live.engine.is_none() {
         return Outcome::NotDialed;
@@ -68,7 +68,7 @@ fn outcome(call: &CallRow, rules: &Rules) -> Outcome {
     if rules.voicemail && voicemail || missed_goal { Outcome::Missed } else { Outcome::Reached }
 }
 
-/// Whether the value of a goal's variable says that it was reached.
+/// Returns whether the value of the goal's variable means success.
 fn tells_success(value: Option<&Value>) -> bool {
     match value {
         Some(Value::Bool(value)) => *value,
@@ -81,18 +81,18 @@ fn tells_success(value: Option<&Value>) -> bool {
     }
 }
 
-/// Takes a finished call to a lead in; a call that no longer decides about it changes nothing.
+/// Applies a finished call to its lead; does nothing if the lead's state no longer depends on this call.
 pub fn settle(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), Stop> {
     let Some(person) = call.lead() else { return Ok(()) };
     let main = call.live.main.unwrap_or(person);
     let Some((row, lead)) = lead::find(account, main)?.filter(|(_, lead)| lead.dial().call == call.count) else {
         return Ok(());
     };
-    // A lead that was moved meanwhile goes by the rules of where it is.
+    // The lead may have moved to another campaign meanwhile: that one's rules apply.
     let campaign = lead.campaign;
     let Some(running) = Running::find(account, campaign)? else { return Ok(()) };
     if lead.status != LeadStatus::Processing {
-        // The API set its status: the call that went on no longer decides about it.
+        // The API set its status: the call that was going on no longer decides about it.
         lead::replace(account, main, &row, &lead, &lead.clone().with_dial(Dial::default()))?;
         return job::add(account, now, Task::Dial(campaign));
     }
@@ -100,7 +100,7 @@ pub fn settle(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), 
     let outcome = outcome(call, &running.rules);
     let mut dial = lead.dial();
     if main != person && !lead.contacts.contains(&person) {
-        // Who follows a secondary contact that was deleted has taken its place.
+        // The secondary contact that was called is deleted: the one after it has taken its index.
         dial.person = dial.person.saturating_sub(1);
     }
     let next = after(&running.rules, &dial, people, outcome, now);
@@ -110,7 +110,7 @@ pub fn settle(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), 
     }
     let changed = advance(&lead, next, now);
     lead::replace(account, main, &row, &lead, &changed)?;
-    // Whoever was missed is called no more.
+    // Secondary contacts that were missed are not called again.
     if matches!(next, After::Done | After::GiveUp) {
         for contact in &lead.contacts {
             move_contact(account, *contact, &[LeadEvent::GiveUp], now)?;
@@ -119,7 +119,7 @@ pub fn settle(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), 
     job::add(account, changed.dial().due.unwrap_or(now), Task::Dial(campaign))
 }
 
-/// The lead after that.
+/// Returns the lead after the step `next`.
 fn advance(lead: &LeadRow, next: After, now: Timestamp) -> LeadRow {
     let dial = Dial { call: 0, ..lead.dial() };
     let (dial, events): (Dial, &[LeadEvent]) = match next {
@@ -133,12 +133,12 @@ fn advance(lead: &LeadRow, next: After, now: Timestamp) -> LeadRow {
     LeadRow { status, updated_at, ..lead.clone() }.with_dial(dial)
 }
 
-/// Where events lead; one that the state does not allow is left out.
+/// Returns the state after `events`; an event that the state does not allow is skipped.
 pub fn moved(status: LeadStatus, events: &[LeadEvent]) -> LeadStatus {
     events.iter().fold(status, |status, event| MOVES.next(status, *event).unwrap_or(status))
 }
 
-/// Moves a secondary contact.
+/// Applies events to the state of a lead or secondary contact.
 pub fn move_contact(account: Scope<'_>, count: u32, events: &[LeadEvent], now: Timestamp) -> Result<(), Stop> {
     let Some((row, contact)) = lead::find(account, count)? else { return Ok(()) };
     store(account, count, &row, &contact, moved(contact.status, events), now)

@@ -1,4 +1,4 @@
-//! Campaigns as they are stored: as the API shows them.
+//! Campaigns as they are stored: the object that the API shows, without private state.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,17 +13,17 @@ use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// Campaigns of an assistant.
+/// Returns the facet of an assistant's campaigns.
 pub fn facet_of_assistant(count: u32) -> Facet {
     Facet::id(1, count)
 }
 
-/// Campaigns that call from a number.
+/// Returns the facet of the campaigns that call from a number.
 pub fn facet_of_number(count: u32) -> Facet {
     Facet::id(2, count)
 }
 
-/// The row of a campaign.
+/// Builds the row of a campaign.
 pub fn row(campaign: &Campaign) -> Row {
     let mut facets = Vec::from([facet_of_assistant(id::count(campaign.assistant_id))]);
     for number in &campaign.phone_number_ids {
@@ -35,7 +35,7 @@ pub fn row(campaign: &Campaign) -> Row {
     Row::open(facets, campaign.to_json())
 }
 
-/// A row with a changed campaign and a new `updated_at`.
+/// Returns the row with a change applied and `updated_at` set to `now`.
 pub fn changed(row: &Row, now: Timestamp, change: impl FnOnce(&mut Campaign)) -> Result<Row, Stop> {
     let mut campaign = Campaign::read(&row.public)?;
     change(&mut campaign);
@@ -43,13 +43,13 @@ pub fn changed(row: &Row, now: Timestamp, change: impl FnOnce(&mut Campaign)) ->
     Ok(self::row(&campaign))
 }
 
-/// The campaign's name, if it is there.
+/// Returns the campaign's name, or `None` if there is no such campaign.
 pub fn name_of(account: Scope<'_>, count: u32) -> Result<Option<String>, Stop> {
     account.find(Kind::Campaign, count)?.map(|row| Campaign::MEMBERS.name.read(&row.public)).transpose()
 }
 
 impl Campaign {
-    /// A new campaign; its times of day get their seconds.
+    /// Builds a campaign in the state `draft`; its times of day get seconds.
     pub fn new(new: NewCampaign, timezone: String, id: u64, at: Timestamp) -> Self {
         Self {
             id,
@@ -75,7 +75,7 @@ impl Campaign {
     }
 }
 
-/// A time of day as `HH:MM:SS`.
+/// Returns a time of day as `HH:MM:SS`.
 pub fn with_seconds(clock: &str) -> String {
     if clock.len() == 5 { alloc::format!("{clock}:00") } else { clock.into() }
 }

@@ -1,4 +1,4 @@
-//! A campaign as its dialer sees it, and whether it may call now.
+//! A campaign as its dialer reads it, and whether it may call now.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,100 +18,100 @@ use crate::time::Timestamp;
 use crate::view::Stop;
 use crate::zone::Zone;
 
-/// How often a campaign looks again whose account is shut out or has no money left, or whose caller id is not verified,
-/// seconds.
+/// Seconds after which a campaign is checked again whose account is suspended or has no balance, or whose caller id is
+/// not verified.
 const ACCOUNT_SECONDS: u64 = 300;
 
-/// What a dialer goes by.
+/// A campaign as its dialer reads it.
 pub struct Running {
-    /// The campaign, by count.
+    /// Local id within the account.
     pub count: u32,
-    /// Its name.
+    /// Name, copied into each call.
     pub name: String,
-    /// Where it stands.
+    /// State; only a campaign in progress calls.
     pub status: CampaignStatus,
-    /// Its assistant, by count.
+    /// Local id of its assistant.
     pub assistant: u32,
-    /// Calls at once.
+    /// Most calls at once.
     pub lines: u32,
-    /// Numbers to call from, by count.
+    /// Local ids of the numbers to call from, in turn; empty for the assistant's own number.
     pub numbers: Vec<u32>,
-    /// When a missed lead is called again.
+    /// Rules for calling a missed lead again.
     pub rules: Rules,
-    /// Whether it completes when no lead is left.
+    /// Whether it completes when no lead is left to call.
     pub completes: bool,
     hours: Hours,
     zone: String,
 }
 
-/// When a lead is called again (docs/api.md, Who is called, and when).
+/// Rules for calling a lead again (docs/api.md, Who is called, and when).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Further rounds after the first.
+    /// Most further rounds after the first.
     pub max_retries: u32,
-    /// Between rounds, seconds.
+    /// Time between rounds, seconds.
     pub interval_seconds: u64,
-    /// Whether voicemail counts as not reached.
+    /// Whether voicemail counts as a miss.
     pub voicemail: bool,
-    /// The variable that must tell of success, where a missed goal counts as not reached.
+    /// Variable that must show success; `None` where the goal does not matter.
     pub goal: Option<String>,
 }
 
-/// Whether a campaign may place a call now.
+/// Whether a campaign may place calls now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// It may, on so many lines.
+    /// Open, with this number of free lines.
     Open(u32),
-    /// It may not.
+    /// Closed, for this reason; checked again at the time, if one is known.
     Closed(Reason, Option<Timestamp>),
 }
 
 /// Why a campaign does not call now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It does not run.
+    /// The campaign is not in progress.
     NotRunning,
-    /// Its assistant is inactive, or gone.
+    /// Its assistant is inactive, or deleted.
     AssistantInactive,
     /// The only number that its calls could show is an unverified caller id.
     CallerIdUnverified,
-    /// The account is shut out.
+    /// The account is suspended.
     Suspended,
-    /// The account has no money left.
+    /// The account's balance is used up.
     NoBalance,
-    /// It is not one of its hours.
+    /// Outside its calling hours.
     OutsideHours,
-    /// None of its days is allowed.
+    /// It allows no weekday.
     NoDays,
-    /// Every line is busy.
+    /// Every parallel call of the campaign is in use.
     LinesBusy,
 }
 
-/// What the decision looks at.
+/// Facts that [`gate`] decides by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub struct Facts {
-    /// The campaign's state.
+    /// State of the campaign.
     pub status: CampaignStatus,
     /// Whether its assistant is active.
     pub assistant_active: bool,
-    /// Whether its calls could show nothing but an unverified caller id.
+    /// Whether its calls could only show an unverified caller id.
     pub unverified: bool,
-    /// Whether the account is shut out.
+    /// Whether the account is suspended.
     pub suspended: bool,
-    /// Whether the account can pay.
+    /// Whether the account has a positive balance, or is not metered.
     pub solvent: bool,
-    /// Where its hours stand.
+    /// Whether its calling hours are open.
     pub opening: Opening,
-    /// Calls at once.
+    /// Most calls at once.
     pub lines: u32,
-    /// Calls that run, or wait for an engine.
+    /// Calls that run or are queued.
     pub busy: u32,
-    /// The time.
+    /// Time of the decision.
     pub now: Timestamp,
 }
 
-/// The decision: pure, and all of it.
+/// Decides whether a campaign may place calls, from the facts alone.
 pub fn gate(facts: &Facts) -> Gate {
     if facts.status != CampaignStatus::InProgress {
         return Gate::Closed(Reason::NotRunning, None);
@@ -141,12 +141,12 @@ pub fn gate(facts: &Facts) -> Gate {
 }
 
 impl Running {
-    /// A campaign of the account.
+    /// Finds a campaign of the account.
     pub fn find(account: Scope<'_>, number: u32) -> Result<Option<Self>, Stop> {
         account.find(Kind::Campaign, number)?.map(|row| Self::of(account, number, &row)).transpose()
     }
 
-    /// One whose row is at hand.
+    /// Parses a row that was already read.
     pub fn of(account: Scope<'_>, number: u32, row: &Row) -> Result<Self, Stop> {
         let campaign = Campaign::read(&row.public)?;
         let own = |id: u64| id::local(account.space(), id);
@@ -170,13 +170,13 @@ impl Running {
         })
     }
 
-    /// Whether its hours are open.
+    /// Returns whether its calling hours are open.
     pub fn opening(&self, now: Timestamp) -> Opening {
         self.hours.opening(&Zone::of(&self.zone), now)
     }
 
-    /// Whether its calls could show nothing but an unverified caller id: none of its own numbers can be shown, and one of
-    /// them, or its assistant's, is not verified.
+    /// Returns whether its calls could only show an unverified caller id: none of its own numbers can be shown, and one
+    /// of them, or its assistant's, is not verified.
     pub fn is_unverified(&self, account: Scope<'_>) -> Result<bool, Stop> {
         let mut unverified = false;
         for number in &self.numbers {
@@ -196,13 +196,13 @@ impl Running {
         }
     }
 
-    /// Whether its assistant is there and active.
+    /// Returns whether its assistant exists and is active.
     pub fn has_active_assistant(&self, account: Scope<'_>) -> Result<bool, Stop> {
         let Some(row) = account.find(Kind::Assistant, self.assistant)? else { return Ok(false) };
         Ok(Assistant::MEMBERS.status.read(&row.public)? == Status::Active)
     }
 
-    /// Whether it may place a call now.
+    /// Returns whether it may place calls now, and on how many lines.
     pub fn gate(&self, account: Scope<'_>, now: Timestamp) -> Result<Gate, Stop> {
         let state = Profile::of(account)?.state;
         let busy = count(account, Kind::Call, &facet_of_line(self.count))?;

@@ -1,25 +1,25 @@
-//! The states of a campaign as a table (docs/api.md, States).
+//! State machine of a campaign (docs/api.md, States).
 
 use super::tables::CampaignStatus::{self, Completed, Draft, InProgress, Stopped};
 use crate::state::States;
 
-/// What happens to a campaign.
+/// An event that may change a campaign's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CampaignEvent {
-    /// It is started.
+    /// A user starts it.
     Start,
-    /// It is stopped.
+    /// A user or the operator stops it, or its assistant is deleted.
     Stop,
     /// No lead is left to call.
     Complete,
 }
 
 impl CampaignEvent {
-    /// All of them.
+    /// Every event, in the order of the enum.
     pub const ALL: [Self; 3] = [Self::Start, Self::Stop, Self::Complete];
 }
 
-/// What moves a campaign.
+/// Transitions of a campaign: state, event, next state.
 #[rustfmt::skip]
 pub static MOVES: States<CampaignStatus, CampaignEvent> = States(&[
     (Draft,      CampaignEvent::Start,    InProgress),

@@ -1,4 +1,4 @@
-//! The tables of campaigns.
+//! API records of campaigns.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,45 +9,45 @@ use crate::record::{Iso, Ref, boolean, choice, choices, format, id, ids, int, is
 use crate::{choice, record};
 
 choice! {
-    /// The days of a week.
+    /// A day of the week.
     pub enum Weekday {
-        /// Monday.
+        /// The first day of the week.
         Monday = "monday",
-        /// Tuesday.
+        /// The second day of the week.
         Tuesday = "tuesday",
-        /// Wednesday.
+        /// The third day of the week.
         Wednesday = "wednesday",
-        /// Thursday.
+        /// The fourth day of the week.
         Thursday = "thursday",
-        /// Friday.
+        /// The fifth day of the week.
         Friday = "friday",
-        /// Saturday.
+        /// The sixth day of the week.
         Saturday = "saturday",
-        /// Sunday.
+        /// The last day of the week.
         Sunday = "sunday",
     }
 }
 
 choice! {
-    /// The states of a campaign.
+    /// State of a campaign.
     pub enum CampaignStatus {
-        /// It never ran.
+        /// Not started since it was created.
         Draft = "draft",
-        /// It calls.
+        /// Calls its leads, within its calling hours.
         InProgress = "in-progress",
-        /// It was stopped.
+        /// Stopped by a user or the operator, or because its assistant was deleted.
         Stopped = "stopped",
-        /// Every lead is done.
+        /// No lead is left to call; it can be started again.
         Completed = "completed",
     }
 }
 
 choice! {
-    /// What to do with a campaign.
+    /// Change of a campaign's state.
     pub enum Action {
-        /// Call its leads.
+        /// Start to call its leads.
         Start = "start",
-        /// Call no further ones.
+        /// Place no further calls; those in progress go on.
         Stop = "stop",
     }
 }
@@ -55,75 +55,76 @@ choice! {
 record! {
     /// Body of `POST /user/campaigns`.
     pub struct NewCampaign {
-        /// Its name.
+        /// Name of the campaign, shown in lists.
         name: String = text(1, 255).required(),
-        /// The outbound assistant that calls.
+        /// Id of the assistant that calls; it must be an outbound one.
         assistant_id: u64 = id().required(),
-        /// The zone of its calling hours; the account's when not given.
+        /// IANA time zone of the calling hours; the account's if not given.
         timezone: Option<String> = text(1, 64).form(&format::ZONE),
-        /// Calls at once.
+        /// Most calls at once.
         max_calls_in_parallel: u32 = int(1, 10).or_int(3),
-        /// Calls from this time of day on.
+        /// Time of day from which to call, in the campaign's zone, `HH:MM` or `HH:MM:SS`.
         allowed_hours_start_time: String = text(1, 8).form(&format::CLOCK).or_text("00:00"),
-        /// Calls until this time of day.
+        /// Time of day until which to call, after the start; `23:59` means the end of the day.
         allowed_hours_end_time: String = text(1, 8).form(&format::CLOCK).or_text("23:59"),
-        /// Calls on these days.
+        /// Days of the week on which to call.
         allowed_days: Vec<Weekday> = choices::<Weekday>(7).or_all(),
-        /// Further rounds of calls to a lead that was not reached in the first.
+        /// Most further rounds of calls to a lead that was not reached in the first.
         max_retries: u32 = int(1, 5).or_int(3),
-        /// Between rounds, minutes.
+        /// Time between rounds, minutes.
         retry_interval: u32 = int(10, 4_320).or_int(60),
         /// Whether voicemail counts as not reached.
         retry_on_voicemail: bool = boolean().or_bool(false),
         /// Whether a missed goal counts as not reached.
         retry_on_goal_incomplete: bool = boolean().or_bool(false),
-        /// The extracted variable that tells whether the goal was reached.
+        /// Variable, collected or extracted, that tells whether the goal was reached: `true`, a number other than 0, or
+        /// a text other than an empty one, `0`, `false`, `no`, `none` and `null`.
         goal_completion_variable: Option<String> = text(1, 64).clears(),
-        /// Whether it completes when no lead is left.
+        /// Whether the campaign completes when no lead is left to call.
         mark_complete_when_no_leads: bool = boolean().or_bool(true),
-        /// Numbers to call from, in turn.
+        /// Ids of numbers to call from, in turn; the assistant's own number if empty.
         phone_number_ids: Vec<u64> = ids(ENTRIES_MAX).exists(Ref::Row(Kind::Number)),
     }
 }
 
 record! {
-    /// A campaign.
+    /// A campaign of the account.
     pub struct Campaign stored as "a campaign" {
-        /// Its id.
+        /// Id of the campaign, assigned by the service.
         id: u64 = id().required(),
-        /// Its name.
+        /// Name of the campaign, shown in lists.
         name: String = text(0, 255).required(),
-        /// Where it stands.
+        /// Current state of the campaign.
         status: CampaignStatus = choice::<CampaignStatus>().required(),
-        /// The outbound assistant that calls.
+        /// Id of the outbound assistant that calls.
         assistant_id: u64 = id().required(),
-        /// The zone of its calling hours.
+        /// IANA time zone of the calling hours.
         timezone: String = text(0, 64).required(),
-        /// Calls at once.
+        /// Most calls at once.
         max_calls_in_parallel: u32 = int(1, 10).required(),
-        /// Calls from this time of day on, `HH:MM:SS`.
+        /// Time of day from which it calls, `HH:MM:SS`.
         allowed_hours_start_time: String = text(0, 8).required(),
-        /// Calls until this time of day, `HH:MM:SS`.
+        /// Time of day until which it calls, `HH:MM:SS`; `23:59:00` means the end of the day.
         allowed_hours_end_time: String = text(0, 8).required(),
-        /// Calls on these days.
+        /// Days of the week on which it calls.
         allowed_days: Vec<Weekday> = choices::<Weekday>(7),
-        /// Further rounds of calls to a lead that was not reached in the first.
+        /// Most further rounds of calls to a lead that was not reached in the first.
         max_retries: u32 = int(1, 5).required(),
-        /// Between rounds, minutes.
+        /// Time between rounds, minutes.
         retry_interval: u32 = int(10, 4_320).required(),
         /// Whether voicemail counts as not reached.
         retry_on_voicemail: bool = boolean().required(),
         /// Whether a missed goal counts as not reached.
         retry_on_goal_incomplete: bool = boolean().required(),
-        /// The extracted variable that tells whether the goal was reached.
+        /// Variable, collected or extracted, that tells whether the goal was reached.
         goal_completion_variable: Option<String> = text(0, 64),
-        /// Whether it completes when no lead is left.
+        /// Whether the campaign completes when no lead is left to call.
         mark_complete_when_no_leads: bool = boolean().required(),
-        /// Numbers to call from, in turn.
+        /// Ids of the numbers it calls from, in turn; the assistant's own number if empty.
         phone_number_ids: Vec<u64> = ids(ENTRIES_MAX),
-        /// When it was made.
+        /// When the campaign was created, UTC.
         created_at: Iso = iso().required(),
-        /// When it last changed.
+        /// When the campaign last changed, UTC.
         updated_at: Iso = iso().required(),
     }
 }
@@ -131,31 +132,31 @@ record! {
 record! {
     /// Body of `POST /user/campaigns/update-status`.
     pub struct Switch {
-        /// The campaign.
+        /// Id of the campaign.
         campaign_id: u64 = id().required(),
-        /// What to do.
+        /// Whether to `start` or to `stop` it.
         action: Action = choice::<Action>().required(),
     }
 }
 
 record! {
-    /// A campaign's new state.
+    /// State of a campaign after a change.
     pub struct Switched {
-        /// The campaign.
+        /// Id of the campaign.
         campaign_id: u64 = id().required(),
-        /// Where it stands.
+        /// State after the change.
         status: CampaignStatus = choice::<CampaignStatus>().required(),
     }
 }
 
 record! {
-    /// What `POST /user/campaigns/update-status` answers.
+    /// Answer of `POST /user/campaigns/update-status`.
     pub struct SwitchReply {
-        /// What was done.
+        /// Text for people, such as `Campaign started successfully.`.
         message: String = text(0, 255).required(),
-        /// `true`
+        /// Always `true`; a refused change is an error.
         success: bool = boolean().required(),
-        /// The new state.
+        /// State of the campaign after the change.
         data: Switched = crate::record::object::<Switched>().required(),
     }
 }

@@ -1,7 +1,7 @@
-//! Carriers: where purchasable numbers come from and messages go.
+//! Carriers: they sell numbers and send messages.
 //!
-//! An operation asks a carrier one thing at a time ([`Ask`]). The simulated carrier answers at once from
-//! [`crate::numbering`]; Twilio is asked over HTTP-out, as data.
+//! An operation asks a carrier one question at a time ([`Ask`]). The simulated carrier answers at once from
+//! [`crate::numbering`]; Twilio is asked by an outgoing HTTP request, as data.
 
 mod simulated;
 pub mod twilio;
@@ -16,75 +16,75 @@ use crate::seed::Seed;
 /// The configured carrier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// A deterministic inventory and messages that go nowhere.
+    /// Simulated: a deterministic inventory, and messages that go nowhere.
     Simulated,
     /// Twilio's REST API.
     Twilio(twilio::Twilio),
 }
 
-/// One question to a carrier.
+/// Question to a carrier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask<'a> {
-    /// Numbers of a country that contain these digits.
+    /// Find numbers for sale in a country that contain these digits.
     Search {
-        /// ISO 3166-1 alpha-2.
+        /// Country as an ISO 3166-1 alpha-2 code.
         country: &'a str,
-        /// Digits, or none.
+        /// Digits that the number must contain; empty: any number.
         digits: &'a str,
     },
-    /// Buy this number.
+    /// Buy this number, in E.164 form.
     Buy(&'a str),
-    /// Whether this number is ours: what an unanswered purchase or release came to.
+    /// Check whether we own this number, after a purchase or release that was not answered.
     Owned(&'a str),
-    /// Give the number with this carrier id back.
+    /// Return the number with this carrier id.
     Release(&'a str),
-    /// Whether this caller id is confirmed.
+    /// Check whether this caller id is verified.
     Verified(&'a str),
     /// Send a message.
     Message {
-        /// From this number.
+        /// Sender's number, in E.164 form.
         from: &'a str,
-        /// To this one.
+        /// Receiver's number, in E.164 form.
         to: &'a str,
-        /// Its text.
+        /// Text of the message.
         body: &'a str,
     },
 }
 
-/// What a carrier answered.
+/// Answer of a carrier.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Told {
-    /// Offers.
+    /// Numbers for sale; may be empty.
     Offers(Vec<Offer>),
-    /// The number is ours.
+    /// We own the number.
     Ours {
-        /// The carrier's id of it.
+        /// The carrier's id of the number, needed to return it.
         id: String,
         /// Whether it can send messages.
         sms_capable: bool,
     },
-    /// The number is not ours.
+    /// We do not own the number.
     NotOurs,
-    /// The number cannot be had.
+    /// The number is not for sale.
     NotAvailable,
-    /// It was given back.
+    /// The number was returned, now or earlier.
     Released,
-    /// Whether the caller id is confirmed.
+    /// Whether the caller id is verified.
     Verified(bool),
-    /// The message was taken.
+    /// The message was accepted.
     Sent {
         /// The carrier's id of the message.
         sid: String,
-        /// Its status.
+        /// Status of the message in the carrier's words, for example `queued`.
         status: String,
-        /// Parts it was cut into.
+        /// Segments that it was split into, and that are charged.
         segments: u32,
     },
-    /// The carrier knows no such receiver.
+    /// The receiver's number does not exist or cannot receive messages.
     NoSuchNumber,
-    /// The carrier refused, or gave an answer that makes no sense.
+    /// The carrier refused, or its answer was not understood.
     Failed,
-    /// No answer: what was asked may or may not have happened.
+    /// No usable answer: the request may or may not have taken effect.
     Silent,
 }
 
@@ -92,7 +92,7 @@ pub enum Told {
 pub const SEGMENT_MICROS: i64 = 7_900;
 
 impl Carrier {
-    /// Asks; nothing yet means that the caller comes back with the answer.
+    /// Asks a question; `None` means that the answer is still to come, and that the caller runs again with it.
     pub fn ask(&self, asks: &Asks<'_>, seed: &Seed, ask: &Ask<'_>) -> Option<Told> {
         match self {
             Self::Simulated => Some(simulated::answer(ask, seed)),
@@ -100,7 +100,7 @@ impl Carrier {
         }
     }
 
-    /// The monthly price of a number, millionths of a dollar.
+    /// Returns the monthly price of a number, millionths of a dollar; 0 if the simulated carrier does not sell it.
     pub fn price_micros(&self, e164: &str) -> i64 {
         let cents = match self {
             Self::Simulated => numbering::offer(e164).map_or(0, |offer| offer.price_cents),
@@ -110,8 +110,8 @@ impl Carrier {
     }
 }
 
-/// Segments of a message: 160 characters of the GSM alphabet or 70 of any other, a little less once there
-/// are several (3GPP TS 23.038).
+/// Counts the segments of a message: 160 characters of the GSM alphabet or 70 of any other in a single one, 153 or 67
+/// each if there are several (3GPP TS 23.038). ASCII other than the backtick counts as the GSM alphabet.
 pub fn segments(body: &str) -> u32 {
     let units = body.encode_utf16().count();
     let plain = body.is_ascii() && !body.contains('`');

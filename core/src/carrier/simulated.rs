@@ -1,4 +1,4 @@
-//! The simulated carrier: every answer follows from the question alone.
+//! The simulated carrier: every answer is computed from the question and the seed.
 
 use alloc::format;
 use alloc::string::ToString;
@@ -7,10 +7,10 @@ use super::{Ask, Told, segments};
 use crate::numbering;
 use crate::seed::Seed;
 
-/// Offers of one search.
+/// Most offers returned by one search.
 const OFFERS: usize = 30;
 
-/// What the simulated carrier answers.
+/// Answers a question; never fails.
 pub fn answer(ask: &Ask<'_>, seed: &Seed) -> Told {
     match ask {
         Ask::Search { country, digits } => Told::Offers(numbering::inventory(country, digits, OFFERS)),

@@ -17,21 +17,21 @@ use crate::record::{Secret, is_e164};
 /// How to reach an account at Twilio.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Twilio {
-    /// Where the API is; the public one unless configured.
+    /// URL of the API, [`Twilio::PUBLIC`] unless configured.
     pub base_url: String,
-    /// The account's SID.
+    /// Account SID, part of every path and the user name of authentication.
     pub account_sid: String,
-    /// Its token.
+    /// Auth token of the account, the password of authentication.
     pub auth_token: Secret,
-    /// The monthly price of a number, US cents: the API does not tell it with a search.
+    /// Monthly price of a number, US cents: the API does not report it with a search.
     pub number_price_cents: u32,
 }
 
 impl Twilio {
-    /// Where the public API is.
+    /// URL of the public API.
     pub const PUBLIC: &'static str = "https://api.twilio.com";
 
-    /// The request for a question.
+    /// Builds the request for a question.
     pub fn request(&self, ask: &Ask<'_>) -> HttpOut {
         match ask {
             Ask::Search { country, digits } => {
@@ -75,7 +75,7 @@ impl Twilio {
         }
     }
 
-    /// What an answer says. Whatever does not have the documented shape is a failure, never a guess.
+    /// Interprets an answer. One without the documented shape is a failure, never guessed at.
     pub fn read(&self, ask: &Ask<'_>, answer: &Answer) -> Told {
         let Answer::Http(answer) = answer else { return Told::Silent };
         if answer.status == 429 {
@@ -88,7 +88,7 @@ impl Twilio {
         let code = body.member("code").and_then(Value::as_u64);
         match (ask, answer.status) {
             (Ask::Search { country, .. }, 200) => self.offers(country, &body),
-            // Twilio knows no such country.
+            // The country is unknown to Twilio.
             (Ask::Search { .. }, 404) => Told::Offers(Vec::new()),
             (Ask::Buy(_), 201) => ours(&body).unwrap_or(Told::Silent),
             (Ask::Buy(_), 400 | 404) if matches!(code, Some(21_421 | 21_422 | 21_404 | 20_404)) => Told::NotAvailable,
@@ -97,7 +97,7 @@ impl Twilio {
                 Some([number, ..]) => ours(number).unwrap_or(Told::Failed),
                 None => Told::Failed,
             },
-            // 404: it is gone already, which is what was asked for.
+            // 404: it is already gone, as requested.
             (Ask::Release(_), 204 | 404) => Told::Released,
             (Ask::Verified(_), 200) => match list(&body, "outgoing_caller_ids") {
                 Some(listed) => Told::Verified(!listed.is_empty()),
@@ -137,7 +137,7 @@ fn ours(number: &Value) -> Option<Told> {
     Some(Told::Ours { id: text(number, "sid")?, sms_capable: sms(number) })
 }
 
-/// Searches write the capability in capitals, numbers in small letters.
+/// Reads the SMS capability: search results spell it in capitals, owned numbers in small letters.
 fn sms(number: &Value) -> bool {
     let capability = number.member("capabilities").and_then(|list| list.member("SMS").or(list.member("sms")));
     capability == Some(&Value::Bool(true))

@@ -1,5 +1,5 @@
 //! The ids of one stretch of a set, stored as a bit array or, while shorter, as a sorted list: [`Chunk`] to count and
-//! compare them, [`Chunks`] for those of many stretches, [`Packed`] to change one.
+//! compare them, [`Chunks`] for those of several stretches, [`Packed`] to change one.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -7,23 +7,23 @@ use alloc::vec::Vec;
 use super::ones::ones;
 use crate::view::{Order, Stop};
 
-/// Where a head and its chunks do not agree.
+/// Error where a head and its chunks disagree.
 pub(super) const LOST: Stop = Stop::Corrupt("a set lacks a chunk that its head names");
 const DAMAGED: Stop = Stop::Corrupt("a chunk of a set has an unknown form");
 
-/// Ids relative to the chunk's first one, as bits: its own, or a part of [`Chunks`].
+/// Ids of a stretch as bits, relative to its first id; the words are owned, or borrowed from [`Chunks`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chunk<W = Vec<u64>> {
     words: W,
 }
 
 impl Chunk {
-    /// No id of a stretch of `size` ids.
+    /// Creates an empty chunk of `size` ids.
     pub fn empty(size: u32) -> Self {
         Self { words: vec![0; size as usize / 64] }
     }
 
-    /// Those of some ids that are in one stretch of `size`.
+    /// Creates a chunk from those of `ids` in the stretch `at` of `size` ids.
     pub fn of_ids(ids: &[u32], at: u32, size: u32) -> Self {
         let mut chunk = Self::empty(size);
         ids.iter().filter(|id| *id / size == at).for_each(|id| {
@@ -32,7 +32,7 @@ impl Chunk {
         chunk
     }
 
-    /// Reads the stored form: a bit array has its full length, anything shorter is a list of u16 (LE).
+    /// Decodes the stored form: a bit array has its full length, anything shorter is a list of u16 (LE).
     pub fn from_bytes(bytes: &[u8], size: u32) -> Result<Self, Stop> {
         if let Some(words) = bits(bytes, size) {
             return Ok(Self { words: words.collect() });
@@ -57,7 +57,7 @@ impl<W: AsRef<[u64]>> Chunk<W> {
         self.words.as_ref()
     }
 
-    /// The shorter of the two stored forms.
+    /// Encodes the chunk in the shorter of the two stored forms.
     pub fn to_bytes(&self) -> Vec<u8> {
         if self.count() as usize * 2 >= self.words().len() * 8 {
             return self.words().iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -69,17 +69,17 @@ impl<W: AsRef<[u64]>> Chunk<W> {
         bytes
     }
 
-    /// Whether the id is there.
+    /// Returns whether the id is in the chunk.
     pub fn has(&self, offset: u32) -> bool {
         self.words()[offset as usize / 64] & (1 << (offset % 64)) != 0
     }
 
-    /// How many ids.
+    /// Returns how many ids the chunk holds.
     pub fn count(&self) -> u32 {
         ones(self.words())
     }
 
-    /// Every id, ascending.
+    /// Visits every id, ascending.
     pub fn each(&self, mut visit: impl FnMut(u32)) {
         for (at, word) in (0_u32..).zip(self.words()) {
             let mut rest = *word;
@@ -90,7 +90,7 @@ impl<W: AsRef<[u64]>> Chunk<W> {
         }
     }
 
-    /// At most `limit` ids after the first `skip`, in this order: whole words are passed over by their count.
+    /// Returns at most `limit` ids after the first `skip`, in `order`; whole words are skipped by their count.
     pub fn select(&self, skip: usize, limit: usize, order: Order) -> Vec<u32> {
         let words = self.words();
         let mut picked = Vec::with_capacity(limit.min(words.len() * 64));
@@ -119,7 +119,7 @@ impl<W: AsRef<[u64]>> Chunk<W> {
         picked
     }
 
-    /// The ids, ascending.
+    /// Returns the ids, ascending.
     pub fn offsets(&self) -> Vec<u32> {
         let mut offsets = Vec::with_capacity(self.count() as usize);
         self.each(|offset| offsets.push(offset));
@@ -132,7 +132,7 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Chunk<W> {
         self.words.as_mut()
     }
 
-    /// Adds or removes an id; tells whether that changed anything.
+    /// Adds or removes an id; returns whether the chunk changed.
     pub fn set(&mut self, offset: u32, present: bool) -> bool {
         let (word, bit) = (&mut self.words_mut()[offset as usize / 64], 1 << (offset % 64));
         let changed = (*word & bit != 0) != present;
@@ -140,12 +140,12 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Chunk<W> {
         changed
     }
 
-    /// Keeps what is in both.
+    /// Keeps the ids that are also in `other`.
     pub fn and(&mut self, other: &Chunk) {
         self.words_mut().iter_mut().zip(&other.words).for_each(|(a, b)| *a &= b);
     }
 
-    /// Keeps what is in a stored form too.
+    /// Keeps the ids that are also in an encoded chunk.
     pub fn and_bytes(&mut self, bytes: &[u8], size: u32) -> Result<(), Stop> {
         match bits(bytes, size) {
             Some(words) => self.words_mut().iter_mut().zip(words).for_each(|(a, b)| *a &= b),
@@ -154,7 +154,7 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Chunk<W> {
         Ok(())
     }
 
-    /// Removes what is in `other`.
+    /// Removes the ids that are in `other`.
     pub fn and_not(&mut self, other: &Chunk) {
         self.words_mut().iter_mut().zip(&other.words).for_each(|(a, b)| *a &= !b);
     }
@@ -171,32 +171,32 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Chunk<W> {
     }
 }
 
-/// The chunks of many stretches, one behind the other.
+/// Chunks of several stretches, in one buffer.
 pub(super) struct Chunks {
     words: Vec<u64>,
-    /// Words of one chunk.
+    /// Number of words of one chunk.
     length: usize,
 }
 
 impl Chunks {
-    /// Every id of `count` stretches of `size` ids.
+    /// Creates `count` full chunks of `size` ids.
     pub fn full(size: u32, count: usize) -> Self {
         let length = size as usize / 64;
         Self { words: vec![u64::MAX; length * count], length }
     }
 
-    /// One of them.
+    /// Returns the chunk at an index.
     pub fn get(&self, at: usize) -> Chunk<&[u64]> {
         Chunk { words: &self.words[at * self.length..][..self.length] }
     }
 
-    /// One of them, to be changed.
+    /// Returns the chunk at an index, mutable.
     pub fn get_mut(&mut self, at: usize) -> Chunk<&mut [u64]> {
         Chunk { words: &mut self.words[at * self.length..][..self.length] }
     }
 }
 
-/// A chunk as it is stored, with how many ids it holds: one id is changed where it stands.
+/// Encoded chunk with its count, in which a single id is changed in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Packed {
     bytes: Vec<u8>,
@@ -204,10 +204,10 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// No id.
+    /// Chunk without ids.
     pub const EMPTY: Self = Self { bytes: Vec::new(), count: 0 };
 
-    /// Takes the stored form and the count that the set's head has for it.
+    /// Wraps the stored form with the count in the set's head; an error if they cannot match.
     pub fn new(bytes: Vec<u8>, count: u32, size: u32) -> Result<Self, Stop> {
         let long = count as usize * 2;
         let fits =
@@ -215,27 +215,27 @@ impl Packed {
         if fits { Ok(Self { bytes, count }) } else { Err(DAMAGED) }
     }
 
-    /// Of a chunk.
+    /// Encodes a chunk.
     pub fn of(chunk: &Chunk) -> Self {
         Self { bytes: chunk.to_bytes(), count: chunk.count() }
     }
 
-    /// Its ids.
+    /// Decodes the ids.
     pub fn chunk(&self, size: u32) -> Result<Chunk, Stop> {
         Chunk::from_bytes(&self.bytes, size)
     }
 
-    /// How many ids.
+    /// Returns how many ids the chunk holds.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// The stored form.
+    /// Returns the stored form.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// Adds or removes an id; tells whether that changed anything.
+    /// Adds or removes an id; returns whether the chunk changed.
     pub fn set(&mut self, offset: u32, present: bool, size: u32) -> Result<bool, Stop> {
         let (bits, is_list) = (size as usize / 8, !is_bits(&self.bytes, size));
         let may_turn = if is_list { self.bytes.len() + 2 == bits } else { self.count as usize * 2 <= bits + 1 };
@@ -271,12 +271,12 @@ impl Packed {
     }
 }
 
-/// Whether a stored form is a bit array: a list is shorter.
+/// Returns whether a stored form is a bit array: a list is shorter.
 fn is_bits(bytes: &[u8], size: u32) -> bool {
     bytes.len() == size as usize / 8
 }
 
-/// The words of a stored bit array; none: it is a list.
+/// Returns the words of a stored bit array; `None` for a list.
 fn bits(bytes: &[u8], size: u32) -> Option<impl Iterator<Item = u64>> {
     let (words, _) = bytes.as_chunks::<8>();
     is_bits(bytes, size).then(|| words.iter().map(|word| u64::from_le_bytes(*word)))
@@ -303,7 +303,7 @@ mod tests {
     fn an_id_changes_in_the_stored_form_as_in_the_bits() {
         for size in [64, 128, 8_192] {
             let (mut chunk, mut packed) = (Chunk::empty(size), Packed::EMPTY);
-            // In and out over the bound of both forms, in no order.
+            // Grows and shrinks across the boundary of the two forms, in scattered order.
             for step in 0..4 * size {
                 let (offset, present) = (step * 37 % size, step < size || step % 3 != 0 && step < 2 * size);
                 assert_eq!(packed.set(offset, present, size), Ok(chunk.set(offset, present)));

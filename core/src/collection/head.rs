@@ -1,4 +1,4 @@
-//! [`Head`]: what is known of a set without reading its chunks.
+//! [`Head`]: what is known about a set without reading its chunks.
 
 use alloc::vec::Vec;
 
@@ -6,20 +6,20 @@ use crate::view::Stop;
 
 const DAMAGED: Stop = Stop::Corrupt("the head of a set has an unknown form");
 
-/// The ids themselves while they are few, else how many each chunk holds.
+/// Head of a set: the ids themselves while they are few, else how many each chunk holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Head {
-    /// All ids, ascending.
+    /// All ids of the set, ascending; there are no chunks.
     Few(Vec<u32>),
     /// `(chunk, ids in it)`, ascending, none empty.
     Many(Vec<(u32, u32)>),
 }
 
 impl Head {
-    /// The set that has no rows.
+    /// Head of the empty set, which is not stored.
     pub const EMPTY: Self = Self::Few(Vec::new());
 
-    /// How many ids.
+    /// Returns how many ids the set holds.
     pub fn total(&self) -> u64 {
         match self {
             Self::Few(ids) => ids.len() as u64,
@@ -27,7 +27,7 @@ impl Head {
         }
     }
 
-    /// The stretches of `size` ids in which it has some, ascending.
+    /// Returns the stretches of `size` ids in which the set has any, ascending.
     pub fn stretches(&self, size: u32) -> Vec<u32> {
         let mut stretches: Vec<u32> = match self {
             Self::Few(ids) => ids.iter().map(|id| id / size).collect(),
@@ -37,7 +37,7 @@ impl Head {
         stretches
     }
 
-    /// Reads the stored form; no row is the empty set.
+    /// Decodes the stored form; no row is the empty set.
     pub fn from_bytes(bytes: Option<&[u8]>) -> Result<Self, Stop> {
         let Some(bytes) = bytes else { return Ok(Self::EMPTY) };
         let (form, mut rest) = bytes.split_first().ok_or(DAMAGED)?;
@@ -57,7 +57,7 @@ impl Head {
         }
     }
 
-    /// The stored form: `0` and the gaps between ids, or `1` and (gap, count) pairs, as varints.
+    /// Encodes the head: `0` and the gaps between ids, or `1` and (gap, count) pairs, as varints.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut next = 0;
@@ -82,7 +82,7 @@ impl Head {
     }
 }
 
-/// Turns gaps back into ascending numbers.
+/// Converts gaps back to ascending numbers.
 fn ascending<T>(gaps: impl Iterator<Item = (u32, T)>) -> Result<Vec<(u32, T)>, Stop> {
     let mut next = Some(0_u32);
     gaps.map(|(gap, with)| {

@@ -1,4 +1,4 @@
-//! Sets against a plain model: random edits, ranges, offsets and chunk sizes, and a rebuild of the bytes.
+//! Tests of sets against a plain model: random edits, ranges, offsets and chunk sizes, and a rebuild of the bytes.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -56,7 +56,7 @@ fn run(memory: &mut Memory, layout: Layout, action: &Action) {
 fn model(model: &mut BTreeMap<u8, BTreeSet<u32>>, action: &Action) {
     match action {
         Action::Edit(edits) => {
-            // The last edit of an id counts, as in one batch of the real thing.
+            // The last edit of an id wins, as in one batch of `update`.
             for (tag, id, present) in edits {
                 let set = model.entry(*tag).or_default();
                 if *present {

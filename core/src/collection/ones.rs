@@ -1,12 +1,12 @@
-//! Counting the ids of bit arrays: a good part of the work of a list with two filters.
+//! Counting the ids of bit arrays, a good part of the work of a list with two filters.
 
-/// Words that are worked on side by side: what compilers make vectors of.
+/// Words processed side by side, so that the compiler vectorizes them.
 const LANES: usize = 4;
 
 type Lanes = [u64; LANES];
 
-/// How many bits are set. Bits of the same place are added with full adders (carry-save), so that one word in four is
-/// counted.
+/// Counts the bits that are set. Bits of equal position are added with full adders (carry-save), so that one word in
+/// four is counted.
 pub(super) fn ones(words: &[u64]) -> u32 {
     let (rows, last_words) = words.as_chunks::<LANES>();
     let (blocks, last_rows) = rows.as_chunks::<4>();
@@ -21,7 +21,7 @@ pub(super) fn ones(words: &[u64]) -> u32 {
     4 * fours + 2 * count(&twos) + count(&ones) + count(last_rows.as_flattened()) + count(last_words)
 }
 
-/// A full adder for each bit: the sum and the carry.
+/// Adds three words bit by bit: returns the sums and the carries.
 fn add(a: &Lanes, b: &Lanes, c: &Lanes) -> (Lanes, Lanes) {
     let (mut sum, mut carry) = ([0; LANES], [0; LANES]);
     for lane in 0..LANES {

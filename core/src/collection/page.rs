@@ -10,64 +10,64 @@ use crate::key::{self, Kind};
 use crate::store::Scope;
 use crate::view::{Order, Stop};
 
-/// Which ids a list shows.
+/// Query of a list: which ids it has, and which of them a page shows.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// Sets that must all hold an id; none: the whole kind.
+    /// Facets that an id must all have; empty: every id of the kind.
     pub facets: Vec<Facet>,
-    /// Ids from (included) to (excluded).
+    /// Range of ids, the start included, the end excluded.
     pub range: Range<u32>,
-    /// Newest first or oldest first.
+    /// Order of the list: ascending is oldest first.
     pub order: Order,
-    /// How many ids come before the page.
+    /// Number of ids skipped before the page.
     pub offset: u64,
-    /// How many ids the page holds at most.
+    /// Maximum number of ids of the page.
     pub limit: usize,
 }
 
 impl Query {
-    /// One numbered page, from 1.
+    /// Creates the query of a page by its number, from 1.
     pub fn page(facets: Vec<Facet>, range: Range<u32>, order: Order, per_page: u32, page: u64) -> Self {
         let offset = page.saturating_sub(1).saturating_mul(u64::from(per_page));
         Self { facets, range, order, offset, limit: per_page as usize }
     }
 
-    /// Every id of a kind that has all these facets.
+    /// Creates a query for all ids of a kind that have these facets, without a range.
     pub fn of(facets: Vec<Facet>, order: Order, offset: u64, limit: usize) -> Self {
         Self { facets, range: 0..u32::MAX, order, offset, limit }
     }
 }
 
-/// Some ids in list order, and how many there are in all.
+/// Page of a list: ids in list order, and the exact total.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// The ids of the page.
+    /// Ids of the page, in list order.
     pub ids: Vec<u32>,
-    /// All that the query matches.
+    /// Number of ids that the query matches, on all pages.
     pub total: u64,
 }
 
-/// One page of a query.
+/// Reads one page of a query.
 pub fn page(scope: Scope<'_>, kind: Kind, query: &Query) -> Result<Page, Stop> {
     page_in(CHUNK, scope, kind, query)
 }
 
-/// How many ids a set holds.
+/// Returns how many ids a set holds, from its head alone.
 pub fn count(scope: Scope<'_>, kind: Kind, facet: &Facet) -> Result<u64, Stop> {
     let head = scope.get(key::head(scope.space(), kind, facet))?;
     Ok(Head::from_bytes(head.as_deref())?.total())
 }
 
-/// At most `limit` ids of one set, oldest first.
+/// Returns at most `limit` ids of one set, oldest first.
 pub fn ids(scope: Scope<'_>, kind: Kind, facet: &Facet, limit: usize) -> Result<Vec<u32>, Stop> {
     let facets = if *facet == Facet::ALL { Vec::new() } else { [facet.clone()].into() };
     Ok(page(scope, kind, &Query::of(facets, Order::Ascending, 0, limit))?.ids)
 }
 
-/// The facet of a query that names none.
+/// Facet of a query that names none.
 static WHOLE: [Facet; 1] = [Facet::ALL];
 
-/// Every id of a query, a chunk at a time, in list order: for the one filter that is no set.
+/// Iterator over all ids of a query, a chunk at a time, in list order: for the one filter that has no set.
 pub struct Ids<'s> {
     sets: Sets<'s>,
     stretches: alloc::vec::IntoIter<u32>,
@@ -75,7 +75,7 @@ pub struct Ids<'s> {
 }
 
 impl<'s> Ids<'s> {
-    /// Begins at the first id of the query; its offset and limit do not count.
+    /// Starts at the first id of the query; its offset and limit are ignored.
     pub fn of(scope: Scope<'s>, kind: Kind, query: &'s Query) -> Result<Self, Stop> {
         let sets = Sets::load(CHUNK, scope, kind, query)?;
         let mut stretches: Vec<u32> = sets.shared();
@@ -85,7 +85,7 @@ impl<'s> Ids<'s> {
         Ok(Self { sets, stretches: stretches.into_iter(), order: query.order })
     }
 
-    /// The next ids, never none; `None` at the end.
+    /// Returns the next ids, never an empty list; `None` at the end.
     pub fn more(&mut self) -> Result<Option<Vec<u32>>, Stop> {
         for at in self.stretches.by_ref() {
             let mut ids = self.sets.ids(at)?;
@@ -130,13 +130,13 @@ pub(super) fn page_in(layout: Layout, scope: Scope<'_>, kind: Kind, query: &Quer
     Ok(page)
 }
 
-/// How many ids of each stretch a query matches, and which, where that had to be read for the number.
+/// Number of ids that a query matches in each stretch, and the ids themselves where they had to be read to count.
 struct Counted {
     counts: Vec<u32>,
     chunks: Option<Chunks>,
 }
 
-/// The sets of a query with their heads read.
+/// Sets of a query with their heads loaded.
 struct Sets<'s> {
     layout: Layout,
     scope: Scope<'s>,
@@ -154,7 +154,7 @@ impl<'s> Sets<'s> {
         Ok(Self { layout, scope, kind, range: query.range.clone(), named: sets.collect::<Result<_, Stop>>()? })
     }
 
-    /// The stretches in which every set has ids and the range reaches, ascending.
+    /// Returns the stretches in which every set has ids and which the range overlaps, ascending.
     fn shared(&self) -> Vec<u32> {
         let size = self.layout.chunk;
         let mut shared: Option<Vec<u32>> = None;
@@ -169,10 +169,10 @@ impl<'s> Sets<'s> {
         shared.unwrap_or_default().into_iter().filter(|at| (from..to).contains(at)).collect()
     }
 
-    /// Counts the ids of each stretch: heads tell those of one set where the range holds the stretch.
+    /// Counts the ids of each stretch. For a single set, the head has the count of each stretch inside the range.
     fn counted(&self, stretches: &[u32]) -> Result<Counted, Stop> {
         if let [(_, Head::Many(counts))] = self.named.as_slice() {
-            // The stretches are the head's own, in its order or against it: both are walked once.
+            // The stretches are the head's own, in its order or reversed, so both are walked once.
             let backwards = stretches.first() > stretches.last();
             let mut counts = counts.iter();
             let count = |at: &u32| {
@@ -190,13 +190,13 @@ impl<'s> Sets<'s> {
         Ok(Counted { counts, chunks: Some(chunks) })
     }
 
-    /// Whether the range covers the whole stretch.
+    /// Returns whether the range covers the whole stretch.
     fn is_inside(&self, at: u32) -> bool {
         let first = at * self.layout.chunk;
         self.range.start <= first && first.saturating_add(self.layout.chunk - 1) < self.range.end
     }
 
-    /// What all sets have in common in each stretch, within the range.
+    /// Returns the ids that all sets share in each stretch, within the range.
     fn intersections(&self, stretches: &[u32]) -> Result<Chunks, Stop> {
         let size = self.layout.chunk;
         let mut common = Chunks::full(size, stretches.len());
@@ -221,7 +221,7 @@ impl<'s> Sets<'s> {
         Ok(common)
     }
 
-    /// The ids of one stretch, ascending.
+    /// Returns the ids of one stretch, ascending.
     fn ids(&self, at: u32) -> Result<Vec<u32>, Stop> {
         let first = at * self.layout.chunk;
         Ok(self.intersections(&[at])?.get(0).offsets().into_iter().map(|offset| first + offset).collect())

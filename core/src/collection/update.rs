@@ -1,4 +1,4 @@
-//! Changing sets: each touched row is read once and written once, however many edits hit it.
+//! Changing sets: each affected row is read once and written once, however many edits it takes.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -10,24 +10,24 @@ use crate::key::{self, Kind};
 use crate::store::Scope;
 use crate::view::Stop;
 
-/// One id enters or leaves one set.
+/// Edit of a set: one id enters or leaves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// Which set.
+    /// Facet of the set.
     pub facet: Facet,
-    /// Which id.
+    /// Count of the row that enters or leaves.
     pub id: u32,
-    /// Whether it enters.
+    /// Whether the id enters; false: it leaves.
     pub present: bool,
 }
 
-/// Applies edits to the sets of a kind.
+/// Applies edits to the sets of a kind; the last edit of an id in a set wins.
 pub fn update(scope: Scope<'_>, kind: Kind, edits: &[Edit]) -> Result<(), Stop> {
     update_in(CHUNK, scope, kind, edits)
 }
 
-/// Takes every id of the set `gone` out of the sets `from`, and empties `gone`: the cost follows the number
-/// of chunks, not of ids.
+/// Removes every id of the set `gone` from the sets `from`, and empties `gone`: the cost depends on the number of
+/// chunks, not of ids.
 pub fn subtract(scope: Scope<'_>, kind: Kind, gone: &Facet, from: &[Facet]) -> Result<(), Stop> {
     subtract_in(CHUNK, scope, kind, gone, from)
 }
@@ -71,14 +71,14 @@ pub(super) fn subtract_in(
     Ok(())
 }
 
-/// A set being changed.
+/// Set being changed.
 struct Set<'s, 'f> {
     layout: Layout,
     scope: Scope<'s>,
     kind: Kind,
     facet: &'f Facet,
     head: Head,
-    /// Chunks in hand, and whether they changed.
+    /// Loaded chunks, each with whether it changed.
     chunks: BTreeMap<u32, (Packed, bool)>,
     changed: bool,
 }
@@ -100,7 +100,7 @@ fn load_heads<'s, 'f>(
         .collect()
 }
 
-/// Reads, in one call for all sets, the chunks that `wanted` names and the set has.
+/// Loads, with one read for all sets, the chunks that `wanted` names and the set has.
 fn load_chunks(sets: &mut [Set<'_, '_>], wanted: impl Fn(&Facet) -> BTreeSet<u32>) -> Result<(), Stop> {
     let mut places = Vec::new();
     let mut keys = Vec::new();
@@ -147,7 +147,7 @@ impl Set<'_, '_> {
         Ok(())
     }
 
-    /// Removes all ids of a chunk.
+    /// Removes all ids of `gone`, the chunk of the stretch `at`.
     fn remove(&mut self, at: u32, gone: &Chunk) -> Result<(), Stop> {
         let size = self.layout.chunk;
         if let Head::Few(ids) = &mut self.head {
@@ -168,7 +168,7 @@ impl Set<'_, '_> {
         Ok(())
     }
 
-    /// Moves the ids into chunks when the head would hold more than a few.
+    /// Moves the ids into chunks when the head would hold more than `few`.
     fn grow(&mut self) -> Result<(), Stop> {
         let Head::Few(ids) = &self.head else { return Ok(()) };
         if ids.len() <= self.layout.few {
@@ -194,7 +194,7 @@ impl Set<'_, '_> {
         }
     }
 
-    /// Brings the ids back into the head when they are few again: every chunk left must be in hand for that.
+    /// Moves the ids back into the head when they are few again, for which all remaining chunks are loaded.
     fn shrink(&mut self) -> Result<(), Stop> {
         let Head::Many(counts) = &self.head else { return Ok(()) };
         if self.head.total() > self.layout.few as u64 {
@@ -240,7 +240,7 @@ impl Set<'_, '_> {
         Ok(())
     }
 
-    /// The ids of one stretch, whatever form the set has.
+    /// Returns the ids of one stretch, whichever form the set has.
     fn chunk(&self, at: u32) -> Result<Chunk, Stop> {
         if let Some((chunk, _)) = self.chunks.get(&at) {
             return chunk.chunk(self.layout.chunk);

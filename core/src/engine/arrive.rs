@@ -1,4 +1,4 @@
-//! Calls that an engine brings: from a telephone or a browser (docs/api.md, Bringing calls).
+//! Calls that an engine reports: from a telephone or a browser (docs/api.md, Bringing calls).
 
 use alloc::vec::Vec;
 
@@ -53,7 +53,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         if ctx.answered() == 0 {
             return Err(refusal.into());
         }
-        // The call was committed before its webhook was asked: it stays, and is over.
+        // The call was committed before its webhook was asked: it is kept, as failed.
         over(account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
         return Ok(ctx.refused(refusal));
     };
@@ -64,7 +64,8 @@ fn note(ctx: &Ctx<'_>, account: Scope<'_>) -> key::Key {
     key::unique(account.space(), Unique::Arrival, ctx.uuid("arrival").as_bytes())
 }
 
-/// Makes the call, lent to the engine that brings it, and notes it for the run that has the webhook's answer.
+/// Creates the call, leased to the engine that reports it, and notes its id for the next run, which has the webhook's
+/// answer.
 fn arrive(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, row: &Row, body: NewArrival) -> Result<CallRow, Halt> {
     if Profile::of(account)?.state.suspended {
         return Err(Refusal::NotFound(NOBODY).into());
@@ -97,7 +98,7 @@ fn noted(ctx: &Ctx<'_>, account: Scope<'_>) -> Result<CallRow, Stop> {
     CallRow::find(account, count.ok_or(LOST)?)?.ok_or(LOST)
 }
 
-/// The active inbound assistant that holds a number, in whichever account that is.
+/// Finds the active inbound assistant that holds a number, in any account that the engine serves.
 fn called<'c>(ctx: &'c Ctx<'_>, number: &str) -> Result<(Scope<'c>, u32, Row), Halt> {
     let missing = || Halt::from(Refusal::NotFound(NOBODY));
     let owner = root::owner(ctx.root(), number)?.filter(|owner| owner.count > 0).ok_or_else(missing)?;
@@ -113,7 +114,7 @@ fn called<'c>(ctx: &'c Ctx<'_>, number: &str) -> Result<(Scope<'c>, u32, Row), H
     if is_active { Ok((account, count, row)) } else { Err(missing()) }
 }
 
-/// The assistant that a visitor of a web page talks to.
+/// Finds the assistant that the visitor of a web page talks to.
 fn visited<'c>(ctx: &'c Ctx<'_>, assistant: u64) -> Result<(Scope<'c>, u32, Row), Halt> {
     let missing = || Halt::from(Refusal::NotFound(MISSING));
     let (number, count) = id::split(assistant);

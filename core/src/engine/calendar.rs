@@ -1,5 +1,5 @@
-//! `calendar_integration` (docs/api.md, Creating an assistant): times are offered and booked through Cal.com's
-//! public API (version 2), by the service, so that the key of the calendar leaves it for nobody else.
+//! `calendar_integration` (docs/api.md, Creating an assistant): free times are offered and booked through Cal.com's
+//! public API (version 2). The service makes the requests itself, so that nobody else gets the calendar's key.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -16,12 +16,12 @@ use crate::store::Row;
 use crate::tool::{Asked, Values, plain, schema_of};
 use crate::view::Stop;
 
-/// How long one request may take, seconds; booking makes two.
+/// Timeout of one request, seconds; each function makes two.
 const TIMEOUT_SECONDS: u64 = 10;
 const SLOTS: &str = "calendar_slots";
 const BOOK: &str = "calendar_book";
 
-/// The calendar of an assistant, and what is asked of it.
+/// Calendar of an assistant, and whether it is to be read or booked.
 pub struct Calendar {
     key: Secret,
     event_slug: String,
@@ -29,7 +29,7 @@ pub struct Calendar {
     books: bool,
 }
 
-/// The functions that a model may call, where the assistant has a calendar.
+/// Returns the functions that a model may call if the assistant has a calendar.
 pub fn functions(about: &str) -> [Value; 2] {
     let days = [
         ("start_date", "string", "The first day to look at, YYYY-MM-DD"),
@@ -47,7 +47,7 @@ pub fn functions(about: &str) -> [Value; 2] {
 }
 
 impl Calendar {
-    /// The calendar that a function's name is about, if the assistant has one.
+    /// Returns the calendar for a function's name, if the assistant has one.
     pub fn of(assistant: &Row, name: &str) -> Result<Option<Self>, Stop> {
         if ![SLOTS, BOOK].contains(&name) {
             return Ok(None);
@@ -65,12 +65,12 @@ impl Calendar {
         }))
     }
 
-    /// How long both of its requests may take, seconds.
+    /// Returns the timeout of both requests together, seconds.
     pub const fn timeout_seconds() -> u64 {
         2 * TIMEOUT_SECONDS
     }
 
-    /// Asks whose calendar it is, then for its times or a booking; gives the last answer.
+    /// Asks for the calendar's owner, then for its free times or a booking; returns the last answer.
     pub fn ask(&self, ctx: &Ctx<'_>, arguments: &Members, values: &Values) -> Result<Answer, Halt> {
         let base = ctx.setup.config.calendar_url.trim_end_matches('/');
         let me = Asked::bounded(self.request("GET", alloc::format!("{base}/v2/me"), "2024-06-14", Vec::new()))?;

@@ -1,9 +1,9 @@
 //! Claiming calls: each goes to one engine, and no account gets more at once than its plan allows.
 //!
-//! To give a call means to compile its assistant, and that may come to no end: the step stops, panics or takes the
-//! process with it. What stops is rolled back and the claim goes on with other calls; the key under which the call waits
-//! counts it. A call that was counted, and any call on a host that is careful, is given by itself, in a step that begins
-//! once its count is committed; after [`CLAIM_TRIES_MAX`] it fails.
+//! To hand out a call means to compile its assistant, and that may fail to end: the step stops, panics or takes the
+//! process with it. A step that stops is rolled back, and the claim goes on with other calls; the try is counted under
+//! the queue key of the call. A call with a counted try, and any call on a careful host, is handed out alone, in a step
+//! that begins once its count is committed; after [`CLAIM_TRIES_MAX`] tries it fails.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -36,10 +36,10 @@ use crate::suppression;
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 
-/// Why a call fails whose assistant is larger than an engine gets it (docs/api.md, The claimed assistant).
+/// End reason of a call whose assistant exceeds the limit (docs/api.md, The claimed assistant).
 pub const TOO_LARGE: &str = "assistant_too_large";
 
-/// Why a call fails that could not be given to an engine.
+/// End reason of a call that could not be handed to an engine.
 const NOT_GIVEN: &str = "internal_error";
 
 /// `POST /engine/claim`
@@ -55,7 +55,8 @@ pub fn claim(ctx: &Ctx<'_>) -> Handled {
         return Err(Halt::Again);
     }
     if claimed.calls.is_empty() && body.wait > 0 && !ctx.elapsed() {
-        // What parks is not committed: calls that ended instead of being given would wait as long as the claim.
+        // A parked exchange is not committed: calls that ended instead of being handed out would wait as long as the
+        // claim.
         if claimed.is_settled {
             return Err(Halt::Again);
         }
@@ -69,19 +70,19 @@ pub fn claim(ctx: &Ctx<'_>) -> Handled {
     })))
 }
 
-/// The engine inside the program leaves calls to others once there are any.
+/// Returns whether the built-in engine leaves all calls to others: it does so once there is an engine token.
 fn yields(ctx: &Ctx<'_>, engine: &Engine) -> Result<bool, Stop> {
     let yields = engine.token == 0 && ctx.setup.config.engine.is_some_and(|engine| engine.yields);
     Ok(yields && count(ctx.root(), Kind::EngineToken, &Facet::ALL)? > 0)
 }
 
-/// What a claim comes to.
+/// Result of a claim.
 #[derive(Default)]
 struct Claimed {
     calls: Vec<Vec<u8>>,
-    /// A call that is to be given by itself.
+    /// A call that must be handed out alone.
     suspect: Option<Suspect>,
-    /// Whether a call that waited was settled without being given: it ended, or was counted.
+    /// Whether a queued call was settled without being handed out: it ended, or its try was counted.
     is_settled: bool,
 }
 
@@ -97,12 +98,12 @@ impl Claimed {
     }
 }
 
-/// What stands under the key of a waiting call that was tried and not given.
+/// Value under the key of a queued call that was tried and not handed out.
 struct Mark {
     tries: u8,
-    /// When it was tried last.
+    /// Time of the last try.
     at: Timestamp,
-    /// By which claim, while that is under way.
+    /// Name of the claim that tries it now; empty if none does.
     by: String,
 }
 
@@ -111,7 +112,7 @@ impl Mark {
         [&[self.tries][..], &self.at.micros().to_be_bytes(), self.by.as_bytes()].concat()
     }
 
-    /// None for a call that was never tried, and for what cannot be read.
+    /// Parses a value; `None` for a call that was never tried, and for an unreadable value.
     fn read(bytes: &[u8]) -> Option<Self> {
         let (tries, rest) = bytes.split_first()?;
         let (at, by) = rest.split_first_chunk()?;
@@ -120,12 +121,12 @@ impl Mark {
     }
 }
 
-/// By what a claim knows the call that it marked.
+/// Returns the name under which a claim marks a call, the same in each of its runs.
 fn name_of(ctx: &Ctx<'_>) -> String {
     ctx.uuid("claim")
 }
 
-/// Goes round the accounts whose calls wait, from the one after the last that got an engine.
+/// Visits the accounts with queued calls in turn, starting after the last one that was served.
 fn take(ctx: &Ctx<'_>, engine: &Engine, body: &Claim) -> Result<Claimed, Stop> {
     let root = ctx.root();
     let last = root.get(key::cursor())?.and_then(|bytes| Some(u32::from_be_bytes(bytes.try_into().ok()?)));
@@ -189,7 +190,7 @@ fn take_from(
     Ok(())
 }
 
-/// Gives a waiting call, or notes that it is to be given by itself.
+/// Hands out a queued call, or notes that it must be handed out alone.
 fn look_at(
     ctx: &Ctx<'_>,
     engine: &Engine,
@@ -203,7 +204,7 @@ fn look_at(
     let mark = Mark::read(mark);
     let tries = mark.as_ref().map_or(0, |mark| mark.tries);
     if mark.as_ref().is_none_or(|mark| mark.by != name_of(ctx)) {
-        // Somebody else may be about to give it.
+        // Another claim may be about to hand it out.
         if mark.is_some_and(|mark| ctx.now < mark.at.plus_seconds(CLAIM_TRY_SECONDS)) {
             return Ok(());
         }
@@ -212,7 +213,7 @@ fn look_at(
             return lose(ctx, account, call, at);
         }
         if tries > 0 || ctx.careful {
-            // One exchange marks one call.
+            // One exchange marks one call only.
             if !ctx.elapsed() && claimed.suspect.as_ref().is_none_or(|suspect| tries < suspect.tries) {
                 claimed.suspect = Some(Suspect { at, tries });
             }
@@ -231,7 +232,8 @@ fn look_at(
     Ok(())
 }
 
-/// A call that cannot be given fails; one that cannot even be read waits no longer, and its clock's job tells of it.
+/// Ends a call that cannot be handed out. One that cannot even be read only leaves the queue; its `Watch` job reports
+/// it.
 fn lose(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, at: Key) -> Result<(), Stop> {
     ctx.root().delete(at)?;
     let _ = account.attempt(|| match CallRow::find(account, count)? {
@@ -241,7 +243,7 @@ fn lose(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, at: Key) -> Result<(), St
     Ok(())
 }
 
-/// Gives a waiting call to an engine, unless there is a reason by now not to place it.
+/// Hands a queued call to an engine; `None` if the call ended instead, for a reason that has come up since.
 fn give(ctx: &Ctx<'_>, engine: &Engine, body: &Claim, account: Scope<'_>, count: u32) -> Result<Option<Vec<u8>>, Stop> {
     let Some(mut call) = CallRow::find(account, count)?.filter(|call| call.status().is_running()) else {
         return Ok(None);
@@ -258,19 +260,19 @@ fn give(ctx: &Ctx<'_>, engine: &Engine, body: &Claim, account: Scope<'_>, count:
     entry(account, &mut call, &compiled, ctx.now).map(Some)
 }
 
-/// Why a waiting call is not placed after all.
+/// Returns why a queued call is not placed after all, if so.
 fn stopped(ctx: &Ctx<'_>, account: Scope<'_>, call: &CallRow) -> Result<Option<&'static str>, Stop> {
     if suppression::has(account, call.shown.client_phone_number.as_deref().unwrap_or_default())? {
         return Ok(Some("do-not-call"));
     }
-    // What is kept of a deleted assistant is for calls that it began.
+    // The copy kept of a deleted assistant serves only calls that have begun.
     if account.find(Kind::Assistant, call.assistant())?.is_none() {
         return Ok(Some("assistant_deleted"));
     }
     campaign::may_dial(account, call, ctx.now)
 }
 
-/// Lends a call to an engine.
+/// Leases a call to an engine, and records the event `claimed` with the members `said`.
 pub fn lend(
     ctx: &Ctx<'_>,
     engine: &Engine,
@@ -281,14 +283,14 @@ pub fn lend(
     let lease = ctx.now.plus_seconds(LEASE_SECONDS);
     call.live.engine = Some(engine.token);
     call.live.lease = Some(lease);
-    // From here on the engine has its time to dial, however long the call waited for it.
+    // The time to dial starts here, however long the call was queued.
     call.live.last_at = call.live.last_at.max(ctx.now);
     call.note(account, call.live.last_at, "claimed", said)?;
     call.save(account, ctx.now)?;
     job::add(account, lease, Task::Watch(call.count))
 }
 
-/// What an engine gets of a call; the call tells what it does not get.
+/// Builds the entry of a call for its engine; what was cut is recorded as an event of the call.
 pub fn entry(account: Scope<'_>, call: &mut CallRow, compiled: &Compiled, now: Timestamp) -> Result<Vec<u8>, Stop> {
     debug_assert!(account.space() != Space::Root, "a call belongs to an account");
     if compiled.is_cut {

@@ -1,5 +1,5 @@
-//! The assistant as an engine gets it: every stored member, and behind them all that needs looking up, at most
-//! [`ASSISTANT_BYTES_MAX`] in all.
+//! The compiled assistant that an engine gets: every stored member, and behind them all that would need a lookup, at
+//! most [`ASSISTANT_BYTES_MAX`] in all.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -20,73 +20,73 @@ use crate::record::{Json, Stored, any, count, list, object, text, texts};
 use crate::store::Scope;
 use crate::view::Stop;
 
-/// What stands where the knowledge was cut.
+/// Mark where the knowledge was cut.
 const CUT: &str = "\n[The knowledge was cut here.]";
 
 record! {
-    /// What an engine gets behind the stored members of an assistant; its knowledge stands last.
+    /// Members of a compiled assistant behind the stored ones; `knowledge` follows them.
     pub struct Lookups {
-        /// The filled `system_prompt`.
+        /// The `system_prompt`, filled in.
         prompt: Option<String> = text(0, 0),
-        /// The filled `initial_message`.
+        /// The `initial_message`, filled in.
         greeting: Option<String> = text(0, 0),
-        /// The filled `reengagement_prompt`.
+        /// The `reengagement_prompt`, filled in; null if there is none.
         reengagement: Option<String> = text(0, 0),
-        /// The filled `voice_mail_message`.
+        /// The `voice_mail_message`, filled in; null if there is none.
         voicemail: Option<String> = text(0, 0),
-        /// Names in these texts for which there is no value; they stay as they stand.
+        /// Placeholder names in these texts for which there is no value; they stay in the texts.
         unknown_variables: Vec<String> = texts(&NAME, 0),
-        /// Its voice.
+        /// Voice of the assistant, from the catalogue.
         voice: Option<Voice> = object::<Voice>(),
-        /// The language it speaks.
+        /// Language that it speaks, from the catalogue.
         spoken_language: Option<Language> = object::<Language>(),
-        /// Languages that it switches to.
+        /// Languages that it may switch to.
         secondary_languages: Vec<Language> = list::<Language>(ENTRIES_MAX),
-        /// The model of a `pipeline`.
+        /// Language model of a `pipeline`.
         llm_model: Option<LlmModel> = object::<LlmModel>(),
-        /// The model of the other modes.
+        /// Model of the other modes, `multimodal` and `dualplex`.
         multimodal_model: Option<MultimodalModel> = object::<MultimodalModel>(),
-        /// The model of their tool calls.
+        /// Language model that carries out the tool calls of those modes.
         chat_llm_fallback: Option<LlmModel> = object::<LlmModel>(),
-        /// Who turns text into speech; null where the model itself speaks.
+        /// Provider of text-to-speech; null where the model itself speaks.
         synthesizer_provider: Option<Provider> = object::<Provider>(),
-        /// Who turns speech into text; null where the model itself hears.
+        /// Provider of speech-to-text; null where the model itself hears.
         transcriber_provider: Option<Provider> = object::<Provider>(),
-        /// Its times.
+        /// Time limits of the call, seconds.
         timings: Timings = object::<Timings>().required(),
-        /// What the model may call, as JSON-Schema functions.
+        /// Functions that the model may call, in JSON Schema.
         functions: Option<Json> = any(),
     }
 }
 
-/// A name in a text.
+/// Bounds of a placeholder's name.
 static NAME: record::Kind = record::Kind::Text { min: 1, max: 0, format: None };
 
 record! {
-    /// The times of an assistant, seconds.
+    /// Time limits of an assistant's calls, seconds.
     pub struct Timings {
-        /// How long a call rings.
+        /// Time that a call may ring.
         ringing_time: u32 = count().required(),
-        /// Longest call.
+        /// Longest duration of a call, from its answer.
         max_duration: u32 = count().required(),
-        /// Silence before it re-engages.
+        /// Silence after which the assistant re-engages.
         max_silence_duration: u32 = count().required(),
-        /// Silence at the start before the call ends.
+        /// Silence at the start of a call after which the call ends; null for no limit.
         max_initial_silence_duration: Option<u32> = count(),
-        /// Between re-engagements.
+        /// Time between two re-engagements.
         reengagement_interval: u32 = count().required(),
     }
 }
 
-/// A compiled assistant.
+/// A compiled assistant, ready for an answer.
 pub struct Compiled {
-    /// Its JSON.
+    /// The assistant as JSON.
     pub json: Vec<u8>,
-    /// Whether its knowledge was cut to make it fit.
+    /// Whether its knowledge was cut to keep the limit.
     pub is_cut: bool,
 }
 
-/// Compiles the assistant of a call; `None` if it is larger than an engine gets it, its knowledge left out.
+/// Compiles the assistant of a call; `None` if it exceeds the limit even without its knowledge.
 pub fn compile(ctx: &Ctx<'_>, account: Scope<'_>, call: &CallRow) -> Result<Option<Compiled>, Stop> {
     let row = of_call(account, call.assistant())?.ok_or(Assistant::DAMAGED)?;
     let assistant = Assistant::read(&row.public)?;
@@ -106,7 +106,8 @@ pub fn compile(ctx: &Ctx<'_>, account: Scope<'_>, call: &CallRow) -> Result<Opti
     Ok(Some(Compiled { json, is_cut }))
 }
 
-/// As much of a text as fits into so many bytes of JSON, with a mark where it was cut; nothing if not even that fits.
+/// Returns as much of a text as fits into `bytes_max` bytes of JSON, with a mark where it was cut; `None` if not even
+/// the mark fits.
 fn fitting(text: &str, bytes_max: usize) -> Option<String> {
     let quoted = |text: &str| text.to_json().len();
     if quoted(text) <= bytes_max {
@@ -123,14 +124,15 @@ fn fitting(text: &str, bytes_max: usize) -> Option<String> {
     Some([&text[..end.unwrap_or(text.len())], CUT].concat())
 }
 
-/// The text of the knowledgebase, where the prompt carries it.
+/// Returns the text of the knowledgebase, if it is part of the prompt.
 fn knowledge(account: Scope<'_>, assistant: &Assistant) -> Result<Option<String>, Stop> {
     let base = assistant.knowledgebase_id.and_then(|id| id::local(account.space(), id));
     let Some(base) = base.filter(|_| assistant.knowledgebase_mode == KnowledgeMode::Prompt) else { return Ok(None) };
     search::text(account, base, KNOWLEDGE_BYTES_MAX).map(Some)
 }
 
-/// Voice, language, models, providers and times; a provider that was left open is chosen by voice, then language.
+/// Looks up voice, languages, models and providers. A provider that is not set is chosen by the voice, else by the
+/// language.
 fn lookups(assistant: &Assistant, catalogue: &Catalogue, texts: FilledTexts) -> Lookups {
     let voice = catalogue.voice(assistant.voice_id);
     let synthesizer =

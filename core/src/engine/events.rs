@@ -1,4 +1,5 @@
-//! What an engine says of its call (docs/api.md, Reporting events): each event once, in order, or none of them.
+//! Events that an engine reports of its call (docs/api.md, Reporting events). A list is applied in order and as a
+//! whole, or not at all; an event that was applied before is skipped.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -25,7 +26,7 @@ use crate::view::Stop;
 
 const MISSING: &str = "An event is missing.";
 const NOT_ALLOWED: &str = "The call's state does not allow this event.";
-/// Stands where the rest of a transcript was cut.
+/// Mark where a transcript was cut.
 const CUT: &str = "[The transcript was cut here.]";
 
 /// `POST /engine/calls/{id}/events`
@@ -57,13 +58,13 @@ pub fn report(ctx: &Ctx<'_>) -> Handled {
         call.save(account, ctx.now)?;
     }
     let now = call.status();
-    // An engine that goes on renewing a call that the service has ended is told so.
+    // An engine that keeps renewing a call that the service has ended is told to hang up.
     let hangup = if now.is_running() { call.live.hangup_at.is_some() } else { body.events.is_empty() };
     let commands = if hangup { Vec::from([Command { r#type: "hangup".into() }]) } else { Vec::new() };
     Ok(Reply::ok(&Reported { call_status: now, lease: call.live.lease.map(Iso), commands }))
 }
 
-/// Whether an event says nothing that is kept: the recording of a call that its assistant does not record.
+/// Returns whether an event is dropped: a recording whose assistant does not record.
 fn is_unwanted(account: Scope<'_>, call: &CallRow, event: &EngineEvent) -> Result<bool, Stop> {
     if !matches!(event, EngineEvent::Recording(_)) {
         return Ok(false);
@@ -74,7 +75,7 @@ fn is_unwanted(account: Scope<'_>, call: &CallRow, event: &EngineEvent) -> Resul
     }
 }
 
-/// Takes one event in; false where the call's state does not allow it.
+/// Applies one event; returns `false` if the call's state does not allow it.
 fn take(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, event: &EngineEvent) -> Result<bool, Stop> {
     let status = call.status();
     let after = matches!(event, EngineEvent::Recording(_) | EngineEvent::Cost(_));
@@ -87,7 +88,7 @@ fn take(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, event: &EngineEve
     if is_unwanted(account, call, event)? {
         return Ok(true);
     }
-    // An engine's clock may be off: time does not run backwards within a call, nor ahead of ours.
+    // An engine's clock may be off: event times neither run backwards within a call nor ahead of the service's clock.
     let at = event.at().unwrap_or(ctx.now).min(ctx.now).max(call.live.last_at);
     if !apply(ctx, account, call, event, at)? {
         return Ok(false);
@@ -157,7 +158,7 @@ fn apply(
     }
 }
 
-/// Writes an event down, as far as the bounds of a call allow.
+/// Stores an event, within the limits of a call.
 fn note(account: Scope<'_>, call: &mut CallRow, event: &EngineEvent, at: Timestamp) -> Result<(), Stop> {
     let last = matches!(event, EngineEvent::Ended(_) | EngineEvent::Failed(_));
     if call.live.events >= CALL_EVENTS_MAX && !last {
@@ -170,12 +171,12 @@ fn note(account: Scope<'_>, call: &mut CallRow, event: &EngineEvent, at: Timesta
         }
         event => event.to_json(),
     };
-    // Number and time are the service's own.
+    // Sequence number and time are the service's own.
     let CallEventRow { r#type, rest: said, .. } = CallEventRow::read(&event)?;
     call.note(account, at, &r#type, &said.0)
 }
 
-/// What of a text the transcript still holds; nothing once it was cut.
+/// Returns the part of a text that the transcript still has room for; `None` once it was cut.
 fn room(call: &mut CallRow, text: &str) -> Option<String> {
     let left = TRANSCRIPT_BYTES_MAX.saturating_sub(call.live.transcript_bytes as usize);
     if left == 0 {

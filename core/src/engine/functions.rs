@@ -1,4 +1,4 @@
-//! What the model of a call may call, as JSON-Schema functions.
+//! Functions that the model of a call may call, in JSON Schema.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,7 +11,8 @@ use crate::store::Scope;
 use crate::tool::{self, schema_of};
 use crate::view::Stop;
 
-/// Everything that the model may call: the account's tools, then the built-in ones, then the search.
+/// Returns every function that the model may call: the account's tools, then the built-in ones, then the knowledge
+/// search.
 pub fn functions(account: Scope<'_>, assistant: &Assistant) -> Result<Value, Stop> {
     let mut functions = Vec::new();
     for id in &assistant.tool_ids {

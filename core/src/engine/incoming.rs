@@ -1,5 +1,4 @@
-//! The webhook of an incoming call: asked once before the call is answered, and never again
-//! (docs/api.md, Events and webhooks).
+//! Webhook of an incoming call: asked once, before the call is answered (docs/api.md, Events and webhooks).
 
 use alloc::vec::Vec;
 
@@ -16,7 +15,7 @@ use crate::store::Scope;
 use crate::view::Stop;
 use crate::webhook;
 
-/// Asks the receiver what it knows of a call that arrives.
+/// Sends the webhook `call.incoming` of an arriving call, and returns the receiver's answer.
 pub fn ask(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, url: &str) -> Result<Answer, Halt> {
     let mut request = None;
     if ctx.answered() == 0 {
@@ -41,8 +40,8 @@ fn body(account: Scope<'_>, call: &CallRow) -> Vec<u8> {
     body
 }
 
-/// Takes a flat JSON object as variables of the call; ignores every other answer, and one with which the call would
-/// have more variables than it may.
+/// Adds the members of a flat JSON answer to the call's variables. Ignores any other answer, and one with which the
+/// call would exceed the limits of variables.
 pub fn told(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, answer: &Answer) -> Result<(), Stop> {
     let variables = variables(answer);
     let mut input = call.live.input.clone();

@@ -1,5 +1,5 @@
-//! The engine interface (docs/api.md, The engine interface): the programs that carry a call's audio attach here, claim
-//! calls, say what happens in them, and have tools and knowledge asked.
+//! The engine interface (docs/api.md, The engine interface): programs that carry the audio of calls attach here, claim
+//! calls, report their events, and use tools and knowledge.
 
 mod arrive;
 mod calendar;

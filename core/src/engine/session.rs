@@ -1,4 +1,4 @@
-//! Which engine calls: from its token to what it may see.
+//! Authentication of engines: from the token to the calls it may see.
 
 use crate::account::caller;
 use crate::account::token::TokenKind;
@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 
 const MISSING: &str = "Call not found";
 
-/// The engine of a request.
+/// Authenticates the engine of a request; token 0 is the built-in engine.
 pub fn session(tx: &Tx<'_>, request: &Request, config: &Config) -> Result<Engine, Halt> {
     let token = caller::bearer(request)?;
     if token.kind != TokenKind::Engine {
@@ -36,7 +36,7 @@ pub fn session(tx: &Tx<'_>, request: &Request, config: &Config) -> Result<Engine
     Ok(Engine { token: token.count, accounts: EngineToken::MEMBERS.account_ids.read(&row.public)? })
 }
 
-/// The call that a path names, if it is this engine's.
+/// Returns the call that the path names, if this engine has claimed it.
 pub(super) fn call<'c>(ctx: &'c Ctx<'_>) -> Result<(Scope<'c>, CallRow), Halt> {
     let id = ctx.params.first().and_then(|text| id::parse_any(text)).ok_or(Refusal::NotFound(MISSING))?;
     let (number, count) = id::split(id);

@@ -1,4 +1,4 @@
-//! The tables of the engine interface.
+//! API records of the engine interface.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -15,43 +15,44 @@ use crate::{choice, record, tagged};
 record! {
     /// Body of `POST /engine/claim`.
     pub struct Claim {
-        /// The engine's name, for the events of a call.
+        /// Name of the engine, shown in the call's event `claimed`.
         engine: String = text(1, 64).required(),
-        /// The modes it can carry; all when none is named.
+        /// Modes that the engine can carry; all of them if empty.
         modes: Vec<Mode> = choices::<Mode>(3),
-        /// Calls that it can take now.
+        /// Most calls to claim now.
         capacity: u32 = int(1, CAPACITY_MAX as i64).or_int(1),
-        /// How long to wait for a call, seconds.
+        /// Longest wait for a call, seconds; 0 answers at once.
         wait: u32 = int(0, CLAIM_WAIT_SECONDS as i64).or_int(0),
     }
 }
 
 record! {
-    /// A call that an engine has.
+    /// A call that an engine has claimed.
     pub struct Claimed {
-        /// The call.
+        /// The call, as the API shows it.
         call: Call = object::<Call>().required(),
-        /// The assistant, complete and compiled.
+        /// The assistant, compiled: every stored member, and behind them prompts, voice, models, timings, functions and
+        /// knowledge.
         assistant: Option<Json> = any(),
-        /// Until when the call is this engine's.
+        /// Time at which the engine's lease ends; each report renews it.
         lease: Option<Iso> = iso(),
     }
 }
 
 record! {
-    /// What `POST /engine/claim` answers.
+    /// Answer of `POST /engine/claim`.
     pub struct ClaimedCalls {
-        /// The calls, at most as many as the engine can take.
+        /// Claimed calls, at most `capacity`; empty if none came within the wait.
         calls: Vec<Claimed> = list::<Claimed>(CLAIMED_MAX),
     }
 }
 
 choice! {
-    /// Calls that an engine brings.
+    /// Type of a call that an engine reports.
     pub enum Arrival {
-        /// From a telephone.
+        /// A call from a telephone to one of the account's numbers.
         Inbound = "inbound",
-        /// From a browser.
+        /// A call from a browser.
         Web = "web",
     }
 }
@@ -59,15 +60,15 @@ choice! {
 record! {
     /// Body of `POST /engine/calls`.
     pub struct NewArrival {
-        /// How it comes.
+        /// Whether the call comes from a telephone or a browser.
         r#type: Arrival = choice::<Arrival>().required(),
-        /// Inbound: the customer's number, E.164; not given when it is withheld.
+        /// Inbound: the customer's number, E.164; not given if it is withheld.
         from: Option<String> = text(1, 16).form(&format::E164),
-        /// Inbound: the number that was called, E.164.
+        /// Inbound: the number that was called, E.164; it selects the assistant.
         to: Option<String> = text(1, 16).form(&format::E164),
-        /// Web: the assistant.
+        /// Web: id of the assistant that the visitor talks to.
         assistant_id: Option<u64> = id(),
-        /// What the call is given.
+        /// Variables that the call starts with.
         variables: Variables = variables(),
     } rules {
         require("to", "type", &["inbound"]),
@@ -76,237 +77,237 @@ record! {
 }
 
 choice! {
-    /// How a call felt.
+    /// Sentiment of a call as a whole.
     pub enum Sentiment {
-        /// Good.
+        /// Good on the whole.
         Positive = "positive",
-        /// Neither.
+        /// Neither good nor bad.
         Neutral = "neutral",
-        /// Bad.
+        /// Bad on the whole.
         Negative = "negative",
     }
 }
 
-/// The largest sequence number.
+/// Largest sequence number of an engine's event.
 const SEQ_MAX: i64 = 1 << 31;
 
 record! {
-    /// It rings.
+    /// The customer's phone rings.
     pub struct Ringing {
         /// The engine's own count of events, from 1.
         seq: u32 = int(1, SEQ_MAX).required(),
-        /// When it happened.
+        /// Time of the event; the time of the report if not given.
         at: Option<String> = text(1, 40).form(&format::INSTANT),
     }
 }
 
 record! {
-    /// Somebody, or something, picked up.
+    /// A person, or voicemail, picked up.
     pub struct Answered {
         /// The engine's own count of events, from 1.
         seq: u32 = int(1, SEQ_MAX).required(),
-        /// When it happened.
+        /// Time of the event; the time of the report if not given.
         at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// Who.
+        /// Who picked up, as far as the engine can tell.
         answered_by: AnsweredBy = choice::<AnsweredBy>().or_text("unknown"),
     }
 }
 
 record! {
-    /// Something was said.
+    /// A line of the transcript.
     pub struct Transcript {
         /// The engine's own count of events, from 1.
         seq: u32 = int(1, SEQ_MAX).required(),
-        /// When it was said.
+        /// Time at which it was said; the time of the report if not given.
         at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// Who said it.
+        /// Who said it: `bot` is the assistant, `human` the customer.
         sender: Sender = choice::<Sender>().required(),
-        /// What was said.
+        /// Text that was said.
         text: String = text(1, TRANSCRIPT_BYTES_MAX * 4).required(),
     }
 }
 
 record! {
-    /// Variables were collected.
+    /// Variables were collected in the call.
     pub struct Collected {
         /// The engine's own count of events, from 1.
         seq: u32 = int(1, SEQ_MAX).required(),
-        /// When it happened.
+        /// Time of the event; the time of the report if not given.
         at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// The variables; the later one wins.
+        /// The variables; the later value of a name wins.
         variables: Variables = variables(),
     }
 }
 
 record! {
-    /// A recording is available.
+    /// A recording is available; ignored unless the assistant records.
     pub struct Recording {
         /// The engine's own count of events, from 1.
         seq: u32 = int(1, SEQ_MAX).required(),
-        /// When it happened.
+        /// Time of the event; the time of the report if not given.
         at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// Where it is.
+        /// URL of the recording.
         url: String = text(1, URL_MAX).form(&format::URL).required(),
     }
 }
 
 record! {
-    /// The call goes on with somebody else.
+    /// The call is transferred to somebody else.
     pub struct Transfer {
         /// The engine's own count of events, from 1.
         seq: u32 = int(1, SEQ_MAX).required(),
-        /// When it happened.
+        /// Time of the event; the time of the report if not given.
         at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// Whom: a number or an address.
+        /// Target of the transfer: a number or an address.
         to: String = text(1, 255).required(),
     }
 }
 
 record! {
-    /// Keys were pressed.
+    /// Keys were pressed on the keypad.
     pub struct Dtmf {
         /// The engine's own count of events, from 1.
         seq: u32 = int(1, SEQ_MAX).required(),
-        /// When it happened.
+        /// Time of the event; the time of the report if not given.
         at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// Which.
+        /// The keys, in order.
         digits: String = text(1, 64).required(),
     }
 }
 
 record! {
-    /// The call is over.
+    /// The call has ended.
     pub struct Ended {
         /// The engine's own count of events, from 1.
         seq: u32 = int(1, SEQ_MAX).required(),
-        /// When it happened.
+        /// Time of the event; the time of the report if not given.
         at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// Who ended it: `customer`, `assistant` or something else.
+        /// Who ended it: `customer`, `assistant`, or anything else for neither.
         by: Option<String> = text(1, 64),
-        /// Why.
+        /// Reason, as the engine words it.
         reason: Option<String> = text(1, 255),
     }
 }
 
 record! {
-    /// The call could not be carried out.
+    /// The call could not be carried out, or broke off.
     pub struct Failed {
         /// The engine's own count of events, from 1.
         seq: u32 = int(1, SEQ_MAX).required(),
-        /// When it happened.
+        /// Time of the event; the time of the report if not given.
         at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// Why: `busy` and `no-answer` give those states.
+        /// Reason; `busy` and `no-answer` lead to those states, anything else to `failed`.
         reason: Option<String> = text(1, 255),
     }
 }
 
 record! {
-    /// What the call cost.
+    /// Cost of the call; a later event replaces an earlier one.
     pub struct Cost {
         /// The engine's own count of events, from 1.
         seq: u32 = int(1, SEQ_MAX).required(),
-        /// When it happened.
+        /// Time of the event; the time of the report if not given.
         at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// What the carrier took, USD.
+        /// Part of the cost that the carrier takes, USD.
         carrier_cost: f64 = number(0.0, 1_000_000.0).or_number(0.0),
-        /// What it cost in all, USD.
+        /// Total cost of the call, USD; this is what the balance is charged.
         total_cost: f64 = number(0.0, 1_000_000.0).or_number(0.0),
     }
 }
 
 record! {
-    /// How well a call went.
+    /// Evaluation of a call.
     pub struct Evaluation {
-        /// Whether it reached its goal; null when that cannot be told.
+        /// Whether the call reached its goal; null if that cannot be told.
         success: Option<bool> = boolean(),
-        /// How it felt.
+        /// Sentiment of the call as a whole.
         sentiment: Sentiment = choice::<Sentiment>().required(),
-        /// What happened.
+        /// Short account of what happened in the call.
         summary: String = text(1, 4_000).required(),
     }
 }
 
 record! {
-    /// What the engine itself makes of the call: used where the operator configured no model.
+    /// The engine's own analysis of the call, used where the operator configured no model.
     pub struct Analysis {
         /// The engine's own count of events, from 1.
         seq: u32 = int(1, SEQ_MAX).required(),
-        /// When it happened.
+        /// Time of the event; the time of the report if not given.
         at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// How well the call went.
+        /// Evaluation of the call.
         evaluation: Option<Evaluation> = object::<Evaluation>(),
-        /// The fields of `post_call_schema`.
+        /// Values for the fields of `post_call_schema`.
         variables: Variables = variables(),
     }
 }
 
 tagged! {
-    /// What happened in a call.
+    /// An event of a call, as its engine reports it.
     pub enum EngineEvent {
-        /// It rings.
+        /// The customer's phone rings.
         Ringing(Ringing) = "ringing",
-        /// Somebody, or something, picked up.
+        /// A person, or voicemail, picked up.
         Answered(Answered) = "answered",
-        /// Something was said.
+        /// A line of the transcript.
         Transcript(Transcript) = "transcript",
-        /// Variables were collected.
+        /// Variables were collected in the call.
         Variables(Collected) = "variables",
         /// A recording is available.
         Recording(Recording) = "recording",
-        /// The call goes on with somebody else.
+        /// The call is transferred to somebody else.
         Transfer(Transfer) = "transfer",
-        /// Keys were pressed.
+        /// Keys were pressed on the keypad.
         Dtmf(Dtmf) = "dtmf",
-        /// The call is over.
+        /// The call has ended.
         Ended(Ended) = "ended",
-        /// The call could not be carried out.
+        /// The call could not be carried out, or broke off.
         Failed(Failed) = "failed",
-        /// What the call cost.
+        /// Cost of the call.
         Cost(Cost) = "cost",
-        /// What the engine makes of the call.
+        /// The engine's own analysis of the call.
         Analysis(Analysis) = "analysis",
     }
 }
 
 record! {
-    /// What the event `claimed` of a call says.
+    /// Members of a call's event `claimed`.
     pub struct ClaimedBy {
-        /// The engine's name.
+        /// Name of the engine, from its claim.
         engine: String = text(0, 64).required(),
     }
 }
 
 record! {
-    /// What the event `unsupported` of a call says.
+    /// Members of a call's event `unsupported`.
     pub struct Unsupported {
-        /// The settings of its assistant that do not apply.
+        /// Settings of the assistant that the call does without.
         settings: Vec<String> = texts(&SETTING, 8),
     }
 }
 
-/// A setting of an assistant.
+/// Bounds of a setting's name.
 static SETTING: Kind = Kind::Text { min: 1, max: 64, format: None };
 
 record! {
-    /// What the event `tool` of a call says.
+    /// Members of a call's event `tool`.
     pub struct ToolAsked {
-        /// The tool.
+        /// Name of the tool.
         name: String = text(0, 255).required(),
-        /// The status of its endpoint's answer.
+        /// HTTP status of the endpoint's answer; absent if there was none.
         status: Option<u32> = int(100, 599).sparse(),
-        /// From the request to the end of the answer, milliseconds.
+        /// Time from the request to the end of the answer, milliseconds.
         duration_ms: Option<u64> = bytes(0, i64::MAX).sparse(),
-        /// Why nothing was asked.
+        /// Why no request was made; absent if one was.
         error: Option<String> = text(0, 255).sparse(),
     }
 }
 
 record! {
-    /// What an engine makes of its call, as the call keeps it.
+    /// The engine's analysis, as it is stored with the call.
     pub struct CallAnalysis {
-        /// How well it went.
+        /// Evaluation of the call.
         evaluation: Option<Evaluation> = object::<Evaluation>(),
-        /// The fields of `post_call_schema`.
+        /// Values for the fields of `post_call_schema`.
         variables: Variables = variables(),
     }
 }
@@ -314,39 +315,39 @@ record! {
 record! {
     /// Body of `POST /engine/calls/{id}/events`.
     pub struct Report {
-        /// What happened, in order; nothing renews the lease.
+        /// Events of the call, in order; an empty list renews the lease.
         events: Vec<EngineEvent> = tagged::<EngineEvent>(ENGINE_EVENTS_MAX),
     }
 }
 
 record! {
-    /// What an engine is told to do.
+    /// A command to an engine.
     pub struct Command {
-        /// `hangup`
+        /// Kind of command, always `hangup`.
         r#type: String = text(0, 16).required(),
     }
 }
 
 record! {
-    /// What `POST /engine/calls/{id}/events` answers.
+    /// Answer of `POST /engine/calls/{id}/events`.
     pub struct Reported {
-        /// Where the call stands.
+        /// State of the call after these events.
         call_status: CallStatus = choice::<CallStatus>().required(),
-        /// Until when the call is this engine's; null once it is over.
+        /// Time at which the engine's lease ends; null once the call is over.
         lease: Option<Iso> = iso(),
-        /// What to do.
+        /// Commands to carry out now.
         commands: Vec<Command> = list::<Command>(8),
     }
 }
 
 record! {
-    /// What a tool's endpoint answered an engine.
+    /// Answer of a tool's endpoint, as an engine gets it.
     pub struct ToolReply {
-        /// Its status.
+        /// HTTP status of the answer.
         status: u32 = int(100, 599).required(),
-        /// Its body, cut at 1 MiB.
+        /// Body of the answer, cut at 1 MiB.
         body: String = text(0, 0).required(),
-        /// From the request to the end of the answer, milliseconds.
+        /// Time from the request to the end of the answer, milliseconds.
         duration_ms: u64 = id().required(),
     }
 }

@@ -1,5 +1,4 @@
-//! What a model calls in the middle of a call: the account's tools over HTTP, and the
-//! knowledgebase.
+//! Function calls of the model during a call: the account's tools over HTTP, the calendar, and the knowledgebase.
 
 use alloc::string::String;
 
@@ -38,7 +37,7 @@ pub fn tool(ctx: &Ctx<'_>) -> Handled {
     let assistant = Assistant::read(&row.public)?;
     let name = ctx.params.get(1).copied().unwrap_or_default();
     let values = values::of(&assistant, &call, ctx.now);
-    // A request holds the lease for as long as it may run.
+    // The lease is extended by the request's timeout before the request is made.
     let answer = if let Some(tool) = attached(account, &assistant, name)? {
         Asked::of(&tool, &body.arguments.0, &values).and_then(|asked| {
             hold_first(ctx, account, &mut call, asked.timeout_seconds())?;
@@ -56,7 +55,7 @@ pub fn tool(ctx: &Ctx<'_>) -> Handled {
             Ok(Answer::Http(answer))
         }
         Ok(answer) => Ok(answer),
-        // What was filled in makes no request: the call tells why.
+        // The filled-in values make no valid request: the reason is recorded in the call.
         Err(Halt::Refuse(Refusal::BadGateway(says))) => {
             said.error = Some(says.clone());
             Err(Refusal::BadGateway(says))
@@ -90,7 +89,7 @@ fn assistant_of(account: Scope<'_>, call: &CallRow) -> Result<Row, Halt> {
     Ok(of_call(account, call.assistant())?.ok_or(Refusal::NotFound(NO_TOOL))?)
 }
 
-/// The tool of this name that is attached to the assistant.
+/// Finds the tool of this name that is attached to the assistant.
 fn attached(account: Scope<'_>, assistant: &Assistant, name: &str) -> Result<Option<Tool>, Stop> {
     for id in &assistant.tool_ids {
         let count = id::local(account.space(), *id).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What stands for the names in the texts of a call, and those texts.
+//! Values of the placeholders in a call's texts, and those texts filled in.
 
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
@@ -11,22 +11,22 @@ use crate::template::{Filled, TooLong, fill};
 use crate::time::Timestamp;
 use crate::tool::{Facts, Values};
 
-/// The texts of an assistant with their placeholders filled in.
+/// Texts of an assistant with their placeholders filled in.
 #[derive(Default)]
 pub struct FilledTexts {
-    /// `system_prompt`
+    /// The `system_prompt`, filled in.
     pub prompt: Option<String>,
-    /// `initial_message`
+    /// The `initial_message`, filled in.
     pub greeting: Option<String>,
-    /// `reengagement_prompt`
+    /// The `reengagement_prompt`, filled in.
     pub reengagement: Option<String>,
-    /// `voice_mail_message`
+    /// The `voice_mail_message`, filled in.
     pub voicemail: Option<String>,
-    /// Names that are not known, each once: these stay as they stand.
+    /// Placeholder names without a value, each once: these stay in the texts unchanged.
     pub unknown: Vec<String>,
 }
 
-/// The variables of a call over those of its assistant, then what is known of every call.
+/// Returns the values for a call: its variables laid over the assistant's, and the facts that every call has.
 pub fn of(assistant: &Assistant, call: &CallRow, now: Timestamp) -> Values {
     let mut variables = assistant.variables.0.clone();
     call.shown.variables.0.0.iter().for_each(|(name, value)| variables.set(name, value.clone()));
@@ -40,7 +40,7 @@ pub fn of(assistant: &Assistant, call: &CallRow, now: Timestamp) -> Values {
     Values { variables, facts }
 }
 
-/// Fills in the texts of an assistant, at most [`ASSISTANT_BYTES_MAX`] in all.
+/// Fills in the texts of an assistant, limited to [`ASSISTANT_BYTES_MAX`] in all.
 pub fn filled(values: &Values, assistant: &Assistant) -> Result<FilledTexts, TooLong> {
     let (mut unknown, mut known) = (Vec::new(), BTreeSet::new());
     let mut left = ASSISTANT_BYTES_MAX;

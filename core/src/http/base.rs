@@ -7,12 +7,13 @@ use core::net::{IpAddr, Ipv6Addr};
 use super::request::Request;
 use crate::setup::Config;
 
-/// `scheme://host` as callers see it.
+/// `scheme://host` as callers see it, without a trailing slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base(pub String);
 
 impl Base {
-    /// The operator's public URL, else what the request says; forwarding headers count from named proxies only.
+    /// Returns the configured public URL, else one built from the request; forwarding headers count only from trusted
+    /// proxies.
     pub fn of(config: &Config, request: &Request) -> Self {
         if let Some(url) = &config.public_url {
             return Self(url.trim_end_matches('/').to_string());
@@ -27,19 +28,20 @@ impl Base {
     }
 }
 
-/// The caller's address: the connection's, or what a named proxy says of it.
+/// Returns the caller's address: the peer of the connection, or the address that a trusted proxy reports.
 pub fn client(config: &Config, request: &Request) -> Option<IpAddr> {
     if !is_trusted(config, request) {
         return request.peer;
     }
     let trusted = |ip: &IpAddr| config.trust_proxy.iter().any(|net| net.contains(ip));
     let listed = request.list("x-forwarded-for").unwrap_or_default();
-    // The rightmost address that is no proxy of ours: what stands left of it, anyone may have written.
+    // The rightmost address that is not a trusted proxy: anything to its left may be forged.
     let named = listed.rsplit(',').map_while(|text| text.trim().parse::<IpAddr>().ok()).find(|ip| !trusted(ip));
     named.or_else(|| Forwarded::of(request).address).or(request.peer)
 }
 
-/// What counts as one address: an IPv4 address, or the /64 of an IPv6 address, which one customer of a provider has.
+/// Returns what counts as one address: an IPv4 address, or the /64 of an IPv6 address, which providers assign to one
+/// customer.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64).into(),
@@ -55,12 +57,13 @@ fn is_host(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_:[]".contains(&b))
 }
 
-/// The headers of the older family of forwarding headers.
+/// The older family of forwarding headers.
 const LEGACY: [&str; 3] = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"];
 
-/// What the last proxy says: by `X-Forwarded-*` where there is any of them, else by `Forwarded` (RFC 7239).
+/// What the last proxy reports: from `X-Forwarded-*` if any of them is present, else from `Forwarded` (RFC 7239).
 ///
-/// A proxy writes one of the two families; where it writes `X-Forwarded-*`, it passes on a `Forwarded` of the client's.
+/// A proxy sets only one of the two families: one that sets `X-Forwarded-*` passes on a `Forwarded` sent by the client,
+/// which must not be trusted.
 #[derive(Default)]
 struct Forwarded<'r> {
     proto: Option<&'r str>,

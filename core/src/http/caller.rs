@@ -1,4 +1,4 @@
-//! Who calls, as data: made from the store by those who know tokens.
+//! Authenticated callers as data. They are read from the store elsewhere, by the code that knows tokens.
 
 use alloc::vec::Vec;
 
@@ -8,24 +8,24 @@ use crate::id;
 use crate::rate::Caller;
 use crate::time::Timestamp;
 
-/// A token that authenticated: which row it is.
+/// Identifies the row of a token that authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Credential {
-    /// The account's number.
+    /// Number of the account that the token belongs to.
     pub account: u32,
-    /// Whether it is a session of a login.
+    /// Whether it is a session token from a login, rather than an API key.
     pub session: bool,
-    /// Its count within the account and kind.
+    /// Count of the row among the account's sessions or API keys.
     pub count: u32,
 }
 
 impl Credential {
-    /// Its rate-limit bucket.
+    /// Returns its rate-limit bucket.
     pub fn bucket(self) -> Caller {
         Caller::Token { account: self.account, token: u64::from(self.session) << 32 | u64::from(self.count) }
     }
 
-    /// Whose bucket it is.
+    /// Returns the credential of a bucket; `None` if the bucket is not a token's.
     pub fn of_bucket(caller: Caller) -> Option<Self> {
         let Caller::Token { account, token } = caller else { return None };
         let session = match token >> 32 {
@@ -40,27 +40,28 @@ impl Credential {
 /// A caller with a valid token.
 #[derive(Clone, Copy, Debug)]
 pub struct Session {
-    /// The account's number.
+    /// Number of the account that the token belongs to.
     pub account: u32,
-    /// The token's row.
+    /// Count of the token's row.
     pub count: u32,
-    /// Whether it is a session of a login, rather than an API key.
+    /// Whether it is a session token from a login, rather than an API key.
     pub session: bool,
-    /// Whether it may only read.
+    /// Whether it may only call read-only operations.
     pub read_only: bool,
-    /// When it ends.
+    /// When the token expires; `None`: never.
     pub expires: Option<Timestamp>,
     /// Whether the operator suspended the account.
     pub suspended: bool,
 }
 
 impl Session {
-    /// Its row.
+    /// Returns the row of the token.
     pub fn credential(self) -> Credential {
         Credential { account: self.account, session: self.session, count: self.count }
     }
 
-    /// Whether it may call an operation.
+    /// Checks whether the caller may use the operation: 403 if the account is suspended, or if the key is read-only and
+    /// the operation writes.
     pub fn may(self, route: &Route) -> Result<(), Halt> {
         if self.suspended {
             return Err(Refusal::Forbidden("This account is suspended.".into()).into());
@@ -75,14 +76,14 @@ impl Session {
 /// An engine with a valid token.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    /// Its token's count; 0 is the one inside the program.
+    /// Count of its token's row; 0 for the built-in engine.
     pub token: u32,
-    /// The accounts whose calls it may have, by id; none named: all.
+    /// Ids of the accounts whose calls it may handle; empty: all.
     pub accounts: Vec<u64>,
 }
 
 impl Engine {
-    /// Whether it may have calls of an account.
+    /// Returns whether it may handle calls of an account, by number.
     pub fn serves(&self, account: u32) -> bool {
         self.accounts.is_empty() || self.accounts.contains(&id::user(account))
     }

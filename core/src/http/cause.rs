@@ -1,57 +1,56 @@
-//! [`Cause`]: why an operation may refuse. The one place where the status of an error is chosen: replies take it from
-//! here, and so does the `OpenAPI` document, for each row of the route table the causes that it may meet.
+//! [`Cause`]: why an operation may refuse. The single place that sets the status of an error: replies use it, and so
+//! does the `OpenAPI` document, which lists for each route the causes that may apply.
 
 use crate::key::Kind;
 
-/// Why an operation refuses.
+/// Reason for a refusal.
 ///
-/// Most follow from the columns of a row; a row names the others itself
-/// ([`Route::refuses`](super::route::Route::refuses)).
+/// Most follow from the columns of a route; the others are listed in [`Route::refuses`](super::route::Route::refuses).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
-    /// Head or body cannot be read as what they should be.
+    /// The head or the body cannot be parsed.
     Malformed,
-    /// What it asks for cannot be done now.
+    /// The request cannot be fulfilled in the current state.
     Declined,
-    /// The same, with `success: false` (campaign switch).
+    /// As `Declined`, with `success: false` (campaign switch).
     Unsuccessful,
-    /// No valid token.
+    /// The token is missing, unknown or expired.
     Unauthenticated,
-    /// E-mail and password do not fit.
+    /// E-mail and password do not match.
     WrongPassword,
-    /// The balance does not cover it.
+    /// The balance does not cover the cost.
     Payment,
     /// The account is suspended.
     Suspended,
     /// The API key may only read.
     ReadOnly,
-    /// It takes the token of a session.
+    /// The operation needs a session token, not an API key.
     NoSession,
-    /// A limit of the plan, or of the installation.
+    /// A limit of the plan or of the installation is reached.
     Limit,
-    /// The plan allows to store no more.
+    /// The plan's storage is used up.
     Storage,
-    /// The same for knowledgebases and their documents, which say it in their own form.
+    /// As `Storage`, for knowledgebases and their documents, which report it in their own form.
     KnowledgeStorage,
-    /// No such operation at this address.
+    /// No such operation at this path, or not at this address of the service.
     NoRoute,
-    /// What the path or the body names is not there, for this caller.
+    /// No resource that this caller may see matches the path or the body.
     NotFound,
-    /// The same, with `success: false` (campaign switch).
+    /// As `NotFound`, with `success: false` (campaign switch).
     NotFoundUnsuccessful,
-    /// Another method.
+    /// The path does not accept this method.
     Method,
-    /// It conflicts with what is there.
+    /// It conflicts with the state of the resource.
     Conflict,
-    /// An event of an engine that does not come next.
+    /// An engine event with an unexpected sequence number.
     OutOfOrder,
     /// The first request with the idempotency key is still running.
     KeyRunning,
-    /// The first answer to the idempotency key showed a token and was not kept.
+    /// The first answer to the idempotency key contained a token, so it was not kept.
     KeySpent,
-    /// What the first answer to the idempotency key showed was deleted.
+    /// A resource in the first answer to the idempotency key has been deleted.
     Deleted,
-    /// Events that are no longer kept.
+    /// The requested events are no longer kept.
     Forgotten,
     /// `If-Match` names another state of the resource.
     Stale,
@@ -59,48 +58,48 @@ pub enum Cause {
     TooLarge,
     /// The request target is over its limit.
     TargetTooLong,
-    /// The body has a type that is not taken.
+    /// The media type of the body is not accepted.
     MediaType,
-    /// Fields of the body or of the query are wrong.
+    /// Some fields of the body or of the query are invalid.
     Invalid,
-    /// The body is no JSON object.
+    /// The body is valid JSON, but not an object.
     NoObject,
-    /// An idempotency key that is malformed, or was used with another request.
+    /// The idempotency key is malformed, or was used with another request.
     Key,
-    /// A `Last-Event-ID` that is none.
+    /// `Last-Event-ID` is not an event id.
     EventId,
-    /// It cannot be done with what the request names.
+    /// The resources that the request names do not allow it.
     Unprocessable,
-    /// A limit of the plan that is told as a wrong field is (tools).
+    /// A limit of the plan is reached, reported as 422 like an invalid field (tools).
     ToolLimit,
-    /// The plan allows to store no more, told as a wrong field is (tools).
+    /// The plan's storage is used up, reported as 422 like an invalid field (tools).
     ToolStorage,
-    /// Too many requests, or more at once than the share of the account or address.
+    /// Over the rate limit, or more at once than the account's or address's share.
     TooMany,
     /// The head is over its limit.
     HeadTooLarge,
-    /// Somebody outside could not be reached, or failed.
+    /// A service outside could not be reached, or failed.
     Outside,
-    /// No room for more, or the store does not answer.
+    /// A budget of the host is exhausted, or the store does not answer.
     Busy,
     /// The host's disk is full.
     DiskFull,
-    /// No engine is attached.
+    /// No voice engine is attached.
     NoEngine,
-    /// Somebody outside did not answer in time.
+    /// A service outside did not answer in time.
     Late,
 }
 
-/// The form of a refusal's body.
+/// Form of an error body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorBody {
-    /// None.
+    /// No body.
     Empty,
     /// `{message}`
     Message,
-    /// `{message}` or `{error}`, as the operation has it.
+    /// `{message}` or `{error}`, depending on the operation's [`Form`](super::refusal::Form).
     Own,
-    /// `{message, errors}`, or what stands for it in the operation's [`Invalid`](super::refusal::Invalid).
+    /// `{message, errors}`, or what the operation's [`Invalid`](super::refusal::Invalid) uses instead.
     Fields,
     /// `{message, retry_after}`
     Wait,
@@ -111,7 +110,7 @@ pub enum ErrorBody {
 }
 
 impl Cause {
-    /// Its status, the form of its body, and what the document says of it.
+    /// Returns the status, the form of the body and the sentence for the `OpenAPI` document.
     #[rustfmt::skip]
     const fn facts(self) -> (u16, ErrorBody, &'static str) {
         use ErrorBody::{Empty, Fields, Message, NextSeq, Own, Unsuccessful, Wait};
@@ -159,22 +158,22 @@ impl Cause {
         }
     }
 
-    /// Its status code.
+    /// Returns the HTTP status code.
     pub const fn status(self) -> u16 {
         self.facts().0
     }
 
-    /// The form of its body.
+    /// Returns the form of the error body.
     pub const fn body(self) -> ErrorBody {
         self.facts().1
     }
 
-    /// What the document says of it, as a sentence.
+    /// Returns its description in the `OpenAPI` document, a full sentence.
     pub const fn doc(self) -> &'static str {
         self.facts().2
     }
 
-    /// What is said where the plan allows to store no more, by what the request is about.
+    /// Returns the cause for used-up storage, by the kind of resource that the request is about.
     pub const fn storage(about: Option<Kind>) -> Self {
         match about {
             Some(Kind::Tool) => Self::ToolStorage,

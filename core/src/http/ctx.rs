@@ -1,4 +1,4 @@
-//! [`Ctx`]: what a handler works with.
+//! [`Ctx`]: the context that a handler works with.
 
 use alloc::string::{String, ToString};
 use core::cell::Cell;
@@ -26,29 +26,29 @@ use crate::store::{Row, Scope, Tx};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// One operation being carried out.
+/// Context of one run of an operation.
 pub struct Ctx<'a> {
-    /// The configuration, and what is made from it.
+    /// The configuration and what is derived from it.
     pub setup: &'a Setup,
-    /// The request.
+    /// The request as received.
     pub request: &'a Request,
-    /// Its row.
+    /// The row of the route table that matched.
     pub route: &'static Route,
-    /// Path and query, apart.
+    /// Path of the request target, without the query.
     pub path: &'a str,
-    /// The query as sent.
+    /// Query as sent, without the `?`; empty if there is none.
     pub query: &'a str,
-    /// The text of each `{…}` of the path.
+    /// Text of each `{…}` segment of the path, in order, as sent.
     pub params: &'a [&'a str],
-    /// Who calls, where the operation asks for a token of an account.
+    /// The caller, if the operation requires an account's token.
     pub caller: Option<Session>,
-    /// Which engine calls, where the operation asks for a token of an engine.
+    /// The calling engine, if the operation requires an engine's token.
     pub engine: Option<Engine>,
-    /// The time of the request.
+    /// Time of this run; the host never lets it go backwards.
     pub now: Timestamp,
-    /// The randomness of the request.
+    /// Seed of the request, the same in every run.
     pub seed: Seed,
-    /// Whether what may come to no end is marked before it is begun: see [`Scene::careful`](crate::view::Scene).
+    /// Whether work that may never finish is marked before it starts: see [`Scene::careful`](crate::view::Scene).
     pub careful: bool,
     pub(crate) tx: &'a Tx<'a>,
     pub(crate) asks: Asks<'a>,
@@ -57,69 +57,69 @@ pub struct Ctx<'a> {
 }
 
 impl<'a> Ctx<'a> {
-    /// The caller; the order of checks has made sure that there is one.
+    /// Returns the caller; the order of checks guarantees that there is one.
     pub fn caller(&self) -> Session {
         self.caller.expect("a row for users only runs with a caller")
     }
 
-    /// The engine; the order of checks has made sure that there is one.
+    /// Returns the engine; the order of checks guarantees that there is one.
     pub fn engine(&self) -> &Engine {
         self.engine.as_ref().expect("a row for engines only runs with one")
     }
 
-    /// What this operation asks for, it asks for this account: an engine works for many.
+    /// Charges the work that this operation asks for to `account`: an engine works for many accounts.
     pub fn works_for(&self, account: Space) {
         if let Space::Account(number) = account {
             self.account.set(Some(number));
         }
     }
 
-    /// Has the operator's log say this, once what the step changes is stored.
+    /// Writes a notice to the operator's log once the changes of the step are committed.
     pub fn notice(&self, notice: Notice) {
         self.notice.set(Some(notice));
     }
 
-    /// Whether what the request waited for did not come in time.
+    /// Returns whether the wait ended without news, or the operation has already yielded to other writers.
     pub fn elapsed(&self) -> bool {
         self.asks.has(&Answer::Elapsed)
     }
 
-    /// What of a long list is to be written next.
+    /// Returns the part of a long list to write next; `None` for the first piece.
     pub fn rest(&self) -> Option<&'a Unwritten> {
         self.asks.rest()
     }
 
-    /// A refusal in this operation's own form, for a handler that keeps what it changed.
+    /// Returns a refusal in this operation's form as a reply, for a handler whose changes are to be kept.
     pub fn refused(&self, refusal: Refusal) -> Reply {
         refusal.reply(self.route.form, self.route.invalid)
     }
 
-    /// The caller's part of the store.
+    /// Returns the caller's account scope of the store.
     pub fn account(&self) -> Scope<'a> {
         self.tx.scope(Space::Account(self.caller().account))
     }
 
-    /// What belongs to no account: for operator rows, and for what crosses accounts.
+    /// Returns the root scope of the store, for operator rows and for data shared between accounts.
     pub fn root(&self) -> Scope<'a> {
         self.tx.scope(Space::Root)
     }
 
-    /// The id of a row of the caller's account.
+    /// Returns the public id of a row of the caller's account.
     pub fn id(&self, count: u32) -> u64 {
         id::of(self.account().space(), count)
     }
 
-    /// The count that a path parameter names, if it is an id of the caller's account.
+    /// Returns the count that the path parameter at `at` names; `None` if it is not an id of the caller's account.
     pub fn param(&self, at: usize) -> Option<u32> {
         id::parse(self.account().space(), self.params.get(at)?)
     }
 
-    /// The count that an id in a body or query names, if it is one of the caller's account.
+    /// Returns the count that an id in a body or query names; `None` if it is not an id of the caller's account.
     pub fn own(&self, id: u64) -> Option<u32> {
         id::local(self.account().space(), id)
     }
 
-    /// The row of the caller's account that the path names, or 404.
+    /// Returns the row of the caller's account that the first path parameter names, or 404 with `missing`.
     pub fn named(&self, kind: Kind, missing: &'static str) -> Result<(u32, Row), Halt> {
         let count = self.param(0).ok_or(Refusal::NotFound(missing))?;
         let row = self.account().find(kind, count)?.ok_or(Refusal::NotFound(missing))?;
@@ -127,12 +127,12 @@ impl<'a> Ctx<'a> {
         Ok((count, row))
     }
 
-    /// The prefix of absolute URLs.
+    /// Returns the prefix of absolute URLs.
     pub fn base(&self) -> Base {
         Base::of(&self.setup.config, self.request)
     }
 
-    /// The members of the JSON body.
+    /// Returns the members of the JSON body; none if the body is empty.
     pub fn members(&self) -> Result<Members, Halt> {
         let bytes = self.bytes(body_bytes_max(self.route).min(JSON_BODY_BYTES_MAX), &["application/json"])?;
         if bytes.is_empty() {
@@ -144,10 +144,10 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// The body's bytes, if there are at most `limit` and their type is one of `media`.
+    /// Returns the body's bytes, if there are at most `limit` and their type is one of `media`.
     ///
-    /// A host may run a step on the head alone: then this is where it learns that the body is wanted, or
-    /// that nobody needs to read it.
+    /// A host may run a step on the head alone: this is where it learns that the body is needed, or that the request is
+    /// refused without reading it.
     pub fn bytes(&self, limit: usize, media: &[&'static str]) -> Result<&'a [u8], Halt> {
         let (bytes, length): (&[u8], _) = match &self.request.body {
             Body::None => return Ok(&[]),
@@ -156,7 +156,7 @@ impl<'a> Ctx<'a> {
             Body::TooLarge => return Err(Refusal::TooLarge(limit).into()),
             Body::Cut => return Err(Refusal::BadRequest("The request body broke off.".into()).into()),
         };
-        // A body without a type counts as JSON.
+        // A body without a content type counts as JSON.
         let sent = self.media_type().unwrap_or_else(|| "application/json".into());
         if length > 0 && !media.contains(&sent.as_str()) {
             return Err(Refusal::MediaType(media.join(" or ")).into());
@@ -167,7 +167,7 @@ impl<'a> Ctx<'a> {
         if matches!(self.request.body, Body::Pending) { Err(Halt::Wait) } else { Ok(bytes) }
     }
 
-    /// The bytes of a file, for a row that takes one.
+    /// Returns the bytes of the uploaded file, for a row that takes one.
     pub fn file(&self) -> Result<&'a [u8], Halt> {
         match self.route.body {
             BodyKind::File(media, bytes_max) => self.bytes(bytes_max, media),
@@ -175,8 +175,8 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// A row that reads no body still refuses a wrong or broken one, once its resource is found and before
-    /// anything else is judged.
+    /// Checks a body that the row does not read: a wrong type or size or a broken-off body is still refused, after the
+    /// resource is found and before anything else is checked.
     pub fn unread(&self) -> Result<(), Halt> {
         if !matches!(self.route.body, BodyKind::None) || !self.request.method.is_write() || self.answered() > 0 {
             return Ok(());
@@ -184,43 +184,43 @@ impl<'a> Ctx<'a> {
         self.bytes(body_bytes_max(self.route), &["application/json"]).map(drop)
     }
 
-    /// The content type without parameters, in lower case.
+    /// Returns the content type without parameters, in lower case.
     pub fn media_type(&self) -> Option<String> {
         let value = self.request.header("content-type")?;
         Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
     }
 
-    /// The body, checked but not yet taken: for handlers that add errors of their own.
+    /// Checks the body but does not build the record yet, for handlers that add errors of their own.
     pub fn checked<T: Record>(&self) -> Result<Checked, Halt> {
         Ok(check(T::TABLE, self.members()?, Source::Body))
     }
 
-    /// The body as a record.
+    /// Returns the body as a record, or 422.
     pub fn body<T: Record>(&self) -> Result<T, Halt> {
         self.finish(self.checked::<T>()?)
     }
 
-    /// The body laid over what is stored, checked as a whole.
+    /// Applies the body to the stored members and checks the result as a whole.
     pub fn update<T: Record>(&self, stored: Members) -> Result<T, Halt> {
         self.finish(check_update(T::TABLE, stored, self.members()?))
     }
 
-    /// The query, checked but not yet taken.
+    /// Checks the query but does not build the record yet.
     pub fn checked_query<T: Record>(&self) -> Result<Checked, Halt> {
         Ok(check(T::TABLE, super::query::parse(self.query)?, Source::Query))
     }
 
-    /// The query as a record.
+    /// Returns the query as a record, or 422.
     pub fn asks<T: Record>(&self) -> Result<T, Halt> {
         self.finish(self.checked_query::<T>()?)
     }
 
-    /// The record of a check, or 422.
+    /// Returns the record of a check, or 422.
     pub fn finish<T: Record>(&self, checked: Checked) -> Result<T, Halt> {
         checked.finish().map_err(|errors| Refusal::Invalid(errors).into())
     }
 
-    /// `If-Match` against what a read of the resource shows (docs/api.md, Conditional requests).
+    /// Checks `If-Match` against `shown`, the body of a read of the resource (docs/api.md, Conditional requests).
     pub fn if_match(&self, shown: &(impl ToJson + ?Sized)) -> Result<(), Halt> {
         match self.request.list("if-match") {
             Some(field) if !etag::matches(&field, &etag::of(&shown.to_json())) => Err(Refusal::Stale.into()),
@@ -228,30 +228,32 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// Asks for something outside: waits the first time, and has the answer when the handler runs again.
+    /// Asks for work outside: halts with [`Halt::Wait`] the first time, and returns the answer when the handler runs
+    /// again.
     ///
-    /// A handler that changes something before it asks commits that first; on its next run it sees it.
+    /// Changes made before the call are committed first and are visible on the next run.
     pub fn ask(&self, work: impl FnOnce() -> Work) -> Result<Answer, Halt> {
         self.asks.ask(work).ok_or(Halt::Wait)
     }
 
-    /// Asks the carrier, and has the answer when the handler comes back to this line.
+    /// Asks the carrier; like [`Self::ask`], it returns the answer when the handler runs again.
     pub fn carrier(&self, ask: &carrier::Ask<'_>) -> Result<Told, Halt> {
         self.setup.config.carrier.ask(&self.asks, &self.seed, ask).ok_or(Halt::Wait)
     }
 
-    /// The rate-limit decision for someone without a token.
+    /// Takes a token from the bucket of a caller that has not authenticated, such as a login; `None` if no limit is
+    /// configured.
     pub fn view_admit(&self, caller: Caller) -> Result<Option<Rate>, Stop> {
         self.tx.view().admit(caller)
     }
 
-    /// How many answers this run has: 0 on the first.
+    /// Returns the number of answers that this run has: 0 on the first.
     pub fn answered(&self) -> usize {
         self.asks.answered()
     }
 
-    /// Goes on with a deletion once everything is detached from what is deleted. Until then others have their turn, and
-    /// a job takes it up where this request does not come back.
+    /// Continues with a deletion once `done`, that is, everything is detached from the resource. Until then it yields
+    /// to other writers, and a job finishes the work if this request does not come back.
     pub fn detached(&self, kind: Kind, count: u32, done: bool) -> Result<(), Halt> {
         let task = Task::Detach(kind, count);
         if !done {
@@ -264,7 +266,7 @@ impl<'a> Ctx<'a> {
         Ok(())
     }
 
-    /// Refuses a row when the plan allows no more of its kind.
+    /// Refuses a new row if the account already has `allowed` rows of its kind.
     pub fn plan_room(&self, kind: Kind, what: &str, allowed: u64, refuse: fn(String) -> Refusal) -> Result<(), Halt> {
         let used = crate::collection::count(self.account(), kind, &crate::collection::Facet::ALL)?;
         if used < allowed {
@@ -277,7 +279,7 @@ impl<'a> Ctx<'a> {
         .into())
     }
 
-    /// Where what was sent is kept until its answer: the ticket of a running exchange.
+    /// Returns a UUID derived from the request's seed and `label`, the same in every run.
     pub fn uuid(&self, label: &str) -> String {
         uuid::Uuid::from_bytes(self.seed.uuid(label)).to_string()
     }
@@ -291,7 +293,7 @@ fn last_word(what: &str) -> &str {
     what.rsplit(' ').next().unwrap_or(what)
 }
 
-/// How many bytes of body an operation takes.
+/// Returns the maximum body size of an operation in bytes.
 pub fn body_bytes_max(route: &Route) -> usize {
     let of_kind = match route.body {
         BodyKind::Document(_) => UPLOAD_BODY_BYTES_MAX,

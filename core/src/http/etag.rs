@@ -1,21 +1,21 @@
-//! Entity tags (RFC 9110 section 8.8.3): strong, of the bytes that are sent.
+//! Entity tags (RFC 9110 section 8.8.3): strong ones, computed from the bytes sent.
 
 use alloc::format;
 use alloc::string::String;
 
 use twox_hash::XxHash3_128;
 
-/// The tag of these bytes.
+/// Returns the tag of these bytes: XXH3-128 as 32 hexadecimal digits, in quotes.
 pub fn of(body: &[u8]) -> String {
     format!("\"{:032x}\"", XxHash3_128::oneshot(body))
 }
 
-/// Whether `If-None-Match` names the tag (weak comparison, RFC 9110 section 13.1.2).
+/// Returns whether `If-None-Match` lists the tag (weak comparison, RFC 9110 section 13.1.2).
 pub fn none_match(field: &str, tag: &str) -> bool {
     names(field, |listed| listed.strip_prefix("W/").unwrap_or(listed) == tag)
 }
 
-/// Whether `If-Match` names the tag (strong comparison, RFC 9110 section 13.1.1).
+/// Returns whether `If-Match` lists the tag (strong comparison, RFC 9110 section 13.1.1).
 pub fn matches(field: &str, tag: &str) -> bool {
     names(field, |listed| listed == tag)
 }

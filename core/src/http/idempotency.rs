@@ -1,4 +1,5 @@
-//! Idempotency keys (docs/api.md, Idempotency): the first answer to a request, kept for a day.
+//! Idempotency keys (docs/api.md, Idempotency): the first successful answer to a request is kept for
+//! `IDEMPOTENCY_SECONDS` and replayed.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -22,17 +23,17 @@ const RUNNING: &str = "A request with this idempotency key is still running.";
 const TOKEN: &str =
     "The first request with this idempotency key was carried out; its answer showed a token and is not kept.";
 const DELETED: &str = "The answer to this key was deleted.";
-/// Expired keys that each new one removes: more than it adds, so that they never pile up.
+/// Expired keys that each new one removes: more than it adds, so that they never accumulate.
 const SWEPT: usize = 8;
 
-/// A request's key, and what the request was.
+/// Digests of a request's key and of the request itself.
 #[derive(Clone, Debug)]
 pub struct Claim {
     digest: [u8; 32],
     fingerprint: [u8; 32],
 }
 
-/// What an earlier request with the key left.
+/// Stored record of an earlier request with the key.
 struct Kept {
     state: State,
     until: Timestamp,
@@ -43,18 +44,19 @@ struct Kept {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Its answer is still to come.
+    /// The request has not been answered yet.
     Running = 0,
-    /// It was answered.
+    /// The answer is stored.
     Answered = 1,
-    /// It was answered with a token.
+    /// The answer is not stored, because it contained a token or was not JSON.
     Secret = 2,
 }
 
 impl Claim {
-    /// The key of a POST, if it carries one.
+    /// Reads the key of a `POST`; `None` if the route ignores keys or none was sent, 422 if it is malformed.
     ///
-    /// Keys count within a space; those of engines, which share the root's, by `engine`, the count of the token.
+    /// Keys are unique within a space. Engines share the root space, so theirs are told apart by `engine`, the count of
+    /// their token.
     pub fn of(
         request: &Request,
         route: &Route,
@@ -74,7 +76,7 @@ impl Claim {
         }
         let mut named = Sha256::new();
         if let Some(token) = engine {
-            // No key has a zero byte: none of an operator reads like one of an engine.
+            // A key cannot contain a zero byte, so an operator's key never collides with an engine's.
             named.update([0]);
             named.update(token.to_be_bytes());
         }
@@ -82,7 +84,8 @@ impl Claim {
         let body: &[u8] = if let Body::Full(bytes) = &request.body { bytes } else { &[] };
         let mut print = Sha256::new();
         let params = params.join("/");
-        // No secret hangs on it: of a file a cryptographic digest would cost more than all else.
+        // This digest protects no secret, and for a large file a cryptographic one would dominate the cost of the
+        // request.
         let digest = (body.len() > JSON_BODY_BYTES_MAX).then(|| XxHash3_128::oneshot(body).to_le_bytes());
         let body = digest.as_ref().map_or(body, <[u8; 16]>::as_slice);
         for part in [route.id.as_bytes(), params.as_bytes(), query.as_bytes(), body] {
@@ -98,13 +101,13 @@ impl Claim {
         Ok(Some(kept).filter(|kept| kept.until > now))
     }
 
-    /// Whether a request had the key before, this one or another.
+    /// Returns whether an unexpired request used the key, whatever its content.
     pub fn is_taken(&self, scope: Scope<'_>, now: Timestamp) -> Result<bool, Stop> {
         Ok(self.kept(scope, now)?.is_some())
     }
 
-    /// The kept answer, a refusal, or nothing: then the request is the first. An answer of which `is_deleted` says that
-    /// it shows something that is not there any more is refused.
+    /// Returns the kept answer or a refusal; `None` if the request is the first with its key. A kept answer is refused
+    /// with 410 if `is_deleted` finds that it shows a deleted resource.
     pub fn look_up(
         &self,
         scope: Scope<'_>,
@@ -126,13 +129,13 @@ impl Claim {
         }))
     }
 
-    /// Notes that the request runs.
+    /// Marks the request as running, for at most [`IDEMPOTENCY_RUNNING_SECONDS`].
     pub fn run(&self, scope: Scope<'_>, now: Timestamp) -> Result<(), Stop> {
         let until = now.plus_seconds(IDEMPOTENCY_RUNNING_SECONDS);
         self.keep(scope, State::Running, until, 0, Vec::new())
     }
 
-    /// Keeps a successful answer; any other leaves the key free.
+    /// Stores a successful answer; any other frees the key. `ran` says whether [`Self::run`] may have marked it.
     pub fn settle(
         &self,
         scope: Scope<'_>,
@@ -152,7 +155,7 @@ impl Claim {
     }
 
     fn keep(&self, scope: Scope<'_>, state: State, until: Timestamp, status: u16, body: Vec<u8>) -> Result<(), Stop> {
-        // The first key of an account's queue plans the sweep; the sweep plans itself again while keys are left.
+        // The account's first key schedules the sweep, which reschedules itself while keys are left.
         let all = key::idempotency_expired(scope.space(), Timestamp::MAX);
         if scope.space() != Space::Root && scope.scan(all, Order::Ascending, 1)?.is_empty() {
             job::add(scope, until, Task::SweepIdempotency)?;
@@ -163,7 +166,7 @@ impl Claim {
     }
 }
 
-/// One slice of the sweep of an account.
+/// Runs one slice of an account's sweep of expired keys.
 pub fn sweep_all(scope: Scope<'_>, now: Timestamp) -> Result<Progress, Stop> {
     if sweep(scope, now, true)? {
         return Ok(Progress::More);
@@ -175,7 +178,8 @@ pub fn sweep_all(scope: Scope<'_>, now: Timestamp) -> Result<Progress, Stop> {
     })
 }
 
-/// Removes keys of the past: a few with each new one, and in slices by the sweeper. Tells whether some are left.
+/// Removes expired keys: up to `SWEPT`, or [`SLICE_ROWS`] for a `slice` of the sweeper. Returns whether more may be
+/// left.
 pub fn sweep(scope: Scope<'_>, now: Timestamp, slice: bool) -> Result<bool, Stop> {
     let limit = if slice { SLICE_ROWS } else { SWEPT };
     let expired = scope.scan(key::idempotency_expired(scope.space(), now), Order::Ascending, limit)?;
@@ -187,7 +191,7 @@ pub fn sweep(scope: Scope<'_>, now: Timestamp, slice: bool) -> Result<bool, Stop
     let kept = scope.get_many(&rows)?;
     for (((at, _), row), kept) in expired.iter().zip(rows).zip(kept) {
         let kept = kept.and_then(|bytes| Kept::from_bytes(&bytes));
-        // The key may have been used again since: then its row lives on, under a later expiry.
+        // The key may have been used again since: its row then stays, under a later expiry.
         if kept.is_some_and(|kept| kept.until <= now) {
             scope.delete(row)?;
         }

@@ -1,9 +1,9 @@
-//! Lists of rows that may be long in bytes: written piece by piece where the host passes pieces on as its client takes
-//! them, so that nobody holds a list in memory.
+//! Lists of rows that may be large: written piece by piece if the host streams pieces as its client reads them, so that
+//! a whole list is never in memory.
 //!
-//! Which rows a list shows, and what stands around them, is decided once. Each further piece is the same request asked
-//! again with [`Answer::Rest`](crate::outside::Answer::Rest): its rows are read when it is written, and one that was
-//! deleted meanwhile is left out.
+//! The rows of a list and the text around them are fixed with the first piece. Each further piece is the same request
+//! run again with [`Answer::Rest`](crate::outside::Answer::Rest): its rows are read when it is written, and rows
+//! deleted in the meantime are skipped.
 
 use alloc::vec::Vec;
 
@@ -16,27 +16,27 @@ use crate::outside::Unwritten;
 use crate::store::Scope;
 use crate::view::Stop;
 
-/// A piece of a list.
+/// One piece of a list's body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Its bytes.
+    /// The bytes to send now.
     pub bytes: Vec<u8>,
-    /// What comes behind it; none: it is the last.
+    /// The part still to be written; `None` for the last piece.
     pub rest: Option<Unwritten>,
 }
 
-/// A list about to be written.
+/// Row ids and the text around them, before the rows are read.
 pub struct List {
-    /// What stands before the first row.
+    /// Bytes before the first row.
     pub head: Vec<u8>,
-    /// The rows, by their counts.
+    /// Counts of the rows, in the order shown.
     pub rows: Vec<u32>,
-    /// What stands behind the last row.
+    /// Bytes after the last row.
     pub tail: Vec<u8>,
 }
 
-/// The reply of a list. `list` decides which rows it has; it is asked once, for the first piece. `write` turns a stored
-/// row into its JSON.
+/// Replies with a list. `list` selects the rows and is called only for the first piece; `write` turns a stored row into
+/// its JSON.
 pub fn reply(
     ctx: &Ctx<'_>,
     scope: Scope<'_>,
@@ -82,7 +82,7 @@ pub fn reply(
     Ok(if is_first { Reply::ok_raw(out) } else { Reply::piece(Piece { bytes: out, rest: None }) })
 }
 
-/// An array of the rows alone.
+/// Returns a plain JSON array of these rows.
 pub fn array(rows: Vec<u32>) -> List {
     List { head: b"[".to_vec(), rows, tail: b"]".to_vec() }
 }

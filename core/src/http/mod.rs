@@ -1,4 +1,5 @@
-//! HTTP as data: requests, what a row of the route table says, replies and refusals. It names no resource.
+//! HTTP as data: requests, rows of the route table, replies and refusals. Nothing here depends on a particular
+//! resource.
 
 pub mod base;
 pub mod caller;

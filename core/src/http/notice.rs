@@ -1,19 +1,20 @@
-//! [`Notice`]: what of a step the operator should know.
+//! [`Notice`]: an event of a step for the operator's log.
 
 use crate::job::JobKind;
 
-/// What a step has to say to the operator.
+/// Message to the operator's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// Too many logins of this account failed: for a while only addresses that logged in before are let in.
+    /// Too many logins of this account (its number) failed: for `LOGIN_FAILURES_SECONDS` only addresses that logged in
+    /// before may try.
     LoginsGuarded(u32),
-    /// This account would store more than its plan allows, and was refused.
+    /// A request of this account (its number) was refused because its plan allows no more storage.
     OverStorage(u32),
-    /// A job came to nothing too often; of several in one step the last.
+    /// A job failed `JOB_FAULTS_MAX` times in a row and was set aside; if there were several in one step, the last.
     JobSetAside {
-        /// Its account's number.
+        /// Number of the account that the job belongs to.
         account: u32,
-        /// Its kind.
+        /// What the job does.
         kind: JobKind,
     },
 }

@@ -16,13 +16,13 @@ use crate::record::schema::{self, Purpose, object, string, strings};
 use crate::store::{Row, Scope};
 use crate::view::Stop;
 
-/// Writes a row whose public part is what the API shows.
+/// Writes a row whose public part is already the JSON that the API shows.
 pub fn public(_: u32, row: &[u8], out: &mut Vec<u8>) -> Result<(), Stop> {
     out.extend_from_slice(Row::public_of(row)?);
     Ok(())
 }
 
-/// One page of a collection as a reply; `write` turns a stored row into its public JSON.
+/// Replies with one page of a collection; `write` turns a stored row into its public JSON.
 pub fn list(
     ctx: &Ctx<'_>,
     scope: Scope<'_>,
@@ -33,7 +33,7 @@ pub fn list(
     of(ctx, scope, kind, query, || Ok(collection::page(scope, kind, query)?), write)
 }
 
-/// A page of rows that are found in a way of their own.
+/// Replies with one page of the rows that `find` selects, for filters that no set of the collection covers.
 pub fn of(
     ctx: &Ctx<'_>,
     scope: Scope<'_>,
@@ -42,7 +42,7 @@ pub fn of(
     find: impl FnOnce() -> Result<Page, Halt>,
     write: impl FnMut(u32, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
 ) -> Result<Reply, Halt> {
-    /// So long is an envelope, and a row of most.
+    /// Buffer sizes in bytes: enough for an envelope, and for a row of most kinds.
     const ROOM: (usize, usize) = (4_096, 1_024);
     let envelope = || {
         let page = find()?;
@@ -56,14 +56,14 @@ pub fn of(
         let mut rest = Object::open(&mut tail);
         links.write(&mut rest, page.ids.len(), page.total, query);
         rest.close();
-        // The object goes on behind its list.
+        // The object continues after its list: the opening brace becomes a comma.
         tail[1] = b',';
         Ok(List { head, rows: page.ids, tail })
     };
     list::reply(ctx, scope, kind, envelope, write)
 }
 
-/// A page whose entries are JSON already: not all of them are rows of a collection.
+/// Replies with a page whose entries are already JSON, for lists that are not rows of a collection.
 pub fn entries(ctx: &Ctx<'_>, query: &Query, total: u64, entries: &[Vec<u8>]) -> Reply {
     let mut out = Vec::new();
     let links = Links::of(ctx, total, query);
@@ -79,7 +79,7 @@ pub fn entries(ctx: &Ctx<'_>, query: &Query, total: u64, entries: &[Vec<u8>]) ->
 
 struct Links {
     path: String,
-    /// The URL of a page as JSON, up to its number: a page has a dozen of them.
+    /// A page URL as a JSON string, up to the page number: built once because an envelope holds a dozen of them.
     url: Vec<u8>,
     last: u64,
     current: u64,
@@ -99,7 +99,7 @@ impl Links {
         }
         url.push_str("page=");
         let mut url = url.to_json();
-        // The number comes before the closing quote.
+        // Drops the closing quote: the page number goes before it.
         url.pop();
         Self { path, url, last, current: query.offset / query.limit as u64 + 1 }
     }
@@ -142,7 +142,7 @@ impl Links {
     }
 }
 
-/// A JSON string that ends in a number: what comes before it, with its opening quote.
+/// JSON string that ends in a number: the part before the number, including the opening quote, and the number.
 struct Quoted<'a>(&'a [u8], u64);
 
 impl ToJson for Quoted<'_> {
@@ -159,7 +159,7 @@ fn link(out: &mut Vec<u8>, url: Option<Quoted<'_>>, label: impl ToJson, active: 
     object.close();
 }
 
-/// The page numbers that have a link: all up to 13, else three on each side of the current one and two at
+/// Returns the page numbers to link: all of them up to 13 pages, else three on each side of the current one and two at
 /// each end.
 fn shown(current: u64, last: u64) -> BTreeSet<u64> {
     if last <= 13 {
@@ -170,7 +170,7 @@ fn shown(current: u64, last: u64) -> BTreeSet<u64> {
     around.chain(ends).filter(|number| (1..=last).contains(number)).collect()
 }
 
-/// The envelope around `items`, for the `OpenAPI` document.
+/// Returns the schema of a page of `table` records, for the `OpenAPI` document.
 pub fn schema(table: &crate::record::Table) -> crate::json::Value {
     let integer = || object([("type", string("integer"))]);
     let text = || object([("type", string("string"))]);

@@ -1,4 +1,4 @@
-//! Query strings.
+//! Query strings: parsing, and their pairs as sent.
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
@@ -9,7 +9,8 @@ use super::refusal::Refusal;
 use crate::json::{Members, Value};
 use crate::limits::QUERY_PARAMETERS_MAX;
 
-/// The parameters of a query; of a repeated one the last counts (docs/api.md, Query parameters).
+/// Parses a query; if a parameter is repeated, the last one counts (docs/api.md, Query parameters). More than
+/// [`QUERY_PARAMETERS_MAX`] parameters or invalid UTF-8 are refused with 400.
 pub fn parse(query: &str) -> Result<Members, Refusal> {
     let mut members = Members::default();
     for (at, pair) in pairs(query).enumerate() {
@@ -24,12 +25,12 @@ pub fn parse(query: &str) -> Result<Members, Refusal> {
     Ok(members)
 }
 
-/// The pairs of a query as sent.
+/// Returns the non-empty pairs of a query as sent, still encoded.
 pub fn pairs(query: &str) -> impl Iterator<Item = &str> {
     query.split('&').filter(|pair| !pair.is_empty())
 }
 
-/// The pairs without those of one parameter, as sent: for the URLs of a pagination envelope.
+/// Returns the pairs as sent, except those of one parameter, for the URLs of a pagination envelope.
 pub fn without<'q>(query: &'q str, name: &'q str) -> impl Iterator<Item = &'q str> {
     pairs(query).filter(move |pair| pair.split('=').next() != Some(name))
 }

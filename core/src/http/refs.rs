@@ -1,5 +1,5 @@
-//! Ids inside a body: each must name something of the catalogue or of the caller's account, and anything
-//! else is "invalid", whether it exists elsewhere or not.
+//! Ids inside a body: each must name an entry of the catalogue or a row of the caller's account. Anything else is
+//! "invalid", so that nobody learns whether it exists elsewhere.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -11,12 +11,12 @@ use crate::key::{self, Kind};
 use crate::record::{Cell, Checked, Ref};
 use crate::view::Stop;
 
-/// Judges every id of a body, or of an update's supplied members, and adds what is wrong.
+/// Checks every id in a body, or in the supplied members of an update, and adds an error for each unknown one.
 pub fn judge(ctx: &Ctx<'_>, checked: &mut Checked, supplied: Option<&Members>) -> Result<(), Stop> {
     let mut asked: Vec<(Ref, alloc::string::String, u64)> = Vec::new();
     for (column, cell) in checked.columns() {
         let Some(what) = column.exists else { continue };
-        // Whether catalogue entries still exist is asked of supplied members alone: the rest was judged before.
+        // An update checks only the members it supplies: the stored ones were checked when they were set.
         if supplied.is_some_and(|members| members.get(column.name).is_none()) {
             continue;
         }
@@ -42,7 +42,7 @@ pub fn judge(ctx: &Ctx<'_>, checked: &mut Checked, supplied: Option<&Members>) -
     Ok(())
 }
 
-/// Which of the ids name rows of the caller's account.
+/// Returns those of the ids that name existing rows of the caller's account.
 fn rows(ctx: &Ctx<'_>, asked: &[(Ref, alloc::string::String, u64)]) -> Result<BTreeSet<(Kind, u64)>, Stop> {
     let own: Vec<(Kind, u64, u32)> = asked
         .iter()

@@ -1,4 +1,4 @@
-//! Every refusal with its body; its [`Cause`] tells the status.
+//! Every refusal and its body; its [`Cause`] determines the status.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -28,66 +28,67 @@ pub enum Invalid {
     Failed,
     /// `The given data was invalid.`
     GivenData,
-    /// The first sentence.
+    /// The first of the sentences in `errors`.
     First,
-    /// The first sentence, but for a tool's name the sentence that names the field.
+    /// As `First`, except that a bad tool name gets a sentence that names the field.
     Tool,
-    /// The first sentence as `{error}`, without fields: purchase and caller ids.
+    /// The first sentence as `{error}`, without `errors`: number purchases and caller ids.
     Error,
 }
 
-/// Why a request was not carried out; nothing was stored.
+/// Why a request was refused; nothing it changed is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// 400: the request itself is malformed.
     BadRequest(String),
-    /// 400 in the operation's own form: what it asks for cannot be done now.
+    /// 400 in the operation's own form: the request cannot be fulfilled in the current state.
     Declined(String),
     /// 400 with `success: false` (campaign switch).
     Unsuccessful(String),
     /// 401: no valid token.
     Unauthenticated,
-    /// 401: e-mail and password do not fit.
+    /// 401: e-mail and password do not match.
     WrongPassword,
     /// 402: the balance does not cover it.
     Payment(String),
-    /// 403: not with this token, or a limit of the plan.
+    /// 403: the token does not allow it, or a plan limit is reached.
     Forbidden(String),
-    /// 403, for tools 422: the plan allows to store no more. Of what the request is about.
+    /// 403 (422 for tools): the plan's storage is used up. Holds the kind of resource that the request is about, which
+    /// selects the form of the body.
     OverStorage(Option<Kind>),
-    /// 404: no such operation.
+    /// 404: no operation at this path.
     NoRoute,
-    /// 404: no such resource, for this caller.
+    /// 404: no such resource that this caller may see.
     NotFound(&'static str),
     /// 404 with `success: false` (campaign switch).
     NotFoundUnsuccessful(&'static str),
-    /// 405, with what is allowed.
+    /// 405: wrong method. Holds the value of `Allow`.
     Method(String),
-    /// 409
+    /// 409: the state of the resource does not allow it.
     Conflict(String),
-    /// 409 with the sequence number that comes next (engine events).
+    /// 409 with the sequence number expected next (engine events).
     OutOfOrder(String, u32),
-    /// 410: it was there, and is forgotten.
+    /// 410: it existed but is no longer kept.
     Gone(String),
-    /// 412: the resource is no longer what the caller saw.
+    /// 412: the resource changed since the caller read it.
     Stale,
-    /// 413: the body may have this many bytes.
+    /// 413: the body is too large. Holds the limit in bytes.
     TooLarge(usize),
-    /// 414
+    /// 414: path and query exceed `TARGET_BYTES_MAX`.
     TargetTooLong,
-    /// 415: what is taken.
+    /// 415: wrong media type. Holds the accepted ones, joined by "or".
     MediaType(String),
-    /// 422 with fields.
+    /// 422: some fields are invalid, each with its reasons.
     Invalid(Errors),
-    /// 422 with a sentence only.
+    /// 422: one sentence, no fields.
     Unprocessable(String),
-    /// 429, seconds to wait.
+    /// 429: over the rate limit. Holds the seconds to wait.
     TooMany(u64),
-    /// 429: the share of this account or address of something is used up, seconds to wait.
+    /// 429: this account or address has used up its share of a budget. Holds the seconds to wait.
     ShareUsed(u64),
-    /// 503: there is no room for more of something, seconds to wait.
+    /// 503: a budget of the host is exhausted. Holds the seconds to wait.
     Busy(u64),
-    /// 503: the host's disk is full, seconds to wait.
+    /// 503: the host's disk is full. Holds the seconds to wait.
     DiskFull(u64),
     /// 502: the carrier, or another service, failed.
     BadGateway(String),
@@ -99,18 +100,18 @@ pub enum Refusal {
     GatewayTimeout(String),
 }
 
-/// Why a handler did not come to a reply.
+/// Why a handler returned no reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Halt {
-    /// It refuses; its changes are dropped.
+    /// The request is refused; the handler's changes are dropped.
     Refuse(Refusal),
-    /// It asked for something and runs again with the answer; its changes are committed first.
+    /// It asked for work outside and runs again with the answer; its changes are committed first.
     Wait,
-    /// It runs again when there is news of a topic, or at this time; its changes are committed first.
+    /// It runs again on news of the topic, or at this time if there is none; its changes are committed first.
     Park(Topic, Timestamp),
-    /// It runs again when others had their turn; its changes are committed first.
+    /// It runs again after other waiting writers; its changes are committed first.
     Again,
-    /// The step itself stops.
+    /// The step itself stops, for example because a read is not loaded yet.
     Stop(Stop),
 }
 
@@ -127,7 +128,7 @@ impl From<Refusal> for Halt {
 }
 
 impl Refusal {
-    /// Why it refuses, which tells its status.
+    /// Returns the cause, which determines the status.
     pub fn cause(&self) -> Cause {
         match self {
             Self::BadRequest(_) => Cause::Malformed,
@@ -160,7 +161,7 @@ impl Refusal {
         }
     }
 
-    /// The reply of an operation with these forms.
+    /// Builds the reply for an operation that uses these forms.
     pub fn reply(self, form: Form, invalid: Invalid) -> Reply {
         let cause = self.cause();
         let status = cause.status();
@@ -188,7 +189,7 @@ impl Refusal {
         plain(status, form, &says)
     }
 
-    /// What a refusal says whose body is one sentence.
+    /// Returns the text of a refusal whose body is a single sentence.
     fn sentence(self) -> String {
         match self {
             Self::BadRequest(says)
@@ -244,7 +245,7 @@ fn fields(status: u16, errors: &Errors, invalid: Invalid) -> Reply {
 
 const TOOL_NAME: &str = "Tool name must contain only lowercase letters and underscores, and start with a letter.";
 
-/// `{message}` with one member more.
+/// Builds `{message}` with one more member.
 fn with(status: u16, says: &str, name: &str, value: impl ToJson) -> Reply {
     let mut body = Vec::new();
     let mut object = Object::open(&mut body);
@@ -253,12 +254,12 @@ fn with(status: u16, says: &str, name: &str, value: impl ToJson) -> Reply {
     Reply::with_status(status, body)
 }
 
-/// What may be tried again after so many seconds.
+/// Builds a reply that may be retried after `seconds`.
 fn wait(status: u16, says: &str, seconds: u64) -> Reply {
     with(status, says, "retry_after", seconds).header("retry-after", seconds.to_string())
 }
 
-/// 500 for a caller: what happened stands in the log under the request id.
+/// Builds the 500 reply: the details are only in the log, under the request id.
 pub fn server_error(request_id: &str) -> Reply {
     let mut body = Vec::new();
     let mut object = Object::open(&mut body);

@@ -1,4 +1,4 @@
-//! Replies as data.
+//! HTTP replies as data.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use super::list::Piece;
 use super::stream::Stream;
 use crate::json::{Object, ToJson};
 
-/// A page whose body only a host can make.
+/// Page whose body only the host can produce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostPage {
     /// `GET /readyz`: the store answers.
@@ -21,25 +21,25 @@ pub enum HostPage {
     Backup,
 }
 
-/// The body of a reply; `Debug` shows its length.
+/// Body of a reply; `Debug` shows only its length.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Content {
-    /// JSON bytes.
+    /// A complete JSON document.
     Json(Vec<u8>),
-    /// Nothing.
+    /// No body.
     Empty,
-    /// What the host makes.
+    /// A page that the host produces.
     Host(HostPage),
-    /// Server-sent events, for as long as somebody reads them.
+    /// Server-sent events, until the client disconnects.
     Stream(Stream),
-    /// The beginning of a long list, or what comes next of it: only where [`Config::lists_in_pieces`] asks for it.
+    /// The first or a further piece of a long list; used only if [`Config::lists_in_pieces`] is set.
     ///
     /// [`Config::lists_in_pieces`]: crate::setup::Config::lists_in_pieces
     Piece(Piece),
 }
 
 impl Content {
-    /// Its bytes as far as they are made.
+    /// Returns the bytes produced so far; empty for [`Content::Empty`] and [`Content::Host`].
     pub fn made(&self) -> &[u8] {
         match self {
             Self::Json(bytes) | Self::Piece(Piece { bytes, .. }) | Self::Stream(Stream { bytes, .. }) => bytes,
@@ -63,11 +63,11 @@ impl fmt::Debug for Content {
 /// One HTTP reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The status code: of a success as it is made here, of a refusal as its [`Cause`](super::cause::Cause) has it.
+    /// Status code; for a refusal, that of its [`Cause`](super::cause::Cause).
     pub status: u16,
-    /// Header names and values.
+    /// Header names (in lower case) and values, without those that the host adds.
     pub headers: Vec<(&'static str, String)>,
-    /// The body.
+    /// Body to send, or how the host gets it.
     pub content: Content,
 }
 
@@ -76,64 +76,64 @@ impl Reply {
         Self { status, headers: Vec::new(), content: Content::Json(body) }
     }
 
-    /// 200 with this body.
+    /// Returns 200 with this value as JSON.
     pub fn ok(body: &(impl ToJson + ?Sized)) -> Self {
         Self::json(200, body.to_json())
     }
 
-    /// 200 with bytes that are JSON already.
+    /// Returns 200 with bytes that are already JSON.
     pub fn ok_raw(body: Vec<u8>) -> Self {
         Self::json(200, body)
     }
 
-    /// 202 with this body: it is done later.
+    /// Returns 202 with this value as JSON: the work is done later.
     pub fn accepted(body: &(impl ToJson + ?Sized)) -> Self {
         Self::json(202, body.to_json())
     }
 
-    /// 200 with a stream.
+    /// Returns 200 with a stream of events.
     pub fn streamed(content: Content) -> Self {
         Self { status: 200, headers: Vec::new(), content }
     }
 
-    /// 201 with this body.
+    /// Returns 201 with this value as JSON.
     pub fn created(body: &(impl ToJson + ?Sized)) -> Self {
         Self::json(201, body.to_json())
     }
 
-    /// Another status with this body: for `refusal.rs` and answers kept under an idempotency key.
+    /// Returns any status with this body, for refusals and for answers kept under an idempotency key.
     pub(super) fn with_status(status: u16, body: Vec<u8>) -> Self {
         Self::json(status, body)
     }
 
-    /// 200 without a JSON body of ours.
+    /// Returns 200 with a page that the host produces.
     pub fn host(page: HostPage) -> Self {
         Self { status: 200, headers: Vec::new(), content: Content::Host(page) }
     }
 
-    /// 204, for `OPTIONS`.
+    /// Returns 204, for `OPTIONS`.
     pub fn no_content() -> Self {
         Self { status: 204, headers: Vec::new(), content: Content::Empty }
     }
 
-    /// 304 (RFC 9110 section 15.4.5).
+    /// Returns 304 (RFC 9110 section 15.4.5).
     pub fn not_modified() -> Self {
         Self { status: 304, headers: Vec::new(), content: Content::Empty }
     }
 
-    /// Adds a header.
+    /// Adds a header; the name must be in lower case.
     pub fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
 
-    /// Whether the request was carried out.
+    /// Returns whether the status is 2xx.
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 }
 
-/// A body written member by member.
+/// JSON object written member by member by a closure.
 pub struct Shape<F>(pub F);
 
 impl<F: Fn(&mut Object<'_>)> ToJson for Shape<F> {
@@ -144,21 +144,21 @@ impl<F: Fn(&mut Object<'_>)> ToJson for Shape<F> {
     }
 }
 
-/// `{message}`
+/// Returns `{message}`.
 pub fn message(text: &str) -> impl ToJson + '_ {
     Shape(move |o: &mut Object<'_>| {
         o.member("message", text);
     })
 }
 
-/// `{message, data}`
+/// Returns `{message, data}`.
 pub fn message_data<'a>(text: &'a str, data: &'a (impl ToJson + ?Sized)) -> impl ToJson + 'a {
     Shape(move |o: &mut Object<'_>| {
         o.member("message", text).member("data", data);
     })
 }
 
-/// `{data}`
+/// Returns `{data}`.
 pub fn data(data: &(impl ToJson + ?Sized)) -> impl ToJson + '_ {
     Shape(move |o: &mut Object<'_>| {
         o.member("data", data);

@@ -1,33 +1,33 @@
-//! Requests as data.
+//! HTTP requests as data.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::IpAddr;
 
-/// The methods that the service knows.
+/// HTTP methods that the service distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
-    /// GET
+    /// `GET`
     Get,
-    /// HEAD: as GET, without the body.
+    /// `HEAD`: as `GET`, without the body.
     Head,
-    /// POST
+    /// `POST`
     Post,
-    /// PUT
+    /// `PUT`
     Put,
-    /// PATCH
+    /// `PATCH`
     Patch,
-    /// DELETE
+    /// `DELETE`
     Delete,
-    /// OPTIONS
+    /// `OPTIONS`
     Options,
-    /// Anything else: 405 on every known path.
+    /// Any other method: 405 on every known path.
     Other,
 }
 
 impl Method {
-    /// The method of this name; names are case-sensitive (RFC 9110 section 9.1).
+    /// Parses a method name; names are case-sensitive (RFC 9110 section 9.1).
     pub fn parse(name: &str) -> Self {
         match name {
             "GET" => Self::Get,
@@ -41,7 +41,7 @@ impl Method {
         }
     }
 
-    /// Its name.
+    /// Returns the name in capitals; `OTHER` for [`Self::Other`].
     pub const fn name(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -55,13 +55,13 @@ impl Method {
         }
     }
 
-    /// Whether a request of this method may change anything.
+    /// Returns whether a request of this method may change anything.
     pub const fn is_write(self) -> bool {
         matches!(self, Self::Post | Self::Put | Self::Patch | Self::Delete)
     }
 }
 
-/// The headers that the service looks at; a host passes on no others.
+/// Headers that the service reads; a host passes on no others.
 pub const HEADERS: [&str; 16] = [
     "accept",
     "authorization",
@@ -81,12 +81,12 @@ pub const HEADERS: [&str; 16] = [
     "x-forwarded-proto",
 ];
 
-/// The header of this name, in lower case, if the service looks at it.
+/// Returns the static name of a header, given in lower case, if it is one of [`HEADERS`].
 pub fn known_header(name: &str) -> Option<&'static str> {
     HEADERS.into_iter().find(|known| *known == name)
 }
 
-/// The door a request came in by.
+/// Which address of the service a request arrived at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Door {
     /// The public address.
@@ -96,19 +96,19 @@ pub enum Door {
     Admin,
 }
 
-/// How much of a body there is; `Debug` shows its length.
+/// A request body and how much of it was read; `Debug` shows only its length.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub enum Body {
-    /// None was sent.
+    /// No body was sent.
     #[default]
     None,
-    /// Its head says that one follows; it was not read.
+    /// The head announces a body, which has not been read yet.
     Pending,
-    /// All of it.
+    /// The complete body.
     Full(Vec<u8>),
-    /// It broke off.
+    /// The body broke off.
     Cut,
-    /// It was longer than the operation takes.
+    /// The body was larger than the operation accepts.
     TooLarge,
 }
 
@@ -124,20 +124,20 @@ impl fmt::Debug for Body {
     }
 }
 
-/// One HTTP request; `Debug` shows the names of its headers.
+/// One HTTP request; `Debug` shows only the names of its headers.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Its method.
+    /// HTTP method.
     pub method: Method,
-    /// Path and query as sent.
+    /// Path and query as sent, still encoded.
     pub target: String,
-    /// Names in lower case; those of [`HEADERS`] only.
+    /// Header names in lower case, only those of [`HEADERS`], and raw values, in the order sent.
     pub headers: Vec<(&'static str, Vec<u8>)>,
-    /// Its body.
+    /// Body, as far as it was read.
     pub body: Body,
-    /// Who is on the other end of the connection.
+    /// Address of the other end of the connection, perhaps a proxy; `None` if the host does not know it.
     pub peer: Option<IpAddr>,
-    /// Where it came in.
+    /// Address of the service that it arrived at.
     pub door: Door,
 }
 
@@ -156,25 +156,25 @@ impl fmt::Debug for Request {
 }
 
 impl Request {
-    /// A header's value; `None` where it is absent or not ASCII.
+    /// Returns the first value of a header; `None` if it is absent or not ASCII.
     pub fn header(&self, name: &str) -> Option<&str> {
         let value = self.headers.iter().find(|(n, _)| *n == name).map(|(_, v)| v)?;
         core::str::from_utf8(value).ok().filter(|text| text.is_ascii())
     }
 
-    /// All values of a header that is a list (RFC 9110 section 5.3), as one.
+    /// Returns all values of a list header joined by commas (RFC 9110 section 5.3); `None` if it is absent.
     pub fn list(&self, name: &str) -> Option<String> {
         let values: Vec<&str> =
             self.headers.iter().filter(|(n, _)| *n == name).filter_map(|(_, v)| core::str::from_utf8(v).ok()).collect();
         (!values.is_empty()).then(|| values.join(","))
     }
 
-    /// How often a header was sent.
+    /// Returns how often a header was sent.
     pub fn count(&self, name: &str) -> usize {
         self.headers.iter().filter(|(n, _)| *n == name).count()
     }
 
-    /// The length that the head announces, if it does.
+    /// Returns `Content-Length` in bytes; `None` if absent or malformed.
     pub fn content_length(&self) -> Option<usize> {
         self.header("content-length")?.parse().ok()
     }

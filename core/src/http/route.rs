@@ -1,4 +1,4 @@
-//! One row an operation: what the route table is made of.
+//! [`Route`]: one row of the route table, describing one operation.
 
 use super::cause::Cause;
 use super::ctx::Ctx;
@@ -9,49 +9,49 @@ use crate::key::Kind;
 use crate::record::Table;
 use crate::record::schema::Purpose;
 
-/// What a handler comes to.
+/// Result of a handler.
 pub type Handled = Result<Reply, Halt>;
 
 /// Who may call an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// No token is asked.
+    /// Anyone, without a token.
     Anyone,
-    /// An API key or a session of an account.
+    /// An account, by API key or session token.
     User,
-    /// The operator's token.
+    /// The operator, by the operator's token.
     Operator,
-    /// A token of a voice engine.
+    /// A voice engine, by an engine token.
     Engine,
 }
 
-/// What body an operation reads.
+/// Body that an operation reads.
 #[derive(Clone, Copy, Debug)]
 pub enum BodyKind {
-    /// None.
+    /// No body: one sent anyway must have an accepted type and size, but is not parsed.
     None,
-    /// A JSON object of this table.
+    /// A JSON object described by this table, for creating or updating.
     Json(&'static Table, Purpose),
-    /// A document: JSON of this table, or `multipart/form-data` with a file.
+    /// A document: JSON described by this table, or `multipart/form-data` with a file.
     Document(&'static Table),
-    /// A file of one of these media types, at most so many bytes: its handler judges what is in it.
+    /// A file of one of these media types and its maximum size in bytes; the handler validates the content.
     File(&'static [&'static str], usize),
 }
 
-/// The form of a successful answer, for the `OpenAPI` document.
+/// Form of a successful answer, for the `OpenAPI` document.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
     /// `{message}`
     Message,
-    /// The record itself.
+    /// The record itself, without an envelope.
     Bare(&'static Table),
-    /// An array of records.
+    /// An array of records, without an envelope.
     BareList(&'static Table),
     /// `{data: record}`
     Data(&'static Table),
     /// `{data: [record]}`
     DataList(&'static Table),
-    /// The pagination envelope around records.
+    /// The pagination envelope around an array of records.
     Page(&'static Table),
     /// `{message, data: record}`
     MessageData(&'static Table),
@@ -61,9 +61,9 @@ pub enum Shape {
     MessageMember(&'static str, &'static Table),
     /// `{<member>: [record]}`
     MemberList(&'static str, &'static Table),
-    /// An array of models; `code` may be missing.
+    /// An array of models in which `code` may be missing.
     Models(&'static Table),
-    /// `{message, secrets: [record]}`, or `{secrets: [record]}` for reading.
+    /// `{message, secrets: [record]}`, or `{secrets: [record]}` for `GET`.
     Secrets(&'static Table),
     /// `{data: [record], last_seq}`, or a live stream.
     Feed(&'static Table),
@@ -71,76 +71,76 @@ pub enum Shape {
     CallEvents,
     /// `{status}`
     Status,
-    /// Something that is not JSON, by media type.
+    /// Content other than JSON, with its media type.
     Media(&'static str),
 }
 
-/// What an operation needs of the room that there is for stored data.
+/// Effect of an operation on stored data, which decides whether it is refused when storage is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Footprint {
-    /// None: it reads, takes away or ends something, and is carried out where there is no room for more.
+    /// None: it reads, deletes or ends something, and runs even when storage is used up or the disk is full.
     None,
-    /// It writes, but leaves no more of what a plan counts than there was.
+    /// It writes, but adds nothing that counts towards a plan's storage.
     Passing,
-    /// It may leave more of that.
+    /// It may add to a plan's storage.
     More,
 }
 
-/// One operation.
+/// One operation: a row of the route table.
 #[derive(Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "columns of a table, not states")]
 pub struct Route {
-    /// Its method; `PUT` rows may take `PATCH` as well.
+    /// HTTP method; `PUT` rows may accept `PATCH` as well.
     pub method: Method,
-    /// Whether `PATCH` is the same operation.
+    /// Whether `PATCH` does the same.
     pub patch: bool,
-    /// Its paths, relative to the root; under `/user` also below `/api`.
+    /// Paths relative to the root, the first one canonical; those under `/user` are also served under `/api`.
     pub paths: &'static [&'static str],
-    /// More of them that the `OpenAPI` document leaves out: files of a page.
+    /// More paths, which the `OpenAPI` document omits: files of a page.
     pub files: &'static [&'static str],
-    /// `operationId` in the `OpenAPI` document and the label of its metrics.
+    /// `operationId` in the `OpenAPI` document and label of the metrics.
     pub id: &'static str,
-    /// The group that it stands in, for the `OpenAPI` document.
+    /// Name of its group, a tag in the `OpenAPI` document.
     pub tag: &'static str,
-    /// One line on what it does.
+    /// One-line description for the `OpenAPI` document.
     pub summary: &'static str,
-    /// Who may call it.
+    /// Which token it requires.
     pub who: Who,
-    /// What it reads.
+    /// Which body it reads.
     pub body: BodyKind,
-    /// The limit of its body, bytes, where that of its kind is too much.
+    /// Limit of the body in bytes, if lower than that of its [`BodyKind`].
     pub body_bytes_max: Option<usize>,
-    /// Its query parameters.
+    /// Query parameters, if it has any.
     pub query: Option<&'static Table>,
-    /// Its successful answer.
+    /// Status of a successful answer: 200, 201 or 202.
     pub status: u16,
-    /// The form of that answer.
+    /// Form of a successful answer.
     pub shape: Shape,
-    /// Which error body it uses.
+    /// Whether errors are `{message}` or `{error}`.
     pub form: Form,
-    /// What its validation errors say.
+    /// How validation errors are worded.
     pub invalid: Invalid,
-    /// Whether its answer carries an `ETag`.
+    /// Whether its answer carries an `ETag` (by default, all `GET` rows).
     pub etag: bool,
-    /// Whether its answer shows a token, so that it is never kept.
+    /// Whether its answer contains a token or secret, so that it is never kept for replay.
     pub secret: bool,
-    /// Whether a read-only key may call it.
+    /// Whether a read-only key may call it (by default, `GET` rows only).
     pub read_only: bool,
-    /// What it is about: the row that its first parameter names, a list of such rows, or a new one.
+    /// Kind of resource: of the row that its first parameter names, of the rows it lists, or of the one it creates.
     pub about: Option<Kind>,
-    /// Whose id the `id` of its answer is, where that is not a row of the kind that it is about.
+    /// Kind of the resource whose id the answer's `id` is, if different from `about`.
     pub made: Option<Kind>,
-    /// Whether it honours `If-Match`.
+    /// Whether it honours `If-Match` (by default, `PUT` and `DELETE` rows).
     pub conditional: bool,
-    /// Whether it honours an `Idempotency-Key`.
+    /// Whether it honours `Idempotency-Key` (by default, `POST` rows).
     pub keyed: bool,
-    /// Whether its answer may take several steps, because it asks somebody outside or lets others have their turn.
+    /// Whether it may take several steps, because it calls a service outside or yields to other writers.
     pub several_steps: bool,
-    /// What it needs of the room for stored data.
+    /// Effect on stored data.
     pub footprint: Footprint,
-    /// Why it may refuse, beside what follows from the other columns.
+    /// Causes of refusal that do not follow from the other columns.
     pub refuses: &'static [Cause],
-    /// What it does.
+    /// Function that runs the operation.
     pub handler: fn(&Ctx<'_>) -> Handled,
 }
 
@@ -181,7 +181,7 @@ const fn row(
     }
 }
 
-/// A `GET` row.
+/// Returns a `GET` row with the defaults of its method.
 pub const fn get(
     paths: &'static [&'static str],
     id: &'static str,
@@ -191,7 +191,7 @@ pub const fn get(
     row(Method::Get, paths, id, summary, handler)
 }
 
-/// A `POST` row.
+/// Returns a `POST` row with the defaults of its method.
 pub const fn post(
     paths: &'static [&'static str],
     id: &'static str,
@@ -201,7 +201,7 @@ pub const fn post(
     row(Method::Post, paths, id, summary, handler)
 }
 
-/// A `PUT` row.
+/// Returns a `PUT` row with the defaults of its method.
 pub const fn put(
     paths: &'static [&'static str],
     id: &'static str,
@@ -211,7 +211,7 @@ pub const fn put(
     row(Method::Put, paths, id, summary, handler)
 }
 
-/// A `DELETE` row.
+/// Returns a `DELETE` row with the defaults of its method.
 pub const fn delete(
     paths: &'static [&'static str],
     id: &'static str,
@@ -222,144 +222,144 @@ pub const fn delete(
 }
 
 impl Route {
-    /// Whether it answers requests of a method.
+    /// Returns whether it serves requests of this method.
     pub fn takes_method(&self, method: Method) -> bool {
         self.method == method || self.patch && method == Method::Patch
     }
 
-    /// The names of the `{…}` in its path, in order.
+    /// Returns the names of the `{…}` segments of its first path, in order.
     pub fn parameters(&self) -> impl Iterator<Item = &'static str> {
         let path = self.paths.first().copied().unwrap_or_default();
         path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
     }
 
-    /// `PATCH` does the same.
+    /// Serves `PATCH` like `PUT`.
     pub const fn and_patch(self) -> Self {
         Self { patch: true, ..self }
     }
 
-    /// It reads a body of this table.
+    /// Reads a JSON body described by this table: an update for `PUT`, else a new resource.
     pub const fn takes(self, table: &'static Table) -> Self {
         let purpose = if matches!(self.method, Method::Put) { Purpose::Update } else { Purpose::Create };
         Self { body: BodyKind::Json(table, purpose), ..self }
     }
 
-    /// It reads a document upload, or JSON of this table.
+    /// Reads a document upload, or JSON described by this table.
     pub const fn takes_document(self, table: &'static Table) -> Self {
         Self { body: BodyKind::Document(table), ..self }
     }
 
-    /// It reads a file of one of these media types, at most so many bytes.
+    /// Reads a file of one of these media types, of at most `bytes_max` bytes.
     pub const fn takes_file(self, media: &'static [&'static str], bytes_max: usize) -> Self {
         Self { body: BodyKind::File(media, bytes_max), ..self }
     }
 
-    /// Its body has at most so many bytes.
+    /// Limits the body to this many bytes.
     pub const fn at_most(self, bytes: usize) -> Self {
         Self { body_bytes_max: Some(bytes), ..self }
     }
 
-    /// It reads these query parameters.
+    /// Reads these query parameters.
     pub const fn asks(self, table: &'static Table) -> Self {
         Self { query: Some(table), ..self }
     }
 
-    /// It answers 200 in this form.
+    /// Answers 200 in this form.
     pub const fn gives(self, shape: Shape) -> Self {
         Self { shape, ..self }
     }
 
-    /// It answers 201 in this form.
+    /// Answers 201 in this form.
     pub const fn makes(self, shape: Shape) -> Self {
         Self { status: 201, shape, ..self }
     }
 
-    /// It answers 202 in this form.
+    /// Answers 202 in this form.
     pub const fn accepts(self, shape: Shape) -> Self {
         Self { status: 202, shape, ..self }
     }
 
-    /// A read-only key may not read it.
+    /// Forbids the operation to read-only keys.
     pub const fn not_for_read_only(self) -> Self {
         Self { read_only: false, ..self }
     }
 
-    /// Its errors are `{error}`.
+    /// Uses `{error}` as its error body.
     pub const fn error_form(self) -> Self {
         Self { form: Form::Error, ..self }
     }
 
-    /// What its validation errors say.
+    /// Sets the wording of validation errors.
     pub const fn invalid(self, invalid: Invalid) -> Self {
         Self { invalid, ..self }
     }
 
-    /// Who may call it.
+    /// Sets which token it requires.
     pub const fn by(self, who: Who) -> Self {
         Self { who, ..self }
     }
 
-    /// It is about rows of this kind.
+    /// Sets the kind of resource that it works on.
     pub const fn about(self, kind: Kind) -> Self {
         Self { about: Some(kind), ..self }
     }
 
-    /// The `id` of its answer is that of a row of this kind.
+    /// Sets the kind of the resource whose id the answer's `id` is.
     pub const fn of_made(self, kind: Kind) -> Self {
         Self { made: Some(kind), ..self }
     }
 
-    /// It may refuse for these reasons, beside those that follow from its other columns.
+    /// Adds causes of refusal that do not follow from the other columns.
     pub const fn refuses(self, refuses: &'static [Cause]) -> Self {
         Self { refuses, ..self }
     }
 
-    /// It ignores `Idempotency-Key`.
+    /// Ignores `Idempotency-Key`.
     pub const fn without_idempotency(self) -> Self {
         Self { keyed: false, ..self }
     }
 
-    /// It ignores `If-Match`: what it changes cannot be read by itself.
+    /// Ignores `If-Match`, for resources that have no read of their own.
     pub const fn without_if_match(self) -> Self {
         Self { conditional: false, ..self }
     }
 
-    /// Its answer may take several steps.
+    /// Marks that it may take several steps.
     pub const fn in_several_steps(self) -> Self {
         Self { several_steps: true, ..self }
     }
 
-    /// It ends something: it is carried out where there is no room for more.
+    /// Marks that it ends something, so that it runs even when storage is used up.
     pub const fn ends(self) -> Self {
         Self { footprint: Footprint::None, ..self }
     }
 
-    /// It leaves no more of what a plan counts than there was.
+    /// Marks that it adds nothing that counts towards a plan's storage.
     pub const fn stores_nothing(self) -> Self {
         Self { footprint: Footprint::Passing, ..self }
     }
 
-    /// It answers at these paths as well, which the document leaves out.
+    /// Serves these paths too, which the `OpenAPI` document omits.
     pub const fn with_files(self, files: &'static [&'static str]) -> Self {
         Self { files, ..self }
     }
 
-    /// Its answer carries no `ETag`.
+    /// Sends no `ETag`, although it is a `GET` row.
     pub const fn without_etag(self) -> Self {
         Self { etag: false, ..self }
     }
 
-    /// Its answer shows a token.
+    /// Marks that its answer contains a token or secret.
     pub const fn shows_token(self) -> Self {
         Self { secret: true, ..self }
     }
 }
 
-/// Rows that the document shows together, under a name.
+/// Rows that the `OpenAPI` document groups under a name.
 #[derive(Clone, Copy)]
 pub struct Group(pub &'static str, pub &'static [Route]);
 
-/// How many rows there are.
+/// Returns the number of rows in all groups.
 pub const fn count(groups: &[Group]) -> usize {
     let (mut rows, mut at) = (0, 0);
     while at < groups.len() {
@@ -369,7 +369,7 @@ pub const fn count(groups: &[Group]) -> usize {
     rows
 }
 
-/// All rows one after another, each with the name of its group.
+/// Flattens the groups into one array; each row gets the name of its group as its tag.
 pub const fn flat<const N: usize>(groups: &[Group]) -> [Route; N] {
     let (mut rows, mut group, mut at) = ([groups[0].1[0]; N], 0, 0);
     while group < groups.len() {

@@ -1,5 +1,5 @@
-//! [`Router`]: the tree of the route table, which finds the rows of a path. It refuses a table in which a request could
-//! mean two operations.
+//! [`Router`]: a tree over the route table that finds the rows matching a path. Building it fails if one request could
+//! match two operations.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
@@ -10,22 +10,22 @@ use alloc::vec::Vec;
 use super::request::Method;
 use super::route::Route;
 
-/// What a path leads to.
+/// Result of matching a path.
 pub struct Found<'p> {
-    /// The rows of the path, one a method.
+    /// The rows that share this path, one per method; never empty.
     pub routes: Vec<&'static Route>,
-    /// The text of each `{…}`, in order.
+    /// Text of each `{…}` segment, in path order, as sent (not percent-decoded).
     pub params: Vec<&'p str>,
 }
 
 impl Found<'_> {
-    /// The row for a method.
+    /// Returns the row for `method`; `HEAD` uses the `GET` row, and `None` means 405.
     pub fn route(&self, method: Method) -> Option<&'static Route> {
         let method = if method == Method::Head { Method::Get } else { method };
         self.routes.iter().copied().find(|route| route.takes_method(method))
     }
 
-    /// The value of `Allow`.
+    /// Returns the value of the `Allow` header, for example `GET, HEAD, OPTIONS`.
     pub fn allow(&self) -> String {
         let mut names: Vec<&str> = Vec::new();
         for route in &self.routes {
@@ -42,7 +42,7 @@ impl Found<'_> {
     }
 }
 
-/// The tree of all paths. A literal segment wins over `{…}`, for every method.
+/// Tree of all paths. A literal segment takes precedence over `{…}`, whatever the method.
 #[derive(Default)]
 pub struct Router {
     root: Node,
@@ -56,7 +56,7 @@ struct Node {
 }
 
 impl Router {
-    /// The tree of these rows; the error says which of them cannot be told apart, or which path is none.
+    /// Builds the tree; the error names the rows that clash or the path that is malformed.
     pub fn new(routes: impl IntoIterator<Item = &'static Route>) -> Result<Self, String> {
         let (mut router, mut ids) = (Self::default(), BTreeSet::new());
         for route in routes {
@@ -86,7 +86,7 @@ impl Router {
         Ok(())
     }
 
-    /// The rows of a path, `/api/user/…` being the same as `/user/…`.
+    /// Finds the rows of a path. `/api/user/…` and `/api/leads/…` are the same as `/user/…` and `/leads/…`.
     pub fn find<'p>(&self, path: &'p str) -> Option<Found<'p>> {
         let path = path
             .strip_prefix("/api")
@@ -107,7 +107,7 @@ impl Router {
 }
 
 impl Node {
-    /// The node of one more segment.
+    /// Returns the child node for a segment, creating it if needed.
     fn below(&mut self, segment: &'static str) -> Result<&mut Self, String> {
         let bare = segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
         let name = bare.unwrap_or(segment);

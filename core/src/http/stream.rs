@@ -1,5 +1,5 @@
-//! Live streams (WHATWG HTML, Server-sent events) as data: a stream is the same request, asked again with
-//! `Last-Event-ID` whenever there is news.
+//! Live streams (WHATWG HTML, Server-sent events) as data: a stream is the same request, run again with `Last-Event-ID`
+//! whenever there is news.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -9,33 +9,33 @@ use super::refusal::{Halt, Refusal};
 use super::reply::{Content, Reply};
 use crate::key::Topic;
 
-/// What of a stream is known so far.
+/// The part of a stream that is ready to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
-    /// What it waits for.
+    /// Topic whose news continue the stream.
     pub topic: Topic,
-    /// The frames that are there, as they go out.
+    /// Encoded frames, ready to send; may be empty.
     pub bytes: Vec<u8>,
-    /// The id of the last one: `Last-Event-ID` of the next request.
+    /// Id of the last event so far: `Last-Event-ID` of the next run.
     pub last: u32,
 }
 
 /// One event of a stream.
 pub struct Frame<'a> {
-    /// Its id.
+    /// Event id, sent as the `id` field.
     pub seq: u32,
-    /// Its type, where it is another than `message`.
+    /// Event type; `None` for the default, `message`.
     pub name: Option<&'a str>,
-    /// Its data: JSON on one line.
+    /// Event data: JSON on one line.
     pub data: &'a [u8],
 }
 
-/// Whether the caller asks for a stream, rather than for JSON.
+/// Returns whether the caller prefers a stream to JSON.
 pub fn wanted(ctx: &Ctx<'_>) -> bool {
     ctx.request.list("accept").is_some_and(|accept| prefers_stream(&accept))
 }
 
-/// By the weights of RFC 9110 section 12.5.1, in thousandths.
+/// Compares the weights of RFC 9110 section 12.5.1, in thousandths; a tie goes to the stream.
 fn prefers_stream(accept: &str) -> bool {
     let weight = |wanted: &str| {
         accept.split(',').find_map(|range| {
@@ -58,14 +58,15 @@ fn thousandths(q: &str) -> u32 {
     if whole == "1" { 1_000 } else { part.min(999) }
 }
 
-/// After which event the caller goes on, if it says so.
+/// Returns `Last-Event-ID`, the event after which the stream continues; `None` if not sent or empty.
 pub fn after(ctx: &Ctx<'_>) -> Result<Option<u32>, Halt> {
     let Some(sent) = ctx.request.header("last-event-id").filter(|text| !text.is_empty()) else { return Ok(None) };
     let refusal = || Refusal::Unprocessable("The Last-Event-ID header must be the id of an event.".into());
     sent.parse().map(Some).map_err(|_| refusal().into())
 }
 
-/// The reply that goes on for as long as somebody reads it.
+/// Replies with a stream that starts with `frames` and continues with news of `topic`; `after` is the last id if there
+/// are no frames.
 pub fn reply(topic: Topic, after: u32, frames: &[Frame<'_>]) -> Reply {
     let mut bytes = Vec::new();
     for frame in frames {

@@ -1,5 +1,4 @@
-//! The columns of a CSV file: what its header and the mapping of the request call them, and the members that
-//! a record of cells becomes.
+//! The columns of a CSV file: their names by header and mapping, and the members that a record's cells become.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -11,21 +10,21 @@ use crate::limits::VARIABLES_MAX;
 use crate::record::Errors;
 use crate::view::Stop;
 
-/// The column that every file has.
+/// Column that every file must have.
 const PHONE: &str = "phone_number";
-/// The other column of numbers not to be called.
+/// Second column of an import of numbers not to be called.
 const REASON: &str = "reason";
 
-/// The names of the columns, in order; one without a name holds nothing.
+/// Member names of the columns, in order; a column without a name must be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns(Vec<String>);
 
-/// `Header=member` pairs.
+/// Parsed `mapping`: pairs of header and member.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mapping<'q>(Vec<(&'q str, &'q str)>);
 
 impl<'q> Mapping<'q> {
-    /// Reads the pairs of a query.
+    /// Parses the `mapping` of a query.
     pub fn of(text: &'q str) -> Result<Self, Errors> {
         let mut errors = Errors::default();
         let mut pairs: Vec<(&str, &str)> = Vec::new();
@@ -46,7 +45,7 @@ impl<'q> Mapping<'q> {
 }
 
 impl Columns {
-    /// The columns of a header; every mistake in it is named.
+    /// Resolves the columns of a header; the errors name every mistake in it.
     pub fn of(header: &[&str], mapping: &Mapping<'_>, target: Target) -> Result<Self, Errors> {
         let headers: Vec<&str> = header.iter().map(|name| name.trim()).collect();
         let mut errors = Errors::default();
@@ -67,12 +66,12 @@ impl Columns {
         if errors.is_empty() { Ok(Self(names)) } else { Err(errors) }
     }
 
-    /// The names as they are kept.
+    /// Serializes the names for storage.
     pub fn to_json(&self) -> Vec<u8> {
         self.0.to_json()
     }
 
-    /// Reads kept names.
+    /// Parses the names from storage.
     pub fn from_json(bytes: &[u8]) -> Result<Self, Stop> {
         const DAMAGED: Stop = Stop::Corrupt("the columns of an import have an unknown form");
         let value = json::parse(bytes).map_err(|_| DAMAGED)?;
@@ -80,7 +79,7 @@ impl Columns {
         Ok(Self(names.collect::<Option<_>>().ok_or(DAMAGED)?))
     }
 
-    /// The body that a record stands for. An empty cell is not given, and so is one that the record lacks.
+    /// Builds the body for a record. Empty cells, and cells that the record lacks, are left out.
     pub fn members(&self, cells: &[&str], target: Target) -> Result<Members, &'static str> {
         let (mut members, mut variables) = (Members::default(), Members::default());
         for (at, cell) in cells.iter().enumerate().filter(|(_, cell)| !cell.is_empty()) {
@@ -91,7 +90,7 @@ impl Columns {
                 (Target::Numbers, _) => continue,
                 (Target::Leads { .. }, _) => &mut variables,
             };
-            // No name occurs twice: there is nothing to look for.
+            // The header has no name twice: no need to search for it.
             to.0.push((name.to_string(), Value::Text((*cell).to_string())));
         }
         if matches!(target, Target::Leads { .. }) {

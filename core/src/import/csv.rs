@@ -1,5 +1,5 @@
-//! The CSV parser (RFC 4180): where a record ends, and the cells in it. Quotation marks may hold anything, and stand
-//! doubled for themselves; a carriage return, a line feed or both end a line.
+//! CSV parser (RFC 4180): finds the end of a record, and the cells in it. Quotation marks may enclose anything, and are
+//! doubled to stand for themselves; a line ends with a carriage return, a line feed or both.
 
 use alloc::vec::Vec;
 
@@ -7,10 +7,10 @@ use csv_core::{ReadRecordResult, Reader};
 
 use super::records::Within;
 
-/// Bytes that are passed over at once.
+/// Bytes skipped at a time.
 const SKIPPED_BYTES: usize = 4 << 10;
 
-/// Parses one record after the other.
+/// Parser for one record after another.
 pub struct CsvParser {
     reader: Reader,
     text: Vec<u8>,
@@ -26,10 +26,10 @@ impl Default for CsvParser {
 }
 
 impl CsvParser {
-    /// Begins a record, or goes on within one whose cells nobody asks for.
+    /// Starts a record, or resumes within one whose cells are not needed.
     pub fn begin(&mut self, within: Option<Within>) {
         self.reader.reset();
-        // The library takes a byte order mark off the first bytes it sees, and it is text in the middle of a file. An
+        // The library strips a byte order mark from the first bytes it sees, which in the middle of a file is text. An
         // empty line before a record changes nothing.
         self.forget();
         self.feed(b"\n");
@@ -44,12 +44,12 @@ impl CsvParser {
         (self.text_bytes, self.cells) = (0, 0);
     }
 
-    /// Takes bytes of the record; gives how many of them belong to it, its line end included, once it has ended.
+    /// Parses bytes of the record; once it ends, returns how many of them belong to it, its line end included.
     pub fn feed(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut fed = 0;
-        // To the library an empty input is the end of the file.
+        // The library takes an empty input for the end of the file.
         while fed < bytes.len() {
-            // No cell is longer than what it is written with.
+            // A cell is never longer than its source text.
             let room = self.text_bytes + bytes.len() - fed;
             self.text.resize(self.text.len().max(room), 0);
             self.ends.resize(self.ends.len().max(self.cells + 16), 0);
@@ -63,7 +63,7 @@ impl CsvParser {
         None
     }
 
-    /// Like [`Self::feed`] for a record whose cells nobody asks for.
+    /// Like [`Self::feed`], for a record whose cells are not needed.
     pub fn skip(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut skipped = 0;
         for part in bytes.chunks(SKIPPED_BYTES) {
@@ -76,9 +76,10 @@ impl CsvParser {
         None
     }
 
-    /// Where within a record it stands, which is all that the rest depends on. The record does not go on from here.
+    /// Returns the state within a record, on which alone the rest depends. The record cannot be continued after this
+    /// call.
     pub fn within(&mut self) -> Within {
-        // What becomes of a quotation mark and a comma tells the three apart.
+        // The three states treat a quotation mark followed by a comma differently.
         let (mut text, mut ends) = ([0; 4], [0; 4]);
         match self.reader.read_record(b"\",", &mut text, &mut ends) {
             (.., 0) => Within::FieldStart,
@@ -87,7 +88,7 @@ impl CsvParser {
         }
     }
 
-    /// The cells of the record that ended last, which was valid UTF-8.
+    /// Returns the cells of the last complete record, which must be valid UTF-8.
     pub fn cells(&self) -> Vec<&str> {
         let ends = &self.ends[..self.cells];
         let starts = core::iter::once(0).chain(ends.iter().copied());

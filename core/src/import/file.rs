@@ -1,4 +1,4 @@
-//! The file of an import and the columns of its header, kept in parts that a slice reads one at a time.
+//! Storage of an import's file and of its columns, in parts of which a slice reads one or two.
 
 use alloc::vec::Vec;
 
@@ -9,15 +9,16 @@ use crate::store::Scope;
 use crate::view::Stop;
 
 const DAMAGED: Stop = Stop::Corrupt("a part of an import is not there");
-/// The part that holds the columns; those of the file follow it.
+/// Number of the part that holds the columns; those of the file follow.
 const COLUMNS: u32 = 0;
 
-/// Keeps the columns of a file's header.
+/// Stores the columns of a file's header.
 pub fn put_columns(account: Scope<'_>, number: u32, columns: &Columns) -> Result<(), Stop> {
     account.put(key::part(account.space(), Kind::Import, number, COLUMNS), columns.to_json())
 }
 
-/// Keeps the next parts of a file of which so many are kept; gives how many are then, and nothing when all are.
+/// Stores the next parts after `kept`, at most [`IMPORT_TURN_PARTS`]; returns the new number, or `None` once the file
+/// is complete.
 pub fn put_next(account: Scope<'_>, number: u32, file: &[u8], kept: u32) -> Result<Option<u32>, Stop> {
     let mut parts = (COLUMNS + 1..).zip(file.chunks(IMPORT_PART_BYTES as usize)).skip(kept as usize);
     for (at, part) in parts.by_ref().take(IMPORT_TURN_PARTS) {
@@ -26,13 +27,13 @@ pub fn put_next(account: Scope<'_>, number: u32, file: &[u8], kept: u32) -> Resu
     Ok(parts.next().map(|(at, _)| at - COLUMNS - 1))
 }
 
-/// The columns that were kept.
+/// Reads the stored columns.
 pub fn columns(account: Scope<'_>, number: u32) -> Result<Columns, Stop> {
     Columns::from_json(&account.get(key::part(account.space(), Kind::Import, number, COLUMNS))?.ok_or(DAMAGED)?)
 }
 
-/// The bytes of a file of `file_bytes` from `offset` on: the rest of their part, and the next one where that is no more
-/// than the longest record. Without a record that ends in them it is too long, or the file ends.
+/// Reads the file, of `file_bytes` bytes, from `offset`: the rest of that part, and the next one if the rest is not
+/// longer than the longest record. If no record ends in these bytes, it is too long or the file ends.
 pub fn window(account: Scope<'_>, number: u32, file_bytes: u32, offset: u32) -> Result<Vec<u8>, Stop> {
     let part = |at: u32| account.get(key::part(account.space(), Kind::Import, number, at))?.ok_or(DAMAGED);
     let bytes_min = (file_bytes.saturating_sub(offset) as usize).min(IMPORT_RECORD_BYTES_MAX + 1);
@@ -66,7 +67,7 @@ mod tests {
         while read.len() < bytes.len() {
             let window = window(account, 1, length, u32::try_from(read.len()).expect("small")).expect("sound");
             assert!(window.len() > IMPORT_RECORD_BYTES_MAX || read.len() + window.len() == bytes.len());
-            // As if a record of this window went on in the next.
+            // As if a record in this window went on into the next.
             read.extend_from_slice(&window[..window.len().min(70_001)]);
         }
         assert_eq!(window(account, 1, length, length), Ok(Vec::new()));

@@ -1,5 +1,5 @@
-//! Imports of leads, and of numbers not to be called (docs/api.md, Imports): a file is kept whole, and a
-//! job reads it in slices, each of which is one commit with what it made.
+//! Imports of leads, and of numbers not to be called (docs/api.md, Imports): a file is stored whole, and a job reads it
+//! in slices, each of which is one commit together with what it created.
 
 mod columns;
 mod csv;

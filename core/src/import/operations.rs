@@ -1,7 +1,7 @@
-//! Starting an import, and how far it came, in the order of docs/api.md.
+//! Starting an import, and reading its progress, in the order of docs/api.md.
 //!
-//! All that the head of a request tells is judged before its body is read; the header of a CSV file is judged
-//! before the import begins, and its records by the job.
+//! Whatever the head of a request tells is checked before its body is read; the header of a CSV file is checked before
+//! the import starts, and its records by the job.
 
 use super::columns::{Columns, Mapping};
 use super::file;
@@ -21,11 +21,11 @@ use crate::limits::{IMPORT_BODY_BYTES_MAX, IMPORT_UPLOAD_SECONDS, IMPORTS_MAX};
 use crate::record::{Errors, Stored};
 
 const MISSING: &str = "Import not found";
-/// What a request that brings a file is known by.
+/// Name from which the UUID of an uploading request is derived.
 const UPLOAD: &str = "upload";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The types of a file.
+/// Media types of a file, besides which none is accepted.
 pub const MEDIA: [&str; 2] = ["text/csv", "application/x-ndjson"];
 
 /// `POST /user/leads/import`
@@ -45,7 +45,7 @@ pub fn start_numbers(ctx: &Ctx<'_>) -> Handled {
     start(ctx, file, Target::Numbers, query.mapping.as_deref())
 }
 
-/// The body; nothing while only its head is there, which was judged then.
+/// Returns the body, or `None` while only the head of the request has arrived.
 fn body<'a>(ctx: &Ctx<'a>) -> Result<Option<&'a [u8]>, Halt> {
     match ctx.file() {
         Err(Halt::Wait) => Ok(None),
@@ -78,7 +78,7 @@ fn start(ctx: &Ctx<'_>, file: Option<&[u8]>, target: Target, mapping: Option<&st
     turn(ctx, number, &import)
 }
 
-/// Keeps more of a file whose beginning is kept.
+/// Stores more parts of a file whose first parts are stored.
 fn go_on(ctx: &Ctx<'_>, file: &[u8]) -> Handled {
     let (account, request) = (ctx.account(), ctx.uuid(UPLOAD));
     for number in ids(account, Kind::Import, &rows::facet_under_way(), IMPORTS_MAX)? {
@@ -90,11 +90,11 @@ fn go_on(ctx: &Ctx<'_>, file: &[u8]) -> Handled {
         account.replace(Kind::Import, number, &row, &import.row())?;
         return turn(ctx, number, &import);
     }
-    // It took so long that the import was given up.
+    // The upload took so long that the import was given up.
     Err(Refusal::Unavailable.into())
 }
 
-/// Lets others have their turn while the file is not whole; then the records are the job's.
+/// Yields to other requests while parts of the file are missing; once it is complete, leaves its records to the job.
 fn turn(ctx: &Ctx<'_>, number: u32, import: &ImportRow) -> Handled {
     if import.upload.is_some() {
         job::add(ctx.account(), ctx.now.plus_seconds(IMPORT_UPLOAD_SECONDS), Task::Import(number))?;
@@ -117,7 +117,7 @@ fn judge_mapping(format: ImportFormat, mapping: Option<&str>) -> Result<Mapping<
     }
 }
 
-/// The columns of a file, and where its records begin.
+/// Returns the columns of a file, and the position at which its records begin.
 fn begin(
     file: &[u8],
     format: ImportFormat,
@@ -135,7 +135,7 @@ fn begin(
     let headless = || Ok((Columns::default(), start));
     let columns = match records.next() {
         NextRecord::End | NextRecord::Pause => return Err(wrong("The file is empty.").into()),
-        // Every record is the job's, one that cannot be read as well.
+        // The records, malformed ones too, are the job's to report.
         NextRecord::Record(_, ImportRecord::Line(_)) => return headless(),
         NextRecord::Malformed(..) if format == ImportFormat::Lines => return headless(),
         NextRecord::Malformed(_, MalformedRecord::Encoding) => return Err(wrong("The file is not valid UTF-8.").into()),

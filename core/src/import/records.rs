@@ -1,36 +1,36 @@
-//! The records of a file ([`Records`]): one after the other, each with the line on which it starts.
+//! Reader of a file's records ([`Records`]), which yields each with the line on which it starts.
 //!
-//! An import reads a window of its file at a time and stops before a record that is not whole in it; the next window
-//! begins there. Only a record that is longer than it may be is passed over in several windows.
+//! An import reads a window of its file at a time and stops before a record that is incomplete in it; the next window
+//! starts there. Only a record that exceeds the limit is skipped across several windows.
 
 use alloc::vec::Vec;
 
 use super::csv::CsvParser;
 use crate::limits::IMPORT_RECORD_BYTES_MAX;
 
-/// How a file is written.
+/// Format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportFormat {
-    /// CSV (RFC 4180): a record ends with a line outside quotation marks.
+    /// CSV (RFC 4180): a record ends at a line end outside quotation marks.
     Csv,
-    /// One record a line; blank lines hold none.
+    /// One JSON record on each line; blank lines are skipped.
     Lines,
 }
 
-/// Where within a record that is too long the reading stands. The number is stored.
+/// State of the parser within a record that is too long, for the next window to go on with. The number is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Within {
-    /// Where a quotation mark opens: at the start of a field, or behind a closing one, which it takes back.
+    /// At a place where a quotation mark opens: the start of a field, or behind a closing mark, which it continues.
     FieldStart = 1,
-    /// Where a quotation mark is text.
+    /// In a field without quotation marks, where one is text.
     Bare = 2,
-    /// Between quotation marks.
+    /// Between two quotation marks.
     Quoted = 3,
 }
 
 impl Within {
-    /// Reads a stored number. Behind a closing quotation mark was a number of its own, 4.
+    /// Parses a stored number. Number 4, which stood for the place behind a closing quotation mark, is still read.
     pub const fn from_u8(number: u8) -> Option<Self> {
         Some(match number {
             1 | 4 => Self::FieldStart,
@@ -44,36 +44,36 @@ impl Within {
 /// How far a file was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// Bytes before it.
+    /// Bytes read so far, a byte order mark included.
     pub offset: u32,
-    /// The line of the next byte, from 1.
+    /// Line of the next byte, from 1.
     pub line: u32,
-    /// Whether the last byte was a carriage return, so that a line feed ends no further line.
+    /// Whether the last byte was a carriage return, so that a line feed does not count as another line.
     pub after_return: bool,
-    /// Set while a record is passed over.
+    /// Parser state while a record that is too long is being skipped; otherwise `None`.
     pub within: Option<Within>,
 }
 
 impl Position {
-    /// The start of a file, behind a byte order mark of so many bytes.
+    /// Returns the start of a file, behind a byte order mark of `mark_bytes` bytes.
     pub const fn start(mark_bytes: u32) -> Self {
         Self { offset: mark_bytes, line: 1, after_return: false, within: None }
     }
 }
 
-/// What is wrong with a record by itself.
+/// Why a record cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MalformedRecord {
     /// It has more than [`IMPORT_RECORD_BYTES_MAX`] bytes.
     TooLong,
-    /// The file ends within quotation marks.
+    /// The file ends inside quotation marks.
     Unclosed,
     /// It is not UTF-8.
     Encoding,
 }
 
 impl MalformedRecord {
-    /// As the account is told.
+    /// Returns the sentence that the account sees.
     pub const fn text(self) -> &'static str {
         match self {
             Self::TooLong => "The line is longer than 65536 bytes; a quotation mark may be missing.",
@@ -83,34 +83,34 @@ impl MalformedRecord {
     }
 }
 
-/// A record.
+/// A record of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ImportRecord<'r> {
-    /// Of a CSV file.
+    /// Cells of a CSV record.
     Cells(Vec<&'r str>),
-    /// Of a file of lines.
+    /// Text of a line.
     Line(&'r str),
 }
 
-/// What comes next in a file.
+/// Next item of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NextRecord<'r> {
     /// A record, and the line on which it starts.
     Record(u32, ImportRecord<'r>),
     /// A record that cannot be read, and the line on which it starts.
     Malformed(u32, MalformedRecord),
-    /// The next record is not whole in this window.
+    /// The next record is incomplete in this window.
     Pause,
-    /// The file has no more.
+    /// No record is left in the file.
     End,
 }
 
-/// Reads the records of a window.
+/// Reader of the records in a window.
 pub struct Records<'w> {
     format: ImportFormat,
-    /// The bytes from the position on.
+    /// Bytes of the window from the position on.
     rest: &'w [u8],
-    /// Whether they end with the file.
+    /// Whether the window ends with the file.
     at_end: bool,
     position: Position,
     parser: CsvParser,
@@ -118,18 +118,18 @@ pub struct Records<'w> {
 }
 
 impl<'w> Records<'w> {
-    /// Reads on from a position. Unless the window ends with the file it holds more bytes than the longest record.
+    /// Starts at a position. A window that does not end with the file must hold more bytes than the longest record.
     pub fn new(format: ImportFormat, position: Position, window: &'w [u8], at_end: bool) -> Self {
         let record_bytes_max = IMPORT_RECORD_BYTES_MAX;
         Self { format, rest: window, at_end, position, parser: CsvParser::default(), record_bytes_max }
     }
 
-    /// How far it has come: to the end of a record, or within one that is passed over.
+    /// Returns the position reached: the end of a record, or a place within one that is being skipped.
     pub const fn position(&self) -> Position {
         self.position
     }
 
-    /// The next record.
+    /// Reads the next record.
     pub fn next(&mut self) -> NextRecord<'_> {
         if let Some(within) = self.position.within.take() {
             self.pass_over(within);
@@ -139,7 +139,7 @@ impl<'w> Records<'w> {
             return if self.at_end { NextRecord::End } else { NextRecord::Pause };
         }
         let line = self.position.line;
-        // One byte more than the longest record: its end, or what makes it too long.
+        // One byte more than the longest record: its line end, or the byte that makes it too long.
         let head = &self.rest[..self.rest.len().min(self.record_bytes_max + 1)];
         let record = match self.end_of(head) {
             Some(bytes) => &self.take(bytes)[..bytes - 1],
@@ -151,7 +151,7 @@ impl<'w> Records<'w> {
             None if !self.at_end => return NextRecord::Pause,
             None => {
                 let record = self.take(head.len());
-                // The last line of a file need not end, but its quotation marks must.
+                // The last line of a file need not have a line end, but its quotation marks must be closed.
                 if self.format == ImportFormat::Csv && self.parser.feed(b"\n").is_none() {
                     return NextRecord::Malformed(line, MalformedRecord::Unclosed);
                 }
@@ -165,7 +165,7 @@ impl<'w> Records<'w> {
         }
     }
 
-    /// Bytes up to the end of the record that these begin with, its line end included.
+    /// Returns the length of the record at the start of `bytes`, its line end included.
     fn end_of(&mut self, bytes: &[u8]) -> Option<usize> {
         match self.format {
             ImportFormat::Csv => {
@@ -176,7 +176,7 @@ impl<'w> Records<'w> {
         }
     }
 
-    /// Where within the record that was begun it stands.
+    /// Returns the parser state within the record that was begun.
     fn within(&mut self) -> Within {
         match self.format {
             ImportFormat::Csv => self.parser.within(),
@@ -184,7 +184,7 @@ impl<'w> Records<'w> {
         }
     }
 
-    /// Goes behind a record that is too long, or to the end of the window.
+    /// Skips to the end of a record that is too long, or to the end of the window.
     fn pass_over(&mut self, within: Within) {
         let end = match self.format {
             ImportFormat::Csv => {
@@ -199,7 +199,7 @@ impl<'w> Records<'w> {
         self.take(end.unwrap_or(self.rest.len()));
     }
 
-    /// Goes to the first byte of the next record.
+    /// Skips to the first byte of the next record.
     fn skip_blanks(&mut self) {
         let blank = |byte: &u8| match self.format {
             ImportFormat::Csv => matches!(byte, b'\r' | b'\n'),
@@ -209,7 +209,7 @@ impl<'w> Records<'w> {
         self.take(bytes);
     }
 
-    /// Goes on by so many bytes, counts their lines and gives them.
+    /// Advances by `bytes`, counts their lines and returns them.
     fn take(&mut self, bytes: usize) -> &'w [u8] {
         let (taken, rest) = self.rest.split_at(bytes);
         self.rest = rest;
@@ -224,7 +224,7 @@ impl<'w> Records<'w> {
     }
 }
 
-/// Bytes up to the end of a line, which is one of them.
+/// Returns the length of the first line, its line end included.
 fn line(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| *byte == b'\n').map(|at| at + 1)
 }
@@ -236,10 +236,10 @@ mod tests {
     use alloc::string::{String, ToString};
     use proptest::prelude::*;
 
-    /// A record's line and its cells or text, or what is wrong with it.
+    /// Line of a record, and its cells or text, or its error.
     type Found = (u32, Result<Vec<String>, MalformedRecord>);
 
-    /// Every record, read in windows of so many bytes.
+    /// Reads every record, in windows of `window_bytes`.
     fn all(format: ImportFormat, file: &[u8], window_bytes: usize, record_bytes_max: usize) -> Vec<Found> {
         let mut position = Position::start(0);
         let mut found = Vec::new();
@@ -341,18 +341,18 @@ mod tests {
             prop_assert_eq!(all(format, file.as_bytes(), record_bytes_max + more, record_bytes_max), whole);
         }
 
-        /// The parser begins anew with each record, and gives what it gives for the file as a whole.
+        /// The parser starts anew for each record, and yields what it yields for the whole file.
         #[test]
         fn records_are_those_of_the_whole_file(file in "[a,\"\r\n ]{0,60}") {
             let found = all(ImportFormat::Csv, file.as_bytes(), 1 << 20, IMPORT_RECORD_BYTES_MAX);
-            // It takes what is open as if it were closed at the end of the file.
+            // The library treats an open quotation mark as if it were closed at the end of the file.
             if let Ok(apart) = found.into_iter().map(|(_, record)| record).collect::<Result<Vec<_>, _>>() {
                 prop_assert_eq!(apart, whole(&file));
             }
         }
     }
 
-    /// The records of a file as the library alone reads them.
+    /// Parses the records of a file with the library alone.
     fn whole(file: &str) -> Vec<Vec<String>> {
         let (mut reader, mut records) = (csv_core::Reader::new(), Vec::new());
         let (mut output, mut ends) = ([0; 128], [0; 128]);

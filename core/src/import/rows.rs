@@ -1,4 +1,4 @@
-//! Imports as they are stored, and the lines that were rejected, each in a row of its own.
+//! Imports as they are stored, and the errors of rejected records, each in a row of its own.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,70 +16,70 @@ use crate::store::{Row, Scope};
 use crate::view::{Order, Stop};
 
 const DAMAGED: Stop = Stop::Corrupt("an import");
-/// Characters of a field's name, or of a sentence, that an error keeps.
+/// Most characters of a field's name, or of a sentence, that an error keeps.
 const TEXT_MAX: usize = 160;
-/// Sentences of a field that an error keeps.
+/// Most sentences for one field that an error keeps.
 const SENTENCES_MAX: usize = 3;
 
-/// What an import makes.
+/// What an import creates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Leads.
+    /// Leads of a campaign.
     Leads {
-        /// Their campaign, by count.
+        /// Local id of the campaign.
         campaign: u32,
-        /// Whether it may have a number already.
+        /// Whether to create leads with numbers that the campaign already has.
         allow_dupplicate: bool,
     },
-    /// Numbers not to be called.
+    /// Entries of the list of numbers not to be called.
     Numbers,
 }
 
 record! {
     /// An import as it is stored.
     pub struct ImportRow stored as "an import" {
-        /// Of leads: their campaign, by count.
+        /// Local id of the campaign, for an import of leads.
         campaign: Option<u32> = count().sparse(),
-        /// Of leads: whether the campaign may have a number already.
+        /// For an import of leads: whether to create those with numbers that the campaign already has.
         allow_dupplicate: Option<bool> = boolean().sparse(),
-        /// Whether its file is CSV; else each line is a record.
+        /// Whether the file is CSV; otherwise each line is a JSON record.
         csv: bool = boolean().required(),
-        /// Where it stands.
+        /// Current state; `processing` until the file is read or the import fails.
         status: ImportStatus = choice::<ImportStatus>().required(),
-        /// Why it ended early.
+        /// Why it ended early, if it failed.
         failure_reason: Option<String> = text(0, 255).sparse(),
-        /// Records that were taken.
+        /// Records that were stored.
         created: u32 = count().required(),
-        /// Records that were there already.
+        /// Records whose number was there already.
         duplicates: u32 = count().required(),
-        /// Records that are wrong.
+        /// Records rejected because of errors.
         rejected: u32 = count().required(),
-        /// Bytes of its file.
+        /// Size of the file, bytes.
         file_bytes: u32 = count().required(),
-        /// See [`Position`].
+        /// See [`Position::offset`].
         offset: u32 = count().required(),
-        /// See [`Position`].
+        /// See [`Position::line`].
         line: u32 = count().required(),
-        /// See [`Position`].
+        /// See [`Position::after_return`].
         after_return: bool = boolean().required(),
-        /// While a record is passed over: where within it, by [`Within`]'s number.
+        /// Number of the [`Within`], while a record that is too long is skipped; otherwise 0.
         state: u32 = count().required(),
-        /// Whether a record is passed over.
+        /// Whether a record that is too long is being skipped.
         passing: bool = boolean().required(),
-        /// While its file arrives: the request that brings it, the same in each of its runs and no other's.
+        /// Request that uploads the file, while it arrives: the same name in each of its runs, and unique to it.
         upload: Option<String> = text(0, 64).sparse(),
-        /// While its file arrives: how many parts of it are there.
+        /// Parts of the file stored so far, while it arrives.
         kept: Option<u32> = count().sparse(),
     }
 }
 
-/// The facet of the imports that are under way.
+/// Returns the facet of the imports that are still processing.
 pub fn facet_under_way() -> Facet {
     Facet::new(1, ImportStatus::Processing.word().as_bytes())
 }
 
 impl ImportRow {
-    /// One that begins at a place of its file.
+    /// Builds an import that starts reading at `position`.
     pub fn new(target: Target, format: ImportFormat, file_bytes: u32, position: Position) -> Self {
         let (campaign, allow_dupplicate) = match target {
             Target::Leads { campaign, allow_dupplicate } => (Some(campaign), Some(allow_dupplicate)),
@@ -106,24 +106,24 @@ impl ImportRow {
         }
     }
 
-    /// Its row.
+    /// Builds its row, with a facet while it is processing.
     pub fn row(&self) -> Row {
         let facets = if self.status == ImportStatus::Processing { [facet_under_way()].into() } else { Vec::new() };
         Row::open(facets, self.to_json())
     }
 
-    /// What it makes.
+    /// Returns what it creates.
     pub fn target(&self) -> Target {
         let allow_dupplicate = self.allow_dupplicate.unwrap_or(false);
         self.campaign.map_or(Target::Numbers, |campaign| Target::Leads { campaign, allow_dupplicate })
     }
 
-    /// How its file is written.
+    /// Returns the format of its file.
     pub fn format(&self) -> ImportFormat {
         if self.csv { ImportFormat::Csv } else { ImportFormat::Lines }
     }
 
-    /// How far its file was read.
+    /// Returns the position up to which its file was read.
     pub fn position(&self) -> Result<Position, Stop> {
         let Self { offset, line, after_return, .. } = *self;
         let state = u8::try_from(self.state).ok().and_then(Within::from_u8);
@@ -131,24 +131,24 @@ impl ImportRow {
         Ok(Position { offset, line, after_return, within })
     }
 
-    /// Its file was read so far.
+    /// Records the position up to which its file was read.
     pub fn set_position(&mut self, position: Position) {
         let Position { offset, line, after_return, within } = position;
         (self.offset, self.line, self.after_return) = (offset, line, after_return);
         (self.state, self.passing) = (stored_within(within), within.is_some());
     }
 
-    /// So many parts of its file are kept of this request; `None` once it is whole.
+    /// Records that `kept` parts of the file of `request` are stored; `None` once all of them are.
     pub fn set_upload(&mut self, request: String, kept: Option<u32>) {
         (self.upload, self.kept) = (kept.map(|_| request), kept);
     }
 
-    /// It ends early.
+    /// Marks the import as failed, for this reason.
     pub fn fail(&mut self, reason: &str) {
         (self.status, self.failure_reason) = (ImportStatus::Failed, Some(reason.into()));
     }
 
-    /// As the API shows it.
+    /// Returns the import's JSON as the API shows it.
     pub fn show(&self, account: Scope<'_>, number: u32) -> Result<Vec<u8>, Stop> {
         let Self { created, duplicates, rejected, .. } = *self;
         let mut out = Vec::new();
@@ -168,7 +168,7 @@ impl ImportRow {
         Ok(out)
     }
 
-    /// Counts a rejected line, and keeps what is wrong with it while there is room.
+    /// Counts a rejected record and stores its errors, for the first [`IMPORT_ERRORS_MAX`] of them.
     pub fn reject(&mut self, account: Scope<'_>, number: u32, line: u32, errors: &Errors) -> Result<(), Stop> {
         let seq = self.rejected;
         self.rejected += 1;
@@ -183,7 +183,8 @@ fn stored_within(within: Option<Within>) -> u32 {
     within.map_or(0, |within| within as u32)
 }
 
-/// `{line, errors}`, cut to its bound: the rest of a long text, then the fields that find no room.
+/// Builds `{line, errors}` within [`IMPORT_ERROR_BYTES_MAX`]: long texts are cut, then fields that do not fit are left
+/// out.
 fn entry(line: u32, errors: &Errors) -> Vec<u8> {
     let cut = |text: &str| text.chars().take(TEXT_MAX).collect::<String>();
     let mut kept = Errors::default();

@@ -1,5 +1,5 @@
-//! One slice of an import: a few records, each judged as a request would be, and how far the file was read, in
-//! one commit. A slice that is lost is done again from where the last one ended.
+//! One slice of an import: a few records, each checked as a request would be, and the new position, in one commit. A
+//! slice that is lost is repeated from the end of the last one.
 
 use alloc::format;
 use alloc::string::String;
@@ -22,7 +22,7 @@ use crate::view::Stop;
 const GONE: &str = "The campaign was deleted.";
 const BROKEN_OFF: &str = "The file did not arrive whole.";
 
-/// Reads the next records of an import.
+/// Runs one slice: reads the next records, or ends an import that cannot go on.
 pub fn slice(work: &Work<'_>, number: u32) -> Result<Progress, Stop> {
     let account = work.account;
     let Some(row) = account.find(Kind::Import, number)? else { return Ok(Progress::Done) };
@@ -34,7 +34,7 @@ pub fn slice(work: &Work<'_>, number: u32) -> Result<Progress, Stop> {
     if lost(account, import.target())? {
         import.fail(GONE);
     } else if import.upload.is_some() {
-        // The task was planned for the time by which the file is there.
+        // The upload was not completed before the time for which this job was scheduled.
         import.fail(BROKEN_OFF);
     } else if read(work, number, &mut import)? {
         import.status = ImportStatus::Completed;
@@ -52,7 +52,7 @@ pub fn slice(work: &Work<'_>, number: u32) -> Result<Progress, Stop> {
     Ok(Progress::Done)
 }
 
-/// Ends an import that cannot go on: it fails, and its parts go.
+/// Ends an import that cannot go on: it fails, and a job deletes its parts.
 pub fn give_up(work: &Work<'_>, number: u32, reason: &str) -> Result<(), Stop> {
     let Some(row) = work.account.find(Kind::Import, number)? else { return Ok(()) };
     let mut import = ImportRow::read(&row.public)?;
@@ -64,7 +64,7 @@ pub fn give_up(work: &Work<'_>, number: u32, reason: &str) -> Result<(), Stop> {
     job::add(work.account, work.now, Task::DropParts(Kind::Import, number))
 }
 
-/// Whether there is nowhere left to import to.
+/// Returns whether the target of the import was deleted.
 fn lost(account: Scope<'_>, target: Target) -> Result<bool, Stop> {
     match target {
         Target::Leads { campaign, .. } => Ok(account.find(Kind::Campaign, campaign)?.is_none()),
@@ -72,7 +72,7 @@ fn lost(account: Scope<'_>, target: Target) -> Result<bool, Stop> {
     }
 }
 
-/// Takes some records; true at the end of the file.
+/// Processes up to [`IMPORT_SLICE_RECORDS`] records; returns `true` at the end of the file.
 fn read(work: &Work<'_>, number: u32, import: &mut ImportRow) -> Result<bool, Stop> {
     let account = work.account;
     let columns = file::columns(account, number)?;
@@ -110,7 +110,7 @@ fn of_line(says: String) -> Errors {
     errors
 }
 
-/// The body that a record stands for, or what is wrong with its line.
+/// Builds the body for a record, or returns what is wrong with its line.
 fn members(record: &ImportRecord<'_>, columns: &Columns, target: Target) -> Result<Members, String> {
     let text = match record {
         ImportRecord::Cells(cells) => return Ok(columns.members(cells, target)?),

@@ -1,4 +1,4 @@
-//! The tables of imports.
+//! API records of imports.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,13 +9,13 @@ use crate::record::{Json, Ref, any, boolean, choice, id, int, list, text};
 use crate::{choice, record};
 
 choice! {
-    /// The states of an import.
+    /// State of an import.
     pub enum ImportStatus {
-        /// Its lines are being read.
+        /// Its records are being read.
         Processing = "processing",
-        /// Every line was read.
+        /// Every record was read.
         Completed = "completed",
-        /// It ended early; the lines that were not read count nowhere.
+        /// It ended early; records that were not read are not counted.
         Failed = "failed",
     }
 }
@@ -23,11 +23,13 @@ choice! {
 record! {
     /// Query of `POST /user/leads/import`.
     pub struct LeadImport {
-        /// The campaign of the leads.
+        /// Id of the campaign that the leads are created in.
         campaign_id: u64 = id().exists(Ref::Row(Kind::Campaign)).required(),
-        /// Whether the campaign may have a number already; a line of `application/x-ndjson` may say otherwise.
+        /// Whether a lead is created even if the campaign already has its number; a line of `application/x-ndjson` may
+        /// override it.
         allow_dupplicate: bool = boolean().or_bool(false),
-        /// For `text/csv`: which column is which member, as `Header=member` pairs separated by commas. Any other column is the variable of its name.
+        /// For `text/csv`: which column holds which member, as `Header=member` pairs separated by commas. Any other
+        /// column becomes the variable of its name.
         mapping: Option<String> = text(1, MAPPING_MAX),
     }
 }
@@ -35,49 +37,50 @@ record! {
 record! {
     /// Query of `POST /user/do-not-call/import`.
     pub struct NumberImport {
-        /// For `text/csv`: which column is `phone_number` and which is `reason`, as `Header=member` pairs separated by commas.
+        /// For `text/csv`: which columns hold `phone_number` and `reason`, as `Header=member` pairs separated by
+        /// commas.
         mapping: Option<String> = text(1, MAPPING_MAX),
     }
 }
 
 record! {
-    /// An import that was started.
+    /// An import that was just started.
     pub struct Started {
-        /// Its id.
+        /// Id of the import, to ask for its progress with.
         id: u64 = id().required(),
-        /// `processing`.
+        /// State of the import, always `processing`.
         status: ImportStatus = choice::<ImportStatus>().required(),
     }
 }
 
 record! {
-    /// A line that was rejected.
+    /// A rejected record and its errors.
     pub struct LineErrors {
         /// The line of the file on which the record starts, from 1.
         line: u32 = int(1, 4_294_967_295).required(),
-        /// What is wrong, by field; `line` where it is the line itself.
+        /// What is wrong, a list of texts by field; under `line` what concerns the whole record.
         errors: Option<Json> = any(),
     }
 }
 
 record! {
-    /// An import.
+    /// Progress or result of an import.
     pub struct Import {
-        /// Its id.
+        /// Id of the import.
         id: u64 = id().required(),
-        /// Where it stands.
+        /// Current state of the import.
         status: ImportStatus = choice::<ImportStatus>().required(),
-        /// Why it ended early.
+        /// Why it ended early; null unless it failed.
         failure_reason: Option<String> = text(0, 255),
-        /// Records that were read: created, duplicates and rejected ones.
+        /// Records read so far: created, duplicate and rejected ones.
         processed: u32 = int(0, 4_294_967_295).required(),
-        /// Records that were taken.
+        /// Records that became a lead or a number.
         created: u32 = int(0, 4_294_967_295).required(),
-        /// Records whose number is there already.
+        /// Records left out because their number is there already.
         duplicates: u32 = int(0, 4_294_967_295).required(),
-        /// Records that are wrong.
+        /// Records left out because of errors.
         rejected: u32 = int(0, 4_294_967_295).required(),
-        /// The first 1,000 rejected lines.
+        /// The first rejected records, at most 1,000, in the order of the file.
         errors: Vec<LineErrors> = list::<LineErrors>(IMPORT_ERRORS_MAX),
     }
 }

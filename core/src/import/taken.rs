@@ -1,4 +1,4 @@
-//! What becomes of a record: judged and stored like a body that was sent.
+//! Imported records: each is checked and stored like the body of a request.
 
 use crate::id;
 use crate::json::{Members, Number, Value};
@@ -9,18 +9,18 @@ use crate::suppression::{self, NewSuppressed};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// What became of a record.
+/// Result of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// It was stored.
+    /// The record was stored.
     Created,
     /// Its number is there already.
     Duplicate,
-    /// It is wrong.
+    /// The record has these errors.
     Rejected(Errors),
 }
 
-/// Takes a line of an import: a body without its campaign, judged and stored like one that was sent.
+/// Creates a lead from a record, a body without its campaign.
 pub fn lead(
     account: Scope<'_>,
     campaign: u32,
@@ -44,7 +44,7 @@ pub fn lead(
     Ok(Taken::Created)
 }
 
-/// Takes a line of an import, judged and stored like a body that was sent.
+/// Adds a number not to be called from a record.
 pub fn number(account: Scope<'_>, members: Members, now: Timestamp) -> Result<Taken, Stop> {
     let new: NewSuppressed = match check(NewSuppressed::TABLE, members, Source::Body).finish() {
         Ok(new) => new,

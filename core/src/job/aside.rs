@@ -1,7 +1,7 @@
-//! Jobs that were set aside: out of their lanes, kept with what is known of them until the operator decides.
+//! Jobs that were set aside: removed from their lanes and kept, with their last error, until the operator decides.
 //!
-//! The job's own row says that it is set aside, so that it is not planned again; a row of the root, filed by kind and
-//! account, is what the operator's list shows.
+//! The job's own row says that it is set aside, so that it is not scheduled again. The operator's list shows a row of
+//! the root space, indexed by kind and account.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -22,58 +22,59 @@ use crate::store::{Row, Scope, Tx};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop, View};
 
-/// Its table is made once: a list asks for thousands.
+/// The CRC table is built once: a list computes thousands of ids.
 static CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
-/// What is said of a job whose row cannot be read.
+/// Error shown for a job whose row cannot be read.
 const UNKNOWN: &str = "The job has an unknown form.";
 
 crate::choice! {
-    /// Where a job stands.
+    /// State of a job.
     pub enum JobState {
-        /// It waits for its time or its turn.
+        /// It waits for its due time or its turn.
         Waiting = "waiting",
-        /// It was begun, or waits for an answer from outside.
+        /// It has started, or waits for an answer from outside.
         Running = "running",
-        /// It came to nothing too often.
+        /// It failed too often, and waits for the operator.
         SetAside = "set_aside",
     }
 }
 
 record! {
-    /// A job.
+    /// A unit of durable work of an account.
     pub struct ShownJob {
-        /// Its id: the same as long as the same work is planned.
+        /// Id of the job; it stays the same while the same work is scheduled.
         id: u64 = id_column().required(),
-        /// What it does.
+        /// What the job does.
         kind: JobKind = choice::<JobKind>().required(),
-        /// Whose it is, by the account's id.
+        /// Account that the job belongs to, by id.
         account_id: Option<u64> = id_column(),
-        /// What it is about.
+        /// Resource that the job works on, as kind and id, for example `call 4294967297`; `account` for account-wide
+        /// clean-up.
         reference: String = text(0, 255).required(),
-        /// When it is next due; of one that was set aside, when it last was.
+        /// When it is next due; for a job that was set aside, when it was last due.
         due_at: Iso = iso().required(),
-        /// Runs in a row that came to nothing.
+        /// Failed runs in a row, since the last one that succeeded.
         attempts: u32 = int(0, u32::MAX as i64).required(),
-        /// Where it stands.
+        /// State of the job.
         state: JobState = choice::<JobState>().required(),
-        /// What is known of the last run that came to nothing.
+        /// Error of the last failed run; null if none has failed since the last success.
         last_error: Option<String> = text(0, 255),
-        /// When it was planned.
+        /// When it was scheduled.
         created_at: Iso = iso().required(),
     }
 }
 
-/// The filter of the jobs that were set aside by kind.
+/// Returns the filter of the jobs set aside that are of this kind.
 pub fn facet_of_kind(kind: JobKind) -> Facet {
     Facet::new(1, kind.word().as_bytes())
 }
 
-/// The same by account.
+/// Returns the filter of the jobs set aside that belong to this account, by number.
 pub fn facet_of_account(account: u32) -> Facet {
     Facet::id(2, account)
 }
 
-/// A job as the operator sees it.
+/// Returns a job as the operator sees it.
 pub(super) fn shown(account: u32, job: &Job) -> ShownJob {
     let state = match job.standing {
         Standing::Planned => JobState::Waiting,
@@ -93,19 +94,19 @@ pub(super) fn shown(account: u32, job: &Job) -> ShownJob {
     }
 }
 
-/// The filter of the jobs that were set aside by the account's part of their ids.
+/// Returns the filter of the jobs set aside by the lower half of their ids.
 fn facet_of_id(own: u32) -> Facet {
     Facet::id(3, own)
 }
 
-/// The id of a job: its account's number × 2^32 + a checksum of its task's bytes, which tells tasks that differ in their
-/// count alone apart.
+/// Returns the id of a job: account number × 2^32 + CRC-32 of the task's bytes, which differs between tasks that differ
+/// only in their count.
 pub fn id_of(account: u32, task: &[u8]) -> u64 {
     id::of(Space::Account(account), own_id(task))
 }
 
 fn own_id(task: &[u8]) -> u32 {
-    // No id is 0.
+    // An id is never 0.
     CHECKSUM.checksum(task).max(1)
 }
 
@@ -116,7 +117,7 @@ fn number_of(account: Scope<'_>) -> Result<u32, Stop> {
     }
 }
 
-/// Sets a job aside that stands in no lane.
+/// Sets a job aside that has already been removed from its lane.
 pub(crate) fn enter(account: Scope<'_>, mut job: Job) -> Result<(), Stop> {
     let (root, number) = (root::of(account), number_of(account)?);
     let (count, at) = root.allot(Kind::Job, account.now())?;
@@ -125,7 +126,7 @@ pub(crate) fn enter(account: Scope<'_>, mut job: Job) -> Result<(), Stop> {
     store(root, number, count, at, &shown(number, &job), job.task.to_bytes())
 }
 
-/// Keeps what is known of a job whose bytes name no task of this release.
+/// Sets aside a job whose bytes are not a task of this release.
 pub(super) fn unknown(account: Scope<'_>, due: Timestamp, task: &[u8]) -> Result<(), Stop> {
     let (root, number) = (root::of(account), number_of(account)?);
     let (count, at) = root.allot(Kind::Job, account.now())?;
@@ -156,7 +157,7 @@ fn store(
     root.insert(Kind::Job, count, at, &Row { facets, public: shown.to_json(), private: task })
 }
 
-/// Takes the row of the root away.
+/// Deletes the row in the root space.
 pub(super) fn forget(account: Scope<'_>, count: u32) -> Result<(), Stop> {
     let root = root::of(account);
     match root.find(Kind::Job, count)? {
@@ -165,17 +166,17 @@ pub(super) fn forget(account: Scope<'_>, count: u32) -> Result<(), Stop> {
     }
 }
 
-/// A job that the operator names.
+/// A job that the operator selected by id.
 pub enum Named {
-    /// It was set aside: its task.
+    /// It was set aside. Holds its task.
     Aside(Task),
-    /// It was set aside, and no release that runs knows what it is: its bytes.
+    /// It was set aside and this release does not know its task. Holds the task's bytes.
     Unknown(Vec<u8>),
-    /// It waits or runs.
+    /// It is waiting or running.
     Going,
 }
 
-/// The job with this id, and its account.
+/// Finds the job with this id, and its account.
 pub fn named(root: Scope<'_>, id: u64) -> Result<Option<(Scope<'_>, Named)>, Stop> {
     let (Ok(number), Ok(own)) = (u32::try_from(id >> 32), u32::try_from(id & u64::from(u32::MAX))) else {
         return Ok(None);
@@ -191,7 +192,7 @@ pub fn named(root: Scope<'_>, id: u64) -> Result<Option<(Scope<'_>, Named)>, Sto
     Ok(Some((account, named)))
 }
 
-/// Whether one of the first [`JOBS_LISTED_MAX`] jobs of each lane has this id.
+/// Returns whether one of the first [`JOBS_LISTED_MAX`] jobs of each lane has this id.
 fn is_going(account: Scope<'_>, own: u32) -> Result<bool, Stop> {
     for lane in Lane::ALL {
         let jobs = planned(account, lane, JOBS_LISTED_MAX)?;
@@ -202,7 +203,7 @@ fn is_going(account: Scope<'_>, own: u32) -> Result<bool, Stop> {
     Ok(false)
 }
 
-/// Puts a job that was set aside into its lane, as if it had never come to nothing.
+/// Puts a job that was set aside back into its lane, due now and with its faults cleared.
 pub fn retry(account: Scope<'_>, task: &Task) -> Result<(), Stop> {
     let job = Job::find(account, task)?.ok_or(DAMAGED)?;
     if let Standing::Aside(count) = job.standing {
@@ -214,7 +215,7 @@ pub fn retry(account: Scope<'_>, task: &Task) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Deletes a job that no release knows.
+/// Deletes a job whose task this release does not know.
 pub fn drop_unknown(account: Scope<'_>, task: &[u8]) -> Result<(), Stop> {
     let at = key::job(account.space(), task);
     let row = account.get(at.clone())?.unwrap_or_default();
@@ -224,16 +225,16 @@ pub fn drop_unknown(account: Scope<'_>, task: &[u8]) -> Result<(), Stop> {
     account.delete(at)
 }
 
-/// What metrics tell of jobs.
+/// Job figures for metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// How many of each kind are set aside.
+    /// Number of jobs set aside, by kind; every kind is listed.
     pub set_aside: Vec<(&'static str, u64)>,
-    /// How often a run came to nothing, ever.
+    /// Failed runs since the installation was set up.
     pub faults: u64,
 }
 
-/// Reads them from a host's view.
+/// Reads the figures from a host's view.
 pub fn figures(view: &dyn View) -> Result<Figures, Stop> {
     let tx = Tx::new(view);
     let root = tx.scope(Space::Root);
@@ -247,7 +248,7 @@ fn faults(root: Scope<'_>) -> Result<u64, Stop> {
     Ok(bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_be_bytes))
 }
 
-/// Counts a run that came to nothing.
+/// Counts a failed run.
 pub(crate) fn note_fault(account: Scope<'_>) -> Result<(), Stop> {
     let root = root::of(account);
     root.put(key::job_faults(), (faults(root)? + 1).to_be_bytes().to_vec())

@@ -1,4 +1,5 @@
-//! The jobs that wait or run, for the operator's list: read from the lanes, and so bounded.
+//! The waiting and running jobs, for the operator's list. They are read from the lanes, so the number examined is
+//! bounded.
 
 use alloc::vec::Vec;
 
@@ -11,19 +12,19 @@ use crate::root;
 use crate::store::Scope;
 use crate::view::{Order, Stop};
 
-/// What is listed.
+/// Filter of the list.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// Waiting or running.
+    /// State to list; [`JobState::SetAside`] matches nothing here.
     pub state: JobState,
-    /// One kind.
+    /// Only this kind; `None`: all.
     pub kind: Option<JobKind>,
-    /// One account, by its number.
+    /// Only this account, by number; `None`: all.
     pub account: Option<u32>,
 }
 
-/// The jobs that wait or run: by account in the order in which these are due, then by lane and time. The first
-/// [`JOBS_LISTED_MAX`] jobs are looked at, and of as many accounts.
+/// Returns the waiting or running jobs that match: by account in the order in which accounts are next due, then by lane
+/// and due time. At most [`JOBS_LISTED_MAX`] jobs and as many due rows of accounts are examined.
 pub fn going(root: Scope<'_>, wanted: &Wanted) -> Result<Vec<ShownJob>, Stop> {
     let lanes: &[Lane] = match wanted.state {
         JobState::Running => &[Lane::Leased],
@@ -46,7 +47,7 @@ pub fn going(root: Scope<'_>, wanted: &Wanted) -> Result<Vec<ShownJob>, Stop> {
     Ok(found)
 }
 
-/// The accounts that have something to do, each once.
+/// Returns the accounts with scheduled jobs, each once, or just `only`.
 fn accounts(root: Scope<'_>, only: Option<u32>) -> Result<Vec<u32>, Stop> {
     if let Some(only) = only {
         return Ok([only].into());

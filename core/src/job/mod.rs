@@ -1,9 +1,9 @@
-//! Durable work: rows written in the same commit as what caused them, done when they are due.
+//! Durable work: rows written in the same commit as their cause, and run when they are due.
 //!
-//! What there is to do is a [`Task`], known by its bytes; a task names resources by kind and count alone, and the
-//! service, which knows them, carries it out. A task that asks for something outside is leased while it waits, and runs
-//! again from its start with the answer. A host that dies leaves the lease to lapse: at least once. Each account has
-//! lanes of its own, so that neither its slow work nor a neighbour's waits for what hangs.
+//! A unit of work is a [`Task`], identified by its bytes. A task names resources only by kind and count; the service,
+//! which knows them, runs it. A task that asks for something outside holds a lease while it waits, and runs again from
+//! its start with the answer. If the host dies, the lease expires and the task runs again, so delivery is at least
+//! once. Each account has its own lanes, so that slow work delays neither the account's quick work nor other accounts.
 
 pub(crate) mod aside;
 mod list;

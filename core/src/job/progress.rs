@@ -1,4 +1,4 @@
-//! What a task works with, and what it comes to.
+//! Context and result of a task's run.
 
 use crate::outside::Asks;
 use crate::seed::Seed;
@@ -6,34 +6,34 @@ use crate::setup::Setup;
 use crate::store::Scope;
 use crate::time::Timestamp;
 
-/// What a task works with.
+/// Context of one run of a task.
 pub struct Work<'a> {
-    /// The configuration, and what is made from it.
+    /// The configuration and what is derived from it.
     pub setup: &'a Setup,
-    /// The account that the task belongs to.
+    /// Store scope of the account that the task belongs to.
     pub account: Scope<'a>,
-    /// The time.
+    /// Time of this run.
     pub now: Timestamp,
-    /// Randomness of this task.
+    /// Seed of this task and run.
     pub seed: Seed,
-    /// What it asks for.
+    /// Work asked for outside, and the answers so far.
     pub asks: &'a Asks<'a>,
-    /// Tries that came to nothing.
+    /// Failed tries so far that ended with [`Progress::Later`].
     pub attempt: u32,
 }
 
-/// What a task came to.
+/// Result of a task's run.
 pub enum Progress {
-    /// There is nothing left to do.
+    /// The task is finished and removed.
     Done,
-    /// There is more to do at once.
+    /// It has more to do and is due at once.
     More,
-    /// It waits for what it asked.
+    /// It waits for an answer, with the default lease.
     Waits,
-    /// It waits for what it asked, which may take so many seconds.
+    /// It waits for an answer that may take this many seconds.
     WaitsFor(u64),
-    /// It is tried again later.
+    /// The try failed; it runs again after a backoff.
     Later,
-    /// It is next due then.
+    /// It is next due at this time.
     At(Timestamp),
 }

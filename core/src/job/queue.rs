@@ -1,6 +1,6 @@
-//! The rows of the queue: each account's tasks by lane and time, and in the root the accounts by time.
+//! Rows of the queue: each account's tasks by lane and due time, and in the root space the accounts by next due time.
 //!
-//! A row that nobody can read never keeps others from their turn: it is taken out, and set aside where it names a task.
+//! An unreadable row never blocks others: it is removed from its lane, and set aside if it holds a task's bytes.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -15,46 +15,45 @@ use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 
 pub(crate) const DAMAGED: Stop = Stop::Corrupt("a job has an unknown form");
-/// Bytes of the sentence that a job keeps of its last fault.
+/// Longest error text stored with a job, bytes.
 const ERROR_BYTES_MAX: usize = 255;
 
-/// Where a job stands.
+/// Position of a job in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// In its lane.
+    /// Waiting in the lane of its task.
     Planned,
-    /// It asked this question, and waits for the answer.
+    /// Waiting for the answer to the question with this lease number.
     Asked(u32),
-    /// It is begun under this mark, by itself, and has not come to an end.
+    /// Started on its own under this lease number, and not finished yet.
     Trial(u32),
-    /// It was set aside: the row of the root, by its count.
+    /// Set aside. Holds the count of its row in the root space.
     Aside(u32),
 }
 
-/// A planned task.
+/// A scheduled task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Job {
     pub task: Task,
     pub due: Timestamp,
-    /// Tries that came to nothing, as the task itself counts them.
+    /// Failed tries, as counted by the task itself: selects the backoff.
     pub attempt: u32,
     pub standing: Standing,
-    /// When it was planned.
+    /// When it was scheduled; moving it to an earlier time resets it.
     pub created_at: Timestamp,
-    /// Runs in a row that did not come to an end.
+    /// Runs in a row that stopped, panicked or were never answered.
     pub faults: u32,
-    /// What is known of the last one.
+    /// Error of the last fault; `None` if there has been none since the last success.
     pub error: Option<String>,
 }
 
-/// Plans a task of an account for `at`, which may be `now`. A task that is planned already is moved to the
-/// earlier time; one that waits for an answer runs when that comes, one that came to nothing when its wait is over, and
-/// one that was set aside when the operator says so.
+/// Schedules a task of an account for `at`, which may be now. A task that is already scheduled is moved to the earlier
+/// time. A task that waits for an answer, is backing off after a fault or was set aside is left as it is.
 pub fn add(account: Scope<'_>, at: Timestamp, task: Task) -> Result<(), Stop> {
     add_all(account, at, Vec::from([task]))
 }
 
-/// Plans several tasks for the same time.
+/// Schedules several tasks for the same time; see [`add`].
 pub fn add_all(account: Scope<'_>, at: Timestamp, tasks: Vec<Task>) -> Result<(), Stop> {
     let mut lanes = Vec::new();
     for task in tasks {
@@ -72,12 +71,12 @@ pub fn add_all(account: Scope<'_>, at: Timestamp, tasks: Vec<Task>) -> Result<()
     if lanes.is_empty() {
         return Ok(());
     }
-    // Most tasks are due after others: then the account's next times stay as they are.
+    // Most new tasks are due after existing ones and leave the account's next due times unchanged.
     let head = account.get(key::due_head(account.space()))?.unwrap_or_default();
     if lanes.iter().any(|lane| next_of(&head, *lane).is_none_or(|next| at < next)) { sync(account) } else { Ok(()) }
 }
 
-/// Strikes a task out, wherever it stands.
+/// Removes a task, whatever its state.
 pub fn cancel(account: Scope<'_>, task: &Task) -> Result<(), Stop> {
     if let Some(job) = Job::find(account, task)? {
         job.remove(account)?;
@@ -90,19 +89,19 @@ pub fn cancel(account: Scope<'_>, task: &Task) -> Result<(), Stop> {
 }
 
 impl Job {
-    /// A task that is planned for the first time.
+    /// Returns a job for a task that is scheduled for the first time.
     pub fn new(task: Task, due: Timestamp, created_at: Timestamp) -> Self {
         Self { task, due, attempt: 0, standing: Standing::Planned, created_at, faults: 0, error: None }
     }
 
-    /// A task's row; one that cannot be read counts as none.
+    /// Returns the job of a task; an unreadable row counts as none.
     pub fn find(account: Scope<'_>, task: &Task) -> Result<Option<Self>, Stop> {
         let bytes = account.get(key::job(account.space(), &task.to_bytes()))?;
         Ok(bytes.and_then(|bytes| Self::read(task.clone(), &bytes)))
     }
 
-    /// Bytes: due (8) · attempt (4) · lease (4) · standing (1) · created at (8) · faults (4) · error. Rows of the
-    /// format's beginning end behind the lease.
+    /// Reads a stored row. Bytes: due (8) · attempt (4) · lease (4) · standing (1) · created at (8) · faults (4) ·
+    /// error. Rows of the oldest format end after the lease.
     fn read(task: Task, bytes: &[u8]) -> Option<Self> {
         let number = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
         let time =
@@ -148,7 +147,7 @@ impl Job {
         .concat()
     }
 
-    /// Where it waits; nowhere once it was set aside.
+    /// Returns the lane in which it waits; `None` once it was set aside.
     fn lane(&self) -> Option<Lane> {
         match self.standing {
             Standing::Planned => Some(self.task.lane()),
@@ -157,7 +156,7 @@ impl Job {
         }
     }
 
-    /// Takes it out of the queue.
+    /// Deletes its rows from the queue.
     pub fn remove(&self, account: Scope<'_>) -> Result<(), Stop> {
         let task = self.task.to_bytes();
         if let Some(lane) = self.lane() {
@@ -166,7 +165,7 @@ impl Job {
         account.delete(key::job(account.space(), &task))
     }
 
-    /// Puts it into the queue; what was planned for the task meanwhile stays, if it is earlier.
+    /// Puts it into the queue; if the task was scheduled again in the meantime, the earlier due time is kept.
     pub fn enter(mut self, account: Scope<'_>) -> Result<(), Stop> {
         if let Some(planned) = Self::find(account, &self.task)? {
             planned.remove(account)?;
@@ -177,7 +176,7 @@ impl Job {
         self.put(account)
     }
 
-    /// Stores it.
+    /// Writes its rows.
     pub fn put(&self, account: Scope<'_>) -> Result<(), Stop> {
         let task = self.task.to_bytes();
         if let Some(lane) = self.lane() {
@@ -187,7 +186,7 @@ impl Job {
     }
 }
 
-/// The tasks of a lane that are due, the earliest first, at most `most`.
+/// Returns at most `most` due tasks of a lane, earliest first; stale and unreadable rows are removed on the way.
 pub(crate) fn due(account: Scope<'_>, lane: Lane, now: Timestamp, most: usize) -> Result<Vec<Job>, Stop> {
     let mut jobs = Vec::new();
     for (at, _) in account.scan(key::dues(account.space(), lane as u8), Order::Ascending, most)? {
@@ -206,9 +205,9 @@ pub(crate) fn due(account: Scope<'_>, lane: Lane, now: Timestamp, most: usize) -
         match account.get(key::job(account.space(), bytes))? {
             Some(row) => match Job::read(task.clone(), &row) {
                 Some(job) if job.lane() == Some(lane) && job.due == due => jobs.push(job),
-                // It is planned, but not here.
+                // The job has moved to another lane or time.
                 Some(_) => account.delete(at)?,
-                // What its row said is lost: it begins anew.
+                // Its row is unreadable, so it starts afresh.
                 None => {
                     let job = Job::new(task, due, now);
                     account.delete(at)?;
@@ -222,7 +221,7 @@ pub(crate) fn due(account: Scope<'_>, lane: Lane, now: Timestamp, most: usize) -
     Ok(jobs)
 }
 
-/// The tasks of a lane, due or not, at most `most`; what cannot be read is left out.
+/// Returns at most `most` tasks of a lane, due or not; unreadable rows are skipped.
 pub(crate) fn planned(account: Scope<'_>, lane: Lane, most: usize) -> Result<Vec<Job>, Stop> {
     let mut jobs = Vec::new();
     for (at, _) in account.scan(key::dues(account.space(), lane as u8), Order::Ascending, most)? {
@@ -233,26 +232,26 @@ pub(crate) fn planned(account: Scope<'_>, lane: Lane, most: usize) -> Result<Vec
     Ok(jobs)
 }
 
-/// How many more questions an account may have under way.
+/// Returns how many more questions an account may have in flight.
 pub(crate) fn room(account: Scope<'_>) -> Result<usize, Stop> {
     let leased = account.scan(key::dues(account.space(), Lane::Leased as u8), Order::Ascending, ASKING_MAX)?;
     Ok(ASKING_MAX - leased.len())
 }
 
-/// When a lane is next due, as its account's head says.
+/// Returns when a lane is next due, from the account's head row: a big-endian `u64` of microseconds per lane.
 fn next_of(head: &[u8], lane: Lane) -> Option<Timestamp> {
     let bytes = head.get(lane as usize * 8..)?.first_chunk()?;
     Some(u64::from_be_bytes(*bytes)).filter(|micros| *micros != u64::MAX).map(Timestamp::from_micros)
 }
 
-/// Whether the account's head says that a lane is due then: a key of the root that it does not know leads nowhere.
+/// Returns whether the account's head says that the lane is next due at `at`; if not, the root key is stale.
 pub(crate) fn is_next(account: Scope<'_>, lane: Lane, at: Timestamp) -> Result<bool, Stop> {
     let head = account.get(key::due_head(account.space()))?.unwrap_or_default();
     Ok(next_of(&head, lane) == Some(at))
 }
 
-/// Enters the account's next times in the root. An account with too many questions under way waits in the
-/// asking lane until an answer comes, or a lease lapses.
+/// Updates the account's next due times in the root space. With too many questions in flight, the asking lane is left
+/// out until an answer arrives or a lease expires.
 pub(crate) fn sync(account: Scope<'_>) -> Result<(), Stop> {
     let Space::Account(number) = account.space() else { return Err(DAMAGED) };
     let head = key::due_head(account.space());

@@ -1,4 +1,4 @@
-//! [`Task`]: what there is to do, and the bytes by which it is known.
+//! [`Task`]: a unit of durable work, and the bytes that identify it.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,125 +7,126 @@ use crate::choice;
 use crate::id;
 use crate::key::{Kind, Space};
 
-/// What there is to do. Its bytes are its identity within its account: a task that is planned twice is one.
+/// A unit of durable work. Its bytes are its identity within the account: scheduling the same task twice yields one
+/// job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// Find out what an unanswered purchase came to.
+    /// Find out whether an unanswered purchase succeeded.
     SettlePurchase {
-        /// What was taken off the balance, millionths of a dollar.
+        /// Amount charged to the balance, millionths of a dollar.
         micros: i64,
-        /// Which purchase.
+        /// Random number that identifies the purchase.
         claim: u32,
-        /// The number.
+        /// The number in E.164 form.
         number: String,
     },
-    /// Give a number back, by its count.
+    /// Return a number to the carrier, by its count.
     Release(u32),
-    /// Delete the parts of something large, by kind and count.
+    /// Delete the parts of a large resource, by kind and count.
     DropParts(Kind, u32),
-    /// Delete the leads of a campaign that is gone, by its count.
+    /// Delete the leads of a deleted campaign, by its count.
     DropLeads(u32),
-    /// Forget idempotency keys.
+    /// Delete expired idempotency keys.
     SweepIdempotency,
-    /// Look after a call's lease and time limits, by its count.
+    /// Enforce a call's lease and time limits, by its count.
     Watch(u32),
     /// Evaluate a call and extract its fields, by its count.
     Conclude(u32),
     /// Try to deliver a webhook, by the delivery's count.
     Deliver(u32),
-    /// Forget events and deliveries of the past.
+    /// Delete events and deliveries that are no longer kept.
     SweepEvents,
     /// Place the next calls of a campaign, by its count.
     Dial(u32),
-    /// Fetch or read what comes next of a document, by its count.
+    /// Fetch or extract the next part of a document, by its count.
     Ingest(u32),
     /// Index the next slice of a document's text, by its count.
     Index(u32),
-    /// Take a document that is gone out of its knowledgebase's index, by both counts.
+    /// Remove a deleted document from its knowledgebase's index, by the counts of both.
     DropPassages(u32, u32),
     /// Read the next lines of an import, by its count.
     Import(u32),
-    /// Go on with a deletion that takes a resource away from assistants, by kind and count.
+    /// Continue a deletion that detaches a resource from assistants, by kind and count.
     Detach(Kind, u32),
-    /// Empty the events of the feed that show a call or a lead that was deleted, by kind and count.
+    /// Blank the feed events that show a deleted call or lead, by kind and count.
     EmptyEvents(Kind, u32),
-    /// Look for such events among those that are older than the index of the feed.
+    /// Blank such events among those older than the feed's index.
     EmptyOldEvents {
-        /// A call, a lead, or a campaign for all its leads.
+        /// Call, lead, or campaign (for all its leads).
         kind: Kind,
-        /// Its count.
+        /// Count of that resource.
         count: u32,
-        /// The sequence number of the first event to look at.
+        /// Sequence number of the first event to examine.
         from: u32,
     },
 }
 
 choice! {
-    /// The kinds of jobs.
+    /// Kind of job.
     pub enum JobKind {
-        /// Find out what an unanswered purchase of a number came to.
+        /// Find out whether an unanswered purchase of a number succeeded.
         SettlePurchase = "settle_purchase",
-        /// Give a number back.
+        /// Return a number to the carrier.
         ReleaseNumber = "release_number",
-        /// Delete the parts of something large.
+        /// Delete the parts of a large resource.
         DropParts = "drop_parts",
-        /// Delete the leads of a campaign that is gone.
+        /// Delete the leads of a deleted campaign.
         DropLeads = "drop_leads",
-        /// Forget idempotency keys.
+        /// Delete expired idempotency keys.
         SweepIdempotency = "sweep_idempotency",
-        /// Look after the clocks of a call.
+        /// Enforce a call's lease and time limits.
         WatchCall = "watch_call",
-        /// Evaluate a call.
+        /// Evaluate a call and extract its fields.
         ConcludeCall = "conclude_call",
         /// Deliver a webhook.
         DeliverWebhook = "deliver_webhook",
-        /// Forget events and deliveries of the past.
+        /// Delete events and deliveries that are no longer kept.
         SweepEvents = "sweep_events",
         /// Place the next calls of a campaign.
         DialCampaign = "dial_campaign",
-        /// Fetch or read a document.
+        /// Fetch or extract a document.
         IngestDocument = "ingest_document",
         /// Index a document.
         IndexDocument = "index_document",
-        /// Take a document that is gone out of its index.
+        /// Remove a deleted document from the index.
         DropPassages = "drop_passages",
         /// Read the lines of an import.
         Import = "import",
-        /// Take something that is gone away from assistants.
+        /// Detach a deleted resource from assistants.
         Detach = "detach",
-        /// Empty the events of the feed that show what was deleted.
+        /// Blank the feed events that show a deleted resource.
         EmptyEvents = "empty_events",
-        /// One of another release.
+        /// A job of another release.
         Unknown = "unknown",
     }
 }
 
-/// What a task waits in: a slow neighbour holds up its own lane only.
+/// Queue that a task waits in: slow work delays only its own lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Lane {
-    /// Quick, and asks nobody.
+    /// Quick, and needs nothing from outside.
     Quick = 0,
-    /// Asks something outside.
+    /// Asks something outside, over the network.
     Asking = 1,
-    /// Asked, and waits for the answer: due when its lease lapses.
+    /// Waits for an answer: due when its lease expires.
     Leased = 2,
-    /// One slice of something long.
+    /// One slice of long work.
     Slice = 3,
 }
 
 impl Lane {
-    /// All of them.
+    /// All lanes, in the order of their stored numbers.
     pub const ALL: [Self; 4] = [Self::Quick, Self::Asking, Self::Leased, Self::Slice];
 
-    /// The lane of a stored number.
+    /// Returns the lane of a stored number.
     pub fn from_u8(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|lane| *lane as u8 == number)
     }
 }
 
 impl Task {
-    /// Where it waits.
+    /// Returns the lane in which it waits when scheduled.
     pub fn lane(&self) -> Lane {
         match self {
             Self::Watch(_) | Self::Dial(_) => Lane::Quick,
@@ -145,12 +146,12 @@ impl Task {
         }
     }
 
-    /// Whether an account that has used up its storage cannot go on with it.
+    /// Returns whether it adds to the account's storage, so that it cannot run once that is used up.
     pub fn grows(&self) -> bool {
         matches!(self, Self::Dial(_) | Self::Ingest(_) | Self::Index(_) | Self::Import(_))
     }
 
-    /// What kind of job it is.
+    /// Returns the kind of job.
     pub fn kind(&self) -> JobKind {
         match self {
             Self::SettlePurchase { .. } => JobKind::SettlePurchase,
@@ -172,7 +173,7 @@ impl Task {
         }
     }
 
-    /// What it is about, in words: the kind of resource and its id as the API shows it.
+    /// Returns what it works on, in words: the kind of resource and its id in the API, for example `call 4294967297`.
     pub fn reference(&self, space: Space) -> String {
         let (what, count) = match self {
             Self::SettlePurchase { number, .. } => return alloc::format!("number {number}"),
@@ -191,7 +192,7 @@ impl Task {
         alloc::format!("{what} {}", id::of(space, *count))
     }
 
-    /// Its stored bytes.
+    /// Returns the stored bytes: a tag, then the fields, big-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
         let (tag, rest): (u8, Vec<u8>) = match self {
             Self::SettlePurchase { micros, claim, number } => {
@@ -219,7 +220,7 @@ impl Task {
         [&[tag][..], &rest].concat()
     }
 
-    /// Reads stored bytes.
+    /// Parses stored bytes; `None` if they are not a task of this release.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (tag, rest) = bytes.split_first()?;
         let count = |at: usize| Some(u32::from_be_bytes(rest.get(at..at + 4)?.try_into().ok()?));
@@ -254,7 +255,7 @@ impl Task {
     }
 }
 
-/// A kind of resource in words.
+/// Returns the word for a kind of resource.
 fn word_of(kind: Kind) -> &'static str {
     match kind {
         Kind::Call => "call",

@@ -1,7 +1,7 @@
 //! JSON (RFC 8259) in and out.
 //!
-//! In: [`parse`] gives a [`Value`] tree in one pass and refuses what docs/api.md, Bodies, refuses (a member
-//! named twice, too many levels) with line and column. Out: [`ToJson`] appends to a byte buffer.
+//! In: [`parse`] builds a [`Value`] tree in one pass and rejects what docs/api.md, Bodies, rejects (duplicate members,
+//! too many levels) with line and column. Out: [`ToJson`] appends to a byte buffer.
 
 mod parse;
 mod write;
@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 pub use parse::{Malformed, parse, parse_by_place, pick};
 pub use write::{Array, Object, Raw, ToJson, joined, text};
 
-/// The members of a record; none where its JSON form is no object.
+/// Returns the members of a record; none where its JSON form is not an object.
 pub fn members(record: &impl ToJson) -> Members {
     match parse(&record.to_json()) {
         Ok(Value::Object(members)) => members,
@@ -20,19 +20,19 @@ pub fn members(record: &impl ToJson) -> Members {
     }
 }
 
-/// A number as it came: whole numbers keep all 64 bits.
+/// Number as received: whole numbers keep all 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// Not negative.
+    /// Whole number from 0 to 2^64 - 1.
     Unsigned(u64),
-    /// Negative.
+    /// Whole number below 0.
     Signed(i64),
-    /// With a fraction or an exponent, or too large for 64 bits; always finite.
+    /// Number with a fraction or an exponent, or too large for 64 bits; always finite.
     Float(f64),
 }
 
 impl Number {
-    /// The nearest double.
+    /// Returns the nearest double.
     #[expect(clippy::cast_precision_loss, reason = "ranges are small; a huge number is out of every range either way")]
     pub fn as_f64(self) -> f64 {
         match self {
@@ -42,7 +42,8 @@ impl Number {
         }
     }
 
-    /// The whole number that this is, if it is one that a double holds exactly or a 64-bit integer.
+    /// Returns the number as a whole number: an `i64`, or a float without a fraction up to 9e15 in magnitude; else
+    /// `None`.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -59,34 +60,34 @@ impl Number {
     }
 }
 
-/// A JSON value; objects keep the order of their members.
+/// JSON value; objects keep the order of their members.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// `null`
+    /// The literal `null`; an absent member is no value at all.
     Null,
-    /// `true` or `false`
+    /// The literals `true` and `false`.
     Bool(bool),
-    /// A number.
+    /// Number, always finite.
     Number(Number),
-    /// A string.
+    /// String, its escapes resolved.
     Text(String),
-    /// An array.
+    /// Array, entries in order.
     List(Vec<Value>),
-    /// An object.
+    /// Object, members in order.
     Object(Members),
 }
 
-/// The members of an object; no name occurs twice.
+/// Members of an object; no name occurs twice.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Members(pub Vec<(String, Value)>);
 
 impl Members {
-    /// The member of this name.
+    /// Returns the value of the member with this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, v)| v)
     }
 
-    /// Sets or replaces a member.
+    /// Replaces the value of a member in place, or appends a new member.
     pub fn set(&mut self, name: &str, value: Value) {
         match self.0.iter_mut().find(|(n, _)| n == name) {
             Some((_, old)) => *old = value,
@@ -94,7 +95,7 @@ impl Members {
         }
     }
 
-    /// Takes a member out.
+    /// Removes a member and returns its value.
     pub fn remove(&mut self, name: &str) -> Option<Value> {
         let at = self.0.iter().position(|(n, _)| n == name)?;
         Some(self.0.remove(at).1)
@@ -102,7 +103,7 @@ impl Members {
 }
 
 impl Value {
-    /// The members, if this is an object.
+    /// Returns the members, if this is an object.
     pub fn as_object(&self) -> Option<&Members> {
         match self {
             Self::Object(members) => Some(members),
@@ -110,7 +111,7 @@ impl Value {
         }
     }
 
-    /// The text, if this is a string.
+    /// Returns the text, if this is a string.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -118,7 +119,7 @@ impl Value {
         }
     }
 
-    /// The text itself, if this is a string.
+    /// Returns the owned text, if this is a string.
     pub fn into_text(self) -> Option<String> {
         match self {
             Self::Text(text) => Some(text),
@@ -126,7 +127,7 @@ impl Value {
         }
     }
 
-    /// A whole number that is not negative, if this is one.
+    /// Returns the number, if this is a whole one that is not negative and fits an `i64`.
     pub fn as_u64(&self) -> Option<u64> {
         match self {
             Self::Number(n) => n.as_whole().and_then(|n| u64::try_from(n).ok()),
@@ -134,7 +135,7 @@ impl Value {
         }
     }
 
-    /// The entries, if this is an array.
+    /// Returns the entries, if this is an array.
     pub fn as_list(&self) -> Option<&[Value]> {
         match self {
             Self::List(list) => Some(list),
@@ -142,7 +143,7 @@ impl Value {
         }
     }
 
-    /// A member of this object, if it is one and has it.
+    /// Returns the value of a member, if this is an object that has it.
     pub fn member(&self, name: &str) -> Option<&Value> {
         self.as_object()?.get(name)
     }

@@ -1,4 +1,4 @@
-//! Bytes to [`Value`]: `serde_json`'s reader driving our own visitor.
+//! Bytes to [`Value`]: `serde_json`'s reader driving a visitor of our own.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -10,14 +10,14 @@ use serde_core::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess
 use super::{Members, Number, Value};
 use crate::limits::JSON_DEPTH_MAX;
 
-/// Why bytes are not JSON that the service takes.
+/// Reason why bytes are not JSON that the service accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// What is wrong, with line and column; no sentence of its own.
+    /// What is wrong, with line and column; a phrase, not a full sentence.
     pub reason: String,
 }
 
-/// Reads one JSON value that fills `bytes`.
+/// Parses one JSON value that spans all of `bytes`, at most [`JSON_DEPTH_MAX`] levels deep.
 pub fn parse(bytes: &[u8]) -> Result<Value, Malformed> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     Levels(JSON_DEPTH_MAX)
@@ -26,11 +26,11 @@ pub fn parse(bytes: &[u8]) -> Result<Value, Malformed> {
         .map_err(|error| Malformed { reason: error.to_string() })
 }
 
-/// Finds the place of a name; the second argument is where to look first.
+/// Callback that returns the place of a name; the second argument is where to look first.
 pub type Place<'p> = &'p dyn Fn(&str, usize) -> Option<usize>;
 
-/// Reads an object that the service wrote itself: the values of the `count` names that have a place, and the members
-/// that have none, in their order.
+/// Parses an object that the service wrote itself: returns the values by place, `count` of them, and the members
+/// without a place, in their order.
 pub fn parse_by_place(
     bytes: &[u8],
     count: usize,
@@ -43,13 +43,13 @@ pub fn parse_by_place(
         .map_err(|error| Malformed { reason: error.to_string() })
 }
 
-/// Reads the members of these names of an object that the service wrote itself.
+/// Parses only the members with these names of an object that the service wrote itself.
 pub fn pick<const N: usize>(bytes: &[u8], names: [&str; N]) -> Result<[Option<Value>; N], Malformed> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     reader.deserialize_map(Picked(names)).map_err(|error| Malformed { reason: error.to_string() })
 }
 
-/// How many levels may still open.
+/// Visitor of a value: how many levels may still open.
 #[derive(Clone, Copy)]
 struct Levels(usize);
 
@@ -127,9 +127,9 @@ impl<'de> Visitor<'de> for Levels {
     }
 }
 
-/// A name that more than one member has.
+/// Returns a name that more than one member has.
 fn twice(members: &[(String, Value)]) -> Option<&str> {
-    /// Up to this many members, comparing each with each is quicker than sorting.
+    /// Up to this many members, comparing all pairs is quicker than sorting.
     const FEW: usize = 16;
     if members.len() <= FEW {
         let mut each = members.iter().enumerate();
@@ -141,7 +141,7 @@ fn twice(members: &[(String, Value)]) -> Option<&str> {
     names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
-/// Members by the place of their name.
+/// Visitor of an object's members by place.
 struct Placed<'p> {
     count: usize,
     place: Place<'p>,
@@ -172,7 +172,7 @@ impl<'de> Visitor<'de> for Placed<'_> {
     }
 }
 
-/// Reads a name: its place, or itself where it has none.
+/// Visitor of a name: its place, or the name itself where it has none.
 struct PlaceOf<'p>(Place<'p>, usize);
 
 impl<'de> DeserializeSeed<'de> for PlaceOf<'_> {
@@ -195,7 +195,7 @@ impl Visitor<'_> for PlaceOf<'_> {
     }
 }
 
-/// Members by name: which of them a name is.
+/// Visitor of an object's members by name.
 #[derive(Clone, Copy)]
 struct Picked<'n, const N: usize>([&'n str; N]);
 
@@ -218,7 +218,7 @@ impl<'de, const N: usize> Visitor<'de> for Picked<'_, N> {
     }
 }
 
-/// Reads a name: its place among these.
+/// Visitor of a name: its index among these.
 struct Name<'n>(&'n [&'n str]);
 
 impl<'de> DeserializeSeed<'de> for Name<'_> {

@@ -5,17 +5,17 @@ use alloc::vec::Vec;
 
 use super::{Members, Number, Value};
 
-/// Something that has a JSON form.
+/// Value with a JSON form.
 pub trait ToJson {
     /// Appends the JSON form.
     fn write(&self, out: &mut Vec<u8>);
 
-    /// Whether an object that leaves out what is not given leaves this out.
+    /// Returns whether [`Object::given`] leaves this value out.
     fn is_absent(&self) -> bool {
         false
     }
 
-    /// The JSON form on its own.
+    /// Returns the JSON form in a buffer of its own.
     fn to_json(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(128);
         self.write(&mut out);
@@ -58,7 +58,7 @@ fn escape(out: &mut Vec<u8>, byte: u8) {
     out.extend_from_slice(&[b'\\', short]);
 }
 
-/// The members of two objects as one object.
+/// Returns one object with the members of both, which must not share a name.
 pub fn joined(first: &impl ToJson, second: &impl ToJson) -> Vec<u8> {
     let (mut out, more) = (first.to_json(), second.to_json());
     if more.len() > 2 {
@@ -71,7 +71,7 @@ pub fn joined(first: &impl ToJson, second: &impl ToJson) -> Vec<u8> {
     out
 }
 
-/// Bytes that are JSON already.
+/// Bytes that are JSON already, written as they are.
 #[derive(Clone, Copy, Debug)]
 pub struct Raw<'a>(pub &'a [u8]);
 
@@ -134,7 +134,7 @@ impl ToJson for i64 {
 }
 
 impl ToJson for f64 {
-    /// The shortest digits that read back as the same double.
+    /// Writes the shortest digits that read back as the same double.
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&serde_json::to_vec(self).unwrap_or_else(|_| b"null".to_vec()));
     }
@@ -210,7 +210,7 @@ impl ToJson for Value {
     }
 }
 
-/// An object being written.
+/// Writer of an object.
 pub struct Object<'o> {
     out: &'o mut Vec<u8>,
     empty: bool,
@@ -223,7 +223,7 @@ impl<'o> Object<'o> {
         Self { out, empty: true }
     }
 
-    /// Writes one member.
+    /// Writes one member, its name escaped.
     pub fn member(&mut self, name: &str, value: impl ToJson) -> &mut Self {
         value.write(self.name(name));
         self
@@ -234,7 +234,7 @@ impl<'o> Object<'o> {
         if value.is_absent() { self } else { self.member(name, value) }
     }
 
-    /// Writes the members of another object.
+    /// Writes all members of another object.
     pub fn members(&mut self, members: &Members) -> &mut Self {
         for (name, value) in &members.0 {
             self.member(name, value);
@@ -242,7 +242,7 @@ impl<'o> Object<'o> {
         self
     }
 
-    /// Writes a member's name and leaves its value to the caller.
+    /// Writes a member's name and returns the buffer for its value.
     pub fn name(&mut self, name: &str) -> &mut Vec<u8> {
         if !self.empty {
             self.out.push(b',');
@@ -259,7 +259,7 @@ impl<'o> Object<'o> {
     }
 }
 
-/// An array being written.
+/// Writer of an array.
 pub struct Array<'o> {
     out: &'o mut Vec<u8>,
     empty: bool,
@@ -272,12 +272,12 @@ impl<'o> Array<'o> {
         Self { out, empty: true }
     }
 
-    /// Writes one entry.
+    /// Writes one entry, after a comma unless it is the first.
     pub fn entry(&mut self, value: impl ToJson) {
         value.write(self.slot());
     }
 
-    /// Starts an entry and leaves its value to the caller.
+    /// Starts an entry and returns the buffer for its value.
     pub fn slot(&mut self) -> &mut Vec<u8> {
         if !self.empty {
             self.out.push(b',');

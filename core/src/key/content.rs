@@ -1,9 +1,9 @@
-//! Which keys count as what an account stores.
+//! Which keys count towards the stored bytes of an account.
 
 use super::{Space, Table, space_of};
 
-/// What an account stores: resources and their parts, kept answers, events, and the search index. Sets, columns and
-/// other indexes follow from rows and are small beside them; queues and counts are the service's own.
+/// Tables that count: resources and their parts, stored replies, events, and the search index. Sets, columns and other
+/// indexes derive from rows and are small beside them; queues and counts belong to the service itself.
 const CONTENT: [Table; 10] = [
     Table::Row,
     Table::Part,
@@ -17,7 +17,7 @@ const CONTENT: [Table; 10] = [
     Table::ImportError,
 ];
 
-/// The account to whose stored bytes a key and its value count, if they do.
+/// Returns the account towards whose stored bytes a key and its value count, if any.
 pub fn content_of(key: &[u8]) -> Option<u32> {
     let is_content = CONTENT.iter().any(|table| key.get(5) == Some(&(*table as u8)));
     match space_of(key).filter(|_| is_content)? {
@@ -26,7 +26,7 @@ pub fn content_of(key: &[u8]) -> Option<u32> {
     }
 }
 
-/// Whether a key is a ledger's.
+/// Returns whether a key is that of a ledger.
 pub fn is_ledger(key: &[u8]) -> bool {
     key.len() == 6 && key[5] == Table::Ledger as u8
 }

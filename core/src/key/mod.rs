@@ -1,8 +1,8 @@
-//! Every storage key of the service, in one folder, with its order stated.
+//! All storage keys of the service, each with its sort order.
 //!
-//! A key is `scope (5 bytes) · table (1 byte) · rest`. The scope is the account, or the root for what
-//! belongs to none; within a table the rest is ordered as its constructor says. Numbers are big-endian, so
-//! byte order is numeric order. No other file formats a key.
+//! A key is `scope (5 bytes) · table (1 byte) · rest`. The scope is the account, or the root for what belongs to none;
+//! within a table the rest sorts as its constructor says. Numbers are big-endian, so byte order is numeric order. No
+//! other file builds or parses a key.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -25,69 +25,69 @@ pub use series::*;
 
 use crate::time::Timestamp;
 
-/// A key of the byte map.
+/// Key of the byte map.
 pub type Key = Vec<u8>;
 
-/// Whose part of the map: the unit of consistency, and of sharding.
+/// Part of the map with one owner: the unit of consistency and of sharding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Space {
-    /// What belongs to no account: accounts, plans, e-mail addresses, number ownership, jobs.
+    /// Rows that belong to no account: accounts, plans, e-mail addresses, number ownership, jobs.
     Root,
-    /// One account, by its number.
+    /// Rows of one account, by its number.
     Account(u32),
 }
 
-/// The resource kinds; the number is part of stored keys and never changes.
+/// Kind of a resource; its number is part of stored keys and never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
-    /// An account (root space).
+    /// Account of a customer (root space).
     Account = 1,
-    /// A plan (root space).
+    /// Plan of accounts (root space).
     Plan = 2,
-    /// An engine token (root space).
+    /// Token of an engine (root space).
     EngineToken = 3,
-    /// An API key.
+    /// API key of an account.
     ApiKey = 4,
-    /// A session of a login.
+    /// Session that a login began.
     Session = 5,
-    /// An assistant.
+    /// Assistant: how calls are held.
     Assistant = 6,
-    /// A mid-call tool.
+    /// Tool that assistants use during a call.
     Tool = 7,
-    /// A phone number, caller id or SIP trunk.
+    /// Phone number, caller id or SIP trunk.
     Number = 8,
-    /// A knowledgebase.
+    /// Knowledgebase that assistants search.
     Knowledgebase = 9,
-    /// A document of a knowledgebase.
+    /// Document of a knowledgebase.
     Document = 10,
-    /// A call.
+    /// Call, inbound or outbound.
     Call = 11,
-    /// A campaign.
+    /// Campaign that calls its leads.
     Campaign = 12,
-    /// A lead that stands on its own.
+    /// Lead, or secondary contact of one; only leads are filed in lists.
     Lead = 13,
-    /// A text message.
+    /// Text message (SMS).
     Message = 14,
-    /// A webhook delivery.
+    /// Delivery of a webhook, its retries included.
     Delivery = 15,
-    /// An event of the account's feed.
+    /// Event of the account's feed.
     Event = 16,
-    /// A number that is not to be called.
+    /// Number that must not be called.
     DoNotCall = 17,
-    /// An import of leads or of numbers not to be called.
+    /// Import of leads, or of numbers that must not be called.
     Import = 18,
-    /// A secret that signs webhooks.
+    /// Secret that signs webhooks.
     Secret = 19,
-    /// A job that was set aside (root space).
+    /// Job that was set aside after repeated failures (root space).
     Job = 20,
 }
 
-/// One past the largest [`Kind`].
+/// Number of slots for an array indexed by [`Kind`]: one more than the largest.
 pub const KINDS: usize = 21;
 
 impl Kind {
-    /// The kind with this stored number.
+    /// Returns the kind with this stored number; `None` for an unknown one.
     pub fn from_u8(number: u8) -> Option<Self> {
         use Kind::{
             Account, ApiKey, Assistant, Call, Campaign, Delivery, DoNotCall, Document, EngineToken, Event, Import, Job,
@@ -179,7 +179,7 @@ fn with(mut key: Key, parts: &[&[u8]]) -> Key {
     key
 }
 
-/// The smallest key after every key that begins with `prefix`.
+/// Returns the smallest key after every key that begins with `prefix`.
 fn after(prefix: &[u8]) -> Key {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
@@ -196,7 +196,7 @@ fn below(prefix: Key) -> Range<Key> {
     prefix..end
 }
 
-/// The space that a key belongs to.
+/// Returns the space of a key; `None` for bytes that are no key.
 pub fn space_of(key: &[u8]) -> Option<Space> {
     let (first, rest) = key.split_first()?;
     let number = u32::from_be_bytes(rest.get(..4)?.try_into().ok()?);
@@ -207,22 +207,22 @@ pub fn space_of(key: &[u8]) -> Option<Space> {
     }
 }
 
-/// The ledger: counts of every kind and the last time, one row a space.
+/// Returns the key of a space's ledger: its last count of each kind, its last time and its stored bytes.
 pub fn ledger(space: Space) -> Key {
     key(space, Table::Ledger, 0)
 }
 
-/// The rows of a kind, ordered by count.
+/// Returns the keys of the rows of a kind, which sort by count.
 pub fn rows(space: Space, kind: Kind) -> Series {
     Series::new(with(key(space, Table::Row, 5), &[&[kind as u8]]), Order::Ascending)
 }
 
-/// One row of a kind.
+/// Returns the key of one row.
 pub fn row(space: Space, kind: Kind, count: u32) -> Key {
     rows(space, kind).only(count)
 }
 
-/// Kind and count of a row key.
+/// Parses kind and count of a [`row`] key.
 pub fn read_row(key: &[u8]) -> Option<(Kind, u32)> {
     if key.len() != 11 || key[5] != Table::Row as u8 {
         return None;
@@ -236,22 +236,22 @@ fn set(space: Space, kind: Kind, facet: &Facet) -> Key {
     with(key(space, Table::Set, value.len() + 8), &[&[kind as u8, facet.tag(), length], value])
 }
 
-/// The head of a set of ids; its chunks follow it.
+/// Returns the key of the head of a set of ids; its chunks follow it.
 pub fn head(space: Space, kind: Kind, facet: &Facet) -> Key {
     with(set(space, kind, facet), &[&[0]])
 }
 
-/// The chunks of a set: newest first, right behind the head.
+/// Returns the keys of the chunks of a set, which sort newest first, right after the head.
 pub fn chunks(space: Space, kind: Kind, facet: &Facet) -> Series {
     Series::new(with(set(space, kind, facet), &[&[1]]), Order::Descending)
 }
 
-/// One chunk of a set.
+/// Returns the key of one chunk of a set.
 pub fn chunk(space: Space, kind: Kind, facet: &Facet, chunk: u32) -> Key {
     chunks(space, kind, facet).only(chunk)
 }
 
-/// The keys of the set to which a head or a chunk belongs: the head is the first.
+/// Returns the range of a set, head first, from the key of its head or of one of its chunks; `None` for other keys.
 pub fn set_of(key: &[u8]) -> Option<Range<Key>> {
     let length = usize::from(*key.get(8).filter(|_| is_set(key))?);
     let (set, place) = key.split_at_checked(9 + length)?;
@@ -259,183 +259,183 @@ pub fn set_of(key: &[u8]) -> Option<Range<Key>> {
     is_whole.then(|| [set, &[0]].concat()..[set, &[2]].concat())
 }
 
-/// Whether a key is a row's.
+/// Returns whether a key is that of a [`row`].
 pub fn is_row(key: &[u8]) -> bool {
     key.get(5) == Some(&(Table::Row as u8))
 }
 
-/// Whether a key belongs to a set.
+/// Returns whether a key is that of a head or chunk of a set.
 pub fn is_set(key: &[u8]) -> bool {
     key.get(5) == Some(&(Table::Set as u8))
 }
 
-/// Rows that may hold secrets, where they stand (an assistant that was deleted is kept as a part), and tables whose
-/// every value may.
+/// Kinds of rows that may hold secrets, and the tables that have such rows (a deleted assistant is kept as a part);
+/// then the tables in which every value may be secret.
 const SECRET_KINDS: [Kind; 3] = [Kind::Assistant, Kind::Tool, Kind::Number];
 const KINDS_IN: [Table; 2] = [Table::Row, Table::Part];
 const SECRET_TABLES: [Table; 2] = [Table::Idempotency, Table::Secrets];
 
-/// Whether the value of a key may hold what must be known in clear to work: header values of tools (and kept
-/// replies that show them), keys of calendars, passwords of SIP trunks, secrets that sign webhooks. A host seals
+/// Returns whether the value of a key may hold secrets that are needed in clear: header values of tools (and stored
+/// replies that show them), keys of calendars, passwords of SIP trunks, secrets that sign webhooks. A host encrypts
 /// such values at rest.
 pub fn holds_secrets(key: &[u8]) -> bool {
     let is = |tables: &[Table]| tables.iter().any(|table| key.get(5) == Some(&(*table as u8)));
     is(&SECRET_TABLES) || (is(&KINDS_IN) && SECRET_KINDS.iter().any(|kind| key.get(6) == Some(&(*kind as u8))))
 }
 
-/// The ranges of a space that hold all such keys.
+/// Returns the ranges of a space that cover every key for which [`holds_secrets`] is true.
 pub fn secret_ranges(space: Space) -> impl Iterator<Item = Range<Key>> {
     let of = move |table| SECRET_KINDS.map(|kind| below(with(key(space, table, 1), &[&[kind as u8]])));
     let tables = SECRET_TABLES.map(|table| below(key(space, table, 0)));
     KINDS_IN.into_iter().flat_map(of).chain(tables)
 }
 
-/// The keys behind those of a space.
+/// Returns the range of all keys after those of a space.
 pub fn behind(space: Space) -> Range<Key> {
     let start = after(&key(space, Table::Ledger, 0)[..5]);
     start..everything().end
 }
 
-/// The whole map.
+/// Returns the range of the whole map.
 pub fn everything() -> Range<Key> {
     Vec::new()..Vec::from([u8::MAX; 32])
 }
 
-/// The first id of a UTC day, ordered by day.
+/// Returns the key of the first count created on a UTC day (days since 1970); keys sort by day.
 pub fn day(space: Space, kind: Kind, day: u64) -> Key {
     with(key(space, Table::Day, 9), &[&[kind as u8], &day.to_be_bytes()])
 }
 
-/// The days from `day` on.
+/// Returns the range of the [`day`] keys from the day `from` on.
 pub fn days_from(space: Space, kind: Kind, from: u64) -> Range<Key> {
     let end = after(&with(key(space, Table::Day, 1), &[&[kind as u8]]));
     day(space, kind, from)..end
 }
 
-/// What is unique within a space and leads to a row.
+/// Unique index of a space: its values lead to rows.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
 pub enum Unique {
-    /// An assistant's uuid.
+    /// UUID of an assistant.
     AssistantUuid = 1,
-    /// A phone number within the account: its row.
+    /// Phone number of the account's own.
     Number = 2,
-    /// A campaign's leads by number: campaign count, then digits, then lead count.
+    /// Leads of a campaign by phone number: campaign count, number, zero byte, lead count.
     LeadPhone = 3,
-    /// A plan's name (root space).
+    /// Name of a plan (root space).
     PlanName = 4,
-    /// A message being sent, by the identity of its request.
+    /// Message being sent, by the identity of its request.
     Message = 5,
-    /// A number that is not to be called.
+    /// Number that must not be called.
     DoNotCall = 6,
-    /// A call that an engine brings, by the identity of its request.
+    /// Call that an engine brings, by the identity of its request.
     Arrival = 7,
 }
 
-/// The row of a unique value.
+/// Returns the key of a value in a unique index.
 pub fn unique(space: Space, index: Unique, value: &[u8]) -> Key {
     with(key(space, Table::Unique, value.len() + 1), &[&[index as u8], value])
 }
 
-/// Where a lead with this number stands in a campaign, ordered by campaign, number and lead.
+/// Returns the key of a lead's phone number in a campaign; keys sort by campaign, number and lead.
 pub fn lead_phone(space: Space, campaign: u32, phone: &str, lead: u32) -> Key {
     let parts: [&[u8]; 4] = [&campaign.to_be_bytes(), phone.as_bytes(), &[0], &lead.to_be_bytes()];
     unique(space, Unique::LeadPhone, &parts.concat())
 }
 
-/// The leads of a campaign with this number.
+/// Returns the range of the leads of a campaign with this phone number.
 pub fn lead_phones(space: Space, campaign: u32, phone: &str) -> Range<Key> {
     let parts: [&[u8]; 3] = [&campaign.to_be_bytes(), phone.as_bytes(), &[0]];
     below(unique(space, Unique::LeadPhone, &parts.concat()))
 }
 
-/// All lead numbers of a campaign.
+/// Returns the range of all [`lead_phone`] keys of a campaign.
 pub fn lead_phones_of(space: Space, campaign: u32) -> Range<Key> {
     below(unique(space, Unique::LeadPhone, &campaign.to_be_bytes()))
 }
 
-/// The count of the lead at the end of a [`lead_phone`] key.
+/// Parses the count of the lead at the end of a [`lead_phone`] key.
 pub fn read_lead_phone(key: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(key.get(key.len().checked_sub(4)?..)?.try_into().ok()?))
 }
 
-/// One part of something large, ordered by owner and part.
+/// Returns the key of a part of something large; keys sort by owner and part.
 pub fn part(space: Space, kind: Kind, count: u32, part: u32) -> Key {
     with(key(space, Table::Part, 9), &[&[kind as u8], &count.to_be_bytes(), &part.to_be_bytes()])
 }
 
-/// All parts of one owner.
+/// Returns the range of all parts of one owner.
 pub fn parts(space: Space, kind: Kind, count: u32) -> Range<Key> {
     below(with(key(space, Table::Part, 5), &[&[kind as u8], &count.to_be_bytes()]))
 }
 
-/// A rejected line of an import, ordered by import and place.
+/// Returns the key of a rejected line of an import; keys sort by import and position.
 pub fn import_error(space: Space, import: u32, seq: u32) -> Key {
     with(key(space, Table::ImportError, 8), &[&import.to_be_bytes(), &seq.to_be_bytes()])
 }
 
-/// The rejected lines of an import.
+/// Returns the range of the rejected lines of an import.
 pub fn import_errors(space: Space, import: u32) -> Range<Key> {
     below(with(key(space, Table::ImportError, 4), &[&import.to_be_bytes()]))
 }
 
-/// When a credential was last used.
+/// Returns the key of the time at which a credential was last used.
 pub fn used(space: Space, kind: Kind, count: u32) -> Key {
     with(key(space, Table::Used, 5), &[&[kind as u8], &count.to_be_bytes()])
 }
 
-/// The first answer to an idempotency key, by the key's digest.
+/// Returns the key of the stored reply to an idempotency key, by the digest of that key.
 pub fn idempotency(space: Space, digest: &[u8; 32]) -> Key {
     with(key(space, Table::Idempotency, 32), &[digest])
 }
 
-/// Idempotency keys by the time they are forgotten.
+/// Returns the key of an idempotency key's expiry; keys sort by time.
 pub fn idempotency_expiry(space: Space, at: Timestamp, digest: &[u8; 32]) -> Key {
     with(key(space, Table::IdempotencyExpiry, 40), &[&at.micros().to_be_bytes(), digest])
 }
 
-/// The idempotency keys that are forgotten by `now`, this very microsecond included.
+/// Returns the range of the idempotency keys that have expired by `now`, this microsecond included.
 pub fn idempotency_expired(space: Space, now: Timestamp) -> Range<Key> {
     key(space, Table::IdempotencyExpiry, 0)
         ..with(key(space, Table::IdempotencyExpiry, 8), &[&(now.micros() + 1).to_be_bytes()])
 }
 
-/// The digest at the end of an [`idempotency_expiry`] key.
+/// Parses the digest at the end of an [`idempotency_expiry`] key.
 pub fn read_idempotency_expiry(key: &[u8]) -> Option<[u8; 32]> {
     key.get(14..)?.try_into().ok()
 }
 
-/// The time in an [`idempotency_expiry`] key.
+/// Parses the time in an [`idempotency_expiry`] key.
 pub fn read_idempotency_time(key: &[u8]) -> Option<Timestamp> {
     Some(Timestamp::from_micros(u64::from_be_bytes(key.get(6..14)?.try_into().ok()?)))
 }
 
-/// A block of the packed column of lead numbers.
+/// Returns the key of a block of the packed column of lead phone numbers; keys sort by block.
 pub fn phones(space: Space, kind: Kind, block: u32) -> Key {
     with(key(space, Table::Phones, 5), &[&[kind as u8], &block.to_be_bytes()])
 }
 
-/// What an account's own operations need to know of it: plan, balance, zone, suspension.
+/// Returns the key of what an account's own operations need to know about it: plan, balance, zone, suspension.
 pub fn profile(account: u32) -> Key {
     key(Space::Account(account), Table::Profile, 0)
 }
 
-/// How logins of an account went; in the root those for e-mails without one.
+/// Returns the key of an account's recent logins; in the root, of those with e-mails that no account has.
 pub fn logins(space: Space) -> Key {
     key(space, Table::Logins, 0)
 }
 
-/// The account of an e-mail address (lower case).
+/// Returns the key of the account number for an e-mail address (lower case).
 pub fn email(address: &str) -> Key {
     with(key(Space::Root, Table::Email, address.len()), &[address.as_bytes()])
 }
 
-/// The owner of a phone number in the whole installation.
+/// Returns the key of the owner of a phone number in the whole installation.
 pub fn owner(e164: &str) -> Key {
     with(key(Space::Root, Table::Owner, e164.len()), &[e164.as_bytes()])
 }
 
-/// The digest of the operator's token.
+/// Returns the key of the digest of the operator's token.
 pub fn operator() -> Key {
     key(Space::Root, Table::Operator, 0)
 }

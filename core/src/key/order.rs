@@ -1,10 +1,10 @@
-//! [`Order`]: which way keys are read.
+//! [`Order`]: the direction of a scan.
 
-/// The order of a scan.
+/// Direction of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Order {
-    /// Smallest key first.
+    /// Smallest key first: of rows, the oldest.
     Ascending,
-    /// Largest key first.
+    /// Largest key first: of rows, the newest.
     Descending,
 }

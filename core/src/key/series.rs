@@ -1,15 +1,15 @@
-//! [`Series`]: numbered keys.
+//! [`Series`]: keys that end in a number.
 
 use alloc::vec::Vec;
 
 use super::{Key, Order, with};
 
-/// Keys that are alike but for the number at their end: the rows of a kind, the chunks of a set.
+/// Keys that differ only in the number at their end: the rows of a kind, the chunks of a set.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// What all of them begin with, with room for the number.
+    /// Common prefix, with capacity for the number.
     prefix: Key,
-    /// In which order the numbers stand.
+    /// Order in which the numbers sort; descending numbers are stored inverted.
     order: Order,
 }
 
@@ -18,30 +18,30 @@ impl Series {
         Self { prefix, order }
     }
 
-    /// What all of them begin with.
+    /// Returns the common prefix of the keys.
     pub fn prefix(&self) -> &[u8] {
         &self.prefix
     }
 
-    /// The key with this number.
+    /// Returns the key with this number.
     pub fn key(&self, number: u32) -> Key {
         let parts: [&[u8]; 2] = [&self.prefix, &self.stored(number).to_be_bytes()];
         with(Vec::with_capacity(self.prefix.len() + 4), &parts)
     }
 
-    /// [`Self::key`] where one number is asked for.
+    /// Returns [`Self::key`] of one number, reusing the prefix.
     pub(super) fn only(self, number: u32) -> Key {
         let stored = self.stored(number).to_be_bytes();
         with(self.prefix, &[&stored])
     }
 
-    /// The number of a key; none: it is not one of them.
+    /// Returns the number of a key; `None` for a key outside the series.
     pub fn number(&self, key: &[u8]) -> Option<u32> {
         let number = key.strip_prefix(self.prefix.as_slice())?;
         Some(self.stored(u32::from_be_bytes(number.try_into().ok()?)))
     }
 
-    /// A number as its key has it, and back.
+    /// Converts a number to the form in its key, and back.
     fn stored(&self, number: u32) -> u32 {
         if self.order == Order::Ascending { number } else { !number }
     }

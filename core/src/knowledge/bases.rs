@@ -1,4 +1,4 @@
-//! Knowledgebases: created, read, changed, deleted; their state follows from their documents.
+//! Operations on knowledgebases, whose state is derived from their documents.
 
 use alloc::vec::Vec;
 
@@ -39,7 +39,7 @@ fn show(account: Scope<'_>, number: u32, row: &Row) -> Result<Base, Stop> {
     })
 }
 
-/// Any processing, else any failed, else active; empty without documents (docs/api.md, States).
+/// Derives the state: any processing, else any failed, else active; empty without documents (docs/api.md, States).
 fn status(account: Scope<'_>, base: u32) -> Result<BaseStatus, Stop> {
     let some = |status| Ok(count(account, Kind::Document, &documents::facet_of_status(base, status))? > 0);
     for (document, shown) in DERIVED {
@@ -50,7 +50,7 @@ fn status(account: Scope<'_>, base: u32) -> Result<BaseStatus, Stop> {
     Ok(BaseStatus::Empty)
 }
 
-/// The knowledgebase above the document that a path names.
+/// Returns the knowledgebase in the path of one of its documents.
 pub(super) fn above(ctx: &Ctx<'_>) -> Result<u32, Halt> {
     let number = ctx.param(0).ok_or(Refusal::NotFound(MISSING))?;
     ctx.account().find(Kind::Knowledgebase, number)?.ok_or(Refusal::NotFound(MISSING))?;
@@ -96,7 +96,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&message_data("Knowledgebase updated successfully.", &show(account, number, &after)?)))
 }
 
-/// `DELETE /user/knowledgebases/{id}`: assistants lose the reference, its documents go.
+/// `DELETE /user/knowledgebases/{id}`: also deletes its documents, and clears the assistants' references.
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
     if ctx.answered() == 0 {
@@ -108,7 +108,7 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&message("Knowledgebase deleted successfully.")))
 }
 
-/// Takes a knowledgebase away from some of its assistants, and deletes it once none has it; tells whether that is
+/// Detaches a knowledgebase from a slice of its assistants, and deletes it once none is left; returns whether that is
 /// done.
 pub fn detach_all(account: Scope<'_>, number: u32, now: Timestamp) -> Result<bool, Stop> {
     let Some(row) = account.find(Kind::Knowledgebase, number)? else { return Ok(true) };

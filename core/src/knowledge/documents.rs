@@ -1,4 +1,4 @@
-//! Documents: uploaded or named by URL, stored whole, and read later.
+//! Documents of a knowledgebase: a file is stored as it was uploaded, and read by a job.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -26,12 +26,12 @@ use crate::view::Stop;
 const MISSING: &str = "Document not found.";
 const NO_FILE: &str = "A file is required for this document type.";
 
-/// Documents of a knowledgebase.
+/// Returns the facet of a knowledgebase's documents.
 pub fn facet_of_base(base: u32) -> Facet {
     Facet::id(1, base)
 }
 
-/// Documents of a knowledgebase in a state.
+/// Returns the facet of a knowledgebase's documents in a state.
 pub fn facet_of_status(base: u32, status: DocumentStatus) -> Facet {
     Facet::new(2, &[&base.to_be_bytes()[..], status.word().as_bytes()].concat())
 }
@@ -93,7 +93,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::created(&message_data("Document created successfully. Processing will begin shortly.", &shown)))
 }
 
-/// The knowledgebase of a document's row.
+/// Returns the knowledgebase that a document's row belongs to.
 pub fn base_of(row: &Row) -> Option<u32> {
     row.facets
         .iter()
@@ -101,7 +101,7 @@ pub fn base_of(row: &Row) -> Option<u32> {
         .and_then(|facet| Some(u32::from_be_bytes(facet.value().try_into().ok()?)))
 }
 
-/// Moves a document out of `processing`, as its table allows: `active`, or `failed` with a reason.
+/// Moves a document from `processing` to `active` or, with a reason, to `failed`.
 pub fn set_status(
     account: Scope<'_>,
     number: u32,
@@ -169,16 +169,16 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&message("Document deleted successfully.")))
 }
 
-/// Removes a document from every list and from search; gives what is left to do.
+/// Removes a document from every list and from search; returns the jobs that delete the rest.
 fn remove(account: Scope<'_>, number: u32, row: &Row) -> Result<[Task; 2], Stop> {
     account.remove(Kind::Document, number, row)?;
     let base = base_of(row).ok_or(Document::DAMAGED)?;
     search::hide(account, base, number)?;
-    // What is large goes in slices, so that a neighbour waits milliseconds.
+    // Large data is deleted in slices, so that other accounts wait for milliseconds only.
     Ok([Task::DropPassages(base, number), Task::DropParts(Kind::Document, number)])
 }
 
-/// Removes every document of a knowledgebase.
+/// Deletes every document of a knowledgebase.
 pub fn remove_all(account: Scope<'_>, base: u32, now: Timestamp) -> Result<(), Stop> {
     let limit = usize::try_from(UNPAGED_ROWS_MAX).unwrap_or(usize::MAX);
     let mut tasks = Vec::new();

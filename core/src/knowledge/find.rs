@@ -1,4 +1,4 @@
-//! Searching a knowledgebase (docs/api.md, Searching a knowledgebase).
+//! Search in a knowledgebase (docs/api.md, Searching a knowledgebase).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,15 +17,15 @@ use crate::store::Scope;
 use crate::view::Stop;
 
 record! {
-    /// A passage that was found.
+    /// A passage that matches a search.
     pub struct Passage {
-        /// Its document.
+        /// Id of the document that the passage is from.
         document_id: u64 = id_column().required(),
-        /// The document's name.
+        /// Name of that document.
         document_name: String = text(0, 255).required(),
-        /// How well it fits: BM25.
+        /// Relevance by BM25; higher is better, and the list is sorted by it.
         score: f64 = number(0.0, 1_000_000.0).required(),
-        /// The passage.
+        /// Text of the passage.
         text: String = text(0, 4_096).required(),
     }
 }
@@ -37,7 +37,7 @@ pub fn find(ctx: &Ctx<'_>) -> Handled {
     Ok(found(ctx.account(), Some(base), &question)?)
 }
 
-/// What a search finds, as a reply; without a knowledgebase, nothing.
+/// Runs a search and builds the reply; without a knowledgebase it is empty.
 pub fn found(account: Scope<'_>, base: Option<u32>, question: &Question) -> Result<Reply, Stop> {
     const DAMAGED: Stop = Stop::Corrupt("a passage's document is not there");
     let mut shown = Vec::new();

@@ -1,6 +1,6 @@
-//! Reading documents: files and pages become text, text becomes passages that can be searched.
+//! Reading of documents: files and pages become text, and text becomes passages that can be searched.
 //!
-//! One thing a step: fetch, read, or index a slice. What a step came to stands in the document's row.
+//! Each step does one thing: fetch, read, or index a slice. Its result is stored in the document's row.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -26,15 +26,15 @@ use crate::view::Stop;
 const DAMAGED: Stop = Stop::Corrupt("a document has an unknown form");
 const FULL: &str = "The knowledgebase has no room for more text.";
 const BROKEN: &str = "The text could not be read.";
-/// Redirects that are followed for one page.
+/// Most redirects followed for one page.
 const HOPS_MAX: u32 = 3;
-/// Tries of a reader that breaks.
+/// Most tries if the text reader breaks.
 const READS_MAX: u32 = 3;
 const EMPTY: &str = "No text was found.";
-/// How long the text of a file may be waited for, seconds: a few are read at once.
+/// Longest wait for the text of a file, seconds: only a few files are read at once.
 const EXTRACT_SECONDS: u64 = 900;
 
-/// A document being read.
+/// A document that is being read.
 struct Reading<'w, 'a> {
     work: &'w Work<'a>,
     number: u32,
@@ -43,7 +43,7 @@ struct Reading<'w, 'a> {
     progress: ReadingProgress,
 }
 
-/// Fetches or reads what comes next of a document.
+/// Runs the next step of a document: reads its file, or fetches or reads a page.
 pub fn ingest(work: &Work<'_>, number: u32) -> Result<Done, Stop> {
     let Some(mut reading) = Reading::load(work, number)? else { return Ok(Done::Done) };
     match reading.progress.stage {
@@ -63,7 +63,7 @@ pub fn index(work: &Work<'_>, number: u32) -> Result<Done, Stop> {
     if reading.progress.stage == Stage::Index { reading.slice() } else { Ok(Done::Done) }
 }
 
-/// Ends the reading of a document that cannot go on: it fails.
+/// Ends the reading of a document that cannot go on: the document fails.
 pub fn give_up(work: &Work<'_>, number: u32, reason: &str) -> Result<(), Stop> {
     match Reading::load(work, number)? {
         Some(mut reading) => reading.end(Some(reason)).map(drop),
@@ -71,7 +71,7 @@ pub fn give_up(work: &Work<'_>, number: u32, reason: &str) -> Result<(), Stop> {
     }
 }
 
-/// One slice of taking a deleted document out of the index.
+/// Removes one slice of a deleted document from the index.
 pub fn drop_passages(work: &Work<'_>, base: u32, number: u32) -> Result<Done, Stop> {
     Ok(if search::drop_slice(work.account, base, number)? { Done::Done } else { Done::More })
 }
@@ -116,13 +116,13 @@ impl<'w, 'a> Reading<'w, 'a> {
                 self.index_text(&text)
             }
             Some(Answer::Extracted(Err(reason))) => self.end(Some(&reason)),
-            // The reader itself broke: that says nothing about the file.
+            // The reader itself broke, which says nothing about the file.
             _ if self.work.attempt < READS_MAX => Ok(Done::Later),
             _ => self.end(Some(BROKEN)),
         }
     }
 
-    /// The text that was read is indexed next.
+    /// Stores a text that was read, and schedules its indexing.
     fn index_text(&mut self, text: &str) -> Result<Done, Stop> {
         progress::keep_text(self.work.account, self.number, text)?;
         self.progress.stage = Stage::Index;
@@ -132,7 +132,7 @@ impl<'w, 'a> Reading<'w, 'a> {
         Ok(Done::Done)
     }
 
-    /// Fetches the next page, once its host's robots.txt is at hand and allows it.
+    /// Fetches the next page, once the robots.txt of its host is stored and allows it.
     fn fetch(&mut self) -> Result<Done, Stop> {
         let Some(next) = self.progress.queue.first().cloned() else { return self.end(None) };
         let Ok(url) = Url::parse(&next) else { return self.skip("The address of a page cannot be read.") };
@@ -156,7 +156,7 @@ impl<'w, 'a> Reading<'w, 'a> {
         let Some(answer) = self.work.asks.ask(|| get(&url, ROBOTS_BYTES_MAX, Redirects::Any)) else {
             return Ok(Done::Waits);
         };
-        // RFC 9309 section 2.3.1: what is not there allows everything, what cannot be asked nothing.
+        // RFC 9309 section 2.3.1: a missing file allows everything, an unreachable one nothing.
         let rules = match answer {
             Answer::Http(HttpIn { status: 200..=299, body, .. }) => body,
             Answer::Http(HttpIn { status: 300..=499, .. }) => Vec::new(),
@@ -177,7 +177,7 @@ impl<'w, 'a> Reading<'w, 'a> {
             _ => return self.skip("The page could not be reached."),
         };
         if let Some(next) = redirected(&page, &answer).filter(|_| self.progress.hops < HOPS_MAX) {
-            // Where it leads has rules of its own: it is asked for like any other page.
+            // The target has robots rules of its own: it is fetched like any other page.
             self.progress.queue[0] = next;
             self.progress.hops += 1;
             self.save()?;
@@ -192,7 +192,7 @@ impl<'w, 'a> Reading<'w, 'a> {
         }
         self.progress.page = page;
         self.progress.stage = Stage::Page;
-        // The media type stands on the first line before the page itself.
+        // The media type is stored on a line before the page.
         let kept = [media.as_bytes(), b"\n", &answer.body].concat();
         progress::keep(self.work.account, self.number, Kept::Page, Some(kept))?;
         self.save()?;
@@ -222,7 +222,7 @@ impl<'w, 'a> Reading<'w, 'a> {
         }
     }
 
-    /// Leaves the page at hand out.
+    /// Skips the current page, for this reason.
     fn skip(&mut self, reason: &str) -> Result<Done, Stop> {
         self.progress.fail(reason);
         self.next_page()
@@ -249,7 +249,7 @@ impl<'w, 'a> Reading<'w, 'a> {
         let text = parts.concat();
         let mut cut = Passages::resume(&text, byte);
         let mut passages = Vec::new();
-        // A passage near the end of the window may go on behind it.
+        // A passage near the end of the window may continue behind it.
         while passages.len() < SEGMENT_PASSAGES_MAX && (!more || cut.at() + 2 * PASSAGE_BYTES_MAX < text.len()) {
             let Some(passage) = cut.next() else { break };
             passages.push(passage);
@@ -277,7 +277,7 @@ impl<'w, 'a> Reading<'w, 'a> {
         Ok(Done::More)
     }
 
-    /// The document is ready, or it failed.
+    /// Ends the reading: the document is active, or it failed.
     fn end(&mut self, failure: Option<&str>) -> Result<Done, Stop> {
         let account = self.work.account;
         let reason = failure.map(ToString::to_string).or_else(|| {
@@ -295,7 +295,7 @@ impl<'w, 'a> Reading<'w, 'a> {
     }
 }
 
-/// The part and the byte within it that a place in the window is.
+/// Converts a byte position in the window to a part and the byte within it.
 fn place(first: u32, parts: &[String], at: usize) -> (u32, u32) {
     let (mut part, mut rest) = (first, at);
     for text in parts {
@@ -307,7 +307,7 @@ fn place(first: u32, parts: &[String], at: usize) -> (u32, u32) {
     (part, u32::try_from(rest).expect("a part of a text is small"))
 }
 
-/// Where a redirect leads (RFC 9110 section 15.4).
+/// Returns the target of a redirect (RFC 9110 section 15.4).
 fn redirected(page: &str, answer: &HttpIn) -> Option<String> {
     if ![301, 302, 303, 307, 308].contains(&answer.status) {
         return None;

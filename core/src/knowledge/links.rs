@@ -1,4 +1,4 @@
-//! Which links of a page a crawl of its site follows.
+//! Selects the links of a page that a crawl of its site follows.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -8,7 +8,7 @@ use url::Url;
 
 use crate::limits::{LINKS_MAX, URL_MAX};
 
-/// Endings of paths that lead to no text that could be read.
+/// File extensions, sorted, that lead to no readable text.
 const NO_TEXT: [&str; 60] = [
     "7z", "aac", "apk", "avi", "avif", "bin", "bmp", "bz2", "css", "csv", "deb", "dmg", "doc", "eot", "eps", "exe",
     "flac", "flv", "gif", "gz", "heic", "ico", "ics", "iso", "jar", "jpeg", "jpg", "js", "json", "m4a", "m4v", "map",
@@ -16,11 +16,11 @@ const NO_TEXT: [&str; 60] = [
     "rss", "svg", "tar", "tgz", "ttf", "wasm", "wav", "webm", "webp", "woff", "woff2", "zip",
 ];
 
-/// The pages of the same site (scheme, host and port) that a page links to, absolute and without fragments,
-/// in its order and each once, at most [`LINKS_MAX`]. Left out are the page itself, links with a user name,
-/// and files that are obviously no text.
+/// Returns the pages of the same site (scheme, host and port) that a page links to, absolute and without fragments, in
+/// the page's order and each once, at most [`LINKS_MAX`]. The page itself, links with a user name, and files that are
+/// obviously no text are left out.
 ///
-/// `base_href` is what the page says its links are relative to; where it is no URL, the page's own counts.
+/// `base_href` is the base that the page declares for its links; if it is no URL, the page's own URL is used.
 pub fn follow(page_url: &str, base_href: Option<&str>, links: &[String]) -> Vec<String> {
     let Some(page) = Url::parse(page_url).ok().and_then(page_of) else { return Vec::new() };
     let base = base_href.and_then(|href| page.join(href.trim()).ok()).unwrap_or_else(|| page.clone());
@@ -33,7 +33,7 @@ pub fn follow(page_url: &str, base_href: Option<&str>, links: &[String]) -> Vec<
     followed.take(LINKS_MAX).collect()
 }
 
-/// A URL that may be a page, without its fragment.
+/// Returns the URL without its fragment, if it may be a page.
 fn page_of(mut url: Url) -> Option<Url> {
     let web = matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none();
     url.set_fragment(None);

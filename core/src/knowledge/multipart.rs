@@ -1,4 +1,4 @@
-//! `multipart/form-data` (RFC 7578): the fields of a document and its file.
+//! Parser of `multipart/form-data` (RFC 7578) with the fields of a document and its file.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -8,22 +8,22 @@ use nostd_multipart::{Event, Parser, content_disposition};
 use crate::json::{Members, Value};
 
 const MALFORMED: &str = "The multipart body is malformed.";
-/// A part's header line, bytes.
+/// Longest header line of a part, bytes.
 const LINE: usize = 1_024;
-/// Header lines of a part.
+/// Most header lines of a part.
 const HEADERS: usize = 8;
-/// Fields of a form.
+/// Most fields of a form, the file not counted.
 const FIELDS_MAX: usize = 32;
 
-/// The fields of a form, and its file.
+/// Fields and file of a form.
 pub struct Upload {
-    /// Fields, each a text.
+    /// Fields, each as text.
     pub members: Members,
-    /// The part named `file`.
+    /// Content of the part named `file`.
     pub file: Option<Vec<u8>>,
 }
 
-/// Reads a form; the sentence says what is wrong with it.
+/// Parses a form; the error is a sentence for the user.
 pub fn read(content_type: &str, body: &[u8]) -> Result<Upload, String> {
     let malformed = |_: nostd_multipart::Error| MALFORMED.to_string();
     let mut parser: Parser<'_, LINE, HEADERS> =

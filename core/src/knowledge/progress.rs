@@ -1,4 +1,4 @@
-//! How far the reading of a document came: kept beside it, so that any step can go on.
+//! Progress of reading a document, stored beside it so that each step can resume.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -12,62 +12,62 @@ use crate::view::{Order, Stop};
 use crate::{choice, record};
 
 const DAMAGED: Stop = Stop::Corrupt("a document's progress has an unknown form");
-/// Where the parts of a document's text begin, behind those of its file.
+/// Number of the first part of a document's text; the parts of its file come before.
 const TEXT: u32 = 1 << 31;
-/// Where a page that was fetched waits to be read.
+/// Number of the part that holds a fetched page until it is read.
 const PAGE: u32 = TEXT - 1;
-/// Where the robots.txt of the host at hand is.
+/// Number of the part that holds the robots.txt of the current host.
 const ROBOTS: u32 = TEXT - 2;
 
 choice! {
-    /// What comes next.
+    /// Next step of reading a document.
     pub enum Stage {
-        /// The file is read.
+        /// Read the uploaded file.
         File = "file",
-        /// The next page is fetched, or its host's robots.txt first.
+        /// Fetch the next page, or first the robots.txt of its host.
         Fetch = "fetch",
-        /// The page that was fetched is read.
+        /// Read the fetched page.
         Page = "page",
-        /// Its text is indexed.
+        /// Index the next slice of the text.
         Index = "index",
     }
 }
 
-/// The address of a page.
+/// Bounds of a page's address.
 static PAGE_URL: record::Kind = record::Kind::Text { min: 1, max: URL_MAX, format: None };
 
 record! {
-    /// How far the reading of a document came.
+    /// Progress of reading a document.
     pub struct ReadingProgress stored as "a document" {
-        /// What comes next.
+        /// Step that is done next.
         stage: Stage = choice::<Stage>().required(),
-        /// Pages to read, in order.
+        /// Pages still to read, in order.
         queue: Vec<String> = texts(&PAGE_URL, 0),
-        /// Pages that were queued ever, so that none is read twice.
+        /// All pages ever queued, so that none is read twice.
         seen: Vec<String> = texts(&PAGE_URL, 0),
-        /// Pages that may still be added by links.
+        /// Number of pages that links may still add.
         links_left: u32 = count().required(),
-        /// The page at hand.
+        /// URL of the current page.
         page: String = text(0, URL_MAX).or_text(""),
-        /// Redirects that led to it.
+        /// Redirects followed for the page at the head of the queue.
         hops: u32 = count().required(),
-        /// The host whose robots.txt is at hand: scheme, host and port.
+        /// Host whose robots.txt is stored: scheme, host and port.
         robots_of: String = text(0, URL_MAX).or_text(""),
-        /// The part of the text that is indexed next.
+        /// Part of the text that is indexed next, from 0.
         part: u32 = count().required(),
-        /// The byte within it.
+        /// Byte within that part.
         byte: u32 = count().required(),
-        /// Terms of the passages there that are written.
+        /// Terms already written of the passages that start there.
         terms: u32 = count().or_int(0),
-        /// Passages that were indexed.
+        /// Passages indexed so far.
         passages: u32 = count().required(),
-        /// Why the first thing that failed did.
+        /// Reason of the first failure.
         failure: Option<String> = text(0, 255).sparse(),
     }
 }
 
 impl ReadingProgress {
-    /// Of a file that was uploaded.
+    /// Starts with an uploaded file.
     pub fn of_file() -> Self {
         Self {
             stage: Stage::File,
@@ -86,7 +86,7 @@ impl ReadingProgress {
         }
     }
 
-    /// Of a website.
+    /// Starts with the pages of a website.
     pub fn of_site(new: &NewDocument) -> Self {
         let mut queue: Vec<String> = Vec::new();
         for url in new.url.iter().chain(new.links.iter().map(|link| &link.link)) {
@@ -103,7 +103,7 @@ impl ReadingProgress {
         }
     }
 
-    /// Queues the links of a page, as far as the document's limit goes.
+    /// Queues the links of a page, within the document's limit.
     pub fn follow(&mut self, links: Vec<String>) {
         for link in links {
             if self.links_left == 0 {
@@ -117,13 +117,13 @@ impl ReadingProgress {
         }
     }
 
-    /// Notes why something failed, unless something did before.
+    /// Records a reason of failure, unless there is one already.
     pub fn fail(&mut self, reason: &str) {
         self.failure.get_or_insert_with(|| reason.to_string());
     }
 }
 
-/// The file of a document.
+/// Reads the file of a document.
 pub fn file(account: Scope<'_>, document: u32) -> Result<Vec<u8>, Stop> {
     let parts = account.scan(between(account, document, 0, ROBOTS), Order::Ascending, usize::from(u8::MAX))?;
     Ok(parts.into_iter().flat_map(|(_, bytes)| bytes).collect())
@@ -134,7 +134,7 @@ fn between(account: Scope<'_>, document: u32, from: u32, to: u32) -> core::ops::
     part(from)..part(to)
 }
 
-/// Takes the file away once it was read.
+/// Deletes the file once it was read.
 pub fn drop_file(account: Scope<'_>, document: u32) -> Result<(), Stop> {
     for (at, _) in account.scan(between(account, document, 0, ROBOTS), Order::Ascending, usize::from(u8::MAX))? {
         account.delete(at)?;
@@ -142,12 +142,12 @@ pub fn drop_file(account: Scope<'_>, document: u32) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Something that waits between two steps.
+/// Data stored between two steps.
 #[derive(Clone, Copy)]
 pub enum Kept {
-    /// A page that was fetched.
+    /// A fetched page, behind a line with its media type.
     Page,
-    /// A robots.txt.
+    /// The robots.txt of the current host.
     Robots,
 }
 
@@ -159,7 +159,7 @@ fn kept(account: Scope<'_>, document: u32, what: Kept) -> key::Key {
     key::part(account.space(), Kind::Document, document, at)
 }
 
-/// Keeps it, or with `None` takes it away.
+/// Stores such data, cut at [`PART_BYTES`], or deletes it with `None`.
 pub fn keep(account: Scope<'_>, document: u32, what: Kept, bytes: Option<Vec<u8>>) -> Result<(), Stop> {
     let at = kept(account, document, what);
     match bytes {
@@ -171,12 +171,12 @@ pub fn keep(account: Scope<'_>, document: u32, what: Kept, bytes: Option<Vec<u8>
     }
 }
 
-/// What was kept.
+/// Reads such data; `None` if there is none.
 pub fn take(account: Scope<'_>, document: u32, what: Kept) -> Result<Option<Vec<u8>>, Stop> {
     account.get(kept(account, document, what))
 }
 
-/// Keeps a text in parts of whole characters.
+/// Stores a text in parts, cut between characters.
 pub fn keep_text(account: Scope<'_>, document: u32, text: &str) -> Result<(), Stop> {
     let (mut rest, mut at) = (text, TEXT);
     while !rest.is_empty() {
@@ -187,7 +187,7 @@ pub fn keep_text(account: Scope<'_>, document: u32, text: &str) -> Result<(), St
     Ok(())
 }
 
-/// The parts of the text from one on, at most so many, and whether there are more.
+/// Reads at most `most` parts of the text from `part` on; returns whether there are more.
 pub fn text_from(account: Scope<'_>, document: u32, part: u32, most: usize) -> Result<(Vec<String>, bool), Stop> {
     let end = key::parts(account.space(), Kind::Document, document).end;
     let start = key::part(account.space(), Kind::Document, document, TEXT + part);
@@ -200,9 +200,9 @@ pub fn text_from(account: Scope<'_>, document: u32, part: u32, most: usize) -> R
     Ok((parts, more))
 }
 
-/// Takes the text away.
+/// Deletes the text once it was indexed.
 pub fn drop_text(account: Scope<'_>, document: u32) -> Result<(), Stop> {
-    /// Parts of the longest text.
+    /// Most parts of the longest text.
     const PARTS: usize = 128;
     let end = key::parts(account.space(), Kind::Document, document).end;
     let start = key::part(account.space(), Kind::Document, document, TEXT);

@@ -1,6 +1,6 @@
-//! What a site lets this program's crawler read: robots.txt after RFC 9309.
+//! Rules of a site for this crawler: robots.txt as in RFC 9309.
 //!
-//! It judges paths; fetching the file, and what its absence means, is for the crawler.
+//! Only paths are judged here; fetching the file, and what its absence means, is up to the crawler.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,41 +8,41 @@ use core::fmt::Write;
 
 use crate::limits::ROBOTS_BYTES_MAX;
 
-/// The product token by which a site addresses this crawler.
+/// Product token by which a site addresses this crawler.
 pub const PRODUCT_TOKEN: &str = "switchboard";
-/// Rules that are kept for a crawler: judging a path reads each of them.
+/// Most rules kept of a file, since judging a path reads each of them.
 const RULES_MAX: usize = 10_000;
 
-/// The rules of one robots.txt that are meant for this crawler. Without any, everything is open.
+/// The rules of a robots.txt that apply to this crawler. Without any, every path is allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Robots {
     rules: Vec<Rule>,
 }
 
-/// A line `Allow` or `Disallow`.
+/// An `Allow` or `Disallow` line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rule {
     allow: bool,
-    /// Normalised; `*` stands for any characters.
+    /// Normalised pattern; `*` matches any characters.
     pattern: String,
-    /// Whether the pattern ended with `$`: it must match to the path's end.
+    /// Whether the pattern ended with `$`, so that it must match to the end of the path.
     whole: bool,
 }
 
-/// Whom the lines of a group are for.
+/// Crawlers that the lines of a group apply to.
 #[derive(Clone, Copy, Default)]
 struct Group {
     /// This crawler, by name.
     us: bool,
     /// Every crawler that no group names.
     others: bool,
-    /// A rule has come: the next `User-agent` opens another group.
+    /// Whether a rule has come, so that the next `User-agent` opens another group.
     closed: bool,
 }
 
 impl Robots {
-    /// Reads the file. Nothing in it is an error: what is not understood says nothing. Bytes after
-    /// [`ROBOTS_BYTES_MAX`], with the line that they cut, do not count, nor do rules after the 10,000th.
+    /// Parses a file. No file is an error: lines that are not understood are ignored. Bytes after [`ROBOTS_BYTES_MAX`],
+    /// with the line that they cut, are ignored, and so are rules after the 10,000th.
     pub fn parse(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(within(bytes));
         let (mut ours, mut others, mut named, mut group) = (Vec::new(), Vec::new(), false, Group::default());
@@ -55,7 +55,7 @@ impl Robots {
             } else if let Some(allow) = verdict(name) {
                 group.closed = true;
                 for (meant, rules) in [(group.us, &mut ours), (group.others, &mut others)] {
-                    // A line without a path has no meaning.
+                    // A line without a path is ignored.
                     if meant && !value.is_empty() && rules.len() < RULES_MAX {
                         rules.push(Rule::new(allow, value));
                     }
@@ -65,8 +65,8 @@ impl Robots {
         Self { rules: if named { ours } else { others } }
     }
 
-    /// Whether a path with its query may be read: the longest rule that matches it decides, and of two
-    /// equally long ones that which allows.
+    /// Returns whether a path with its query may be read: the longest matching rule decides, and of two equally long
+    /// ones the one that allows.
     pub fn allows(&self, path_and_query: &str) -> bool {
         let path = if path_and_query.is_empty() { "/" } else { path_and_query };
         let path = normal(path.split('#').next().unwrap_or(path), Special::Plain);
@@ -88,7 +88,7 @@ impl Rule {
         self.pattern.len() + usize::from(self.whole)
     }
 
-    /// Finds each piece between the stars as early as it comes, which leaves most room for the next.
+    /// Matches each piece between the stars at its first occurrence, which leaves most room for the next.
     fn matches(&self, path: &str) -> bool {
         let (first, rest) = self.pattern.split_once('*').map_or((self.pattern.as_str(), None), |(a, b)| (a, Some(b)));
         let Some(mut left) = path.strip_prefix(first) else { return false };
@@ -102,21 +102,21 @@ impl Rule {
     }
 }
 
-/// The bytes that count, without a line that the bound cuts: half a rule would say something else.
+/// Returns the bytes that count, without the line that the limit cuts: half a rule would mean something else.
 fn within(bytes: &[u8]) -> &[u8] {
     let Some(start) = bytes.get(..ROBOTS_BYTES_MAX).filter(|_| bytes.len() > ROBOTS_BYTES_MAX) else { return bytes };
     let end = start.iter().rposition(|byte| b"\r\n".contains(byte)).unwrap_or(0);
     &start[..end]
 }
 
-/// Name and value of a line, its comment left out.
+/// Splits a line into name and value, without its comment.
 fn field(line: &str) -> Option<(&str, &str)> {
     let line = line.split('#').next().unwrap_or_default();
     let (name, value) = line.split_once(':')?;
     Some((name.trim(), value.trim()))
 }
 
-/// The product token at the start of a `User-agent`: a version or a comment may follow it.
+/// Returns the product token at the start of a `User-agent`; a version or comment may follow it.
 fn product(value: &str) -> &str {
     let end = value.find(|c: char| !c.is_ascii_alphabetic() && c != '-' && c != '_').unwrap_or(value.len());
     &value[..end]
@@ -130,18 +130,18 @@ fn verdict(name: &str) -> Option<bool> {
     }
 }
 
-/// What `*` is.
+/// Meaning of `*` in a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Special {
-    /// A character of a path.
+    /// An ordinary character, as in a path.
     Plain,
     /// Any characters, as in a pattern.
     Star,
 }
 
-/// The one spelling of a path or pattern (RFC 9309, section 2.2.2): unreserved characters stand as
-/// themselves, those outside ASCII are percent-encoded, and escapes have capital digits. In a query an
-/// escaped `:` or `/` is the character, since it means the same there.
+/// Returns the canonical spelling of a path or pattern (RFC 9309, section 2.2.2): unreserved characters are unescaped,
+/// those outside ASCII are percent-encoded, and escapes have capital digits. In a query an escaped `:` or `/` is
+/// unescaped too, since it means the same there.
 fn normal(text: &str, special: Special) -> String {
     let bytes = text.as_bytes();
     let (mut out, mut at, mut query) = (String::with_capacity(text.len()), 0, false);
@@ -169,7 +169,7 @@ fn unreserved(byte: u8) -> bool {
 
 fn hex(digits: &[u8]) -> Option<u8> {
     let digits = core::str::from_utf8(digits).ok()?;
-    // The number parser takes a sign too.
+    // The number parser would accept a sign too.
     digits.bytes().all(|digit| digit.is_ascii_hexdigit()).then(|| u8::from_str_radix(digits, 16).ok())?
 }
 

@@ -1,4 +1,4 @@
-//! Knowledgebases as they are stored; what is shown of one follows from its documents as well.
+//! Knowledgebases as they are stored; state and counts are derived from their documents and assistants.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,26 +10,26 @@ use crate::record::{Iso, iso, text};
 use crate::store::Row;
 
 record! {
-    /// A knowledgebase.
+    /// A knowledgebase as it is stored.
     pub struct BaseRow stored as "a knowledgebase" {
-        /// Its name.
+        /// Name, shown in lists.
         name: String = text(0, 255).required(),
         /// What it is about.
         description: Option<String> = text(0, 255),
-        /// When it was made.
+        /// When it was created.
         created_at: Iso = iso().required(),
-        /// When it last changed.
+        /// When its name or description last changed.
         updated_at: Iso = iso().required(),
     }
 }
 
 impl BaseRow {
-    /// Its row; no list filters by anything.
+    /// Builds its row, without facets: no list filters knowledgebases.
     pub fn row(&self) -> Row {
         Row::open(Vec::new(), self.to_json())
     }
 
-    /// The same with another name and description.
+    /// Returns the knowledgebase with a new name and description.
     pub fn with(self, new: NewBase, updated_at: Iso) -> Self {
         Self { name: new.name, description: new.description, updated_at, ..self }
     }

@@ -1,31 +1,30 @@
-//! The states of a document as a table, and of a knowledgebase as what follows from its documents
-//! (docs/api.md, States).
+//! State machine of a document, and the state of a knowledgebase derived from its documents (docs/api.md, States).
 
 use super::tables::BaseStatus;
 use super::tables::DocumentStatus::{self, Active, Failed, Processing};
 use crate::state::States;
 
-/// What happens to a document.
+/// An event that changes a document's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentEvent {
-    /// Its text can be searched.
+    /// Its text is indexed.
     Ready,
-    /// It could not be read.
+    /// Its text could not be read, or does not fit.
     Fail,
 }
 
 impl DocumentEvent {
-    /// Both of them.
+    /// Every event, in the order of the enum.
     pub const ALL: [Self; 2] = [Self::Ready, Self::Fail];
 }
 
-/// What moves a document.
+/// Transitions of a document: state, event, next state.
 #[rustfmt::skip]
 pub static MOVES: States<DocumentStatus, DocumentEvent> = States(&[
     (Processing, DocumentEvent::Ready, Active),
     (Processing, DocumentEvent::Fail,  Failed),
 ]);
 
-/// A knowledgebase's state: that of the first row which some document of it is in, else `empty`.
+/// State of a knowledgebase: that of the first row whose document state occurs in it, otherwise `empty`.
 pub const DERIVED: [(DocumentStatus, BaseStatus); 3] =
     [(Processing, BaseStatus::Processing), (Failed, BaseStatus::Failed), (Active, BaseStatus::Active)];

@@ -1,4 +1,4 @@
-//! The tables of knowledgebases and documents.
+//! API records of knowledgebases and documents.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,21 +8,21 @@ use crate::record::{Iso, choice, format, id, int, iso, list, one_of, text};
 use crate::{choice, record};
 
 choice! {
-    /// The states of a knowledgebase, derived from its documents.
+    /// State of a knowledgebase, derived from its documents.
     pub enum BaseStatus {
-        /// It has no documents.
+        /// No document in it.
         Empty = "empty",
-        /// Some document is being processed.
+        /// At least one document is being processed.
         Processing = "processing",
-        /// All documents are ready.
+        /// Every document can be searched.
         Active = "active",
-        /// Some document failed.
+        /// None is being processed, and at least one failed.
         Failed = "failed",
     }
 }
 
 impl BaseStatus {
-    /// For people.
+    /// Returns the state's label for people.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Empty => "Empty",
@@ -34,11 +34,11 @@ impl BaseStatus {
 }
 
 choice! {
-    /// The states of a document.
+    /// State of a document.
     pub enum DocumentStatus {
-        /// Its text is being read.
+        /// Its text is being read and indexed.
         Processing = "processing",
-        /// It is ready.
+        /// Its text can be searched.
         Active = "active",
         /// Its text could not be read.
         Failed = "failed",
@@ -46,7 +46,7 @@ choice! {
 }
 
 impl DocumentStatus {
-    /// For people.
+    /// Returns the state's label for people.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Processing => "Processing",
@@ -57,21 +57,21 @@ impl DocumentStatus {
 }
 
 choice! {
-    /// What a document is made from.
+    /// Source of a document.
     pub enum DocumentType {
-        /// Pages of a website.
+        /// Pages of a website, fetched by the service.
         Website = "website",
-        /// A PDF file.
+        /// An uploaded PDF file.
         Pdf = "pdf",
-        /// A text file.
+        /// An uploaded text file.
         Txt = "txt",
-        /// A Word file.
+        /// An uploaded Word file.
         Docx = "docx",
     }
 }
 
 impl DocumentType {
-    /// For people.
+    /// Returns the type's label for people.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Website => "Website",
@@ -85,59 +85,60 @@ impl DocumentType {
 record! {
     /// Body of `POST` and `PUT` of a knowledgebase.
     pub struct NewBase {
-        /// Its name.
+        /// Name of the knowledgebase, shown in lists.
         name: String = text(1, 255).required(),
-        /// What it is about.
+        /// What the knowledgebase is about.
         description: Option<String> = text(1, 255).clears(),
     }
 }
 
 record! {
-    /// A knowledgebase.
+    /// A knowledgebase, with counts of what belongs to it.
     pub struct Base {
-        /// Its id.
+        /// Id of the knowledgebase, assigned by the service.
         id: u64 = id().required(),
-        /// Its name.
+        /// Name of the knowledgebase, shown in lists.
         name: String = text(0, 255).required(),
-        /// What it is about.
+        /// What the knowledgebase is about; null if not given.
         description: Option<String> = text(0, 255),
-        /// Where its documents stand.
+        /// State derived from the documents: any `processing`, else any `failed`, else `active`; `empty` without
+        /// documents.
         status: BaseStatus = choice::<BaseStatus>().required(),
-        /// That, for people.
+        /// The state for people, such as `Active`.
         status_label: String = text(0, 16).required(),
-        /// Documents in it.
+        /// Number of documents in it.
         documents_count: u64 = id().required(),
-        /// Assistants that use it.
+        /// Number of assistants that use it.
         assistants_count: u64 = id().required(),
-        /// When it was made.
+        /// When the knowledgebase was created, UTC.
         created_at: Iso = iso().required(),
-        /// When it last changed.
+        /// When its name or description last changed, UTC.
         updated_at: Iso = iso().required(),
     }
 }
 
 record! {
-    /// A page to read.
+    /// A page of a website to read.
     pub struct Link {
-        /// Its URL.
+        /// URL of the page, http or https.
         link: String = text(1, URL_MAX).form(&format::URL).required(),
     }
 }
 
 record! {
-    /// Body of `POST` of a document; a file comes as the part `file` of `multipart/form-data`.
+    /// Body of `POST` of a document; its file is sent as the part `file` of `multipart/form-data`.
     pub struct NewDocument {
-        /// Its name.
+        /// Name of the document, shown in lists and search results.
         name: String = text(1, 255).required(),
-        /// What it is about.
+        /// What the document is about.
         description: Option<String> = text(1, 255),
-        /// What it is made from.
+        /// Source of the document: `website`, or the type of the uploaded file.
         r#type: DocumentType = choice::<DocumentType>().required(),
-        /// The first page of a website.
+        /// Website: URL of the first page to read.
         url: Option<String> = text(1, URL_MAX).form(&format::URL),
-        /// Pages of a website.
+        /// Website: pages to read.
         links: Vec<Link> = list::<Link>(ENTRIES_MAX),
-        /// Pages read beyond those, at most.
+        /// Website: most further pages of the same site to read, as those pages link to them.
         relative_links_limit: u32 = int(1, 50).or_int(10),
     } rules {
         one_of(&["url", "links"], "type", &["website"]),
@@ -147,45 +148,45 @@ record! {
 record! {
     /// Body of `PUT` of a document.
     pub struct ChangedDocument {
-        /// Its name.
+        /// New name of the document.
         name: String = text(1, 255).required(),
-        /// What it is about.
+        /// What the document is about.
         description: Option<String> = text(1, 255).clears(),
     }
 }
 
 record! {
-    /// A document.
+    /// A document of a knowledgebase.
     pub struct Document stored as "a document" {
-        /// Its id.
+        /// Id of the document, assigned by the service.
         id: u64 = id().required(),
-        /// Its name.
+        /// Name of the document, shown in lists and search results.
         name: String = text(0, 255).required(),
-        /// What it is about.
+        /// What the document is about; null if not given.
         description: Option<String> = text(0, 255),
-        /// What it is made from.
+        /// Source of the document.
         r#type: DocumentType = choice::<DocumentType>().required(),
-        /// That, for people.
+        /// The type for people, such as `PDF`.
         type_label: String = text(0, 16).required(),
-        /// Where it stands.
+        /// Current state of the document.
         status: DocumentStatus = choice::<DocumentStatus>().required(),
-        /// That, for people.
+        /// The state for people, such as `Active`.
         status_label: String = text(0, 16).required(),
-        /// Why it failed.
+        /// Why it failed, as a sentence; null unless it did.
         failure_reason: Option<String> = text(0, 255),
-        /// When it was made.
+        /// When the document was created, UTC.
         created_at: Iso = iso().required(),
-        /// When it last changed.
+        /// When the document last changed, UTC.
         updated_at: Iso = iso().required(),
     }
 }
 
 record! {
-    /// A search of a knowledgebase.
+    /// Body of a search in a knowledgebase.
     pub struct Question {
-        /// What to look for.
+        /// Words to search for.
         query: String = text(1, 1_000).required(),
-        /// How many passages at most.
+        /// Most passages to return.
         limit: u32 = int(1, 20).or_int(5),
     }
 }

@@ -1,5 +1,5 @@
-//! Creating a lead: one way for a request and for a line of an import. It asks nobody outside the account and
-//! wakes no dialer; whoever creates does, once it is done.
+//! Creation of a lead, the same for a request and for a line of an import. It reads nothing outside the account and
+//! wakes no dialer: the caller does, once it is done.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -15,17 +15,17 @@ use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// What is said of a number that the campaign has already.
+/// Error for a number that the campaign already has.
 pub const DUPLICATE: &str = "field is already used by a lead of this campaign.";
 
-/// The body of a creation against its table, and what the table cannot say.
+/// Checks the body of a creation against its table, and what the table cannot express.
 pub fn judge(members: Members) -> Checked {
     let mut checked = check(NewLead::TABLE, members, Source::Body);
     judge_people(&mut checked);
     checked
 }
 
-/// `customer_name` and `email` are strings (docs/api.md, Creating a lead).
+/// Checks that `customer_name` and `email` are strings (docs/api.md, Creating a lead).
 pub fn judge_people(checked: &mut Checked) {
     let mut wrong = Vec::new();
     let mut judge = |path: &str, cell: &Cell| {
@@ -53,7 +53,8 @@ pub fn judge_people(checked: &mut Checked) {
         .for_each(|field| checked.errors.say(field, "field must be a string."));
 }
 
-/// Which numbers of a lead its campaign may not have: it has them already, or they are in the lead twice.
+/// Returns an error for each number that the campaign already has, or that is in the body twice; none if
+/// `allow_dupplicate`.
 pub fn duplicates(account: Scope<'_>, campaign: u32, new: &NewLead) -> Result<Errors, Stop> {
     let mut errors = Errors::default();
     if new.allow_dupplicate {
@@ -73,7 +74,7 @@ pub fn duplicates(account: Scope<'_>, campaign: u32, new: &NewLead) -> Result<Er
     Ok(errors)
 }
 
-/// Stores a lead that was judged, with its secondary contacts.
+/// Stores a checked lead with its secondary contacts; returns its local id and row.
 pub fn enter(account: Scope<'_>, campaign: u32, new: NewLead, now: Timestamp) -> Result<(u32, LeadRow), Stop> {
     let (count, at) = account.allot(Kind::Lead, now)?;
     let lead = |phone_number: String, variables: Variables, contacts: Vec<u32>, parent| LeadRow {

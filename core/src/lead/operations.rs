@@ -1,4 +1,4 @@
-//! Creating, listing, changing and deleting leads, in the order of docs/api.md.
+//! Operations on leads, in the order of docs/api.md: create, list, read, change and delete.
 
 use alloc::format;
 use alloc::string::String;
@@ -105,7 +105,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     ctx.if_match(&Raw(&rows::json(account, count, &before)?))?;
     after.updated_at = Iso(ctx.now.max(before.updated_at.0));
     rows::replace(account, count, &row, &before, &after)?;
-    // Secondary contacts go where their lead goes.
+    // Secondary contacts move to the campaign of their lead.
     for (contact, bytes) in after.contacts.iter().zip(account.rows(Kind::Lead, &after.contacts)?) {
         let row = Row::from_bytes(&bytes)?;
         let own = LeadRow::read(&row.public)?;
@@ -119,14 +119,15 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&message("Lead updated successfully")))
 }
 
-/// How far the dialer is with a lead whose status the API set: at its start. A call that an engine has goes on,
-/// and the dialer knows of it, lest the lead is called twice at once.
+/// Returns the dialer's progress after the API set a status: from the start. A call that an engine has claimed goes on
+/// and stays recorded, so that the lead is not called twice at once.
 fn anew(lead: &LeadRow, called_off: bool) -> Dial {
     let Dial { person, call, .. } = lead.dial();
     if call == 0 || called_off { Dial::default() } else { Dial { person, call, ..Dial::default() } }
 }
 
-/// A lead may not take a number that its campaign has already; a secondary contact stays with its lead.
+/// Refuses a number that the campaign already has, another campaign for a secondary contact alone, and too many
+/// variables.
 fn judge_change(ctx: &Ctx<'_>, count: u32, before: &LeadRow, after: &LeadRow) -> Result<(), Halt> {
     let mut errors = Errors::default();
     if after.parent.is_some() && before.campaign != after.campaign {
@@ -139,7 +140,7 @@ fn judge_change(ctx: &Ctx<'_>, count: u32, before: &LeadRow, after: &LeadRow) ->
     if before.campaign != after.campaign {
         for row in ctx.account().rows(Kind::Lead, &after.contacts)? {
             let phone = LeadRow::read(Row::public_of(&row)?)?.phone_number;
-            // Its secondary contacts come along.
+            // They move along and are not found under the new campaign yet.
             if before.phone_number != after.phone_number && phone == after.phone_number {
                 errors.say("phone_number", DUPLICATE);
             }

@@ -1,4 +1,4 @@
-//! A packed column of lead numbers: the one filter of a list that is no set, a part of a number.
+//! A packed column of the leads' numbers, for the one list filter that is no facet: a part of a number.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -8,11 +8,11 @@ use crate::key::{self, Kind};
 use crate::store::Scope;
 use crate::view::Stop;
 
-/// Leads of one row of the column.
+/// Leads in one row of the column.
 const BLOCK: u32 = 1_024;
 const WIDTH: usize = 8;
 
-/// A number as 8 bytes: how many digits, then the digits as a number. E.164 has at most 15.
+/// Packs a number into 8 bytes: the count of digits above their value. E.164 has at most 15 digits.
 fn pack(phone: &str) -> [u8; WIDTH] {
     let digits = phone.trim_start_matches('+');
     let value: u64 = digits.parse().unwrap_or(0);
@@ -25,7 +25,7 @@ fn unpack(bytes: [u8; WIDTH]) -> String {
     if length == 0 { String::new() } else { value.to_string() }
 }
 
-/// Enters, or with `None` strikes out, the number of a lead.
+/// Stores the number of a lead, or clears it with `None`.
 pub fn set(account: Scope<'_>, count: u32, phone: Option<&str>) -> Result<(), Stop> {
     let key = key::phones(account.space(), Kind::Lead, count / BLOCK);
     let mut column = account.get(key.clone())?.unwrap_or_default();
@@ -37,7 +37,7 @@ pub fn set(account: Scope<'_>, count: u32, phone: Option<&str>) -> Result<(), St
     account.put(key, column)
 }
 
-/// A page of the leads of a query whose number contains `part`.
+/// Returns a page of the query's leads whose number contains `part`.
 pub fn page(account: Scope<'_>, query: &Query, part: &str) -> Result<Page, Stop> {
     let mut page = Page { ids: Vec::new(), total: 0 };
     let mut ids = Ids::of(account, Kind::Lead, query)?;

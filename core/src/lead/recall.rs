@@ -1,5 +1,5 @@
-//! What becomes of a call that waits for an engine when the API changes or deletes the lead that it is for:
-//! it is called off, and whoever is still to be called is called anew.
+//! Queued calls of a lead that the API changes or deletes: they are cancelled, and a lead that is
+//! still there is due again.
 
 use super::rows::{Dial, LeadRow, find, replace};
 use crate::call;
@@ -9,8 +9,8 @@ use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// The call to a lead, or to a secondary contact of it, that no engine has yet; of a secondary contact only the
-/// call to itself.
+/// Returns the call to a lead, or to one of its secondary contacts, that no engine has claimed; for a secondary contact
+/// only a call to itself.
 pub fn waiting(account: Scope<'_>, count: u32, lead: &LeadRow) -> Result<Option<call::CallRow>, Stop> {
     let main = match lead.parent {
         Some(parent) => find(account, parent)?.map_or(0, |(_, main)| main.dial().call),
@@ -23,7 +23,7 @@ pub fn waiting(account: Scope<'_>, count: u32, lead: &LeadRow) -> Result<Option<
     }))
 }
 
-/// Calls such a call off; a lead that is still called in it is to be called at once.
+/// Cancels such a call; a lead that still exists is due again at once.
 pub fn call_off(account: Scope<'_>, call: Option<call::CallRow>, main: u32, now: Timestamp) -> Result<(), Stop> {
     let Some(mut call) = call else { return Ok(()) };
     if let Some((row, lead)) = find(account, main)?

@@ -1,4 +1,4 @@
-//! Leads as they are stored: a lead of its own is filed in lists; a secondary contact is a row that its lead names.
+//! Leads as they are stored. A lead is listed; a secondary contact is a lead's row too, but only its lead names it.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,70 +18,70 @@ use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 use crate::{campaign, webhook};
 
-/// The filter by campaign.
+/// Facet tag of the campaign.
 const CAMPAIGN: u8 = 2;
 
-/// Leads in a state.
+/// Returns the facet of the leads in a state.
 pub fn facet_of_status(status: LeadStatus) -> Facet {
     Facet::new(1, status.word().as_bytes())
 }
 
-/// Leads of a campaign.
+/// Returns the facet of a campaign's leads.
 pub fn facet_of_campaign(count: u32) -> Facet {
     Facet::id(CAMPAIGN, count)
 }
 
-/// The campaign among the facets of a lead; a secondary contact has none.
+/// Returns the campaign among the facets of a lead; a secondary contact has none.
 pub fn campaign_among(facets: &[Facet]) -> Option<u32> {
     let facet = facets.iter().find(|facet| facet.tag() == CAMPAIGN)?;
     Some(u32::from_be_bytes(facet.value().try_into().ok()?))
 }
 
 record! {
-    /// A lead as it is stored; counts are ids without their account's part.
+    /// A lead as it is stored; other rows are named by their local ids.
     pub struct LeadRow stored as "a lead" {
-        /// Its campaign's count.
+        /// Local id of its campaign.
         campaign: u32 = count().required(),
-        /// E.164.
+        /// Number to call, E.164.
         phone_number: String = text(0, 16).required(),
-        /// Its variables.
+        /// Its own variables; a secondary contact's are laid over those of its lead.
         variables: Variables = variables(),
-        /// Where it stands.
+        /// Current state; set by the dialer, or by the API.
         status: LeadStatus = choice::<LeadStatus>().required(),
-        /// When it was made.
+        /// When it was created.
         created_at: Iso = iso().required(),
         /// When it last changed.
         updated_at: Iso = iso().required(),
-        /// Its secondary contacts, by count.
+        /// Local ids of its secondary contacts, in the order in which they are tried.
         contacts: Vec<u32> = counts(SECONDARY_CONTACTS_MAX),
-        /// Of a secondary contact: its lead.
+        /// Local id of the lead, for a secondary contact.
         parent: Option<u32> = count(),
-        /// See [`Dial`]; a lead that was never called has none of these.
+        /// See [`Dial::rounds`]; absent, like the next three, while all of them have their defaults.
         rounds: Option<u32> = count().sparse(),
-        /// See [`Dial`].
+        /// See [`Dial::person`].
         person: Option<u32> = count().sparse(),
-        /// See [`Dial`].
+        /// See [`Dial::call`].
         call: Option<u32> = count().sparse(),
-        /// See [`Dial`].
+        /// See [`Dial::due`].
         due: Option<Iso> = iso().sparse(),
     }
 }
 
-/// How far the dialer came with a lead.
+/// Progress of the dialer with a lead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dial {
-    /// Rounds in which nobody was reached.
+    /// Rounds that ended without reaching anybody.
     pub rounds: u32,
-    /// Who is next in this round: 0 is the lead, then its secondary contacts.
+    /// Index of the person to call in this round: 0 is the lead, then its secondary contacts.
     pub person: u32,
-    /// The call in which it is being called, by count; 0: none.
+    /// Local id of the call that is under way; 0 for none.
     pub call: u32,
-    /// When it is called next, where that is planned.
+    /// When it is called next, if that is planned.
     pub due: Option<Timestamp>,
 }
 
 impl LeadRow {
-    /// Its row; only a lead of its own is filed.
+    /// Builds its row; a secondary contact has no facets, for it is not listed.
     pub fn row(&self) -> Row {
         let facets = if self.parent.is_none() {
             [facet_of_status(self.status), facet_of_campaign(self.campaign)].into()
@@ -91,7 +91,7 @@ impl LeadRow {
         Row::open(facets, self.to_json())
     }
 
-    /// How far the dialer came with it.
+    /// Returns the dialer's progress with it.
     pub fn dial(&self) -> Dial {
         Dial {
             rounds: self.rounds.unwrap_or(0),
@@ -101,7 +101,7 @@ impl LeadRow {
         }
     }
 
-    /// The same lead, the dialer being so far with it.
+    /// Returns the lead with the dialer's progress replaced.
     pub fn with_dial(self, dial: Dial) -> Self {
         let given = |number| (dial != Dial::default()).then_some(number);
         Self {
@@ -125,7 +125,7 @@ impl LeadRow {
     }
 }
 
-/// A lead as it is shown, with its campaign and its secondary contacts.
+/// Builds the lead object that the API shows, with its campaign and secondary contacts.
 pub fn show(account: Scope<'_>, count: u32, lead: &LeadRow) -> Result<Lead, Stop> {
     let space = account.space();
     let name = campaign::name_of(account, lead.campaign)?.ok_or(Stop::Corrupt("a lead's campaign is not there"))?;
@@ -148,7 +148,8 @@ pub fn show(account: Scope<'_>, count: u32, lead: &LeadRow) -> Result<Lead, Stop
     })
 }
 
-/// A lead that is there: one of a deleted campaign waits to be cleaned up and is there no longer.
+/// Finds a lead of the account. A lead of a deleted campaign counts as deleted, although its row may wait to be cleaned
+/// up.
 pub fn find(account: Scope<'_>, count: u32) -> Result<Option<(Row, LeadRow)>, Stop> {
     let Some(row) = account.find(Kind::Lead, count)? else { return Ok(None) };
     let stored = LeadRow::read(&row.public)?;
@@ -156,12 +157,12 @@ pub fn find(account: Scope<'_>, count: u32) -> Result<Option<(Row, LeadRow)>, St
     Ok(there.then_some((row, stored)))
 }
 
-/// Whether a lead is there.
+/// Returns whether a lead exists.
 pub fn is_there(account: Scope<'_>, count: u32) -> Result<bool, Stop> {
     Ok(find(account, count)?.is_some())
 }
 
-/// Stores a new lead; only one of its own stands in lists.
+/// Stores a new lead; a secondary contact is not listed.
 pub fn insert(account: Scope<'_>, count: u32, lead: &LeadRow) -> Result<(), Stop> {
     account.put(key::lead_phone(account.space(), lead.campaign, &lead.phone_number, count), Vec::new())?;
     if lead.parent.is_some() {
@@ -171,7 +172,7 @@ pub fn insert(account: Scope<'_>, count: u32, lead: &LeadRow) -> Result<(), Stop
     account.insert(Kind::Lead, count, lead.created_at.0, &lead.row())
 }
 
-/// Stores a changed lead; when it is called next is planned under its campaign.
+/// Stores a changed lead, and keeps the indexes of its number and of its next call up to date.
 pub fn replace(account: Scope<'_>, count: u32, row: &Row, before: &LeadRow, after: &LeadRow) -> Result<(), Stop> {
     if (before.campaign, &before.phone_number) != (after.campaign, &after.phone_number) {
         account.delete(key::lead_phone(account.space(), before.campaign, &before.phone_number, count))?;
@@ -196,7 +197,7 @@ fn unplan(account: Scope<'_>, count: u32, lead: &LeadRow) -> Result<(), Stop> {
     }
 }
 
-/// Removes a lead and its secondary contacts.
+/// Removes a lead and its secondary contacts; a secondary contact is also taken out of its lead.
 pub fn remove(account: Scope<'_>, count: u32, row: &Row, lead: &LeadRow) -> Result<(), Stop> {
     for (contact, row) in lead.contacts.iter().zip(account.rows(Kind::Lead, &lead.contacts)?) {
         let stored = LeadRow::read(Row::public_of(&row)?)?;
@@ -219,7 +220,7 @@ fn forget_contact(account: Scope<'_>, parent: u32, count: u32) -> Result<(), Sto
     let mut lead = LeadRow::read(&row.public)?;
     let place = lead.contacts.iter().position(|contact| *contact == count);
     lead.contacts.retain(|contact| *contact != count);
-    // Whose turn it is stays so; whoever follows the one that goes moves up.
+    // The turn stays with the same person: those behind the removed one move up.
     let mut dial = lead.dial();
     if place.is_some_and(|place| place + 1 < dial.person as usize) {
         dial.person -= 1;
@@ -228,13 +229,13 @@ fn forget_contact(account: Scope<'_>, parent: u32, count: u32) -> Result<(), Sto
     account.replace(Kind::Lead, parent, &row, &lead.row())
 }
 
-/// Whether a campaign has a number already, in another lead than this one.
+/// Returns whether a campaign already has a number, in a lead or contact other than `but`.
 pub fn has_phone(account: Scope<'_>, campaign: u32, phone: &str, but: Option<u32>) -> Result<bool, Stop> {
     let found = account.scan(key::lead_phones(account.space(), campaign, phone), Order::Ascending, 2)?;
     Ok(found.iter().any(|(key, _)| key::read_lead_phone(key) != but))
 }
 
-/// The leads of a deleted campaign leave every list at once; their rows go in slices.
+/// Takes the leads of a deleted campaign out of every list at once; a job deletes their rows in slices.
 pub fn drop_campaign(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<(), Stop> {
     let sets: Vec<Facet> =
         core::iter::once(Facet::ALL).chain(LeadStatus::ALL.iter().map(|status| facet_of_status(*status))).collect();
@@ -243,7 +244,8 @@ pub fn drop_campaign(account: Scope<'_>, campaign: u32, now: Timestamp) -> Resul
     webhook::erase(account, &[(Kind::Campaign, campaign)], now)
 }
 
-/// One slice of that: so many leads, or as many as show themselves in so many events of the feed.
+/// Deletes one slice of a dropped campaign's leads: at most [`SLICE_ROWS`], and no more than fit the limit of feed
+/// events that one slice may empty.
 pub fn drop_slice(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<Progress, Stop> {
     let slice = account.scan(key::lead_phones_of(account.space(), campaign), Order::Ascending, SLICE_ROWS)?;
     let planned = account.scan(key::retries(account.space(), campaign), Order::Ascending, SLICE_ROWS)?;
@@ -264,12 +266,13 @@ pub fn drop_slice(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<P
     Ok(if done { Progress::Done } else { Progress::More })
 }
 
-/// The lead of a call as the webhook shows it, if it is still there; a secondary contact shows its lead's campaign.
+/// Returns a call's lead as the webhook shows it, or `None` if it was deleted; a secondary contact shows its lead's
+/// campaign.
 pub fn webhook_json(account: Scope<'_>, count: u32) -> Result<Option<Vec<u8>>, Stop> {
     find(account, count)?.map(|(_, lead)| json(account, count, &lead)).transpose()
 }
 
-/// A lead's JSON, for `If-Match` and lists.
+/// Returns the JSON of a lead, for `If-Match` and lists.
 pub fn json(account: Scope<'_>, count: u32, lead: &LeadRow) -> Result<Vec<u8>, Stop> {
     Ok(show(account, count, lead)?.to_json())
 }

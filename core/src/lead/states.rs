@@ -1,35 +1,35 @@
-//! The states of a lead as a table (docs/api.md, States).
+//! State machine of a lead (docs/api.md, States).
 
 use super::tables::LeadStatus::{
     self, Blacklisted, Completed, Created, Processing, ReachedMaxRetries, Rescheduled, Scheduled,
 };
 use crate::state::States;
 
-/// What happens to a lead.
+/// An event that may change a lead's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeadEvent {
-    /// It is next in line.
+    /// The dialer puts it next in line.
     Schedule,
-    /// It is called.
+    /// The dialer places a call to it.
     Dial,
-    /// It was reached, and there is no reason to call it again.
+    /// It was reached, and nothing requires another call.
     Reach,
-    /// It was not reached.
+    /// It was not reached in this round.
     Miss,
-    /// It is called no more.
+    /// No further round is left: it is not called again.
     GiveUp,
-    /// Its number is not to be called.
+    /// Its number is on the list of numbers not to be called.
     Blacklist,
-    /// The API says that it is new.
+    /// The API sets `created`.
     SetCreated,
-    /// The API says that it is done.
+    /// The API sets `completed`.
     SetCompleted,
-    /// The API says that it was called often enough.
+    /// The API sets `reached-max-retries`.
     SetReachedMaxRetries,
 }
 
 impl LeadEvent {
-    /// All of them.
+    /// Every event, in the order of the enum.
     pub const ALL: [Self; 9] = [
         Self::Schedule,
         Self::Dial,
@@ -42,7 +42,7 @@ impl LeadEvent {
         Self::SetReachedMaxRetries,
     ];
 
-    /// The event of a status that the API may set.
+    /// Returns the event that sets a status by the API; any other status counts as `created`.
     pub const fn set(status: LeadStatus) -> Self {
         match status {
             Completed => Self::SetCompleted,
@@ -52,7 +52,7 @@ impl LeadEvent {
     }
 }
 
-/// What moves a lead.
+/// Transitions of a lead: state, event, next state. The API may set its three states from any state.
 #[rustfmt::skip]
 pub static MOVES: States<LeadStatus, LeadEvent> = States(&[
     (Created,           LeadEvent::Schedule,             Scheduled),

@@ -1,4 +1,4 @@
-//! The tables of leads.
+//! API records of leads.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,31 +11,31 @@ use crate::record::{
 use crate::{choice, record};
 
 choice! {
-    /// The states of a lead.
+    /// State of a lead.
     pub enum LeadStatus {
-        /// New.
+        /// New; not called yet.
         Created = "created",
-        /// It is to be called.
+        /// Next in line to be called.
         Scheduled = "scheduled",
-        /// It is being called.
+        /// Being called, or its secondary contacts are.
         Processing = "processing",
-        /// It is done.
+        /// Reached, or set by the API: it is not called again.
         Completed = "completed",
-        /// It is called again later.
+        /// Not reached; called again later.
         Rescheduled = "rescheduled",
-        /// It was called often enough.
+        /// Not reached in any of its rounds, or set by the API: it is not called again.
         ReachedMaxRetries = "reached-max-retries",
-        /// Its number is not to be called.
+        /// Its number is on the account's list of numbers not to be called.
         Blacklisted = "blacklisted",
     }
 }
 
 record! {
-    /// A further person to try for a lead.
+    /// A further person to try if the lead is not reached.
     pub struct NewContact {
-        /// E.164.
+        /// Number to call, E.164.
         phone_number: String = text(1, 16).form(&format::E164).required(),
-        /// For example `customer_name` and `email`.
+        /// Variables of this person, laid over those of the lead; for example `customer_name` and `email`.
         variables: Variables = variables(),
     }
 }
@@ -43,15 +43,16 @@ record! {
 record! {
     /// Body of `POST /user/lead`.
     pub struct NewLead {
-        /// E.164.
+        /// Number to call, E.164.
         phone_number: String = text(1, 16).form(&format::E164).required(),
-        /// The campaign.
+        /// Id of the campaign that calls the lead.
         campaign_id: u64 = id().exists(Ref::Row(Kind::Campaign)).required(),
-        /// For example `customer_name` and `email`.
+        /// Variables filled into the assistant's prompts, for example `customer_name` and `email`.
         variables: Variables = variables(),
-        /// Whether the campaign may have the number already; spelled as the API family spells it.
+        /// Whether the lead is created even if the campaign already has its number; spelled as the API family spells
+        /// it.
         allow_dupplicate: bool = boolean().or_bool(false),
-        /// Further people to try, in order.
+        /// Further people to try if the lead is not reached, in order.
         secondary_contacts: Vec<NewContact> = list::<NewContact>(SECONDARY_CONTACTS_MAX),
     }
 }
@@ -59,65 +60,65 @@ record! {
 record! {
     /// Body of `PUT /user/leads/{id}`.
     pub struct ChangedLead {
-        /// Another campaign.
+        /// Id of the campaign to move the lead to, with its secondary contacts.
         campaign_id: Option<u64> = id().exists(Ref::Row(Kind::Campaign)),
-        /// Another number, E.164.
+        /// New number to call, E.164.
         phone_number: Option<String> = text(1, 16).form(&format::E164),
-        /// `created`, `completed` or `reached-max-retries`.
+        /// New state: `created`, `completed` or `reached-max-retries`.
         status: Option<LeadStatus> = choice::<LeadStatus>(),
-        /// Laid over the lead's own.
+        /// Variables to add to the lead's own, or to replace there.
         variables: Variables = variables(),
     }
 }
 
 record! {
-    /// A lead's campaign.
+    /// The campaign of a lead.
     pub struct LeadCampaign {
-        /// Its id.
+        /// Id of the campaign.
         id: u64 = id().required(),
-        /// Its name.
+        /// Name of the campaign.
         name: String = text(0, 255).required(),
     }
 }
 
 record! {
-    /// A further person to try for a lead.
+    /// A further person to try if the lead is not reached.
     pub struct Contact {
-        /// Its id, as a lead.
+        /// Id of the contact; it is read, changed and deleted as a lead.
         id: u64 = id().required(),
-        /// E.164.
+        /// Number to call, E.164.
         phone_number: String = text(0, 16).required(),
-        /// Its variables.
+        /// Variables of this person, laid over those of the lead.
         variables: Variables = variables(),
-        /// Where it stands.
+        /// Current state of the contact.
         status: LeadStatus = choice::<LeadStatus>().required(),
-        /// When it was made, UTC.
+        /// When the contact was created, UTC.
         created_at: Sql = sql().required(),
-        /// When it last changed, UTC.
+        /// When the contact last changed, UTC.
         updated_at: Sql = sql().required(),
     }
 }
 
 record! {
-    /// A lead.
+    /// A lead of a campaign.
     pub struct Lead {
-        /// Its id.
+        /// Id of the lead, assigned by the service.
         id: u64 = id().required(),
-        /// Its campaign.
+        /// Id of the campaign that calls the lead.
         campaign_id: u64 = id().required(),
-        /// E.164.
+        /// Number to call, E.164.
         phone_number: String = text(0, 16).required(),
-        /// Its variables.
+        /// Variables filled into the assistant's prompts.
         variables: Variables = variables(),
-        /// Where it stands.
+        /// Current state of the lead.
         status: LeadStatus = choice::<LeadStatus>().required(),
-        /// When it was made, UTC.
+        /// When the lead was created, UTC.
         created_at: Sql = sql().required(),
-        /// When it last changed, UTC.
+        /// When the lead last changed, UTC.
         updated_at: Sql = sql().required(),
-        /// Its campaign.
+        /// The same campaign, with its name.
         campaign: LeadCampaign = crate::record::object::<LeadCampaign>().required(),
-        /// Further people to try, in order.
+        /// Further people to try if the lead is not reached, in order.
         secondary_contacts: Vec<Contact> = list::<Contact>(SECONDARY_CONTACTS_MAX),
     }
 }
@@ -125,19 +126,19 @@ record! {
 record! {
     /// Query of `GET /user/leads`.
     pub struct LeadQuery {
-        /// Leads in this state.
+        /// Only leads in this state.
         status: Option<LeadStatus> = choice::<LeadStatus>(),
-        /// Leads of this campaign.
+        /// Only leads of this campaign.
         campaign_id: Option<u64> = id(),
-        /// Leads whose number contains this.
+        /// Only leads whose number contains these digits.
         phone_number: Option<String> = text(1, 32),
-        /// From this UTC day on.
+        /// Only leads created on or after this UTC day, `YYYY-MM-DD`.
         date_from: Option<String> = text(1, 10).form(&format::DATE),
-        /// Until this UTC day, included.
+        /// Only leads created on or before this UTC day, `YYYY-MM-DD`.
         date_to: Option<String> = text(1, 10).form(&format::DATE),
-        /// Rows a page.
+        /// Number of leads on a page.
         per_page: u32 = int(1, 100).or_int(15),
-        /// The page, from 1.
+        /// Number of the page, from 1.
         page: u64 = id().or_int(1),
     } rules {
         ordered("date_from", "date_to", Strictness::OrEqual, "field must not be before the date from field."),

@@ -45,7 +45,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::created(&message_data("Caller id created successfully.", &Number::of(ctx.id(count), &stored))))
 }
 
-/// A caller id that is there already: one that is not yet confirmed is asked about again.
+/// Handles a caller id that the account already has: the carrier is asked again unless it is verified.
 fn again(ctx: &Ctx<'_>, count: u32) -> Handled {
     let account = ctx.account();
     let row = account.find(Kind::Number, count)?.ok_or(NumberRow::DAMAGED)?;
@@ -58,7 +58,7 @@ fn again(ctx: &Ctx<'_>, count: u32) -> Handled {
     Ok(Reply::created(&message_data("Caller id updated successfully.", &Number::of(ctx.id(count), &stored))))
 }
 
-/// Sets whether a caller id may be shown on calls.
+/// Sets `verified` of a caller id as the request body says.
 pub fn set_verified(ctx: &Ctx<'_>, account: Scope<'_>, count: u32) -> Handled {
     const MISSING: Refusal = Refusal::NotFound("Caller id not found.");
     let row = account.find(Kind::Number, count)?.ok_or(MISSING)?;

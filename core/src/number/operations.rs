@@ -1,4 +1,4 @@
-//! Searching, listing and renaming numbers.
+//! Search, listing and renaming of numbers.
 
 use alloc::vec::Vec;
 
@@ -27,7 +27,7 @@ pub fn search(ctx: &Ctx<'_>) -> Handled {
         Told::Offers(offers) => {
             let mut shown = Vec::new();
             for offer in &offers {
-                // A carrier, the simulated one and one with several installations alike, may offer what is taken here.
+                // The simulated carrier, and one that serves several installations, may offer numbers taken here.
                 if root::owner(ctx.account(), &offer.number)?.is_none() {
                     shown.push(Available::of(offer));
                 }
@@ -53,7 +53,7 @@ pub fn sms_capable(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&numbers(ctx, &facet_of_sms())?))
 }
 
-/// The number that a path names.
+/// Returns the number in the path, or a 404 with the message `missing`.
 pub(super) fn named(ctx: &Ctx<'_>, missing: &'static str) -> Result<(u32, Row, NumberRow), Halt> {
     let count = ctx.param(0).ok_or(Refusal::NotFound(missing))?;
     let row = ctx.account().find(Kind::Number, count)?.ok_or(Refusal::NotFound(missing))?;

@@ -1,7 +1,7 @@
-//! Buying a number: reserved in one commit, bought at the carrier, entered in the next.
+//! Purchase of a number: one commit reserves and pays it, then the carrier is asked, the next commit inserts it.
 //!
-//! Between the two a job stands ready: if the host dies, or the carrier stays silent, it asks the carrier
-//! what came of it, and enters the number or gives the money back.
+//! A job covers the time between the two: if the host dies or the carrier does not answer, the job asks the carrier
+//! whether the number is ours, and inserts it or refunds the price.
 
 use alloc::string::ToString;
 
@@ -29,7 +29,7 @@ const NOT_AVAILABLE: &str = "This phone number is not available.";
 const BALANCE: &str = "Insufficient balance.";
 const FAILED: &str = "The carrier could not carry out the purchase.";
 const SILENT: &str = "The carrier did not answer. The purchase is settled as soon as it does.";
-/// When the carrier is asked what came of a purchase, seconds after it.
+/// Delay before the job asks the carrier about a purchase, seconds.
 const SETTLE_SECONDS: u64 = 60;
 
 /// `POST /user/phone-numbers/purchase`
@@ -37,7 +37,8 @@ pub fn purchase(ctx: &Ctx<'_>) -> Handled {
     let body: OneNumber = ctx.body()?;
     let number = body.phone_number;
     let micros = ctx.setup.config.carrier.price_micros(&number);
-    // The same in every run of this purchase, and no other's: what a late answer or job acts on is its own.
+    // The same in every run of this purchase and different from all others, so that a late answer or job acts only on
+    // the reservation of its own purchase.
     let [a, b, c, d, ..] = ctx.seed.uuid("purchase");
     let claim = u32::from_be_bytes([a, b, c, d]);
     if ctx.answered() == 0 {
@@ -62,7 +63,7 @@ pub fn purchase(ctx: &Ctx<'_>) -> Handled {
             };
             Ok(Reply::created(&message_data("Phone number purchased successfully.", &bought)))
         }
-        // The reservation was committed before the carrier was asked: it is undone, not just dropped.
+        // The reservation was committed before the carrier was asked, so it has to be undone.
         Told::NotAvailable => {
             undo(account, &number, micros)?;
             refuse(Refusal::Declined(NOT_AVAILABLE.into()))
@@ -95,7 +96,7 @@ fn reserve(ctx: &Ctx<'_>, number: &str, micros: i64, claim: u32) -> Result<(), H
     Ok(())
 }
 
-/// Whether the reservation of this very purchase still stands.
+/// Returns whether the number is still reserved by this purchase.
 fn is_held(account: Scope<'_>, number: &str, claim: u32) -> Result<bool, Stop> {
     let owner = root::owner(account, number)?;
     Ok(owner.is_some_and(|owner| {
@@ -137,7 +138,7 @@ fn undo(account: Scope<'_>, number: &str, micros: i64) -> Result<(), Stop> {
     profile.save(account)
 }
 
-/// What came of a purchase whose answer never arrived.
+/// Job that settles a purchase whose answer never arrived: inserts the number or refunds the price.
 pub fn settle(work: &Work<'_>, number: &str, micros: i64, claim: u32) -> Result<Progress, Stop> {
     if !is_held(work.account, number, claim)? {
         return Ok(Progress::Done);

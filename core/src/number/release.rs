@@ -1,4 +1,4 @@
-//! Giving a number back: marked in one commit, given back at the carrier, removed in the next.
+//! Release of a number: one commit marks it, then the carrier releases it, the next commit removes it.
 
 use super::operations::named;
 use super::rows::NumberRow;
@@ -21,10 +21,10 @@ use crate::view::Stop;
 const RELEASING: &str = "The carrier is still releasing this phone number.";
 const SILENT: &str = "The carrier did not confirm the release. It is asked again until it does.";
 const RELEASED: &str = "Phone number released successfully.";
-/// When the carrier is asked again, seconds after the first time.
+/// Delay before the carrier is asked again, seconds.
 const AGAIN_SECONDS: u64 = 60;
 
-/// Takes a number away from some of those that refer to it; tells whether nobody does any more.
+/// Removes references to the number with this count, a bounded part per call; returns whether none is left.
 pub type Lose = fn(Scope<'_>, u32, Timestamp) -> Result<bool, Stop>;
 
 /// `DELETE /user/phone-numbers/{id}`
@@ -32,7 +32,7 @@ pub fn release(ctx: &Ctx<'_>, lose: Lose) -> Handled {
     let account = ctx.account();
     let found = named(ctx, MISSING);
     if found.is_err() && ctx.answered() > 0 {
-        // A job was quicker.
+        // The job has released and removed it before the answer of the carrier arrived here.
         return Ok(Reply::ok(&message(RELEASED)));
     }
     let (count, row, stored) = found?;
@@ -60,8 +60,7 @@ pub fn release(ctx: &Ctx<'_>, lose: Lose) -> Handled {
     }
 }
 
-/// Takes a number away from some of those that refer to it, and deletes it once nobody does; the history of calls keeps
-/// it. Tells whether that is done.
+/// Removes references to a number, and deletes it once none is left; past calls keep it. Returns whether it is deleted.
 pub fn detach_all(account: Scope<'_>, count: u32, now: Timestamp, lose: Lose) -> Result<bool, Stop> {
     let Some(row) = account.find(Kind::Number, count)? else { return Ok(true) };
     let stored = NumberRow::read(&row.public)?;
@@ -75,7 +74,7 @@ pub fn detach_all(account: Scope<'_>, count: u32, now: Timestamp, lose: Lose) ->
     Ok(done)
 }
 
-/// Asks the carrier again for a release that it did not confirm.
+/// Job that repeats a release which the carrier did not confirm.
 pub fn settle(work: &Work<'_>, count: u32, lose: Lose) -> Result<Progress, Stop> {
     let Some(row) = work.account.find(Kind::Number, count)? else { return Ok(Progress::Done) };
     let stored = NumberRow::read(&row.public)?;

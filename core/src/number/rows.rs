@@ -1,4 +1,4 @@
-//! Phone numbers as they are stored; what is shown of one depends on other rows.
+//! Stored phone numbers; what the API shows of one is built from its row.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,68 +10,68 @@ use crate::record;
 use crate::record::{Iso, Rest, Secret, boolean, choice, iso, object, text, texts};
 use crate::store::Row;
 
-/// Numbers of a type.
+/// Facet of the numbers of a type.
 pub fn facet_of_type(kind: NumberType) -> Facet {
     Facet::new(1, kind.word().as_bytes())
 }
 
-/// Numbers that can send messages.
+/// Facet of the numbers that can send messages.
 pub fn facet_of_sms() -> Facet {
     Facet::new(2, b"")
 }
 
 record! {
-    /// The settings of a trunk; its password stands behind the row.
+    /// Settings of a trunk; its password is in the row's private part.
     pub struct TrunkSettings stored as "a trunk" {
-        /// E.164.
+        /// Number of the trunk, E.164.
         phone_number: String = text(0, 16).required(),
-        /// A label.
+        /// Label of the trunk, shown in lists.
         nickname: Option<String> = text(0, 50),
-        /// Name at the trunk.
+        /// User name for authentication at the trunk.
         sip_username: Option<String> = text(0, 128),
-        /// Host of the trunk.
+        /// Host name or IP address of the trunk.
         sip_address: String = text(0, 255).required(),
-        /// How it wants numbers written.
+        /// How the trunk wants dialed numbers written.
         sip_calling_format: CallingFormat = choice::<CallingFormat>().required(),
-        /// How its calls are let in.
+        /// How incoming calls are authorized: by user name and password, or by source address.
         inbound_authorization_type: Authorization = choice::<Authorization>().required(),
-        /// Addresses that calls are let in from.
+        /// IP addresses and CIDR ranges from which calls are accepted.
         allowed_inbound_ips: Vec<String> = texts(&ADDRESSES, 50),
-        /// ISO 3166-1 alpha-2.
+        /// Country as it was given, ISO 3166-1 alpha-2.
         country_code: Option<String> = text(0, 2),
-        /// A proxy for outgoing calls.
+        /// Host that outgoing calls are sent through.
         outbound_proxy: Option<String> = text(0, 255),
     }
 }
 
 record! {
-    /// A phone number.
+    /// A stored phone number of any type.
     pub struct NumberRow stored as "a phone number" {
-        /// E.164.
+        /// The number, E.164.
         phone_number: String = text(0, 16).required(),
-        /// Normal, trunk or caller id.
+        /// Whether it is bought, a SIP trunk or a caller id.
         r#type: NumberType = choice::<NumberType>().required(),
-        /// A label.
+        /// Label of the number, shown in lists.
         nickname: Option<String> = text(0, 50),
-        /// ISO 3166-1 alpha-2.
+        /// Country of the number, ISO 3166-1 alpha-2.
         country_code: Option<String> = text(0, 2),
-        /// Whether it can send messages.
+        /// Whether it can send text messages.
         sms_capable: bool = boolean().or_bool(false),
-        /// Whether a caller id may be shown on calls.
+        /// Whether calls may show it; false only of an unconfirmed caller id.
         verified: bool = boolean().or_bool(false),
-        /// The carrier's id of a bought number.
+        /// The carrier's id of a bought number; `None` for trunks and caller ids.
         carrier_id: Option<String> = text(0, 255),
-        /// Whether it is being given back.
+        /// Whether a release was started that the carrier has not confirmed.
         releasing: bool = boolean().or_bool(false),
-        /// When it came.
+        /// Time at which the account got it.
         created_at: Iso = iso().required(),
-        /// Of a trunk: its settings.
+        /// Settings of a trunk; `None` for other numbers.
         trunk: Option<TrunkSettings> = object::<TrunkSettings>().sparse(),
     }
 }
 
 impl NumberRow {
-    /// Its row; a trunk's password stands in the private part.
+    /// Builds its row; a trunk's password goes into the private part.
     pub fn row(&self, password: &[u8]) -> Row {
         let mut facets = Vec::from([facet_of_type(self.r#type)]);
         if self.sms_capable {
@@ -80,14 +80,14 @@ impl NumberRow {
         Row { facets, public: self.to_json(), private: password.to_vec() }
     }
 
-    /// Whether it is a caller id that no call may show.
+    /// Returns whether it is a caller id that calls may not show.
     pub fn is_unverified(&self) -> bool {
         self.r#type == NumberType::CallerId && !self.verified
     }
 }
 
 impl TrunkSettings {
-    /// The settings of a body; `rest` is what was stored of a trunk that changes.
+    /// Takes the settings from a body; `rest` are the unknown members of the stored trunk when it is updated.
     pub fn new(new: &NewTrunk, rest: Rest) -> Self {
         let new = new.clone();
         Self {
@@ -104,7 +104,7 @@ impl TrunkSettings {
         }
     }
 
-    /// The body that would make this trunk: what an update is laid over.
+    /// Returns the body that would create this trunk, into which an update is merged.
     pub fn into_body(self, sip_password: Option<Secret>) -> NewTrunk {
         NewTrunk {
             phone_number: self.phone_number,

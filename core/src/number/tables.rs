@@ -1,4 +1,4 @@
-//! The tables of phone numbers.
+//! Tables of phone numbers and SIP trunks.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,19 +10,19 @@ use crate::record::{Iso, Kind, Secret, boolean, choice, format, id, iso, number,
 use crate::{choice, record};
 
 choice! {
-    /// What a number is.
+    /// Where a number comes from, and so what it can be used for.
     pub enum NumberType {
         /// Bought from the carrier.
         Normal = "normal",
-        /// A SIP trunk.
+        /// A number of the account's own SIP trunk.
         Sip = "sip",
-        /// A number to show on outgoing calls.
+        /// A number that is only shown on outgoing calls.
         CallerId = "caller_id",
     }
 }
 
 impl NumberType {
-    /// Its label for people.
+    /// Returns the label that people see.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Normal => "Normal",
@@ -61,9 +61,9 @@ choice! {
 record! {
     /// Query of `GET /user/phone-numbers/search`.
     pub struct SearchQuery {
-        /// ISO 3166-1 alpha-2.
+        /// Country to search, ISO 3166-1 alpha-2.
         country_code: Country = choice::<Country>().or_text("US"),
-        /// Digits that the number contains.
+        /// Digits that the number must contain, in a row.
         contains: Option<String> = text(1, 10).form(&format::DIGITS),
     }
 }
@@ -71,25 +71,25 @@ record! {
 record! {
     /// A number that can be bought.
     pub struct Available {
-        /// E.164.
+        /// Phone number in E.164, such as `+12025550123`.
         phone_number: String = text(0, 16).required(),
-        /// For display.
+        /// The number as people of its country write it.
         phone_number_formatted: String = text(0, 32).required(),
-        /// ISO 3166-1 alpha-2.
+        /// Country of the number, ISO 3166-1 alpha-2.
         country_code: String = text(0, 2).required(),
-        /// Monthly rental, USD.
+        /// Monthly rental, USD; charged on purchase.
         price: f64 = number(0.0, 0.0).required(),
-        /// The price used for billing.
+        /// Id of the price: country and US cents a month, such as `price_us_115`.
         billing_price_id: String = text(0, 64).required(),
-        /// `none`, `local`, `foreign` or `inventory`.
+        /// Address that its buyer must give: `none`, `local`, `foreign` or `inventory`.
         address_requirements: String = text(0, 16).required(),
-        /// Whether it can send messages.
+        /// Whether it can send text messages.
         sms_capable: bool = boolean().required(),
     }
 }
 
 impl Available {
-    /// A carrier's offer as it is shown.
+    /// Converts a carrier's offer.
     pub fn of(offer: &Offer) -> Self {
         Self {
             phone_number: offer.number.clone(),
@@ -106,31 +106,31 @@ impl Available {
 record! {
     /// Body of `POST /user/phone-numbers/purchase` and `POST /user/phone-numbers/caller-ids`.
     pub struct OneNumber {
-        /// E.164.
+        /// The number, E.164, such as `+12025550123`.
         phone_number: String = text(1, 16).form(&format::E164).required(),
     }
 }
 
 record! {
-    /// The operator's word on a caller id.
+    /// Body of `PUT /admin/accounts/{id}/caller-ids/{number_id}`.
     pub struct Verification {
-        /// Whether it may be shown on calls.
+        /// Whether calls may show it as their caller id.
         verified: bool = boolean().required(),
     }
 }
 
 record! {
-    /// A bought number.
+    /// A number that was just bought.
     pub struct Purchased {
-        /// Its id.
+        /// Id of the number, as in `phone_number_id`.
         id: u64 = id().required(),
-        /// E.164.
+        /// Phone number in E.164, such as `+12025550123`.
         phone_number: String = text(0, 16).required(),
-        /// ISO 3166-1 alpha-2.
+        /// Country of the number, ISO 3166-1 alpha-2; null outside the ten countries that are sold.
         country_code: Option<String> = text(0, 2),
-        /// `normal`
+        /// Always `normal`: bought from the carrier.
         r#type: NumberType = choice::<NumberType>().required(),
-        /// Whether it can send messages.
+        /// Whether it can send text messages.
         sms_capable: bool = boolean().required(),
     }
 }
@@ -138,33 +138,33 @@ record! {
 record! {
     /// A phone number of the account.
     pub struct Number {
-        /// Its id.
+        /// Id of the number, as in `phone_number_id`.
         id: u64 = id().required(),
-        /// E.164.
+        /// Phone number in E.164, such as `+12025550123`.
         phone_number: String = text(0, 16).required(),
-        /// A label.
+        /// Label of the number, shown in lists.
         nickname: Option<String> = text(0, 50),
-        /// ISO 3166-1 alpha-2.
+        /// Country of the number, ISO 3166-1 alpha-2; null when not known.
         country_code: Option<String> = text(0, 2),
-        /// What it is.
+        /// `normal` (bought from the carrier), `sip` (a SIP trunk) or `caller_id`.
         r#type: NumberType = choice::<NumberType>().required(),
-        /// What it is, for people.
+        /// The type for people: `Normal`, `SIP` or `Caller ID`.
         type_label: String = text(0, 16).required(),
-        /// Whether it can send messages.
+        /// Whether it can send text messages; never true of trunks and caller ids.
         sms_capable: bool = boolean().required(),
-        /// Where it is; the carriers here do not tell.
+        /// Always null: the carriers here do not tell.
         region: Option<String> = text(0, 255),
-        /// Whether the carrier rents it to the account.
+        /// Whether it is rented from the carrier: true of bought numbers until they are released.
         has_active_subscription: bool = boolean().required(),
-        /// When it came.
+        /// Time at which the account got it.
         created_at: Iso = iso().required(),
-        /// Whether a caller id may be shown on calls.
+        /// Whether calls may show it: true of all but unconfirmed caller ids.
         verified: bool = boolean().required(),
     }
 }
 
 impl Number {
-    /// A stored number as it is shown.
+    /// Converts a stored number.
     pub fn of(id: u64, stored: &NumberRow) -> Self {
         Self {
             id,
@@ -185,13 +185,13 @@ impl Number {
 record! {
     /// A number in the list for assistants.
     pub struct Assignable {
-        /// Its id: `phone_number_id`.
+        /// Id of the number: `phone_number_id` of an assistant.
         id: u64 = id().required(),
-        /// E.164.
+        /// Phone number in E.164, such as `+12025550123`.
         phone_number: String = text(0, 16).required(),
-        /// ISO 3166-1 alpha-2.
+        /// Country of the number, ISO 3166-1 alpha-2; null when not known.
         country_code: Option<String> = text(0, 2),
-        /// What it is, for people.
+        /// The type for people: `Normal`, `SIP` or `Caller ID`.
         type_label: String = text(0, 16).required(),
         /// Whether no inbound assistant holds it.
         is_available: bool = boolean().required(),
@@ -201,7 +201,7 @@ record! {
 record! {
     /// Body of `PUT /user/phone-numbers/{id}`.
     pub struct Rename {
-        /// A label; null takes it away.
+        /// Label of the number, shown in lists.
         nickname: Option<String> = text(1, 50).clears(),
     }
 }
@@ -209,50 +209,50 @@ record! {
 choice! {
     /// How a trunk wants numbers written.
     pub enum CallingFormat {
-        /// With the plus sign.
+        /// E.164 with its plus sign.
         PlusE164 = "+e164",
-        /// Without it.
+        /// E.164 without the plus sign.
         E164 = "e164",
-        /// As in the country.
+        /// As dialed within the country.
         National = "national",
     }
 }
 
 choice! {
-    /// How a trunk's calls are let in.
+    /// How a trunk's incoming calls are authorized.
     pub enum Authorization {
-        /// By name and password.
+        /// By user name and password.
         Auth = "auth",
-        /// By address.
+        /// By source IP address.
         Ip = "ip",
     }
 }
 
-/// An address, or a range of them.
+/// Bounds of an IP address or CIDR range.
 pub static ADDRESSES: Kind = Kind::Text { min: 1, max: 64, format: Some(&format::ADDRESS) };
 
 record! {
     /// Body of `POST /user/phone-numbers/sip-trunks`.
     pub struct NewTrunk {
-        /// E.164.
+        /// Number of the trunk, E.164; unique in the installation.
         phone_number: String = text(1, 16).form(&format::E164).required(),
-        /// A label.
+        /// Label of the trunk, shown in lists.
         nickname: Option<String> = text(1, 50).clears(),
-        /// Name at the trunk.
+        /// User name for authentication at the trunk.
         sip_username: Option<String> = text(3, 128).clears(),
-        /// Password at the trunk; never shown.
+        /// Password for authentication at the trunk; never shown.
         sip_password: Option<Secret> = text(3, 255).clears(),
-        /// Host of the trunk.
+        /// Host name or IP address of the trunk.
         sip_address: String = text(1, 255).form(&format::SIP_HOST).required(),
-        /// How it wants numbers written.
+        /// How the trunk wants dialed numbers written.
         sip_calling_format: CallingFormat = choice::<CallingFormat>().or_text("+e164"),
-        /// How its calls are let in.
+        /// How incoming calls are authorized: by user name and password, or by source address.
         inbound_authorization_type: Authorization = choice::<Authorization>().or_text("auth"),
-        /// Addresses that calls are let in from.
+        /// IP addresses and CIDR ranges from which calls are accepted.
         allowed_inbound_ips: Vec<String> = texts(&ADDRESSES, 50),
-        /// ISO 3166-1 alpha-2.
+        /// Country of the number, ISO 3166-1 alpha-2; found from the number when not given.
         country_code: Option<String> = text(2, 2).clears(),
-        /// A proxy for outgoing calls.
+        /// Host that outgoing calls are sent through; none when not given.
         outbound_proxy: Option<String> = text(1, URL_MAX).form(&format::SIP_HOST).clears(),
     } rules {
         require("sip_username", "inbound_authorization_type", &["auth"]),
@@ -264,27 +264,27 @@ record! {
 record! {
     /// A SIP trunk. The password is never shown.
     pub struct Trunk {
-        /// Its id, as a phone number.
+        /// Id of the trunk, and of its phone number.
         id: u64 = id().required(),
-        /// E.164.
+        /// Number of the trunk, E.164; unique in the installation.
         phone_number: String = text(0, 16).required(),
-        /// A label.
+        /// Label of the trunk, shown in lists.
         nickname: Option<String> = text(0, 50),
-        /// Name at the trunk.
+        /// User name for authentication at the trunk.
         sip_username: Option<String> = text(0, 128),
-        /// Host of the trunk.
+        /// Host name or IP address of the trunk.
         sip_address: String = text(0, 255).required(),
-        /// How it wants numbers written.
+        /// How the trunk wants dialed numbers written.
         sip_calling_format: CallingFormat = choice::<CallingFormat>().required(),
-        /// How its calls are let in.
+        /// How incoming calls are authorized: by user name and password, or by source address.
         inbound_authorization_type: Authorization = choice::<Authorization>().required(),
-        /// Addresses that calls are let in from.
+        /// IP addresses and CIDR ranges from which calls are accepted.
         allowed_inbound_ips: Vec<String> = texts(&ADDRESSES, 50),
-        /// ISO 3166-1 alpha-2.
+        /// Country as it was given, ISO 3166-1 alpha-2; null when it was not.
         country_code: Option<String> = text(0, 2),
-        /// A proxy for outgoing calls.
+        /// Host that outgoing calls are sent through; null: none.
         outbound_proxy: Option<String> = text(0, 255),
-        /// When it was made.
+        /// Time of creation, UTC.
         created_at: Iso = iso().required(),
     }
 }

@@ -1,4 +1,4 @@
-//! SIP trunks: numbers that a user's own telephone system brings along.
+//! SIP trunks: numbers of a telephone system that the account connects itself.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -24,7 +24,7 @@ use crate::view::Stop;
 const MISSING: &str = "SIP trunk not found.";
 const TAKEN: &str = "This phone number is already in use.";
 
-/// What an update of a trunk is laid over, its password in clear.
+/// Returns the members that an update is merged into, the password in clear.
 fn members(settings: TrunkSettings, password: &[u8]) -> Result<Members, Stop> {
     let password = String::from_utf8(password.to_vec()).map_err(|_| TrunkSettings::DAMAGED)?;
     Ok(json::members(&settings.into_body(Some(Secret(password)).filter(|password| !password.0.is_empty()))))
@@ -47,7 +47,7 @@ fn shown(id: u64, stored: &NumberRow) -> Result<Trunk, Stop> {
     })
 }
 
-/// A trunk, and its password.
+/// Builds the row of a trunk; returns its password, which is stored in the private part, beside it.
 fn stored(new: &NewTrunk, created_at: Iso) -> (NumberRow, Vec<u8>) {
     let country =
         new.country_code.clone().or_else(|| numbering::country_of(&new.phone_number).map(ToString::to_string));

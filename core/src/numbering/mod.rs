@@ -1,8 +1,8 @@
 //! Telephone numbering facts for the ten countries whose numbers the service can sell.
 //!
-//! For the simulated carrier, whose virtual numbers come from here, and for whoever shows a number
-//! to a person. It never keeps a list of numbers (each is computed from its index), never asks a
-//! network or a clock, and never proves that a number is in service. The facts are data (`plan.rs`).
+//! Used by the simulated carrier, whose virtual numbers are computed here from an index, and to show numbers to people.
+//! It keeps no list of numbers, uses no network and no clock, and does not know whether a number is in service. The
+//! facts are data (`plan.rs`).
 
 mod plan;
 
@@ -16,45 +16,47 @@ use crate::record::is_e164;
 #[rustfmt::skip]
 pub const COUNTRIES: [&str; 10] = ["US", "CA", "GB", "AU", "IL", "PL", "FI", "NL", "DK", "IT"];
 
-/// How many virtual numbers the inventory of each country holds.
+/// Virtual numbers in the inventory of each country.
 const SIZE: usize = 4_000;
 
-/// Spreads successive turns apart; ends in 3, so within a power of ten no two turns meet.
+/// Distance between the numbers of successive turns. It ends in 3, so it is coprime to 10 and no two turns within a
+/// power of ten yield the same number.
 const STEP: u64 = 6_381_736_173;
 
-/// A number of the simulated carrier that can be bought.
+/// A number for sale.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// The number in E.164 form.
+    /// Number in E.164 form.
     pub number: String,
-    /// Its country, one of [`COUNTRIES`].
+    /// Country, one of [`COUNTRIES`].
     pub country: &'static str,
     /// Monthly price in US cents.
     pub price_cents: u32,
-    /// The address its buyer must give: `none`, `local`, `foreign` or `inventory`.
+    /// Address that the buyer must provide: `none`, `local`, `foreign` or `inventory`.
     pub address_requirements: &'static str,
     /// Whether it can send and receive SMS.
     pub sms_capable: bool,
 }
 
-/// ISO code of the country of an E.164 number, if one of the ten; others on its code are not it.
+/// Returns the ISO code of an E.164 number's country, if it is one of the ten; other countries that share a calling
+/// code return `None`.
 pub fn country_of(e164: &str) -> Option<&'static str> {
     locate(e164).map(|(plan, _)| plan.iso.as_str())
 }
 
-/// The number as people of its country write it, or the text itself outside the ten countries.
+/// Formats a number as it is written in its country; outside the ten countries the text is returned unchanged.
 pub fn display(e164: &str) -> String {
     national(e164).unwrap_or_else(|| e164.to_owned())
 }
 
-/// The first `limit` offers whose E.164 digits contain `digits`, by index; the same on every host.
+/// Returns the first `limit` offers whose E.164 digits contain `digits`, by index; the same on every host.
 pub fn inventory(country: &str, digits: &str, limit: usize) -> Vec<Offer> {
     let Some(plan) = plans().iter().find(|plan| plan.iso == country) else {
         return Vec::new();
     };
     let lots: Vec<_> = plan.kinds.iter().flat_map(|kind| lots(plan, kind)).collect();
     let mut text = String::new();
-    // The prefixes take turns, so that the first few offers already show the choice.
+    // The prefixes take turns, so that the first offers already show the variety.
     (0..)
         .flat_map(|turn| lots.iter().map(move |lot| (turn, lot)))
         .map(|(turn, &(kind, low, room))| (kind, low + (low / 1_009 + turn * STEP) % room))
@@ -72,16 +74,16 @@ pub fn inventory(country: &str, digits: &str, limit: usize) -> Vec<Offer> {
         .collect()
 }
 
-/// The offer of exactly this number if it is in the inventory of any country, else `None`.
+/// Returns the offer of exactly this number; `None` if it is in no country's inventory.
 pub fn offer(e164: &str) -> Option<Offer> {
     let near = inventory(country_of(e164)?, e164.get(1..)?, SIZE);
     near.into_iter().find(|offer| offer.number == e164)
 }
 
-/// The plan of an E.164 number, and the number without its calling code.
+/// Returns the plan of an E.164 number, and the number without its calling code.
 fn locate(e164: &str) -> Option<(&'static NumberingPlan, &str)> {
     let digits = e164.strip_prefix('+').filter(|_| is_e164(e164))?;
-    // Backwards, so that Canada takes its area codes before the United States take the rest.
+    // In reverse order, so that Canada matches its area codes before the United States match the rest.
     plans().iter().rev().find_map(|plan| {
         let rest = digits.strip_prefix(plan.calling_code.as_str())?;
         let sized = rest.len() == 10 || rest.len() > 4 && plan.calling_code != "1";
@@ -91,12 +93,12 @@ fn locate(e164: &str) -> Option<(&'static NumberingPlan, &str)> {
     })
 }
 
-/// Whether a number begins with one of these prefixes.
+/// Returns whether a number begins with one of these prefixes.
 fn begins(number: &str, prefixes: &[String]) -> bool {
     prefixes.iter().any(|prefix| number.starts_with(prefix.as_str()))
 }
 
-/// The number in the first layout for its prefix that takes its length.
+/// Formats the number by the first layout for its prefix, in the first form for its length.
 fn national(e164: &str) -> Option<String> {
     let (plan, digits) = locate(e164)?;
     let layout = plan.layouts.iter().find(|layout| layout.prefixes.is_empty() || begins(digits, &layout.prefixes))?;
@@ -113,7 +115,7 @@ fn national(e164: &str) -> Option<String> {
     Some(text)
 }
 
-/// The prefixes of a kind, each with its lowest number and how many it holds.
+/// Returns the prefixes of a kind, each with its lowest number and the count of its numbers.
 fn lots<'p>(plan: &'p NumberingPlan, kind: &'p NumberKind) -> impl Iterator<Item = (&'p NumberKind, u64, u64)> {
     let digits = kind.digits as usize;
     kind.prefixes.iter().map(move |prefix| {
@@ -123,14 +125,15 @@ fn lots<'p>(plan: &'p NumberingPlan, kind: &'p NumberKind) -> impl Iterator<Item
     })
 }
 
-/// Whether a number is not North American, or has an exchange code in use: not N11, and not 555.
+/// Returns whether a number can be assigned: in North America the exchange code must be at least 200 and not N11 or
+/// 555.
 fn dialable(number: u64) -> bool {
     let exchange = number / 10_000 % 1_000;
     let open = exchange >= 200 && exchange % 100 != 11 && exchange != 555;
     open || number / 10_000_000_000 != 1
 }
 
-/// Whether the digits of a number contain the wanted ones; `text` is reused to spare allocations.
+/// Returns whether the digits of a number contain `wanted`; `text` is a buffer reused to save allocations.
 fn holds(number: u64, wanted: &str, text: &mut String) -> bool {
     text.clear();
     write!(text, "{number}").is_ok() && text.contains(wanted)

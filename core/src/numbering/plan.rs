@@ -1,5 +1,5 @@
-//! National numbering plans of the countries whose numbers can be sold: data, shipped with the program
-//! (`core/data/numbering.json`) and read when it is first asked for.
+//! National numbering plans of the countries whose numbers can be sold: data shipped with the program
+//! (`core/data/numbering.json`), parsed on first use.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -13,49 +13,50 @@ use crate::record::{Kind, Record, Source, boolean, check, int, list, text, texts
 
 static SHIPPED: &[u8] = include_bytes!("../../data/numbering.json");
 
-/// Prefixes of one list.
+/// Most prefixes in one list.
 const PREFIXES_MAX: usize = 100;
-/// Entries of any other list.
+/// Most entries in any other list.
 const ENTRIES_MAX: usize = 16;
 
-/// First digits of national numbers.
+/// First digits of a national number.
 static PREFIX: Kind = Kind::Text { min: 1, max: 5, format: None };
 static FORM: Kind = Kind::Text { min: 1, max: 16, format: None };
 
 record! {
-    /// A country's numbers: those with its calling code that begin with one of its prefixes, and are nobody else's.
+    /// Numbers of a country: those with its calling code that begin with one of its prefixes, except foreign ones.
     pub struct NumberingPlan {
-        /// ISO 3166-1 alpha-2.
+        /// Country as an ISO 3166-1 alpha-2 code.
         iso: String = text(2, 2).required(),
-        /// The country's code in E.164, which it may share with others.
+        /// Calling code in E.164, without `+`; countries may share one.
         calling_code: String = text(1, 3).required(),
-        /// What its national numbers begin with; any digits if empty.
+        /// Prefixes of its national numbers; empty: any digits.
         prefixes: Vec<String> = texts(&PREFIX, PREFIXES_MAX),
-        /// Prefixes within these that are not the country's.
+        /// Prefixes among these that belong to another country.
         foreign: Vec<ForeignPrefixes> = list::<ForeignPrefixes>(ENTRIES_MAX),
-        /// How its people write numbers; the first that fits counts.
+        /// Layouts in which numbers are written; the first that matches is used.
         layouts: Vec<NumberLayout> = list::<NumberLayout>(ENTRIES_MAX),
-        /// What the simulated carrier sells.
+        /// Kinds of numbers that the simulated carrier sells.
         kinds: Vec<NumberKind> = list::<NumberKind>(ENTRIES_MAX),
     }
 }
 
 record! {
-    /// Prefixes on a country's calling code that are not its own.
+    /// Prefixes under a country's calling code that belong to another country.
     pub struct ForeignPrefixes {
-        /// Whose they are.
+        /// Country that they belong to.
         whose: String = text(1, 64).required(),
-        /// The prefixes.
+        /// Prefixes of the national number.
         prefixes: Vec<String> = texts(&PREFIX, PREFIXES_MAX),
     }
 }
 
 record! {
-    /// How numbers with certain prefixes are written.
+    /// Written layout of numbers with certain prefixes.
     pub struct NumberLayout {
-        /// The prefixes; any digits if empty.
+        /// Prefixes that it applies to; empty: any digits.
         prefixes: Vec<String> = texts(&PREFIX, PREFIXES_MAX),
-        /// `x` is a digit, `*` all that are left; the first that takes the number's length counts.
+        /// Patterns in which `x` is one digit and `*` all remaining ones; the first that matches the number's length is
+        /// used.
         forms: Vec<String> = texts(&FORM, ENTRIES_MAX),
     }
 }
@@ -63,20 +64,20 @@ record! {
 record! {
     /// Numbers of one kind and price.
     pub struct NumberKind {
-        /// Length of the national number.
+        /// Length of the national number, digits.
         digits: u32 = int(1, 14).required(),
         /// Monthly price in US cents.
         price_cents: u32 = int(0, 100_000).required(),
-        /// The address that a buyer must give: `none`, `local`, `foreign` or `inventory`.
+        /// Address that a buyer must provide: `none`, `local`, `foreign` or `inventory`.
         address_requirements: String = text(1, 16).required(),
-        /// Whether they send and receive SMS.
+        /// Whether they can send and receive SMS.
         sms_capable: bool = boolean().required(),
-        /// What they begin with.
+        /// Prefixes of the national numbers.
         prefixes: Vec<String> = texts(&PREFIX, PREFIXES_MAX),
     }
 }
 
-/// The plans in the order in which the service lists their countries.
+/// Returns the plans, in the order of [`super::COUNTRIES`].
 pub fn plans() -> &'static [NumberingPlan] {
     static PLANS: OnceBox<Vec<NumberingPlan>> = OnceBox::new();
     PLANS.get_or_init(|| Box::new(shipped().expect("a test reads the shipped plans")))

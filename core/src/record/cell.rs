@@ -1,29 +1,29 @@
-//! [`Cell`]: a value that was checked.
+//! [`Cell`]: a value that passed its check.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::json::Members;
 
-/// A value that was checked.
+/// Value that passed its check.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// Not given.
+    /// Absent without a default, or refused by the check.
     None,
-    /// True or false.
+    /// Boolean, from any accepted spelling.
     Bool(bool),
-    /// A whole number.
+    /// Whole number within its column's bounds.
     Int(i64),
-    /// A number.
+    /// Number within its column's bounds.
     Number(f64),
     /// Text, or a word of a choice.
     Text(String),
-    /// A list.
+    /// List of checked entries.
     List(Vec<Cell>),
-    /// A record, in column order.
+    /// Record: its cells in column order.
     Record(Vec<Cell>),
-    /// A tagged record.
+    /// Tagged record: the value of `type`, then the cells in column order.
     Tagged(&'static str, Vec<Cell>),
-    /// Key-value pairs.
+    /// Pairs of a free name and a value, in the order received.
     Object(Members),
 }

@@ -14,37 +14,37 @@ use super::{Column, Kind, Literal, Need, Record, Rule, Strictness, Table, When};
 use crate::json::{self, Members, ToJson, Value};
 use crate::limits::{VARIABLES_BYTES_MAX, VARIABLES_MAX};
 
-/// Where the members come from: a query knows only text, and says true and false as words.
+/// Where the members come from: a query has text alone, and writes booleans as words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A JSON body.
+    /// Members of a JSON body.
     Body,
-    /// A query string.
+    /// Parameters of a query string.
     Query,
 }
 
-/// What a check found: cells in column order, and errors.
+/// Result of a check: cells in column order, and errors.
 #[derive(Debug)]
 pub struct Checked {
     table: &'static Table,
     cells: Vec<Cell>,
-    /// What is wrong so far; a handler adds what only it can know.
+    /// Errors so far; a handler adds those that it alone can detect.
     pub errors: Errors,
 }
 
 impl Checked {
-    /// The cell of a column; `None` where it was not given, and where it is wrong.
+    /// Returns the cell of a column; [`Cell::None`] where it is absent without a default or failed its check.
     pub fn get(&self, name: &str) -> &Cell {
         let at = self.table.columns.iter().position(|column| column.name == name);
         at.and_then(|at| self.cells.get(at)).unwrap_or(&Cell::None)
     }
 
-    /// The columns with their cells.
+    /// Returns the columns with their cells, in table order.
     pub fn columns(&self) -> impl Iterator<Item = (&'static Column, &Cell)> {
         self.table.columns.iter().zip(&self.cells)
     }
 
-    /// The record, or every error in the order of the table.
+    /// Builds the record, or returns all errors in the order of the table.
     pub fn finish<T: Record>(mut self) -> Result<T, Errors> {
         if self.errors.is_empty() {
             return Ok(T::from_cells(&mut super::Cells::of(Cell::Record(self.cells))));
@@ -61,8 +61,8 @@ pub fn check(table: &'static Table, members: Members, source: Source) -> Checked
     Checked { table, cells, errors }
 }
 
-/// Lays the supplied members over the stored ones and checks the result as a whole, so that an update can
-/// never leave what a creation would refuse. `null` clears the columns that say so.
+/// Applies the supplied members to the stored ones and checks the result as a whole, so that an update can never leave
+/// what a creation would refuse. `null` clears the columns that allow it.
 pub fn check_update(table: &'static Table, mut stored: Members, supplied: Members) -> Checked {
     let mut nulls = Errors::default();
     for (name, value) in supplied.0 {
@@ -86,7 +86,7 @@ pub fn check_update(table: &'static Table, mut stored: Members, supplied: Member
     checked
 }
 
-/// `null`, and for text `""`, means "not given" (docs/api.md, Lenient values).
+/// Returns whether a value means "absent": `null`, and `""` for text (docs/api.md, Lenient values).
 fn is_empty(value: &Value, kind: &Kind) -> bool {
     match (value, kind) {
         (Value::Null, _) => true,
@@ -135,7 +135,7 @@ fn absent(column: &Column, field: &Place<'_>, errors: &mut Errors) -> Cell {
     default_of(column)
 }
 
-/// What a column holds that was not given.
+/// Returns the cell of an absent column.
 pub(super) fn default_of(column: &Column) -> Cell {
     match column.need {
         Need::Optional | Need::Required => Cell::None,
@@ -204,7 +204,7 @@ fn form(format: &Format, text: &str, field: &str, errors: &mut Errors) {
 fn int(min: i64, max: i64, value: &Value, source: Source, field: &Place<'_>, errors: &mut Errors) -> Cell {
     let whole = match value {
         Value::Number(number) => number.as_whole(),
-        // Whatever stands in a query is text: a number there is read as one of a body.
+        // A query has text alone: a number in it is read as one of a body.
         Value::Text(text) if source == Source::Query && is_json_number(text) => match json::parse(text.as_bytes()) {
             Ok(Value::Number(number)) => number.as_whole(),
             _ => None,
@@ -237,7 +237,7 @@ fn number(min: f64, max: f64, value: &Value, field: &Place<'_>, errors: &mut Err
     }
 }
 
-/// RFC 8259 section 6: no spaces, no `+`, no leading zeros.
+/// Returns whether a text is a number as RFC 8259 section 6 has it: no spaces, no `+`, no leading zeros.
 fn is_json_number(text: &str) -> bool {
     fn digits(text: &str) -> &str {
         text.trim_start_matches(|c: char| c.is_ascii_digit())
@@ -357,7 +357,7 @@ fn variables(value: Value, field: &Place<'_>, errors: &mut Errors) -> Cell {
     }
     for (name, value) in &members.0 {
         if !matches!(value, Value::Text(_) | Value::Number(_) | Value::Bool(_)) {
-            // No name occurs twice: there is no earlier error of it to look for.
+            // Names are unique: there is no earlier error of this field to add to.
             let field = format!("{field}.{name}");
             let says = format!("The {} field must be a string, a number or a boolean.", label(&field));
             errors.0.push((field, [says].into()));
@@ -433,7 +433,7 @@ fn literal(literal: Literal) -> Cell {
     }
 }
 
-/// The value of a choice cell (for [`choice!`](crate::choice!)).
+/// Returns the value of a choice cell (for [`choice!`](crate::choice!)).
 pub fn choice_of<T: Choice>(cell: &Cell) -> T {
     let known = match cell {
         Cell::Text(text) => T::of(text),
@@ -442,7 +442,7 @@ pub fn choice_of<T: Choice>(cell: &Cell) -> T {
     known.unwrap_or(T::ALL[0])
 }
 
-/// Word and cells of a tagged cell (for [`tagged!`](crate::tagged!)).
+/// Splits a tagged cell into its word and its record (for [`tagged!`](crate::tagged!)).
 pub fn tag_of(cell: Cell) -> (&'static str, Cell) {
     match cell {
         Cell::Tagged(word, cells) => (word, Cell::Record(cells)),
@@ -450,7 +450,7 @@ pub fn tag_of(cell: Cell) -> (&'static str, Cell) {
     }
 }
 
-/// Word and record of a tagged record that is stored (for [`tagged!`](crate::tagged!)).
+/// Splits a stored tagged record into its word and its record (for [`tagged!`](crate::tagged!)).
 pub fn tag_of_json(value: Value) -> Option<(String, Value)> {
     let Value::Object(mut members) = value else { return None };
     let word = members.remove("type")?.into_text()?;

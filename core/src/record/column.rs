@@ -1,4 +1,4 @@
-//! Columns: what one member is, and the constructors that tables are written with.
+//! Columns: the description of one member, and the constructors that tables are written with.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,84 +12,85 @@ use crate::time::Timestamp;
 /// Ids are positive integers below 2^53 (docs/api.md, Ids).
 pub const ID_MAX: i64 = (1 << 53) - 1;
 
-/// One body, query or reply.
+/// Table of one body, query, reply or stored row.
 #[derive(Debug)]
 pub struct Table {
-    /// Its name in the `OpenAPI` document.
+    /// Name of the schema in the `OpenAPI` document.
     pub name: &'static str,
-    /// What it is, for the `OpenAPI` document.
+    /// Description in the `OpenAPI` document, from the struct's doc comment.
     pub doc: &'static str,
     /// Its members, in the order in which errors are reported.
     pub columns: &'static [Column],
-    /// What holds between members.
+    /// Rules between members, checked after the members themselves.
     pub rules: &'static [Rule],
 }
 
-/// One member.
+/// Description of one member: its name, values, default and documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Its name on the wire.
+    /// Name on the wire, in bodies, replies and errors.
     pub name: &'static str,
-    /// What it is, with units.
+    /// Description with units, from the field's doc comment.
     pub doc: &'static str,
-    /// What values it takes.
+    /// Type and bounds of its values.
     pub kind: Kind,
-    /// What happens when it is not given.
+    /// What applies when the member is absent.
     pub need: Need,
     /// Whether `null` in an update clears it.
     pub clears: bool,
-    /// What its id (or each of its ids) must name.
+    /// What its id (or each of its ids) must refer to; `None` for members that are no ids.
     pub exists: Option<Ref>,
-    /// Other spellings taken on input.
+    /// Other names accepted on input; output uses `name` alone.
     pub aliases: &'static [&'static str],
-    /// Whether the JSON form leaves it out where there is none, instead of saying `null`.
+    /// Whether an empty value is left out of the JSON form instead of written as `null`.
     pub sparse: bool,
 }
 
-/// What values a column takes.
+/// Type of a column, with the bounds of its values.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// Text, its length in Unicode scalar values.
+    /// Text of bounded length.
     Text {
-        /// Shortest.
+        /// Minimum length, in Unicode scalar values.
         min: usize,
-        /// Longest.
+        /// Maximum length, in Unicode scalar values.
         max: usize,
-        /// Its form, beyond length.
+        /// Format that the text must have besides its length, if any.
         format: Option<&'static Format>,
     },
-    /// A whole number.
+    /// Whole number; in a body it may also be text, such as `"12"`.
     Int {
-        /// Smallest.
+        /// Smallest value that is accepted.
         min: i64,
-        /// Largest.
+        /// Largest value that is accepted.
         max: i64,
     },
-    /// A number.
+    /// Number, a fraction allowed; it may also be text, such as `"1.5"`.
     Number {
-        /// Smallest.
+        /// Smallest value that is accepted.
         min: f64,
-        /// Largest.
+        /// Largest value that is accepted.
         max: f64,
     },
-    /// True or false.
+    /// Boolean; bodies may also say 1 or 0, as a number or as text.
     Bool,
-    /// One of these words.
+    /// Text that is one of these words.
     Choice(&'static [&'static str]),
-    /// An array.
+    /// Array whose entries are all of one kind.
     List {
-        /// What each entry is.
+        /// Kind of each entry.
         of: &'static Kind,
-        /// Most entries.
+        /// Maximum number of entries.
         max: usize,
-        /// The member that no two entries may share.
+        /// Member whose value must differ between entries, if any.
         unique: Option<&'static str>,
     },
     /// An object with its own table.
     Record(&'static Table),
     /// An object whose member `type` names its table.
     Tagged(&'static [(&'static str, &'static Table)]),
-    /// Key-value pairs: strings, numbers or booleans.
+    /// Object of free names whose values are strings, numbers or booleans, bounded by
+    /// [`VARIABLES_MAX`](crate::limits::VARIABLES_MAX) and [`VARIABLES_BYTES_MAX`](crate::limits::VARIABLES_BYTES_MAX).
     Variables,
     /// Replies only: an instant, ISO 8601 with microseconds.
     Iso,
@@ -105,52 +106,52 @@ pub enum Kind {
     Any,
 }
 
-/// What happens when a member is not given.
+/// What applies when a member is absent.
 #[derive(Clone, Copy, Debug)]
 pub enum Need {
-    /// It stays empty.
+    /// The member stays empty.
     Optional,
-    /// That is an error.
+    /// The check fails with "field is required".
     Required,
-    /// It takes this value.
+    /// The member takes this value.
     Default(Literal),
 }
 
-/// A default.
+/// Default value of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Literal {
-    /// True or false.
+    /// Default of a boolean.
     Bool(bool),
-    /// A whole number.
+    /// Default of a whole number.
     Int(i64),
-    /// A number.
+    /// Default of a number, a fraction allowed.
     Number(f64),
-    /// Text, or a word of a choice.
+    /// Default of a text, or the word of a choice.
     Text(&'static str),
-    /// Every word of a choice.
+    /// Every word of the choice, for a list of words.
     AllWords,
 }
 
-/// What an id names.
+/// What an id refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ref {
-    /// A language of the catalogue.
+    /// Language of the catalogue.
     Language,
-    /// A voice of the catalogue.
+    /// Voice of the catalogue.
     Voice,
-    /// An LLM of the catalogue.
+    /// LLM of the catalogue.
     LlmModel,
-    /// A multimodal model of the catalogue.
+    /// Multimodal model of the catalogue.
     MultimodalModel,
-    /// A synthesizer provider of the catalogue.
+    /// Synthesizer provider of the catalogue.
     SynthesizerProvider,
-    /// A transcriber provider of the catalogue.
+    /// Transcriber provider of the catalogue.
     TranscriberProvider,
-    /// A row of the caller's account.
+    /// Row of this kind in the caller's account.
     Row(crate::key::Kind),
 }
 
-/// A column whose Rust type is known, so that a table and its struct cannot disagree.
+/// Column with its Rust type, so that a table and its struct cannot disagree.
 pub struct Typed<T> {
     column: Column,
     of: PhantomData<fn() -> T>,
@@ -182,73 +183,73 @@ impl<T> Typed<T> {
         Self { column, of: PhantomData }
     }
 
-    /// The column, with its name and its documentation.
+    /// Returns the column with its name and documentation.
     pub const fn named(self, name: &'static str, doc: &'static str) -> Column {
         Column { name, doc, ..self.column }
     }
 
-    /// `null` in an update clears it.
+    /// Lets `null` in an update clear the member.
     pub const fn clears(self) -> Self {
         Self::of(Column { clears: true, ..self.column })
     }
 
-    /// The id (or each id) names one of these.
+    /// Requires that the id (or each id) refers to one of these.
     pub const fn exists(self, what: Ref) -> Self {
         Self::of(Column { exists: Some(what), ..self.column })
     }
 
-    /// Another spelling taken on input.
+    /// Accepts these other names on input.
     pub const fn alias(self, aliases: &'static [&'static str]) -> Self {
         Self::of(Column { aliases, ..self.column })
     }
 }
 
 impl<T> Typed<T> {
-    /// Whether the JSON form leaves it out where there is none.
+    /// Returns whether an empty value is left out of the JSON form.
     pub const fn is_sparse(self) -> bool {
         self.column.sparse
     }
 }
 
 impl<T> Typed<Option<T>> {
-    /// The JSON form leaves it out where there is none, instead of saying `null`.
+    /// Leaves an empty value out of the JSON form instead of writing `null`.
     pub const fn sparse(self) -> Self {
         Self::of(Column { sparse: true, ..self.column })
     }
 
-    /// Not giving it is an error; in a reply it is never null.
+    /// Makes the member required; in a reply it is never null.
     pub const fn required(self) -> Typed<T> {
         Typed::of(Column { need: Need::Required, ..self.column })
     }
 
-    /// The value it takes when it is not given.
+    /// Sets the value that an absent member takes.
     pub const fn or(self, default: Literal) -> Typed<T> {
         Typed::of(Column { need: Need::Default(default), ..self.column })
     }
 
-    /// [`Typed::or`] of a boolean.
+    /// Sets a boolean default: [`Typed::or`] with a [`Literal::Bool`].
     pub const fn or_bool(self, default: bool) -> Typed<T> {
         self.or(Literal::Bool(default))
     }
 
-    /// [`Typed::or`] of a whole number.
+    /// Sets a whole-number default: [`Typed::or`] with a [`Literal::Int`].
     pub const fn or_int(self, default: i64) -> Typed<T> {
         self.or(Literal::Int(default))
     }
 
-    /// [`Typed::or`] of a number.
+    /// Sets a number default: [`Typed::or`] with a [`Literal::Number`].
     pub const fn or_number(self, default: f64) -> Typed<T> {
         self.or(Literal::Number(default))
     }
 
-    /// [`Typed::or`] of a text or word.
+    /// Sets a text or word default: [`Typed::or`] with a [`Literal::Text`].
     pub const fn or_text(self, default: &'static str) -> Typed<T> {
         self.or(Literal::Text(default))
     }
 }
 
 impl<T> Typed<Option<T>> {
-    /// The text has this form as well.
+    /// Requires this format of the text, besides its length.
     pub const fn form(self, format: &'static Format) -> Self {
         match self.column.kind {
             Kind::Text { min, max, .. } => {
@@ -260,7 +261,7 @@ impl<T> Typed<Option<T>> {
 }
 
 impl<T> Typed<Vec<T>> {
-    /// No two entries share this member.
+    /// Requires that this member differs between entries.
     pub const fn unique(self, member: &'static str) -> Self {
         match self.column.kind {
             Kind::List { of, max, .. } => {
@@ -270,13 +271,13 @@ impl<T> Typed<Vec<T>> {
         }
     }
 
-    /// When not given: every word of the choice.
+    /// Defaults to every word of the choice.
     pub const fn or_all(self) -> Self {
         Self::of(Column { need: Need::Default(Literal::AllWords), ..self.column })
     }
 }
 
-/// Text of `min` to `max` characters.
+/// Declares text of `min` to `max` Unicode scalar values.
 pub const fn text<T>(min: usize, max: usize) -> Typed<Option<T>>
 where
     T: From<String>,
@@ -284,122 +285,122 @@ where
     Typed::new(Kind::Text { min, max, format: None })
 }
 
-/// A whole number.
+/// Declares a whole number from `min` to `max`, both included.
 pub const fn int(min: i64, max: i64) -> Typed<Option<u32>> {
     Typed::new(Kind::Int { min, max })
 }
 
-/// A whole number of at most 32 bits: how many, or an id without its account's part.
+/// Declares a whole number of 32 bits: a quantity, or an id without its account's part.
 pub const fn count() -> Typed<Option<u32>> {
     int(0, u32::MAX as i64)
 }
 
-/// A list of ids without their account's part.
+/// Declares a list of at most `max` ids without their account's part.
 pub const fn counts(max: usize) -> Typed<Vec<u32>> {
     Typed::new(Kind::List { of: &Kind::Int { min: 0, max: u32::MAX as i64 }, max, unique: None })
 }
 
-/// An enum that is stored as a number of its own.
+/// Declares an enum that is stored as a number from 0 to `max`.
 pub const fn numbered<T: Field>(max: i64) -> Typed<Option<T>> {
     Typed::new(Kind::Int { min: 0, max })
 }
 
-/// A whole number that may be negative.
+/// Declares a whole number of 64 bits that may be negative.
 pub const fn signed() -> Typed<Option<i64>> {
     Typed::new(Kind::Int { min: i64::MIN, max: i64::MAX })
 }
 
-/// A time in microseconds since 1970, as rows keep it that the API never shows.
+/// Declares a time in microseconds since 1970, the form of stored times that the API never shows.
 pub const fn micros() -> Typed<Option<Timestamp>> {
     Typed::new(Kind::Int { min: 0, max: i64::MAX })
 }
 
-/// A number of bytes.
+/// Declares a number of bytes from `min` to `max`, both included.
 pub const fn bytes(min: i64, max: i64) -> Typed<Option<u64>> {
     Typed::new(Kind::Int { min, max })
 }
 
-/// An id.
+/// Declares an id from 1 to [`ID_MAX`].
 pub const fn id() -> Typed<Option<u64>> {
     Typed::new(Kind::Int { min: 1, max: ID_MAX })
 }
 
-/// A list of ids.
+/// Declares a list of at most `max` ids.
 pub const fn ids(max: usize) -> Typed<Vec<u64>> {
     Typed::new(Kind::List { of: &Kind::Int { min: 1, max: ID_MAX }, max, unique: None })
 }
 
-/// A number.
+/// Declares a number from `min` to `max`, both included, a fraction allowed.
 pub const fn number(min: f64, max: f64) -> Typed<Option<f64>> {
     Typed::new(Kind::Number { min, max })
 }
 
-/// A number that is rounded to two decimals once its range was checked.
+/// Declares a number from `min` to `max` that is rounded to two decimals after its range was checked.
 pub const fn hundredths(min: f64, max: f64) -> Typed<Option<Hundredths>> {
     Typed::new(Kind::Number { min, max })
 }
 
-/// True or false.
+/// Declares a boolean.
 pub const fn boolean() -> Typed<Option<bool>> {
     Typed::new(Kind::Bool)
 }
 
-/// One of the words of `T`.
+/// Declares a text that is one of the words of `T`.
 pub const fn choice<T: Choice>() -> Typed<Option<T>> {
     Typed::new(Kind::Choice(T::WORDS))
 }
 
-/// A list of words of `T`.
+/// Declares a list of at most `max` words of `T`.
 pub const fn choices<T: Choice>(max: usize) -> Typed<Vec<T>> {
     Typed::new(Kind::List { of: &Kind::Choice(T::WORDS), max, unique: None })
 }
 
-/// A list of texts.
+/// Declares a list of at most `max` texts of the kind `of`.
 pub const fn texts(of: &'static Kind, max: usize) -> Typed<Vec<String>> {
     Typed::new(Kind::List { of, max, unique: None })
 }
 
-/// A list of records.
+/// Declares a list of at most `max` records.
 pub const fn list<T: Record>(max: usize) -> Typed<Vec<T>> {
     Typed::new(Kind::List { of: &Kind::Record(T::TABLE), max, unique: None })
 }
 
-/// A list of tagged records.
+/// Declares a list of at most `max` records told apart by their member `type`.
 pub const fn tagged<T: Tagged>(max: usize) -> Typed<Vec<T>> {
     Typed::new(Kind::List { of: &Kind::Tagged(T::VARIANTS), max, unique: None })
 }
 
-/// Key-value pairs.
+/// Declares an object of free names: [`Kind::Variables`].
 pub const fn variables() -> Typed<Variables> {
     Typed::new(Kind::Variables)
 }
 
-/// A record as a member.
+/// Declares a member that is a record itself.
 pub const fn object<T: Record>() -> Typed<Option<T>> {
     Typed::new(Kind::Record(T::TABLE))
 }
 
-/// A time in the ISO form.
+/// Declares a time in the ISO form, for replies and rows.
 pub const fn iso() -> Typed<Option<Iso>> {
     Typed::new(Kind::Iso)
 }
 
-/// A time in the SQL form.
+/// Declares a time in the SQL form, for replies and rows.
 pub const fn sql() -> Typed<Option<Sql>> {
     Typed::new(Kind::Sql)
 }
 
-/// A number of a reply carried as a string with two decimals.
+/// Declares a number of a reply, carried as a string with two decimals.
 pub const fn decimal() -> Typed<Option<DecimalText>> {
     Typed::new(Kind::Decimal)
 }
 
-/// A boolean of a reply carried as 1 or 0.
+/// Declares a boolean of a reply, carried as 1 or 0.
 pub const fn flag() -> Typed<Option<Flag>> {
     Typed::new(Kind::Flag)
 }
 
-/// Any JSON of a reply.
+/// Declares a member of a reply that may hold any JSON.
 pub const fn any() -> Typed<Option<Json>> {
     Typed::new(Kind::Any)
 }

@@ -1,4 +1,4 @@
-//! [`Errors`]: every field that is wrong, each with its sentences; [`Place`]: where a value stands.
+//! [`Errors`]: the fields that failed, each with its sentences; [`Place`]: the path to a value.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -9,20 +9,20 @@ use core::fmt;
 use super::Table;
 use crate::json::{Object, ToJson};
 
-/// Where a value stands in what is checked. Its text is made only when something is wrong there: most bodies are
-/// right, and have many members.
+/// Path to a value in the checked body. Its text is built only for an error: most bodies are valid and have many
+/// members.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place<'p> {
-    /// The whole body.
+    /// The body itself.
     Whole,
-    /// A member of what stands there.
+    /// A member of the object at that path.
     Member(&'p Place<'p>, &'p str),
-    /// An entry of the list that stands there.
+    /// An entry of the list at that path, from 0.
     Entry(&'p Place<'p>, usize),
 }
 
 impl Place<'_> {
-    /// As errors name it: `tools.0.headers.1.name`.
+    /// Returns the path as errors show it: `tools.0.headers.1.name`.
     pub(super) fn text(&self) -> String {
         self.to_string()
     }
@@ -39,12 +39,12 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// What is wrong, by field.
+/// Validation errors: the sentences for each field, by its path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Errors(pub Vec<(String, Vec<String>)>);
 
 impl Errors {
-    /// Adds a sentence to a field.
+    /// Adds a sentence to the errors of a field.
     pub fn add(&mut self, field: &str, sentence: impl Into<String>) {
         let sentence = sentence.into();
         match self.0.iter_mut().find(|(name, _)| name == field) {
@@ -63,24 +63,24 @@ impl Errors {
         self.add(field, format!("The selected {} is invalid.", label(field)));
     }
 
-    /// Whether a field, or anything inside it, is wrong.
+    /// Returns whether a field, or anything inside it, has an error.
     pub fn has(&self, field: &str) -> bool {
         self.0
             .iter()
             .any(|(name, _)| name.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
     }
 
-    /// Whether nothing is wrong.
+    /// Returns whether there are no errors.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The first sentence.
+    /// Returns the first sentence, empty when there are no errors.
     pub fn first(&self) -> &str {
         self.0.first().and_then(|(_, sentences)| sentences.first()).map_or("", String::as_str)
     }
 
-    /// Puts the fields into the order of the table.
+    /// Sorts the fields into the order of the table.
     pub fn sort(&mut self, table: &Table) {
         self.0.sort_by_cached_key(|(name, _)| {
             let mut parts = name.split('.');
@@ -102,7 +102,7 @@ impl ToJson for Errors {
     }
 }
 
-/// A field's name in a sentence.
+/// Returns a field's name as a sentence shows it: underscores become spaces.
 pub(crate) fn label(field: &str) -> String {
     field.replace('_', " ")
 }

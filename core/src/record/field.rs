@@ -9,20 +9,20 @@ use super::cell::Cell;
 use crate::json::{self, Members, Number, ToJson, Value};
 use crate::time::Timestamp;
 
-/// A type that a column may have.
+/// Rust type of a column.
 pub trait Field: Sized {
-    /// Takes the value; the check has made sure that it fits.
+    /// Converts a checked cell; the check has made sure that its type fits.
     fn from_cell(cell: Cell) -> Self;
 
-    /// Takes a stored value; `None` where it does not fit.
+    /// Converts a stored value; `None` where its type does not fit.
     fn from_json(value: Value) -> Option<Self>;
 }
 
-/// The cells of a record, taken in column order.
+/// Cells of a record, consumed in column order.
 pub struct Cells(alloc::vec::IntoIter<Cell>);
 
 impl Cells {
-    /// The cells of a record cell.
+    /// Returns the cells of a [`Cell::Record`]; none for any other cell.
     pub fn of(cell: Cell) -> Self {
         match cell {
             Cell::Record(cells) => Self(cells.into_iter()),
@@ -30,56 +30,56 @@ impl Cells {
         }
     }
 
-    /// The next one.
+    /// Returns the next cell; [`Cell::None`] after the last.
     pub fn take(&mut self) -> Cell {
         self.0.next().unwrap_or(Cell::None)
     }
 }
 
-/// An enum of words.
+/// Enum whose values are words on the wire.
 pub trait Choice: Copy + 'static {
-    /// The words on the wire.
+    /// Words on the wire, in the order of the values.
     const WORDS: &'static [&'static str];
-    /// The values, in the order of the words.
+    /// Values of the enum, in the order of the words.
     const ALL: &'static [Self];
 
-    /// The value of a word.
+    /// Returns the value of a word; `None` for an unknown one.
     fn of(word: &str) -> Option<Self> {
         Self::WORDS.iter().position(|known| *known == word).map(|at| Self::ALL[at])
     }
 }
 
-/// An enum of records told apart by `type`.
+/// Enum of records told apart by their member `type`.
 pub trait Tagged {
-    /// Word and table of each.
+    /// Value of `type` and table of each variant.
     const VARIANTS: &'static [(&'static str, &'static Table)];
 }
 
-/// A number with two decimals, kept as a whole number of hundredths.
+/// Number with two decimals, held as whole hundredths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hundredths(pub i64);
 
-/// A [`Hundredths`] of a reply, carried as a string: `"0.10"`.
+/// [`Hundredths`] of a reply, carried as a string: `"0.10"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecimalText(pub Hundredths);
 
-/// A boolean of a reply, carried as 1 or 0.
+/// Boolean of a reply, carried as 1 or 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flag(pub bool);
 
-/// A time of a reply in the ISO form.
+/// Time of a reply in the ISO form: [`Timestamp::iso`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Iso(pub Timestamp);
 
-/// A time of a reply in the SQL form.
+/// Time of a reply in the SQL form: [`Timestamp::sql`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sql(pub Timestamp);
 
-/// Key-value pairs, in the order they came.
+/// Pairs of a free name and a value, in the order received.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Variables(pub Members);
 
-/// Any JSON of a reply.
+/// JSON of any form, in a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Json(pub Value);
 
@@ -100,7 +100,7 @@ impl From<String> for Secret {
 }
 
 impl Hundredths {
-    /// Rounds half up.
+    /// Rounds to hundredths, halves away from zero.
     #[expect(clippy::cast_possible_truncation, reason = "columns bound their numbers far below 2^53")]
     pub fn from_f64(number: f64) -> Self {
         let scaled = number * 100.0;
@@ -109,7 +109,7 @@ impl Hundredths {
 }
 
 impl ToJson for Hundredths {
-    /// As a number: `0.1`, `12`, `12.34`.
+    /// Writes a number without trailing zeros: `0.1`, `12`, `12.34`.
     fn write(&self, out: &mut Vec<u8>) {
         if self.0 < 0 {
             out.push(b'-');
@@ -173,7 +173,7 @@ impl ToJson for Sql {
 }
 
 impl ToJson for Timestamp {
-    /// Microseconds since 1970, as rows keep times that the API never shows.
+    /// Writes microseconds since 1970, the form of stored times that the API never shows.
     fn write(&self, out: &mut Vec<u8>) {
         self.micros().write(out);
     }
@@ -192,7 +192,7 @@ impl ToJson for Json {
 }
 
 impl ToJson for Secret {
-    /// Only the store writes one; replies have no column of this type.
+    /// Writes the text in clear: only stored rows have a column of this type, replies have none.
     fn write(&self, out: &mut Vec<u8>) {
         self.0.write(out);
     }
@@ -229,7 +229,7 @@ fn whole<T: TryFrom<i64>>(number: Number) -> Option<T> {
 }
 
 impl Json {
-    /// A record as any JSON.
+    /// Converts a record to JSON of any form.
     pub fn of(record: &impl ToJson) -> Self {
         Self(json::parse(&record.to_json()).unwrap_or(Value::Null))
     }
@@ -261,7 +261,7 @@ impl<T: Field> Field for Vec<T> {
     }
 }
 
-/// Types of replies and rows: never read from a body.
+/// Fields of replies and rows alone, never read from a body.
 macro_rules! of_rows {
     ($($type:ty = $empty:expr; $json:pat => $read:expr;)*) => {$(
         impl Field for $type {

@@ -1,26 +1,26 @@
-//! Forms of text: each a check, its pattern for the published schema, and its sentence.
+//! Formats of text: each a check, its pattern for the published schema, and its error sentence.
 
 use url::Url;
 
-/// A form that text may have to have.
+/// Format that a column may require of its text.
 #[derive(Debug)]
 pub struct Format {
-    /// What it is called; the generators of the tests draw by it.
+    /// Name of the format, by which the generators of the tests draw texts.
     pub name: &'static str,
-    /// The same rule as an ECMA 262 pattern, or as near as one comes: that of a URL leaves out hosts of rare forms.
+    /// The rule as an ECMA 262 pattern, as closely as one can state it: that of a URL leaves out rare forms of hosts.
     pub pattern: &'static str,
     /// Its `format` in the published schema, where the pattern is not the whole rule. Those that JSON Schema names for
     /// URLs and addresses are other rules (RFC 3986, RFC 5321): they would refuse what is accepted.
     pub known_as: Option<&'static str>,
-    /// How the sentence after "The … field" ends; with a leading `=`, the whole sentence.
+    /// End of the error sentence, after "The … field"; with a leading `=`, the whole sentence.
     pub says: &'static str,
-    /// The check.
+    /// Check: whether a text has the format.
     pub accepts: fn(&str) -> bool,
 }
 
-/// The pattern of an absolute http or https URL whose user information has none of certain characters. Of hosts it
-/// shows the plain ones, none of which is refused unless as Punycode: names in ASCII whose last part begins with no
-/// digit, IPv4, and IPv6 without an IPv4 part.
+/// Pattern of an absolute http or https URL whose user information excludes certain characters. It covers plain hosts
+/// only, all of which are accepted unless they are Punycode: ASCII names whose last label does not begin with a digit,
+/// IPv4, and IPv6 without an IPv4 part.
 macro_rules! url {
     ($no_user:literal) => {
         concat!(
@@ -38,7 +38,7 @@ macro_rules! url {
     };
 }
 
-/// An absolute http or https URL (WHATWG URL).
+/// Absolute http or https URL (WHATWG URL).
 pub static URL: Format = Format {
     name: "url",
     pattern: url!(""),
@@ -47,8 +47,7 @@ pub static URL: Format = Format {
     accepts: is_url,
 };
 
-/// The URL of a tool: placeholders stand in its path and query alone (docs/api.md, How parameters
-/// reach the endpoint).
+/// URL of a tool, with placeholders in its path and query only (docs/api.md, How parameters reach the endpoint).
 pub static ENDPOINT: Format = Format {
     name: "url",
     pattern: url!("{}"),
@@ -60,7 +59,7 @@ pub static ENDPOINT: Format = Format {
     },
 };
 
-/// A telephone number (ITU-T E.164).
+/// Telephone number (ITU-T E.164), checked by [`is_e164`].
 pub static E164: Format = Format {
     name: "e164",
     pattern: r"^\+[1-9][0-9]{1,14}$",
@@ -69,14 +68,14 @@ pub static E164: Format = Format {
     accepts: is_e164,
 };
 
-/// True for `+` and 2 to 15 digits, the first not 0 (ITU-T E.164).
+/// Returns whether a text is `+` and 2 to 15 digits, the first not 0 (ITU-T E.164).
 pub fn is_e164(text: &str) -> bool {
     let digits = text.strip_prefix('+').unwrap_or_default().as_bytes();
     let sized = (2..=15).contains(&digits.len()) && !digits.starts_with(b"0");
     sized && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// A time zone of the IANA database, Region/City.
+/// Time zone of the IANA database in the form Region/City, such as `Europe/Bucharest`.
 pub static ZONE: Format = Format {
     name: "zone",
     pattern: r"^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)+$",
@@ -85,7 +84,7 @@ pub static ZONE: Format = Format {
     accepts: |text| crate::time::zone(text).is_some(),
 };
 
-/// An e-mail address, as far as it can be judged without sending one.
+/// E-mail address, as far as can be judged without sending to it: two non-empty parts around one `@`.
 pub static EMAIL: Format = Format {
     name: "email",
     pattern: r"^[^\s@]+@[^\s@]+$",
@@ -100,7 +99,7 @@ pub static EMAIL: Format = Format {
     },
 };
 
-/// Digits.
+/// ASCII digits, possibly none.
 pub static DIGITS: Format = Format {
     name: "digits",
     pattern: "^[0-9]*$",
@@ -109,7 +108,7 @@ pub static DIGITS: Format = Format {
     accepts: |text| text.bytes().all(|b| b.is_ascii_digit()),
 };
 
-/// A day.
+/// Day of the calendar, `YYYY-MM-DD`.
 pub static DATE: Format = Format {
     name: "date",
     pattern: r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
@@ -118,7 +117,7 @@ pub static DATE: Format = Format {
     accepts: |text| crate::time::Day::parse(text).is_some(),
 };
 
-/// A time of an instant in the ISO form.
+/// Instant in the ISO form, UTC; the fraction of up to six digits is optional.
 pub static INSTANT: Format = Format {
     name: "instant",
     pattern: r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z$",
@@ -127,7 +126,7 @@ pub static INSTANT: Format = Format {
     accepts: |text| crate::time::Timestamp::parse_iso(text).is_some(),
 };
 
-/// A time of day, seconds optional.
+/// Time of day, `HH:MM` or `HH:MM:SS`.
 pub static CLOCK: Format = Format {
     name: "clock",
     pattern: "^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$",
@@ -136,7 +135,7 @@ pub static CLOCK: Format = Format {
     accepts: is_clock,
 };
 
-/// The name of a mid-call tool (docs/api.md, Creating a tool).
+/// Name of a mid-call tool (docs/api.md, Creating a tool).
 pub static TOOL_NAME: Format = Format {
     name: "tool_name",
     pattern: "^[a-z][a-z_]*$",
@@ -145,7 +144,7 @@ pub static TOOL_NAME: Format = Format {
     accepts: |text| begins(text, char::is_ascii_lowercase) && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'),
 };
 
-/// The name of a tool's parameter (docs/api.md, Creating a tool).
+/// Name of a tool's parameter (docs/api.md, Creating a tool).
 pub static PARAMETER_NAME: Format = Format {
     name: "parameter_name",
     pattern: "^[A-Za-z][A-Za-z_]*$",
@@ -156,7 +155,7 @@ pub static PARAMETER_NAME: Format = Format {
     },
 };
 
-/// The name of a field to extract after a call (docs/api.md, Creating an assistant).
+/// Name of a field to extract after a call (docs/api.md, Creating an assistant).
 pub static EXTRACT_NAME: Format = Format {
     name: "extract_name",
     pattern: "^[a-z0-9_]*$",
@@ -165,7 +164,8 @@ pub static EXTRACT_NAME: Format = Format {
     accepts: |text| text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'),
 };
 
-/// The name of a header that a tool may send (RFC 9110 section 5.1; docs/api.md, Creating a tool).
+/// Name of a header that a tool may send (RFC 9110 section 5.1; docs/api.md, Creating a tool): not `Host`,
+/// `Connection`, `Content-Length`, `Transfer-Encoding`, and none that begins with `Webhook-`.
 pub static HEADER_NAME: Format = Format {
     name: "header_name",
     pattern: "^(?!([hH][oO][sS][tT]|[cC][oO][nN][tT][eE][nN][tT]-[lL][eE][nN][gG][tT][hH]|[tT][rR][aA][nN][sS][fF][eE][rR]-[eE][nN][cC][oO][dD][iI][nN][gG]|[cC][oO][nN][nN][eE][cC][tT][iI][oO][nN])$|[wW][eE][bB][hH][oO][oO][kK]-)[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
@@ -174,7 +174,7 @@ pub static HEADER_NAME: Format = Format {
     accepts: is_header_name,
 };
 
-/// A header value without control characters.
+/// Header value without control characters.
 pub static HEADER_VALUE: Format = Format {
     name: "header_value",
     pattern: r"^[^\u0000-\u001f\u007f]*$",
@@ -183,7 +183,7 @@ pub static HEADER_VALUE: Format = Format {
     accepts: |text| !text.bytes().any(|b| b < b' ' || b == 0x7f),
 };
 
-/// An IP address or a range of them in CIDR notation.
+/// IP address, or a range in CIDR notation.
 pub static ADDRESS: Format = Format {
     name: "address",
     pattern: "^[0-9a-fA-F.:]+(/[0-9]{1,3})?$",
@@ -192,7 +192,7 @@ pub static ADDRESS: Format = Format {
     accepts: |text| text.parse::<core::net::IpAddr>().is_ok() || text.parse::<ipnet::IpNet>().is_ok(),
 };
 
-/// A SIP host: a name or an address, with an optional port.
+/// SIP host: a name or an address, with an optional port.
 pub static SIP_HOST: Format = Format {
     name: "sip_host",
     pattern: r"^[A-Za-z0-9.:\[\]_-]+$",
@@ -201,7 +201,7 @@ pub static SIP_HOST: Format = Format {
     accepts: |text| text.bytes().all(|b| b.is_ascii_alphanumeric() || b".:[]_-".contains(&b)),
 };
 
-/// The name of a plan.
+/// Name of a plan: lowercase letters, digits, hyphens and underscores.
 pub static PLAN_NAME: Format = Format {
     name: "plan_name",
     pattern: "^[a-z0-9_-]+$",

@@ -1,4 +1,4 @@
-//! The table language: one table per body, query, reply and stored row.
+//! The table language: one table for each body, query, reply and stored row.
 //!
 //! [`record!`](crate::record!) writes the struct and its [`Table`]; from the table come the checks ([`check()`]), the
 //! form in which it is stored ([`Stored`]), the JSON Schema ([`schema`]), the `OpenAPI` document and the generators of
@@ -29,19 +29,19 @@ pub use stored::{Member, Pick, Rest, Stored, StoredValues};
 
 use crate::json::ToJson;
 
-/// A struct that a table describes.
+/// Struct described by a [`Table`].
 pub trait Record: Sized + ToJson {
-    /// Its columns and rules.
+    /// Columns and rules of the struct, in the order of its fields.
     const TABLE: &'static Table;
 
     /// Builds the struct from checked cells, in column order.
     fn from_cells(cells: &mut Cells) -> Self;
 
-    /// Builds the struct from stored values, in column order; `None` where one does not fit.
+    /// Builds the struct from stored values, in column order; `None` where a value has the wrong type.
     fn from_values(values: &mut StoredValues) -> Option<Self>;
 }
 
-/// A Rust raw identifier without its prefix: `r#type` is the member `type`.
+/// Strips the prefix of a Rust raw identifier: `r#type` is the member `type`.
 pub const fn member_name(name: &'static str) -> &'static str {
     match name.as_bytes() {
         [b'r', b'#', ..] => name.split_at(2).1,
@@ -71,7 +71,7 @@ macro_rules! record {
         pub struct $name {
             $($(#[doc = $field_doc])* pub $field: $type,)*
             $(
-                /// Members that only a newer release knows.
+                /// Members that this release does not know, written back unchanged.
                 pub $rest: $crate::record::Rest,
             )?
         }
@@ -131,13 +131,13 @@ macro_rules! record {
         }
 
         const _: () = {
-            /// The members of a record, by name.
+            /// Members of a record, by name.
             #[derive(Clone, Copy)]
             #[allow(dead_code, reason = "few records are read one member at a time")]
             pub struct MembersByName { $($(#[doc = $field_doc])* pub $field: $crate::record::Member<$type>),* }
 
             impl $name {
-                /// Each of its members, to be read without the others.
+                /// The members, each to be read without the others.
                 #[allow(dead_code, reason = "few records are read one member at a time")]
                 pub const MEMBERS: MembersByName = MembersByName { $($field: {
                     const COLUMN: $crate::record::Column = {
@@ -151,7 +151,7 @@ macro_rules! record {
     };
 }
 
-/// Writes an enum of words with its names on the wire.
+/// Writes an enum whose values are words on the wire.
 #[macro_export]
 macro_rules! choice {
     ($(#[doc = $doc:literal])* pub enum $name:ident { $($(#[doc = $variant_doc:literal])* $variant:ident = $word:literal),* $(,)? }) => {
@@ -165,7 +165,7 @@ macro_rules! choice {
         }
 
         impl $name {
-            /// The word on the wire.
+            /// Returns the word on the wire.
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word),* }
             }

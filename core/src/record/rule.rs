@@ -3,47 +3,47 @@
 use super::Literal;
 use super::format::Format;
 
-/// A condition on one member.
+/// Condition of a rule on one member.
 #[derive(Clone, Copy, Debug)]
 pub struct When {
-    /// The member looked at.
+    /// Name of the member that is looked at.
     pub field: &'static str,
-    /// Its values for which the rule holds: words, or `true`.
+    /// Values of the member for which the rule applies: words, `true` or `false`.
     pub is: &'static [&'static str],
-    /// Whether the rule holds for every other value instead, and when the member is not given.
+    /// Whether the rule applies to all other values instead, and when the member is absent.
     pub unless: bool,
 }
 
-/// What holds between members. A rule is left out while a member it looks at fails by itself.
+/// Rule between members. It is skipped while a member that it looks at fails its own check.
 #[derive(Clone, Copy, Debug)]
 pub enum Rule {
-    /// The member must be given.
+    /// The member must be present.
     Require(&'static str, When),
-    /// The member has this value; the sentence says so.
+    /// The member, when present, must have this value; the text is the error sentence.
     Fixed(&'static str, Literal, &'static str, When),
-    /// At least one of the members must be given; the error stands on the first.
+    /// At least one of the members must be present; the error names the first.
     OneOf(&'static [&'static str], When),
-    /// The text has this form.
+    /// The text must have this format.
     Form(&'static str, &'static Format, When),
-    /// The first text sorts before the second; the error stands on the second.
+    /// The first text must sort before the second; the error names the second and ends with the last text.
     Ordered(&'static str, &'static str, Strictness, &'static str),
 }
 
 /// Whether equal values are in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
-    /// They are.
+    /// Equal values are in order.
     OrEqual,
-    /// They are not.
+    /// Equal values are an error.
     Strict,
 }
 
-/// The member must be given when another has one of these values.
+/// Requires `field` when the member `when` has one of these values.
 pub const fn require(field: &'static str, when: &'static str, is: &'static [&'static str]) -> Rule {
     Rule::Require(field, When { field: when, is, unless: false })
 }
 
-/// The text has this form unless another member has one of these values.
+/// Requires a format of the text of `field` unless another member has one of these values.
 pub const fn form_unless(
     field: &'static str,
     form: &'static Format,
@@ -53,7 +53,7 @@ pub const fn form_unless(
     Rule::Form(field, form, When { field: unless, is, unless: true })
 }
 
-/// The member has this value when another has one of these.
+/// Requires `value` of `field` when the member `when` has one of these values; `says` is the error sentence.
 pub const fn fixed(
     field: &'static str,
     value: Literal,
@@ -64,12 +64,13 @@ pub const fn fixed(
     Rule::Fixed(field, value, says, When { field: when, is, unless: false })
 }
 
-/// One of the members must be given when another has one of these values.
+/// Requires at least one of `fields` when the member `when` has one of these values.
 pub const fn one_of(fields: &'static [&'static str], when: &'static str, is: &'static [&'static str]) -> Rule {
     Rule::OneOf(fields, When { field: when, is, unless: false })
 }
 
-/// Two texts whose byte order is their order: dates, times of day.
+/// Requires that the text of `low` sorts before that of `high`, for texts whose byte order is their order: dates, times
+/// of day.
 pub const fn ordered(low: &'static str, high: &'static str, strictness: Strictness, says: &'static str) -> Rule {
     Rule::Ordered(low, high, strictness, says)
 }

@@ -1,6 +1,6 @@
 //! Tables as JSON Schema, draft 2020-12: the dialect of `OpenAPI` 3.1.
 //!
-//! The schema of a body is strict: it leaves the spellings of docs/api.md, Lenient values, out.
+//! The schema of a body is strict: it omits the spellings of docs/api.md, Lenient values.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -9,28 +9,28 @@ use super::format::Format;
 use super::{Column, Kind, Literal, Need, Rule, Table, When};
 use crate::json::{Members, Number, Value};
 
-/// What the schema is for.
+/// Purpose of a schema: which members are required and which may be null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// The body of a creation.
+    /// Body of a creation.
     Create,
-    /// The body of an update: everything optional, `null` where it clears.
+    /// Body of an update: every member optional, `null` allowed where it clears.
     Update,
-    /// A reply: every member is there.
+    /// Reply: every member is present.
     Reply,
 }
 
-/// An object of JSON from name and value pairs.
+/// Builds a JSON object from pairs of name and value.
 pub fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
     Value::Object(Members(members.into_iter().map(|(name, value)| (name.to_string(), value)).collect()))
 }
 
-/// A JSON string.
+/// Builds a JSON string.
 pub fn string(text: &str) -> Value {
     Value::Text(text.to_string())
 }
 
-/// A JSON array of strings.
+/// Builds a JSON array of strings.
 pub fn strings(texts: &[&str]) -> Value {
     Value::List(texts.iter().map(|text| string(text)).collect())
 }
@@ -43,7 +43,7 @@ fn size(n: usize) -> Value {
     Value::Number(Number::Unsigned(n as u64))
 }
 
-/// The schema of a table.
+/// Returns the schema of a table.
 pub fn of(table: &Table, purpose: Purpose) -> Value {
     let mut members = Members::default();
     if let Value::Object(base) = object([("type", string("object")), ("description", string(table.doc.trim()))]) {
@@ -71,7 +71,7 @@ fn is_required(column: &Column, purpose: Purpose) -> bool {
     }
 }
 
-/// The schema of one column.
+/// Returns the schema of one column.
 pub fn column(column: &Column, purpose: Purpose) -> Value {
     let nullable = match purpose {
         Purpose::Create => !matches!(column.need, Need::Required),
@@ -243,7 +243,7 @@ fn tagged(variants: &[(&str, &Table)], purpose: Purpose) -> Members {
     schema
 }
 
-/// A rule as if/then; an order of two texts is the one rule that JSON Schema cannot state.
+/// Converts a rule to if/then; the order of two texts is the one rule that JSON Schema cannot state.
 fn rule(rule: &Rule) -> Option<Value> {
     let (when, then) = match rule {
         Rule::Require(field, when) => (when, given(field)),

@@ -1,7 +1,7 @@
-//! Records that are stored: read back from the JSON of their rows, whole or a member at a time.
+//! Stored records: read back from the JSON of their rows, whole or one member at a time.
 //!
-//! A row may be older or newer than this release. What an older one lacks takes its column's default; members that only
-//! a newer one knows stand in [`Rest`] and are written back behind the others.
+//! A row may be older or newer than this release. A member that an older one lacks takes its column's default; members
+//! that only a newer one knows go to [`Rest`] and are written back after the others.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -12,19 +12,19 @@ use super::{Column, Field, Need, Record, Table};
 use crate::json::{self, Members, Value};
 use crate::view::Stop;
 
-/// A record that is stored as JSON.
+/// Record stored as JSON.
 pub trait Stored: Record {
-    /// Error for bytes that do not hold one.
+    /// Error for bytes that do not hold such a record.
     const DAMAGED: Stop;
 
-    /// Reads it whole.
+    /// Reads the whole record from its JSON.
     fn read(json: &[u8]) -> Result<Self, Stop> {
         StoredValues::parse(Self::TABLE, json)
             .and_then(|mut values| Self::from_values(&mut values))
             .ok_or(Self::DAMAGED)
     }
 
-    /// Its members as they are stored: what an update is laid over.
+    /// Returns the stored members, the base on which an update is applied.
     fn members(json: &[u8]) -> Result<Members, Stop> {
         match json::parse(json) {
             Ok(Value::Object(members)) => Ok(members),
@@ -33,7 +33,7 @@ pub trait Stored: Record {
     }
 }
 
-/// Members that this release does not know, in the order in which they came. `Debug` shows how many.
+/// Members that this release does not know, in the order received. `Debug` shows how many.
 #[derive(Clone, Default, PartialEq)]
 pub struct Rest(pub Members);
 
@@ -43,7 +43,7 @@ impl fmt::Debug for Rest {
     }
 }
 
-/// The values of an object, taken in the order of a table's columns.
+/// Values of an object, consumed in the order of a table's columns.
 pub struct StoredValues {
     columns: core::slice::Iter<'static, Column>,
     given: alloc::vec::IntoIter<Option<Value>>,
@@ -51,14 +51,14 @@ pub struct StoredValues {
 }
 
 impl StoredValues {
-    /// Those of an object in JSON.
+    /// Parses an object from JSON; `None` for anything else.
     pub fn parse(table: &'static Table, json: &[u8]) -> Option<Self> {
         let place = |name: &str, from| place(table, name, from);
         let (given, rest) = json::parse_by_place(json, table.columns.len(), &place).ok()?;
         Some(Self { columns: table.columns.iter(), given: given.into_iter(), rest: Rest(rest) })
     }
 
-    /// Those of an object inside another.
+    /// Takes the values of a parsed object, such as one inside another; `None` for any other value.
     pub fn of(table: &'static Table, value: Value) -> Option<Self> {
         let Value::Object(members) = value else { return None };
         let mut given: Vec<Option<Value>> = table.columns.iter().map(|_| None).collect();
@@ -75,18 +75,18 @@ impl StoredValues {
         Some(Self { columns: table.columns.iter(), given: given.into_iter(), rest: Rest(rest) })
     }
 
-    /// The next column's; `None` where it does not fit.
+    /// Returns the next column's value, or its default when absent; `None` where its type does not fit.
     pub fn take<T: Field>(&mut self) -> Option<T> {
         read(self.columns.next()?, self.given.next()?)
     }
 
-    /// What stands in no column.
+    /// Takes the members without a column.
     pub fn rest(&mut self) -> Rest {
         core::mem::take(&mut self.rest)
     }
 }
 
-/// The column of a name. Members mostly come in table order: the search starts where the last one was found.
+/// Returns the column of a name. Members mostly come in table order: the search starts where the last one was found.
 fn place(table: &Table, name: &str, from: usize) -> Option<usize> {
     let (before, ahead) = table.columns.split_at(from.min(table.columns.len()));
     let named = |column: &Column| column.name == name;
@@ -101,7 +101,7 @@ fn read<T: Field>(column: &Column, value: Option<Value>) -> Option<T> {
     }
 }
 
-/// One member of a stored record, which is read without the others.
+/// Member of a stored record, read without the others.
 pub struct Member<T> {
     column: &'static Column,
     damaged: &'static str,
@@ -117,17 +117,17 @@ impl<T> Clone for Member<T> {
 impl<T> Copy for Member<T> {}
 
 impl<T> Member<T> {
-    /// The member of a column; `damaged` is the error for one that cannot be read.
+    /// Creates the member of a column; `damaged` is the error for an unreadable value.
     pub const fn new(column: &'static Column, damaged: &'static str) -> Self {
         Self { column, damaged, of: PhantomData }
     }
 
-    /// Its name in the record's JSON.
+    /// Returns the name of the member in the record's JSON.
     pub const fn name(self) -> &'static str {
         self.column.name
     }
 
-    /// Reads it from a record's JSON.
+    /// Reads the member from a record's JSON.
     pub fn read(self, json: &[u8]) -> Result<T, Stop>
     where
         T: Field,
@@ -136,12 +136,12 @@ impl<T> Member<T> {
     }
 }
 
-/// Several members of one stored record, read in one pass.
+/// Tuple of members of one stored record, read in one pass.
 pub trait Pick {
-    /// Their values.
+    /// Values of the members, as a tuple in their order.
     type Values;
 
-    /// Reads them from a record's JSON.
+    /// Reads the members from a record's JSON.
     fn read(self, json: &[u8]) -> Result<Self::Values, Stop>;
 }
 

@@ -1,4 +1,4 @@
-//! [`Cold`]: a view that knows only what was loaded into it, and says what it misses.
+//! [`Cold`]: a view of loaded data only, which reports the reads that are missing.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use crate::key::Key;
 use crate::rate::{Caller, Rate};
 use crate::view::{Bytes, Found, Order, Read, Scan, Stop, View, Visit, copies};
 
-/// What was loaded for one input.
+/// Data loaded for one input.
 #[derive(Clone, Debug, Default)]
 pub struct Cold {
     values: BTreeMap<Key, Option<Bytes>>,
@@ -19,7 +19,7 @@ pub struct Cold {
 }
 
 impl Cold {
-    /// Takes what a host found for `read`; an answer that cannot be one to this read is refused.
+    /// Stores the result of `read`; returns an error if it cannot be a result of this read.
     pub fn load(&mut self, read: Read, found: Found) -> Result<(), &'static str> {
         match (read, found) {
             (Read::Get(key), Found::Value(value)) => {
@@ -37,7 +37,7 @@ impl Cold {
         Ok(())
     }
 
-    /// What was found for a key, by itself or beside the head of its set; else the read that is missing.
+    /// Returns the value of a key, loaded on its own or with the head of its set; the error is the missing read.
     fn value(&self, key: &[u8]) -> Result<Option<&Bytes>, Read> {
         if let Some(value) = self.values.get(key) {
             return Ok(value.as_ref());
@@ -49,7 +49,7 @@ impl Cold {
         if value.is_some() || scan.from == key { Ok(value) } else { Err(missing()) }
     }
 
-    /// What of the store was read, each with its version: while all of it holds, a run comes to the same.
+    /// Returns all reads of the store with their versions: while they all hold, a rerun has the same result.
     pub fn seen(&self) -> Vec<Seen> {
         let values = self.values.iter().map(|(key, value)| {
             let version = version::of_value(value.as_deref());
@@ -62,24 +62,24 @@ impl Cold {
         values.chain(scans).collect()
     }
 
-    /// Forgets the store, and keeps what the limiter said: an exchange asks it once.
+    /// Drops all values and rows, but keeps rate-limit decisions: an exchange is counted only once.
     pub fn forget_rows(&mut self) {
         self.values.clear();
         self.scans.clear();
     }
 
-    /// Takes what the limiter said.
+    /// Stores a rate-limit decision.
     pub fn tell(&mut self, caller: Caller, rate: Option<Rate>) {
         self.rates.insert(caller, rate);
     }
 
-    /// What the limiter said.
+    /// Returns the rate-limit decisions, by caller.
     pub fn rates(&self) -> &BTreeMap<Caller, Option<Rate>> {
         &self.rates
     }
 }
 
-/// Whether rows may be the answer to a scan: within its range, in its order, no more than it asked for.
+/// Checks the rows of a scan: within its range, in its order, and no more than its limit.
 fn judge(scan: &Scan, rows: &[(Key, Bytes)]) -> Result<(), &'static str> {
     if rows.len() > scan.limit {
         return Err("a scan found more rows than were asked for");

@@ -1,7 +1,7 @@
-//! [`Course`]: one input from its beginning to its end, over a store that is elsewhere.
+//! [`Course`]: one input from start to end, over a remote store.
 //!
-//! It says what the host must do next, and takes what came of it. Nothing is answered before its commit, and a
-//! commit that came too late, because what was read no longer holds, lets the step run again.
+//! It returns the host's next action and takes its result. Nothing is answered before its commit. If a commit fails
+//! because the reads no longer hold, the step runs again.
 
 use alloc::vec::Vec;
 
@@ -20,7 +20,7 @@ use crate::store::Change;
 use crate::time::Timestamp;
 use crate::view::{Found, Stop};
 
-/// One input on its way.
+/// One input in progress.
 #[derive(Debug)]
 pub struct Course {
     session: Session,
@@ -29,55 +29,55 @@ pub struct Course {
     conflicts: usize,
 }
 
-/// What the host did.
+/// Result of the host's last action.
 #[derive(Debug)]
 pub enum Event {
-    /// Nothing yet.
+    /// Nothing was done yet: the first call.
     Begin,
-    /// It carried out the reads, in their order.
+    /// The results of the reads, in their order.
     Found(Vec<Found>),
-    /// What was read no longer holds: nothing was committed.
+    /// Earlier reads no longer hold; nothing was committed.
     Changed,
     /// The changes are durable.
     Committed,
-    /// It read the body, or as much of it as there is.
+    /// The body was read, or failed to arrive.
     Body(Body),
-    /// It did what was asked outside, in the order of asking.
+    /// The answers to the work, in the order of asking.
     Answered(Vec<Answer>),
-    /// There is news of the topic.
+    /// There is news of the topic waited for.
     News,
-    /// There was none in time.
+    /// The wait ended without news.
     Elapsed,
 }
 
-/// What the host must do next.
+/// Next action of the host.
 #[derive(Debug)]
 pub enum Next {
-    /// Carry out these reads, on one picture of the store in which all that was read before still holds.
+    /// Execute these reads on one snapshot of the store in which all earlier reads still hold.
     Read(Vec<crate::view::Read>),
-    /// Make these changes durable, all or none, if what was read still holds.
+    /// Commit these changes, all or none, if all reads still hold.
     Commit(Vec<Change>),
-    /// Read the request's body, at most so many bytes.
+    /// Read the request's body, at most this many bytes.
     ReadBody(usize),
-    /// Do this outside, for this very request; where there is nothing to do, only let others have their turn.
+    /// Do this work for the request; an empty list only yields to other writers.
     Perform(Vec<Send>),
-    /// Wait for news of a topic, until then.
+    /// Wait for news of a topic, until this time at most.
     Park(Topic, Timestamp),
-    /// It is over; what it changed is durable.
+    /// The input is finished; its changes are durable.
     Done(Output),
-    /// It came to nothing; nothing of its last run was stored.
+    /// The step failed; nothing of its last run was stored.
     Failed(Fault),
-    /// The store changed under it each time; nothing of its last run was stored.
+    /// The step conflicted more than `CONFLICTS_MAX` times; nothing of its last run was stored.
     Contended,
 }
 
 impl Course {
-    /// An input that has not begun.
+    /// Starts a course for an input; nothing is read yet.
     pub fn new(input: OwnedInput, now: Timestamp, seed: Seed) -> Self {
         Self { session: Session::new(input, now, seed), decided: Output::default(), deadline: None, conflicts: 0 }
     }
 
-    /// Goes on after `event`.
+    /// Processes `event` and returns the next action.
     pub fn next(&mut self, service: &Service, event: Event) -> Next {
         match event {
             Event::Begin => self.run(service, Vec::new()),
@@ -92,7 +92,7 @@ impl Course {
                 if let OwnedInput::Http(request, _) = self.session.input_mut() {
                     request.body = body;
                 }
-                // What was read for the head is read already.
+                // No restart: the reads made for the head stay loaded.
                 self.run(service, Vec::new())
             }
             Event::Answered(answers) => {
@@ -133,44 +133,44 @@ impl Course {
                 self.session.input_mut().answer(Answer::Elapsed);
                 Next::Perform(Vec::new())
             }
-            // It is one wait, however often it looks.
+            // The first deadline is kept: it is one wait, however often the step wakes up.
             Outcome::Park(topic, until) => Next::Park(topic, *self.deadline.get_or_insert(until)),
             Outcome::Nothing | Outcome::Reply(_) => Next::Done(output),
         }
     }
 
-    /// The time from here on.
+    /// Sets the time of the following runs.
     pub fn set_now(&mut self, now: Timestamp) {
         self.session.set_now(now);
     }
 
-    /// What may come to no end is marked before it is begun: see [`Scene::careful`](crate::view::Scene).
+    /// Sets whether work that may never finish is marked before it starts: see [`Scene::careful`](crate::view::Scene).
     pub fn set_careful(&mut self, careful: bool) {
         self.session.set_careful(careful);
     }
 
-    /// The store's word on time and chance, with the first reads: nothing was decided before.
+    /// Sets the store's time and seed, which arrive with the first reads, before anything was decided.
     pub fn set_scene(&mut self, now: Timestamp, seed: Seed) {
         self.session.set_now(now);
         self.session.set_seed(seed);
     }
 
-    /// What the store's limiter said with the first reads.
+    /// Stores a rate-limit decision that arrived with the first reads.
     pub fn tell(&mut self, caller: Caller, rate: Option<Rate>) {
         self.session.tell(caller, rate);
     }
 
-    /// What was read, with its versions.
+    /// Returns all reads so far with their versions.
     pub fn seen(&self) -> Vec<Seen> {
         self.session.cold().seen()
     }
 
-    /// The session of its step.
+    /// Returns the session of its step.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// The request, if it is one.
+    /// Returns the request, if the input is one.
     pub fn request(&self) -> Option<&Request> {
         match self.session.input() {
             OwnedInput::Http(request, _) => Some(request),
@@ -178,7 +178,8 @@ impl Course {
         }
     }
 
-    /// The reply to a request that came to nothing: 503 where the store is to blame or contended, else 500.
+    /// Returns the reply to a request that failed: 503 if the store failed or was contended (`fault` is `None`), else
+    /// 500. `None` if the input is not a request.
     pub fn failed(&self, fault: Option<&Fault>) -> Option<Reply> {
         let (request, seed) = (self.request()?, self.session.seed());
         let stop = match fault {

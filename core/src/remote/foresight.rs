@@ -1,8 +1,9 @@
-//! What a request of an account will read, so that a step over a store elsewhere asks for it at once: what it is
-//! sure to read, the plan that most accounts have, and the newest chunk of each set whose head is read.
+//! Prefetching for a remote store: predicts the reads of an account's request, so that they are loaded in the first
+//! round. Covers the reads that are certain, the plan that most accounts have, and the newest chunk of each set whose
+//! head is read.
 //!
-//! A step comes to the same without: it only goes back more often. The rows follow from the route table alone
-//! (its column `about`); nothing here looks at a body or decides anything.
+//! It affects only the number of round trips, never the result of a step. The rows follow from the route table alone
+//! (its column `about`); nothing here reads a body or decides anything.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -17,14 +18,14 @@ use crate::key::{self, Space};
 use crate::service::Service;
 use crate::view::{Order, Read, Scan};
 
-/// The head of a set and its newest chunk, where a key belongs to a set.
+/// Returns the scan of a set's head and newest chunk; `None` if the key does not belong to a set.
 pub fn newest(key: &[u8]) -> Option<Scan> {
     let Range { start: from, end: to } = key::set_of(key)?;
     Some(Scan { from, to, order: Order::Ascending, limit: 2 })
 }
 
-/// What to ask for instead of a read: who reads the head of a set files a new row or shows a first page, and wants
-/// the newest chunk next.
+/// Widens a read of a set's head to include the newest chunk: a request that reads the head adds a row or shows the
+/// first page, and needs that chunk next.
 pub fn wider(read: Read) -> Read {
     match &read {
         Read::Get(key) => newest(key).filter(|scan| scan.from == *key).map_or(read, Read::Scan),
@@ -32,7 +33,7 @@ pub fn wider(read: Read) -> Read {
     }
 }
 
-/// The reads that a request will make.
+/// Returns the reads that a request is expected to make; none unless it carries an account's token.
 pub fn of(service: &Service, request: &Request) -> Vec<Read> {
     let path = request.target.split('?').next().unwrap_or_default();
     let Some(found) = service.router.find(path) else { return Vec::new() };

@@ -1,10 +1,9 @@
-//! Steps over a store that is elsewhere: at the other end of a connection, behind an asynchronous interface,
-//! or in the hands of a caller of a component.
+//! Steps over a remote store: at the other end of a connection, behind an asynchronous interface, or held by the caller
+//! of a component.
 //!
-//! [`Session`] runs one step as often as it misses reads; [`Course`] carries one input from its beginning to
-//! its end, over commits, answers and conflicts. [`Visit`] is a request at a node at the edge, and [`region`]
-//! what it finds at the other end; [`wire`] writes down as bytes what they say to each other. Nothing here does
-//! anything: the host loads, commits, sends and waits.
+//! [`Session`] reruns one step until all its reads are loaded; [`Course`] takes one input from start to end, over
+//! commits, answers and conflicts. [`Visit`] is a request at an edge node, [`region`] is the other end, and [`wire`]
+//! encodes their messages. Nothing here performs I/O: the host loads, commits, sends and waits.
 
 mod cold;
 mod course;

@@ -1,4 +1,4 @@
-//! The side where the store is: reads carried out, and whether what was read still holds.
+//! The side of the store: executes reads, and checks whether earlier reads still hold.
 
 use alloc::vec::Vec;
 use core::slice;
@@ -14,8 +14,8 @@ use crate::store::Tx;
 use crate::time::Timestamp;
 use crate::view::{Found, Read, Stop, View};
 
-/// What each read finds, all from this view; [`Stop::OverBudget`] when that is more than a step may read or a
-/// message may hold.
+/// Executes reads, all from this view, in their order; [`Stop::OverBudget`] if the results exceed what a step may read
+/// ([`READS_MAX`]) or a message may hold ([`MESSAGE_BYTES_MAX`]).
 pub fn carry_out(view: &dyn View, reads: &[Read]) -> Result<Vec<Found>, Stop> {
     let (mut rows, mut bytes) = (0, 0);
     reads
@@ -29,7 +29,7 @@ pub fn carry_out(view: &dyn View, reads: &[Read]) -> Result<Vec<Found>, Stop> {
         .collect()
 }
 
-/// What the limiter says to a token, and whose it is; nothing to one that is not valid.
+/// Authenticates a token and takes one request from its rate limit; `None` if the token is not valid.
 pub fn admit(view: &dyn View, shown: &Shown, now: Timestamp) -> Result<Option<(Credential, Option<Rate>)>, Stop> {
     match shown.session(&Tx::new(view), now) {
         Ok(session) => Ok(Some((session.credential(), view.admit(session.credential().bucket())?))),
@@ -38,7 +38,7 @@ pub fn admit(view: &dyn View, shown: &Shown, now: Timestamp) -> Result<Option<(C
     }
 }
 
-/// Whether every read finds what it found before.
+/// Returns whether every read still has the version seen before.
 pub fn holds(view: &dyn View, seen: &[Seen]) -> Result<bool, Stop> {
     for Seen { read, version } in seen {
         if version::of(&one(view, read)?) != Some(*version) {
@@ -51,7 +51,7 @@ pub fn holds(view: &dyn View, seen: &[Seen]) -> Result<bool, Stop> {
 fn one(view: &dyn View, read: &Read) -> Result<Found, Stop> {
     match read {
         Read::Get(key) => Ok(Found::Value(view.get(slice::from_ref(key))?.into_iter().next().flatten())),
-        // One row more than a step may read is enough to know that it reads too much.
+        // One row over the limit of a step is enough to detect that it reads too much.
         Read::Scan(scan) => {
             let limit = scan.limit.min(READS_MAX + 1);
             Ok(Found::Rows(view.scan(scan.from.clone()..scan.to.clone(), scan.order, limit)?))

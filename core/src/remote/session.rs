@@ -1,4 +1,4 @@
-//! [`Session`]: one step over a store that is elsewhere, run again with every reads that it missed.
+//! [`Session`]: one step over a remote store, rerun with each batch of missing reads.
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use crate::step::{Output, OwnedInput};
 use crate::time::Timestamp;
 use crate::view::{Found, Read, Scene, Stop};
 
-/// One step on its way.
+/// One step in progress.
 #[derive(Clone, Debug)]
 pub struct Session {
     input: OwnedInput,
@@ -24,32 +24,32 @@ pub struct Session {
     careful: bool,
 }
 
-/// How far a step came.
+/// State of a step after a run.
 #[derive(Debug)]
 pub enum Progress {
-    /// It wants these reads, all from one picture of the store.
+    /// It needs these reads, all from one snapshot of the store.
     Need(Vec<Read>),
-    /// It decided this.
+    /// It is finished, with this decision.
     Done(Output),
 }
 
-/// Why a step came to nothing.
+/// Why a step failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The step stopped.
     Stopped(Stop),
-    /// The host did not answer what was asked: its bug, said in words.
+    /// The host's results do not match the reads: a bug of the host, described in words.
     Misread(&'static str),
 }
 
 impl Session {
-    /// A step that has not begun.
+    /// Starts a session for an input; nothing is read yet.
     pub fn new(input: OwnedInput, now: Timestamp, seed: Seed) -> Self {
         Self { input, now, seed, cold: Cold::default(), wanted: Vec::new(), rounds: 0, careful: false }
     }
 
-    /// Goes on with what was found for the reads of the last [`Progress::Need`], in their order; nothing at
-    /// first.
+    /// Continues with the results of the last [`Progress::Need`], in the order of the reads; empty on the first call.
+    /// More than [`ROUNDS_MAX`] rounds end with [`Stop::OverBudget`].
     pub fn advance(&mut self, service: &Service, found: Vec<Found>) -> Result<Progress, Fault> {
         self.load(found)?;
         let scene = Scene { now: self.now, seed: self.seed, view: &self.cold, careful: self.careful };
@@ -69,7 +69,7 @@ impl Session {
         }
     }
 
-    /// What the step is sure to read besides, as long as nothing was read yet.
+    /// Returns predicted reads to add to the first round.
     fn foreseen(&self, service: &Service, reads: &[Read]) -> Vec<Read> {
         let OwnedInput::Http(request, _) = &self.input else { return Vec::new() };
         foresight::of(service, request).into_iter().filter(|read| !reads.contains(read)).collect()
@@ -85,49 +85,49 @@ impl Session {
         Ok(())
     }
 
-    /// Begins anew with nothing read: what the limiter said stays said.
+    /// Starts over with nothing read; rate-limit decisions are kept.
     pub fn restart(&mut self) {
         self.cold.forget_rows();
         self.wanted.clear();
         self.rounds = 0;
     }
 
-    /// The time from here on.
+    /// Sets the time of the following runs.
     pub fn set_now(&mut self, now: Timestamp) {
         self.now = now;
     }
 
-    /// What may come to no end is marked before it is begun: see [`Scene::careful`].
+    /// Sets whether work that may never finish is marked before it starts: see [`Scene::careful`].
     pub fn set_careful(&mut self, careful: bool) {
         self.careful = careful;
     }
 
-    /// Another seed, before the step decided anything.
+    /// Replaces the seed; only valid before the step has decided anything.
     pub fn set_seed(&mut self, seed: Seed) {
         self.seed = seed;
     }
 
-    /// The input.
+    /// Returns the input, including the answers so far.
     pub fn input(&self) -> &OwnedInput {
         &self.input
     }
 
-    /// The input, to add to it before a restart.
+    /// Returns the input to extend it, for example with an answer before a restart.
     pub fn input_mut(&mut self) -> &mut OwnedInput {
         &mut self.input
     }
 
-    /// Takes what the limiter said before it was asked.
+    /// Stores a rate-limit decision before the step asks for it.
     pub fn tell(&mut self, caller: Caller, rate: Option<Rate>) {
         self.cold.tell(caller, rate);
     }
 
-    /// What was read.
+    /// Returns the data read so far.
     pub fn cold(&self) -> &Cold {
         &self.cold
     }
 
-    /// The randomness of the exchange.
+    /// Returns the seed of the exchange.
     pub fn seed(&self) -> Seed {
         self.seed
     }

@@ -1,4 +1,4 @@
-//! Messages read back, hosts that answer wrongly are refused, and conflicts end.
+//! Messages round-trip, wrong answers of a host are refused, and conflicts end.
 
 use alloc::string::String;
 use alloc::vec;
@@ -76,7 +76,7 @@ fn found() -> impl Strategy<Value = Found> {
 fn read_back<M: Message + core::fmt::Debug>(message: &M) -> Result<(), TestCaseError> {
     let bytes = message.to_bytes();
     let again = M::from_bytes(&bytes).map_err(TestCaseError::fail)?;
-    // A seed is silent, so bytes are compared.
+    // `Debug` hides a seed, so bytes are compared.
     prop_assert_eq!(again.to_bytes(), bytes.clone());
     for cut in 0..bytes.len() {
         prop_assert!(M::from_bytes(&bytes[..cut]).is_err(), "cut at {}", cut);

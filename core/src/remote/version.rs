@@ -1,26 +1,26 @@
-//! Versions of what was read: the store compares them before it commits.
+//! Versions of read results: the store compares them before it commits.
 
 use sha2::{Digest, Sha256};
 
 use crate::key::Key;
 use crate::view::{Bytes, Found, Read};
 
-/// Which value, or which rows, a read found: the first half of their SHA-256 (FIPS 180-4).
+/// Version of the value or rows that a read found: the first half of their SHA-256 (FIPS 180-4).
 ///
-/// It says what was found rather than when: a row that was changed and changed back is the same, and so is
-/// every decision made of it.
+/// It depends on the content, not on time: a row that was changed and changed back has the same version, and so has
+/// every decision based on it.
 pub type Version = [u8; 16];
 
-/// A read, and what it found.
+/// A read and the version of its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// The read.
+    /// The read; never a rate limit, which has no version.
     pub read: Read,
-    /// The version of what it found.
+    /// Version of its result.
     pub version: Version,
 }
 
-/// The version of a key's value.
+/// Returns the version of a key's value; a missing value has one too.
 pub fn of_value(value: Option<&[u8]>) -> Version {
     let mut hash = Sha256::new();
     match value {
@@ -33,7 +33,7 @@ pub fn of_value(value: Option<&[u8]>) -> Version {
     half(hash)
 }
 
-/// The version of a scan's rows.
+/// Returns the version of a scan's rows.
 pub fn of_rows(rows: &[(Key, Bytes)]) -> Version {
     let mut hash = Sha256::new();
     hash.update([2]);
@@ -44,7 +44,7 @@ pub fn of_rows(rows: &[(Key, Bytes)]) -> Version {
     half(hash)
 }
 
-/// The version of what a read found; a rate limit has none.
+/// Returns the version of a read's result; `None` for a rate limit.
 pub fn of(found: &Found) -> Option<Version> {
     match found {
         Found::Value(value) => Some(of_value(value.as_deref())),

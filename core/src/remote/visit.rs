@@ -1,8 +1,8 @@
-//! [`Visit`]: one request at a node at the edge, in the terms of the store protocol (docs/store-protocol.md).
+//! [`Visit`]: one request at an edge node, over the store protocol (docs/store-protocol.md).
 //!
-//! Routing, authentication, validation and the step itself run here; the region keeps the store, the rate
-//! limits, the clock, and whatever takes longer than an answer. What a node does not carry out itself it hands
-//! over as a whole: nothing of it was stored by then.
+//! Routing, authentication, validation and the step itself run here; the region keeps the store, the rate limits, the
+//! clock, and all work that outlasts a reply. A request that a node does not process itself is handed over as a whole,
+//! before anything of it was stored.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -21,7 +21,7 @@ use crate::service::Service;
 use crate::step::{Outcome, Output, OwnedInput};
 use crate::time::Timestamp;
 
-/// One request on its way.
+/// One request in progress at a node.
 #[derive(Debug)]
 pub struct Visit {
     course: Course,
@@ -35,74 +35,76 @@ enum Asked {
     Commit,
 }
 
-/// What a node must do next.
+/// Next action of a node.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Do {
-    /// Send these bytes to this path of the region by `POST`, with the store token.
+    /// Send these bytes to this path of the region by `POST`, with the store token; return the answer as
+    /// [`Came::Answer`].
     Ask {
-        /// The path.
+        /// Path, `/store/read` or `/store/commit`.
         path: &'static str,
-        /// The message.
+        /// Encoded message.
         body: Vec<u8>,
     },
-    /// Read the request's body, at most so many bytes.
+    /// Read the request's body, at most this many bytes.
     ReadBody(usize),
-    /// Hand the request over: `POST /store/pass` with these bytes, then the request's body, that which was read
-    /// included. What the region answers is the answer, as it comes.
+    /// Hand the request over: `POST /store/pass` with these bytes, then the whole body of the request, including what
+    /// was already read. The region's answer is passed on unchanged, as it arrives.
     Pass {
-        /// What goes before the body.
+        /// Length (`u32`) and encoded head, to send before the body.
         head: Vec<u8>,
-        /// The answer when the region cannot be reached.
+        /// Reply if the region cannot be reached: 503.
         otherwise: Answered,
     },
-    /// Answer.
+    /// Send this reply.
     Reply(Answered),
 }
 
-/// A complete answer.
+/// A complete reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
-    /// Its status.
+    /// Status code.
     pub status: u16,
-    /// All its headers.
+    /// All headers, with names in lower case.
     pub headers: Vec<(&'static str, String)>,
-    /// Its body.
+    /// Complete body; for `HEAD` it is empty.
     pub body: Vec<u8>,
 }
 
-/// What came of it.
+/// Result of a node's action.
 #[derive(Debug)]
 pub enum Came {
-    /// Nothing was done yet.
+    /// Nothing was done yet: the first call.
     Begin,
-    /// The region's answer.
+    /// The region answered.
     Answer {
-        /// Its status.
+        /// Status code.
         status: u16,
-        /// Its body.
+        /// Complete body.
         body: Vec<u8>,
     },
-    /// There was none.
+    /// The region did not answer.
     Lost,
-    /// The request's body, or as much of it as there is.
+    /// The request's body, or how it failed to arrive.
     Body(Body),
 }
 
 impl Visit {
-    /// A request whose head was read. The node's own chance is used only where the store is not asked.
+    /// Starts a visit for a request whose head was read. The node's `seed` is used only if the store is never asked,
+    /// which sends its own.
     pub fn new(request: Request, seed: Seed) -> Self {
         let input = OwnedInput::Http(request, Vec::new());
         Self { course: Course::new(input, Timestamp::default(), seed), asked: Asked::Read, opened: false }
     }
 
-    /// Goes on.
+    /// Processes the result of the last action and returns the next one.
     pub fn next(&mut self, service: &Service, came: Came) -> Do {
         let event = match came {
             Came::Begin if self.is_for_region(service) => return self.pass(),
             Came::Begin => Event::Begin,
             Came::Body(body) => Event::Body(body),
             Came::Answer { status: 409, .. } => Event::Changed,
-            // It is too large for a message, so the region carries it out.
+            // The message or its answer is too large, so the region processes the request.
             Came::Answer { status: 413, .. } => return self.pass(),
             Came::Answer { status: 200, body } if self.asked == Asked::Read => match ReadAnswer::from_bytes(&body) {
                 Ok(answer) => self.opened(answer),
@@ -115,7 +117,8 @@ impl Visit {
         self.act(service, next)
     }
 
-    /// What engines ask waits, streams, or is for their calls: it belongs where the calls are.
+    /// Returns whether the region must process the request: engine requests wait, stream or concern calls, which live
+    /// there.
     fn is_for_region(&self, service: &Service) -> bool {
         self.who(service) == Some(Who::Engine)
     }
@@ -125,7 +128,7 @@ impl Visit {
         service.who(request.method, &request.target)
     }
 
-    /// The token of a request of an account, until the region has said what its rate limit is.
+    /// Returns the token of an account's request, until the region has reported its rate limit.
     fn shown(&self, service: &Service) -> Option<Shown> {
         let user = !self.opened && self.who(service) == Some(Who::User);
         if user { Shown::by(self.course.request()?).ok() } else { None }
@@ -151,7 +154,7 @@ impl Visit {
                 self.ask(Asked::Commit, "/store/commit", call.to_bytes())
             }
             Next::ReadBody(max) if max <= JSON_BODY_BYTES_MAX => Do::ReadBody(max),
-            // Files, what asks the outside, what waits, and what others change too often.
+            // Uploads, requests that need work outside, that wait, or that conflict too often.
             Next::ReadBody(_) | Next::Perform(_) | Next::Park(..) | Next::Contended => self.pass(),
             Next::Done(Output { outcome: Outcome::Reply(reply), .. }) => self.reply(reply),
             Next::Done(_) => self.unavailable(),
@@ -209,7 +212,7 @@ impl From<Reply> for Answered {
         headers.extend(media.map(|media| ("content-type", media.to_string())));
         headers.push(("x-content-type-options", "nosniff".to_string()));
         headers.extend(reply.headers);
-        // HEAD says how long the body would be; 204 and 304 have none (RFC 9110 section 8.6).
+        // `HEAD` already has the length of the body it would have; 204 and 304 have none (RFC 9110 section 8.6).
         if !matches!(reply.status, 204 | 304) && !headers.iter().any(|(name, _)| *name == "content-length") {
             headers.push(("content-length", body.len().to_string()));
         }

@@ -1,8 +1,8 @@
-//! The store protocol's messages as bytes (docs/store-protocol.md).
+//! Encoding of the store protocol's messages (docs/store-protocol.md).
 //!
-//! Numbers are big-endian. `bytes` is a `u32` length and as many bytes; a list is a `u32` count and its items.
-//! Every message begins with the protocol's number and ends with its last member: what is cut, too long or
-//! not in the table is malformed.
+//! Numbers are big-endian. `bytes` is a `u32` length followed by that many bytes; a list is a `u32` count followed by
+//! its items. Every message begins with the protocol number and ends with its last member: a message that is truncated,
+//! has trailing bytes or contains an unknown tag is malformed.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -19,64 +19,64 @@ use crate::store::Change;
 use crate::time::Timestamp;
 use crate::view::{Found, Order, Read, Scan};
 
-/// The number of this protocol, the first byte of every message.
+/// Protocol number, the first byte of every message.
 pub const PROTOCOL: u8 = 1;
 
-/// Why bytes are no message.
+/// Why bytes are not a valid message, in words.
 pub type Malformed = &'static str;
 
-/// `POST /store/read`: carry out reads on one picture in which `seen` holds.
+/// `POST /store/read`: execute reads on one snapshot in which `seen` holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadCall {
-    /// What the step read before.
+    /// Earlier reads of the step, with their versions.
     pub seen: Vec<Seen>,
-    /// What it wants now.
+    /// Reads to execute.
     pub reads: Vec<Read>,
-    /// The token of a request that begins with these reads: if it is valid, its rate limit is asked with them.
+    /// Token of a request, sent with its first reads: if it is valid, its rate limit is checked along with them.
     pub shown: Option<Shown>,
 }
 
-/// Its answer.
+/// Answer to a [`ReadCall`].
 #[derive(Clone, Debug)]
 pub struct ReadAnswer {
-    /// The time at the store.
+    /// Time at the store.
     pub now: Timestamp,
-    /// Randomness for a request that begins with these reads.
+    /// Seed for a request whose first reads these are.
     pub seed: Seed,
-    /// What each read found, in their order.
+    /// Result of each read, in their order.
     pub found: Vec<Found>,
-    /// What the limiter said to the token that was shown.
+    /// Rate-limit decision for the token sent; empty if none was sent or it is not valid.
     pub rates: Vec<(Caller, Option<Rate>)>,
 }
 
-/// `POST /store/commit`: make changes durable, all or none, if `seen` holds.
+/// `POST /store/commit`: commit changes, all or none, if `seen` holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommitCall {
-    /// What the step read.
+    /// All reads of the step, with their versions.
     pub seen: Vec<Seen>,
-    /// What it changes.
+    /// Changes to commit.
     pub changes: Vec<Change>,
 }
 
 /// The head of `POST /store/pass`; the request's body follows it.
 #[derive(Clone, Debug)]
 pub struct PassCall {
-    /// The request; of its body, whether there is one.
+    /// The request; its body only says whether one follows.
     pub request: Request,
-    /// What the limiter said to it.
+    /// Rate-limit decisions already made for it.
     pub rates: Vec<(Caller, Option<Rate>)>,
 }
 
-/// A message.
+/// A message of the store protocol.
 pub trait Message: Sized {
-    /// Its bytes.
+    /// Encodes the message, including the protocol number.
     fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::from([PROTOCOL]);
         self.write(&mut out);
         out
     }
 
-    /// The message that these bytes are.
+    /// Decodes a complete message.
     fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut input = Input { rest: bytes };
         if input.byte()? != PROTOCOL {
@@ -86,10 +86,10 @@ pub trait Message: Sized {
         if input.rest.is_empty() { Ok(message) } else { Err("too long") }
     }
 
-    /// Adds its members.
+    /// Appends the encoded members.
     fn write(&self, out: &mut Vec<u8>);
 
-    /// Takes its members.
+    /// Decodes the members.
     fn read(input: &mut Input<'_>) -> Result<Self, Malformed>;
 }
 
@@ -319,7 +319,7 @@ fn read_rate(input: &mut Input<'_>) -> Result<Option<Rate>, Malformed> {
 }
 
 fn length(out: &mut Vec<u8>, length: usize) {
-    // Nothing in memory comes near the bound; a longer one would be refused as malformed.
+    // Lengths in memory stay far below `u32::MAX`; a longer one would be refused as malformed.
     out.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
 }
 
@@ -333,7 +333,7 @@ fn list<T>(out: &mut Vec<u8>, items: &[T], write: impl Fn(&T, &mut Vec<u8>)) {
     items.iter().for_each(|item| write(item, out));
 }
 
-/// What is left of a message.
+/// The rest of a message that is being decoded.
 #[derive(Debug)]
 pub struct Input<'b> {
     rest: &'b [u8],
@@ -373,7 +373,7 @@ impl Input<'_> {
         String::from_utf8(self.bytes()?).map_err(|_| "not text")
     }
 
-    /// The items that a count announces.
+    /// Decodes a list of at most [`ITEMS_MAX`] items.
     fn list<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, Malformed>) -> Result<Vec<T>, Malformed> {
         let count = self.length()?;
         if count > ITEMS_MAX {

@@ -1,4 +1,4 @@
-//! Why an operation may refuse: what follows from the columns of its row, and what the row names itself.
+//! Causes of refusal of an operation: those that follow from the columns of its row, and those that the row lists.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use crate::http::cause::Cause;
 use crate::http::request::Method;
 use crate::http::route::{BodyKind, Footprint, Route, Who};
 
-/// Every cause that an operation may meet: those that follow from its columns, then its own.
+/// Returns every cause that may apply to an operation: first those that follow from its columns, then the listed ones.
 pub fn of(route: &Route) -> Vec<Cause> {
     let mut causes = Vec::from([Cause::Malformed, Cause::TargetTooLong, Cause::HeadTooLarge, Cause::Busy]);
     of_caller(route, &mut causes);
@@ -18,7 +18,8 @@ pub fn of(route: &Route) -> Vec<Cause> {
     causes
 }
 
-/// Who calls, and where: operators may have an address of their own, and each address knows its own operations.
+/// Adds causes of authentication. `NoRoute` is among them because the admin address may be separate, and each address
+/// serves only its own operations.
 fn of_caller(route: &Route, causes: &mut Vec<Cause>) {
     if route.who != Who::Anyone {
         causes.extend([Cause::Unauthenticated, Cause::NoRoute]);
@@ -29,7 +30,7 @@ fn of_caller(route: &Route, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Path, query, headers and body.
+/// Adds causes of the path, the query, the headers and the body.
 fn of_request(route: &Route, causes: &mut Vec<Cause>) {
     causes.extend((route.parameters().next().is_some()).then_some(Cause::NotFound));
     causes.extend(route.conditional.then_some(Cause::Stale));
@@ -42,7 +43,7 @@ fn of_request(route: &Route, causes: &mut Vec<Cause>) {
     causes.extend(json.then_some(Cause::NoObject));
 }
 
-/// What it would store.
+/// Adds causes of storage.
 fn of_storage(route: &Route, causes: &mut Vec<Cause>) {
     if route.footprint == Footprint::More && route.who == Who::User {
         causes.push(Cause::storage(route.about));
@@ -52,7 +53,7 @@ fn of_storage(route: &Route, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Its idempotency key.
+/// Adds causes of the idempotency key.
 fn of_key(route: &Route, causes: &mut Vec<Cause>) {
     if !route.keyed {
         return;

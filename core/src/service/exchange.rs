@@ -1,4 +1,4 @@
-//! From a request to its answer, in the order of docs/api.md, Order of checks.
+//! From a request to its answer; checks run in the order of docs/api.md, Order of checks.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -27,7 +27,7 @@ use crate::step::{Outcome, Output, Send};
 use crate::store::Tx;
 use crate::view::{Scene, Stop};
 
-/// Carries out one request, as far as it goes.
+/// Runs one request as far as its answers so far allow.
 pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Scene<'_>) -> Result<Output, Stop> {
     let tx = Tx::at(scene.view, scene.now);
     let exchange = Exchange {
@@ -58,7 +58,8 @@ pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Sce
     })
 }
 
-/// The reply of a host whose step stopped or panicked: nothing was stored.
+/// Returns the reply for a step that stopped or panicked (`stop` is `None`): 503 if the store failed, else 500. Nothing
+/// was stored.
 pub fn failed(request: &Request, stop: Option<&Stop>, scene_seed: &crate::seed::Seed) -> Reply {
     let id = request_id(request, scene_seed);
     let reply = match stop {
@@ -125,8 +126,8 @@ impl<'a> Exchange<'a> {
         Ok((Outcome::Reply(self.dress(self.finish(route, reply))), Vec::new()))
     }
 
-    /// Whether a user's request would store more than the plan allows. What takes away or stops goes on; so does what
-    /// comes back from the outside, where it has already happened.
+    /// Returns whether a user's request would exceed the plan's storage. Requests that delete or end something are
+    /// exempt, and so are those that already have an answer from outside, because what they asked for has happened.
     fn is_over_storage(&self, route: &Route) -> Result<bool, Stop> {
         match self.caller.get() {
             Some(session) if self.may_wait(route) => storage::is_over(self.tx, session.account),
@@ -134,13 +135,13 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Whether a request is refused because the host's disk is full. Engines report what has happened, and the operator
-    /// makes room.
+    /// Returns whether a request is refused because the host's disk is full. Engines are exempt because they report
+    /// what has happened, and the operator because they make room.
     fn is_without_room(&self, route: &Route) -> bool {
         matches!(route.who, Who::Anyone | Who::User) && self.may_wait(route) && self.scene.view.is_full()
     }
 
-    /// Whether nothing is lost if a request is refused for lack of room.
+    /// Returns whether refusing a request for lack of room loses nothing.
     fn may_wait(&self, route: &Route) -> bool {
         let is_answered = self.answers.iter().any(|answer| *answer != Answer::Elapsed);
         route.footprint != Footprint::None && !is_answered
@@ -152,7 +153,8 @@ impl<'a> Exchange<'a> {
         }
         let found = self.service.router.find(path).ok_or(Refusal::NoRoute)?;
         let operator = found.routes.iter().any(|route| route.who == Who::Operator);
-        // With a door of their own, operator rows are unknown at the public one, and users' rows at theirs.
+        // With a separate admin address, operator routes do not exist at the public address, nor users' and engines'
+        // routes at the admin address.
         let closed = self.service.setup.config.separate_admin
             && match self.request.door {
                 Door::Main => operator,
@@ -202,7 +204,7 @@ impl<'a> Exchange<'a> {
         let sends = ctx.asks.unanswered().into_iter().map(Send::of_exchange).collect::<Sends>();
         self.account.set(ctx.account.get());
         self.notice.set(ctx.notice.get());
-        // A body that comes again and again is not hashed each time.
+        // Only the first of several yields marks the key as running, so that the body is not hashed each time.
         let begins = self.answers.is_empty() && matches!(handled, Err(Halt::Again));
         if (begins || matches!(handled, Err(Halt::Wait)))
             && !matches!(self.request.body, Body::Pending)
@@ -213,7 +215,7 @@ impl<'a> Exchange<'a> {
         Ok((handled, sends))
     }
 
-    /// Who calls, and whether they may go on.
+    /// Authenticates the caller and checks the rate limit, suspension and read-only keys.
     fn admit(&self, route: &Route) -> Result<(), Halt> {
         match route.who {
             Who::Anyone => return Ok(()),
@@ -236,7 +238,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// A host that had no room for what the handler asked: nothing of it was done.
+    /// Returns a refusal if the host had no room for the work that the handler asked for; none of it was done.
     fn busy(&self) -> Option<Refusal> {
         self.answers.iter().find_map(|answer| match answer {
             Answer::Failed(SendError::ShareUsed) => Some(Refusal::ShareUsed(BUSY_SECONDS)),
@@ -250,7 +252,7 @@ impl<'a> Exchange<'a> {
     }
 
     fn claim(&self, route: &Route, query: &str, params: &[&str]) -> Result<Option<Claim>, Refusal> {
-        // Of what was too long, or broke off, there is nothing to compare.
+        // A body that was too large or broke off cannot be compared.
         if matches!(self.request.body, Body::TooLarge | Body::Cut) {
             return Ok(None);
         }
@@ -258,7 +260,8 @@ impl<'a> Exchange<'a> {
         Claim::of(self.request, route, params, query, engine)
     }
 
-    /// The answer of an earlier request with the same idempotency key.
+    /// Returns the answer of an earlier request with the same idempotency key, or a refusal; `None` if the request is
+    /// new.
     fn replay(&self, route: &Route, query: &str, params: &[&str]) -> Result<Option<Handled>, Stop> {
         if !self.answers.is_empty() {
             return Ok(None);
@@ -270,8 +273,8 @@ impl<'a> Exchange<'a> {
         };
         let scope = self.tx.scope(self.space());
         if matches!(self.request.body, Body::Pending) {
-            // What the request was is told by its body, wherever what its path names has gone; a new key waits for what
-            // the operation says of the head.
+            // A replay needs the body to compare the requests, even if the resource in the path is gone; with a new key
+            // the operation checks the head first.
             let fits = self.request.content_length().is_none_or(|length| length <= body_bytes_max(route));
             let reads = fits && claim.is_taken(scope, self.scene.now)?;
             return Ok(reads.then_some(Err(Halt::Wait)));
@@ -294,7 +297,7 @@ impl<'a> Exchange<'a> {
         Ok(())
     }
 
-    /// Entity tags, and no body for `HEAD`.
+    /// Adds the entity tag, or replaces the reply with 304; replies with a token or secret are not cached.
     fn finish(&self, route: &Route, mut reply: Reply) -> Reply {
         if route.etag
             && reply.status == 200
@@ -327,13 +330,13 @@ impl<'a> Exchange<'a> {
             .header("access-control-max-age", "600")
     }
 
-    /// The caller's origin, if the operator configured it.
+    /// Returns the `Origin` header, if the configuration allows it.
     fn origin(&self) -> Option<&'a str> {
         let origin = self.request.header("origin")?;
         self.service.setup.config.cors_origins.iter().any(|known| known == origin || known == "*").then_some(origin)
     }
 
-    /// The headers of every answer.
+    /// Adds the headers of every answer, and drops the body for `HEAD`.
     fn dress(&self, mut reply: Reply) -> Reply {
         reply = reply.header("x-request-id", request_id(self.request, &self.scene.seed));
         if let Some(rate) = self.rate.get() {
@@ -360,7 +363,7 @@ impl<'a> Exchange<'a> {
     }
 }
 
-/// The request's own id where it is well formed, else one of ours (docs/api.md, Request ids).
+/// Returns the request's own id if it is well formed, else a generated one (docs/api.md, Request ids).
 fn request_id(request: &Request, seed: &crate::seed::Seed) -> String {
     let sent = request.header("x-request-id").unwrap_or_default();
     let good =

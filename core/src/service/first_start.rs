@@ -1,4 +1,4 @@
-//! The first start of an installation: the built-in plan, an owner and the operator's token.
+//! First start of an installation: creates the built-in plan, the owner's account and the operator's token.
 
 use alloc::vec::Vec;
 
@@ -14,11 +14,11 @@ use crate::step::{Outcome, Output, Send};
 use crate::store::{Ledger, Tx};
 use crate::view::{Scene, Stop};
 
-/// The owner's address.
+/// E-mail address of the owner's account.
 pub const OWNER_EMAIL: &str = "owner@localhost";
 
-/// Makes the owner and the operator's token once, and shows their secrets in its reply; on a store that
-/// has accounts it does nothing.
+/// Creates the owner's account and the operator's token and shows their secrets in the reply, once: on a store that has
+/// accounts it does nothing.
 pub fn run(scene: &Scene<'_>, answers: &[Answer]) -> Result<Output, Stop> {
     let tx = Tx::new(scene.view);
     let root = tx.scope(Space::Root);
@@ -53,7 +53,7 @@ pub fn run(scene: &Scene<'_>, answers: &[Answer]) -> Result<Output, Stop> {
     Ok(Output { outcome: Outcome::Reply(reply), changes: tx.finish()?, ..Output::default() })
 }
 
-/// The built-in plan (docs/api.md, Plans).
+/// Returns the built-in plan (docs/api.md, Plans).
 fn standard() -> Plan {
     let (most, calls) = (1_000, 100);
     Plan {

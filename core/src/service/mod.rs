@@ -1,5 +1,5 @@
-//! [`Service`]: the one function, and in this folder alone what knows every resource: the route table, the order of
-//! checks, the tasks, the document and the first start.
+//! [`Service`]: the step function. Only this folder knows every resource: the route table, the order of checks, the
+//! tasks, the `OpenAPI` document and the first start.
 
 pub mod causes;
 mod exchange;
@@ -22,27 +22,28 @@ use crate::view::{Scene, Stop};
 pub use exchange::failed;
 use routes::ROUTES;
 
-/// The service: everything it knows is in its arguments.
+/// The service. It holds configuration only: every decision depends on the arguments of [`Service::step`].
 pub struct Service {
-    /// The operator's decisions, and what is made from them.
+    /// The configuration and what is derived from it.
     pub setup: Setup,
     pub(crate) router: Router,
 }
 
 impl Service {
-    /// A service with this configuration.
+    /// Builds a service with this configuration.
     ///
     /// # Panics
-    /// Where a request could mean two rows of the route table: no host starts with one.
+    /// If a request could match two rows of the route table, which tests rule out.
     pub fn new(config: Config) -> Self {
         let router = Router::new(ROUTES).expect("each request means one row of the route table");
         Self { setup: Setup::new(config, openapi::text), router }
     }
 
-    /// Decides what an input leads to.
+    /// Runs one step: decides the reply, the changes and the sends for an input.
     ///
-    /// Pure: the same arguments give the same result, byte for byte, on every host. A step that stops with
-    /// [`Stop::Missing`] has done nothing and is run again; an input is finished when its output says so.
+    /// Pure: the same arguments return the same result, byte for byte, on every host. A step that stops with
+    /// [`Stop::Missing`] has changed nothing and is run again once the reads are loaded; the outcome says whether the
+    /// input is finished.
     pub fn step(&self, input: &Input<'_>, scene: &Scene<'_>) -> Result<Output, Stop> {
         match input {
             Input::Http(request, answers) => exchange::run(self, request, answers, scene),
@@ -57,12 +58,13 @@ impl Service {
         }
     }
 
-    /// Which operation a request is for, by its `operationId`: the label of metrics and logs.
+    /// Returns the `operationId` of the operation that a request is for, the label of metrics and logs; `unknown` if
+    /// there is none.
     pub fn operation(&self, method: Method, target: &str) -> &'static str {
         self.route(method, target).map_or("unknown", |route| route.id)
     }
 
-    /// Who may call the operation that a request is for; none where there is no such operation.
+    /// Returns which token the operation of a request requires; `None` if there is no such operation.
     pub fn who(&self, method: Method, target: &str) -> Option<Who> {
         self.route(method, target).map(|route| route.who)
     }
@@ -72,7 +74,7 @@ impl Service {
         self.router.find(path)?.route(method)
     }
 
-    /// The version of this release.
+    /// Returns the version of this release, for example `1.2.3`.
     pub fn version() -> String {
         env!("CARGO_PKG_VERSION").to_string()
     }

@@ -1,5 +1,5 @@
-//! The `OpenAPI` 3.1 document: made from the route table and the tables of bodies, queries and replies, and of nothing
-//! else: no name of a path or of an operation means anything here.
+//! The `OpenAPI` 3.1 document, generated only from the route table and the tables of bodies, queries and replies: no
+//! path or operation gets special treatment here.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::json::{Members, Number, Value};
 use crate::record::schema::{self, Purpose, object, string, strings};
 use crate::record::{Column, Need, Table};
 
-/// The document, made anew.
+/// Builds the document.
 pub fn document() -> Value {
     let mut paths = Members::default();
     for route in ROUTES {
@@ -135,7 +135,7 @@ fn query(column: &Column) -> Value {
     schema.remove("description");
     let required = matches!(column.need, Need::Required);
     let mut parameter = parameter(column.name, "query", required, column.doc.trim(), Value::Object(schema));
-    // `?status=` asks for nothing.
+    // `?status=` counts as not given.
     if let (Value::Object(members), false) = (&mut parameter, required) {
         members.set("allowEmptyValue", Value::Bool(true));
     }
@@ -182,7 +182,7 @@ fn body(route: &Route) -> Option<Value> {
     Some(object([("required", Value::Bool(required)), ("content", Value::Object(content))]))
 }
 
-/// A file is text that no schema describes.
+/// Describes a file body: text without a schema of its own.
 fn file(types: &[&str]) -> Value {
     let mut content = Members::default();
     for name in types {
@@ -217,7 +217,8 @@ fn responses(route: &Route) -> Value {
     Value::Object(responses)
 }
 
-/// What is said of one status: each of its causes once, as a list where there are several, and each form of their bodies.
+/// Describes the responses of one status: each cause once, as a list if there are several, and each form of their
+/// bodies.
 fn refusal(route: &Route, causes: &[Cause]) -> Value {
     let (mut says, mut forms): (Vec<&str>, Vec<Value>) = (Vec::new(), Vec::new());
     for cause in causes {
@@ -233,7 +234,7 @@ fn refusal(route: &Route, causes: &[Cause]) -> Value {
     }
 }
 
-/// The schema of a refusal's body; none where it has no body.
+/// Returns the schema of a refusal's body; `None` if it has no body.
 fn form(route: &Route, cause: Cause) -> Option<Value> {
     let text = || object([("type", string("string"))]);
     let own = if route.form == Form::Error { "error" } else { "message" };
@@ -249,7 +250,7 @@ fn form(route: &Route, cause: Cause) -> Option<Value> {
     })
 }
 
-/// A response with an entity tag, where the operation gives one.
+/// Adds the `ETag` header to a response, if the operation sends one.
 fn tagged(route: &Route, mut response: Value) -> Value {
     if let (true, Value::Object(members)) = (route.etag, &mut response) {
         let tag = object([("schema", object([("type", string("string"))]))]);
@@ -321,7 +322,7 @@ fn integer() -> Value {
     object([("type", string("integer"))])
 }
 
-/// A list that `Accept: text/event-stream` turns into a live stream.
+/// Describes a list that `Accept: text/event-stream` turns into a live stream.
 fn streamed(schema: Value) -> Value {
     let stream = media(object([("type", string("string"))]));
     let content = object([("application/json", media(schema)), ("text/event-stream", stream)]);
@@ -345,7 +346,7 @@ fn members(properties: &[(&str, Value)]) -> Value {
     ])
 }
 
-/// The document as text, one value a line: what is committed.
+/// Returns the document as text, with the upper levels one member per line: the committed form.
 pub fn text() -> String {
     let mut out = String::new();
     pretty(&document(), 0, &mut out);

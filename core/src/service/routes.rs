@@ -50,7 +50,7 @@ use crate::{
 /// Every operation, one row each.
 pub static ROUTES: &[Route] = &flat::<{ count(GROUPS) }>(GROUPS);
 
-/// The operations in their groups. What follows from no other column of a row stands in `refuses`.
+/// The operations in their groups. `refuses` lists only causes that do not follow from another column.
 #[rustfmt::skip]
 const GROUPS: &[Group] = &[
     Group("Account and keys", &[

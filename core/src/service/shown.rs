@@ -1,7 +1,8 @@
-//! Which resources an answer shows, and whether they are still there: a kept answer that shows a deleted one is gone.
+//! Which resources an answer shows, and whether they still exist: a kept answer that shows a deleted one is refused
+//! with 410.
 //!
-//! An answer shows a resource where it carries its id. Ids are never used again, so a resource that is not there was
-//! deleted. Nothing is stored for it: the ids are read from the kept answer when it is asked for again.
+//! An answer shows a resource if it contains its id. Ids are never reused, so a missing resource was deleted. No index
+//! is stored: the ids are read from the kept answer when it is requested again.
 
 use alloc::vec::Vec;
 
@@ -15,7 +16,7 @@ use crate::root;
 use crate::store::Scope;
 use crate::view::Stop;
 
-/// Members that hold an id, or a list of ids.
+/// Members that hold an id or a list of ids, and the kind they refer to.
 const REFERENCES: [(&str, Kind); 8] = [
     ("assistant_id", Kind::Assistant),
     ("call_id", Kind::Call),
@@ -27,7 +28,7 @@ const REFERENCES: [(&str, Kind); 8] = [
     ("tool_ids", Kind::Tool),
 ];
 
-/// Members that hold a resource, or a list of resources.
+/// Members that hold a resource or a list of resources, and their kind.
 const NESTED: [(&str, Kind); 4] = [
     ("assistant", Kind::Assistant),
     ("call", Kind::Call),
@@ -35,20 +36,20 @@ const NESTED: [(&str, Kind); 4] = [
     ("secondary_contacts", Kind::Lead),
 ];
 
-/// The list of calls that an engine gets.
+/// Member with the list of calls that an engine claimed.
 const CLAIMED: &str = "calls";
 
-/// A resource by its id, which names its account.
+/// A resource by kind and public id, which includes its account.
 type Shown = (Kind, u64);
 
-/// Whether a kept answer of an operation shows something that is not there any more.
+/// Returns whether a kept answer of an operation shows a resource that no longer exists.
 pub fn is_deleted(scope: Scope<'_>, route: &Route, body: &[u8]) -> Result<bool, Stop> {
     let Ok(Value::Object(answer)) = json::parse(body) else { return Ok(false) };
     for (kind, id) in of(&answer, route.made.or(route.about)) {
         let (account, count) = id::split(id);
         let account = root::space_of(scope, account);
         let is_there = match kind {
-            // The rows of a deleted campaign's leads go in slices.
+            // The leads of a deleted campaign are removed in slices, so their rows may still exist.
             Kind::Lead => lead::is_there(account, count)?,
             kind => account.get(key::row(account.space(), kind, count))?.is_some(),
         };
@@ -59,7 +60,7 @@ pub fn is_deleted(scope: Scope<'_>, route: &Route, body: &[u8]) -> Result<bool, 
     Ok(false)
 }
 
-/// Whether the answers of an operation may show a resource that can be deleted.
+/// Returns whether the answers of an operation may show a resource that can be deleted.
 pub fn may_show(route: &Route) -> bool {
     match route.shape {
         Shape::Bare(table) | Shape::Data(table) | Shape::MessageData(table) => {
@@ -78,7 +79,7 @@ fn table_shows(table: &Table, has_own: bool) -> bool {
     })
 }
 
-/// What an answer shows. What users wrote themselves, such as variables, is passed over.
+/// Returns the resources that an answer shows. Content written by users, such as variables, is skipped.
 fn of(answer: &Members, about: Option<Kind>) -> Vec<Shown> {
     let mut shown = Vec::new();
     add(answer, about, &mut shown);

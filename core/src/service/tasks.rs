@@ -1,12 +1,12 @@
-//! Durable work carried out: which resource does what of a [`Task`].
+//! Execution of durable work: maps each [`Task`] to the resource that performs it.
 //!
-//! [`tick`] takes a few due tasks of a few accounts; [`answered`] goes on with one that asked.
+//! [`tick`] runs a few due tasks of a few accounts; [`answered`] continues one that waited for an answer.
 //!
-//! A run that does not come to an end is its task's alone. One that stops is rolled back within the tick, and others go
-//! on. One that panics, or takes the process with it, cannot say so: therefore a host whose step panicked, or that has
-//! just started, has a tick begin one task at a time ([`Scene::careful`](crate::view::Scene)), by a mark that is
-//! committed before; and whoever came to nothing once is begun like that on every host. A mark that lapses counts as a
-//! fault, and so does a question whose answer never came. After [`JOB_FAULTS_MAX`] faults in a row the job is set aside.
+//! A failing run affects only its own task. One that stops is rolled back within the tick, and the others continue. One
+//! that panics or kills the process cannot report it. Therefore a host that has just started, or whose last step
+//! panicked, starts one task at a time ([`Scene::careful`](crate::view::Scene)), after committing a mark; a task that
+//! has failed once is started like that on every host. A mark whose lease expires counts as a fault, and so does a
+//! question that is never answered. After [`JOB_FAULTS_MAX`] faults in a row the job is set aside.
 
 use alloc::vec::Vec;
 use core::cell::Cell;
@@ -27,14 +27,15 @@ use crate::store::{Scope, Tx};
 use crate::view::{Order, Scene, Stop};
 use crate::{call, campaign, import, knowledge, number, tool, webhook};
 
-/// How long an asking task is left alone, seconds: longer than any send takes.
+/// Lease of a task that waits for an answer, seconds: longer than any send takes.
 const LEASE_SECONDS: u64 = 90;
-/// Waits between tries, seconds; the last one repeats.
+/// Backoff between tries that the task itself retries, seconds; the last value repeats.
 const WAITS: [u64; 5] = [60, 300, 1_800, 7_200, 21_600];
 
-/// Waits after runs that did not come to an end, seconds; after the last one the job is set aside.
+/// Backoff after faults, seconds; the fault after the last value sets the job aside.
 const FAULT_WAITS: [u64; JOB_FAULTS_MAX as usize - 1] = [1, 60, 300, 1_800];
-/// How long a task waits for which the host had no room, or the account no storage, seconds.
+/// Delay of a task for which the host had no room (`POSTPONED_SECONDS`) or the account no storage (`FULL_SECONDS`),
+/// seconds.
 const POSTPONED_SECONDS: u64 = 10;
 const FULL_SECONDS: u64 = 300;
 const DROPPED: &str = "The operator gave it up.";
@@ -42,7 +43,7 @@ const OVER_STORAGE: &str = "The account has used up its storage.";
 const LAPSED: &str = "It was begun and did not come to an end.";
 const OVER_BUDGET: &str = "It wanted to read or change more than a step may.";
 
-/// Does what is due.
+/// Runs what is due, at most [`ACCOUNTS_PER_TICK`] lanes of accounts.
 pub fn tick(setup: &Setup, scene: &Scene<'_>) -> Result<Output, Stop> {
     let tx = Tx::at(scene.view, scene.now);
     let root = tx.scope(Space::Root);
@@ -64,7 +65,7 @@ pub fn tick(setup: &Setup, scene: &Scene<'_>) -> Result<Output, Stop> {
             root.delete(at)?;
         }
         sends.extend(turn.lane(lane)?);
-        // A slice may be a millisecond's work: what waits behind it gets its turn first.
+        // A slice may take a millisecond, so the tick ends after one and waiting requests go first.
         let is_begun = scene.careful && !sends.is_empty();
         if lane == Lane::Slice || is_begun || tx.is_half_spent() {
             break;
@@ -73,14 +74,14 @@ pub fn tick(setup: &Setup, scene: &Scene<'_>) -> Result<Output, Stop> {
     finish(&tx, sends, notice.get())
 }
 
-/// Goes on with a task whose question was answered, or that was begun by itself.
+/// Continues a task whose question was answered, or one that was started on its own.
 pub fn answered(setup: &Setup, scene: &Scene<'_>, ticket: &Ticket, answer: &Answer) -> Result<Output, Stop> {
     let tx = Tx::at(scene.view, scene.now);
     let Ticket::Job { account, task, lease } = ticket else { return Ok(Output::default()) };
     let notice = Cell::default();
     let turn = Turn { setup, scene, tx: &tx, account: tx.scope(Space::Account(*account)), notice: &notice };
     let sends = match Job::find(turn.account, task)? {
-        // An answer that comes after its lease is too late: another try is under way.
+        // An answer that arrives after its lease has expired is ignored: another try is under way.
         Some(job) if job.standing == Standing::Asked(*lease) && is_postponed(answer) => {
             turn.postpone(job, POSTPONED_SECONDS)?;
             Vec::new()
@@ -93,7 +94,7 @@ pub fn answered(setup: &Setup, scene: &Scene<'_>, ticket: &Ticket, answer: &Answ
     finish(&tx, sends, notice.get())
 }
 
-/// Whether nobody asked: the host had no room, or stops.
+/// Returns whether the question was never sent, because the host had no room or is stopping.
 fn is_postponed(answer: &Answer) -> bool {
     matches!(answer, Answer::Failed(SendError::ShareUsed | SendError::Busy))
 }
@@ -104,7 +105,7 @@ fn finish(tx: &Tx<'_>, sends: Vec<Send>, notice: Option<Notice>) -> Result<Outpu
     Ok(Output { changes: tx.finish()?, sends, wake, notice, spent: tx.spent_bytes(), ..Output::default() })
 }
 
-/// One account's turn.
+/// One account's turn within a tick.
 struct Turn<'a> {
     setup: &'a Setup,
     scene: &'a Scene<'a>,
@@ -141,8 +142,8 @@ impl Turn<'_> {
         Ok(sends)
     }
 
-    /// Marks a task as begun. It runs in a step of its own once that is committed, so that its end, or that it has
-    /// none, is known to be its own.
+    /// Marks a task as started. Once that is committed it runs in a step of its own, so that a crash can be attributed
+    /// to it.
     fn begin(&self, job: Job) -> Result<Send, Stop> {
         let lease = self.seed(&job).number("trial", 1..=u32::MAX);
         let ticket = self.ticket(&job, lease)?;
@@ -152,7 +153,7 @@ impl Turn<'_> {
         Ok(Send { ticket, work: outside::Work::Turn })
     }
 
-    /// Runs a task. What it changed is dropped where it stops.
+    /// Runs a task; if it stops, its changes are rolled back.
     fn run(&self, job: Job, answers: &[Answer]) -> Result<Vec<Send>, Stop> {
         let is_full = Cell::new(false);
         let done = self.account.attempt(|| {
@@ -171,7 +172,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Plans a job anew that came to nothing and stands in no lane, or sets it aside.
+    /// Reschedules a failed job that has been removed from its lane, or sets it aside.
     fn fault(&self, job: Job, says: &str) -> Result<(), Stop> {
         aside::note_fault(self.account)?;
         let wait = FAULT_WAITS.get(job.faults as usize);
@@ -185,7 +186,7 @@ impl Turn<'_> {
         aside::enter(self.account, job)
     }
 
-    /// Plans a job anew that was not carried out, which is no fault of its own.
+    /// Reschedules a job that was not run; this does not count as a fault.
     fn postpone(&self, job: Job, seconds: u64) -> Result<(), Stop> {
         job.remove(self.account)?;
         Job { due: self.scene.now.plus_seconds(seconds), standing: Standing::Planned, ..job }.enter(self.account)
@@ -198,7 +199,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Ends what an account without storage cannot go on with; a campaign waits for room.
+    /// Ends a task as failed if the account has no storage left; a campaign is postponed instead.
     fn end_full(&self, job: Job) -> Result<(), Stop> {
         if let Task::Dial(_) = job.task {
             return self.postpone(job, FULL_SECONDS);
@@ -245,7 +246,7 @@ impl Turn<'_> {
             Progress::WaitsFor(seconds) => (now.plus_seconds(seconds), job.attempt, true),
         };
         if !asked {
-            // It came to an end: earlier faults count no more.
+            // The run succeeded, so earlier faults are cleared.
             Job { due, attempt, standing: Standing::Planned, faults: 0, error: None, ..job }.enter(self.account)?;
             return Ok(Vec::new());
         }
@@ -256,14 +257,14 @@ impl Turn<'_> {
     }
 }
 
-/// The operator gives a task up that was set aside: what it was for ends as failed, as far as it can be read.
+/// Gives up a task that was set aside, on the operator's request: its resource ends as failed, if it can be read.
 pub(super) fn give_up(work: &Work<'_>, task: &Task) -> Result<(), Stop> {
-    // What cannot be read stays as it is: the job goes in any case.
+    // A resource that cannot be read stays as it is; the job is removed in any case.
     let _ = work.account.attempt(|| end(work, task, DROPPED))?;
     cancel(work.account, task)
 }
 
-/// Ends what a task was for as failed, for this reason where it shows one.
+/// Ends the task's resource as failed, with this reason if the resource shows one.
 fn end(work: &Work<'_>, task: &Task, reason: &str) -> Result<(), Stop> {
     match task {
         Task::Watch(count) | Task::Conclude(count) => call::give_up(work, *count),
@@ -308,7 +309,7 @@ fn perform(work: &Work<'_>, task: &Task) -> Result<Progress, Stop> {
     }
 }
 
-/// Goes on with a deletion whose request did not come back.
+/// Continues a deletion whose request did not come back.
 fn detach(work: &Work<'_>, kind: Kind, count: u32) -> Result<Progress, Stop> {
     let done = match kind {
         Kind::Tool => tool::detach_all(work.account, count, work.now)?,

@@ -1,4 +1,5 @@
-//! Text messages (docs/api.md, Messages): charged and noted in one commit, sent, settled in the next.
+//! Text messages (docs/api.md, Messages): one commit charges and stores a message, then it is sent, the next commit
+//! settles it.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -22,41 +23,41 @@ use crate::view::Stop;
 record! {
     /// Body of `POST /user/sms`.
     pub struct NewMessage {
-        /// The account's number to send from, by id.
+        /// Id of the account's number to send from; must be `sms_capable`.
         from: u64 = id().required(),
-        /// Whom to send to, E.164.
+        /// Number to send to, E.164.
         to: String = text(1, 16).form(&format::E164).required(),
-        /// The text.
+        /// Text to send; long ones are split into segments.
         body: String = text(1, 300).required(),
     }
 }
 
 record! {
-    /// A text message.
+    /// A text message that was sent.
     pub struct Message stored as "a message" {
-        /// Its id.
+        /// Id of the message.
         id: u64 = id().required(),
-        /// The number it was sent from.
+        /// Id of the number it was sent from.
         phone_number_id: u64 = id().required(),
-        /// Whom it was sent to.
+        /// Number it was sent to, E.164.
         to: String = text(0, 16).required(),
-        /// The text.
+        /// Text of the message.
         body: String = text(0, 300).required(),
-        /// The account.
+        /// Id of the account that sent it.
         user_id: u64 = id().required(),
-        /// Parts it was cut into.
+        /// Segments it was split into, as the carrier counts them.
         segments: u32 = int(1, 10).required(),
-        /// Price of a part, USD.
+        /// Price of a segment, USD.
         segment_price: f64 = number(0.0, 0.0).required(),
-        /// Price of all, USD.
+        /// Price of all segments, USD.
         total_cost: f64 = number(0.0, 0.0).required(),
-        /// The carrier's word on it.
+        /// The carrier's status when it took the message, such as `queued`.
         status: String = text(0, 32).required(),
-        /// The carrier's id of it.
+        /// The carrier's id of the message.
         sms_sid: Option<String> = text(0, 64),
-        /// When it was made.
+        /// Time at which the carrier took it.
         created_at: Iso = iso().required(),
-        /// When it last changed.
+        /// Same as `created_at`: later changes of its status are not followed.
         updated_at: Iso = iso().required(),
     }
 }
@@ -75,6 +76,7 @@ pub fn send(ctx: &Ctx<'_>) -> Handled {
     }
     let cost = i64::from(segments(&new.body)) * SEGMENT_MICROS;
     let note = ctx.uuid("message");
+    // The step runs again with the answer of the carrier; only its first run charges.
     if ctx.answered() == 0 {
         charge(ctx, &new, &note, cost)?;
     }
@@ -135,7 +137,7 @@ fn settle(ctx: &Ctx<'_>, new: &NewMessage, note: &str, cost: i64, told: Told) ->
     let mut profile = Profile::of(account)?;
     match told {
         Told::Sent { sid, status, segments } => {
-            // The carrier's count of parts is the one that is paid.
+            // The carrier's count of segments is what is paid, whatever was estimated.
             profile.refund(cost);
             let charged = profile.pay(i64::from(segments) * SEGMENT_MICROS);
             if !charged {
@@ -149,7 +151,7 @@ fn settle(ctx: &Ctx<'_>, new: &NewMessage, note: &str, cost: i64, told: Told) ->
             profile.save(account)?;
             Ok(Reply::created(&message_data("SMS sent successfully", &shown)))
         }
-        // It may have been sent: it stays charged, and noted.
+        // It may have been sent, so it stays charged and stored.
         Told::Silent => {
             refuse(Refusal::BadGateway("The carrier did not answer; the message may have been sent.".into()))
         }

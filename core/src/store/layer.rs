@@ -1,4 +1,4 @@
-//! [`Layer`]: changes laid over a view, whose reads see them.
+//! [`Layer`]: changes over a view, visible to its reads.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -8,12 +8,12 @@ use core::ops::Range;
 use crate::key::Key;
 use crate::view::{Bytes, Look, Order, Stop, View, Visit, each_value};
 
-/// One change of the byte map; `Debug` shows a value's length.
+/// Change of the byte map; `Debug` shows the length of a value alone.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Change {
     /// Sets the value of a key.
     Put(Key, Bytes),
-    /// Removes a key.
+    /// Removes a key, present or not.
     Delete(Key),
 }
 
@@ -26,22 +26,22 @@ impl fmt::Debug for Change {
     }
 }
 
-/// What was changed of a view; no row twice.
+/// Changes over a view, one for each key.
 #[derive(Clone, Default)]
 pub struct Layer(BTreeMap<Key, Option<Bytes>>);
 
 impl Layer {
-    /// Sets the value of a key; none removes it. Tells whether the key had no change before.
+    /// Sets the value of a key, or removes it with `None`; returns whether the key had no change before.
     pub fn set(&mut self, key: Key, value: Option<Bytes>) -> bool {
         self.0.insert(key, value).is_none()
     }
 
-    /// What is changed of a key: its value, or that it is removed.
+    /// Returns the change of a key: its value, or `Some(None)` where it is removed; `None` where it is unchanged.
     pub fn own(&self, key: &Key) -> Option<Option<Bytes>> {
         self.0.get(key).cloned()
     }
 
-    /// Takes a change back: what [`Self::own`] gave before it.
+    /// Restores what [`Self::own`] returned before a change.
     pub fn restore(&mut self, key: Key, before: Option<Option<Bytes>>) {
         match before {
             Some(value) => self.0.insert(key, value),
@@ -49,7 +49,7 @@ impl Layer {
         };
     }
 
-    /// Lays the changes of a step over the earlier ones.
+    /// Adds the changes of a step over the earlier ones.
     pub fn apply(&mut self, changes: impl IntoIterator<Item = Change>) {
         for change in changes {
             match change {
@@ -59,27 +59,27 @@ impl Layer {
         }
     }
 
-    /// The keys that are changed, and how long their values are; none: removed.
+    /// Returns the changed keys and the lengths of their values, `None` where removed.
     pub fn lengths(&self) -> impl Iterator<Item = (&Key, Option<usize>)> {
         self.0.iter().map(|(key, value)| (key, value.as_ref().map(Vec::len)))
     }
 
-    /// Whether a key is changed.
+    /// Returns whether a key is changed.
     pub fn has(&self, key: &Key) -> bool {
         self.0.contains_key(key)
     }
 
-    /// How many rows are changed.
+    /// Returns the number of changed keys.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether none is.
+    /// Returns whether no key is changed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The changes, in key order.
+    /// Returns the changes, in key order.
     pub fn into_changes(self) -> impl Iterator<Item = Change> {
         self.0.into_iter().map(|(key, value)| match value {
             Some(value) => Change::Put(key, value),
@@ -87,7 +87,7 @@ impl Layer {
         })
     }
 
-    /// The values of `keys`, in their order.
+    /// Returns the values of `keys`, in their order.
     pub fn get(&self, view: &dyn View, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
         if self.0.is_empty() {
             return view.get(keys);
@@ -102,7 +102,7 @@ impl Layer {
         Ok(changed.into_iter().map(|changed| changed.map_or_else(|| stored.next().flatten(), Clone::clone)).collect())
     }
 
-    /// Shows the values that [`Self::get`] gives.
+    /// Visits the values that [`Self::get`] returns, without copies where none of the keys is changed.
     pub fn show(&self, view: &dyn View, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
         if self.0.is_empty() || keys.iter().all(|key| !self.0.contains_key(key)) {
             return view.show(keys, look);
@@ -110,7 +110,7 @@ impl Layer {
         each_value(&self.get(view, keys)?, look)
     }
 
-    /// At most `limit` rows of `range`, in `order`.
+    /// Returns at most `limit` rows of `range`, in `order`.
     pub fn scan(
         &self,
         view: &dyn View,
@@ -126,7 +126,7 @@ impl Layer {
             Order::Ascending => first(changed, limit),
             Order::Descending => first(changed.rev(), limit),
         };
-        // Each row that was deleted here may hide one below, so that many more are asked for.
+        // Each row deleted here may hide one of the view, so as many more are read.
         let deleted = own.iter().filter(|(_, value)| value.is_none()).count();
         let rows = view.scan(range, order, limit.saturating_add(deleted))?;
         if own.is_empty() {
@@ -135,7 +135,7 @@ impl Layer {
         Ok(merge(rows, &own, order, limit))
     }
 
-    /// Shows the rows that [`Self::scan`] gives.
+    /// Visits the rows that [`Self::scan`] returns, without copies where none in the range is changed.
     pub fn each(
         &self,
         view: &dyn View,
@@ -153,7 +153,7 @@ impl Layer {
 
 type Changed<'l> = (&'l Key, &'l Option<Bytes>);
 
-/// The first changes, as many as can show in so many rows.
+/// Returns the first changes, as many as can affect `limit` rows.
 fn first<'l>(changed: impl Iterator<Item = Changed<'l>>, limit: usize) -> Vec<Changed<'l>> {
     let mut put = 0;
     let shows = |(_, value): &Changed<'l>| {
@@ -164,7 +164,7 @@ fn first<'l>(changed: impl Iterator<Item = Changed<'l>>, limit: usize) -> Vec<Ch
     changed.take_while(shows).collect()
 }
 
-/// Lays `own` over `rows`; both are in `order`.
+/// Merges `own` over `rows`; both are in `order`.
 fn merge(rows: Vec<(Key, Bytes)>, own: &[Changed<'_>], order: Order, limit: usize) -> Vec<(Key, Bytes)> {
     let before = |a: &Key, b: &Key| if order == Order::Ascending { a < b } else { a > b };
     let mut merged = Vec::with_capacity(rows.len());
@@ -209,7 +209,7 @@ mod tests {
             let changes: Vec<Change> = changes.iter().map(change).collect();
             let mut layer = Layer::default();
             layer.apply(changes.clone());
-            // The model is not told by the layer: what one loses the other would miss as well.
+            // The model gets the changes directly, not from the layer, whose losses it would otherwise share.
             let mut whole = memory.clone();
             whole.apply(&changes);
             let order = if down { Order::Descending } else { Order::Ascending };

@@ -1,4 +1,4 @@
-//! [`Ledger`]: what gives a space its ids and its own order of time, and says how much it stores.
+//! [`Ledger`]: allots the ids and creation times of a space, and holds how much it stores.
 
 use alloc::vec::Vec;
 
@@ -7,29 +7,29 @@ use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// Set in the time of a ledger that says how much its space stores: earlier ones do not.
+/// Bit set in the time of a ledger that holds stored bytes; those of earlier releases do not.
 const COUNTED: u64 = 1 << 63;
 
-/// The last count of each kind, the last time and the stored bytes, one row a space.
+/// Last count of each kind, last time and stored bytes: one row for each space.
 ///
-/// Ids rise with creation time within a space: a host whose clock is behind is pulled forward.
+/// Within a space, ids ascend with creation time: a time behind the last one is moved up to it.
 ///
-/// Bytes: the time (u64 LE, with `COUNTED`), then the stored bytes and up to where the plan allows them (u64 LE
-/// each; both only where `COUNTED` is set), then the counts (u32 LE each).
+/// Bytes: the time (u64 LE, with `COUNTED`), then the stored bytes and those known to be allowed (u64 LE each; both
+/// only where `COUNTED` is set), then the counts (u32 LE each).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ledger {
     last: Timestamp,
     counts: [u32; KINDS],
-    /// None in a ledger of before they were counted.
+    /// `None` in a ledger written before stored bytes were counted.
     stored: Option<StoredBytes>,
 }
 
-/// How much a space stores.
+/// How much a space stores, and may store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoredBytes {
-    /// Keys and values of [`key::content_of`], bytes.
+    /// Total size of the keys and values that [`key::content_of`] counts, bytes.
     pub bytes: u64,
-    /// Up to so many bytes nobody needs to look at the plan.
+    /// Bytes up to which the plan need not be read, because it allows at least as many.
     pub allowed: u64,
 }
 
@@ -42,18 +42,18 @@ impl Default for Ledger {
 const DAMAGED: Stop = Stop::Corrupt("a ledger has an unknown form");
 
 impl Ledger {
-    /// Reads the ledger of a space; a new space starts at nothing.
+    /// Reads the ledger of a space; that of a new space is empty.
     pub fn load(scope: Scope<'_>) -> Result<Self, Stop> {
         let Some(bytes) = scope.get(key::ledger(scope.space()))? else { return Ok(Self::default()) };
         Self::from_bytes(&bytes)
     }
 
-    /// Writes it back.
+    /// Writes the ledger back.
     pub fn save(&self, scope: Scope<'_>) -> Result<(), Stop> {
         scope.put(key::ledger(scope.space()), self.to_bytes())
     }
 
-    /// The stored bytes.
+    /// Encodes the ledger.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(24 + 4 * KINDS);
         let flag = if self.stored.is_some() { COUNTED } else { 0 };
@@ -66,7 +66,8 @@ impl Ledger {
         bytes
     }
 
-    /// The next count of a kind (from 1) and its time of creation.
+    /// Allots the next count of a kind (from 1) and returns it with its time of creation; [`Stop::OverBudget`] once all
+    /// 32 bits are used.
     pub fn next(&mut self, kind: Kind, now: Timestamp) -> Result<(u32, Timestamp), Stop> {
         let count = &mut self.counts[kind as usize];
         *count = count.checked_add(1).ok_or(Stop::OverBudget)?;
@@ -74,22 +75,22 @@ impl Ledger {
         Ok((*count, self.last))
     }
 
-    /// The last count given to a kind.
+    /// Returns the last count allotted to a kind; 0 before the first.
     pub fn last(&self, kind: Kind) -> u32 {
         self.counts[kind as usize]
     }
 
-    /// What the space stores; none where that was never counted.
+    /// Returns what the space stores; `None` where that was never counted.
     pub fn stored(&self) -> Option<StoredBytes> {
         self.stored
     }
 
-    /// Sets what the space stores.
+    /// Sets what the space stores, and may store.
     pub fn set_stored(&mut self, stored: StoredBytes) {
         self.stored = Some(stored);
     }
 
-    /// Reads stored bytes.
+    /// Decodes a ledger; [`Stop::Corrupt`] for an unknown form.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Stop> {
         Self::read(bytes).ok_or(DAMAGED)
     }
@@ -105,7 +106,7 @@ impl Ledger {
             (Some(StoredBytes { bytes: number(&stored[..8])?, allowed: number(&stored[8..])? }), rest)
         };
         let mut ledger = Self { last: Timestamp::from_micros(last & !COUNTED), counts: [0; KINDS], stored };
-        // A kind that came later counts from nothing: the row may be shorter, never longer.
+        // A kind added by a later release starts from 0: the row may be shorter, never longer.
         let (counts, []) = rest.as_chunks::<4>() else { return None };
         for (slot, count) in ledger.counts.iter_mut().zip(counts) {
             *slot = u32::from_le_bytes(*count);

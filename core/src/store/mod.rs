@@ -1,4 +1,4 @@
-//! Storage as handlers see it: one space at a time, what this step changed included.
+//! Storage as handlers see it: one space at a time, with this step's own changes visible.
 
 mod layer;
 mod ledger;

@@ -6,20 +6,20 @@ use core::fmt;
 use crate::key::Facet;
 use crate::view::Stop;
 
-/// The first byte of every stored row; readers of a later format know an earlier one by it.
+/// First byte of every stored row, by which readers of a later format recognize this one.
 const FORMAT: u8 = 1;
 
-/// A resource as it is stored: under which facets it is filed, the JSON that the API shows, and what the
-/// API never shows.
+/// Stored resource: the facets under which it is filed, the JSON that the API shows, and what the API never shows.
 ///
-/// Bytes: format · facet count · facets · length of `public` (u32 LE) · `public` · `private`. `Debug` shows the lengths.
+/// Bytes: format · facet count · facets · length of `public` (u32 LE) · `public` · `private`. `Debug` shows lengths
+/// only, except for the facets.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Row {
-    /// What a list filters by; edits of the sets come from here, never from a request.
+    /// Facets that lists filter by; the sets are edited from these, never from a request.
     pub facets: Vec<Facet>,
     /// JSON as the API returns it, or the part of it that does not depend on other rows.
     pub public: Vec<u8>,
-    /// What is kept but never returned: digests, secrets.
+    /// Data that is stored but never returned: digests, secrets, internal state.
     pub private: Vec<u8>,
 }
 
@@ -31,18 +31,18 @@ impl fmt::Debug for Row {
 }
 
 impl Row {
-    /// A row with nothing hidden.
+    /// Creates a row without a private part.
     pub fn open(facets: Vec<Facet>, public: Vec<u8>) -> Self {
         Self { facets, public, private: Vec::new() }
     }
 
-    /// How many bytes that are.
+    /// Returns the length of [`Self::to_bytes`].
     pub fn stored_bytes(&self) -> usize {
         let facets: usize = self.facets.iter().map(|f| f.value().len() + 2).sum();
         6 + facets + self.public.len() + self.private.len()
     }
 
-    /// The stored bytes.
+    /// Encodes the row.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.stored_bytes());
         out.extend_from_slice(&[FORMAT, length(self.facets.len())]);
@@ -57,17 +57,17 @@ impl Row {
         out
     }
 
-    /// Reads stored bytes.
+    /// Decodes a row; [`Stop::Corrupt`] for an unknown format.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Stop> {
         read(bytes).ok_or(Stop::Corrupt("a row has an unknown form"))
     }
 
-    /// The public part of stored bytes, without reading the rest.
+    /// Returns the public part of an encoded row, without decoding the rest.
     pub fn public_of(bytes: &[u8]) -> Result<&[u8], Stop> {
         skip_facets(bytes).and_then(public).map(|(public, _)| public).ok_or(Stop::Corrupt("a row has an unknown form"))
     }
 
-    /// The private part of stored bytes, without reading the rest.
+    /// Returns the private part of an encoded row, without decoding the rest.
     pub fn private_of(bytes: &[u8]) -> Result<&[u8], Stop> {
         skip_facets(bytes)
             .and_then(public)

@@ -1,4 +1,4 @@
-//! [`Tx`]: the view of one step with its own changes laid over it, and [`Scope`]: one space of it.
+//! [`Tx`]: the view of one step overlaid with its own changes, and [`Scope`]: one space of it.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -12,29 +12,29 @@ use crate::rate::{Caller, Rate};
 use crate::time::Timestamp;
 use crate::view::{Bytes, Look, Order, Stop, View, Visit};
 
-/// A step's reads and, until it ends, its changes.
+/// Transaction of a step: its reads and, until it ends, its changes.
 pub struct Tx<'a> {
     budget: Budget<'a>,
     changed: RefCell<Layer>,
-    /// While something is attempted: what was there before, by key, in the order of its changes.
+    /// During an attempt: the previous state of each changed key, in the order of the changes, for the rollback.
     before: RefCell<Option<Vec<Before>>>,
     spent: Cell<Spent>,
-    /// Of rows that are changed, those whose bytes in the view (key and value, 0 where there is none) are known.
+    /// Bytes in the view (key and value, 0 where there is none) of those changed rows for which they are known.
     stored: RefCell<BTreeMap<Key, usize>>,
     now: Timestamp,
 }
 
-/// A key, and what the layer had of it before a change.
+/// Key, and the layer's entry for it before a change.
 type Before = (Key, Option<Option<Bytes>>);
 
-/// What of a budget was spent.
+/// Spent part of the budget of changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Spent {
     changes: usize,
     changed_bytes: usize,
 }
 
-/// The host's view, of which a step may read so much.
+/// The host's view with the step's budget of reads.
 struct Budget<'a> {
     view: &'a dyn View,
     reads: Cell<usize>,
@@ -42,12 +42,12 @@ struct Budget<'a> {
 }
 
 impl<'a> Tx<'a> {
-    /// Begins with no change over `view`.
+    /// Begins a transaction without changes over `view`, at the epoch.
     pub fn new(view: &'a dyn View) -> Self {
         Self::at(view, Timestamp::default())
     }
 
-    /// The same for a step that has a time.
+    /// Begins a transaction without changes over `view`, at the time of the step.
     pub fn at(view: &'a dyn View, now: Timestamp) -> Self {
         Self {
             budget: Budget { view, reads: Cell::new(0), read_bytes: Cell::new(0) },
@@ -59,22 +59,22 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// The space to work in.
+    /// Returns the scope of one space.
     pub fn scope(&self, space: Space) -> Scope<'_> {
         Scope { tx: self, space }
     }
 
-    /// The host's view, for what is not a row.
+    /// Returns the host's view, for what is not a row.
     pub fn view(&self) -> &dyn View {
         self.budget.view
     }
 
-    /// The changes, in key order; the step has none of them any longer.
+    /// Takes the changes out, in key order.
     pub fn changes(&self) -> Vec<Change> {
         self.changed.take().into_changes().collect()
     }
 
-    /// By how many bytes the changes let each account store more, or less.
+    /// Returns by how many bytes the changes grow (or, when negative, shrink) the stored bytes of each account.
     pub fn growth(&self) -> Result<BTreeMap<u32, i64>, Stop> {
         let (changed, mut stored) = (self.changed.borrow(), self.stored.borrow_mut());
         let content = || changed.lengths().filter_map(|(key, length)| Some((content_of(key)?, key, length)));
@@ -94,7 +94,7 @@ impl<'a> Tx<'a> {
         Ok(growth)
     }
 
-    /// The changes with the accounts' stored bytes counted: the end of a step.
+    /// Ends the step: adds the growth of each account to its ledger and takes the changes out.
     pub fn finish(&self) -> Result<Vec<Change>, Stop> {
         for (account, growth) in self.growth()? {
             let scope = self.scope(Space::Account(account));
@@ -108,21 +108,21 @@ impl<'a> Tx<'a> {
         Ok(self.changes())
     }
 
-    /// Notes how many bytes a row had before it is changed for the first time.
+    /// Notes how many bytes a row had in the view, at its first change.
     fn note_before(&self, key: &Key, bytes: usize) {
         if content_of(key).is_some() && !self.changed.borrow().has(key) {
             self.stored.borrow_mut().entry(key.clone()).or_insert(bytes);
         }
     }
 
-    /// Forgets every change.
+    /// Drops all changes.
     pub fn forget(&self) {
         self.changed.take();
     }
 
-    /// Does something with a budget of its own, of which the step as a whole may go on even if it stops: then its
-    /// changes are dropped, and `Ok(Err(stop))` says why. What is the host's to answer (reads that it has not loaded, a
-    /// store that failed) stops the step as ever. Attempts do not nest.
+    /// Runs `work` with a budget of its own. If it stops with a corrupt row or over budget, its changes are rolled
+    /// back, the step may go on, and `Ok(Err(stop))` tells why. Stops that the host must answer (reads that it has not
+    /// loaded, a store that failed) stop the step as usual. Attempts do not nest.
     pub fn attempt<T>(&self, work: impl FnOnce() -> Result<T, Stop>) -> Result<Result<T, Stop>, Stop> {
         debug_assert!(self.before.borrow().is_none(), "attempts do not nest");
         let (spent, read) = (self.spent.take(), self.budget.take());
@@ -146,12 +146,12 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// What was read so far, or what was changed, whichever is more, bytes.
+    /// Returns the bytes read so far or those changed, whichever is more.
     pub fn spent_bytes(&self) -> u32 {
         u32::try_from(self.spent.get().changed_bytes.max(self.budget.read_bytes.get())).unwrap_or(u32::MAX)
     }
 
-    /// Whether half of what the step may read or change is spent: then it begins nothing more.
+    /// Returns whether more than half of a budget is spent: then the step begins no further work.
     pub fn is_half_spent(&self) -> bool {
         let Spent { changes, changed_bytes } = self.spent.get();
         let (reads, read_bytes) = (self.budget.reads.get(), self.budget.read_bytes.get());
@@ -199,12 +199,12 @@ impl Budget<'_> {
         if is_over { Err(Stop::OverBudget) } else { Ok(()) }
     }
 
-    /// What was spent; nothing is from here on.
+    /// Returns what was spent, and resets it.
     fn take(&self) -> (usize, usize) {
         (self.reads.take(), self.read_bytes.take())
     }
 
-    /// Adds what was spent before.
+    /// Adds back what was spent before.
     fn give_back(&self, (reads, bytes): (usize, usize)) {
         self.reads.set(self.reads.get() + reads);
         self.read_bytes.set(self.read_bytes.get() + bytes);
@@ -250,7 +250,7 @@ impl View for Budget<'_> {
     }
 }
 
-/// One space of a step: an account's handlers hold theirs, so a row of another has no name.
+/// One space of a step: an account's handlers have only their own, so they cannot name a row of another account.
 #[derive(Clone, Copy)]
 pub struct Scope<'t> {
     tx: &'t Tx<'t>,
@@ -258,36 +258,36 @@ pub struct Scope<'t> {
 }
 
 impl<'t> Scope<'t> {
-    /// Which space this is.
+    /// Returns the space that this scope reads and writes.
     pub fn space(self) -> Space {
         self.space
     }
 
-    /// Whether the host's disk is full: what may wait, waits.
+    /// Returns whether the host's disk is full: then work that can wait is postponed.
     pub fn is_disk_full(self) -> bool {
         self.tx.budget.view.is_full()
     }
 
-    /// The time of the step.
+    /// Returns the time of the step.
     pub fn now(self) -> Timestamp {
         self.tx.now
     }
 
-    /// The values of `keys`, in their order.
+    /// Returns the values of `keys`, in their order.
     pub fn get_many(self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
         keys.iter().for_each(|key| self.own(key));
         self.tx.get(keys)
     }
 
-    /// Shows the values under the keys of numbers with their places, in the numbers' order, and tells
-    /// whether each has one: near ones that ascend or descend are read with one scan, others each by itself.
+    /// Visits the values of `numbers` in a series, in their order, each with its index; returns whether all exist. A
+    /// dense sorted run is read with one scan, anything else key by key.
     pub fn each_of(
         self,
         series: &Series,
         numbers: &[u32],
         mut visit: impl FnMut(usize, &[u8]) -> Result<(), Stop>,
     ) -> Result<bool, Stop> {
-        /// A scan may read so many values for each that is wanted: to pass over one costs half of a read by key.
+        /// Keys that a scan may cover for each that is wanted: passing over a row costs half of a read by key.
         const PASSED: usize = 2;
         self.own(series.prefix());
         let (mut shown, wanted) = (0, numbers.len());
@@ -317,48 +317,49 @@ impl<'t> Scope<'t> {
         Ok(shown == wanted)
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(self, key: Key) -> Result<Option<Bytes>, Stop> {
         Ok(self.get_many(&[key])?.into_iter().next().flatten())
     }
 
-    /// At most `limit` rows of a range.
+    /// Returns at most `limit` rows of a range, in `order`.
     pub fn scan(self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
         self.own(&range.start);
         self.tx.scan(range, order, limit)
     }
 
-    /// Sets a value.
+    /// Sets the value of a key.
     pub fn put(self, key: Key, value: Bytes) -> Result<(), Stop> {
         self.own(&key);
         self.tx.change(key, Some(value))
     }
 
-    /// Sets the value of a key that has none.
+    /// Sets the value of a key known to have none, which saves reading it when stored bytes are counted.
     pub fn put_new(self, key: Key, value: Bytes) -> Result<(), Stop> {
         self.tx.note_before(&key, 0);
         self.put(key, value)
     }
 
-    /// Changes a key whose value has so many bytes.
+    /// Sets or, with `None`, removes the value of a key known to have one of `bytes` bytes, which saves reading it when
+    /// stored bytes are counted.
     pub(crate) fn put_over(self, key: Key, bytes: usize, value: Option<Bytes>) -> Result<(), Stop> {
         self.own(&key);
         self.tx.note_before(&key, key.len() + bytes);
         self.tx.change(key, value)
     }
 
-    /// Removes a key.
+    /// Removes a key, present or not.
     pub fn delete(self, key: Key) -> Result<(), Stop> {
         self.own(&key);
         self.tx.change(key, None)
     }
 
-    /// Does something that may stop without stopping the step: see [`Tx::attempt`].
+    /// Runs work that may stop without stopping the step: see [`Tx::attempt`].
     pub fn attempt<T>(self, work: impl FnOnce() -> Result<T, Stop>) -> Result<Result<T, Stop>, Stop> {
         self.tx.attempt(work)
     }
 
-    /// Another space of the same step, for the few places that cross: they stand in `root.rs`.
+    /// Returns another space of the same step, for the few places that cross: those in `root.rs`.
     pub(crate) fn other(self, space: Space) -> Scope<'t> {
         self.tx.scope(space)
     }

@@ -1,4 +1,4 @@
-//! How much accounts store: counted by reading all of it.
+//! How much accounts store, counted by reading every row.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -8,10 +8,10 @@ use super::{Change, Ledger};
 use crate::key::{self, Key, Space};
 use crate::view::{Order, Stop, View};
 
-/// Rows read at once.
+/// Rows read by one scan.
 const SLICE: usize = 1_024;
 
-/// What was read of a store.
+/// Count of the rows of a store read so far.
 #[derive(Debug, Default)]
 pub struct Usage {
     bytes: BTreeMap<u32, u64>,
@@ -19,7 +19,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Takes in a row.
+    /// Adds a row, of any space and table.
     pub fn add(&mut self, at: &[u8], value: &[u8]) -> Result<(), Stop> {
         if let Some(account) = key::content_of(at) {
             *self.bytes.entry(account).or_default() += (at.len() + value.len()) as u64;
@@ -29,7 +29,7 @@ impl Usage {
         Ok(())
     }
 
-    /// The accounts whose ledger says something else than was read: its bytes, and those read.
+    /// Returns the accounts whose ledger differs from what was read: account, bytes in the ledger, bytes read.
     pub fn differing(&self) -> impl Iterator<Item = (u32, u64, u64)> {
         self.ledgers.iter().filter_map(|(at, ledger)| {
             let Some(Space::Account(account)) = key::space_of(at) else { return None };
@@ -39,8 +39,8 @@ impl Usage {
     }
 }
 
-/// Counts a store of before bytes were counted: the changes that write the counts down, none where that is done. All
-/// of them belong into one commit.
+/// Counts a store written before bytes were counted: returns the changes that record the counts in the ledgers, none
+/// where that is done. All of them belong in one commit.
 pub fn count(view: &dyn View) -> Result<Vec<Change>, Stop> {
     let root = view.get(&[key::ledger(Space::Root)])?.into_iter().flatten().next();
     let Some(root) = root else { return Ok(Vec::new()) };

@@ -1,5 +1,5 @@
-//! Numbers that are not to be called: a list of the account, asked at the moment of dialing
-//! (docs/api.md, Numbers not to be called).
+//! Numbers that must not be called: a list per account, checked at the moment of dialing (docs/api.md, Numbers not to
+//! be called).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -25,23 +25,23 @@ const THERE: &str = "field is already on the list.";
 record! {
     /// Body of `POST /user/do-not-call`.
     pub struct NewSuppressed {
-        /// The number, E.164.
+        /// Number that must not be called, E.164.
         phone_number: String = text(1, 16).form(&format::E164).required(),
-        /// Why.
+        /// Why it must not be called, for people.
         reason: Option<String> = text(1, 255),
     }
 }
 
 record! {
-    /// A number that is not to be called.
+    /// A number that must not be called.
     pub struct Suppressed stored as "a number not to be called" {
-        /// Its id.
+        /// Id of the entry.
         id: u64 = id().required(),
-        /// The number, E.164.
+        /// Number that must not be called, E.164.
         phone_number: String = text(0, 16).required(),
-        /// Why.
+        /// Why it must not be called; null when not given.
         reason: Option<String> = text(0, 255),
-        /// When it came.
+        /// Time at which it was added.
         created_at: Iso = iso().required(),
     }
 }
@@ -49,11 +49,11 @@ record! {
 record! {
     /// Query of `GET /user/do-not-call`.
     pub struct SuppressedQuery {
-        /// This number; the whole of it.
+        /// Only this number, given whole; its `+` may be missing or a space.
         phone_number: Option<String> = text(1, 32),
-        /// Rows a page.
+        /// Number of rows per page.
         per_page: u32 = int(1, 100).or_int(15),
-        /// The page, from 1.
+        /// Page number, from 1.
         page: u64 = id().or_int(1),
     }
 }
@@ -62,12 +62,12 @@ fn facet_of_number(phone: &str) -> Facet {
     Facet::new(1, phone.as_bytes())
 }
 
-/// Whether a number is on the list.
+/// Returns whether a number is on the list.
 pub fn has(account: Scope<'_>, phone: &str) -> Result<bool, Stop> {
     Ok(account.get(key::unique(account.space(), Unique::DoNotCall, phone.as_bytes()))?.is_some())
 }
 
-/// Enters a number that is not on the list.
+/// Adds a number; the caller has checked that it is not on the list.
 pub fn insert(account: Scope<'_>, new: NewSuppressed, now: Timestamp) -> Result<Row, Stop> {
     let (count, at) = account.allot(Kind::DoNotCall, now)?;
     account.put(
@@ -95,7 +95,7 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     page::list(ctx, ctx.account(), Kind::DoNotCall, &query, page::public)
 }
 
-/// A number in a query may lack its `+`, or carry the space that a `+` became on its way.
+/// Restores the `+` of a number in a query, where it may be missing or have been decoded to a space.
 pub fn plus(text: &str) -> String {
     alloc::format!("+{}", text.trim().trim_start_matches('+'))
 }

@@ -1,11 +1,11 @@
-//! Functions as models take them.
+//! Function definitions for models.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use crate::json::{Members, Value};
 
-/// A JSON-Schema function as models take them.
+/// Builds a function definition with a JSON Schema; `parameters` are name, type and description, all required.
 pub fn schema_of(name: &str, description: &str, parameters: &[(&str, &str, &str)]) -> Value {
     let text = |text: &str| Value::Text(text.into());
     let object = |members: Vec<(&str, Value)>| {

@@ -39,21 +39,21 @@ use tables::{Arguments, ToolTest};
 choice! {
     /// The method of the request to a tool's endpoint.
     pub enum ToolMethod {
-        /// GET
+        /// `GET`, parameters in the query.
         Get = "GET",
-        /// POST
+        /// `POST`, parameters in a JSON body.
         Post = "POST",
-        /// PUT
+        /// `PUT`, parameters in a JSON body.
         Put = "PUT",
-        /// PATCH
+        /// `PATCH`, parameters in a JSON body.
         Patch = "PATCH",
-        /// DELETE
+        /// `DELETE`, parameters in the query.
         Delete = "DELETE",
     }
 }
 
 impl ToolMethod {
-    /// Whether parameters go into a JSON body; else they go into the query.
+    /// Returns whether parameters go into a JSON body rather than into the query.
     pub const fn has_body(self) -> bool {
         matches!(self, Self::Post | Self::Put | Self::Patch)
     }
@@ -62,11 +62,11 @@ impl ToolMethod {
 choice! {
     /// The type of a tool's parameter.
     pub enum ParameterType {
-        /// Text.
+        /// A JSON string; `"test"` in a test.
         String = "string",
-        /// A number.
+        /// A JSON number; `1` in a test.
         Number = "number",
-        /// True or false.
+        /// A JSON boolean; `true` in a test.
         Boolean = "boolean",
     }
 }
@@ -74,21 +74,21 @@ choice! {
 record! {
     /// A header of the request to a tool's endpoint.
     pub struct ToolHeader stored as "a tool" {
-        /// Its name.
+        /// Name of the header; not one that the service sets itself, such as `Host`.
         name: String = text(1, 128).form(&format::HEADER_NAME).required(),
-        /// Its value.
+        /// Value of the header; `{{variable}}` in it is filled in.
         value: Secret = text(1, 2_048).form(&format::HEADER_VALUE).required(),
     }
 }
 
 record! {
-    /// A parameter that the AI extracts from the conversation.
+    /// A parameter that the model extracts from the conversation.
     pub struct Parameter stored as "a tool" {
-        /// Its name.
+        /// Name of the parameter, in the request and as `{name}` in the endpoint.
         name: String = text(2, 32).form(&format::PARAMETER_NAME).required(),
-        /// Its type.
+        /// JSON type of the parameter.
         r#type: ParameterType = choice::<ParameterType>().required(),
-        /// What it means.
+        /// Tells the model what to pass.
         description: String = text(3, 255).required(),
     }
 }
@@ -96,45 +96,45 @@ record! {
 record! {
     /// Body of `POST /user/tools`.
     pub struct NewTool {
-        /// Its name.
+        /// Name by which the model calls it.
         name: String = text(1, 64).form(&format::TOOL_NAME).required(),
-        /// When and how the AI should use it.
+        /// Tells the model when and how to use it.
         description: String = text(1, 255).required(),
-        /// The URL to call.
+        /// URL to request; `{parameter}` and `{{variable}}` in it are filled in.
         endpoint: String = text(1, URL_MAX).form(&format::ENDPOINT).required(),
-        /// The method to call it with.
+        /// HTTP method of the request.
         method: ToolMethod = choice::<ToolMethod>().required(),
-        /// Until its answer must be there, seconds.
+        /// Time the endpoint has to answer, seconds.
         timeout: u32 = int(1, 30).or_int(10),
-        /// Headers to send.
+        /// Headers of the request; `{{variable}}` in their values is filled in.
         headers: Vec<ToolHeader> = list::<ToolHeader>(ENTRIES_MAX),
-        /// Parameters to extract and send.
+        /// Parameters that the model extracts from the conversation and that are sent.
         schema: Vec<Parameter> = list::<Parameter>(ENTRIES_MAX).unique("name"),
     }
 }
 
 record! {
-    /// A mid-call tool.
+    /// A mid-call tool: an HTTP request that the model can have made during a call.
     pub struct Tool stored as "a tool" {
-        /// Its id.
+        /// Id of the tool, as in `tool_ids`.
         id: u64 = id().required(),
-        /// Its name.
+        /// Name by which the model calls it.
         name: String = text(0, 64).required(),
-        /// When and how the AI should use it.
+        /// Tells the model when and how to use it.
         description: String = text(0, 255).required(),
-        /// The URL to call.
+        /// URL to request; `{parameter}` and `{{variable}}` in it are filled in.
         endpoint: String = text(0, URL_MAX).required(),
-        /// The method to call it with.
+        /// HTTP method of the request.
         method: ToolMethod = choice::<ToolMethod>().required(),
-        /// Until its answer must be there, seconds.
+        /// Time the endpoint has to answer, seconds.
         timeout: u32 = int(1, 30).required(),
-        /// Headers to send; masked for a read-only key.
+        /// Headers of the request; values are masked for a read-only key.
         headers: Vec<ToolHeader> = list::<ToolHeader>(ENTRIES_MAX),
-        /// Parameters to extract and send.
+        /// Parameters that the model extracts from the conversation and that are sent.
         schema: Vec<Parameter> = list::<Parameter>(ENTRIES_MAX),
-        /// When it was made.
+        /// Time of creation, UTC.
         created_at: Iso = iso().required(),
-        /// When it last changed.
+        /// Time of the last change, UTC; that of creation until then.
         updated_at: Iso = iso().required(),
     }
 }
@@ -187,7 +187,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&message_data("Tool updated successfully", &Raw(&changed.public))))
 }
 
-/// Whether some assistant has this tool attached beside another one with the name.
+/// Returns whether some assistant has this tool attached together with another one of that name.
 fn meets(account: Scope<'_>, count: u32, name: &str) -> Result<bool, Stop> {
     for other in ids(account, Kind::Tool, &facet_of_name(name), PLAN_ROWS_MAX)? {
         let both = [facet_of_tool(count), facet_of_tool(other)].to_vec();
@@ -198,8 +198,8 @@ fn meets(account: Scope<'_>, count: u32, name: &str) -> Result<bool, Stop> {
     Ok(false)
 }
 
-/// `DELETE /user/tools/{id}`: detached from every assistant in the same commit, or, where these are large, in commits
-/// before it.
+/// `DELETE /user/tools/{id}`: detaches it from every assistant in the same commit or, where these are large, in
+/// earlier ones.
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
     if ctx.answered() == 0 {
         let (_, row) = ctx.named(Kind::Tool, MISSING)?;
@@ -210,7 +210,7 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&message("Tool deleted successfully")))
 }
 
-/// Takes a tool away from some of its assistants, and deletes it once none has it; tells whether that is done.
+/// Detaches a tool from some of its assistants, and deletes it once none has it; returns whether it is deleted.
 pub fn detach_all(account: Scope<'_>, count: u32, now: Timestamp) -> Result<bool, Stop> {
     let Some(row) = account.find(Kind::Tool, count)? else { return Ok(true) };
     let id = crate::id::of(account.space(), count);
@@ -222,7 +222,7 @@ pub fn detach_all(account: Scope<'_>, count: u32, now: Timestamp) -> Result<bool
     Ok(done)
 }
 
-/// `POST /user/tools/{id}/test`: the real request, with sample arguments where none are given.
+/// `POST /user/tools/{id}/test`: makes the real request, with samples for the arguments that are not given.
 pub fn test(ctx: &Ctx<'_>) -> Handled {
     let (_, row) = ctx.named(Kind::Tool, MISSING)?;
     let tool = Tool::read(&row.public)?;

@@ -1,5 +1,4 @@
-//! The request to a tool's endpoint (docs/api.md, How parameters reach the endpoint), and what is
-//! made of its answer.
+//! The request to a tool's endpoint (docs/api.md, How parameters reach the endpoint), and its answer.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -16,7 +15,7 @@ use crate::outside::{Answer, Egress, HttpIn, HttpOut, Redirects, SendError, Work
 use crate::record::Secret;
 use crate::template::{TooLong, fill};
 
-/// What stays as it is in a path or query value (RFC 3986 section 2.3, unreserved).
+/// Characters that are percent-encoded in a path or query value: all but the unreserved (RFC 3986 section 2.3).
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 const DOTS: &str = "A path parameter must not be . or ..";
@@ -27,11 +26,11 @@ const UNREACHABLE: &str = "The tool's endpoint could not be reached.";
 const CLOSED: &str = "The tool's endpoint may not be reached from here.";
 const LATE: &str = "The tool's endpoint did not answer in time.";
 
-/// A request to a tool's endpoint, put together.
+/// A complete request to a tool's endpoint, within its size limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked(HttpOut);
 
-/// A parameter that the endpoint gets.
+/// An argument that is sent to the endpoint.
 struct Given {
     name: String,
     value: Value,
@@ -39,7 +38,7 @@ struct Given {
 }
 
 impl Asked {
-    /// Puts it together; 502 where what was filled in makes no request.
+    /// Builds the request; 502 if filling in the placeholders makes it invalid or too large.
     pub fn of(tool: &Tool, arguments: &Members, values: &Values) -> Result<Self, Halt> {
         let mut given = given(tool, arguments);
         let mut url = address(&tool.endpoint, &mut given, values).map_err(refused)?;
@@ -70,17 +69,17 @@ impl Asked {
         })
     }
 
-    /// A request, if it has no more bytes than it may have; else 502.
+    /// Checks that a request has at most [`TOOL_REQUEST_BYTES_MAX`]; else 502.
     pub fn bounded(request: HttpOut) -> Result<Self, Halt> {
         if request.bytes() > TOOL_REQUEST_BYTES_MAX { Err(refused(TOO_LARGE)) } else { Ok(Self(request)) }
     }
 
-    /// How long the endpoint has, seconds.
+    /// Returns the time that the endpoint has to answer, seconds.
     pub fn timeout_seconds(&self) -> u64 {
         self.0.timeout_ms / 1_000
     }
 
-    /// The request.
+    /// Returns the work that makes the request.
     pub fn work(&self) -> Work {
         Work::Http(self.0.clone())
     }
@@ -90,7 +89,7 @@ fn refused(says: &str) -> Halt {
     Refusal::BadGateway(says.to_string()).into()
 }
 
-/// The endpoint's answer, or why there is none.
+/// Returns the endpoint's answer; 504 if it was late, 502 if it could not be reached.
 pub fn told(answer: Answer) -> Result<HttpIn, Refusal> {
     match answer {
         Answer::Http(answer) => Ok(answer),
@@ -100,7 +99,7 @@ pub fn told(answer: Answer) -> Result<HttpIn, Refusal> {
     }
 }
 
-/// Only the schema's parameters are sent.
+/// Returns the arguments that the schema names; others are not sent.
 fn given(tool: &Tool, arguments: &Members) -> Vec<Given> {
     let names = tool.schema.iter().map(|parameter| &parameter.name);
     names
@@ -108,7 +107,7 @@ fn given(tool: &Tool, arguments: &Members) -> Vec<Given> {
         .collect()
 }
 
-/// The URL with `{parameter}` and `{{variable}}` filled in, percent-encoded.
+/// Returns the URL with `{parameter}` and `{{variable}}` filled in, percent-encoded; marks the arguments used in it.
 fn address(endpoint: &str, given: &mut [Given], values: &Values) -> Result<String, &'static str> {
     let path_end = endpoint.find(['?', '#']).unwrap_or(endpoint.len());
     let encode = |text: &str| utf8_percent_encode(text, KEPT).to_string();
@@ -122,7 +121,8 @@ fn address(endpoint: &str, given: &mut [Given], values: &Values) -> Result<Strin
             Some(encode(&plain(&given.value)))
         });
         let filled = filled.map_err(|TooLong| TOO_LARGE)?;
-        // No value may lead out of the path, by itself or beside what the endpoint has around it (`%2e{city}`).
+        // No value may form a dot segment, by itself or with the text around it (`%2e{city}`): the count of dot
+        // segments must be that of harmless values.
         if at == 0 && part.contains('{') {
             let one = |_: &str| Some("x".to_string());
             let neutral = fill(part, TOOL_REQUEST_BYTES_MAX, one, |_| "x".to_string());
@@ -136,7 +136,7 @@ fn address(endpoint: &str, given: &mut [Given], values: &Values) -> Result<Strin
     Ok(url)
 }
 
-/// Segments of a path that the parser of URLs takes for `.` or `..`, however they are spelled.
+/// Counts the path segments that the URL parser takes for `.` or `..`, however they are spelled.
 fn dot_segments(url: &str) -> usize {
     let is_one = |segment: &&str| {
         let parsed = Url::parse(&alloc::format!("http://a/x/{segment}/x")).ok();
@@ -145,7 +145,7 @@ fn dot_segments(url: &str) -> usize {
     url.split(['/', '\\']).skip(3).filter(is_one).count()
 }
 
-/// Fills in `{name}` by `value`; what has none is empty.
+/// Replaces each `{name}` by its value, or by nothing if it has none.
 fn parameters(text: &str, mut value: impl FnMut(&str) -> Option<String>) -> Result<String, TooLong> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -197,7 +197,7 @@ fn headers(tool: &Tool, values: &Values) -> Result<Vec<(String, Secret)>, &'stat
     Ok(headers)
 }
 
-/// What a test sends where nothing was given: "test", 1, true by type.
+/// Adds a sample for each parameter without an argument, by its type: `"test"`, `1` or `true`.
 pub fn samples(tool: &Tool, arguments: &Members) -> Members {
     let mut out = arguments.clone();
     for Parameter { name, r#type, .. } in &tool.schema {

@@ -1,4 +1,4 @@
-//! Tools as they are stored: as the API shows them.
+//! Stored tools, in the form that the API shows.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,28 +13,28 @@ use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// Tools by name: what must differ among the tools of one assistant.
+/// Facet of the tools of a name; the tools of one assistant must differ in it.
 pub fn facet_of_name(name: &str) -> Facet {
     Facet::new(1, name.as_bytes())
 }
 
-/// The name of a tool, from its stored bytes.
+/// Reads the name of a tool from its stored bytes.
 pub fn name_of(row: &[u8]) -> Result<String, Stop> {
     Tool::MEMBERS.name.read(Row::public_of(row)?)
 }
 
-/// A tool of the account.
+/// Loads a tool of the account.
 pub fn find(account: Scope<'_>, count: u32) -> Result<Option<Tool>, Stop> {
     account.find(Kind::Tool, count)?.map(|row| Tool::read(&row.public)).transpose()
 }
 
-/// The row of a tool.
+/// Builds the row of a tool.
 pub fn row(tool: &Tool) -> Row {
     Row::open([facet_of_name(&tool.name)].into(), tool.to_json())
 }
 
 impl Tool {
-    /// A new tool.
+    /// Builds a tool from the body of its creation.
     pub fn new(new: NewTool, id: u64, at: Timestamp) -> Self {
         Self {
             id,
@@ -51,14 +51,14 @@ impl Tool {
         }
     }
 
-    /// The tool with other settings.
+    /// Returns the tool with the settings of an update.
     pub fn changed(self, new: NewTool, now: Timestamp) -> Self {
         let updated_at = Iso(now.max(self.updated_at.0));
         Self { created_at: self.created_at, updated_at, rest: self.rest, ..Self::new(new, self.id, now) }
     }
 }
 
-/// What a caller sees of a stored tool: a read-only key sees that headers are there, not their values.
+/// Returns the JSON of a tool for the caller; header values are `****` for a read-only key.
 pub fn shown(ctx: &Ctx<'_>, public: &[u8]) -> Result<Vec<u8>, Stop> {
     if !ctx.caller().read_only {
         return Ok(public.to_vec());
@@ -68,7 +68,7 @@ pub fn shown(ctx: &Ctx<'_>, public: &[u8]) -> Result<Vec<u8>, Stop> {
     Ok(tool.to_json())
 }
 
-/// A tool as a JSON-Schema function.
+/// Returns a tool as a JSON-Schema function, for the model.
 pub fn function(tool: &Tool) -> Value {
     let parameters: Vec<(&str, &str, &str)> =
         tool.schema.iter().map(|p| (&*p.name, p.r#type.word(), &*p.description)).collect();

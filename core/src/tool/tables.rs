@@ -1,4 +1,4 @@
-//! The tables of a tool's requests.
+//! Tables of the requests that run a tool.
 
 use alloc::string::String;
 
@@ -8,21 +8,21 @@ use crate::record::{Json, Variables, any, id, int, text, variables};
 record! {
     /// Body of `POST /engine/calls/{id}/tools/{name}` and of a tool's test.
     pub struct Arguments {
-        /// The arguments, by parameter.
+        /// Arguments by parameter name; those not in the schema are not sent.
         arguments: Variables = variables(),
     }
 }
 
 record! {
-    /// What a tool's endpoint answered a test.
+    /// Answer of a tool's endpoint to a test.
     pub struct ToolTest {
-        /// Its status.
+        /// HTTP status of the answer.
         status: u32 = int(100, 599).required(),
-        /// From the request to the end of the answer, milliseconds.
+        /// Time from the request to the end of the answer, milliseconds.
         duration_ms: u64 = id().required(),
-        /// Its headers, by name.
+        /// Headers of the answer, by name.
         headers: Option<Json> = any(),
-        /// Its body, cut at 1 MiB.
+        /// Body of the answer, cut at 1 MiB.
         body: String = text(0, 0).required(),
     }
 }

@@ -1,4 +1,4 @@
-//! [`Values`]: what stands for a name in a prompt, a tool's URL or a header.
+//! [`Values`]: the values of placeholders in prompts, tool URLs and header values.
 
 use alloc::string::String;
 
@@ -6,16 +6,16 @@ use crate::json::{Members, ToJson, Value};
 use crate::time::Timestamp;
 use crate::zone::Zone;
 
-/// What stands for a name in a prompt, a tool's URL or a header.
+/// Values of the placeholders in prompts, tool URLs and header values.
 pub struct Values {
-    /// The variables.
+    /// Variables of the call over those of its assistant; they win over `facts`.
     pub variables: Members,
-    /// What is known of every call.
+    /// Names that every call has, such as `customer_phone`.
     pub facts: Facts,
 }
 
 impl Values {
-    /// Without a call: for the test of a tool.
+    /// Returns the values without a call, for the test of a tool.
     pub fn without_call(zone: &str, now: Timestamp) -> Self {
         Self { variables: Members::default(), facts: Facts::of(zone, now) }
     }
@@ -26,31 +26,31 @@ impl Values {
         self.variables.set(name, Value::Text(value.into()));
     }
 
-    /// The value of a name: of a variable, else of a fact.
+    /// Returns the value of a name: that of the variable, else that of the fact.
     pub fn get(&self, name: &str) -> Option<String> {
         self.variables.get(name).map(plain).or_else(|| self.facts.get(name).map(String::from))
     }
 }
 
-/// What is known of every call.
+/// Names that every call has, besides its variables.
 #[derive(Default)]
 pub struct Facts {
-    /// The customer's number, E.164; empty where it is not known.
+    /// The customer's number, E.164; empty if it is not known.
     pub customer_phone: String,
-    /// The number that the call shows, or that was called, E.164; empty where there is none.
+    /// The number that the call shows, or that was called, E.164; empty if there is none.
     pub assistant_phone: String,
-    /// The assistant's id.
+    /// Id of the assistant, in decimal; empty without a call.
     pub assistant_id: String,
-    /// The assistant's name.
+    /// Name of the assistant; empty without a call.
     pub assistant_name: String,
-    /// The date in the assistant's time zone.
+    /// Date in the assistant's time zone.
     pub current_date: String,
-    /// The time in the assistant's time zone.
+    /// Time of day in the assistant's time zone.
     pub current_time: String,
 }
 
 impl Facts {
-    /// What is known where there is no call: date and time in a time zone.
+    /// Returns the facts without a call: date and time in a time zone, the rest empty.
     pub fn of(zone: &str, now: Timestamp) -> Self {
         let local = Zone::of(zone).local(now);
         Self { current_date: local.date(), current_time: local.time(), ..Self::default() }
@@ -69,7 +69,7 @@ impl Facts {
     }
 }
 
-/// A variable as text.
+/// Returns a value as text: a string as it is, anything else as JSON.
 pub fn plain(value: &Value) -> String {
     match value {
         Value::Text(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! What is known of an address: one that only failed for five days is switched off, and says so.
+//! Health of webhook addresses: one that has only failed for five days is switched off, with an event in the feed.
 
 use alloc::vec::Vec;
 
@@ -14,7 +14,7 @@ use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// Notes how a try ended, and switches the address off once it has failed for too long.
+/// Records the result of an attempt, and switches the address off if it has failed for too long.
 pub fn judge(account: Scope<'_>, delivery: &DeliveryRow, good: bool, now: Timestamp) -> Result<(), Stop> {
     let known = key::address(account.space(), delivery.state.assistant, delivery.state.webhook() as u8);
     let url = &delivery.shown.url;
@@ -31,7 +31,7 @@ pub fn judge(account: Scope<'_>, delivery: &DeliveryRow, good: bool, now: Timest
     }
 }
 
-/// Since when an address fails, if what is known is about this one.
+/// Returns since when the address has been failing, if the stored record is about this URL.
 fn read(bytes: &[u8], url: &str) -> Option<Timestamp> {
     let (since, known) = bytes.split_at_checked(8)?;
     (known == url.as_bytes()).then(|| Some(Timestamp::from_micros(u64::from_be_bytes(since.try_into().ok()?))))?

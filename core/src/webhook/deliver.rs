@@ -1,4 +1,4 @@
-//! One try of a delivery, and what follows from its answer (docs/api.md, Delivery).
+//! An attempt of a delivery, and what follows from its answer (docs/api.md, Delivery).
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -16,12 +16,12 @@ use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// Waits after a failed try, seconds.
+/// Waits after failed attempts, seconds; a failure after the last one exhausts the delivery.
 const WAITS: [u64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
-/// The longest `Retry-After` that is honoured, seconds.
+/// Longest `Retry-After` that is honoured, seconds.
 const RETRY_AFTER_MAX: u64 = 86_400;
 
-/// The request of a webhook.
+/// Builds the signed request of a webhook.
 pub fn request(
     account: Scope<'_>,
     url: &str,
@@ -50,10 +50,10 @@ pub fn request(
     })
 }
 
-/// Keeps the answer of a webhook with the call that it is about.
+/// Callback that stores the answer to a webhook in the call, by its local id.
 pub type Keep = fn(Scope<'_>, u32, Json, Timestamp) -> Result<(), Stop>;
 
-/// Tries a delivery, or takes in what came of it; the answer of one that stands alone is given to `keep`.
+/// Makes an attempt, or processes its answer; the answer to a delivery that is `alone` is passed to `keep`.
 pub fn deliver(work: &Work<'_>, count: u32, keep: Keep) -> Result<Progress, Stop> {
     let account = work.account;
     let Some(mut delivery) = DeliveryRow::find(account, count)? else { return Ok(Progress::Done) };
@@ -83,7 +83,7 @@ pub fn deliver(work: &Work<'_>, count: u32, keep: Keep) -> Result<Progress, Stop
     })
 }
 
-/// The operator gives a delivery up: it is exhausted.
+/// Gives a delivery up, at the operator's request: it is exhausted.
 pub fn give_up(account: Scope<'_>, count: u32) -> Result<(), Stop> {
     let Some(mut delivery) = DeliveryRow::find(account, count)? else { return Ok(()) };
     delivery.stands(DeliveryStatus::Exhausted, None);
@@ -111,7 +111,7 @@ fn judge(delivery: &mut DeliveryRow, answer: &Answer, seed: &Seed, now: Timestam
         delivery.stands(DeliveryStatus::Exhausted, None);
         return Next::GivenUp;
     };
-    // Up to a tenth more, so that what failed together is not tried together.
+    // Up to a tenth is added, so that deliveries that failed together are not retried together.
     let jitter_ms = u64::from(seed.number("jitter", 0..=999)) * wait / 10;
     let told = retry_after.unwrap_or(0).min(RETRY_AFTER_MAX);
     let at = Timestamp::from_micros(now.plus_seconds(*wait).micros() + jitter_ms * 1_000).max(now.plus_seconds(told));
@@ -131,7 +131,7 @@ fn note(delivery: &mut DeliveryRow, answer: &Answer, now: Timestamp) {
     delivery.attempted(Attempt { at: Iso(at), status, error, duration_ms, rest: Rest::default() });
 }
 
-/// What a call keeps of an answer.
+/// Returns the part of an answer that is kept with the call.
 pub fn response(answer: &HttpIn) -> Json {
     let body = String::from_utf8_lossy(&answer.body).into_owned();
     Json::of(&WebhookResponse { status: answer.status.into(), body })

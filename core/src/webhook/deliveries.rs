@@ -1,4 +1,4 @@
-//! The log of deliveries: listed, sent again, given up with what they show.
+//! The log of deliveries: listing it, sending again, and giving up those whose call or lead was deleted.
 
 use alloc::vec::Vec;
 
@@ -20,12 +20,12 @@ use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 
 const MISSING: &str = "Webhook delivery not found";
-/// Why a delivery whose call, or lead, was deleted is not sent.
+/// Error of the last attempt of a delivery whose call or lead was deleted.
 const DELETED: &str = "deleted";
-/// Deliveries of one call: it has three events at most, and none has more than two.
+/// Most deliveries of one call: it has at most three events, each with at most two.
 const OF_A_CALL_MAX: usize = 6;
 
-/// Gives up what is still to be sent of an event whose call, or lead, was deleted.
+/// Gives up the pending deliveries of an event whose call or lead was deleted.
 pub fn give_up(account: Scope<'_>, call: u32, seq: u32, now: Timestamp) -> Result<(), Stop> {
     for count in ids(account, Kind::Delivery, &facet_of_call(call), OF_A_CALL_MAX)? {
         let Some(mut delivery) = DeliveryRow::find(account, count)?.filter(|delivery| delivery.state.seq == seq) else {
@@ -51,7 +51,8 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     page::list(ctx, ctx.account(), Kind::Delivery, &query, page::public)
 }
 
-/// `POST /user/webhook-deliveries/{id}/resend`: to where the assistant's webhook goes by now, if it is on.
+/// `POST /user/webhook-deliveries/{id}/resend`: sends to the current URL of the assistant's webhook, if that is on,
+/// otherwise to the same as before.
 pub fn resend(ctx: &Ctx<'_>) -> Handled {
     let (count, row) = ctx.named(Kind::Delivery, MISSING)?;
     let account = ctx.account();
@@ -74,7 +75,7 @@ pub fn resend(ctx: &Ctx<'_>) -> Handled {
     delivery.stands(DeliveryStatus::Pending, Some(ctx.now));
     delivery.state.tries = 0;
     delivery.save(account)?;
-    // The answer to a try that is under way comes too late: it may have gone to another address.
+    // An answer to the attempt under way is ignored: it may come from another URL.
     job::cancel(account, &Task::Deliver(count))?;
     job::add(account, ctx.now, Task::Deliver(count))?;
     Ok(Reply::accepted(&message("The webhook is sent again.")))

@@ -1,8 +1,8 @@
-//! What a deleted call or lead leaves in the feed: its events keep place, id and name, their payloads are emptied, and
-//! their deliveries are not sent again (docs/api.md, Deleting what was said).
+//! Erases deleted calls and leads from the feed: their events keep sequence number, id and name, their payloads are
+//! emptied, and their deliveries are not sent again (docs/api.md, Deleting what was said).
 //!
-//! Each event is indexed by the call and the leads that its payload shows. Events written before there was an index are
-//! found by reading them.
+//! Each event is indexed by the call and the leads that its payload shows. Events older than the index are found by
+//! reading them.
 
 use alloc::vec::Vec;
 
@@ -16,19 +16,19 @@ use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 
-/// What stands in the place of a payload.
+/// Payload of an emptied event.
 pub const EMPTIED: &[u8] = br#"{"deleted":true}"#;
-/// Events that one step empties: each may be half a megabyte.
+/// Most events that one step empties: each may have half a megabyte.
 pub const EVENTS_AT_ONCE: usize = 8;
-/// Events that one step reads in search of what they show.
+/// Most events older than the index that one step reads.
 const READ_AT_ONCE: usize = 16;
 
 const DAMAGED: Stop = Stop::Corrupt("the index of the feed has an unknown form");
 
-/// A call or a lead, by its count.
+/// A call or lead that a payload shows, by its local id; also a campaign, for all of its leads.
 pub type Mention = (Kind, u32);
 
-/// What a payload shows.
+/// Returns the call and leads that a payload shows.
 fn of_payload(space: Space, payload: Option<&PayloadMentions>) -> Vec<Mention> {
     let Some(payload) = payload else { return Vec::new() };
     let own = |id: Option<u64>| id.and_then(|id| id::local(space, id));
@@ -39,7 +39,7 @@ fn of_payload(space: Space, payload: Option<&PayloadMentions>) -> Vec<Mention> {
     call.map(|call| (Kind::Call, call)).into_iter().chain(leads.map(|lead| (Kind::Lead, lead))).collect()
 }
 
-/// Enters an event that was just published.
+/// Adds a published event to the index.
 pub fn index(account: Scope<'_>, seq: u32, mentions: &[Mention]) -> Result<(), Stop> {
     let since = key::mentions_since(account.space());
     if account.get(since.clone())?.is_none() {
@@ -51,7 +51,7 @@ pub fn index(account: Scope<'_>, seq: u32, mentions: &[Mention]) -> Result<(), S
     Ok(())
 }
 
-/// Takes an event that is forgotten out of the index.
+/// Removes an event that is being forgotten from the index.
 pub fn unindex(account: Scope<'_>, seq: u32, payload: Option<&PayloadMentions>) -> Result<(), Stop> {
     for (kind, count) in of_payload(account.space(), payload) {
         account.delete(key::mention(account.space(), kind, count, seq))?;
@@ -59,7 +59,7 @@ pub fn unindex(account: Scope<'_>, seq: u32, payload: Option<&PayloadMentions>) 
     Ok(())
 }
 
-/// Empties the events that show something that was deleted: a few with the delete itself, the others in slices.
+/// Empties the events that show deleted rows: a few at once, the others in slices by jobs.
 pub fn erase(account: Scope<'_>, deleted: &[Mention], now: Timestamp) -> Result<(), Stop> {
     let mut left = EVENTS_AT_ONCE;
     for (kind, count) in deleted {
@@ -75,7 +75,7 @@ pub fn erase(account: Scope<'_>, deleted: &[Mention], now: Timestamp) -> Result<
     Ok(())
 }
 
-/// Empties at most `most` events that show one resource; gives how many it emptied.
+/// Empties at most `most` events that show a row; returns how many.
 pub fn some(account: Scope<'_>, deleted: Mention, most: usize, now: Timestamp) -> Result<usize, Stop> {
     let shown = account.scan(key::mentions(account.space(), deleted.0, deleted.1), Order::Ascending, most)?;
     for (at, _) in &shown {
@@ -85,13 +85,13 @@ pub fn some(account: Scope<'_>, deleted: Mention, most: usize, now: Timestamp) -
     Ok(shown.len())
 }
 
-/// One slice of emptying what the index names.
+/// Empties one slice of the indexed events that show a row.
 pub fn slice(account: Scope<'_>, deleted: Mention, now: Timestamp) -> Result<Progress, Stop> {
     let emptied = some(account, deleted, EVENTS_AT_ONCE, now)?;
     Ok(if emptied < EVENTS_AT_ONCE { Progress::Done } else { Progress::More })
 }
 
-/// The oldest event, where it is older than the index.
+/// Returns the oldest event, if it is older than the index.
 fn oldest_unindexed(account: Scope<'_>) -> Result<Option<u32>, Stop> {
     let oldest = account.scan(key::events(account.space(), 0), Order::Ascending, 1)?;
     let Some(oldest) = oldest.first().and_then(|(at, _)| key::read_event(at)) else { return Ok(None) };
@@ -105,8 +105,7 @@ fn indexed_since(account: Scope<'_>) -> Result<u32, Stop> {
     }
 }
 
-/// One slice of looking through the events that are older than the index, from `from` on. A campaign stands for its
-/// leads.
+/// Searches one slice of the events older than the index, starting at `from`. A campaign stands for all of its leads.
 pub fn old_slice(account: Scope<'_>, deleted: Mention, from: u32, now: Timestamp) -> Result<Progress, Stop> {
     let space = account.space();
     let mut range = key::events(space, from.saturating_sub(1));
@@ -136,7 +135,7 @@ pub fn old_slice(account: Scope<'_>, deleted: Mention, from: u32, now: Timestamp
     Ok(Progress::Done)
 }
 
-/// Empties an event, whatever else it shows, and gives up its deliveries.
+/// Empties an event, removes it from the index, and gives up its deliveries.
 fn empty(account: Scope<'_>, seq: u32, now: Timestamp) -> Result<(), Stop> {
     let at = key::event(account.space(), seq);
     let Some(bytes) = account.get(at.clone())? else { return Ok(()) };

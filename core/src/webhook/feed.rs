@@ -1,4 +1,4 @@
-//! An account's feed: every event once, in order, without gaps, for thirty days.
+//! An account's feed: every event once, in order and without gaps, kept for 30 days.
 
 use alloc::format;
 use alloc::string::String;
@@ -28,13 +28,13 @@ const TOO_OLD: &str = "Events are kept for 30 days; the oldest one that is kept 
 
 /// An event that was just published.
 pub struct Published {
-    /// Its place in the feed.
+    /// Sequence number in the feed.
     pub seq: u32,
-    /// Its id.
+    /// Id of the event, which its webhooks carry.
     pub id: String,
 }
 
-/// Puts an event into the feed; `shown` is which call and leads its payload shows.
+/// Appends an event to the feed; `shown` names the call and leads that its payload shows.
 pub fn publish(
     account: Scope<'_>,
     event: &str,
@@ -51,10 +51,10 @@ pub fn publish(
     Ok(Published { seq, id: head.id })
 }
 
-/// What stands between the head of an event and its payload.
+/// Bytes between the head of a stored event and its payload.
 const PAYLOAD: &[u8] = b",\"payload\":";
 
-/// The stored bytes of an event; its payload stands last.
+/// Builds the stored bytes of an event, with the payload as the last member.
 pub fn bytes_of(head: &EventHead, payload: &[u8]) -> Vec<u8> {
     let mut bytes = head.to_json();
     bytes.pop();
@@ -65,10 +65,10 @@ pub fn bytes_of(head: &EventHead, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The body of the webhook of an event, if that is still kept and nothing that it shows was deleted.
+/// Returns the payload of an event, or `None` if the event was forgotten or a row that it shows was deleted.
 pub fn payload(account: Scope<'_>, seq: u32) -> Result<Option<Vec<u8>>, Stop> {
     let Some(bytes) = account.get(key::event(account.space(), seq))? else { return Ok(None) };
-    // The member stands last, and the ones before it hold no such text.
+    // The payload is the last member, and the ones before it never contain these bytes.
     let at = bytes.windows(PAYLOAD.len()).position(|window| window == PAYLOAD).ok_or(DAMAGED)?;
     let payload = bytes.get(at + PAYLOAD.len()..bytes.len() - 1);
     Ok(payload.filter(|payload| *payload != EMPTIED).map(<[u8]>::to_vec))
@@ -99,8 +99,8 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     })))
 }
 
-/// The events of a range, at most `limit` and as many as an answer may hold, at least one; fewer where it is a
-/// live stream. They may be long, so a few are read at a time.
+/// Reads the events of a range: at most `limit`, and at most [`EVENTS_BYTES_MAX`] bytes, for a live stream
+/// [`STREAM_BYTES_MAX`], but always the first one. They may be long, so a few are read at a time.
 pub fn read(
     ctx: &Ctx<'_>,
     account: Scope<'_>,
@@ -124,7 +124,7 @@ pub fn read(
     }
 }
 
-/// One slice of forgetting: events and deliveries of more than thirty days ago.
+/// Deletes one slice of the events and deliveries that are older than 30 days.
 pub fn sweep(account: Scope<'_>, now: Timestamp) -> Result<Progress, Stop> {
     for (at, bytes) in account.scan(key::events(account.space(), 0), Order::Ascending, SLICE_ROWS / 4)? {
         let event = EventMentions::read(&bytes)?;
@@ -141,7 +141,7 @@ pub fn sweep(account: Scope<'_>, now: Timestamp) -> Result<Progress, Stop> {
     Ok(if left.is_empty() { Progress::Done } else { Progress::More })
 }
 
-/// A few of the oldest deliveries: an event has at most two.
+/// Deletes the oldest deliveries if they are that old: three at a time, for an event has at most two.
 fn drop_deliveries(account: Scope<'_>, now: Timestamp) -> Result<(), Stop> {
     let oldest = crate::collection::page(account, Kind::Delivery, &Query::of(Vec::new(), Order::Ascending, 0, 3))?;
     for (count, bytes) in oldest.ids.iter().zip(account.rows(Kind::Delivery, &oldest.ids)?) {

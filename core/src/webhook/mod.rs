@@ -1,5 +1,5 @@
-//! What happened, told outside (docs/api.md, Events and webhooks): an account's feed of events, and
-//! webhooks that carry the same ids and bodies, signed after Standard Webhooks and tried until they arrive.
+//! Events and webhooks (docs/api.md, Events and webhooks): an account's feed of events, and webhooks that carry the
+//! same ids and bodies, signed as in Standard Webhooks and retried until they arrive or are exhausted.
 
 mod address;
 mod deliver;

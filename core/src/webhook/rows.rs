@@ -1,4 +1,4 @@
-//! Deliveries as they are stored: what the API shows, and behind it what they belong to.
+//! Deliveries as they are stored: the object that the API shows, and the private state behind it.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,45 +16,45 @@ use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// Deliveries that stand so.
+/// Returns the facet of the deliveries in a state.
 pub fn facet_of_status(status: DeliveryStatus) -> Facet {
     Facet::new(1, status.word().as_bytes())
 }
 
-/// Deliveries about a call.
+/// Returns the facet of a call's deliveries.
 pub fn facet_of_call(call: u32) -> Facet {
     Facet::id(2, call)
 }
 
-/// The two webhooks of an assistant; the number is stored.
+/// The webhooks of an assistant; the number is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Webhook {
-    /// `webhook_url`
+    /// The post-call webhook, to `webhook_url`.
     PostCall = 0,
-    /// `inbound_webhook_url`
+    /// The inbound webhook, to `inbound_webhook_url`.
     Inbound = 1,
 }
 
 record! {
-    /// What the API does not show of a delivery.
+    /// Private part of a delivery's row, which the API does not show.
     pub struct DeliveryState stored as "a delivery" {
-        /// Its event's place in the feed.
+        /// Sequence number of the event in the feed.
         seq: u32 = count().required(),
-        /// The call, by count.
+        /// Local id of the call.
         call: u32 = count().required(),
-        /// The assistant whose address it is, by count.
+        /// Local id of the assistant whose webhook it is.
         assistant: u32 = count().required(),
-        /// Which of its webhooks: 0 `webhook_url`, 1 `inbound_webhook_url`.
+        /// Number of the [`Webhook`]: 0 for `webhook_url`, 1 for `inbound_webhook_url`.
         webhook: u32 = count().required(),
-        /// Whether its answer is the call's `webhook_response`.
+        /// Whether the answer becomes the call's `webhook_response`.
         alone: Flag = flag().required(),
-        /// Tries of its schedule that were made.
+        /// Attempts counted by the retry schedule; 0 again when it is sent again.
         tries: u32 = count().required(),
     }
 }
 
 impl DeliveryState {
-    /// A new one of an event.
+    /// Builds the state of a new delivery of an event.
     pub fn new(event: &Published, call: u32, assistant: u32, webhook: Webhook, alone: bool) -> Self {
         Self {
             seq: event.seq,
@@ -67,26 +67,26 @@ impl DeliveryState {
         }
     }
 
-    /// Which webhook of its assistant it is.
+    /// Returns which webhook of the assistant it is.
     pub fn webhook(&self) -> Webhook {
         if self.webhook == Webhook::PostCall as u32 { Webhook::PostCall } else { Webhook::Inbound }
     }
 }
 
-/// A delivery with its row.
+/// A delivery that was read, with the row it came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeliveryRow {
-    /// Its count.
+    /// Local id within the account.
     pub count: u32,
-    /// What the API shows.
+    /// The delivery object that the API shows.
     pub shown: Delivery,
-    /// What it does not show.
+    /// State that the API does not show.
     pub state: DeliveryState,
     before: Row,
 }
 
 impl DeliveryRow {
-    /// Enters a delivery of an event, to be tried at once.
+    /// Stores a new delivery of an event, and schedules its first attempt at once.
     pub fn enter(
         account: Scope<'_>,
         event: &Published,
@@ -113,30 +113,30 @@ impl DeliveryRow {
         Ok(count)
     }
 
-    /// A delivery of the account.
+    /// Finds a delivery of the account.
     pub fn find(account: Scope<'_>, count: u32) -> Result<Option<Self>, Stop> {
         account.find(Kind::Delivery, count)?.map(|row| Self::of(count, row)).transpose()
     }
 
-    /// One whose row is at hand.
+    /// Parses a row that was already read.
     pub fn of(count: u32, row: Row) -> Result<Self, Stop> {
         let (shown, state) = (Delivery::read(&row.public)?, DeliveryState::read(&row.private)?);
         Ok(Self { count, shown, state, before: row })
     }
 
-    /// Notes a try; the last ones are kept.
+    /// Records an attempt; only the last [`ATTEMPTS_MAX`] are kept.
     pub fn attempted(&mut self, attempt: Attempt) {
         let attempts = &mut self.shown.attempts;
         attempts.push(attempt);
         attempts.drain(..attempts.len().saturating_sub(ATTEMPTS_MAX));
     }
 
-    /// Sets where it stands, and when it is tried next.
+    /// Sets the state, and the time of the next attempt.
     pub fn stands(&mut self, status: DeliveryStatus, next: Option<Timestamp>) {
         (self.shown.status, self.shown.next_attempt_at) = (status, next.map(Iso));
     }
 
-    /// Writes it back.
+    /// Writes the delivery back.
     pub fn save(&mut self, account: Scope<'_>) -> Result<(), Stop> {
         let row = row(&self.shown, &self.state);
         account.replace(Kind::Delivery, self.count, &self.before, &row)?;

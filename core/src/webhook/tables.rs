@@ -1,4 +1,4 @@
-//! The tables of events, deliveries and secrets.
+//! API records of events, deliveries and their attempts.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,71 +8,71 @@ use crate::record::{Iso, Json, Rest, any, choice, count, id, int, iso, list, obj
 use crate::{choice, record};
 
 choice! {
-    /// Where a delivery stands.
+    /// State of a delivery.
     pub enum DeliveryStatus {
-        /// It is tried again.
+        /// It will be tried again, or for the first time.
         Pending = "pending",
-        /// The receiver took it.
+        /// The receiver answered with a 2xx status.
         Delivered = "delivered",
-        /// It is tried no longer.
+        /// It is not tried again.
         Exhausted = "exhausted",
     }
 }
 
 record! {
-    /// One try of a delivery.
+    /// An attempt of a delivery.
     pub struct Attempt stored as "a delivery" {
-        /// When it was made.
+        /// When the request was sent, UTC.
         at: Iso = iso().required(),
-        /// The receiver's status; null when there was no answer.
+        /// HTTP status of the receiver's answer; null if there was none.
         status: Option<u32> = int(100, 599),
-        /// Why there was none.
+        /// Why there was no answer, as a sentence; null if there was one.
         error: Option<String> = text(0, 255),
-        /// From the request to the end of the answer, milliseconds; null when there was none.
+        /// Time from the request to the end of the answer, milliseconds; null if there was none.
         duration_ms: Option<u32> = int(0, 60_000),
     }
 }
 
 impl Attempt {
-    /// One that got no answer.
+    /// Builds an attempt that got no answer.
     pub fn failed(at: Iso, error: &str) -> Self {
         Self { at, status: None, error: Some(error.into()), duration_ms: None, rest: Rest::default() }
     }
 }
 
-/// Tries of a delivery that are shown, the last ones.
+/// Most attempts kept of a delivery, the last ones.
 pub const ATTEMPTS_MAX: usize = 50;
 
 record! {
-    /// A webhook on its way, or arrived.
+    /// A delivery of a webhook.
     pub struct Delivery stored as "a delivery" {
-        /// Its id.
+        /// Id of the delivery, to send it again by.
         id: u64 = id().required(),
-        /// The event's id: the header `webhook-id`, the same in every try.
+        /// Id of the event, sent as the header `webhook-id`: the same in every attempt.
         webhook_id: String = text(0, 64).required(),
-        /// What happened.
+        /// Name of the event, such as `call.ended`.
         event: String = text(0, 64).required(),
-        /// The call it is about.
+        /// Id of the call that the event is about.
         call_id: Option<u64> = id(),
-        /// Where it goes.
+        /// URL that it is sent to.
         url: String = text(0, URL_MAX).required(),
-        /// Where it stands.
+        /// Current state of the delivery.
         status: DeliveryStatus = choice::<DeliveryStatus>().required(),
-        /// Its tries.
+        /// Attempts so far, oldest first; the last 50.
         attempts: Vec<Attempt> = list::<Attempt>(ATTEMPTS_MAX),
-        /// When it is tried next.
+        /// When the next attempt is due, UTC; null if none is planned.
         next_attempt_at: Option<Iso> = iso(),
-        /// When it was made.
+        /// When the delivery was created, UTC.
         created_at: Iso = iso().required(),
     }
 }
 
 record! {
-    /// What a call keeps of the answer to its webhook: `webhook_response`.
+    /// Answer to a call's webhook, kept as its `webhook_response`.
     pub struct WebhookResponse {
-        /// The receiver's status.
+        /// HTTP status of the answer.
         status: u32 = int(100, 599).required(),
-        /// The body of its answer.
+        /// Body of the answer, as text.
         body: String = text(0, 0).required(),
     }
 }
@@ -80,13 +80,13 @@ record! {
 record! {
     /// Query of `GET /user/webhook-deliveries`.
     pub struct DeliveryQuery {
-        /// Deliveries about this call.
+        /// Only deliveries about this call.
         call_id: Option<u64> = id(),
-        /// Deliveries that stand so.
+        /// Only deliveries in this state.
         status: Option<DeliveryStatus> = choice::<DeliveryStatus>(),
-        /// Rows a page.
+        /// Number of deliveries on a page.
         per_page: u32 = int(1, 100).or_int(15),
-        /// The page, from 1.
+        /// Number of the page, from 1.
         page: u64 = id().or_int(1),
     }
 }
@@ -94,81 +94,81 @@ record! {
 record! {
     /// Query of `GET /user/events`.
     pub struct EventQuery {
-        /// Events after the one with this sequence number.
+        /// Sequence number after which to start; 0 or nothing starts with the oldest event that is kept.
         after: Option<u32> = int(0, 4_294_967_295),
-        /// How many at most; fewer come where they are long.
+        /// Most events to return; fewer are returned if they are long.
         limit: u32 = int(1, 1_000).or_int(100),
     }
 }
 
 record! {
-    /// An event as it is stored: these members, and behind them the body of the webhook.
+    /// Head of an event as it is stored; the payload, the body of the webhook, follows these members.
     pub struct EventHead stored as "an event" {
-        /// Its place in the feed.
+        /// Sequence number in the feed.
         seq: u32 = count().required(),
-        /// Its id.
+        /// Id of the event, `evt_` and hexadecimal digits.
         id: String = text(0, 64).required(),
-        /// What happened.
+        /// Name of the event, such as `call.ended`.
         event: String = text(0, 64).required(),
-        /// When it happened.
+        /// Time of the event; it is kept for 30 days from then.
         created_at: Iso = iso().required(),
     }
 }
 
 record! {
-    /// What of an event tells when it goes, and whom it shows.
+    /// The part of a stored event that is needed to forget it: its age, and the rows that its payload shows.
     pub struct EventMentions stored as "an event" {
-        /// When it happened.
+        /// Time of the event; it is kept for 30 days from then.
         created_at: Iso = iso().required(),
-        /// Its payload.
+        /// The rows that the payload shows.
         payload: Option<PayloadMentions> = object::<PayloadMentions>(),
     }
 }
 
 record! {
-    /// Whom a payload shows.
+    /// Ids of the rows that a payload shows.
     pub struct PayloadMentions {
-        /// The call, where it is what the payload is of.
+        /// Id of the call, in a payload that is a call.
         id: Option<u64> = id(),
-        /// The call.
+        /// Id of the call, in any other payload about one.
         call_id: Option<u64> = id(),
-        /// The lead.
+        /// Lead that the call was to.
         lead: Option<LeadMention> = object::<LeadMention>(),
     }
 }
 
 record! {
-    /// A lead in a payload.
+    /// Ids of a lead in a payload.
     pub struct LeadMention {
-        /// Its id.
+        /// Id of the lead.
         id: Option<u64> = id(),
-        /// Its campaign.
+        /// Id of its campaign.
         campaign_id: Option<u64> = id(),
-        /// Its secondary contacts.
+        /// Secondary contacts of the lead.
         secondary_contacts: Vec<ContactMention> = list::<ContactMention>(SECONDARY_CONTACTS_MAX),
     }
 }
 
 record! {
-    /// A secondary contact in a payload.
+    /// Id of a secondary contact in a payload.
     pub struct ContactMention {
-        /// Its id, as a lead.
+        /// Id of the contact, which is a lead.
         id: Option<u64> = id(),
     }
 }
 
 record! {
-    /// An event of an account.
+    /// An event in the account's feed.
     pub struct Event stored as "an event" {
-        /// Its place in the feed, from 1, without gaps.
+        /// Sequence number in the feed, from 1, without gaps.
         seq: u32 = int(1, 4_294_967_295).required(),
-        /// Its id, that of the webhook.
+        /// Id of the event; its webhooks carry the same one.
         id: String = text(0, 64).required(),
-        /// What happened.
+        /// Name of the event, such as `call.ended`.
         event: String = text(0, 64).required(),
-        /// When it happened.
+        /// When it happened, UTC.
         created_at: Iso = iso().required(),
-        /// The body of the webhook.
+        /// Payload, the same as the body of its webhook; `{"deleted":true}` once a row that it shows was deleted.
         payload: Option<Json> = any(),
     }
 }

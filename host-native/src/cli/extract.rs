@@ -1,4 +1,4 @@
-//! `extract`: the process that reads one file for the service. It says nothing but JSON on its output.
+//! The command `extract`: the process that reads one file for the service. Its standard output is JSON only.
 
 use clap::Args;
 use switchboard::extract::confined::{self, Bounds};
@@ -8,22 +8,22 @@ use switchboard_core::record::Choice;
 
 use super::Failed;
 
-/// What to read, and with how much.
+/// Read a file from standard input and print its text as JSON.
 #[derive(Args)]
 pub struct Extract {
-    /// What the file is: pdf, docx, txt or html
+    /// Format of the file: pdf, docx, txt or html
     #[arg(long, value_parser = form, required_unless_present = "check")]
     form: Option<TextForm>,
-    /// Lock the process, try what it must not do, and say what came of it
+    /// Lock the process, try what it must not do, and report the results
     #[arg(long)]
     check: bool,
-    /// The process that started it, with which it ends
+    /// Id of the parent process: this one ends with it
     #[arg(long)]
     parent: Option<u32>,
-    /// Address space, bytes
+    /// Limit of address space, bytes
     #[arg(long, default_value_t = Bounds::default().memory_bytes)]
     memory_bytes: u64,
-    /// Time of a processor, seconds
+    /// Limit of processor time, seconds
     #[arg(long, default_value_t = Bounds::default().cpu_seconds)]
     cpu_seconds: u64,
 }
@@ -33,7 +33,7 @@ fn form(word: &str) -> Result<TextForm, String> {
     form.copied().ok_or_else(|| format!("there is no form {word}: {} are", TextForm::WORDS.join(", ")))
 }
 
-/// Reads the file.
+/// Reads a file from standard input, or runs the self-check.
 pub fn extract(file: &Extract) -> Result<(), Failed> {
     let bounds = Bounds { memory_bytes: file.memory_bytes, cpu_seconds: file.cpu_seconds };
     if let Some(parent) = file.parent {

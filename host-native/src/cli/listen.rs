@@ -1,4 +1,4 @@
-//! `listen`: an account's feed as it happens.
+//! The command `listen`: prints an account's event feed as it happens.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use serde_json::Value;
 use super::remote::{block, client, refused};
 use super::{Failed, say};
 
-/// How long to wait before a broken stream is asked for again.
+/// Pause before a broken stream is requested again.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The longest event that is read, bytes.
+/// Longest event accepted, bytes: a longer one ends the command with an error.
 const EVENT_BYTES_MAX: usize = 8 << 20;
 
 #[derive(Args)]
@@ -18,18 +18,18 @@ pub struct Listen {
     /// URL of the service
     #[arg(long, env = "SWITCHBOARD_URL", default_value = "http://127.0.0.1:8080")]
     url: String,
-    /// An API key of the account
+    /// API key of the account
     #[arg(long, env = "SWITCHBOARD_KEY", hide_env_values = true)]
     key: String,
-    /// Events after the one with this sequence number; without it, those that come from now on
+    /// Start after the event with this sequence number; without it, only events from now on
     #[arg(long)]
     after: Option<u64>,
-    /// Stop after so many events
+    /// Stop after this many events
     #[arg(long)]
     count: Option<u64>,
 }
 
-/// Prints events, one JSON a line with `--json`, until it is stopped.
+/// Prints events until stopped or `--count` is reached; with `--json`, one JSON object a line.
 pub fn listen(listen: &Listen, json: bool) -> Result<(), Failed> {
     block(async {
         let feed = format!("{}/user/events", listen.url.trim_end_matches('/').trim_end_matches("/api"));
@@ -62,7 +62,7 @@ pub fn listen(listen: &Listen, json: bool) -> Result<(), Failed> {
     })
 }
 
-/// The sequence number of the newest event.
+/// Fetches the sequence number of the newest event.
 async fn last(client: &reqwest::Client, feed: &str, key: &str) -> Result<u64, Failed> {
     let reply = client.get(format!("{feed}?limit=1")).bearer_auth(key).send().await?;
     let (status, text) = (reply.status(), reply.text().await?);
@@ -73,7 +73,7 @@ async fn last(client: &reqwest::Client, feed: &str, key: &str) -> Result<u64, Fa
     page["last_seq"].as_u64().ok_or_else(|| "the answer is not a feed".into())
 }
 
-/// Reads a stream until it ends, or breaks.
+/// Reads a stream until it ends or breaks, and advances `after` and `left` with each event.
 async fn read(mut reply: reqwest::Response, json: bool, after: &mut u64, left: &mut u64) -> Result<(), Failed> {
     let mut buffer = Vec::new();
     while *left > 0 {

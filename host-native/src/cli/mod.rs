@@ -1,4 +1,4 @@
-//! Commands: `serve` and `dev` run the service; the others speak to one, or work on a closed folder.
+//! Commands: `serve` and `dev` run the service; the others call a running one, or work on a closed data folder.
 
 mod extract;
 mod listen;
@@ -30,82 +30,82 @@ enum Command {
     Serve(Box<Settings>),
     /// Run the service for development: data in ./switchboard-data, loopback reachable, no rate limit
     Dev(Box<Settings>),
-    /// Accounts of a running service
+    /// Manage the accounts of a running service
     Account {
         #[command(subcommand)]
         command: Account,
     },
-    /// API keys of a running service
+    /// Manage the API keys of a running service
     Key {
         #[command(subcommand)]
         command: Key,
     },
-    /// Tokens of voice engines that attach to a running service
+    /// Manage the tokens of voice engines that attach to a running service
     EngineToken {
         #[command(subcommand)]
         command: EngineToken,
     },
-    /// Durable work of a running service: what waits, runs or was set aside
+    /// Manage durable work of a running service: jobs that wait, run or were set aside
     Jobs {
         #[command(subcommand)]
         command: Jobs,
     },
-    /// Print an account's events as they happen: what its webhooks carry, without an address of one's own
+    /// Print an account's events as they happen: the payloads of its webhooks, without a public address
     Listen(listen::Listen),
     /// Save a consistent snapshot of a running service
     Backup {
         /// File to write
         file: PathBuf,
-        /// Replace the file where it is there already
+        /// Replace the file if it exists
         #[arg(long)]
         force: bool,
         #[command(flatten)]
         at: At,
     },
-    /// Check the store of a closed folder
+    /// Check the store of a data folder that no service has open
     Verify {
-        /// Folder of the store
+        /// Data folder of the store
         folder: PathBuf,
         #[command(flatten)]
         seal: SealKeys,
     },
-    /// Make a new key to seal secrets with
+    /// Make a new key for sealing secrets
     SealKey {
-        /// File to write, which must not be there; without it the key is printed
+        /// File to write, which must not exist; without it the key is printed
         file: Option<PathBuf>,
     },
-    /// Make a folder from a backup
+    /// Restore a backup into a new data folder
     Restore {
-        /// File that `backup` wrote
+        /// File written by `backup`
         file: PathBuf,
-        /// Folder to make
+        /// Folder to create; one that exists must be empty
         folder: PathBuf,
     },
     /// Print the `OpenAPI` document
     Openapi,
-    /// Read a file on the input and print its text as JSON: how the service has files read
+    /// Read a file from standard input and print its text as JSON; the service runs this for each file
     #[command(hide = true)]
     Extract(extract::Extract),
 }
 
-/// The keys of a store.
+/// Seal keys of a store.
 #[derive(Args)]
 struct SealKeys {
-    /// File with the keys under which secrets are sealed in the store
+    /// File with the keys that seal secrets in the store
     #[arg(long, env = "SWITCHBOARD_SEAL_KEY_FILE", value_name = "FILE")]
     seal_key_file: Option<PathBuf>,
-    /// The same keys themselves
+    /// The keys themselves, instead of a file
     #[arg(long, env = "SWITCHBOARD_SEAL_KEYS", value_name = "KEYS", hide_env_values = true)]
     seal_keys: Option<String>,
 }
 
-/// Where the operator's API is.
+/// Address of the operator's API, and the token for it.
 #[derive(Args)]
 struct At {
     /// URL of the service
     #[arg(long, env = "SWITCHBOARD_URL", default_value = "http://127.0.0.1:8080")]
     url: String,
-    /// The operator's token
+    /// Operator token
     #[arg(long, env = "SWITCHBOARD_ADMIN_TOKEN", hide_env_values = true)]
     admin_token: String,
 }
@@ -114,13 +114,13 @@ struct At {
 enum Account {
     /// Create an account
     Create {
-        /// Address that logs in
+        /// E-mail address to log in with
         #[arg(long)]
         email: String,
-        /// Its name
+        /// Name of the account
         #[arg(long)]
         name: String,
-        /// Its plan
+        /// Name of its plan; without it, the service's default
         #[arg(long)]
         plan: Option<String>,
         #[command(flatten)]
@@ -131,11 +131,11 @@ enum Account {
         #[command(flatten)]
         at: At,
     },
-    /// Put an account on another plan
+    /// Move an account to another plan
     SetPlan {
-        /// The account's id
+        /// Id of the account
         id: u64,
-        /// The plan's name
+        /// Name of the plan
         plan: String,
         #[command(flatten)]
         at: At,
@@ -146,13 +146,13 @@ enum Account {
 enum Key {
     /// Create an API key for an account
     Create {
-        /// The account's id
+        /// Id of the account
         #[arg(long)]
         account: u64,
-        /// A label
+        /// Name of the key, shown in lists
         #[arg(long)]
         name: String,
-        /// It may only read
+        /// Limit the key to reading
         #[arg(long)]
         read_only: bool,
         #[command(flatten)]
@@ -160,10 +160,10 @@ enum Key {
     },
     /// Delete an API key of an account
     Revoke {
-        /// The account's id
+        /// Id of the account
         #[arg(long)]
         account: u64,
-        /// The key's id
+        /// Id of the key
         id: u64,
         #[command(flatten)]
         at: At,
@@ -174,10 +174,10 @@ enum Key {
 enum EngineToken {
     /// Create a token for an engine
     Create {
-        /// A label
+        /// Name of the token, shown in lists
         #[arg(long)]
         name: String,
-        /// An account whose calls it may have, by id; without any: all
+        /// Id of an account whose calls the engine may take; repeatable; without any, all accounts
         #[arg(long = "account", value_name = "ID")]
         accounts: Vec<u64>,
         #[command(flatten)]
@@ -190,7 +190,7 @@ enum EngineToken {
     },
     /// Delete a token
     Revoke {
-        /// The token's id
+        /// Id of the token
         id: u64,
         #[command(flatten)]
         at: At,
@@ -199,40 +199,40 @@ enum EngineToken {
 
 #[derive(Subcommand)]
 enum Jobs {
-    /// List the jobs: those that were set aside, then those that run, then those that wait
+    /// List the jobs: those set aside, then those that run, then those that wait
     List {
-        /// Only those that stand there: waiting, running or `set_aside`
+        /// Only jobs in this state: waiting, running or `set_aside`
         #[arg(long)]
         state: Option<String>,
-        /// Only those of this kind
+        /// Only jobs of this kind
         #[arg(long)]
         kind: Option<String>,
-        /// Only those of this account, by its id
+        /// Only jobs of the account with this id
         #[arg(long)]
         account: Option<u64>,
         #[command(flatten)]
         at: At,
     },
-    /// Try a job again that was set aside
+    /// Retry a job that was set aside
     Retry {
-        /// The job's id
+        /// Id of the job
         id: String,
         #[command(flatten)]
         at: At,
     },
-    /// Drop a job that was set aside: what it was for ends as failed
+    /// Drop a job that was set aside; the work it was for ends as failed
     Drop {
-        /// The job's id
+        /// Id of the job
         id: String,
         #[command(flatten)]
         at: At,
     },
 }
 
-/// A sentence for whoever typed the command.
+/// Error of a command: its text is a sentence for the person who typed it.
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-/// Runs the command of this process.
+/// Parses the arguments and runs the command; errors go to standard error, as JSON with `--json`.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let json = cli.json;
@@ -266,7 +266,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Prints a line; a reader that went away is no failure.
+/// Prints a line; a closed pipe is not an error.
 fn say(line: &str) -> Result<(), Failed> {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{line}").and_then(|()| out.flush()) {

@@ -1,4 +1,4 @@
-//! Commands on a closed folder, and the `OpenAPI` document.
+//! Commands on a data folder that no service has open, and the `OpenAPI` document.
 
 use std::fs::File;
 use std::io::{BufReader, Write};
@@ -14,11 +14,11 @@ use switchboard_core::verify;
 
 use super::{Failed, SealKeys, say};
 
-/// `verify`: the file's checksums, then every row and every set.
+/// Runs `verify`: checks the file's checksums, then every row and every set.
 pub fn verify(folder: &Path, seal: &SealKeys, json: bool) -> Result<(), Failed> {
     let seal = Seal::of(seal.seal_key_file.as_deref(), seal.seal_keys.as_deref())?;
     let mut store = Store::existing(folder)?;
-    // Nothing is read of a file before its checksums were compared.
+    // Checksums first: no row is read from an unchecked file.
     let sound = store.check()?;
     let store = store.opened(seal)?;
     let snapshot = store.snapshot()?;
@@ -36,7 +36,7 @@ pub fn verify(folder: &Path, seal: &SealKeys, json: bool) -> Result<(), Failed> 
     if report.faults.is_empty() { Ok(()) } else { Err(format!("{} faults", report.faults.len()).into()) }
 }
 
-/// `seal-key`
+/// Runs `seal-key`: writes a new key to a file, or prints it.
 pub fn seal_key(file: Option<&Path>, json: bool) -> Result<(), Failed> {
     let key = seal::new_key()?;
     let Some(file) = file else {
@@ -48,7 +48,7 @@ pub fn seal_key(file: Option<&Path>, json: bool) -> Result<(), Failed> {
     if json { say(&json!({ "file": file }).to_string()) } else { say(&format!("{} holds a new key", file.display())) }
 }
 
-/// `restore`
+/// Runs `restore`: fills a new folder from a backup.
 pub fn restore(file: &Path, folder: &Path, json: bool) -> Result<(), Failed> {
     let mut input = BufReader::new(File::open(file)?);
     let rows = backup::restore(&mut input, folder)?;
@@ -60,7 +60,7 @@ pub fn restore(file: &Path, folder: &Path, json: bool) -> Result<(), Failed> {
     Ok(())
 }
 
-/// `openapi`
+/// Runs `openapi`: prints the document.
 pub fn openapi() -> Result<(), Failed> {
     say(openapi::text().trim_end())
 }

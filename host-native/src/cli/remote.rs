@@ -1,4 +1,4 @@
-//! Commands that speak to a running service through the operator's API.
+//! Commands that call a running service through the operator's API.
 
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -8,7 +8,7 @@ use switchboard::private::{Aside, Existing};
 
 use super::{Account, At, EngineToken, Failed, Jobs, Key, say};
 
-/// `account …`
+/// Runs `account …`.
 pub fn account(command: Account, json: bool) -> Result<(), Failed> {
     match command {
         Account::Create { email, name, plan, at } => {
@@ -25,7 +25,7 @@ pub fn account(command: Account, json: bool) -> Result<(), Failed> {
     }
 }
 
-/// `key …`
+/// Runs `key …`.
 pub fn key(command: Key, json: bool) -> Result<(), Failed> {
     match command {
         Key::Create { account, name, read_only, at } => {
@@ -38,7 +38,7 @@ pub fn key(command: Key, json: bool) -> Result<(), Failed> {
     }
 }
 
-/// `engine-token …`
+/// Runs `engine-token …`.
 pub fn engine_token(command: EngineToken, json: bool) -> Result<(), Failed> {
     match command {
         EngineToken::Create { name, accounts, at } => {
@@ -65,7 +65,7 @@ pub fn engine_token(command: EngineToken, json: bool) -> Result<(), Failed> {
     }
 }
 
-/// `jobs …`
+/// Runs `jobs …`.
 pub fn jobs(command: Jobs, json: bool) -> Result<(), Failed> {
     match command {
         Jobs::List { state, kind, account, at } => {
@@ -89,7 +89,7 @@ pub fn jobs(command: Jobs, json: bool) -> Result<(), Failed> {
     }
 }
 
-/// `backup`: the file appears once it is complete.
+/// Runs `backup`: the file appears under its name once it is complete.
 pub fn backup(file: &Path, existing: Existing, at: &At, json: bool) -> Result<(), Failed> {
     let begun = Aside::begin(file, existing);
     let mut out = begun.map_err(|error| match error.kind() {
@@ -117,7 +117,7 @@ pub fn backup(file: &Path, existing: Existing, at: &At, json: bool) -> Result<()
     Ok(())
 }
 
-/// The entries of all pages of a list; `path` ends with its query.
+/// Fetches the entries of all pages of a list; `path` ends with `?` or a query.
 fn pages(at: &At, path: &str) -> Result<Vec<Value>, Failed> {
     let (mut all, mut page) = (Vec::new(), 1);
     loop {

@@ -1,4 +1,4 @@
-//! `serve` and `dev`.
+//! The commands `serve` and `dev`: start, signals and orderly stop.
 
 use std::convert::Infallible;
 use std::io::Write;
@@ -31,22 +31,22 @@ use tracing_subscriber::EnvFilter;
 use super::Failed;
 
 const DATA: &str = "./switchboard-data";
-/// Has mimalloc return freed memory to the system after 10 ms (`mi_option_purge_delay`), not after a second: while large
-/// bodies come and go, that second holds as much again as is in use. The allocator reads it before `main` runs, and its
-/// own function for it is `unsafe` to call.
+/// Makes mimalloc return freed memory to the system after 10 ms (`mi_option_purge_delay`) instead of a second: with
+/// large bodies coming and going, that second holds as much again as is in use. The allocator reads it before `main`
+/// runs, and its function for setting it later is `unsafe` to call.
 const PURGE_DELAY: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "10");
 
-/// Runs the service.
+/// Runs the service until a signal stops it.
 pub fn serve(settings: Settings, json: bool) -> Result<(), Failed> {
     start(&settings.load()?, json)
 }
 
-/// Runs the service for development.
+/// Runs the service with the settings of [`Settings::for_development`].
 pub fn dev(settings: Settings, json: bool) -> Result<(), Failed> {
     start(&settings.load()?.for_development(), json)
 }
 
-/// Runs this program again in place of itself, with a variable in its environment; returns only where it cannot.
+/// Replaces this process with a new run of the same program and one more environment variable; returns only on failure.
 fn restart_with((name, value): (&str, &str)) -> std::io::Result<Infallible> {
     let mut arguments = std::env::args_os();
     let mut command = std::process::Command::new(std::env::current_exe()?);
@@ -78,14 +78,14 @@ fn start(settings: &Settings, json: bool) -> Result<(), Failed> {
     };
     let (host, writer) = Host::start(means).map_err(|error| error as Failed)?;
     runtime.block_on(run(Arc::clone(&host), settings, &folder, engine, json))?;
-    // The last handle lets the writer finish what is queued.
+    // Dropping the last handle lets the writer finish its queue and end.
     runtime.shutdown_timeout(std::time::Duration::from_secs(5));
     drop(host);
     writer.join().map_err(|_| "the writer failed")?;
     Ok(())
 }
 
-/// The store with its keys; without any the operator is told what that means.
+/// Gives the store its seal keys; without any, warns that secrets are stored in clear.
 fn sealed(store: Store, settings: &Settings) -> Result<Store, Failed> {
     let seal = Seal::of(settings.seal_key_file.as_deref(), settings.seal_keys.as_deref())?;
     if seal.current().is_none() {
@@ -98,14 +98,14 @@ fn sealed(store: Store, settings: &Settings) -> Result<Store, Failed> {
     Ok(store)
 }
 
-/// Lets the simulated engine attach, with a token that lives as long as the process.
+/// Makes a token for the built-in simulated engine, valid as long as the process runs.
 fn inside(config: &mut Config, Yields(yields): Yields) -> Result<Token, Failed> {
     let token = Token::new(TokenKind::Engine, 0, 0, &clock::seed()?.derive("engine"));
     config.engine = Some(BuiltIn { digest: token.digest(), yields });
     Ok(token)
 }
 
-/// Starts the simulated engine in this process, over the very address that any engine uses.
+/// Starts the simulated engine in this process; it connects over HTTP to the address that any engine uses.
 fn attach(
     settings: &Settings,
     address: SocketAddr,
@@ -125,7 +125,7 @@ fn attach(
 fn log(settings: &Settings) -> Result<(), Failed> {
     let wanted = std::env::var("SWITCHBOARD_LOG").ok();
     let wanted = wanted.as_deref().unwrap_or("info");
-    // These warn of what strangers send, a line each; whoever wants them names them.
+    // These libraries log a line for each malformed request of a stranger; `SWITCHBOARD_LOG` can turn them back on.
     let filter = EnvFilter::try_new(format!("h2=error,hyper=error,{wanted}"));
     let filter = filter.unwrap_or_else(|_| EnvFilter::new("h2=error,hyper=error,info"));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
@@ -172,13 +172,13 @@ async fn run(
     serving.await?;
     schedule.await?;
     if let Some(file) = &settings.ready_file {
-        // A script that reads it later must not believe in a server that is gone.
+        // A script that reads the file later must not take the server for running.
         let _ = std::fs::remove_file(file);
     }
     Ok(())
 }
 
-/// Says where the server is and, once, the owner's secrets.
+/// Prints the server's address, writes the ready file and, on the first start, shows the owner's secrets.
 fn announce(
     settings: &Settings,
     folder: &Path,

@@ -1,5 +1,5 @@
-//! `extract --check`: a process locks itself as it would for a file, tries what must then be impossible, and says
-//! what came of it. The service asks at its start which locks its kernel has.
+//! `extract --check`: a process locks itself as it would for a file, tries what must then be impossible, and reports
+//! the results. The service runs it at its start to learn which locks the kernel has.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,20 +14,20 @@ use serde::{Deserialize, Serialize};
 use super::confined::{Bounds, confine};
 use super::lock::{self, Locks};
 
-/// What a locked process found.
+/// Results of a locked process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
-    /// The locks that hold.
+    /// The locks in force.
     pub locks: Locks,
-    /// What it tried with all of them, and the system's error number; none: it succeeded.
+    /// What it tried with all locks in force, and the `errno` of each attempt; `None`: it succeeded, -1: no number.
     pub tried: Vec<(String, Option<i32>)>,
-    /// What opening a file came to with the first locks alone, before system calls were taken.
+    /// `errno` of opening a file with the first locks only, before system calls were blocked; `None`: it succeeded.
     pub opened: Option<i32>,
 }
 
-/// Locks this process, tries, and says so as JSON.
+/// Locks this process, makes the attempts and writes [`Checked`] as JSON.
 pub fn run(bounds: Bounds, output: &mut impl Write) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    // A place that is known to be free: a send that fails for another reason shows in its number.
+    // A loopback address with a free port: any failure but the lock's shows in its `errno`.
     let udp = || UdpSocket::bind("127.0.0.1:0");
     let files = lock::close_files();
     let opened = number(File::open("/proc/self/status"));
@@ -51,7 +51,7 @@ pub fn run(bounds: Bounds, output: &mut impl Write) -> Result<(), Box<dyn std::e
     Ok(output.flush()?)
 }
 
-/// The system's error number; none where it succeeded.
+/// Returns the `errno` of a failure, -1 if it has none; `None` on success.
 fn number<T>(result: io::Result<T>) -> Option<i32> {
     result.err().map(|error| error.raw_os_error().unwrap_or(-1))
 }

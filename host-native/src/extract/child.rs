@@ -1,4 +1,4 @@
-//! [`Extractor`]: reads files in processes of their own, which the system stops when they take too much.
+//! [`Extractor`]: reads files in child processes, which the system stops when they take too much.
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -20,15 +20,15 @@ use super::confined::{Bounds, Said};
 use super::noun;
 use crate::room::{Holder, Room};
 
-/// What a process may say, bytes: the longest text and all links, with their escapes.
+/// Most bytes of a process's output: the longest text and all links, with JSON escapes.
 const SAID_BYTES_MAX: u64 = 32 << 20;
-/// Has mimalloc (`mi_option_arena_reserve`) take memory as it is needed. It would reserve 1 GiB of addresses
-/// before a process bounds itself, and leave the file nothing.
+/// Makes mimalloc (`mi_option_arena_reserve`) take memory as it is needed. Otherwise it reserves 1 GiB of address space
+/// before the process limits itself, and leaves nothing for the file.
 const ARENA_RESERVE: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "0");
-/// How long a process may take, whatever it waits for.
+/// Wall-clock limit of a process.
 const WALL: Duration = Duration::from_secs(30);
 
-/// Reads files, as many at once as its room has places; accounts take turns.
+/// Reads files in child processes, as many at once as its room has places; accounts take turns.
 pub struct Extractor {
     program: PathBuf,
     bounds: Bounds,
@@ -37,11 +37,11 @@ pub struct Extractor {
     starter: Starter,
 }
 
-/// The thread that starts processes. The system ends each of them with the thread that started it, not with the whole
-/// program, and threads of the runtime come and go: this one lives as long as the [`Extractor`].
+/// Thread that starts the processes. The kernel kills each child when the thread that started it ends (not only with
+/// the whole program), and threads of the runtime come and go: this one lives as long as the [`Extractor`].
 struct Starter(mpsc::Sender<Start>);
 
-/// A process to be started, in a runtime that then looks after it.
+/// Request to start a process; `runtime` then handles its pipes and its end.
 struct Start {
     command: Command,
     runtime: Handle,
@@ -54,7 +54,7 @@ impl Starter {
         thread::Builder::new().name("starts-readers".into()).spawn(move || {
             while let Ok(Start { mut command, runtime, started }) = ordered.recv() {
                 let _runtime = runtime.enter();
-                // Whoever asked may have gone: then the process is ended as it is dropped.
+                // If the caller has gone, the child is dropped here and thereby killed.
                 let _ = started.send(command.spawn());
             }
         })?;
@@ -69,13 +69,13 @@ impl Starter {
     }
 }
 
-/// Why a process said nothing.
+/// Why a process wrote no result.
 enum Silence {
-    /// It took too long.
+    /// It exceeded the wall-clock limit.
     Slow,
-    /// It ended by itself, or was ended.
+    /// It exited or was killed, with this status.
     Ended(ExitStatus),
-    /// It could not be started or understood: no fault of the file.
+    /// It could not be started, or its output not parsed: not the file's fault.
     Fault(String),
 }
 
@@ -86,25 +86,25 @@ impl From<std::io::Error> for Silence {
 }
 
 impl Extractor {
-    /// One that runs `program extract`.
+    /// Creates an extractor that runs `program extract` with default limits.
     pub fn new(program: PathBuf, room: Arc<Room>) -> std::io::Result<Self> {
         Self::bounded(program, Bounds::default(), WALL, room)
     }
 
-    /// One whose processes may use this much, for this long.
+    /// Creates an extractor whose processes have these resource limits and this wall-clock limit.
     pub fn bounded(program: PathBuf, bounds: Bounds, wall: Duration, room: Arc<Room>) -> std::io::Result<Self> {
         Ok(Self { program, bounds, wall, room, starter: Starter::new()? })
     }
 
-    /// One that runs this very program.
+    /// Creates an extractor that runs this same program.
     pub fn of_this_program(room: Arc<Room>) -> std::io::Result<Self> {
-        // This name leads to the running program even when another was put in its place.
+        // This path leads to the running program even after its file was replaced.
         let own = PathBuf::from("/proc/self/exe");
         Self::new(if own.exists() { own } else { std::env::current_exe()? }, room)
     }
 
-    /// Reads a file. That it cannot be read is an answer with a sentence; [`Answer::Failed`] says that
-    /// nobody tried.
+    /// Reads a file. If it cannot be read, the answer is [`Answer::Extracted`] with a sentence; [`Answer::Failed`]
+    /// means that reading was not attempted.
     pub async fn extract(&self, form: TextForm, bytes: Vec<u8>, holder: Holder) -> Answer {
         let _place = match self.room.take(holder).await {
             Ok(place) => place,
@@ -125,7 +125,7 @@ impl Extractor {
     async fn run(&self, form: TextForm, bytes: Vec<u8>) -> Result<Said, Silence> {
         let mut child = self.spawn(form).await?;
         let said = tokio::time::timeout(self.wall, talk(&mut child, bytes)).await;
-        // What is still running has said all that is wanted of it.
+        // If it still runs, nothing more is wanted of it.
         let _ = child.start_kill();
         let status = child.wait().await?;
         match said {
@@ -134,8 +134,8 @@ impl Extractor {
         }
     }
 
-    /// Starts a process without anything of this one but the pipes: of the environment only a word to the
-    /// allocator, and all descriptors of this program close by themselves.
+    /// Starts a process that inherits only its pipes: its environment is one setting of the allocator, and all other
+    /// descriptors of this program are close-on-exec.
     async fn spawn(&self, form: TextForm) -> std::io::Result<Child> {
         let mut command = self.command();
         command.args(["--form", form.word()]).stdin(Stdio::piped());
@@ -161,7 +161,7 @@ impl Extractor {
         command
     }
 
-    /// Has a process lock itself and try what it must not do.
+    /// Runs a process that locks itself and tries what it must not be able to do.
     pub async fn check(&self) -> Result<Checked, String> {
         let output = self.command().arg("--check").stdin(Stdio::null()).output();
         let output = tokio::time::timeout(self.wall, output).await.map_err(|_| "it took too long")?;
@@ -169,7 +169,7 @@ impl Extractor {
         serde_json::from_slice(&output.stdout).map_err(|error| format!("{} ({error})", output.status))
     }
 
-    /// Tells the operator once what the kernel does not lock.
+    /// Runs the check and logs which locks this kernel lacks; called once at the start.
     pub async fn tell_of_locks(&self) {
         match self.check().await.map(|checked| checked.locks.missing()) {
             Ok(missing) if missing.is_empty() => {}
@@ -182,13 +182,13 @@ impl Extractor {
     }
 }
 
-/// Gives a process its file and takes what it says, to its end.
+/// Writes the file to a process and reads its output to the end.
 async fn talk(child: &mut Child, bytes: Vec<u8>) -> std::io::Result<Vec<u8>> {
     let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(std::io::ErrorKind::BrokenPipe.into());
     };
     let give = async move {
-        // One that has read enough may close: what it says is what counts.
+        // The process may close its input early; only its output counts.
         let _ = input.write_all(&bytes).await;
     };
     let mut said = Vec::new();
@@ -209,8 +209,8 @@ fn too_long(form: TextForm) -> String {
     format!("The {} took too long to read.", noun(form))
 }
 
-/// What an end says of the file. The memory's end shows as an abort, as does the stack's; whatever kills
-/// from outside is mostly the system that needs memory.
+/// Returns the sentence for a process that ended without a result. Running out of memory or stack shows as an abort; a
+/// kill from outside is mostly the system reclaiming memory.
 fn sentence(form: TextForm, status: ExitStatus) -> String {
     let noun = noun(form);
     match status.signal() {

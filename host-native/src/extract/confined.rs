@@ -1,4 +1,4 @@
-//! The process that reads one file: what it takes from itself first, and what it says in the end.
+//! The process that reads one file: the limits it sets on itself first, and the result it writes in the end.
 
 use std::io::{Read, Write};
 
@@ -9,40 +9,40 @@ use switchboard_core::outside::{Extracted, TextForm};
 
 use super::lock;
 
-/// How much lower than the service it stands when both want the processor.
+/// Nice value of the process, so that the service goes first when both want the processor.
 const NICE: i32 = 10;
-/// Standard input, output and error: nothing else can be opened, no file and no socket.
+/// Limit of file descriptors: standard input, output and error; no file or socket can be opened.
 const DESCRIPTORS: u64 = 3;
-/// How long after its time is over the process is killed, seconds.
+/// Seconds of processor time after the limit until the process is killed.
 const CPU_GRACE_SECONDS: u64 = 5;
 
-/// What the process may use.
+/// Resource limits of the process.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Address space, bytes.
+    /// Limit of address space, bytes.
     pub memory_bytes: u64,
-    /// Time of a processor, seconds.
+    /// Limit of processor time, seconds.
     pub cpu_seconds: u64,
 }
 
 impl Default for Bounds {
-    /// Five times what the largest good files that were tried need, and more of time.
+    /// Five times the memory that the largest valid test files need, and more than five times their time.
     fn default() -> Self {
         Self { memory_bytes: 512 << 20, cpu_seconds: 20 }
     }
 }
 
-/// What the process says, as JSON on its standard output.
+/// Result of the process, as JSON on its standard output.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Said {
-    /// What it read.
+    /// The text, title and links.
     Read(Found),
-    /// Why it could not, as a finished sentence.
+    /// Why the file could not be read, as a complete sentence.
     Failed(String),
 }
 
-/// [`Extracted`] between two processes.
+/// [`Extracted`] in the form that is passed between the processes.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Found {
     title: Option<String>,
@@ -66,8 +66,8 @@ impl From<Found> for Extracted {
     }
 }
 
-/// Locks and confines this process for good, reads a file on the input and says what it found on the output. Where
-/// the kernel lacks a lock, it goes on with the others: the service told its operator.
+/// Locks and confines this process for good, reads a file from `input` and writes the result to `output`. If the kernel
+/// lacks a lock, it continues with the others: the service has warned its operator.
 pub fn run(
     form: TextForm,
     bounds: Bounds,
@@ -77,7 +77,7 @@ pub fn run(
     lock::close_files();
     confine(bounds)?;
     let mut bytes = Vec::new();
-    // One byte more than a file may have is enough to see that it is too large.
+    // One byte over the limit is enough to see that the file is too large.
     input.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
     let said = match super::read(form, &bytes) {
         Ok(extracted) => Said::Read(extracted.into()),
@@ -87,8 +87,8 @@ pub fn run(
     Ok(output.flush()?)
 }
 
-/// Takes memory, time, descriptors, processes and core dumps from this process, and then all system calls but a few;
-/// tells whether the kernel took those.
+/// Limits memory, processor time, descriptors, processes and core dumps of this process, then blocks all system calls
+/// but a few; returns whether the kernel did the latter.
 pub(super) fn confine(bounds: Bounds) -> std::io::Result<bool> {
     for (resource, most) in [
         (Resource::As, bounds.memory_bytes),
@@ -97,13 +97,13 @@ pub(super) fn confine(bounds: Bounds) -> std::io::Result<bool> {
         (Resource::Nproc, 0),
         (Resource::Core, 0),
     ] {
-        // What the system allows less of stays as it is.
+        // A lower limit that is already set stays.
         let lower = |most: u64| getrlimit(resource).maximum.map_or(most, |maximum| maximum.min(most));
-        // At the higher bound of time the system kills; at the lower one it says why.
+        // At the lower limit of time the system sends SIGXCPU, which tells the reason; at the higher one it kills.
         let maximum = if resource == Resource::Cpu { most.saturating_add(CPU_GRACE_SECONDS) } else { most };
         setrlimit(resource, Rlimit { current: Some(lower(most)), maximum: Some(lower(maximum)) })?;
     }
-    // Where the system does not let it, the service's own threads are as important.
+    // If this fails, the process merely competes equally with the service.
     let _ = nice(NICE);
     Ok(lock::close_calls())
 }

@@ -1,7 +1,7 @@
-//! Word files (Office Open XML): a zip archive whose main part is XML.
+//! Extracts text from Word files (Office Open XML): a zip archive whose main part is XML.
 //!
-//! The XML is read as a stream through bounds on its bytes and tags, so that neither a small archive of a
-//! large text nor deep nesting costs more than they allow.
+//! The XML is read as a stream with limits on its bytes and tags, so that neither a small archive of a large text nor
+//! deep nesting costs more than they allow.
 
 use std::io::{BufReader, Cursor, Read};
 
@@ -14,17 +14,17 @@ use zip::result::ZipError;
 
 use super::prose::{Prose, TooLong, title};
 
-/// Where Word puts the text; another place is named by the archive's relations.
+/// Path of the main part as Word writes it; another path is found through the archive's relations.
 const MAIN_PART: &str = "word/document.xml";
 const RELATIONS: &str = "_rels/.rels";
 const PROPERTIES: &str = "docProps/core.xml";
-/// The main part when it is unpacked, bytes.
+/// Most bytes of the unpacked main part.
 const MAIN_BYTES_MAX: u64 = 128 << 20;
-/// A part beside it, bytes.
+/// Most bytes of any other unpacked part.
 const SIDE_BYTES_MAX: u64 = 1 << 20;
-/// Tags and pieces of text in a part.
+/// Most tags and pieces of text in a part.
 const EVENTS_MAX: usize = 20_000_000;
-/// How older Word files, and encrypted ones of today, begin.
+/// First bytes of older Word files, and of encrypted ones of today.
 const COMPOUND_FILE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
 const NOT_DOCX: &str = "The file is not a DOCX.";
@@ -35,9 +35,8 @@ const TOO_LARGE: &str = "The DOCX is too large when it is unpacked.";
 
 type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
-/// Reads the text of a document: its paragraphs, its tables row by row, text boxes where they stand. What
-/// is deleted or moved away under change tracking, field codes, notes, headers and footers are not part
-/// of it.
+/// Reads the text of a document: paragraphs, tables row by row, and text boxes at their position. Text deleted or moved
+/// away under change tracking, field codes, notes, headers and footers are left out.
 pub fn read(bytes: &[u8]) -> Result<Extracted, String> {
     if bytes.starts_with(COMPOUND_FILE) {
         return Err(OLDER.into());
@@ -51,12 +50,12 @@ pub fn read(bytes: &[u8]) -> Result<Extracted, String> {
     let mut body = Body::default();
     walk(&mut archive, &main, MAIN_BYTES_MAX, &mut |event| body.take(event))?;
     let mut name = Title::default();
-    // A document whose title cannot be read has none.
+    // If the title cannot be read, there is none.
     let _ = walk(&mut archive, PROPERTIES, SIDE_BYTES_MAX, &mut |event| name.take(event));
     Ok(Extracted { title: title(&name.text), text: body.prose.finish(), ..Extracted::default() })
 }
 
-/// The part that the archive's relations call its document.
+/// Returns the part that the archive's relations name as the document.
 fn main_part(archive: &mut Archive<'_>) -> Option<String> {
     let mut found = None;
     let relations = walk(archive, RELATIONS, SIDE_BYTES_MAX, &mut |event| {
@@ -75,7 +74,7 @@ fn attribute(tag: &BytesStart<'_>, name: &str) -> Option<String> {
     Some(attribute.value.into_owned())
 }
 
-/// Reads a part from end to end; the visitor's sentence ends it.
+/// Parses a part and calls `visit` for each event; an error of `visit` stops it.
 fn walk(
     archive: &mut Archive<'_>,
     part: &str,
@@ -94,7 +93,7 @@ fn walk(
         let Ok(event) = reader.read_event_into(&mut buffer) else { return Err(broken(reader.into_inner()).into()) };
         match &event {
             Event::Start(_) => depth += 1,
-            // The reader has seen to it that each end has its start.
+            // The reader checks that each end tag has its start tag.
             Event::End(_) => depth -= 1,
             Event::Eof if depth == 0 => return Ok(()),
             Event::Eof => return Err(broken(reader.into_inner()).into()),
@@ -106,13 +105,13 @@ fn walk(
     Err(TOO_LARGE.into())
 }
 
-/// Why a part ended early: at its bound, or by itself.
+/// Returns why a part ended early: at its size limit, or because it is damaged.
 fn broken<R: Read>(reader: BufReader<std::io::Take<R>>) -> &'static str {
     let limit_reached = reader.buffer().is_empty() && reader.into_inner().limit() == 0;
     if limit_reached { TOO_LARGE } else { DAMAGED }
 }
 
-/// The text of a piece of character data.
+/// Returns the text of a character-data event; `None` for other events.
 fn characters(event: &Event<'_>) -> Result<Option<String>, String> {
     Ok(Some(match event {
         Event::Text(text) => text.xml10_content().into_owned(),
@@ -125,7 +124,7 @@ fn characters(event: &Event<'_>) -> Result<Option<String>, String> {
     }))
 }
 
-/// The title among a document's properties.
+/// Visitor that collects the title from a document's properties.
 #[derive(Default)]
 struct Title {
     inside: bool,
@@ -144,19 +143,19 @@ impl Title {
     }
 }
 
-/// The text of a document under way. Names are taken without their prefix: shapes and formulas have runs
-/// and texts of the same names.
+/// Visitor that collects the text of a document. Element names are compared without their prefix: shapes and formulas
+/// have runs and texts of the same names.
 #[derive(Default)]
 struct Body {
     prose: Prose,
     started: bool,
-    /// How many runs are open: only in one are tabs and breaks characters.
+    /// Number of open runs: tabs and breaks are characters only inside a run.
     runs: usize,
-    /// Whether a run's text is open.
+    /// Whether a run's text element is open.
     text: bool,
-    /// How many table cells are open: their paragraphs stay on the row's line.
+    /// Number of open table cells: their paragraphs stay on the row's line.
     cells: usize,
-    /// How deep within an element that is left out.
+    /// Nesting depth inside an element that is left out; 0: outside.
     dropped: usize,
 }
 
@@ -178,7 +177,7 @@ impl Body {
         if !std::mem::replace(&mut self.started, true) && name != "document" {
             return Err(NOT_DOCX.into());
         }
-        // A fallback repeats what stands beside it.
+        // A fallback repeats the content of its alternative.
         if self.dropped > 0 || matches!(name, "Fallback" | "moveFrom" | "del") {
             self.dropped += 1;
             return Ok(());
@@ -202,7 +201,7 @@ impl Body {
         self.mark(name)
     }
 
-    /// What stands for a character within a run.
+    /// Handles elements that represent a character within a run.
     fn mark(&mut self, name: &str) -> Result<(), TooLong> {
         match name {
             "tab" if self.runs > 0 => self.prose.space(),

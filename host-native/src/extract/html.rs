@@ -1,6 +1,7 @@
-//! Web pages: their text as it reads, their title, and where their links lead.
+//! Extracts the text of web pages as it is shown, their title and their links.
 //!
-//! Tags are read one after the other, without a tree: the cost is linear in the page, however it is nested.
+//! Tags are processed as a stream, without building a tree: the cost is linear in the page's size, however it is
+//! nested.
 
 use std::borrow::Cow;
 
@@ -14,13 +15,13 @@ use switchboard_core::outside::Extracted;
 use super::prose::{Prose, TooLong, title};
 use super::txt;
 
-/// Where a page may say its encoding, bytes (HTML, section 4.2.5.4).
+/// Number of leading bytes in which a page may declare its encoding (HTML, section 4.2.5.4).
 const CHARSET_BYTES: usize = 1_024;
-/// How much of a title is looked at, bytes.
+/// Most bytes of a title that are kept while it is read.
 const TITLE_BYTES_MAX: usize = 4_096;
 
-/// Reads a page. `noindex` and `nofollow` of its robots metadata, general or for this program, are heeded:
-/// the first leaves no text, the second no links.
+/// Reads a page. `noindex` and `nofollow` in its robots metadata, general or for this program, are obeyed: with the
+/// first there is no text, with the second there are no links.
 pub fn read(bytes: &[u8]) -> Result<Extracted, String> {
     let text = decode(bytes);
     if text.get(..CHARSET_BYTES).unwrap_or(&text).contains('\0') {
@@ -35,7 +36,7 @@ pub fn read(bytes: &[u8]) -> Result<Extracted, String> {
     Ok(page.finish())
 }
 
-/// The page's text by its mark, by what it says of itself, else as a text file's.
+/// Decodes the page by its byte order mark, else by the encoding it declares, else like a text file.
 fn decode(bytes: &[u8]) -> Cow<'_, str> {
     match declared(bytes) {
         Some(encoding) if Encoding::for_bom(bytes).is_none() => encoding.decode_without_bom_handling(bytes).0,
@@ -43,7 +44,7 @@ fn decode(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The encoding that a `meta` tag names.
+/// Returns the encoding that a `meta` tag declares.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = bytes.get(..CHARSET_BYTES).unwrap_or(bytes).to_ascii_lowercase();
     let start = String::from_utf8_lossy(&start);
@@ -51,23 +52,23 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let label = label.trim_start_matches([' ', '"', '\'']);
     let end = label.find(|c: char| c.is_whitespace() || "\"';>/".contains(c)).unwrap_or(label.len());
     let encoding = Encoding::for_label(&label.as_bytes()[..end])?;
-    // A tag that could be read as ASCII is not UTF-16, whatever it says.
+    // A tag that was readable as ASCII is not in UTF-16, whatever it declares.
     Some(if [UTF_16BE, UTF_16LE].contains(&encoding) { UTF_8 } else { encoding })
 }
 
-/// How a tag stands in the text around it.
+/// How a tag separates the text before it from the text after it.
 enum Place {
-    /// Within a line.
+    /// Not at all: within a line.
     Inline,
-    /// Between two words.
+    /// A space between two words.
     Cell,
-    /// A line's end.
+    /// A line break.
     Break,
-    /// On lines of its own.
+    /// A new line.
     Line,
-    /// A paragraph of its own.
+    /// A new paragraph.
     Paragraph,
-    /// Not part of the text.
+    /// Its content is not part of the text.
     Dropped,
 }
 
@@ -86,17 +87,17 @@ fn place(tag: &[u8]) -> Place {
     }
 }
 
-/// A page under way.
+/// State of a page being read.
 #[derive(Default)]
 struct Page {
     prose: Prose,
-    /// The tag that is being read.
+    /// The start tag being read.
     tag: Tag,
-    /// What is left out until its end tag, and how often it has been opened within itself.
+    /// Name of the element being left out until its end tag, and its nesting depth.
     dropped: Option<(Vec<u8>, u32)>,
-    /// How many `pre` are open: there a line's end is one.
+    /// Number of open `pre` elements: inside them line ends are kept.
     preformatted: u32,
-    /// The text of the first title; it is whole once another tag has come.
+    /// Text of the first title so far; complete at its end tag.
     title: Option<String>,
     in_title: bool,
     links: Vec<String>,
@@ -105,7 +106,7 @@ struct Page {
     nofollow: bool,
 }
 
-/// A start tag with those of its attributes that matter.
+/// A start tag with the attributes that are used.
 #[derive(Default)]
 struct Tag {
     name: Vec<u8>,
@@ -117,7 +118,7 @@ struct Tag {
 }
 
 impl Tag {
-    /// Of an attribute that is given twice the first counts.
+    /// Stores an attribute of interest, unless it is too long; of a repeated one the first counts.
     fn set(&mut self, value: &[u8]) {
         let slot = match (&self.name[..], &self.attribute[..]) {
             (b"a" | b"base", b"href") => &mut self.href,
@@ -163,7 +164,7 @@ impl Page {
             b"a" => self.link(&tag),
             _ => {}
         }
-        // Only what comes from SVG closes itself.
+        // Only SVG elements close themselves.
         if matches!(place(&tag.name), Place::Dropped) && !(self_closing && tag.name == b"svg") {
             self.dropped = Some((tag.name, 1));
         } else {
@@ -187,7 +188,7 @@ impl Page {
         self.stand(name);
     }
 
-    /// Sets what is before a tag apart from what is after it.
+    /// Separates the text before a tag from the text after it.
     fn stand(&mut self, tag: &[u8]) {
         match place(tag) {
             Place::Inline | Place::Dropped => {}
@@ -242,7 +243,7 @@ impl Page {
     }
 }
 
-/// Whether a list has one of these words, in any case.
+/// Returns whether a list separated by commas or spaces has one of these words, ignoring ASCII case.
 fn has_word(list: &str, words: &[&str]) -> bool {
     let mut found = list.split(|c: char| c == ',' || c.is_whitespace());
     found.any(|word| words.iter().any(|sought| word.eq_ignore_ascii_case(sought)))

@@ -1,38 +1,38 @@
-//! What a process that reads files takes from itself for good, before it opens the file: it may compute, get memory,
-//! read its input and write its output. Opening files, sockets, other programs and other processes are out of reach,
-//! whatever a parser is made to do.
+//! Locks that a process puts on itself for good before it opens a file: it may compute, allocate memory, read its input
+//! and write its output. Opening files, sockets, and starting programs or processes are out of reach, whatever a parser
+//! is made to do.
 //!
-//! Each lock is the kernel's, and stands on its own: where one is missing the others hold, and [`Locks`] says so.
+//! Each lock is enforced by the kernel and independent: if one is missing the others hold, and [`Locks`] says so.
 
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use rustix::thread::{no_new_privs, set_no_new_privs};
 use serde::{Deserialize, Serialize};
 
-/// What Landlock closes to a process.
+/// What Landlock blocks for a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Closed {
-    /// Nothing: the kernel is without it.
+    /// Nothing: the kernel lacks Landlock.
     #[default]
     Nothing,
-    /// Files, and what else an older kernel knows.
+    /// Files, and whatever else an older kernel supports.
     Files,
     /// Files, TCP ports, and signals and sockets beyond the process.
     Everything,
 }
 
-/// Which locks hold.
+/// Which locks are in force.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Locks {
-    /// No program that it starts has more rights than it (`no_new_privs`).
+    /// Programs that it starts gain no privileges (`no_new_privs`).
     pub privileges: bool,
-    /// What Landlock closes to it.
+    /// What Landlock blocks.
     pub closed: Closed,
-    /// Few system calls are left to it (seccomp).
+    /// Whether all but a few system calls are blocked (seccomp).
     pub calls: bool,
 }
 
 impl Locks {
-    /// The locks that do not hold, by the names under which kernels are built and documented.
+    /// Returns the locks that are missing, by the names that kernel options and documentation use.
     pub fn missing(self) -> Vec<&'static str> {
         let all = [
             (self.privileges, "no-new-privileges"),
@@ -44,22 +44,22 @@ impl Locks {
     }
 }
 
-/// Has the system end this process with the one that started it; an error where that one has ended already.
+/// Makes the kernel kill this process when its parent ends; fails if the parent has ended already.
 pub fn end_with(parent: u32) -> std::io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // It may have ended before the system knew.
+    // The parent may have ended before the call above.
     let own = i32::try_from(parent).ok().and_then(Pid::from_raw);
     if getppid() == own { Ok(()) } else { Err(std::io::Error::other("the process that started this one has ended")) }
 }
 
-/// Closes files and networks. It takes a descriptor for a moment.
+/// Blocks files and networks. It needs one file descriptor for a moment, so it comes before the descriptor limit.
 pub fn close_files() -> Locks {
     let _ = set_no_new_privs(true);
     let privileges = no_new_privs().unwrap_or(false);
     Locks { privileges, closed: landlock::close().unwrap_or_default(), calls: false }
 }
 
-/// Takes all system calls but a few: the last lock.
+/// Blocks all system calls but a few; the last lock, as the others need calls. Returns whether it is in force.
 pub fn close_calls() -> bool {
     calls::close().is_ok()
 }
@@ -68,7 +68,7 @@ mod landlock {
     use super::Closed;
     use landlock::{ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetError, RulesetStatus, Scope};
 
-    /// Handles everything and allows nothing; a kernel that knows less closes what it knows.
+    /// Restricts everything and allows nothing; an older kernel restricts what it supports.
     pub fn close() -> Result<Closed, RulesetError> {
         let rules = Ruleset::default()
             .handle_access(AccessFs::from_all(ABI::V6))?
@@ -93,8 +93,8 @@ mod calls {
         apply_filter_all_threads,
     };
 
-    /// What a process needs that has its pipes and its code: reading and writing them, memory, waiting for itself,
-    /// time, randomness, and an end, by itself or by a signal.
+    /// System calls that a process with its pipes and code needs: reading and writing, memory, waiting for itself,
+    /// time, randomness, and its end by exit or by a signal.
     const CALLS: [i64; 22] = [
         libc::SYS_read,
         libc::SYS_write,
@@ -119,13 +119,13 @@ mod calls {
         libc::SYS_exit,
         libc::SYS_exit_group,
     ];
-    /// Those that give memory rights, of which that to be run is not given (`PROT_EXEC` in their third argument).
+    /// Calls that set memory permissions, allowed only without `PROT_EXEC` in their third argument.
     const MAPS: [i64; 2] = [libc::SYS_mmap, libc::SYS_mprotect];
     const PROT_EXEC: u64 = 4;
-    /// Those that send a signal, which go to the process named first: to itself, as an abort does.
+    /// Calls that send a signal, allowed only to the process itself, their first argument: an abort needs them.
     const SIGNALS: [i64; 2] = [libc::SYS_tgkill, libc::SYS_tkill];
 
-    /// All other calls fail with `EPERM`.
+    /// Installs the filter: all other calls fail with `EPERM`.
     pub fn close() -> Result<(), Error> {
         let only = |argument, operator, value| -> Result<Vec<SeccompRule>, Error> {
             let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)?;
@@ -147,7 +147,7 @@ mod calls {
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod calls {
-    /// There is no table of calls for this processor.
+    /// Fails: there is no table of system calls for this architecture.
     pub fn close() -> Result<(), ()> {
         Err(())
     }

@@ -1,8 +1,7 @@
-//! The text of uploaded files and web pages.
+//! Extracts the text of uploaded files and web pages.
 //!
-//! [`read`] takes bytes that a stranger chose. It never panics on purpose and bounds what it makes, but a
-//! file can still cost much time and memory in a parser: a running service reads through
-//! [`child::Extractor`], a process that the system stops.
+//! [`read`] takes bytes that a stranger chose. It avoids panics and bounds its output, but a file can still cost much
+//! time and memory in a parser: a running service reads through [`child::Extractor`], a process that the system stops.
 
 pub mod check;
 pub mod child;
@@ -17,9 +16,9 @@ mod txt;
 use switchboard_core::limits::FILE_BYTES_MAX;
 use switchboard_core::outside::{Extracted, TextForm};
 
-/// Reads the text of a file or page. The error is a finished sentence for whoever sent it, at most 255
-/// characters. HTML says what its links are relative to and whether it asks not to be indexed; a page
-/// without text is an error only when it has no links either.
+/// Reads the text of a file or page. The error is a complete sentence for the sender, at most 255 characters. HTML also
+/// yields its base URL, its links and whether it asks not to be indexed; a page without text is an error only if it has
+/// no links either.
 pub fn read(form: TextForm, bytes: &[u8]) -> Result<Extracted, String> {
     let noun = noun(form);
     if bytes.is_empty() {
@@ -40,7 +39,7 @@ pub fn read(form: TextForm, bytes: &[u8]) -> Result<Extracted, String> {
     Ok(extracted)
 }
 
-/// What the people who sent it call it.
+/// Returns the word for the input in sentences to its sender.
 fn noun(form: TextForm) -> &'static str {
     if form == TextForm::Html { "page" } else { "file" }
 }

@@ -1,22 +1,22 @@
-//! [`Prose`]: text as it is kept, whatever it was read from.
+//! [`Prose`]: builds normalised text, whatever format it was read from.
 
 use switchboard_core::limits::TEXT_BYTES_MAX;
 
-/// Characters of a title: more are cut.
+/// Most characters of a title; the rest is cut.
 const TITLE_CHARS_MAX: usize = 255;
 
-/// Text under way: lines without control characters, spaces at their ends or two spaces in a row, and never
-/// two blank lines together.
+/// Text being built: no control characters, no spaces at the ends of lines or two in a row, and never two blank lines
+/// together.
 #[derive(Default)]
 pub struct Prose {
     text: String,
-    /// What stands between the text so far and what comes.
+    /// Separation to write before the next character.
     gap: Gap,
-    /// Whether a carriage return came last: the line feed after it is the same line's end.
+    /// Whether the last character was a carriage return: a line feed after it belongs to the same line end.
     returned: bool,
 }
 
-/// More text than is kept.
+/// Error for more text than `TEXT_BYTES_MAX`.
 #[derive(Debug)]
 pub struct TooLong;
 
@@ -36,37 +36,37 @@ enum Gap {
 }
 
 impl Prose {
-    /// Adds text; a line's end in it is one here.
+    /// Appends text and keeps its line ends.
     pub fn push(&mut self, text: &str) -> Result<(), TooLong> {
         text.chars().try_for_each(|c| self.push_char(c))
     }
 
-    /// Adds text in which a line's end is as good as a space.
+    /// Appends text in which line ends are spaces.
     pub fn push_flowing(&mut self, text: &str) -> Result<(), TooLong> {
         text.chars().try_for_each(|c| self.push_char(if c.is_whitespace() { ' ' } else { c }))
     }
 
-    /// What comes is another word.
+    /// Separates the next text by a space at least.
     pub fn space(&mut self) {
         self.gap = self.gap.max(Gap::Space);
     }
 
-    /// What comes begins a line.
+    /// Starts a new line before the next text.
     pub fn line(&mut self) {
         self.gap = self.gap.max(Gap::Line);
     }
 
-    /// What comes begins a paragraph.
+    /// Starts a new paragraph, after a blank line.
     pub fn paragraph(&mut self) {
         self.gap = Gap::Blank;
     }
 
-    /// A line ends: the second in a row leaves a blank line.
+    /// Ends a line; the second in a row makes a blank line.
     pub fn line_end(&mut self) {
         self.gap = if self.gap < Gap::Line { Gap::Line } else { Gap::Blank };
     }
 
-    /// The text.
+    /// Returns the text, without white space at its end.
     pub fn finish(self) -> String {
         self.text
     }
@@ -78,7 +78,7 @@ impl Prose {
             '\n' | '\r' | '\u{b}' | '\u{85}' | '\u{2028}' => self.line_end(),
             '\u{c}' | '\u{2029}' => self.paragraph(),
             c if c.is_whitespace() => self.space(),
-            // Soft hyphen, zero-width space, word joiner, byte order mark: nothing that is said.
+            // Soft hyphen, zero-width space, word joiner, byte order mark: invisible, so dropped.
             '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}' => {}
             c if c.is_control() => {}
             '\u{fb00}'..='\u{fb06}' => return self.write(ligature(c)),
@@ -104,7 +104,7 @@ impl Prose {
     }
 }
 
-/// The letters of a printed ligature, by which people search.
+/// Returns the letters of a typographic ligature, so that the text can be searched.
 fn ligature(c: char) -> &'static str {
     match c {
         '\u{fb00}' => "ff",
@@ -116,10 +116,10 @@ fn ligature(c: char) -> &'static str {
     }
 }
 
-/// A title on one line, cut to its bound; nothing is none.
+/// Normalises a title to one line of at most `TITLE_CHARS_MAX` characters; `None` if it is empty.
 pub fn title(text: &str) -> Option<String> {
     let mut prose = Prose::default();
-    // A title that is too long for a text is cut like any other.
+    // A title over the text limit is cut like any other.
     let _ = prose.push_flowing(text);
     let title: String = prose.finish().chars().take(TITLE_CHARS_MAX).collect();
     Some(title.trim_end().to_owned()).filter(|title| !title.is_empty())

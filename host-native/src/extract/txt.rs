@@ -1,4 +1,4 @@
-//! Text files.
+//! Extracts text from plain text files.
 
 use std::borrow::Cow;
 
@@ -8,12 +8,12 @@ use switchboard_core::outside::Extracted;
 use super::prose::Prose;
 
 const NOT_TEXT: &str = "The file is not plain text.";
-/// How the files begin that people take for text.
+/// First bytes of files that are often mistaken for text: PDF, zip, older Office files, RTF, gzip.
 const OTHER_FILES: [&[u8]; 5] = [b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"{\\rtf", b"\x1f\x8b"];
-/// One control character in so many bytes is still text.
+/// A file is still text with at most one control character in this many bytes.
 const BYTES_PER_CONTROL: usize = 100;
 
-/// Reads UTF-8, UTF-16 that says so by its mark, else Windows-1252.
+/// Reads UTF-8, UTF-16 with a byte order mark, else Windows-1252.
 pub fn read(bytes: &[u8]) -> Result<Extracted, String> {
     if OTHER_FILES.iter().any(|start| bytes.starts_with(start)) {
         return Err(NOT_TEXT.into());
@@ -28,7 +28,8 @@ pub fn read(bytes: &[u8]) -> Result<Extracted, String> {
     Ok(Extracted { text: prose.finish(), ..Extracted::default() })
 }
 
-/// Text by its mark; without one it is UTF-8 if it can be, else Windows-1252, which anything can be.
+/// Decodes text by its byte order mark; without one, as UTF-8 if valid, else as Windows-1252, in which any bytes are
+/// valid.
 pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let unmarked = if std::str::from_utf8(bytes).is_ok() { UTF_8 } else { WINDOWS_1252 };
     let encoding = Encoding::for_bom(bytes).map_or(unmarked, |(encoding, _)| encoding);

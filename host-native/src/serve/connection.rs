@@ -1,4 +1,4 @@
-//! One connection: HTTP/1.1, or HTTP/2 when it begins with its preface; slow ones are closed.
+//! One connection: HTTP/1.1, or HTTP/2 if it begins with that preface; slow ones are closed.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -29,17 +29,17 @@ use super::store;
 use crate::host::Host;
 use crate::limiter::Told;
 
-/// Until the head of a request must be complete, and how long an idle connection is kept.
+/// How long the head of a request may take, and how long an idle connection is kept.
 const HEAD: Duration = Duration::from_secs(15);
-/// Bytes of a request's head.
+/// Most bytes of a request's head over HTTP/1.1.
 const HEAD_BYTES_MAX: usize = 32 << 10;
-/// Headers of a request over HTTP/2, bytes: a connection may hold as many as it has streams.
+/// Most bytes of a request's headers over HTTP/2: a connection may hold this much for each of its streams.
 const HEADERS_BYTES_MAX: u32 = 16 << 10;
-/// Bytes of a body over HTTP/2 that may be on their way before any of them is asked for, of a stream and of all
-/// streams of a connection: what nobody has admitted yet takes no more.
+/// Flow-control windows of HTTP/2, of a stream and of a connection, bytes: what may arrive before any of it is
+/// admitted.
 const STREAM_WINDOW: u32 = 64 << 10;
 const CONNECTION_WINDOW: u32 = 128 << 10;
-/// Streams of one HTTP/2 connection.
+/// Most concurrent streams of one HTTP/2 connection.
 const STREAMS_MAX: u32 = 100;
 
 /// Serves a connection until it ends.
@@ -52,12 +52,12 @@ pub async fn run(
     watcher: Watcher,
     mut stop: watch::Receiver<bool>,
 ) {
-    // Small answers leave at once.
+    // No Nagle delay for small answers.
     let _ = stream.set_nodelay(true);
     let seat = Arc::new(seat);
     let mut stream = Patient::of(stream, Arc::clone(&seat));
     let second = tokio::select! {
-        // A connection that never said anything holds up no drain.
+        // A connection that has sent nothing does not hold up a stop.
         _ = stop.changed() => return,
         () = seat.wanted() => return,
         second = tokio::time::timeout(HEAD, stream.speaks_http2()) => second,
@@ -88,7 +88,7 @@ pub async fn run(
         let mut leaving = *stop.borrow();
         loop {
             if leaving {
-                // Whoever asks meanwhile is told that it may ask again elsewhere.
+                // GOAWAY tells the client which requests it may retry on another connection.
                 connection.as_mut().graceful_shutdown();
             }
             leaving = tokio::select! {
@@ -115,7 +115,7 @@ pub async fn run(
     }
 }
 
-/// Answers a request: an edge that runs steps over this store, or a client.
+/// Answers a request: a message of the store protocol from an edge node, or a client's request.
 async fn dispatch(
     host: Arc<Host>,
     incoming: hyper::Request<Incoming>,
@@ -136,7 +136,7 @@ async fn dispatch(
     Ok(exchange::carry(&host, request, Coming::new(body, unfinished), Told::default()).await)
 }
 
-/// An answer that goes on keeps its connection from being idle.
+/// Keeps the connection busy until the end of an answer of unknown length.
 fn answered(answer: Response<Out>, running: Running) -> Response<Out> {
     if answer.body().size_hint().exact().is_some() {
         return answer;

@@ -1,4 +1,5 @@
-//! `/docs`: Swagger UI from inside the binary. It loads nothing from elsewhere, and its policy says so.
+//! `/docs`: Swagger UI embedded in the binary. It loads nothing from elsewhere; its content security policy enforces
+//! that.
 
 use hyper::Response;
 use hyper::header::HeaderValue;
@@ -9,7 +10,7 @@ use super::response::{Out, full, response as plain};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// A file of the explorer.
+/// Returns a file of the API explorer; unknown names are 404.
 pub fn response(reply: Reply, target: &str) -> Response<Out> {
     let file =
         target.split('?').next().unwrap_or_default().strip_prefix("/docs").unwrap_or_default().trim_start_matches('/');
@@ -26,7 +27,7 @@ pub fn response(reply: Reply, target: &str) -> Response<Out> {
     let headers = response.headers_mut();
     headers.insert("content-security-policy", HeaderValue::from_static(POLICY));
     if packed {
-        // Every browser unpacks it; nothing else reads these files.
+        // Sent as stored, without content negotiation: every browser accepts gzip, and nothing else reads these files.
         headers.insert("content-encoding", HeaderValue::from_static("gzip"));
     }
     response

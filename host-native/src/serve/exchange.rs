@@ -1,4 +1,4 @@
-//! One request: its head to the core, its body if the core wants it, its answer back.
+//! One request: passes its head to the core, its body if the core wants it, and the answer back.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::host::{Host, Verdict};
 use crate::limiter::Told;
 use crate::room::{Held, Holder, UsedUp};
 
-/// Heads up to this size are not counted among the bodies.
+/// Heads up to this size, in bytes, are not counted among the bodies.
 const HEAD_BYTES: u64 = 4 << 10;
-/// Answers up to this size are not counted.
+/// Answers up to this size, in bytes, are not counted.
 const ANSWER_BYTES: usize = 64 << 10;
 
-/// Carries out a request whose head is read.
+/// Executes a request whose head is read, and returns the response.
 pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: Told) -> Response<Out> {
     let began = Instant::now();
     let (method, target) = (request.method, request.target.clone());
@@ -65,7 +65,7 @@ pub fn request_of(head: &request::Parts, body: &Incoming, peer: IpAddr, door: Do
     let target = head.uri.path_and_query().map_or_else(|| head.uri.path(), |target| target.as_str());
     let mut headers = headers(&head.headers);
     if let Some(host) = head.uri.host().filter(|_| !head.headers.contains_key("host")) {
-        // HTTP/2 carries the host in its target.
+        // HTTP/2 sends the host in `:authority`, as part of the target.
         let port = head.uri.port().map_or(String::new(), |port| format!(":{port}"));
         headers.push(("host", format!("{host}{port}").into_bytes()));
     }
@@ -108,7 +108,7 @@ async fn write(host: &Arc<Host>, request: Request, body: Coming, told: Told, see
         Err(full) => return (Refusal::from(full).reply(Form::Message, Invalid::First), None),
     };
     let host = Arc::clone(host);
-    // The work goes on if the caller goes away: what was begun is finished.
+    // A task of its own, so that work that has begun is finished even if the caller goes away.
     let (wanted, gone) = oneshot::channel();
     let work = async move {
         let reply = host.write(Request { body, ..request }, told, seed, gone).await;
@@ -120,7 +120,7 @@ async fn write(host: &Arc<Host>, request: Request, body: Coming, told: Told, see
     done.unwrap_or_else(|_| (switchboard_core::http::refusal::server_error(""), None))
 }
 
-/// The body, where one of at most `max` bytes is wanted, and what it holds until the request is answered.
+/// Reads the body if one of at most `max` bytes is wanted; returns it and what it holds until the request is answered.
 async fn intake(
     host: &Host,
     holder: Holder,
@@ -133,14 +133,14 @@ async fn intake(
     Ok((body, intake.done()))
 }
 
-/// What the head of a request takes of the budget.
+/// Returns the bytes that a request's head takes of the budget of bodies, 0 up to `HEAD_BYTES`.
 fn head_bytes(request: &Request) -> u64 {
     let headers: usize = request.headers.iter().map(|(_, value)| value.len()).sum();
     Some((request.target.len() + headers) as u64).filter(|bytes| *bytes > HEAD_BYTES).unwrap_or(0)
 }
 
-/// Counts a large answer until its client has taken it. One that only shows what is stored is refused where there is
-/// no room; that something was done is always told.
+/// Counts a large answer until its client has taken it. Without room, the answer to a read is refused; the answer to a
+/// write is always sent, since its changes are committed.
 fn counted(host: &Host, reply: Reply, holder: impl FnOnce() -> Holder, is_write: bool) -> (Reply, Option<Held>) {
     let amount = match &reply.content {
         Content::Json(bytes) if bytes.len() > ANSWER_BYTES => bytes.len() as u64,

@@ -1,4 +1,5 @@
-//! A request's body on its way in: counted from its first byte, held to a least rate, and refused when there is no room.
+//! Reads request bodies: counted against the budget from the first byte, held to a minimum rate, and refused when there
+//! is no room.
 
 use std::time::Duration;
 
@@ -13,41 +14,40 @@ use super::seats::Unfinished;
 use crate::room::{Held, Holder, UsedUp};
 use crate::rooms::Rooms;
 
-/// Until a small body must be there; of a larger one so much must come in each stretch of this length as
-/// [`BODY_RATE`] says.
+/// How long a small body may take; a larger one must keep to [`BODY_RATE`] in each stretch of this length.
 pub const BODY: Duration = Duration::from_secs(15);
-/// The slowest a body may come, or an answer be taken, bytes a second.
+/// Minimum rate at which a body must come or an answer be taken, bytes a second.
 pub const BODY_RATE: u64 = 32 << 10;
-/// A body that has grown beyond this needs a place among the uploads.
+/// A body larger than this, in bytes, needs a place among the uploads.
 const LARGE_BYTES: usize = 1 << 20;
-/// How long one that has a place may be silent where others wait for it.
+/// How long an upload may send nothing while others wait for its place.
 const SILENCE: Duration = Duration::from_secs(3);
-/// How long it waits for one.
+/// How long an upload waits for a place.
 const TURN: Duration = Duration::from_secs(30);
-/// How much of a refused body is read so that its sender sees the answer, and for how long.
+/// Most bytes of a refused body that are read, and for how long, so that its sender sees the answer.
 const DRAIN_BYTES: usize = 4 << 20;
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// How long so many bytes may take, at [`BODY_RATE`].
+/// Returns how long `bytes` may take at [`BODY_RATE`].
 pub fn earned(bytes: usize) -> Duration {
     Duration::from_micros(bytes as u64 * 1_000_000 / BODY_RATE)
 }
 
-/// The body of a request, of which some may have been read for something else.
+/// The unread rest of a request's body.
 pub struct Coming {
     first: Bytes,
     rest: Incoming,
-    /// Until it is whole, or waits for a place.
+    /// Marks the request as unfinished until the body is whole or waits for a place.
     unfinished: Option<Unfinished>,
 }
 
 impl Coming {
-    /// The body of a request that is not at work before all of it is there.
+    /// Wraps the body of a request whose work begins once all of it is received.
     pub fn new(rest: Incoming, unfinished: Unfinished) -> Self {
         Self { first: Bytes::new(), rest, unfinished: Some(unfinished) }
     }
 
-    /// Takes exactly so many bytes off its front; none where it has fewer.
+    /// Takes exactly `count` bytes off the front; `None` if the body is shorter.
     pub async fn take(&mut self, count: usize) -> Option<Vec<u8>> {
         let mut taken = Vec::new();
         while taken.len() < count {
@@ -58,7 +58,7 @@ impl Coming {
         Some(taken)
     }
 
-    /// The next bytes; an error where it breaks off.
+    /// Returns the next bytes; an error if the body breaks off.
     async fn next(&mut self) -> Option<Result<Bytes, hyper::Error>> {
         if !self.first.is_empty() {
             return Some(Ok(std::mem::take(&mut self.first)));
@@ -75,12 +75,12 @@ impl Coming {
         }
     }
 
-    /// How long it will be, as far as its sender says.
+    /// Returns the length of the rest as announced by the sender, 0 if unknown.
     fn declared(&self) -> usize {
         usize::try_from(self.rest.size_hint().lower()).unwrap_or(usize::MAX)
     }
 
-    /// Reads on for a moment: a connection that closes on unread bytes may take the answer with it.
+    /// Reads and drops the rest for a moment: closing a connection with unread bytes may discard the answer.
     pub async fn drain(mut self) {
         let reading = async {
             let mut left = DRAIN_BYTES;
@@ -95,12 +95,12 @@ impl Coming {
     }
 }
 
-/// The bytes of a body that are there.
+/// The received bytes of a body.
 enum Buffer {
-    /// Of a small one.
+    /// A small body.
     Parts(Parts),
-    /// Of one that has a place among the uploads. It is reserved for the declared length: what grows on its way leaves
-    /// its former places behind.
+    /// A body with a place among the uploads, in one buffer of the declared length: growing it would leave its former
+    /// buffers behind in the allocator.
     Whole(Vec<u8>),
 }
 
@@ -126,7 +126,7 @@ impl Buffer {
     }
 }
 
-/// What a request holds of the budgets while its body comes, and until it is answered.
+/// What a request holds of the budgets while its body is received and until it is answered.
 pub struct Intake<'r> {
     rooms: &'r Rooms,
     holder: Holder,
@@ -135,12 +135,12 @@ pub struct Intake<'r> {
 }
 
 impl<'r> Intake<'r> {
-    /// For a request whose head has so many bytes.
+    /// Takes the bytes of a request's head from the budget of bodies.
     pub fn new(rooms: &'r Rooms, holder: Holder, head_bytes: u64) -> Result<Self, UsedUp> {
         Ok(Self { rooms, holder, held: rooms.bodies.try_take(holder, head_bytes)?, place: None })
     }
 
-    /// Reads a body of at most `max` bytes.
+    /// Reads a body of at most `max` bytes; the error is the share that is used up.
     pub async fn read(&mut self, mut body: Coming, max: usize) -> Result<Body, UsedUp> {
         let declared = body.declared().min(max);
         let mut bytes = Buffer::Parts(Parts::default());
@@ -156,7 +156,7 @@ impl<'r> Intake<'r> {
                 return Ok(Body::TooLarge);
             }
             if bytes.len() + data.len() > LARGE_BYTES {
-                // It may have to wait for a place, which is no fault of its sender.
+                // Waiting for a place is not the sender's fault: the connection no longer counts as idle.
                 body.unfinished = None;
             }
             if let Err(full) = self.admit(&mut bytes, &data, declared).await {
@@ -171,7 +171,8 @@ impl<'r> Intake<'r> {
         }
     }
 
-    /// The next bytes, if they come in time: until then, or sooner where others wait for its place.
+    /// Returns the next bytes, if they come before `until`, or within `SILENCE` while others wait for this upload's
+    /// place.
     async fn next(&self, body: &mut Coming, until: Instant) -> Result<Option<Result<Bytes, hyper::Error>>, Elapsed> {
         loop {
             let silent = Instant::now() + SILENCE;
@@ -185,7 +186,7 @@ impl<'r> Intake<'r> {
         }
     }
 
-    /// Takes in more bytes once there is room for them, and a place if they are many.
+    /// Appends bytes once the budget has room for them, and takes a place among the uploads if the body is large.
     async fn admit(&mut self, bytes: &mut Buffer, data: &[u8], declared: usize) -> Result<(), UsedUp> {
         let buffer = match bytes {
             Buffer::Parts(parts) => parts.wanted(data.len(), declared),
@@ -204,7 +205,7 @@ impl<'r> Intake<'r> {
         Ok(())
     }
 
-    /// What is held until the answer is there: the bytes, without the place of what was still coming.
+    /// Returns the bytes held until the answer is made, and frees the place among the uploads.
     pub fn done(self) -> Held {
         self.held
     }

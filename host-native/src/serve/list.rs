@@ -1,4 +1,4 @@
-//! Long lists: read from the store piece by piece, as their client takes them.
+//! Long lists: read from the store piece by piece, as the client takes them.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::host::Host;
 use crate::limiter::Told;
 use crate::room::Held;
 
-/// Pieces that wait to be taken: one, and the next is read when it has gone.
+/// Pieces in the channel: the next one is read once the last was taken.
 const PIECES: usize = 1;
 
-/// The answer that goes on.
+/// Builds the response of a list whose first piece is read; a task reads the others.
 pub fn response(host: &Arc<Host>, reply: Reply, begin: Piece, request: Request, told: Told) -> Response<Out> {
     let place = match host.rooms.lists.try_take(host.holder(&request, &told), 1) {
         Ok(place) => place,
@@ -40,12 +40,12 @@ pub fn response(host: &Arc<Host>, reply: Reply, begin: Piece, request: Request, 
     plain(reply, Some(("application/json", body.boxed())))
 }
 
-/// Hands piece after piece over; none where the reader went away, or the rest cannot be read any longer.
+/// Sends piece after piece; `None` if the client went away or the rest cannot be read any more.
 async fn write(host: &Host, begin: Piece, request: &Request, told: &Told, pieces: &mpsc::Sender<Bytes>) -> Option<()> {
     let Piece { bytes, mut rest } = begin;
     pieces.send(bytes.into()).await.ok()?;
     while let Some(wanted) = rest.take() {
-        // Read when there is room for it, so that no more than two pieces are held.
+        // Reserve room first, so that at most two pieces are in memory.
         let room = pieces.reserve().await.ok()?;
         let piece = host.read_rest(request, wanted, told).await?;
         room.send(piece.bytes.into());
@@ -54,7 +54,7 @@ async fn write(host: &Host, begin: Piece, request: &Request, told: &Told, pieces
     Some(())
 }
 
-/// The body: one that ends before its last piece breaks off, so that no half looks whole.
+/// The body of a list. It breaks off with an error if the last piece is missing, so that no half list looks complete.
 struct Pieces {
     wait: mpsc::Receiver<Bytes>,
     whole: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! The listeners: connections, limits, and a drain that lets running requests finish.
+//! The listeners: accept connections within limits, and drain running requests at a stop.
 
 mod connection;
 mod docs;
@@ -31,31 +31,33 @@ use crate::host::Host;
 use crate::room::Holder;
 use crate::sparse::Sparse;
 
-/// Connections at once, where nothing else is said; more are turned away.
+/// Default of the most connections at once; more are turned away.
 pub const CONNECTIONS_MAX: u64 = CONNECTIONS.all;
-/// Descriptors kept for everything else: that address, requests to the outside, the store, files being read.
+/// File descriptors kept for everything else: the operator's own address, requests to the outside, the store, files
+/// being read.
 const RESERVE: u64 = 768;
-/// Connections that may wait to be accepted.
+/// Connections that may wait in the listen backlog.
 const BACKLOG: u32 = 4_096;
 static NOT_ACCEPTED: Sparse = Sparse::new();
-/// How long a drain waits for running requests.
+/// How long a stop waits for running requests.
 const DRAIN: Duration = Duration::from_secs(30);
 
-/// What a connection hears for which there is no room, or none in the share of its address.
+/// Answers to connections that are turned away: for lack of room, or because the share of their address is used up.
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 79\r\nRetry-After: 1\r\nConnection: close\r\n\r\n{\"message\":\"Too many connections are open. Try again shortly.\",\"retry_after\":1}";
 const SHARE_USED: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nContent-Length: 94\r\nRetry-After: 1\r\nConnection: close\r\n\r\n{\"message\":\"Too many connections of this address are open. Close some first.\",\"retry_after\":1}";
-/// Connections that are waited for until they have heard it.
+/// Most turned-away connections at once that are waited for until they have read the answer; further ones are closed
+/// right after it is sent.
 static TURNED_AWAY: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(256)));
-/// How long one that is turned away may take to hear it.
+/// How long such a connection may take to read it.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// How much of what it said meanwhile is read, so that closing does not take the answer with it.
+/// Bytes of its request that are read and dropped: closing a socket with unread bytes may discard the answer.
 const FAREWELL_BYTES_MAX: u64 = 64 << 10;
 
-/// How many connections this process can have of those wished for, after asking the system for more descriptors.
+/// Raises the limit of open files and returns how many of the wished connections it allows, 1 at least.
 pub fn room(wished: u64) -> u64 {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
-    // Where it may not be raised, what there is counts.
+    // If it cannot be raised, the limit that there is counts.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
     let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let room = wished.min(descriptors.saturating_sub(RESERVE)).max(1);
@@ -69,7 +71,7 @@ pub fn room(wished: u64) -> u64 {
     room
 }
 
-/// Binds a listener.
+/// Binds a listener; an address in `TIME_WAIT` is reused, so that a restart succeeds at once.
 pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { tokio::net::TcpSocket::new_v4() } else { tokio::net::TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
@@ -77,7 +79,7 @@ pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Serves until told to stop, then lets running requests finish.
+/// Serves all listeners until `stop` changes, then lets running requests finish.
 pub async fn serve(host: Arc<Host>, listeners: Vec<(TcpListener, Door)>, stop: watch::Receiver<bool>) {
     let loops = listeners.into_iter().map(|(listener, door)| {
         let room = if door == Door::Admin { &host.rooms.admin_connections } else { &host.rooms.connections };
@@ -107,7 +109,7 @@ async fn accept(
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Out of descriptors, mostly: pausing lets connections close.
+                // Mostly out of file descriptors: a pause lets connections close.
                 if let Some(more) = NOT_ACCEPTED.more() {
                     tracing::warn!(%error, more, "a connection was not accepted");
                 }
@@ -133,17 +135,17 @@ async fn accept(
     }
 }
 
-/// Whose connections an address's count among: proxies that the operator trusts carry those of many.
+/// Returns the holder of a connection: its address, or the service for a trusted proxy, which carries many clients.
 fn holder(host: &Host, peer: IpAddr) -> Holder {
     let trusted = host.service.setup.config.trust_proxy.iter().any(|net| net.contains(&peer));
     if trusted { Holder::Service } else { Holder::nobody(peer) }
 }
 
-/// Tells a connection that there is no room, without waiting for it.
+/// Answers a connection that there is no room, without blocking the listener.
 fn turn_away(host: &Host, mut stream: TcpStream, answer: &'static [u8]) {
     host.metrics.turned_away();
     let Ok(permit) = Arc::clone(&TURNED_AWAY).try_acquire_owned() else {
-        // A new connection takes so few bytes at once; nobody waits until they are read.
+        // The send buffer of a new connection holds this answer; nobody waits until it is read.
         let _ = stream.into_std().and_then(|mut stream| stream.write_all(answer));
         return;
     };
@@ -153,7 +155,7 @@ fn turn_away(host: &Host, mut stream: TcpStream, answer: &'static [u8]) {
             stream.shutdown().await?;
             tokio::io::copy(&mut stream.take(FAREWELL_BYTES_MAX), &mut tokio::io::sink()).await
         };
-        // Whoever does not listen misses it.
+        // A client that does not read in time misses the answer.
         let _ = tokio::time::timeout(FAREWELL, farewell).await;
         drop(permit);
     });

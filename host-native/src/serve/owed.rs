@@ -1,5 +1,5 @@
-//! [`Owed`]: what an HTTP/2 connection has asked for and not taken yet. Its client says itself when it wants more (flow
-//! control, RFC 9113 section 5.2), so that answers may wait for ever while the connection is alive.
+//! [`Owed`]: the requests of an HTTP/2 connection whose answers are not yet taken. The client decides when it takes
+//! more (flow control, RFC 9113 section 5.2), so that answers could wait for ever on a live connection.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -15,43 +15,44 @@ use tokio::time::Instant;
 use super::incoming::{BODY, BODY_RATE};
 use super::response::Out;
 
-/// Bytes of an answer that are handed over at once: what was handed over is out of sight until the client takes it.
+/// Bytes of an answer handed to the connection at once: whether the client takes them can be seen only when more are
+/// asked for.
 const PIECE: usize = 16 << 10;
 
-/// Why a connection ends.
+/// Why a connection should end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Nothing was asked for a while.
+    /// No request is open, and none was for a while.
     Idle,
     /// An answer was not taken in time.
     Late,
 }
 
-/// The requests of a connection.
+/// The open requests of a connection.
 pub struct Owed(Mutex<Asked>);
 
 struct Asked {
     last: u64,
-    /// Until when the answer to each must be taken, by a number of its own: none while it is made, and where it goes on
-    /// as long as there is news.
+    /// Deadline for taking the answer, by the request's number; `None` while it is being made, and for a stream between
+    /// pieces.
     open: BTreeMap<u64, Option<Instant>>,
-    /// Since when there is none.
+    /// When the last request ended; counts while `open` is empty.
     quiet: Instant,
 }
 
-/// One request, until its answer is taken or given up.
+/// An open request; dropped once its answer is taken or given up.
 pub struct Owing {
     number: u64,
     owed: Arc<Owed>,
 }
 
 impl Owed {
-    /// Of a connection that begins.
+    /// Creates the record of a new connection.
     pub fn new() -> Arc<Self> {
         Arc::new(Self(Mutex::new(Asked { last: 0, open: BTreeMap::new(), quiet: Instant::now() })))
     }
 
-    /// Counts a request from now on.
+    /// Registers a new request.
     pub fn asked(self: &Arc<Self>) -> Owing {
         let number = self.with(|asked| {
             asked.last += 1;
@@ -61,7 +62,7 @@ impl Owed {
         Owing { number, owed: Arc::clone(self) }
     }
 
-    /// Ends when the connection should: looked at now and then.
+    /// Completes when the connection should end; checks every [`BODY`].
     pub async fn over(&self) -> Why {
         loop {
             tokio::time::sleep(BODY).await;
@@ -83,7 +84,8 @@ impl Owed {
 }
 
 impl Owing {
-    /// The answer is there: from now on the client takes it, or is late.
+    /// Starts the deadline for taking the answer: [`BODY`], and its bytes at [`BODY_RATE`]. An answer of unknown length
+    /// has a deadline for each piece.
     pub fn answered(self, answer: Response<Out>) -> Response<Out> {
         if let Some(bytes) = answer.body().size_hint().exact() {
             self.set(Some(Instant::now() + BODY + Duration::from_micros(bytes * 1_000_000 / BODY_RATE)));
@@ -92,7 +94,7 @@ impl Owing {
         answer.map(|body| Pieces { body, rest: Bytes::new(), goes_on, owing: self }.boxed())
     }
 
-    /// What was handed over last must be taken by then; none: nothing was, or it has been.
+    /// Sets the deadline for what was handed over last; `None`: nothing is outstanding.
     fn set(&self, until: Option<Instant>) {
         self.owed.with(|asked| asked.open.insert(self.number, until));
     }
@@ -107,11 +109,11 @@ impl Drop for Owing {
     }
 }
 
-/// A body piece by piece.
+/// The body of an answer, handed over in pieces of at most `PIECE` bytes.
 struct Pieces {
     body: Out,
     rest: Bytes,
-    /// Whether its end is not known: then each piece has its own time to be taken.
+    /// Whether its length is unknown: then each piece has a deadline of its own.
     goes_on: bool,
     owing: Owing,
 }
@@ -125,7 +127,7 @@ impl Body for Pieces {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
         if self.goes_on {
-            // Asking for more, the client has taken what it was handed.
+            // A poll for more means that the client has taken the last piece.
             self.owing.set(None);
         }
         if self.rest.is_empty() {

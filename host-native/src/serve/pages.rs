@@ -1,4 +1,4 @@
-//! The pages that only a host can make: health, metrics, the API explorer and the backup.
+//! Pages that only the host can make: readiness, metrics, the API explorer and the backup.
 
 use std::io::Write;
 use std::pin::Pin;
@@ -17,11 +17,11 @@ use crate::backup;
 use crate::host::Host;
 use crate::room::Held;
 
-/// Chunks of a backup on their way.
+/// Chunks of a backup in the channel, of `CHUNK_BYTES` each.
 const CHUNKS: usize = 8;
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// The answer for hyper, with the host's pages filled in.
+/// Converts a reply into a response, and fills in the host's pages.
 pub fn response(
     host: &Arc<Host>,
     mut reply: Reply,
@@ -31,7 +31,7 @@ pub fn response(
 ) -> Response<Out> {
     let page = match reply.content {
         Content::Host(page) => page,
-        // Anyone may ask for it, and it is large: nobody has a copy of their own. It is made when it is first asked for.
+        // The document is large and public: all responses share one copy, which is made at the first request.
         Content::Json(ref bytes) if operation == "openapi" && bytes == host.service.setup.openapi() => {
             let document = Bytes::from_owner(Document(Arc::clone(host)));
             return plain(reply, Some(("application/json", full(document))));
@@ -55,7 +55,7 @@ pub fn response(
     }
 }
 
-/// The service's document, for as long as it is being sent.
+/// The service's `OpenAPI` document, borrowed while it is being sent.
 struct Document(Arc<Host>);
 
 impl AsRef<[u8]> for Document {
@@ -76,7 +76,7 @@ fn ready(host: &Host, mut reply: Reply) -> Response<Out> {
     plain(reply, Some(("application/json", full(body))))
 }
 
-/// Streams a snapshot; a backup that stops half way ends without its digest, and is refused by `restore`.
+/// Streams a backup; one that stops half way lacks its digest, and `restore` refuses it.
 fn stream(host: Arc<Host>) -> Out {
     let (chunks, wait) = mpsc::channel::<Result<Bytes, std::io::Error>>(CHUNKS);
     tokio::task::spawn_blocking(move || {
@@ -91,7 +91,7 @@ fn stream(host: Arc<Host>) -> Out {
     received(wait)
 }
 
-/// What arrives on a channel as a body.
+/// Returns a body of the chunks that arrive on a channel.
 pub fn received(wait: mpsc::Receiver<Result<Bytes, std::io::Error>>) -> Out {
     Received(wait).boxed()
 }

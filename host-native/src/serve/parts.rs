@@ -1,13 +1,13 @@
-//! [`Parts`]: the bytes of a body that came so far, in buffers no larger than what the budget counts.
+//! [`Parts`]: the received bytes of a body, in buffers no larger than what the budget counts.
 
-/// Bytes of a part: about a read of a connection.
+/// Size of a part, bytes: about one read of a connection.
 const PART_BYTES: usize = 32 << 10;
 
-/// The bytes of a body that came so far.
+/// The received bytes of a body.
 ///
-/// A buffer for all of it would be reserved when its first byte is there, and the allocator hands out pages that were
-/// in use before: thousands of unfinished bodies would take their whole lengths. So each part is asked for when it is
-/// needed, and counted then.
+/// A buffer for the whole body would be reserved at its first byte, and the allocator hands out pages that were in use
+/// before: thousands of unfinished bodies would occupy their full lengths. So each part is allocated when it is needed,
+/// and counted then.
 #[derive(Debug, Default)]
 pub struct Parts {
     parts: Vec<Vec<u8>>,
@@ -15,13 +15,13 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Bytes that are there.
+    /// Returns the number of bytes received.
     pub fn len(&self) -> usize {
         self.bytes
     }
 
-    /// Bytes of the buffer that so many more need, 0 if there is room for them; `declared` is the length of the whole
-    /// body, as far as its sender says.
+    /// Returns the size of the new buffer needed for `more` bytes, 0 if the last one has room; `declared` is the length
+    /// of the whole body as announced by its sender.
     pub fn wanted(&self, more: usize, declared: usize) -> usize {
         let spare = self.parts.last().map_or(0, |part| part.capacity() - part.len());
         let beyond = more.saturating_sub(spare);
@@ -30,7 +30,7 @@ impl Parts {
         if beyond == 0 { 0 } else { beyond.max(part) }
     }
 
-    /// Puts bytes behind the others, into a new buffer of so many bytes where the last one is full.
+    /// Appends bytes; those that do not fit the last buffer go into a new one of `buffer` bytes.
     pub fn push(&mut self, data: &[u8], buffer: usize) {
         self.bytes += data.len();
         let spare = self.parts.last().map_or(0, |part| part.capacity() - part.len());
@@ -45,7 +45,7 @@ impl Parts {
         }
     }
 
-    /// All of them in one buffer, with room for `bytes`.
+    /// Joins all parts in one buffer with a capacity of at least `bytes`.
     pub fn into_whole(mut self, bytes: usize) -> Vec<u8> {
         if self.parts.len() == 1 && bytes <= self.bytes {
             return self.parts.remove(0);

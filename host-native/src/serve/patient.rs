@@ -1,5 +1,5 @@
-//! [`Patient`]: a connection's bytes, for HTTP. What was read ahead to tell HTTP/2 from HTTP/1.1 comes first, and a
-//! reader that takes its answers too slowly is given up.
+//! [`Patient`]: the byte stream of a connection. Bytes read ahead to tell HTTP/2 from HTTP/1.1 come first, and a peer
+//! that takes its answers too slowly is disconnected.
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
@@ -13,25 +13,25 @@ use tokio::time::{Instant, Sleep};
 use super::incoming::{BODY, earned};
 use super::seats::Seat;
 
-/// How a connection begins that speaks HTTP/2 (RFC 9113 section 3.4).
+/// First bytes of an HTTP/2 connection (RFC 9113 section 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// A connection.
+/// A TCP connection with a deadline for writes.
 pub struct Patient {
     stream: TcpStream,
     seat: Arc<Seat>,
     first: Vec<u8>,
-    /// Until then the peer must have taken what waits to be sent; none: nothing waits.
+    /// Deadline for the peer to take what waits to be sent; `None`: nothing waits.
     limit: Option<Pin<Box<Sleep>>>,
 }
 
 impl Patient {
-    /// A connection of which nothing was read.
+    /// Wraps a connection from which nothing was read.
     pub fn of(stream: TcpStream, seat: Arc<Seat>) -> Self {
         Self { stream, seat, first: Vec::with_capacity(PREFACE.len()), limit: None }
     }
 
-    /// Whether the connection begins with the preface of HTTP/2; waits until that is known.
+    /// Reads until it is clear whether the connection begins with the preface of HTTP/2, and returns that.
     pub async fn speaks_http2(&mut self) -> Result<bool> {
         while self.first.len() < PREFACE.len() {
             let mut rest = (&mut self.stream).take((PREFACE.len() - self.first.len()) as u64);
@@ -43,7 +43,7 @@ impl Patient {
         Ok(true)
     }
 
-    /// What came of a write: one that has to wait has a limit, and each byte taken moves it.
+    /// Handles the result of a write: one that has to wait starts the deadline, and each byte taken extends it.
     fn wrote(&mut self, context: &mut Context<'_>, written: Poll<Result<usize>>) -> Poll<Result<usize>> {
         if let Poll::Ready(Ok(bytes)) = written {
             self.seat.moved(bytes);
@@ -99,7 +99,7 @@ impl AsyncWrite for Patient {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        // Everything that waited is on its way.
+        // The kernel has taken everything that waited.
         self.limit = None;
         Pin::new(&mut self.stream).poll_flush(context)
     }

@@ -1,4 +1,4 @@
-//! Answers for hyper.
+//! Converts replies of the core into responses of hyper.
 
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
@@ -9,17 +9,17 @@ use switchboard_core::http::reply::{Content, Reply};
 
 use crate::room::Held;
 
-/// The body of an answer.
+/// Body of a response.
 pub type Out = BoxBody<Bytes, std::io::Error>;
 
-/// Bytes that count among the answers until the last of them is taken.
+/// Bytes that count against the budget of answers until the last of them is taken.
 pub struct Counted {
     bytes: Vec<u8>,
     _held: Held,
 }
 
 impl Counted {
-    /// These bytes, which hold so much.
+    /// Wraps bytes with what they hold of the budget.
     pub fn new(bytes: Vec<u8>, held: Held) -> Self {
         Self { bytes, _held: held }
     }
@@ -31,7 +31,7 @@ impl AsRef<[u8]> for Counted {
     }
 }
 
-/// The answer for hyper.
+/// Converts a reply; `body`, with its media type, replaces the reply's content.
 pub fn response(reply: Reply, body: Option<(&'static str, Out)>) -> Response<Out> {
     let (media, body) = match (reply.content, body) {
         (_, Some((media, body))) => (Some(media), body),
@@ -53,7 +53,7 @@ pub fn response(reply: Reply, body: Option<(&'static str, Out)>) -> Response<Out
     response
 }
 
-/// Bytes as a body.
+/// Wraps bytes as a body of known length.
 pub fn full(bytes: impl Into<Bytes>) -> Out {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed()
 }

@@ -1,5 +1,5 @@
-//! [`Seats`]: the open connections, by whom they are held and since when they are idle. When there is no room for
-//! another, an idle one gives way: the idlest of whoever has the most, of those who have an idle one.
+//! [`Seats`]: the open connections, by holder and idle time. When there is no room for another, an idle one gives way:
+//! the idlest one of the holder with the most connections among those that have an idle one.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -13,10 +13,10 @@ use tokio::time::Instant;
 use super::incoming::earned;
 use crate::room::{Held, Holder, Room, UsedUp};
 
-/// A connection gives way when it has been idle for so long: a client that has just connected may still ask.
+/// Idle time after which a connection gives way: a client that has just connected may still send a request.
 const IDLE_MIN: Duration = Duration::from_secs(2);
-/// One of a holder that has more than twice as many as the newcomer gives way sooner, and where no request of it was
-/// ever heard at once.
+/// The same for a holder with more than twice as many connections as the newcomer; one that never sent a request gives
+/// way at once.
 const IDLE_MIN_OF_MANY: Duration = Duration::from_millis(100);
 
 /// The connections of a listener.
@@ -32,22 +32,22 @@ struct Taken {
     by: HashMap<Holder, BTreeMap<u64, Arc<Activity>>>,
 }
 
-/// What a connection does.
+/// Activity of a connection.
 #[derive(Default)]
 struct Activity {
-    /// Requests and answers under way.
+    /// Number of requests and answers in progress.
     running: AtomicUsize,
-    /// Whether a request was ever heard.
+    /// Whether it ever sent a request.
     asked: AtomicBool,
-    /// Whether it was asked to leave.
+    /// Whether it was asked to close.
     leaving: AtomicBool,
-    /// Until when it kept up, microseconds since the listener began: with its requests, and with each byte for as long
-    /// as one takes at the least rate. It has been idle since then.
+    /// Time up to which it kept up, microseconds since the listener began: moved to now by a request, and by each byte
+    /// for as long as one takes at the minimum rate. It has been idle since then.
     moved: AtomicU64,
     leave: Notify,
 }
 
-/// A connection's place; it is free again when this is dropped.
+/// A connection's place; dropping it frees the place.
 pub struct Seat {
     seats: Arc<Seats>,
     holder: Holder,
@@ -56,14 +56,15 @@ pub struct Seat {
     _held: Held,
 }
 
-/// A request or an answer under way: its connection is not idle.
+/// A request or an answer in progress: its connection is not idle.
 pub struct Running(Arc<Activity>);
 
-/// A request that is not whole: until it is, its connection is idle whenever its bytes come too slowly.
+/// A request that is still being received: until it is complete, its connection counts as idle whenever its bytes come
+/// too slowly.
 pub struct Unfinished(Arc<Activity>);
 
 impl Running {
-    /// The body of the request is still coming in.
+    /// Marks the body of the request as still being received.
     pub fn unfinished(&self) -> Unfinished {
         self.0.running.fetch_sub(1, Ordering::Relaxed);
         Unfinished(Arc::clone(&self.0))
@@ -83,13 +84,13 @@ impl Drop for Running {
 }
 
 impl Seats {
-    /// Seats in this room.
+    /// Creates the seats of a listener, with as many places as the room has.
     pub fn new(room: Arc<Room>) -> Arc<Self> {
         Arc::new(Self { room, began: Instant::now(), taken: Mutex::default() })
     }
 
-    /// A seat. Where there is none an idle connection is asked to leave, and the newcomer has its place: until it has
-    /// left there is one connection more than there is room for.
+    /// Takes a seat. If there is none, an idle connection is asked to close and the newcomer gets its place: until it
+    /// has closed there is one connection more than there is room for.
     pub fn take(self: &Arc<Self>, holder: Holder) -> Result<Seat, UsedUp> {
         let held = match self.room.try_take(holder, 1) {
             Ok(held) => held,
@@ -108,8 +109,9 @@ impl Seats {
         Seat { seats: Arc::clone(self), holder, number, activity, _held: held }
     }
 
-    /// Asks an idle connection to leave: one of the same holder where its share is full, else one of whoever has the
-    /// most, of those who have an idle one and more than the newcomer. Trusted proxies keep theirs.
+    /// Asks an idle connection to close: one of the same holder if its share is used up, else one of the holder with
+    /// the most connections, among those with an idle one and more than the newcomer has. Those of trusted proxies
+    /// stay.
     fn make_way(&self, holder: Holder, full: UsedUp) -> bool {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let own = taken.by.get(&holder).map_or(0, BTreeMap::len);
@@ -134,14 +136,15 @@ impl Seats {
     }
 }
 
-/// The one that has been idle the longest of those that may leave.
+/// Returns the connection that has been idle the longest, of those that may close.
 fn idlest(all: &BTreeMap<u64, Arc<Activity>>, now: u64, of_many: bool) -> Option<&Activity> {
     let idle = all.values().filter(|one| one.may_leave(now, of_many));
     idle.min_by_key(|one| one.moved.load(Ordering::Relaxed)).map(Arc::as_ref)
 }
 
 impl Activity {
-    /// Whether it has been idle long enough. No two newcomers count on the same place.
+    /// Returns whether it has been idle long enough. One that was already asked to close does not count, so that no two
+    /// newcomers get the same place.
     fn may_leave(&self, now: u64, of_many: bool) -> bool {
         let patience = match of_many {
             true if !self.asked.load(Ordering::Relaxed) => Duration::ZERO,
@@ -156,14 +159,14 @@ impl Activity {
 }
 
 impl Seat {
-    /// So many bytes came or went.
+    /// Notes that bytes were received or sent.
     pub fn moved(&self, bytes: usize) {
         let earned = u64::try_from(earned(bytes).as_micros()).unwrap_or(u64::MAX);
         let moved = self.activity.moved.load(Ordering::Relaxed).saturating_add(earned);
         self.activity.moved.store(moved.min(self.seats.now()), Ordering::Relaxed);
     }
 
-    /// A request begins.
+    /// Marks the beginning of a request.
     pub fn running(&self) -> Running {
         self.activity.moved.store(self.seats.now(), Ordering::Relaxed);
         self.activity.asked.store(true, Ordering::Relaxed);
@@ -171,7 +174,7 @@ impl Seat {
         Running(Arc::clone(&self.activity))
     }
 
-    /// Waits until the connection should leave.
+    /// Waits until the connection is asked to close.
     pub async fn wanted(&self) {
         self.activity.leave.notified().await;
     }
@@ -203,7 +206,7 @@ mod tests {
         Seats::new(Room::new(&Budget { all, nobody: all, address, ..CONNECTIONS }))
     }
 
-    /// Leaves when it is asked to.
+    /// Closes when it is asked to.
     fn polite(seat: Seat) -> tokio::task::JoinHandle<()> {
         tokio::spawn(async move { seat.wanted().await })
     }

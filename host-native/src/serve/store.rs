@@ -1,8 +1,8 @@
-//! The store protocol: nodes at the edge read and commit over HTTP, and hand over whole requests that they do
-//! not carry out themselves (docs/store-protocol.md).
+//! The store protocol: edge nodes read and commit over HTTP, and pass on whole requests that they do not execute
+//! themselves (docs/store-protocol.md).
 //!
-//! It lies below the operations of the service: whoever holds the token sees and changes everything. Without a
-//! token its paths do not exist.
+//! It bypasses the operations of the service: whoever holds the token reads and changes everything. Without a
+//! configured token its paths do not exist.
 
 use std::sync::Arc;
 
@@ -23,38 +23,38 @@ use crate::limiter::Told;
 use crate::room::{Held, Holder};
 use crate::writer::Failure;
 
-/// The header in which an edge node names its release.
+/// Request header in which an edge node names its release.
 const RELEASE: &str = "switchboard-release";
 
-/// The header of an answer that refuses the message itself.
+/// Response header that marks the refusal of a message, not the answer to a passed request.
 const REFUSED: &str = "switchboard-store";
 
-/// Why a message was not carried out.
+/// Why a message was not executed.
 enum Refused {
-    /// 400
+    /// 400: the message is unknown, cannot be parsed, or was cut.
     Malformed(Malformed),
-    /// 401
+    /// 401: the store token is missing or wrong.
     Token,
-    /// 405
+    /// 405: the message was not a `POST`.
     Method,
     /// 409: what was read no longer holds.
     Changed,
     /// 412: the node runs another release.
     Release,
-    /// 413
+    /// 413: the message or its answer is too large.
     TooLarge,
-    /// 500
+    /// 500: the store cannot be read, or the step panicked.
     Failed,
-    /// 503
+    /// 503: the store failed, or there is no room for the message; the node may retry.
     Unavailable,
 }
 
-/// Whether a request speaks the protocol, where it is open.
+/// Returns whether a request belongs to the protocol, and the protocol is open.
 pub fn is_for(host: &Host, head: &request::Parts, door: Door) -> bool {
     host.edge.is_some() && door == Door::Main && head.uri.path().starts_with("/store/")
 }
 
-/// Answers a message.
+/// Answers a message of an edge node.
 pub async fn answer(host: &Arc<Host>, head: &request::Parts, body: Coming) -> Response<Out> {
     match carry_out(host, head, body).await {
         Ok(response) => response,
@@ -84,7 +84,7 @@ async fn carry_out(host: &Arc<Host>, head: &request::Parts, body: Coming) -> Res
     }
 }
 
-/// The bytes of a message that is read as a whole, and what they hold of the budget of bodies.
+/// Reads a whole message; returns its bytes and what they hold of the budget of bodies.
 async fn message(host: &Host, body: Coming) -> Result<(Vec<u8>, Held), Refused> {
     let mut intake = Intake::new(&host.rooms, Holder::Service, 0).map_err(|_| Refused::Unavailable)?;
     match intake.read(body, MESSAGE_BYTES_MAX).await {
@@ -107,7 +107,7 @@ async fn commit(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<Out>, Refused
     Ok(octets(StatusCode::NO_CONTENT, Vec::new()))
 }
 
-/// A request that the node does not carry out itself: its head, then its body as it comes.
+/// Executes a request that the node passes on: its head, then its body as it arrives.
 async fn pass(host: &Arc<Host>, mut body: Coming) -> Result<Response<Out>, Refused> {
     let taken = tokio::time::timeout(BODY, take_head(&mut body)).await;
     let head = taken.map_err(|_| Refused::Malformed("cut"))??;
@@ -115,7 +115,7 @@ async fn pass(host: &Arc<Host>, mut body: Coming) -> Result<Response<Out>, Refus
     Ok(carry(host, request, body, Told::of(rates)).await)
 }
 
-/// The message in front of a passed body, with its length before it.
+/// Reads the head of a passed request: its length (u32 BE), then the message.
 async fn take_head(body: &mut Coming) -> Result<Vec<u8>, Refused> {
     let length = body.take(4).await.ok_or(Refused::Malformed("cut"))?;
     let length = u32::from_be_bytes([length[0], length[1], length[2], length[3]]) as usize;
@@ -159,7 +159,7 @@ impl Refused {
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert("content-type", HeaderValue::from_static("text/plain; charset=utf-8"));
-        // So that a node tells it from the answer to a request that it handed over.
+        // Tells a node that this is not the answer to a passed request.
         headers.insert(REFUSED, HeaderValue::from_static("refused"));
         match status {
             StatusCode::UNAUTHORIZED => {

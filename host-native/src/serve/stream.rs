@@ -1,4 +1,4 @@
-//! Live streams: the same request asked again with `Last-Event-ID` whenever there is news of its topic.
+//! Live streams: the same request is run again with `Last-Event-ID` whenever there is news of its topic.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,14 +17,14 @@ use crate::host::Host;
 use crate::limiter::Told;
 use crate::room::Held;
 
-/// Chunks of a stream on their way: a reader that is slower is waited for.
+/// Chunks in the channel: the stream waits for a slower reader.
 const CHUNKS: usize = 1;
-/// How often a stream without news says that it lives.
+/// Interval of comments that keep a stream without news alive.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// A stream ends after this long; its reader comes back with `Last-Event-ID`.
+/// Longest life of a stream; its client then reconnects with `Last-Event-ID`.
 const LONGEST: Duration = Duration::from_hours(1);
 
-/// The answer that goes on.
+/// Builds the response of a live stream; a task writes its events.
 pub fn response(host: &Arc<Host>, reply: Reply, begin: Stream, request: Request, told: Told) -> Response<Out> {
     let place = match host.rooms.streams.try_take(host.holder(&request, &told), 1) {
         Ok(place) => place,
@@ -67,7 +67,7 @@ async fn go_on(host: &Arc<Host>, mut stream: Stream, mut request: Request, told:
         request.headers.retain(|(name, _)| *name != "last-event-id");
         request.headers.push(("last-event-id", stream.last.to_string().into_bytes()));
         let Ok(seed) = host.clock.seed() else { return };
-        // A key that was deleted meanwhile, or an event that is forgotten, ends the stream.
+        // If the key was deleted meanwhile, or the last event is no longer stored, the stream ends.
         match host.read(&request, told, seed).await.content {
             Content::Stream(next) => stream = next,
             _ => return,

@@ -1,5 +1,5 @@
-//! [`ReadCache`]: what was read of a snapshot, for whoever reads the same next. A snapshot never changes, so nothing in
-//! it is ever stale; values are as they are stored, sealed ones sealed.
+//! [`ReadCache`]: rows and scans that were read from a snapshot. A snapshot never changes, so no entry is ever stale;
+//! values are cached as stored, sealed ones sealed.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use quick_cache::sync::Cache;
 use switchboard_core::key::Key;
 use switchboard_core::view::Bytes;
 
-/// Single rows: how many a new cache has room for at once, and how much they may weigh, bytes.
+/// Cache of single rows: initial capacity in entries, and maximum weight in bytes.
 const ROWS: (usize, u64) = (1_024, 4 << 20);
-/// Results of scans: the same.
+/// Cache of scans: initial capacity in entries, and maximum weight in bytes.
 const SCANS: (usize, u64) = (128, 8 << 20);
-/// The longest result of a scan that is cached, bytes.
+/// Largest result of a scan that is cached, bytes.
 const SCAN_BYTES_MAX: usize = 256 << 10;
-/// The longest single row that is cached, bytes: parts of files are read once.
+/// Largest value of a single row that is cached, bytes: parts of files are larger, and read once.
 pub const ROW_BYTES_MAX: usize = 16 << 10;
-/// What an entry takes beside its bytes, about.
+/// Approximate overhead of an entry, bytes.
 const ENTRY_BYTES: usize = 64;
 
-/// The rows that a scan gave.
+/// Rows of a scan, in its order.
 pub type ScannedRows = Vec<(Key, Bytes)>;
 
-/// The cache of one snapshot; `S` says what a scan reads.
+/// Cache of one snapshot; `S` is the key of a scan: its range, order and limit.
 pub struct ReadCache<S> {
-    /// Single rows by their keys.
+    /// Values of single rows, by key.
     pub rows: Cache<Key, Arc<Bytes>, ByBytes>,
-    /// What scans gave.
+    /// Results of scans.
     pub scans: Cache<S, Arc<ScannedRows>, ByBytes>,
 }
 
 impl<S: Eq + Hash> ReadCache<S> {
-    /// An empty one.
+    /// Creates an empty cache.
     pub fn new() -> Self {
         Self {
             rows: Cache::with_weighter(ROWS.0, ROWS.1, ByBytes),
@@ -41,7 +41,7 @@ impl<S: Eq + Hash> ReadCache<S> {
     }
 }
 
-/// Weighs entries by their bytes.
+/// Weighs an entry by its bytes and `ENTRY_BYTES` for each row.
 #[derive(Clone)]
 pub struct ByBytes;
 
@@ -58,7 +58,7 @@ impl<S> Weighter<S, Arc<ScannedRows>> for ByBytes {
     }
 }
 
-/// Copies of the rows of a scan while it runs, until they are too long to be cached.
+/// Copies of a running scan's rows, dropped once they exceed `SCAN_BYTES_MAX`.
 #[derive(Default)]
 pub struct Copies {
     rows: ScannedRows,
@@ -66,7 +66,7 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// Copies a row.
+    /// Copies a row, unless the scan has become too large.
     pub fn push(&mut self, key: &[u8], value: &[u8]) {
         self.bytes += key.len() + value.len();
         if self.bytes <= SCAN_BYTES_MAX {
@@ -76,7 +76,7 @@ impl Copies {
         }
     }
 
-    /// All of them, unless they are too long.
+    /// Returns all rows, or `None` if they exceed `SCAN_BYTES_MAX`.
     pub fn whole(self) -> Option<ScannedRows> {
         (self.bytes <= SCAN_BYTES_MAX).then_some(self.rows)
     }

@@ -1,4 +1,4 @@
-//! The rows of a store as the core's view reads them. Sealed values are opened here.
+//! Rows of a store behind the core's [`View`]. Sealed values are opened here.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ use crate::seal::{Seal, sealed_with};
 type Rows = ReadOnlyTable<&'static [u8], &'static [u8]>;
 type Stored<'t> = AccessGuard<'t, &'static [u8]>;
 
-/// The rows of a read.
+/// A consistent snapshot of all rows, with a cache of what was read from it.
 pub struct Snapshot {
     rows: Rows,
     cache: ReadCache<Scan>,
     seal: Arc<Seal>,
 }
 
-/// Which rows a scan reads.
+/// What a scan reads: the key of its cached result.
 #[derive(PartialEq, Eq, Hash)]
 struct Scan {
     range: Range<Key>,
@@ -35,7 +35,7 @@ struct Scan {
 }
 
 impl Scan {
-    /// The rows where they are stored.
+    /// Iterates over the stored rows without copying them.
     fn of<'t>(
         &self,
         table: &'t Rows,
@@ -49,52 +49,53 @@ impl Scan {
         Ok(std::iter::from_fn(next).take(self.limit))
     }
 
-    /// Copies of the rows.
+    /// Returns copies of the rows.
     fn copied(&self, table: &Rows) -> Result<Vec<(Key, Bytes)>, StorageError> {
         self.of(table)?.map(|row| row.map(|(key, value)| (key.value().to_vec(), value.value().to_vec()))).collect()
     }
 }
 
 impl Snapshot {
-    /// What is committed now.
+    /// Takes a snapshot of the last commit.
     pub(super) fn of(database: &Database, seal: Arc<Seal>) -> Result<Self, StoreError> {
         let transaction = database.begin_read().map_err(refused("a read cannot begin"))?;
         let rows = transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?;
         Ok(Self { rows, cache: ReadCache::new(), seal })
     }
 
-    /// At most `limit` rows as they are stored, sealed ones sealed: for backups.
+    /// Returns at most `limit` rows as stored, sealed ones still sealed: for backups.
     pub fn stored(&self, range: Range<Key>, limit: usize) -> Result<Vec<(Key, Bytes)>, StoreError> {
         let scan = Scan { range, order: Order::Ascending, limit };
         scan.copied(&self.rows).map_err(refused("the store cannot be read"))
     }
 
-    /// The view of one exchange.
+    /// Returns the view for one exchange; without `limits` nobody is rate-limited.
     pub fn view<'v>(&'v self, limits: Option<&'v Admission<'v>>) -> RowsView<'v> {
         RowsView { rows: &self.rows, cache: Some(&self.cache), seal: &self.seal, limits }
     }
 
-    /// A view without rate limits that reads every row from the store: for verification.
+    /// Returns a view without rate limits or cache, which reads every row from the file: for verification.
     pub fn plain(&self) -> RowsView<'_> {
         RowsView { cache: None, ..self.view(None) }
     }
 }
 
-/// The rate limits as one exchange sees them.
+/// Rate limits and load of the host, as one exchange sees them.
 pub struct Admission<'l> {
-    /// The buckets.
+    /// Buckets of all callers.
     pub limiter: &'l Limiter,
-    /// What this exchange was told so far.
+    /// Rate decisions made for this exchange so far.
     pub told: &'l Told,
-    /// The time.
+    /// Time of the step, at which buckets are asked.
     pub now: Timestamp,
-    /// Whether the disk is full.
+    /// Whether the disk is full, see [`View::is_full`].
     pub full: bool,
-    /// Who reads much, and is stopped ([`Stop::Missing`]) until its turn has come; none: it has.
+    /// Accounts that read much: their step stops with [`Stop::Missing`] until its turn. `None`: the turn has come, or
+    /// does not matter.
     pub large: Option<&'l LargeReads>,
 }
 
-/// A table of redb as the core's view.
+/// View of a snapshot, through its cache if it has one.
 pub struct RowsView<'v> {
     rows: &'v Rows,
     cache: Option<&'v ReadCache<Scan>>,
@@ -158,7 +159,7 @@ impl View for RowsView<'_> {
         let rate = limits.limiter.admit(caller, limits.now, limits.told);
         let account = Credential::of_bucket(caller).map(|credential| credential.account);
         match limits.large.zip(account) {
-            // Not yet.
+            // `Host::read` takes a turn and runs the step again.
             Some((large, account)) if large.knows(account) => Err(Stop::Missing(Vec::new())),
             _ => Ok(rate),
         }
@@ -169,7 +170,7 @@ impl View for RowsView<'_> {
     }
 }
 
-/// Shows a value in clear.
+/// Calls `look` with the value in clear, opened if it is sealed.
 fn opened(seal: &Seal, at: &[u8], stored: &[u8], look: &mut dyn FnMut(&[u8]) -> Result<(), Stop>) -> Result<(), Stop> {
     if sealed_with(at, stored).is_none() {
         return look(stored);
@@ -222,7 +223,7 @@ mod tests {
             let changes: Vec<_> = puts.chain([Change::Delete(vec![round])]).collect();
             let mut write = store.begin().expect("a write");
             same(&write.view(None), &model);
-            // Each change by itself: later ones are laid over earlier ones.
+            // Apply each change by itself, so that later ones are laid over earlier ones.
             for change in changes {
                 write.apply(vec![change.clone()]);
                 match change {
@@ -237,7 +238,7 @@ mod tests {
             }
             write.commit().expect("a commit");
             let now = store.snapshot().expect("a snapshot");
-            // The second time what was read the first is at hand; an older snapshot is what it was.
+            // The second pass reads from the cache; an older snapshot still shows its own rows.
             same(&now.view(None), &model);
             same(&now.view(None), &model);
             if let Some((earlier, known)) = before.replace((now, model.clone())) {

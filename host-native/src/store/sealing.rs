@@ -1,5 +1,5 @@
-//! A store takes its keys: what they are is noted in a table of its own, and what is not sealed with the current one
-//! is sealed anew.
+//! How a store takes its seal keys: their ids are kept in a table of their own, and values not sealed with the current
+//! key are sealed anew.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,15 +14,14 @@ use super::write::committed;
 use super::{ROWS, Store, StoreError, begin, caught, refused};
 use crate::seal::{KeyId, Seal, sealed_with};
 
-/// With which keys values are sealed, by id, and whether all of them are.
+/// Ids of the keys that values are sealed with; true once every value is sealed with that key.
 const SEALS: TableDefinition<KeyId, bool> = TableDefinition::new("seals");
-/// Values that one commit seals anew at most.
+/// Rows read at once while sealing anew; their changes are one commit.
 const RESEALED: usize = 256;
 
 impl Store {
-    /// Takes the keys of the store. What is in clear, or sealed with an earlier key, is sealed anew, all of it
-    /// before this returns; gives how many values that were. Without the keys that it was sealed with a store
-    /// does not open.
+    /// Gives the store its keys and, before it returns, seals every value anew that is in clear or sealed with an
+    /// earlier key; returns how many those were. A store does not open without the keys it was sealed with.
     pub fn sealed(self, seal: Seal) -> Result<(Self, u64), StoreError> {
         let store = self.opened(seal)?;
         let known = store.seals()?;
@@ -34,7 +33,7 @@ impl Store {
         Ok((store, count))
     }
 
-    /// Takes the keys of the store, and changes nothing in it.
+    /// Gives the store its keys without changing it; fails if a key it was sealed with is missing.
     pub fn opened(self, seal: Seal) -> Result<Self, StoreError> {
         let seals = caught("the store cannot be opened", || self.seals())??;
         match seals.iter().find(|(id, _)| !seal.knows(*id)) {
@@ -76,7 +75,7 @@ impl Store {
         committed(transaction, &self.latest)
     }
 
-    /// Seals whatever is not sealed with the current key.
+    /// Seals all values anew that are not sealed with the current key; returns their number.
     fn reseal(&self, current: KeyId) -> Result<u64, StoreError> {
         let (mut spaces, mut count) = (key::everything(), 0);
         loop {
@@ -89,7 +88,7 @@ impl Store {
         }
     }
 
-    /// A slice a commit.
+    /// Seals a range anew, one commit for each slice.
     fn reseal_range(&self, mut range: Range<Key>, current: KeyId) -> Result<u64, StoreError> {
         let mut count = 0;
         loop {
@@ -109,7 +108,7 @@ impl Store {
         }
     }
 
-    /// Commits rows as a backup holds them, sealed ones as they are, and notes which keys they need.
+    /// Commits rows of a backup as they are, sealed ones still sealed, and records the keys they need.
     pub fn put_back(&self, rows: &[(Key, Bytes)]) -> Result<(), StoreError> {
         let transaction = self.with_database(begin)?;
         {

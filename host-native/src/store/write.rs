@@ -1,7 +1,7 @@
-//! [`Write`]: an open write of a store. There is one at a time.
+//! [`Write`]: an open write transaction of a store. There is one at a time.
 //!
-//! What it changes is laid over a snapshot and stays in memory until the commit: a row that many inputs of a group
-//! change, such as the set of all calls, is written once.
+//! Changes are laid over a snapshot and stay in memory until the commit: a row that many inputs of a group change, such
+//! as the set of all calls, is written once.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::rows::{Admission, RowsView, Snapshot};
 use super::{Latest, ROWS, Store, StoreError, failed, refused};
 use crate::seal::Seal;
 
-/// An open write: nobody sees it until it is committed, and whoever reads from then on does.
+/// An open write: its changes become visible to new snapshots at the commit, all at once.
 pub struct Write {
     transaction: WriteTransaction,
     before: Snapshot,
@@ -26,13 +26,13 @@ pub struct Write {
 }
 
 impl Store {
-    /// Begins a write.
+    /// Begins a write; waits while another one is open.
     pub fn begin(&self) -> Result<Write, StoreError> {
         self.with_database(|database| {
             let transaction = super::begin(database)?;
             Ok(Write {
                 transaction,
-                // While the write is open nobody commits: this is what the write begins with.
+                // Nobody commits while this write is open, so the snapshot is exactly its base.
                 before: Snapshot::of(database, Arc::clone(&self.seal))?,
                 changed: Layer::default(),
                 latest: Arc::clone(&self.latest),
@@ -43,45 +43,45 @@ impl Store {
 }
 
 impl Write {
-    /// The rows, as this write leaves them.
+    /// Returns a view of the rows with this write's changes.
     pub fn view<'w>(&'w self, limits: Option<&'w Admission<'w>>) -> WriteView<'w> {
         WriteView { before: self.before.view(limits), changed: &self.changed }
     }
 
-    /// Makes the changes of a step.
+    /// Adds the changes of a step.
     pub fn apply(&mut self, changes: Vec<Change>) {
         self.changed.apply(changes);
     }
 
-    /// Whether there is anything to commit.
+    /// Returns whether there is anything to commit.
     pub fn is_changed(&self) -> bool {
         !self.changed.is_empty()
     }
 
-    /// Makes it durable.
+    /// Commits the changes durably.
     pub fn commit(self) -> Result<(), StoreError> {
         let Self { transaction, before, changed, latest, seal } = self;
-        // A commit frees no page that somebody may still read.
+        // Drop the snapshot first: a commit frees no page that a reader may still use.
         drop(before);
         put(&transaction, changed, &seal)?;
         committed(transaction, &latest)
     }
 
-    /// Drops what it changed.
+    /// Drops the changes.
     pub fn abort(self) -> Result<(), StoreError> {
         self.transaction.abort().map_err(refused("a write could not be dropped"))
     }
 }
 
-/// Commits, and has the snapshot of before forgotten.
+/// Commits a transaction and clears the shared snapshot.
 pub(super) fn committed(transaction: WriteTransaction, latest: &Latest) -> Result<(), StoreError> {
     let committed = transaction.commit().map_err(refused("a commit failed"));
-    // One that failed may be there all the same.
+    // Also after a failure: the commit may have reached the disk all the same.
     latest.forget();
     committed
 }
 
-/// Puts changes into a table, sealed where they are secrets.
+/// Writes changes to the table, sealing those that hold secrets.
 fn put(transaction: &WriteTransaction, changed: Layer, seal: &Seal) -> Result<(), StoreError> {
     if changed.is_empty() {
         return Ok(());
@@ -100,7 +100,7 @@ fn put(transaction: &WriteTransaction, changed: Layer, seal: &Seal) -> Result<()
     Ok(())
 }
 
-/// The rows of an open write.
+/// View of an open write: its changes over the snapshot it began with.
 pub struct WriteView<'w> {
     before: RowsView<'w>,
     changed: &'w Layer,

@@ -1,39 +1,39 @@
-//! For each operation that stores something a request that is carried out.
+//! A valid request for each operation that stores something.
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
 use switchboard_tests::house::{Call, House, assistant, campaign, lead, tool, trunk};
 use switchboard_tests::places::Places;
 
-/// What is sent beside the path.
+/// The parts of a request beside its path.
 pub struct Sent {
-    /// The query, with its question mark.
+    /// Query, with its question mark; empty if there is none.
     pub query: String,
     media: &'static str,
     bytes: Vec<u8>,
 }
 
 impl Sent {
-    /// A JSON body.
+    /// A JSON body, without a query.
     pub fn json(body: &Value) -> Self {
         Self { query: String::new(), media: "application/json", bytes: body.to_string().into_bytes() }
     }
 
-    /// A file, and a query.
+    /// A CSV file with a query.
     pub fn csv(query: String, bytes: Vec<u8>) -> Self {
         Self { query, media: "text/csv", bytes }
     }
 
-    /// A request that sends this.
+    /// Puts the body into a request; the caller adds the query.
     pub fn with<'h>(&self, call: Call<'h>) -> Call<'h> {
         call.header("content-type", self.media).body(self.bytes.clone())
     }
 }
 
-/// A file that is stored in one step.
+/// A file small enough to be stored in one step.
 const FILE: &[u8] = b"phone_number\n+40700000071\n";
 
-/// What an operation takes, by its id: new, or longer than what is there.
+/// Returns a valid request for an operation, by its id: a new resource, or a change that makes one longer.
 pub fn valid(id: &str, house: &mut House, places: &Places) -> Option<Sent> {
     let long = "x".repeat(50);
     let own = |start: &str| places.id(start);
@@ -68,13 +68,13 @@ pub fn valid(id: &str, house: &mut House, places: &Places) -> Option<Sent> {
     Some(Sent::json(&body))
 }
 
-/// A number that the simulated carrier sells.
+/// Returns a number that the simulated carrier sells.
 pub fn offered(house: &mut House) -> String {
     let found = house.get("/user/phone-numbers/search?country_code=US").expect(200).json;
     found["data"][0]["phone_number"].as_str().expect("an offer").to_owned()
 }
 
-/// The id of the first number that can send messages; the service buys one where there is none.
+/// Returns the id of the first number that can send messages; buys one if there is none.
 pub fn sender(house: &mut House) -> u64 {
     let numbers = house.call(Method::Get, "/user/phone-numbers").send().expect(200).json;
     numbers[0]["id"].as_u64().unwrap_or_else(|| {

@@ -1,4 +1,5 @@
-//! What an idempotency key is refused for: its first request still runs, its answer is not kept, or shows what is gone.
+//! Refusals of an idempotency key: its first request is still running, its answer is not stored, or shows a deleted
+//! row.
 
 use serde_json::{Value, json};
 use switchboard_core::http::route::{Route, Who};
@@ -12,10 +13,10 @@ use super::bodies::{Sent, valid};
 use super::stage::filled;
 use crate::carrier::{NUMBER, twilio};
 
-/// A file that is stored in several steps.
+/// Size of a file that is stored in several steps.
 const FILE_BYTES: usize = 3 << 20;
 
-/// One request that can be made again and again, with a key.
+/// A request that can be repeated with the same key.
 struct Repeated {
     house: House,
     route: &'static Route,
@@ -45,10 +46,10 @@ impl Repeated {
     }
 }
 
-/// The same request while the first one waits for somebody outside, or for its turn.
+/// Repeats a request while the first one waits for someone outside, or for its turn.
 pub fn running(route: &'static Route) -> Option<Got> {
     let (mut house, places) = filled(bought());
-    // It waits for an engine.
+    // This call waits for an engine.
     house.make_call(places.id("/user/assistant"));
     let sent = match route.id {
         "purchaseNumber" => Sent::json(&json!({ "phone_number": NUMBER.replace("0199", "0100") })),
@@ -62,7 +63,7 @@ pub fn running(route: &'static Route) -> Option<Got> {
     let mut first = Repeated::new(house, &places, route, sent);
     let request = first.ask().request();
     let seed = first.house.seed();
-    // A host that just started gives each call in a step of its own.
+    // A host that has just started hands out each call in a step of its own.
     let scene = Scene { now: first.house.now, seed, view: &first.house.store, careful: true };
     let output = first.house.service.step(&Input::Http(&request, &[]), &scene).expect("a step");
     assert!(matches!(output.outcome, Outcome::Wait | Outcome::Again), "{}: {:?}", route.id, output.outcome);
@@ -70,7 +71,7 @@ pub fn running(route: &'static Route) -> Option<Got> {
     Some(first.send())
 }
 
-/// A service with a carrier that is asked, a number of it, and an assistant that answers there once its webhook did.
+/// Returns a house with a Twilio carrier, a number of it, and an inbound assistant that answers once its webhook has.
 fn bought() -> House {
     let mut house = twilio();
     let owned = json!({ "sid": "PN1", "phone_number": NUMBER, "capabilities": { "voice": true, "sms": true } });
@@ -81,7 +82,7 @@ fn bought() -> House {
     house
 }
 
-/// An active inbound assistant of a number, whose webhook is on; gives its id.
+/// Creates an active inbound assistant for a number, with its webhook on; returns its id.
 pub fn inbound(house: &mut House, number: u64) -> u64 {
     let body = with(assistant(), &json!({ "type": "inbound", "phone_number_id": number }));
     let id = house.make("/user/assistant", &body);
@@ -91,7 +92,7 @@ pub fn inbound(house: &mut House, number: u64) -> u64 {
     id
 }
 
-/// The same request again, whose answer showed a token.
+/// Repeats a request whose answer showed a token.
 pub fn spent(route: &'static Route) -> Option<Got> {
     let (mut house, places) = filled(House::default());
     let sent = valid(route.id, &mut house, &places)?;
@@ -100,7 +101,7 @@ pub fn spent(route: &'static Route) -> Option<Got> {
     Some(first.send())
 }
 
-/// The same request again, once what its answer showed was deleted.
+/// Repeats a request after the resource in its answer was deleted.
 pub fn deleted(route: &'static Route) -> Option<Got> {
     let (mut house, places) = filled(House::default());
     let assistant = places.id("/user/assistant");
@@ -117,7 +118,7 @@ pub fn deleted(route: &'static Route) -> Option<Got> {
     Some(first.send())
 }
 
-/// Where that is which an answer shows.
+/// Returns the path of the resource that an answer shows.
 fn shown(first: &Repeated, got: &Got) -> Option<String> {
     let id = |value: &Value| value.as_u64().expect("an id");
     Some(match first.route.id {

@@ -1,4 +1,4 @@
-//! What a row of the route table names itself: a case for each.
+//! Causes that a row of the route table names itself: a case for each.
 
 use serde_json::{Value, json};
 use switchboard_core::http::cause::Cause;
@@ -14,15 +14,15 @@ use super::keys::{end, inbound};
 use super::stage::{NOWHERE, filled};
 use crate::carrier::{NUMBER, twilio};
 
-/// Rows of a kind that an installation, an account or a knowledgebase may have at most.
+/// Most rows of some kinds that an installation, an account or a knowledgebase may have.
 const ALL: usize = 1_000;
 const PURCHASE: &str = "/user/phone-numbers/purchase";
 const NOT_THERE: &str = "Assistant not found";
 
-/// An operation, why it refuses, words of what it says, and a request that is refused so.
+/// An operation's id, its cause, words of the refusal, and a request that provokes it.
 type Case = (&'static str, Cause, &'static str, fn() -> Got);
 
-/// One for each cause that a row names.
+/// One case for each cause that a row names.
 #[rustfmt::skip]
 pub const CASES: &[Case] = &[
     ("login", Cause::WrongPassword, "do not match", || login(|_| (), "wrong")),
@@ -105,14 +105,14 @@ fn suspend(house: &mut House) {
     operate(house, "/admin/accounts/1", &json!({ "suspended": true }));
 }
 
-/// A service whose owner has no money left.
+/// Returns a house whose owner has a balance of 0.
 fn poor() -> House {
     let mut house = House::default();
     operate(&mut house, "/admin/accounts/1", &json!({ "balance": 0 }));
     house
 }
 
-/// One more than there may be of a kind.
+/// Creates one more of a kind than the service allows.
 fn beyond(target: &str, body: fn(usize) -> Value, by_operator: bool) -> Got {
     let mut house = House::default();
     let token = if by_operator { house.operator.clone() } else { house.key.clone() };
@@ -120,7 +120,7 @@ fn beyond(target: &str, body: fn(usize) -> Value, by_operator: bool) -> Got {
     made.find(|got| got.status != 201).expect("a limit")
 }
 
-/// One more than a plan allows that allows one of each kind.
+/// Creates a second resource under a plan that allows one of each kind.
 fn limited(id: &str) -> Got {
     let (mut house, places) = filled(House::default());
     let sent = valid(id, &mut house, &places).expect("a body");
@@ -160,7 +160,7 @@ fn test_tool(error: SendError) -> Got {
     house.post(&format!("/user/tools/{id}/test"), &json!({})).send()
 }
 
-/// A service that has a number of the simulated carrier, and the body that bought it.
+/// Returns a house with a number of the simulated carrier, and the body that bought it.
 fn owner() -> (House, Value) {
     let mut house = House::default();
     let number = json!({ "phone_number": offered(&mut house) });
@@ -175,7 +175,7 @@ fn caller_id() -> Got {
     house.post("/user/phone-numbers/caller-ids", &body).send()
 }
 
-/// A number that is another trunk's.
+/// Requests a number that another trunk has.
 fn trunks(ask: fn(&mut House, &Value) -> Got) -> Got {
     let mut house = House::default();
     let body = trunk("+40700000084");
@@ -183,7 +183,7 @@ fn trunks(ask: fn(&mut House, &Value) -> Got) -> Got {
     ask(&mut house, &body)
 }
 
-/// A service with a number of a carrier that answers no more, and the number's id.
+/// Returns a house with a number whose carrier no longer answers, and the number's id.
 fn left_alone() -> (House, u64) {
     let mut house = twilio();
     let owned = json!({ "sid": "PN1", "phone_number": NUMBER, "capabilities": { "voice": true, "sms": true } });
@@ -204,7 +204,7 @@ fn message() -> Got {
     house.post("/user/sms", &json!({ "from": id, "to": "+40700000081", "body": "Hello" })).send()
 }
 
-/// A call that an engine has.
+/// Sends a request about a call that an engine has.
 fn calls(ask: fn(&mut House, &Places, &str) -> Got) -> Got {
     let (mut house, places) = filled(House::default());
     let target = format!("/user/calls/{}", places.id("/user/calls"));
@@ -227,7 +227,7 @@ fn last_event(house: &mut House, target: &str, id: &str) -> Got {
     house.call(Method::Get, target).header("last-event-id", id).send()
 }
 
-/// The first of an account's events, a month after it was swept.
+/// Requests an account's first event, after it has expired and been swept.
 fn forgotten() -> Got {
     let (mut house, places) = filled(House::default());
     end(&mut house, &places, &format!("/user/calls/{}", places.id("/user/calls")));
@@ -257,7 +257,7 @@ fn large() -> Got {
     bring(house, &json!({ "type": "web", "assistant_id": id }))
 }
 
-/// A call to an assistant whose webhook nobody may ask now.
+/// Brings a call to an assistant whose webhook the account's budget has no room for.
 fn announced() -> Got {
     let mut house = House::default();
     let number = sender(&mut house);
@@ -267,7 +267,7 @@ fn announced() -> Got {
     bring(house, &json!({ "type": "inbound", "to": to }))
 }
 
-/// What an engine asks for in a call, which may be over by then.
+/// Sends an engine's request in a call; `is_over` ends the call first, `error` fails what is asked outside.
 fn engine(what: &str, body: &Value, is_over: bool, error: Option<SendError>) -> Got {
     let (mut house, places) = filled(House::default());
     let call = places.id("/engine/calls");

@@ -1,4 +1,4 @@
-//! [`Stage`]: services in the states in which every operation of a kind refuses alike.
+//! [`Stage`]: houses in the states in which every operation of a kind is refused alike.
 
 use serde_json::{Value, json};
 use switchboard_core::http::cause::Cause;
@@ -14,25 +14,25 @@ use switchboard_tests::places::Places;
 use super::bodies::{sender, valid};
 use super::keys;
 
-/// An id that was never given.
+/// An id that no resource has.
 pub const NOWHERE: &str = "4000000";
 
-/// A service with one resource of each kind, which no refusal changes, and others in states of their own.
+/// A house with one resource of each kind, which no refusal changes, and others in special states.
 pub struct Stage {
     house: House,
     places: Places,
-    /// The key of a suspended account.
+    /// API key of a suspended account.
     suspended: String,
-    /// A key that may only read.
+    /// API key that may only read.
     reader: String,
-    /// Where operators have an address of their own.
+    /// House whose operators have a listener of their own.
     apart: House,
-    /// A service whose account has no byte left, and its resources.
+    /// House whose account has no byte of storage left, with its resources.
     full: (House, Places),
 }
 
 impl Stage {
-    /// All of them.
+    /// Prepares all houses and keys.
     pub fn new() -> Self {
         let (mut house, places) = filled(House::default());
         let suspended = house.account("suspended@example.com");
@@ -45,7 +45,7 @@ impl Stage {
         Self { house, places, suspended, reader, apart, full: full() }
     }
 
-    /// A request of an operation by whoever may make it, without a body.
+    /// Prepares a permitted request of an operation, without a body.
     pub fn ask(&mut self, route: &Route) -> Call<'_> {
         let target = self.places.path(route.paths[0]);
         self.ask_at(route, &target)
@@ -56,7 +56,7 @@ impl Stage {
         self.house.call(route.method, target).token(&token)
     }
 
-    /// A request that is refused for a cause that follows from the columns of a row, and words of what that says.
+    /// Provokes a refusal whose cause follows from the columns of a row; returns it with words of its sentence.
     pub fn provoke(&mut self, route: &'static Route, cause: Cause) -> Option<(Got, &'static str)> {
         let got = match cause {
             Cause::Malformed if route.who == Who::Anyone => self.ask(route).raw(Body::Full(b"{".to_vec())).send(),
@@ -112,7 +112,7 @@ impl Stage {
         Some((got, says(cause)))
     }
 
-    /// A request while there is no room of some kind.
+    /// Sends a request while the host is out of some kind of room.
     fn strained(&mut self, route: &Route, room: fn(&mut House) -> &mut bool) -> Got {
         *room(&mut self.house) = true;
         let got = self.ask(route).send();
@@ -120,7 +120,7 @@ impl Stage {
         got
     }
 
-    /// A request in which every member of the body and every query parameter is of another type.
+    /// Sends a request in which every body member and query parameter has a wrong type.
     fn wrong(&mut self, route: &Route) -> Got {
         let names = |table: &Table| table.columns.iter().map(|column| format!("{}=*", column.name)).collect::<Vec<_>>();
         let query = route.query.map(|table| names(table).join("&")).unwrap_or_default();
@@ -143,7 +143,7 @@ fn of_another_type(table: &Table) -> Value {
     table.columns.iter().map(|column| (column.name.to_owned(), wrong(&column.kind))).collect()
 }
 
-/// Words that tell a refusal from others of the same status.
+/// Returns words that distinguish a refusal from others with the same status.
 fn says(cause: Cause) -> &'static str {
     match cause {
         Cause::Suspended => "suspended",
@@ -168,17 +168,17 @@ fn token(house: &House, places: &Places, route: &Route) -> String {
     }
 }
 
-/// A house with one resource of each kind.
+/// Returns a house with one resource of each kind.
 pub fn filled(mut house: House) -> (House, Places) {
     let key = house.key.clone();
     let places = Places::of(&mut house, &key);
     (house, places)
 }
 
-/// A house whose account has stored all that its plan allows, to the byte.
+/// Returns a house whose account has stored all that its plan allows, to the byte.
 fn full() -> (House, Places) {
     let (mut house, places) = filled(House::default());
-    // A delivery that came to its end: to send it again takes room.
+    // A finished delivery: sending it again takes room.
     house.outside(|_| Ok(HttpIn { status: 200, ..HttpIn::default() }));
     house.tick();
     sender(&mut house);

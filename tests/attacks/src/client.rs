@@ -1,5 +1,4 @@
-//! [`Client`]: one HTTP/1.1 connection from an address of one's choice, kept open, opened again when the server
-//! closed it.
+//! [`Client`]: one HTTP/1.1 connection from a chosen local address, kept open, and reopened when the server closed it.
 
 use std::io::{Error, ErrorKind, Result};
 use std::net::{IpAddr, SocketAddr};
@@ -12,22 +11,22 @@ use tokio::net::{TcpSocket, TcpStream};
 /// How long an answer may take before the server counts as gone.
 const PATIENCE: Duration = Duration::from_mins(3);
 
-/// An answer.
+/// A response, read to its end.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Its status.
+    /// HTTP status code.
     pub status: u16,
-    /// Its body.
+    /// Body as received: of a chunked one, with its chunk sizes.
     pub body: Vec<u8>,
 }
 
 impl Answer {
-    /// Its body as JSON; null where it is none.
+    /// Returns the body as JSON; null if it is none.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)
     }
 
-    /// The JSON of a success, else a sentence.
+    /// Returns the JSON of a 2xx response, else its status and the first 200 characters of its body.
     pub fn success(self) -> std::result::Result<Value, String> {
         if (200..300).contains(&self.status) {
             return Ok(self.json());
@@ -37,7 +36,7 @@ impl Answer {
     }
 }
 
-/// A connection on which requests are made one after another.
+/// A connection that sends one request after another.
 pub struct Client {
     to: SocketAddr,
     from: IpAddr,
@@ -45,7 +44,7 @@ pub struct Client {
     stream: Option<TcpStream>,
 }
 
-/// A connection from an address of this machine.
+/// Connects from an address of this machine.
 pub async fn connect(to: SocketAddr, from: IpAddr) -> Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;
     socket.bind(SocketAddr::new(from, 0))?;
@@ -54,7 +53,7 @@ pub async fn connect(to: SocketAddr, from: IpAddr) -> Result<TcpStream> {
     Ok(stream)
 }
 
-/// The head of a request with a body of so many bytes.
+/// Returns the head of a request whose body has `length` bytes; an empty token sends no `Authorization`.
 pub fn head(method: &str, path: &str, token: &str, media: &str, length: usize) -> String {
     let token = if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
     format!(
@@ -63,29 +62,29 @@ pub fn head(method: &str, path: &str, token: &str, media: &str, length: usize) -
 }
 
 impl Client {
-    /// A client that connects with its first request.
+    /// Creates a client; it connects with its first request.
     pub fn new(to: SocketAddr, from: IpAddr, token: &str) -> Self {
         Self { to, from, token: token.to_owned(), stream: None }
     }
 
-    /// Closes the connection: the next request opens another one.
+    /// Closes the connection; the next request opens another one.
     pub fn close(&mut self) {
         self.stream = None;
     }
 
-    /// Asks with a JSON body, or without one.
+    /// Sends a request with a JSON body, or with an empty one.
     pub async fn ask(&mut self, method: &str, path: &str, body: Option<&Value>) -> Result<Answer> {
         let body = body.map(Value::to_string).unwrap_or_default();
         self.send(method, path, "application/json", body.as_bytes()).await
     }
 
-    /// Asks with a JSON body for what must succeed; gives its JSON.
+    /// Sends a request that must succeed; returns the JSON of its response.
     pub async fn make(&mut self, method: &str, path: &str, body: &Value) -> std::result::Result<Value, String> {
         let answer = self.ask(method, path, Some(body)).await.map_err(|error| format!("{method} {path}: {error}"))?;
         answer.success().map_err(|why| format!("{method} {path}: {why}"))
     }
 
-    /// Asks with a body. A connection that the server closed since the last answer is opened again, once.
+    /// Sends a request. If the server has closed the connection since the last response, it is opened again, once.
     pub async fn send(&mut self, method: &str, path: &str, media: &str, body: &[u8]) -> Result<Answer> {
         let bytes = [head(method, path, &self.token, media, body.len()).as_bytes(), body].concat();
         if let Some(stream) = self.stream.take() {
@@ -100,7 +99,7 @@ impl Client {
 
     async fn exchange(&mut self, mut stream: TcpStream, bytes: &[u8]) -> Result<Answer> {
         let answer = tokio::time::timeout(PATIENCE, async {
-            // A server that refuses may close before it has read all: what it says counts.
+            // A server that refuses may close before it has read everything: its response counts, not the failed write.
             let sent = stream.write_all(bytes).await;
             match answer(&mut stream).await {
                 Ok(answer) => Ok(answer),
@@ -117,7 +116,7 @@ fn is_closed(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
 }
 
-/// Reads one answer; gives whether the connection stays open.
+/// Reads one response; returns whether the connection stays open.
 async fn answer(stream: &mut TcpStream) -> Result<(Answer, bool)> {
     let mut heard = Vec::with_capacity(4 << 10);
     let end = loop {

@@ -1,5 +1,5 @@
-//! An honest load: reads, pages and writes of one account, and logins and imports of some others, that take as much of
-//! the server's processor as an attack did, when it did.
+//! An honest load: reads, pages and writes of one account, logins and imports of some others, that use as much of the
+//! server's processor time as an attack did, in the same course.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,37 +13,36 @@ use crate::client::Client;
 use crate::process::{Course, Process};
 use crate::target::{PASSWORD, Target, id_of};
 
-/// Connections of the load.
+/// Connections of the reading and writing account.
 const CONNECTIONS: u32 = 16;
-/// One of so many requests is a write, and one of so many a page: what an account shows of its own keeps the server
-/// busier than whoever asks for it.
+/// One request in this many is a write, and one in this many a page: pages cost the server more than the client.
 const ASKED_A_WRITE: u32 = 10;
 const ASKED_A_PAGE: u32 = 2;
 /// Rows of a page.
 const ROWS: u32 = 100;
 /// Accounts that log in, each at an address of its own, and accounts that import leads: both keep the server busy for
-/// little of the client's processor.
+/// little of the client's processor time.
 const LOGINS: u16 = 4;
 const IMPORTS: u32 = 3;
-/// Leads of an import.
+/// Leads in one import.
 const LEADS: u32 = 2_000;
 /// How often the pace is adjusted.
 const BEAT: Duration = Duration::from_millis(50);
-/// The longest and the shortest pause of a connection between two requests, microseconds.
+/// The shortest and the longest pause of a connection between two requests, microseconds.
 const PAUSE_US: (u64, u64) = (20, 500_000);
 
-/// A load that is prepared.
+/// A load whose accounts and rows are prepared.
 pub struct Load {
     target: Arc<Target>,
     key: String,
     tool: String,
     emails: Vec<String>,
-    /// Key and campaign of each account that imports.
+    /// API key and campaign of each importing account.
     importers: Vec<(String, u64)>,
 }
 
 impl Load {
-    /// Makes the accounts, and what they ask for.
+    /// Creates the accounts and their rows.
     pub async fn new(target: Arc<Target>) -> Result<Self, String> {
         let (_, key) = target.account().await?;
         let mut client = target.client(target.home(), &key);
@@ -68,8 +67,8 @@ impl Load {
         Ok(Self { target, key, tool, emails, importers })
     }
 
-    /// Asks for as long as it is polled, so that a process takes its time as in another's course, which is stretched to
-    /// this span.
+    /// Sends requests for as long as it is polled, so that `process` uses processor time along `course`, stretched to
+    /// `span`.
     pub async fn run(self, process: Process, course: Course, span: Duration) {
         let Self { target, key, tool, emails, importers } = self;
         let pace = Arc::new(Pace::default());
@@ -92,7 +91,7 @@ impl Load {
     }
 }
 
-/// How long each connection pauses between two requests.
+/// The pause of each connection between two requests, microseconds.
 struct Pace(AtomicU64);
 
 impl Default for Pace {
@@ -108,12 +107,12 @@ impl Pace {
         self.0.store(changed.clamp(PAUSE_US.0, PAUSE_US.1), Ordering::Relaxed);
     }
 
-    /// Whether all take too little without a pause.
+    /// Whether the load is still behind with the shortest pause.
     fn is_highest(&self) -> bool {
         self.0.load(Ordering::Relaxed) == PAUSE_US.0
     }
 
-    /// Waits until a pause is over, which may become shorter meanwhile.
+    /// Waits until the pause is over; it may become shorter meanwhile.
     async fn pause(&self) {
         let began = Instant::now();
         loop {
@@ -126,11 +125,11 @@ impl Pace {
     }
 }
 
-/// Reads, asks for pages and writes, with a pause after each.
+/// Reads, lists and writes, with a pause after each.
 async fn ask(mut client: Client, first: u32, tool: String, pace: Arc<Pace>) {
     let body = json!({ "description": "Looks it up" });
     for turn in first.. {
-        // Who is refused asks again.
+        // A refused request is followed by the next like any other.
         let _ = if turn.is_multiple_of(ASKED_A_WRITE) {
             client.ask("PUT", &tool, Some(&body)).await
         } else if turn.is_multiple_of(ASKED_A_PAGE) {
@@ -142,12 +141,12 @@ async fn ask(mut client: Client, first: u32, tool: String, pace: Arc<Pace>) {
     }
 }
 
-/// Logs in, one time after another, while all the rest takes too little without a pause.
+/// Logs in repeatedly while the rest of the load, without pauses, still uses too little.
 async fn log_in(mut client: Client, email: String, pace: Arc<Pace>) {
     let body = json!({ "email": email, "password": PASSWORD });
     loop {
         if pace.is_highest() {
-            // Who is refused asks again.
+            // A refused login is tried again.
             let _ = client.ask("POST", "/user/login", Some(&body)).await;
         } else {
             tokio::time::sleep(BEAT).await;
@@ -155,7 +154,7 @@ async fn log_in(mut client: Client, email: String, pace: Arc<Pace>) {
     }
 }
 
-/// Imports leads, one file after another, while all the rest takes too little without a pause.
+/// Imports leads, file after file, while the rest of the load, without pauses, still uses too little.
 async fn import(mut client: Client, campaign: u64, pace: Arc<Pace>) {
     let path = format!("/user/leads/import?campaign_id={campaign}");
     let mut first = 0;
@@ -164,7 +163,7 @@ async fn import(mut client: Client, campaign: u64, pace: Arc<Pace>) {
             let lines: Vec<String> = (first..first + LEADS).map(|lead| format!("+4070{lead:07}\n")).collect();
             let file = ["phone_number\n".to_owned(), lines.concat()].concat();
             first += LEADS;
-            // Who is refused asks again.
+            // A refused import is tried again, with the next file.
             if let Ok(started) = client.send("POST", &path, "text/csv", file.as_bytes()).await
                 && let Ok(started) = started.success()
                 && let Ok(id) = id_of(&started)
@@ -176,7 +175,7 @@ async fn import(mut client: Client, campaign: u64, pace: Arc<Pace>) {
     }
 }
 
-/// Waits until an import has come to its end.
+/// Polls an import until it is finished.
 async fn finished(client: &mut Client, id: u64) {
     let path = format!("/user/leads/imports/{id}");
     while let Ok(shown) = client.ask("GET", &path, None).await

@@ -1,7 +1,7 @@
-//! Attacks on the real binary, one module each, by one tenant or by strangers. Beside each of them works a neighbour,
-//! another account on the same server, whose 99th percentiles are held against the same neighbour's next to an honest
-//! load of equal processor time: at most five times as long. The server never has more than a gibibyte of memory, and
-//! afterwards it is alive, stops well and starts again.
+//! Attacks on the real binary, one module each, by one tenant or by strangers. Beside each attack works a neighbour,
+//! another account on the same server. Its 99th percentiles may be at most five times those of the same neighbour
+//! beside an honest load of equal processor time. The server never has more than a gibibyte of memory, and afterwards
+//! it is alive, stops cleanly and starts again.
 //!
 //! All load goes to loopback, and is bounded in time and count.
 
@@ -21,85 +21,85 @@ use std::time::Duration;
 
 use target::Target;
 
-/// What is done in its own time.
+/// A boxed future that can move between threads.
 pub type Future<T> = Pin<Box<dyn std::future::Future<Output = T> + Send>>;
 
-/// An attack, ready to begin: it goes on for as long as it is polled.
+/// An attack, ready to begin: it continues for as long as it is polled.
 pub type Strike = Future<()>;
 
-/// Makes what an attack needs.
+/// Creates what an attack needs, such as accounts and rows, before anything is measured.
 pub type Prepare = fn(Arc<Target>) -> Future<Result<Strike, String>>;
 
-/// What else must hold when an attack is over.
+/// Checks what else must hold once an attack is over.
 pub type Check = fn(Arc<Target>) -> Future<Result<(), String>>;
 
-/// Where the server of an attack runs.
+/// The network that the server of an attack runs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ground {
-    /// As any other.
+    /// This machine's network as it is.
     Usual,
-    /// Where the system's name server never answers: in a mount namespace of its own, which takes a superuser.
+    /// The system's name server never answers. This takes a mount namespace, and so a superuser.
     NoNames,
 }
 
-/// An attack.
+/// An attack, with the server it needs and what it may cause.
 #[derive(Clone, Copy)]
 pub struct Attack {
-    /// Its name on the command line.
+    /// Name on the command line and in the table.
     pub name: &'static str,
-    /// What it does.
+    /// Description for the page of figures.
     pub what: &'static str,
-    /// How long it goes on before each commit.
+    /// Duration before each commit.
     pub share: Duration,
-    /// What its server is told besides.
+    /// Further arguments of its server, as pairs of option and value.
     pub arguments: &'static [&'static str],
-    /// Where its server runs.
+    /// Network of its server.
     pub ground: Ground,
-    /// Whether the neighbour imports a file as well.
+    /// Whether the neighbour imports files as well.
     pub imports: bool,
-    /// Lines that the log may have at the end.
+    /// Most lines that the server may have logged by the end.
     pub log_lines_max: usize,
-    /// Budgets that it uses up: somebody is refused there, or has to wait.
+    /// Budgets that it must use up: somebody is refused there, or has to wait.
     pub fills: &'static [&'static str],
-    /// Makes what it needs.
+    /// Creates what it needs.
     pub prepare: Prepare,
-    /// What else must hold at its end.
+    /// Checks what else must hold at its end.
     pub check: Option<Check>,
 }
 
-/// How long everything takes.
+/// Durations of a trial's phases, and the size of its attacks.
 #[derive(Clone, Copy, Debug)]
 pub struct Spans {
-    /// The attack; none: its share.
+    /// Duration of the attack; `None`: its `share`, or the longest one of several.
     pub attack: Option<Duration>,
-    /// The honest load.
+    /// Duration of the honest load.
     pub honest: Duration,
     /// How long the server is watched after its second start.
     pub after: Duration,
-    /// Whether attacks prepare as much as they can.
+    /// Whether attacks prepare as many rows as they can.
     pub long: bool,
 }
 
 impl Spans {
-    /// Before each commit.
+    /// Durations before each commit.
     pub const SHARE: Self =
         Self { attack: None, honest: Duration::from_secs(3), after: Duration::from_millis(500), long: false };
-    /// One attack in a long run.
+    /// Durations for one attack of a long run.
     pub const LONG: Self = Self {
         attack: Some(Duration::from_secs(30)),
         honest: Duration::from_secs(15),
         after: Duration::from_secs(5),
         long: true,
     };
-    /// All attacks at once.
+    /// Durations for all attacks at once in a long run.
     pub const MIXED: Self =
         Self { attack: Some(Duration::from_mins(10)), honest: Duration::from_mins(1), ..Self::LONG };
 }
 
-/// An attack by its name.
+/// Returns the attack with this name.
 ///
 /// # Panics
-/// Where there is none.
+/// If there is none.
 pub fn attack(name: &str) -> &'static Attack {
     attacks::ATTACKS.iter().find(|attack| attack.name == name).unwrap_or_else(|| panic!("there is no attack {name}"))
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask attacks`: attacks a server of one's own and prints how a neighbour fared.
+//! `cargo xtask attacks`: attacks a server of its own and prints how a neighbour fared.
 
 use std::process::ExitCode;
 

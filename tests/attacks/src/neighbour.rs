@@ -1,5 +1,5 @@
-//! [`Neighbour`]: an account on the server that reads, writes, logs in, has a tool asked and a document read, and
-//! notes how long each takes.
+//! [`Neighbour`]: an account on the server that reads, writes, logs in, tests a tool and uploads documents, and
+//! measures how long each takes.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,14 +16,14 @@ use crate::client::{Answer, Client};
 use crate::samples::{Kind, Sample, Samples};
 use crate::target::{PASSWORD, Target, id_of};
 
-/// Every so many reads come by a new connection.
+/// After this many reads, the next one opens a new connection.
 const READS_A_CONNECTION: u32 = 16;
-/// How often a document is looked at.
+/// How often a document's status is polled.
 const LOOK: Duration = Duration::from_millis(50);
-/// The media type of an uploaded document.
+/// Media type of an uploaded document.
 const FORM: &str = "multipart/form-data; boundary=b";
 
-/// A neighbour with all that it needs.
+/// A neighbour whose account and rows are prepared.
 pub struct Neighbour {
     target: Arc<Target>,
     key: String,
@@ -33,7 +33,7 @@ pub struct Neighbour {
     campaign: u64,
 }
 
-/// What the operations of one kind have from one to the next.
+/// State of one kind of operation between its repetitions.
 struct Doing {
     neighbour: Arc<Neighbour>,
     kind: Kind,
@@ -44,7 +44,7 @@ struct Doing {
 type Noted = Arc<Mutex<Samples>>;
 
 impl Neighbour {
-    /// Makes an account and what it works with. Its tool's endpoint is served by this task's runtime.
+    /// Creates an account with its rows. The tool's endpoint is served by the current runtime.
     pub async fn new(target: Arc<Target>) -> Result<Self, String> {
         let (email, key) = target.account().await?;
         let endpoint = endpoint().await.map_err(|error| error.to_string())?;
@@ -57,8 +57,8 @@ impl Neighbour {
         Ok(Self { target, key, email, tool, base, campaign })
     }
 
-    /// Works until it is told to stop; what is under way then counts as long as it took till then, and a document
-    /// has as long as it may take.
+    /// Works until `stop` turns true. Operations under way then count with the time so far, but uploads and imports are
+    /// waited for as long as they may take.
     pub async fn work(self: Arc<Self>, kinds: &[Kind], stop: watch::Receiver<bool>) -> Samples {
         let noted = Noted::default();
         let mut tasks = JoinSet::new();
@@ -82,7 +82,7 @@ impl Doing {
         while !*stop.borrow() {
             let (kind, began) = (self.kind, Instant::now());
             let patience = async {
-                // An end of the sender is a stop too.
+                // A dropped sender is a stop too.
                 let _ = stopped.wait_for(|stopped| *stopped).await;
                 if kind.floor() > Duration::from_secs(1) {
                     tokio::time::sleep_until((began + kind.floor() + Duration::from_millis(500)).into()).await;
@@ -169,10 +169,10 @@ fn heard(answer: std::io::Result<Answer>) -> Result<Value, String> {
     answer.map_err(|error| error.to_string())?.success()
 }
 
-/// Serves a tool's endpoint for as long as the runtime lives; gives its URL.
+/// Serves a tool's endpoint for as long as the runtime lives; returns its URL.
 async fn endpoint() -> std::io::Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    // By a name, as tools usually are.
+    // By name, as tools usually are: each request takes a lookup.
     let url = format!("http://localhost:{}/look", listener.local_addr()?.port());
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {

@@ -1,4 +1,4 @@
-//! What the system says of a server's process, and a guard that ends it before it takes the machine's memory.
+//! What the system reports of a server's process, and a guard that kills it before it takes the machine's memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,19 +7,19 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 
-/// Resident memory at which a server is ended, MiB: three times what is allowed.
+/// Resident memory at which a server is killed, MiB: three times what is allowed.
 const MEMORY_MIB_MAX: f64 = 3.0 * 1_024.0;
-/// Between two looks at what a process has taken.
+/// Sampling interval of a process's processor time.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long a server may take to stop.
+/// How long a server may take to stop before it is killed.
 const STOP_PATIENCE: Duration = Duration::from_secs(45);
 
-/// A running server's process.
+/// A running server's process, by its id.
 #[derive(Clone, Copy, Debug)]
 pub struct Process(pub u32);
 
 impl Process {
-    /// Processor time so far, its children's included, seconds.
+    /// Returns the processor time so far, children included, seconds.
     pub fn cpu_seconds(self) -> f64 {
         let [own, system, reaped, reaped_system] = ticks(self.0);
         let children = std::fs::read_dir(format!("/proc/{}/task", self.0)).into_iter().flatten().flatten();
@@ -31,12 +31,12 @@ impl Process {
         (own + system + reaped + reaped_system + children) / 100.0
     }
 
-    /// The most resident memory that it ever had, MiB.
+    /// Returns the peak resident memory, MiB; 0 once the process is gone.
     pub fn peak_mib(self) -> f64 {
         self.status("VmHWM:") / 1_024.0
     }
 
-    /// Resident memory, MiB.
+    /// Returns the current resident memory, MiB; 0 once the process is gone.
     pub fn memory_mib(self) -> f64 {
         self.status("VmRSS:") / 1_024.0
     }
@@ -49,22 +49,22 @@ impl Process {
 
     fn kill(self) {
         if let Some(pid) = i32::try_from(self.0).ok().and_then(Pid::from_raw) {
-            // It may be gone by itself.
+            // It may have ended by itself.
             let _ = kill_process(pid, Signal::KILL);
         }
     }
 }
 
-/// How a process took its processor time in the course of a while.
+/// How a process used processor time over a span.
 #[derive(Clone, Debug)]
 pub struct Course {
-    /// What it had taken at each of some moments of equal distance, seconds.
+    /// Processor time used at equally spaced moments, seconds; the first is 0.
     taken: Vec<f64>,
     span: Duration,
 }
 
 impl Course {
-    /// Watches a process for so long.
+    /// Samples a process for `span`.
     pub fn watch(process: Process, span: Duration) -> Self {
         let (began, before) = (Instant::now(), process.cpu_seconds());
         let mut taken = vec![0.0];
@@ -75,7 +75,7 @@ impl Course {
         Self { taken, span }
     }
 
-    /// What would be taken so long after its beginning if it were stretched to a span, seconds.
+    /// Returns the processor time used at `after` if the course were stretched to `span`, seconds.
     pub fn taken(&self, after: Duration, span: Duration) -> f64 {
         let last = self.taken.len() - 1;
         let at = after.as_millis() * last as u128 / span.as_millis();
@@ -83,20 +83,20 @@ impl Course {
         taken * span.as_secs_f64() / self.span.as_secs_f64()
     }
 
-    /// Processor time, seconds a second.
+    /// Returns the processor time per second of the whole span.
     pub fn rate(&self) -> f64 {
         self.taken(self.span, self.span) / self.span.as_secs_f64()
     }
 }
 
-/// Ticks of a process (10 ms each): its own, of the system for it, and both of its ended children.
+/// Returns ticks of a process (10 ms each): user, system, and both of its reaped children.
 fn ticks(pid: u32) -> [f64; 4] {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     [11, 12, 13, 14].map(|at| fields.get(at).and_then(|field| field.parse().ok()).unwrap_or(0.0))
 }
 
-/// Ends a server that takes too much memory, or too long to stop.
+/// A thread that kills a server which takes too much memory, or too long to stop.
 pub struct Guard {
     process: Process,
     over: Arc<AtomicBool>,
@@ -105,7 +105,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Watches a process.
+    /// Starts watching a process.
     pub fn new(process: Process) -> Self {
         let (over, ended) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
         let (is_over, has_ended) = (Arc::clone(&over), Arc::clone(&ended));
@@ -135,17 +135,17 @@ impl Guard {
         Self { process, over, ended, thread: Some(thread) }
     }
 
-    /// The most memory so far, MiB.
+    /// Returns the peak resident memory so far, MiB.
     pub fn peak_mib(&self) -> f64 {
         self.process.peak_mib()
     }
 
-    /// From here on the server is to stop in time.
+    /// From now on the server must stop within `STOP_PATIENCE`.
     pub fn expect_end(&self) {
         self.over.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the server had to be ended, and its peak memory, MiB. Waits until the process is gone.
+    /// Waits until the process is gone; returns whether it had to be killed, and its peak memory, MiB.
     pub fn outcome(mut self) -> (bool, f64) {
         self.expect_end();
         let peak = self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or(f64::NAN);
@@ -153,9 +153,9 @@ impl Guard {
     }
 }
 
-/// Raises this process's limit of open files, which servers that it starts inherit.
+/// Raises this process's limit of open files to its maximum; servers that it starts inherit it.
 pub fn raise_limits() {
     let limit = getrlimit(Resource::Nofile);
-    // Where it may not be raised, what there is must do.
+    // If it cannot be raised, the present limit has to do.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }

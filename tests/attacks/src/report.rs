@@ -7,44 +7,44 @@ use switchboard_claims::Claim;
 
 use crate::samples::Kind;
 
-/// How many times as long as next to an honest load an operation of the neighbour's may take.
+/// An operation of the neighbour's may take this many times as long as beside an honest load.
 const TIMES_MAX: u32 = 5;
-/// What the server's memory may come to, MiB.
+/// Limit of the server's resident memory, MiB.
 const MEMORY_MIB_MAX: f64 = 1_024.0;
-/// Failures that are told in full.
+/// Failures that are kept in full; further ones are only counted.
 const FAILURES_MAX: usize = 8;
 
-/// What came of an attack.
+/// The outcome of one trial.
 #[derive(Debug, Default)]
 pub struct Row {
-    /// Its name.
+    /// Name of the attack; `mixed` for three or more at once.
     pub name: String,
     /// The neighbour's 99th percentiles beside the attack.
     pub beside: BTreeMap<Kind, Duration>,
-    /// The same next to an honest load.
+    /// The neighbour's 99th percentiles beside an honest load.
     pub honest: BTreeMap<Kind, Duration>,
-    /// Processor time of the server, seconds a second.
+    /// Processor time of the server during the attack, seconds per second.
     pub cpu: f64,
-    /// The same under the honest load.
+    /// Processor time of the server under the honest load, seconds per second.
     pub honest_cpu: f64,
-    /// The server's most resident memory, MiB.
+    /// Peak resident memory of the server, MiB.
     pub peak_mib: f64,
-    /// Lines of the server's log.
+    /// Lines in the server's log.
     pub log_lines: usize,
-    /// What of the neighbour's took longer than it may.
+    /// The neighbour's operations that took longer than allowed, as sentences.
     pub late: Vec<String>,
-    /// What else should not have come.
+    /// Everything else that was wrong, as sentences; at most `FAILURES_MAX`.
     pub failures: Vec<String>,
-    /// How many failures there are besides.
+    /// Number of failures beyond `FAILURES_MAX`.
     pub more: usize,
-    /// Why it could not be done at all.
+    /// Why the attack could not be run at all; `None` if it was run.
     pub skipped: Option<String>,
-    /// How long all of it took, seconds.
+    /// Duration of the whole trial, seconds.
     pub seconds: f64,
 }
 
 impl Row {
-    /// Notes what should not have come.
+    /// Records a failure.
     pub fn fail(&mut self, why: impl Into<String>) {
         if self.failures.len() < FAILURES_MAX {
             self.failures.push(why.into());
@@ -53,12 +53,12 @@ impl Row {
         }
     }
 
-    /// What an operation may take.
+    /// Returns how long an operation may take: its floor, or five times its honest time if that is longer.
     fn limit(&self, kind: Kind) -> Duration {
         kind.floor().max(self.honest.get(&kind).copied().unwrap_or_default() * TIMES_MAX)
     }
 
-    /// Notes where the figures are beyond what is allowed.
+    /// Records operations and memory over their limits.
     pub fn judge(&mut self) {
         let late = self.beside.iter().filter(|(kind, took)| **took > self.limit(**kind));
         let told = |(kind, took): (&Kind, &Duration)| {
@@ -70,27 +70,27 @@ impl Row {
         }
     }
 
-    /// Whether everything held.
+    /// Whether no failure and no late operation was recorded.
     pub fn holds(&self) -> bool {
         self.failures.is_empty() && self.late.is_empty()
     }
 
-    /// All that did not hold.
+    /// Returns all recorded failures and late operations.
     pub fn faults(&self) -> impl Iterator<Item = &String> {
         self.failures.iter().chain(&self.late)
     }
 
-    /// Fails a test unless everything held.
+    /// Prints the row and asserts that everything held.
     ///
     /// # Panics
-    /// Where it did not.
+    /// If anything did not hold.
     pub fn expect(&self) {
         println!("{HEAD}\n{}", self.line());
         let faults: Vec<&String> = self.faults().collect();
         assert!(self.holds(), "{}: {faults:#?} and {} more", self.name, self.more);
     }
 
-    /// Its line of the table.
+    /// Returns the row as a line of the table.
     pub fn line(&self) -> String {
         let cells = |kind: &Kind| {
             let ms = |of: &BTreeMap<Kind, Duration>| {
@@ -116,7 +116,7 @@ impl Row {
         )
     }
 
-    /// What the page of figures says of it.
+    /// Returns the claims for the page of figures: the neighbour's, and the peak memory; or why it was not run.
     pub fn claims(&self, what: &str) -> Vec<Claim> {
         if let Some(why) = &self.skipped {
             return vec![Claim::stated(format!("{}: {what}", self.name), format!("not run: {why}"))];
@@ -134,6 +134,6 @@ impl Row {
     }
 }
 
-/// The head of the table that [`Row::line()`] fills: 99th percentiles beside the attack and next to an honest load, ms;
-/// processor time of the server, seconds a second; its peak memory.
+/// Head of the table that [`Row::line()`] fills: 99th percentiles beside the attack and beside an honest load, ms;
+/// processor time of the server, seconds per second; its peak memory.
 pub const HEAD: &str = "| attack | read ms | write ms | login ms | tool ms | document ms | CPU | MiB | log lines | seconds | |\n|---|---|---|---|---|---|---|---|---|---|---|";

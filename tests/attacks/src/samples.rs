@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// What a neighbour does.
+/// An operation of a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Reads its account, now and then on a new connection.
@@ -12,19 +12,19 @@ pub enum Kind {
     Write,
     /// Logs in from a new address.
     Login,
-    /// Has a tool's request made.
+    /// Has a tool's endpoint requested.
     Tool,
-    /// Uploads a small text and waits until it is ready.
+    /// Uploads a small text, waits until it is ready and deletes it.
     Document,
     /// Imports a file of leads of more than a mebibyte.
     Import,
 }
 
 impl Kind {
-    /// What every neighbour does.
+    /// Operations of every neighbour.
     pub const USUAL: [Self; 5] = [Self::Read, Self::Write, Self::Login, Self::Tool, Self::Document];
 
-    /// In the table.
+    /// Returns the word for it in the table.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -36,7 +36,7 @@ impl Kind {
         }
     }
 
-    /// What it may always take.
+    /// Returns the duration that is allowed in any case.
     pub const fn floor(self) -> Duration {
         match self {
             Self::Read | Self::Write | Self::Login | Self::Tool => Duration::from_millis(20),
@@ -44,7 +44,7 @@ impl Kind {
         }
     }
 
-    /// Between its end and the next one.
+    /// Returns the pause between its end and the next one.
     pub const fn pause(self) -> Duration {
         Duration::from_millis(match self {
             Self::Read => 4,
@@ -57,32 +57,32 @@ impl Kind {
     }
 }
 
-/// One operation.
+/// One operation with its times.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// What it was.
+    /// Kind of operation.
     pub kind: Kind,
-    /// When it began.
+    /// Start of the operation.
     pub began: Instant,
-    /// When it was over, or given up.
+    /// End of the operation, or when it was abandoned.
     pub ended: Instant,
 }
 
-/// All operations of a while.
+/// All operations of one phase.
 #[derive(Debug, Default)]
 pub struct Samples {
-    /// Those that succeeded, and those that were under way at the end.
+    /// Operations that succeeded, and those under way at the end.
     pub taken: Vec<Sample>,
-    /// What failed, and why.
+    /// Failed operations, as sentences: the kind and why.
     pub failures: Vec<String>,
 }
 
-/// Windows of a while, of whose 99th percentiles the middle one counts.
+/// Equal windows of a phase; the median of their 99th percentiles counts.
 const WINDOWS: u32 = 3;
 
 impl Samples {
-    /// The middle of the windows' 99th percentiles of each kind. An operation counts in every window that it was
-    /// under way in, with all of its time: what takes as long as a window is in two of them.
+    /// Returns the median of the windows' 99th percentiles for each kind. An operation counts in every window that it
+    /// overlaps, with its whole duration: one as long as a window is in two of them.
     pub fn p99(&self, began: Instant, ended: Instant) -> BTreeMap<Kind, Duration> {
         let window = ended.duration_since(began) / WINDOWS;
         let kinds: std::collections::BTreeSet<Kind> = self.taken.iter().map(|sample| sample.kind).collect();
@@ -104,7 +104,7 @@ impl Samples {
     }
 }
 
-/// The 99th percentile; nothing of nothing.
+/// Returns the 99th percentile; zero without any.
 fn percentile(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times.get((times.len() * 99 / 100).min(times.len().saturating_sub(1))).copied().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! [`Target`]: a server under attack, as those who attack it and those beside them see it.
+//! [`Target`]: a server under attack, as its attackers and their neighbours see it.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -11,33 +11,33 @@ use switchboard_tests::server::Server;
 
 use crate::client::Client;
 
-/// The password of every account that is made here.
+/// Password of every account created here.
 pub const PASSWORD: &str = "correct horse battery staple";
-/// The second number of the addresses of the first attack.
+/// Second octet of the first attack's addresses, `127.16.0.0/16`; later attacks count up.
 const NETWORK: u8 = 16;
-/// Assistants that are made at once.
+/// Concurrent clients that create assistants.
 const MAKERS: usize = 4;
 
-/// A server under attack.
+/// A server under attack, as seen by one attack of several.
 #[derive(Debug)]
 pub struct Target {
-    /// Where it listens.
+    /// Address of its listener.
     pub address: SocketAddr,
-    /// The operator's token; empty after a second start, which does not tell it.
+    /// The operator's token; empty after a second start, whose ready file does not have it.
     pub operator: String,
-    /// Whether the attack is one of a long run.
+    /// Whether this is a long run, with more rows to prepare.
     pub long: bool,
-    /// The second number of the addresses from which it is attacked.
+    /// Second octet of the addresses that this attack uses.
     network: u8,
     accounts: AtomicU32,
     noted: Mutex<BTreeMap<&'static str, String>>,
 }
 
 impl Target {
-    /// Of a server, for one attack of several at once: each has accounts and addresses of its own.
+    /// Reads a server's address. `attack` numbers the attacks of a trial: each has accounts and addresses of its own.
     ///
     /// # Panics
-    /// Where its ready file names no address.
+    /// If the server's ready file has no address.
     pub fn new(server: &Server, long: bool, attack: u8) -> Self {
         Self {
             address: server.text("url").trim_start_matches("http://").parse().expect("an address"),
@@ -49,33 +49,33 @@ impl Target {
         }
     }
 
-    /// A client at an address of its own.
+    /// Returns a client that connects from an address with a token, or without one if it is empty.
     pub fn client(&self, from: IpAddr, token: &str) -> Client {
         Client::new(self.address, from, token)
     }
 
-    /// A client that attacks with a token, at the first of the attack's addresses.
+    /// Returns a client with a token, at the first of the attack's addresses.
     pub fn attacker(&self, token: &str) -> Client {
         self.client(self.stranger(1), token)
     }
 
-    /// An address of the attack's, of a number: addresses of different numbers are different strangers.
+    /// Returns the attack's address with this number; different numbers are different strangers.
     pub fn stranger(&self, number: u16) -> IpAddr {
         let [high, low] = number.to_be_bytes();
         Ipv4Addr::new(127, self.network, high, low).into()
     }
 
-    /// The address of whoever is no attacker.
+    /// Returns the address of all who do not attack.
     pub fn home(&self) -> IpAddr {
         Ipv4Addr::new(127, 0, 0, 2).into()
     }
 
-    /// A new account; gives its e-mail and a key.
+    /// Creates an account on the standard plan; returns its e-mail address and API key.
     pub async fn account(&self) -> Result<(String, String), String> {
         self.account_on("standard").await
     }
 
-    /// The same on a plan.
+    /// Creates an account on a plan; returns its e-mail address and API key.
     pub async fn account_on(&self, plan: &str) -> Result<(String, String), String> {
         let number = self.accounts.fetch_add(1, Ordering::Relaxed);
         let email = format!("account{number}@{}.example.com", self.network);
@@ -85,7 +85,7 @@ impl Target {
         Ok((email, key.to_owned()))
     }
 
-    /// Which of these budgets nobody was refused in, nor had to wait for.
+    /// Returns those of the budgets that refused nobody and let nobody wait, by the server's metrics.
     pub async fn unused(&self, budgets: &[&'static str]) -> Result<Vec<&'static str>, String> {
         let answer = self.client(self.home(), &self.operator).ask("GET", "/metrics", None).await;
         let text =
@@ -100,18 +100,18 @@ impl Target {
         Ok(budgets.iter().copied().filter(|budget| !used_up(budget)).collect())
     }
 
-    /// Keeps an attacker's key for the check at the end.
+    /// Stores an attacker's key for the check at the end.
     pub fn note_key(&self, name: &'static str, key: &str) {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(name, key.to_owned());
     }
 
-    /// The key that was kept under a name.
+    /// Returns the key stored under a name.
     pub fn noted_key(&self, name: &str) -> Result<String, String> {
         let noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
         noted.get(name).cloned().ok_or_else(|| format!("no key was kept for {name}"))
     }
 
-    /// Makes so many assistants of about a megabyte with these members; gives the last one's id.
+    /// Creates `count` assistants of about a megabyte with these members; returns the highest id.
     pub async fn large_assistants(&self, key: &str, count: usize, members: &Value) -> Result<u64, String> {
         let large = with(assistant(), &json!({ "system_prompt": "x".repeat(950_000) }));
         let body = with(large, members);
@@ -135,7 +135,7 @@ impl Target {
     }
 }
 
-/// The id of what was made.
+/// Returns `data.id` of a created resource's answer.
 pub fn id_of(made: &Value) -> Result<u64, String> {
     made["data"]["id"].as_u64().ok_or_else(|| format!("no id in {made}"))
 }

@@ -1,4 +1,5 @@
-//! One trial: a server, a neighbour, attacks; then the same neighbour next to an honest load; then a second start.
+//! One trial: a server with a neighbour and attacks; then the same neighbour beside an honest load; then a second
+//! start.
 
 use std::fs::File;
 use std::net::UdpSocket;
@@ -19,26 +20,26 @@ use crate::samples::{Kind, Samples};
 use crate::target::Target;
 use crate::{Attack, Future, Ground, Spans, Strike};
 
-/// How long the neighbour works before anything counts.
+/// How long the neighbour works before anything is measured.
 const WARM: Duration = Duration::from_millis(300);
-/// Attackers and the honest load stand for machines of their own: here they give way to the server and the neighbour.
+/// Attackers and the honest load would run on machines of their own: here they yield to the server and the neighbour.
 const NICE: i32 = 19;
-/// Where a name server listens that never answers.
+/// Address of a name server that never answers.
 const SILENT: &str = "127.9.9.53";
 
-/// An attack, and the server as this attack sees it.
+/// An attack with the server as it sees it.
 type Aimed = (&'static Attack, Arc<Target>);
 
-/// What a server of a trial is given.
+/// What a trial's servers are started with.
 struct Setting {
     folder: Folder,
     arguments: Vec<String>,
     ground: Ground,
-    /// Holds the port of the name server.
+    /// Keeps the name server's port bound.
     _silent: Option<UdpSocket>,
 }
 
-/// What a neighbour saw during something.
+/// What was measured of a neighbour and the server during one phase.
 struct Watched {
     samples: Samples,
     began: Instant,
@@ -46,8 +47,8 @@ struct Watched {
     cpu: Course,
 }
 
-/// Carries out attacks at the same time, on one server. Where the neighbour was late and nothing else was wrong, two
-/// more rounds must both hold: the middle one of three counts.
+/// Runs attacks at the same time, on one server. If the neighbour was late and nothing else was wrong, two more rounds
+/// must both hold, so that the median of three counts.
 pub fn run(attacks: &[&'static Attack], spans: Spans) -> Row {
     let first = round(attacks, spans);
     if first.late.is_empty() || !first.failures.is_empty() {
@@ -135,7 +136,7 @@ fn others() -> Result<Runtime, String> {
     let build = Builder::new_multi_thread()
         .worker_threads(2)
         .on_thread_start(|| {
-            // Where it is not allowed, they are as quick as anybody.
+            // Without the permission, they run at normal priority.
             let _ = nice(NICE);
         })
         .enable_all()
@@ -143,7 +144,7 @@ fn others() -> Result<Runtime, String> {
     build.map_err(|error| error.to_string())
 }
 
-/// Prepares the attacks and a neighbour, and carries them out.
+/// Prepares the attacks and a neighbour, and runs them.
 fn strike(
     runtime: &Runtime,
     home: &Arc<Target>,
@@ -164,12 +165,12 @@ fn strike(
     let watched = watch_beside(runtime, neighbour, process, &kinds(attacks), span, || {
         strikes.into_iter().for_each(|strike| drop(attackers.spawn(strike)));
     });
-    // All connections of the attackers end here.
+    // This closes all connections of the attackers.
     attackers.shutdown_background();
     Ok(watched)
 }
 
-/// Has a neighbour work while something goes on.
+/// Measures a neighbour at work while `begin`'s load runs.
 fn watch_beside(
     runtime: &Runtime,
     neighbour: Neighbour,
@@ -186,7 +187,7 @@ fn watch_beside(
     begin();
     let cpu = Course::watch(process, span);
     let ended = Instant::now();
-    // A neighbour who is gone is a stop as well.
+    // Sending fails only if the neighbour has ended already.
     let _ = stop.send(true);
     let samples = runtime.block_on(working).unwrap_or_default();
     Watched { samples, began, ended, cpu }
@@ -205,7 +206,7 @@ impl Setting {
     fn new(attacks: &[&'static Attack]) -> Result<Self, String> {
         let mut arguments = vec!["--egress-allow", "127.0.0.0/8,::1/128", "--rate-limit", "0"];
         if attacks.len() > 1 {
-            // Each of them finds connections, and those who want them all still find too few.
+            // So that each attack gets connections, while those that want all of them still run out.
             arguments.extend(["--max-connections", "2048"]);
         }
         for attack in attacks {
@@ -234,7 +235,7 @@ impl Setting {
         starting.outcome().map_err(|code| format!("the server ended before it answered: {code:?}"))
     }
 
-    /// A command that ends in the binary, where `/etc/resolv.conf` names a server that never answers.
+    /// Returns a command that runs the binary with an `/etc/resolv.conf` whose servers never answer.
     fn without_names(&self) -> Result<Command, String> {
         let resolv = self.folder.path("resolv.conf");
         std::fs::write(&resolv, format!("nameserver {SILENT}\n").repeat(3)).map_err(|error| error.to_string())?;
@@ -244,7 +245,7 @@ impl Setting {
         Ok(command)
     }
 
-    /// A neighbour next to an honest load that takes its processor time in the same course, on a server of their own.
+    /// Measures a neighbour beside an honest load with the attack's course of processor time, on a server of their own.
     fn reference(&self, kinds: &[Kind], course: Course, spans: Spans) -> Result<Watched, String> {
         let server = self.start("reference")?;
         let (process, target) = (Process(server.pid()), Arc::new(Target::new(&server, false, 0)));
@@ -259,7 +260,7 @@ impl Setting {
         Ok(watched)
     }
 
-    /// Starts the server again, on the store that an attack left behind, and watches it for a while.
+    /// Starts the server again on the store that an attack left behind, and polls its health for `span`.
     fn again(&self, span: Duration) -> Result<(), String> {
         let server = self.start("data")?;
         let guard = Guard::new(Process(server.pid()));
@@ -283,7 +284,7 @@ impl Setting {
     }
 }
 
-/// A name server that hears everything and answers nothing.
+/// Binds a name server that receives everything and answers nothing.
 fn silent_name_server() -> Result<UdpSocket, String> {
     let allowed = Command::new("unshare").args(["--mount", "true"]).output();
     if !allowed.is_ok_and(|output| output.status.success()) {

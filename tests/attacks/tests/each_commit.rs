@@ -1,10 +1,10 @@
-//! Each attack's share of every commit: one after the other, on a server of its own.
+//! Runs each attack with its duration before a commit, one after the other, on a server of its own.
 
 use std::sync::{Mutex, PoisonError};
 
 use switchboard_attacks::{Spans, attack, trial};
 
-/// Figures count only where nothing else is measured.
+/// One attack at a time, or the measurements would disturb each other.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn share(name: &str) {

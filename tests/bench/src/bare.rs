@@ -1,4 +1,4 @@
-//! The baselines: hyper that answers with fixed bytes, redb that commits fixed bytes.
+//! The baselines: hyper that answers with fixed bytes, and redb that commits fixed bytes.
 
 use std::convert::Infallible;
 use std::io::{Read, Seek, Write};
@@ -19,7 +19,7 @@ use crate::load::head_end;
 
 const ROWS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("rows");
 
-/// Answers every request with the answer that it is given, which it does not look at; prints its address first.
+/// Prints its address, then answers every request with the given response, whatever is asked.
 pub fn serve(mut answer: impl Read) -> Result<(), Failed> {
     let mut bytes = Vec::new();
     answer.read_to_end(&mut bytes)?;
@@ -44,7 +44,7 @@ pub fn serve(mut answer: impl Read) -> Result<(), Failed> {
     })
 }
 
-/// The headers of an answer that hyper does not write itself, and its body.
+/// Splits a response into the headers that hyper does not write itself, and its body.
 fn parts(answer: &[u8]) -> Result<(HeaderMap, Bytes), Failed> {
     let end = head_end(answer).ok_or("no end of the head")?;
     let mut headers = HeaderMap::new();
@@ -57,7 +57,7 @@ fn parts(answer: &[u8]) -> Result<(HeaderMap, Bytes), Failed> {
     Ok((headers, Bytes::copy_from_slice(&answer[end + 4..])))
 }
 
-/// The longest sync of a small write while nothing else is done, over so long a time.
+/// Returns the longest sync of a small write within `span`, while nothing else runs.
 pub fn longest_sync(folder: &Path, span: Duration) -> Result<Duration, Failed> {
     let mut file = std::fs::File::create(folder.join("synced"))?;
     let (bytes, began, mut longest) = (vec![7; 64 << 10], Instant::now(), Duration::ZERO);
@@ -71,8 +71,8 @@ pub fn longest_sync(folder: &Path, span: Duration) -> Result<Duration, Failed> {
     Ok(longest)
 }
 
-/// Commits a second that redb takes: as the store commits, or in one phase and without what makes the next opening
-/// quick.
+/// Returns the commits per second of redb alone: as the store commits if `careful`, else in one phase and without quick
+/// repair, which makes the next opening fast.
 pub fn puts(folder: &Path, groups: &[Vec<Change>], careful: bool) -> Result<f64, Failed> {
     let path = folder.join("bare.redb");
     let database = Database::create(&path)?;

@@ -1,5 +1,5 @@
-//! A mixed day: reads, updates and calls at half of what the server can do, its calls played by the simulated engine
-//! and told to a webhook each.
+//! A mixed day: reads, updates and calls at half of what the server can do. The simulated engine plays the calls, and
+//! each is reported to a webhook.
 
 use std::time::Duration;
 
@@ -13,17 +13,17 @@ use crate::server::Server;
 use crate::turns::spread;
 use crate::writes::BODY;
 
-/// Connections at once.
+/// Concurrent connections.
 const CONNECTIONS: u32 = 64;
 /// Calls in the store at the beginning.
 const CALLS: u32 = 100_000;
-/// How long the peak is looked for.
+/// How long the peak rate is measured.
 const PEAK: Duration = Duration::from_secs(10);
-/// Of a thousand requests: those that place a call, and those that change an assistant; the others read.
+/// Per thousand requests: those that place a call, and those that change an assistant; the others read.
 const PLACED: u64 = 5;
 const CHANGED: u64 = 95;
 
-/// Holds the day for so many seconds.
+/// Runs the day for `seconds`.
 pub fn print(seconds: u64) -> Result<bool, Failed> {
     let folder = Folder::new("day")?;
     let stock = Stock::new(&folder.0, "store", ASSISTANTS, CALLS)?;
@@ -84,7 +84,7 @@ pub fn print(seconds: u64) -> Result<bool, Failed> {
     ])?)
 }
 
-/// Waits until every delivery came to an end; gives how long that took.
+/// Waits until running calls have ended and all deliveries are delivered; returns how long that took.
 fn settled(server: &Server) -> Result<Duration, Failed> {
     let (began, mut last) = (std::time::Instant::now(), None);
     loop {
@@ -92,7 +92,7 @@ fn settled(server: &Server) -> Result<Duration, Failed> {
             Ok::<u64, Failed>(sum + total(server, &format!("/user/calls?status={status}&per_page=1"))?)
         })?;
         let now = (running, deliveries(server, "")?, deliveries(server, "status=delivered&")?);
-        // The calls that were filled in stand in every state, and stay there.
+        // The calls that were filled in have every status and keep it: their counts settle, but not at zero.
         if last == Some(now) && now.1 == now.2 {
             return Ok(began.elapsed());
         }

@@ -1,5 +1,5 @@
-//! Nodes at the edge under `wasmtime serve`, in front of a region on the same machine: what they refuse without a
-//! read, what they read, and what each version of `wasi:http` adds.
+//! Nodes at the edge under `wasmtime serve`, in front of a region on the same machine: refusals without a read,
+//! requests that read, and what each version of `wasi:http` adds.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,14 +12,14 @@ use crate::fill::{Folder, Stock};
 use crate::load::{Figures, Load, get, run, sent};
 use crate::server::Server;
 
-/// How long each request is measured.
+/// Measured duration of each request.
 const SPAN: Duration = Duration::from_secs(4);
-/// Connections at once.
+/// Concurrent connections.
 const CONNECTIONS: u32 = 16;
 const TOKEN: &str = "the-store-token-of-a-bench-0123456789";
-/// Refusals without a read that are aimed at with 0.3.
+/// Aim: refusals without a read per second, with 0.3.
 const REFUSED: f64 = 10_000.0;
-/// What 0.2 may add to a request, microseconds.
+/// Limit of the latency that 0.2 may add to a request, microseconds.
 const ADDED_US: f64 = 300.0;
 
 /// The requests: a name, and whether it is refused without a read.
@@ -74,7 +74,7 @@ fn node(wasmtime: &Path, components: &Path, version: &str, region: &Server) -> R
     })
 }
 
-/// Each request over many connections, and over one.
+/// Measures each request over many connections, and over one.
 fn measure(version: &str, node: &Server, key: &str) -> Result<Vec<(Figures, Figures)>, Failed> {
     let requests = [
         (get(key, "/nowhere"), 404),

@@ -1,4 +1,4 @@
-//! Stores with as many rows as wanted, made through the core's own steps, rows and sets.
+//! Stores with any number of rows, filled through the core's own steps, rows and sets.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -24,14 +24,14 @@ const BATCH: u32 = 2_000;
 const BATCHES: u32 = 10;
 /// Lines of one import.
 const IMPORT: u32 = 100_000;
-/// Assistants whose calls are made.
+/// Assistants that the calls are spread over.
 pub const ASSISTANTS: u32 = 20;
 
-/// A folder that is removed at the end.
+/// A temporary folder, removed on drop.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
-    /// An empty folder among the temporary ones.
+    /// Creates an empty folder whose name has `name` and this process's id.
     pub fn new(name: &str) -> Result<Self, Failed> {
         let path = std::env::temp_dir().join(format!("switchboard-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path)?;
@@ -45,15 +45,15 @@ impl Drop for Folder {
     }
 }
 
-/// A store on a disk, and the owner's API key.
+/// A store on disk with the owner's API key.
 pub struct Stock {
-    /// Its folder.
+    /// Folder of the store.
     pub data: PathBuf,
-    /// The key.
+    /// API key of the owner.
     pub key: String,
 }
 
-/// The body of an assistant of two kilobytes.
+/// Returns the body of an assistant with a prompt of half a kilobyte.
 pub fn assistant(name: &str) -> Value {
     json!({
         "name": name, "voice_id": 1, "language_id": 1, "type": "outbound", "mode": "pipeline",
@@ -63,7 +63,7 @@ pub fn assistant(name: &str) -> Value {
 }
 
 impl Stock {
-    /// A new store with so many assistants and calls.
+    /// Creates a store with `assistants` assistants and `calls` calls.
     pub fn new(folder: &Path, name: &str, assistants: u32, calls: u32) -> Result<Self, Failed> {
         let data = folder.join(name);
         let server = Server::service(&data)?;
@@ -85,7 +85,7 @@ impl Stock {
         Ok(stock)
     }
 
-    /// Adds a campaign and imports so many leads into it.
+    /// Adds a campaign and imports `count` leads into it.
     pub fn leads(&self, count: u32) -> Result<(), Failed> {
         eprintln!("importing {count} leads");
         let inside = Inside::open(&self.data)?;
@@ -102,7 +102,7 @@ impl Stock {
     }
 }
 
-/// Lines of an import, with their heading.
+/// Returns lines of an import file, with their header line.
 pub fn lines(numbers: std::ops::Range<u32>) -> Result<String, Failed> {
     let mut csv = String::from("phone_number,customer_name,note\n");
     for line in numbers {
@@ -111,7 +111,7 @@ pub fn lines(numbers: std::ops::Range<u32>) -> Result<String, Failed> {
     Ok(csv)
 }
 
-/// Adds calls to the owner's account: every combination of status, type and assistant, many numbers.
+/// Adds calls to the owner's account: every combination of status, type and assistant, with many phone numbers.
 fn fill_calls(store: &Store, count: u32) -> Result<(), Failed> {
     let mut made = 0;
     while made < count {
@@ -134,7 +134,7 @@ fn batch(view: &dyn View, from: u32, until: u32) -> Result<Vec<Change>, Failed> 
     let scope = tx.scope(Space::Account(0));
     for made in from..until {
         let now = Timestamp::from_seconds(1_790_000_000 + u64::from(made) * 3);
-        // Not when the ledger says: the account is younger than its calls are to be.
+        // The time that `allot` returns is ignored: the account is younger than its calls are to be.
         let (number, _) = scope.allot(Kind::Call, now).map_err(|stop| format!("{stop:?}"))?;
         let call = call(number, now);
         CallRow::enter(scope, number, &call, &Live::default(), now).map_err(|stop| format!("{stop:?}"))?;
@@ -142,12 +142,12 @@ fn batch(view: &dyn View, from: u32, until: u32) -> Result<Vec<Change>, Failed> 
     Ok(tx.changes())
 }
 
-/// Drawn from a call's number alone.
+/// Returns pseudorandom bits derived from a call's number alone.
 fn mixed(number: u32) -> u32 {
     number.wrapping_mul(2_654_435_761) >> 8
 }
 
-/// The customer's phone number in a call.
+/// Returns the customer's phone number in a call.
 pub fn number(call: u32) -> String {
     format!("+407{:08}", mixed(call) % 250_000)
 }

@@ -1,5 +1,5 @@
-//! What pages cost as the data grows: each combination of filters, at the beginning, in the middle, at the end and
-//! anywhere; and what a store of that size costs to start, to keep open and to write to.
+//! The cost of pages as data grows: for each combination of filters, first, middle, last and random pages; and the cost
+//! of starting a store of that size, keeping it open and writing to it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -22,24 +22,24 @@ const FILTERS: [(&str, &str); 5] = [
     ("type 57%", "type=outbound"),
     ("assistant 5%", "assistant_id=1"),
     ("campaign 0.1%", "campaign_id=1"),
-    // The first three days, however many there are.
+    // The first three days of calls, however many there are.
     ("first three days", "date_from=2026-09-21&date_to=2026-09-23"),
 ];
-/// How often one kind of page is asked for.
+/// Repetitions of each kind of page.
 const TURNS: Turns = Turns { span: Duration::from_millis(150), bounds: (9, 400) };
 /// Rows of a page of calls.
 const PER_PAGE: u64 = 15;
 
-/// Lists with more filters are measured and not shown.
+/// Most filters of a list that is shown; lists with more are measured all the same.
 const SHOWN_MAX: usize = 2;
 
-/// The places of pages that are asked for; the last one is the last that is full.
+/// Positions of the measured pages; `last` is the last full page, `any` a random one.
 const PLACES: [&str; 4] = ["first", "middle", "last", "any"];
 
 /// Microseconds of a page at each of [`PLACES`].
 type Costs = [f64; 4];
 
-/// One list in a store.
+/// Measurements of one list in a store.
 struct Line {
     name: String,
     filters: usize,
@@ -48,18 +48,18 @@ struct Line {
     costs: Costs,
 }
 
-/// Everything of a store of one size.
+/// Measurements of a store of one size.
 struct Grown {
     calls: u32,
     lines: Vec<Line>,
     start_ms: f64,
     idle_mib: f64,
     file_mib: f64,
-    /// Bytes written a create: alone, and 64 at once.
+    /// Bytes written per create: alone, and with 64 at once.
     written: (f64, f64),
 }
 
-/// Measures stores of these sizes, smallest first.
+/// Measures stores with these numbers of calls, smallest first.
 pub fn print(sizes: &[u32]) -> Result<bool, Failed> {
     let folder = Folder::new("growth")?;
     let grown = sizes.iter().map(|calls| measure(&folder.0, *calls)).collect::<Result<Vec<_>, _>>()?;
@@ -102,7 +102,7 @@ fn measure(folder: &Path, calls: u32) -> Result<Grown, Failed> {
     lines.push(Line { name: "phone number".into(), filters: 1, dense: false, rows, costs });
     let file_mib = f64::from(u32::try_from(inside.store.file_bytes() >> 20)?);
     drop(inside);
-    // The second start: the system has the file in its cache, as after a restart of the service alone.
+    // The second start is measured: the file is in the system's cache, as after a restart of the service alone.
     drop(Server::service(&stock.data)?);
     let server = Server::service(&stock.data)?;
     let (start_ms, idle_mib) = (server.start.as_secs_f64() * 1e3, server.memory_mib());
@@ -117,7 +117,7 @@ fn measure(folder: &Path, calls: u32) -> Result<Grown, Failed> {
     Ok(Grown { calls, lines, start_ms, idle_mib, file_mib, written })
 }
 
-/// What pages of a list cost at each place, and how many rows it has.
+/// Returns the number of a list's rows, and the cost of a page at each position.
 fn pages(inside: &Inside, key: &str, path: &str, query: &str, per_page: u64) -> Result<(u64, Costs), Failed> {
     let ask = |page: u64| get(key, &format!("{path}?{query}per_page={per_page}&page={page}"));
     let shown = match inside.look(&ask(1))? {
@@ -140,7 +140,8 @@ fn pages(inside: &Inside, key: &str, path: &str, query: &str, per_page: u64) -> 
     Ok((rows, costs))
 }
 
-/// The dearest page of a line but those anywhere: what a cache holds of them depends on how many are asked for.
+/// Returns the cost of the most expensive page, random ones aside: how many of their rows are cached depends on how
+/// many are requested.
 fn dearest(line: &Line) -> f64 {
     line.costs[..3].iter().copied().fold(0.0, f64::max)
 }
@@ -149,7 +150,7 @@ fn claims(grown: &[Grown]) -> Vec<Claim> {
     let (Some(small), Some(large)) = (grown.first(), grown.last()) else { return Vec::new() };
     let (few, many) = (small.calls, large.calls);
     let pairs = || small.lines.iter().zip(&large.lines);
-    // Lists of two pages at least in both stores: what costs differ by otherwise is their rows.
+    // Only lists of at least two pages in both stores: otherwise costs differ by the number of rows.
     let grows = |filters: usize| {
         let full = pairs().filter(|(small, large)| large.filters == filters && small.rows >= 2 * PER_PAGE);
         full.flat_map(|(small, large)| (0..3).map(|place| large.costs[place] / small.costs[place])).fold(0.0, f64::max)
@@ -209,7 +210,7 @@ fn claims(grown: &[Grown]) -> Vec<Claim> {
     claims
 }
 
-/// Leads and assistants, by the thousand.
+/// Measures lists of leads and of assistants, in a small and a large store.
 fn other_lists(folder: &Path) -> Result<Vec<Claim>, Failed> {
     let mut costs = Vec::new();
     for (assistants, leads) in [(100, 10_000), (10_000, 300_000)] {

@@ -1,4 +1,4 @@
-//! An import of many lines: through the server with a neighbour that writes, and slice by slice in this process.
+//! An import of many lines: through the server, beside a neighbour that writes, and slice by slice in this process.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,29 +15,29 @@ use crate::inside::Inside;
 use crate::load::{Figures, Load, run, sent};
 use crate::server::Server;
 
-/// The longest that a neighbour should wait for a slice, milliseconds.
+/// Limit of a neighbour's wait for a slice, milliseconds.
 const WAIT_MS: f64 = 20.0;
-/// How long the neighbour writes: from before the upload, longer than the import takes.
+/// How long the neighbour writes: from before the upload, and longer than the import takes.
 const NEIGHBOUR: Duration = Duration::from_secs(7);
 
-/// Lines of a file that is nearly as large as one may be.
+/// Lines of a file close to the size limit.
 const LARGE: u32 = 1_000_000;
 
-/// The columns of a turn that tell how long the neighbour waited, and the machine stood still.
+/// Columns for a neighbour's waits, and for the longest stall of the machine.
 const WAITS: &str = " p50 ms | p99 ms | longest ms | machine ms |";
 
-/// Turns; the middle one is held to the aim, since now and then the machine itself stands still as long as nobody
-/// should wait.
+/// Turns. The median one is held to the aim, since now and then the machine itself stalls for as long as nobody should
+/// wait.
 const TURNS: u32 = 5;
 
-/// What a turn showed.
+/// Measurements of one turn.
 struct Turn {
     neighbour: Figures,
-    /// The longest that a thread which does nothing but sleep was held up beside it.
+    /// Longest delay of a thread that only sleeps, in the same time.
     machine: Duration,
 }
 
-/// Measures an import of so many lines, both ways, and the arrival of a large file.
+/// Measures an import of `lines` lines, both ways, and the arrival of a large file.
 pub fn print(lines: u32) -> Result<bool, Failed> {
     let folder = Folder::new("import")?;
     let (csv, large) = (fill::lines(0..lines)?, fill::lines(0..LARGE)?);
@@ -58,7 +58,7 @@ pub fn print(lines: u32) -> Result<bool, Failed> {
     Ok(tell(&claims)?)
 }
 
-/// What the turns came to.
+/// Returns the claims for the neighbour's waits in all turns.
 fn waits(whose: &str, turns: &[Turn]) -> Vec<Claim> {
     let (middle, worst) = (turns[turns.len() / 2].neighbour, &turns[turns.len() - 1]);
     let longest = format!("{:.1} ms, the machine {:.1} ms", worst.neighbour.most_us / 1e3, ms(worst.machine));
@@ -70,14 +70,14 @@ fn waits(whose: &str, turns: &[Turn]) -> Vec<Claim> {
     ]
 }
 
-/// What each turn showed, by its longest wait.
+/// Runs all turns; returns them sorted by their longest wait.
 fn turns(turn: impl Fn(u32) -> Result<Turn, Failed>) -> Result<Vec<Turn>, Failed> {
     let mut turns = (0..TURNS).map(turn).collect::<Result<Vec<_>, _>>()?;
     turns.sort_by(|one, other| one.neighbour.most_us.total_cmp(&other.neighbour.most_us));
     Ok(turns)
 }
 
-/// A server on a new store with an assistant and a campaign.
+/// Starts a server on a new store with an assistant and a campaign.
 fn server(data: &Path) -> Result<Server, Failed> {
     let server = Server::service(data)?;
     server.send("POST", "/user/assistant", &assistant("Anna"))?;
@@ -85,7 +85,7 @@ fn server(data: &Path) -> Result<Server, Failed> {
     Ok(server)
 }
 
-/// A large file arrives; how long its import takes is no part of this.
+/// Measures a neighbour while a large file arrives; how long its import takes is not measured.
 fn arriving(data: &Path, file: &Path) -> Result<Turn, Failed> {
     let server = server(data)?;
     std::thread::scope(|scope| {
@@ -98,7 +98,7 @@ fn arriving(data: &Path, file: &Path) -> Result<Turn, Failed> {
     })
 }
 
-/// How long it waited, as columns.
+/// Returns a turn's waits as columns.
 fn waited(turn: &Turn) -> String {
     let [p50, p99, most] = [turn.neighbour.p50_us, turn.neighbour.p99_us, turn.neighbour.most_us].map(|us| us / 1e3);
     format!(" {p50:.1} | {p99:.1} | {most:.1} | {:.1} |", ms(turn.machine))
@@ -119,7 +119,7 @@ fn neighbour(server: &Server) -> Result<Turn, Failed> {
     })
 }
 
-/// Sleeps a millisecond at a time until it is told; the longest that it slept beyond that.
+/// Sleeps a millisecond at a time until `done`; returns the longest delay beyond that.
 fn held_up(done: &AtomicBool) -> Duration {
     const NAP: Duration = Duration::from_millis(1);
     let mut longest = Duration::ZERO;
@@ -142,7 +142,7 @@ fn served(data: &Path, file: &Path, lines: u32) -> Result<Turn, Failed> {
     let idle = server.memory_mib();
     let (turn, done) = std::thread::scope(|scope| {
         let neighbour = scope.spawn(|| neighbour(&server));
-        // It writes before the upload begins.
+        // The neighbour must be writing before the upload begins.
         std::thread::sleep(Duration::from_secs(1));
         let began = Instant::now();
         let started = upload(&server, file)?;
@@ -179,7 +179,7 @@ fn sliced(data: &Path, csv: String) -> Result<Claim, Failed> {
     let (began, mut steps, mut both) = (Instant::now(), Vec::new(), Vec::new());
     loop {
         let slice = inside.step(&Input::Tick)?;
-        // The last step has nothing to do.
+        // The last step finds nothing to do and is not measured.
         if !slice.changed {
             break;
         }

@@ -16,35 +16,35 @@ use switchboard_core::view::{Scene, View};
 
 use crate::Failed;
 
-/// A service and its store.
+/// A service with its store.
 pub struct Inside {
-    /// The store.
+    /// The store that steps read and commit to.
     pub store: Store,
-    /// The service.
+    /// The service core with its default configuration.
     pub service: Service,
     clock: Clock,
 }
 
-/// What one step came to.
+/// Result of one committed step.
 pub struct Stepped {
-    /// What it decided.
+    /// Outcome of the step, such as its reply.
     pub outcome: Outcome,
-    /// Whether it changed anything.
+    /// Whether the step changed any row.
     pub changed: bool,
-    /// How long it took.
+    /// Duration of the step alone.
     pub step: Duration,
-    /// How long its changes and their commit took.
+    /// Duration of applying its changes and committing them.
     pub commit: Duration,
 }
 
 impl Inside {
-    /// Opens a store that is there.
+    /// Opens an existing store.
     pub fn open(data: &Path) -> Result<Self, Failed> {
         let service = Service::new(Config::default());
         Ok(Self { store: Store::existing(data)?, service, clock: Clock::default() })
     }
 
-    /// Runs and commits one step.
+    /// Runs one step and commits it.
     pub fn step(&self, input: &Input<'_>) -> Result<Stepped, Failed> {
         self.seeded(input, clock::seed()?)
     }
@@ -61,7 +61,7 @@ impl Inside {
         Ok(Stepped { outcome: output.outcome, changed, step, commit })
     }
 
-    /// Carries out requests in one commit; `note` is told what each changes.
+    /// Executes requests, which must succeed, in one commit; `note` receives the changes of each.
     pub fn group<'r>(
         &self,
         requests: impl Iterator<Item = &'r Request>,
@@ -77,7 +77,7 @@ impl Inside {
         Ok(write.commit()?)
     }
 
-    /// Carries out a read.
+    /// Executes a request, which must succeed, on a snapshot; its changes are dropped.
     pub fn look(&self, request: &Request) -> Result<Outcome, Failed> {
         let snapshot = self.store.snapshot()?;
         let outcome = self.decide(&Input::Http(request, &[]), &snapshot.plain(), clock::seed()?)?.outcome;
@@ -85,7 +85,8 @@ impl Inside {
         Ok(outcome)
     }
 
-    /// Begins to import leads into the first campaign, turn by turn: the ticks that follow carry it out.
+    /// Starts an import of leads into the first campaign and returns the turns of its request; the ticks that follow
+    /// carry it out.
     pub fn import(&self, key: &str, csv: String) -> Result<Vec<Stepped>, Failed> {
         let request = post(key, "/user/leads/import?campaign_id=1", "text/csv", csv);
         let (seed, mut answers, mut turns) = (clock::seed()?, Vec::new(), Vec::new());
@@ -106,7 +107,7 @@ impl Inside {
     }
 }
 
-/// Whether what was asked for was done.
+/// Checks that the outcome is a successful reply.
 pub fn succeeded(request: &Request, outcome: &Outcome) -> Result<(), Failed> {
     match outcome {
         Outcome::Reply(reply) if reply.status < 300 => Ok(()),
@@ -114,7 +115,7 @@ pub fn succeeded(request: &Request, outcome: &Outcome) -> Result<(), Failed> {
     }
 }
 
-/// A POST with a token.
+/// Returns a POST request with a token.
 pub fn post(key: &str, target: &str, media: &str, body: impl Into<Vec<u8>>) -> Request {
     let headers = vec![
         ("authorization", format!("Bearer {key}").into_bytes()),
@@ -125,7 +126,7 @@ pub fn post(key: &str, target: &str, media: &str, body: impl Into<Vec<u8>>) -> R
     Request { method: Method::Post, target: target.into(), headers, body, peer: None, door: Door::Main }
 }
 
-/// A GET with a token.
+/// Returns a GET request with a token.
 pub fn get(key: &str, target: &str) -> Request {
     Request { method: Method::Get, body: Body::None, ..post(key, target, "application/json", "") }
 }

@@ -16,14 +16,14 @@ use crate::fill::{ASSISTANTS, Folder, Stock};
 use crate::inside::Inside;
 use crate::turns::Turns;
 
-/// How often one kind of page is asked for.
+/// Repetitions of each kind of page.
 const TURNS: Turns = Turns { span: Duration::from_millis(300), bounds: (5, 2_000) };
 const PER_PAGE: u32 = 15;
-/// Rows of one transaction.
+/// Rows inserted in one transaction.
 const BATCH: u32 = 10_000;
 
-/// A list: its name, the facets of the service by tag and value, the condition of `SQLite`, and how many times
-/// faster a page is aimed to be at each size.
+/// A list: its name, the service's facets by tag and value, the condition in `SQLite`, and the aimed speedup of a page
+/// at each size.
 struct List {
     name: &'static str,
     facets: &'static [(u8, &'static [u8])],
@@ -46,7 +46,7 @@ const LISTS: [List; 5] = [
         aims: [100.0, 1_000.0, 5_000.0],
     },
     List { name: "campaign 0.1%", facets: &[(5, &[0, 0, 0, 1])], condition: "campaign = 1", aims: [1.0; 3] },
-    // That of the first call.
+    // The number of the first call.
     List { name: "phone number", facets: &[(3, b"+40700118889")], condition: "phone = '+40700118889'", aims: [1.0; 3] },
 ];
 
@@ -74,7 +74,7 @@ pub fn print() -> Result<bool, Failed> {
     Ok(tell(&claims)?)
 }
 
-/// The same calls in `SQLite`, as the store's documents and the values of its filters.
+/// Copies the calls into `SQLite`: the store's documents, and the values of its filters.
 fn copied(inside: &Inside, path: &Path, calls: u32) -> Result<Connection, Failed> {
     let mut connection = Connection::open(path)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -111,14 +111,14 @@ fn copied(inside: &Inside, path: &Path, calls: u32) -> Result<Connection, Failed
     Ok(connection)
 }
 
-/// How many rows a list has, and the microseconds of its middle page.
+/// Returns the number of a list's rows, and the microseconds of its middle page.
 fn timed(page: impl Fn(u64) -> Result<u64, Failed>) -> Result<(u64, f64), Failed> {
     let rows = page(0)?;
     let offset = rows.div_ceil(u64::from(PER_PAGE)) / 2 * u64::from(PER_PAGE);
     Ok((rows, TURNS.middle(|_| page(offset))?))
 }
 
-/// Reads a page; gives how many rows the list has.
+/// Reads a page from the store; returns the number of the list's rows.
 fn own_page(inside: &Inside, list: &List, offset: u64) -> Result<u64, Failed> {
     let snapshot = inside.store.snapshot()?;
     let view = snapshot.plain();

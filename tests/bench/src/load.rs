@@ -1,4 +1,4 @@
-//! A load: connections that each send a request, read its whole answer, and send the next, at once or at a rate.
+//! A load: connections that each send a request, read the whole response and send the next, at once or at a given rate.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -11,65 +11,65 @@ use tokio::net::TcpStream;
 use crate::Failed;
 use crate::server::Server;
 
-/// How long a load is run before it is measured.
+/// Duration of a load before it is measured.
 const WARM: Duration = Duration::from_millis(500);
-/// Connections by which a store is filled.
+/// Connections that fill a store.
 const FILLERS: usize = 32;
-/// Threads of the client.
+/// Client threads, which share the connections.
 const THREADS: u32 = 2;
 
-/// A load.
+/// Parameters of a load.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// Connections at once.
+    /// Concurrent connections.
     pub connections: u32,
-    /// How long it is measured.
+    /// Duration of the measurement, after `WARM`.
     pub span: Duration,
-    /// Requests a second over all connections; none: as many as are answered.
+    /// Requests per second over all connections; `None`: as many as are answered.
     pub rate: Option<f64>,
-    /// What each is answered with; 200 stands for every success.
+    /// Expected status; 200 stands for every success.
     pub status: u16,
 }
 
 impl Load {
-    /// As many requests as so many connections get answered.
+    /// Returns a load that sends as fast as its connections are answered.
     pub fn full(connections: u32, span: Duration) -> Self {
         Self { connections, span, rate: None, status: 200 }
     }
 }
 
-/// What a load showed.
+/// Measurements of a load.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figures {
-    /// Requests a second.
+    /// Responses per second.
     pub rate: f64,
-    /// Median, microseconds.
+    /// Median latency, microseconds.
     pub p50_us: f64,
-    /// 99th percentile, microseconds.
+    /// 99th percentile of the latency, microseconds.
     pub p99_us: f64,
-    /// 99.9th percentile, microseconds.
+    /// 99.9th percentile of the latency, microseconds.
     pub p999_us: f64,
-    /// The longest, microseconds.
+    /// Longest latency, microseconds.
     pub most_us: f64,
-    /// Server CPU a request, microseconds.
+    /// Server CPU time per request, microseconds.
     pub cpu_us: f64,
-    /// Bytes that the server wrote to its disk a request.
+    /// Bytes that the server wrote to its disk per request.
     pub written: f64,
-    /// Bytes of an answer's body.
+    /// Size of the largest response body, bytes.
     pub bytes: usize,
 }
 
-/// What one connection saw.
+/// Measurements of one connection.
 #[derive(Default)]
 struct Seen {
-    /// How long each request took whose answer came after the warming up.
+    /// Latency of each request answered after warming up, microseconds.
     micros: Vec<u32>,
-    /// How many of them were answered before the end: the time and CPU of the others lie beyond it.
+    /// How many of them were answered before the end: time and CPU of the others lie beyond it.
     within: u32,
     bytes: usize,
 }
 
-/// Sends requests made by `request`, which is given a number that no other request of the load has.
+/// Runs a load and measures it. `request` builds each request from a number unique within the load.
 pub fn run(
     server: &Server,
     load: Load,
@@ -114,14 +114,14 @@ pub fn run(
     })
 }
 
-/// By how much processor time has grown, milliseconds: finer than the ticks of the whole process, which are 10 ms, but
-/// for threads that ended meanwhile.
+/// Returns the increase in processor time, milliseconds. This is finer than the process's ticks of 10 ms, but misses
+/// threads that ended meanwhile.
 fn grown_ms(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) -> f64 {
     let grown = after.iter().map(|(thread, ns)| ns.saturating_sub(before.get(thread).copied().unwrap_or_default()));
     Duration::from_nanos(grown.sum()).as_secs_f64() * 1e3
 }
 
-/// Sends each of some requests once, over several connections; all must succeed.
+/// Sends each request once, over `FILLERS` connections; all must succeed.
 pub fn each(server: &Server, requests: Vec<Vec<u8>>) -> Result<(), Failed> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         let requests = Arc::new(requests);
@@ -148,7 +148,7 @@ pub fn each(server: &Server, requests: Vec<Vec<u8>>) -> Result<(), Failed> {
     })
 }
 
-/// The connections of one thread, whose tasks never move to another: that would cost more than an answer.
+/// Runs the connections of one thread. Its tasks never move to another: that would cost more than an answer.
 fn connections(
     address: &str,
     thread: u32,
@@ -169,15 +169,15 @@ fn connections(
     })
 }
 
-/// Keeps the threads that there are from taking a core the moment that an answer wakes them: a client on the server's
-/// cores that comes in between after every answer costs both of them more than the answer.
+/// Keeps the threads that exist now from preempting others when a response wakes them: a client that cuts in on the
+/// server's cores after every response costs both of them more than the response.
 fn give_way() -> Result<(), Failed> {
     let all = ["--batch", "--reset-on-fork", "--all-tasks", "--pid", "0"];
     let done = Command::new("chrt").args(all).arg(std::process::id().to_string()).status()?;
     if done.success() { Ok(()) } else { Err("chrt, of util-linux, does not set how the client is scheduled".into()) }
 }
 
-/// Sends one request; gives its whole answer.
+/// Sends one request and returns the whole response.
 pub fn once(server: &Server, request: &[u8]) -> Result<Vec<u8>, Failed> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         let (mut stream, mut buffer) = (TcpStream::connect(&server.address).await?, Vec::new());
@@ -207,7 +207,7 @@ async fn connection(
                 tokio::time::sleep_until(due.into()).await;
                 begin = Instant::now();
             } else {
-                // Who is late because an answer was has waited since then.
+                // A late response delays the next request: its latency counts from when it was due.
                 begin = due;
             }
         }
@@ -229,12 +229,12 @@ async fn connection(
     }
 }
 
-/// Where the head of an answer ends, before its empty line.
+/// Returns the offset at which a response's head ends, before its empty line.
 pub fn head_end(answer: &[u8]) -> Option<usize> {
     answer.windows(4).position(|four| four == b"\r\n\r\n")
 }
 
-/// Reads one answer; gives its status and the bytes of its body.
+/// Reads one response; returns its status and the length of its body.
 async fn answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<(u16, usize), Failed> {
     buffer.clear();
     loop {
@@ -258,12 +258,12 @@ async fn answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<(u16, us
     }
 }
 
-/// A GET with a token.
+/// Returns a GET request with a token.
 pub fn get(key: &str, target: &str) -> Vec<u8> {
     format!("GET {target} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\n\r\n").into_bytes()
 }
 
-/// A request with a token and a JSON body.
+/// Returns a request with a token and a JSON body.
 pub fn sent(method: &str, key: &str, target: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!("{method} {target} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()

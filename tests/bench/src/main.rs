@@ -25,14 +25,14 @@ mod writes;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The service's own: what runs in this process is measured as it is served.
+/// The service's allocator, so that steps measured in this process cost what they cost in the server.
 #[cfg(not(feature = "beside"))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-/// Pairs of two builds.
+/// Default number of pairs for `pairs`.
 const PAIRS: usize = 15;
 const USAGE: &str = "usage: cargo xtask bench NAME
   reads            reads and pages beside bare hyper
@@ -62,10 +62,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures; gives whether every claim was met.
+/// Runs the named benchmark; returns whether every claim was met.
 fn carry_out(words: &[&str]) -> Result<bool, Failed> {
     match words {
-        // The bare server runs as a process of its own, so that its CPU time can be told.
+        // The bare server runs as a process of its own, so that its CPU time can be measured.
         ["bare"] => bare::serve(std::io::stdin()).map(|()| true),
         ["reads"] => reads::print(),
         ["load"] => pressure::print(),

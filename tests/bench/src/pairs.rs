@@ -1,8 +1,8 @@
-//! Two binaries in alternating pairs: processor time of the server for each of a few operations, and whether one of
-//! them takes more of it than the other.
+//! Two binaries in alternating pairs: the server's processor time for some operations, and whether one binary needs
+//! more of it than the other.
 //!
-//! Each binary fills a store of its own, since an older one need not read what a newer one writes. Every measurement
-//! starts on a copy of that store, so that what is created in one turn is not there in the next.
+//! Each binary fills a store of its own, since an older one may not be able to read what a newer one writes. Every
+//! measurement starts on a copy of that store, so that rows created in one turn are absent from the next.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,21 +17,21 @@ use crate::load::{Load, each, get, run, sent};
 use crate::server::{Server, beside};
 use crate::writes::BODY;
 
-/// How long each operation is measured in one turn.
+/// Measured duration of each operation in one turn.
 const SPAN: Duration = Duration::from_secs(2);
-/// Connections of a read.
+/// Concurrent connections of a read.
 const CONNECTIONS: u32 = 64;
-/// What is in each store.
+/// Rows in each store.
 const ASSISTANTS: u32 = 1_000;
 const CALLS: u32 = 5_000;
-/// Assistants that are called with: a filter by one of them leaves a twentieth.
+/// Assistants that the calls are spread over: a filter by one of them leaves a twentieth.
 const CALLED: u32 = 20;
-/// What the lower bound of the ratio may be.
+/// Limit for the lower bound of the ratio.
 const RATIO_MAX: f64 = 1.03;
-/// Two tails of a 95% interval, each.
+/// Probability of each of the two tails outside a 95% interval.
 const TAIL: f64 = 0.025;
 
-/// An operation that is measured.
+/// An operation that is measured: its name, concurrent connections, and its request for an API key.
 struct Operation {
     name: &'static str,
     connections: u32,
@@ -67,21 +67,21 @@ const OPERATIONS: [Operation; 6] = [
     },
 ];
 
-/// A binary with a store that it filled.
+/// A binary with the store that it filled.
 struct Side {
     binary: PathBuf,
     stock: PathBuf,
     key: String,
 }
 
-/// Measures so many pairs of a binary that is the base and the one built here.
+/// Measures `pairs` pairs of the base binary and the one built here.
 pub fn print(base: &Path, pairs: usize) -> Result<bool, Failed> {
     let folder = Folder::new("pairs")?;
     let sides = [Side::fill(base, &folder.0, "base")?, Side::fill(&beside("switchboard")?, &folder.0, "own")?];
     let mut seen: Vec<Vec<[f64; 2]>> = OPERATIONS.iter().map(|_| Vec::new()).collect();
     for pair in 0..pairs {
         for (seen, operation) in seen.iter_mut().zip(&OPERATIONS) {
-            // One right after the other, now this one first, now that one: the machine is not equally fast all day.
+            // The two run one after the other, in alternating order: the machine's speed varies over the day.
             let (first, second, mut micros) = (pair % 2, 1 - pair % 2, [0.0; 2]);
             micros[first] = sides[first].measure(&folder.0, operation)?;
             micros[second] = sides[second].measure(&folder.0, operation)?;
@@ -132,14 +132,14 @@ impl Side {
             sent("POST", &key, "/user/make_call", &call.to_string())
         });
         each(&server, calls.collect())?;
-        // None of them waits: nothing is due while a copy of the store is measured.
+        // No call is left pending: nothing is due while a copy of the store is measured.
         let ends = (1..=CALLS).map(|id| sent("POST", &key, &format!("/user/calls/{id}/hangup"), "{}"));
         each(&server, ends.collect())?;
         server.stop()?;
         Ok(Self { binary: binary.to_owned(), stock, key })
     }
 
-    /// Measures an operation on a copy of the store; gives microseconds of processor time.
+    /// Measures an operation on a copy of the store; returns its processor time, microseconds.
     fn measure(&self, folder: &Path, operation: &Operation) -> Result<f64, Failed> {
         let copy = folder.join("copy");
         let _ = std::fs::remove_dir_all(&copy);
@@ -151,7 +151,7 @@ impl Side {
     }
 }
 
-/// Copies a folder of files and folders.
+/// Copies a folder recursively.
 fn copy_of(from: &Path, to: &Path) -> Result<(), Failed> {
     std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from)? {
@@ -165,9 +165,9 @@ fn copy_of(from: &Path, to: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The bounds of the 95% interval of the median of sorted figures, by order statistics: the number of figures below
-/// the true median is binomial, so the k-th smallest and the k-th largest enclose it in all but twice the chance of
-/// fewer than k. Of fewer than six figures all enclose it less often than that.
+/// Returns the 95% confidence interval of the median of sorted figures, by order statistics. The number of figures
+/// below the true median is binomial, so the k-th smallest and the k-th largest enclose it except with twice the
+/// probability of fewer than k. With fewer than six figures, even their whole range encloses it less often than that.
 fn interval(sorted: &[f64]) -> (f64, f64) {
     let count = sorted.len();
     let (mut chance, mut below) = (0.5_f64.powi(i32::try_from(count).unwrap_or(i32::MAX)), 0.0);
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn the_interval_of_a_median_is_that_of_the_tables() {
         let of = |count: u32| interval(&(1..=count).map(f64::from).collect::<Vec<_>>());
-        // Ranks of nonparametric intervals as tables of order statistics have them (95%, two-sided).
+        // Ranks of nonparametric intervals from tables of order statistics (95%, two-sided).
         assert_eq!(of(6), (1.0, 6.0));
         assert_eq!(of(9), (2.0, 8.0));
         assert_eq!(of(15), (4.0, 12.0));

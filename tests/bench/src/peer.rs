@@ -1,5 +1,5 @@
-//! The service beside openvox-core, an open voice-agent server from `PyPI`: the same operations on assistants over the
-//! same client, CPU time a request of either's process.
+//! The service beside openvox-core, an open voice-agent server from `PyPI`: the same operations on assistants with the
+//! same client, compared by CPU time per request of each process.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,18 +13,18 @@ use crate::fill::{Folder, Stock, assistant};
 use crate::load::{Load, get, run, sent};
 use crate::server::Server;
 
-/// How long each operation is measured, and connections at once.
+/// Measured duration of each operation, and concurrent connections.
 const SPAN: Duration = Duration::from_secs(5);
 const CONNECTIONS: u32 = 64;
-/// The same of own creates: a plan allows ten thousand assistants.
+/// Duration and rate of the service's own creates: a plan allows ten thousand assistants.
 const OWN_SPAN: Duration = Duration::from_millis(600);
 const OWN_RATE: f64 = 7_000.0;
-/// Assistants that are listed.
+/// Assistants on the listed page.
 const LISTED: usize = 10;
-/// How much less CPU is aimed at.
+/// Aim: this many times less CPU.
 const TIMES: f64 = 20.0;
 
-/// One server and its three requests.
+/// One server with its three requests.
 struct Side<'s> {
     name: &'static str,
     server: &'s Server,
@@ -34,7 +34,7 @@ struct Side<'s> {
     creates: Load,
 }
 
-/// Measures both; `program` is the command that the package installs.
+/// Measures both servers; `program` is the command that the package installs.
 pub fn print(program: &Path) -> Result<bool, Failed> {
     let folder = Folder::new("peer")?;
     let stock = Stock::new(&folder.0, "own", u32::try_from(LISTED)?, 0)?;
@@ -93,7 +93,7 @@ pub fn print(program: &Path) -> Result<bool, Failed> {
     Ok(tell(&claims)?)
 }
 
-/// CPU microseconds of a read, a list and a create, in that order: creates change what is listed.
+/// Returns CPU microseconds of a read, a list and a create, measured in that order: creates change what is listed.
 fn measure(side: &Side<'_>) -> Result<[f64; 3], Failed> {
     let mut cpu = [0.0; 3];
     let full = Load::full(CONNECTIONS, SPAN);

@@ -1,4 +1,4 @@
-//! What a read takes as more connections ask at once, and at half of what the server can do.
+//! Latency of reads as the number of connections grows, and at half of the server's peak rate.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::fill::{ASSISTANTS, Folder, Stock};
 use crate::load::{Figures, Load, get, run};
 use crate::server::Server;
 
-/// How long each load is measured.
+/// Measured duration of each load.
 const SPAN: Duration = Duration::from_secs(5);
-/// Connections at once.
+/// Concurrent connections of each load at full speed.
 const CONNECTIONS: [u32; 8] = [1, 4, 16, 64, 128, 256, 512, 1_000];
-/// Connections of the load at half the peak.
+/// Concurrent connections of the load at half the peak.
 const HALF: u32 = 64;
 /// Calls in the store.
 const CALLS: u32 = 100_000;

@@ -1,4 +1,4 @@
-//! Reads and pages beside bare hyper that sends the same bytes, in turns.
+//! Reads and pages beside bare hyper that sends the same bytes, in alternating turns.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,23 +11,23 @@ use crate::load::{Figures, Load, get, once, run};
 use crate::server::Server;
 use crate::turns::spread;
 
-/// Connections of a read.
+/// Concurrent connections.
 const CONNECTIONS: u32 = 64;
-/// How long each of both is asked in one turn.
+/// How long each of the two servers is measured in one turn.
 const SPAN: Duration = Duration::from_secs(2);
-/// Turns; the middle one counts.
+/// Turns; the one with the median ratio counts.
 const TURNS: usize = 5;
 /// Calls in the store.
 const CALLS: u32 = 100_000;
 /// Rows of a page of calls.
 const PER_PAGE: u64 = 15;
 
-/// What kind of a read it is: what is aimed at.
+/// Aims of one kind of read.
 #[derive(Clone, Copy)]
 struct Aim {
-    /// The rate beside bare hyper.
+    /// Least rate relative to bare hyper.
     ratio: f64,
-    /// Server CPU, microseconds.
+    /// Most server CPU time per request, microseconds; infinite: no aim.
     cpu_us: f64,
 }
 
@@ -68,7 +68,7 @@ pub fn print() -> Result<bool, Failed> {
     Ok(tell(&claims)?)
 }
 
-/// The targets of a read, by the number of the request.
+/// Request targets of a read, by the number of the request.
 struct Target(Arc<dyn Fn(u64) -> String + Send + Sync>);
 
 impl Target {

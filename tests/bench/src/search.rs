@@ -1,4 +1,4 @@
-//! Search in a knowledgebase: what adding, keeping and finding passages costs, in memory and in redb.
+//! Search in a knowledgebase: the cost of adding, storing and finding passages, in memory and in redb.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,12 +18,12 @@ const BASE: u32 = 1;
 const ACCOUNT: Space = Space::Account(0);
 /// Passages of a document.
 const DOCUMENT: u32 = 100;
-/// The texts have so many different words, as a power of two; how often one comes falls with its place, as in
-/// people's texts (Zipf).
+/// Number of different words in the texts, as a power of two. A word's frequency falls with its rank, as in natural
+/// texts (Zipf).
 const VOCABULARY_BITS: u64 = 15;
 const QUERIES: u64 = 2_000;
 
-/// Stores of so many passages.
+/// Sizes of the measured stores, in passages.
 const SIZES: [u32; 2] = [10_000, 50_000];
 
 /// Measures a small index and a large one.
@@ -35,7 +35,7 @@ pub fn print() -> Result<bool, Failed> {
     Ok(tell(&claims)?)
 }
 
-/// Prints a line for each store with so many passages.
+/// Measures stores with `passages` passages, and prints a line for each.
 fn measure(passages: u32) -> Result<Vec<Claim>, Failed> {
     println!(
         "| {passages} passages in | rows a passage | bytes a passage | added /s | slowest step ms | search p50 µs | p99 µs | 16 commonest words µs | dropped /s |\n|---|---|---|---|---|---|---|---|---|"
@@ -95,7 +95,7 @@ fn step(view: &dyn View, run: &mut Run<'_>) -> Result<Vec<Change>, Failed> {
     Ok(tx.changes())
 }
 
-/// How long filling took, and its slowest step.
+/// Total time of filling a store, and its slowest step.
 struct Filled {
     all: Duration,
     slowest: Duration,
@@ -123,7 +123,7 @@ fn fill(passages: u32, carry_out: &mut dyn FnMut(&mut Run<'_>) -> Result<(), Fai
     Ok(filled)
 }
 
-/// A document's text: sentences of a dozen words, paragraphs of a few sentences.
+/// Returns a document's text: sentences of a dozen words, paragraphs of five sentences.
 fn text(document: u32) -> String {
     let mut dice = Dice(u64::from(document) + 1);
     let mut text = String::new();
@@ -138,7 +138,7 @@ fn text(document: u32) -> String {
     text
 }
 
-/// The words of this place: frequent ones are short.
+/// Returns the word with this frequency rank; frequent words are short.
 fn word(place: u64) -> String {
     const SYLLABLES: [&str; 16] =
         ["ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "ri", "so", "tu", "ve"];
@@ -153,7 +153,7 @@ fn word(place: u64) -> String {
     }
 }
 
-/// Numbers that are the same in every run.
+/// Pseudorandom numbers, the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -162,14 +162,14 @@ impl Dice {
         self.0 >> 33
     }
 
-    /// A place in the vocabulary: every doubling of the places is as likely as the one before.
+    /// Returns a rank in the vocabulary: each doubling of the ranks is as likely as the one before.
     fn place(&mut self) -> u64 {
         let reach = 4 << (self.next() % (VOCABULARY_BITS - 1));
         self.next() % reach
     }
 }
 
-/// What searches took, each with a few words, and one with the commonest words of all.
+/// Times of searches with a few words each, and of one with the commonest words of all.
 struct Found {
     p50: Duration,
     p99: Duration,
@@ -190,7 +190,7 @@ fn find(view: &dyn View) -> Result<Found, Failed> {
     Ok(Found { p50: times[times.len() / 2], p99: times[times.len() * 99 / 100], commonest: commonest[10] })
 }
 
-/// The fastest of three runs: what else the machine does is not the index's.
+/// Returns the fastest of three runs: anything slower is due to the rest of the machine.
 fn timed(view: &dyn View, query: &str) -> Result<Duration, Failed> {
     let mut best = Duration::MAX;
     for _ in 0..3 {

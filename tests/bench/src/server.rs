@@ -1,4 +1,4 @@
-//! Server processes: the service, the bare one and others, with their CPU time, memory and bytes written.
+//! Server processes: the service, the bare server and others, with their CPU time, memory and bytes written.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -11,34 +11,34 @@ use serde_json::Value;
 
 use crate::Failed;
 
-/// How long a server may take until it answers.
+/// How long a server may take to start.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A server process.
+/// A server process, killed on drop.
 pub struct Server {
     child: Child,
-    /// `host:port`
+    /// Address of its listener, `host:port`.
     pub address: String,
-    /// The owner's API key, on a first start.
+    /// The owner's API key; empty unless this was the store's first start.
     pub key: String,
-    /// The operator's token, on a first start.
+    /// The operator's token; empty unless this was the store's first start.
     pub admin: String,
-    /// From start to answer.
+    /// Time from the start of the process until it answers.
     pub start: Duration,
 }
 
 impl Server {
-    /// The service on a store, without an engine.
+    /// Starts the service on a store, without an engine.
     pub fn service(data: &Path) -> Result<Self, Failed> {
         Self::service_with(data, &["--engine", "none"])
     }
 
-    /// The service on a store.
+    /// Starts the service on a store with further arguments.
     pub fn service_with(data: &Path, arguments: &[&str]) -> Result<Self, Failed> {
         Self::of_binary(&beside("switchboard")?, data, arguments)
     }
 
-    /// Another build of the service on a store.
+    /// Starts another build of the service on a store.
     pub fn of_binary(binary: &Path, data: &Path, arguments: &[&str]) -> Result<Self, Failed> {
         let ready = data.with_extension("ready.json");
         let _ = std::fs::remove_file(&ready);
@@ -67,7 +67,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Bare hyper that sends the given answer, head and body, to every request.
+    /// Starts bare hyper, which sends the given response, head and body, to every request.
     pub fn bare(answer: &[u8]) -> Result<Self, Failed> {
         let mut child =
             Command::new(std::env::current_exe()?).arg("bare").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
@@ -79,7 +79,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Another program, which `command` has listen on the given port of this machine.
+    /// Starts another program; `command` must make it listen on the given port of 127.0.0.1.
     pub fn other(command: impl FnOnce(u16) -> Command) -> Result<Self, Failed> {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let began = Instant::now();
@@ -99,12 +99,12 @@ impl Server {
         Self { child, address: String::new(), key: String::new(), admin: String::new(), start: Duration::ZERO }
     }
 
-    /// Asks with curl.
+    /// Sends a request with curl as the owner; returns the JSON of a successful response.
     pub fn curl(&self, method: &str, target: &str, arguments: &[&str]) -> Result<Value, Failed> {
         self.curl_as(&self.key, method, target, arguments)
     }
 
-    /// Asks with curl and another token.
+    /// Sends a request with curl and the given token; returns the JSON of a successful response.
     pub fn curl_as(&self, token: &str, method: &str, target: &str, arguments: &[&str]) -> Result<Value, Failed> {
         let output = Command::new("curl")
             .args(["-fsS", "-X", method, "-H", &format!("Authorization: Bearer {token}")])
@@ -117,12 +117,12 @@ impl Server {
         Ok(serde_json::from_slice(&output.stdout)?)
     }
 
-    /// Sends JSON with curl.
+    /// Sends a JSON body with curl as the owner; returns the JSON of a successful response.
     pub fn send(&self, method: &str, target: &str, body: &Value) -> Result<Value, Failed> {
         self.curl(method, target, &["-H", "Content-Type: application/json", "-d", &body.to_string()])
     }
 
-    /// CPU time so far, milliseconds (user and system, ticks of 10 ms).
+    /// Returns the CPU time so far, milliseconds (user and system, in ticks of 10 ms).
     pub fn cpu_ms(&self) -> f64 {
         let stat = self.proc("stat");
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
@@ -130,7 +130,7 @@ impl Server {
         (ticks(11) + ticks(12)) * 10.0
     }
 
-    /// Processor time of each of its threads so far, nanoseconds.
+    /// Returns the processor time of each of its threads so far, nanoseconds, by thread id.
     pub fn thread_cpu(&self) -> BTreeMap<String, u64> {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten().flatten();
         let of = |path: PathBuf| {
@@ -140,24 +140,24 @@ impl Server {
         tasks.filter_map(|task| of(task.path())).collect()
     }
 
-    /// Asks it to stop, and waits until it has.
+    /// Stops the process with SIGTERM and waits for a clean exit.
     pub fn stop(mut self) -> Result<(), Failed> {
         let asked = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status()?;
         let ended = self.child.wait()?;
         if asked.success() && ended.success() { Ok(()) } else { Err("the service does not stop well".into()) }
     }
 
-    /// Bytes that it had written to disks so far.
+    /// Returns the bytes that it has caused to be written to disks so far.
     pub fn written(&self) -> f64 {
         number(&self.proc("io"), "write_bytes:")
     }
 
-    /// Resident memory, MiB.
+    /// Returns the resident memory, MiB.
     pub fn memory_mib(&self) -> f64 {
         number(&self.proc("status"), "VmRSS:") / 1024.0
     }
 
-    /// The most resident memory that it ever had, MiB.
+    /// Returns the peak resident memory, MiB.
     pub fn peak_mib(&self) -> f64 {
         number(&self.proc("status"), "VmHWM:") / 1024.0
     }
@@ -179,7 +179,7 @@ impl Drop for Server {
     }
 }
 
-/// A program that was built beside this one.
+/// Returns the path of a program that was built beside this one.
 pub fn beside(name: &str) -> Result<PathBuf, Failed> {
     let path = std::env::current_exe()?.with_file_name(name);
     if path.is_file() {

@@ -1,4 +1,4 @@
-//! What a step consists of: the checks of a body against its table, and allocations of whole requests.
+//! The cost of a step's parts: checking a body against its table, and the allocations of whole requests.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -16,15 +16,15 @@ use crate::inside::{Inside, get, post};
 use crate::turns::Turns;
 use crate::writes::BODY;
 
-/// How often each part is measured.
+/// Repetitions of each part.
 const TURNS: Turns = Turns { span: Duration::ZERO, bounds: (5_000, 5_000) };
-/// A check of a body took so long in a first trial, microseconds; half of it is aimed at.
+/// Time of a body's check in a first trial, microseconds; the aim is half of it.
 const TRIAL_US: f64 = 21.0;
 
 /// Measures checks and steps.
 pub fn print() -> Result<bool, Failed> {
     let mut body = assistant("Anna");
-    // As many members as clients send, a kilobyte and a half.
+    // With the optional members that clients usually send: a kilobyte and a half.
     body["variables"] = json!({ "order": "17", "shop": "Anna & Co.", "city": "Bucharest" });
     body["post_call_schema"] = json!([
         { "name": "reached", "type": "bool", "description": "Whether the customer was reached." },
@@ -59,7 +59,7 @@ pub fn print() -> Result<bool, Failed> {
         Claim::stated("Reading that JSON", format!("{parse:.1} µs")),
     ];
     for (name, request) in &requests {
-        // The changes of a step are dropped: the next one finds the same rows.
+        // The changes of a step are dropped, so every repetition finds the same rows.
         let micros = TURNS.middle(|_| inside.look(request))?;
         let counted = measure(|| drop(inside.look(request)));
         println!("| {name} | {micros:.1} | {} | {} |", counted.count_total, counted.bytes_total);

@@ -1,19 +1,19 @@
-//! Measuring the same thing many times.
+//! Repeated measurements of one operation.
 
 use std::time::{Duration, Instant};
 
 use crate::Failed;
 
-/// How often something is measured: for a span of time, but so many times at least and at most.
+/// How often an operation is repeated: for a span of time, within bounds.
 pub struct Turns {
-    /// The span.
+    /// Time for all repetitions, unless `bounds` say otherwise.
     pub span: Duration,
-    /// The fewest and the most times.
+    /// Fewest and most repetitions.
     pub bounds: (usize, usize),
 }
 
 impl Turns {
-    /// The middle of all turns, microseconds. What a turn makes is dropped outside of its time.
+    /// Returns the median of all repetitions, microseconds. What one returns is dropped outside of its time.
     pub fn middle<T>(&self, mut act: impl FnMut(u64) -> Result<T, Failed>) -> Result<f64, Failed> {
         let (began, (least, most)) = (Instant::now(), self.bounds);
         let mut times = Vec::with_capacity(least);
@@ -28,7 +28,7 @@ impl Turns {
     }
 }
 
-/// Numbers of turns, spread over all numbers: what follows each other lies far apart (Knuth's multiplicative hashing).
+/// Spreads turn numbers over all 64-bit numbers: consecutive ones land far apart (Knuth's multiplicative hashing).
 pub fn spread(turn: u64) -> u64 {
     turn.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

@@ -1,5 +1,6 @@
 //! Durable creates: through the server, through its writer's queue alone, through the same steps without a queue, and
-//! as bare puts.
+//! as
+//! bare puts.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,33 +23,33 @@ use crate::load::{Figures, Load, run, sent};
 use crate::server::Server;
 use crate::{Failed, bare};
 
-/// Steps of one commit where there is no queue: as many as clients at once.
+/// Steps of one commit where there is no queue: as many as there are concurrent clients.
 pub const GROUP: u32 = 64;
 /// How long each way is measured in one turn.
 const SPAN: Duration = Duration::from_secs(3);
-/// Commits whose rows are put by themselves.
+/// Commits whose rows are put into redb alone.
 const PUT: u32 = 200;
-/// Turns; the middle one of each ratio counts.
+/// Turns; the median of each ratio counts.
 const TURNS: usize = 5;
 
-/// The request that is measured: a call, since no plan bounds their number.
+/// Body of the measured request: a call, since no plan bounds their number.
 pub const BODY: &str = r#"{"phone_number":"+40700000001","assistant_id":1,"variables":{"customer_name":"Ana","note":"Please call before noon."}}"#;
 
-/// One turn of all ways.
+/// Measurements of one turn; rates in creates per second.
 struct Turn {
     served: Figures,
     queued: f64,
     direct: f64,
-    /// Puts of all that each create changes, in creates a second.
+    /// Puts of all that each create changes, in creates per second.
     each: f64,
-    /// Puts of each row once a commit, however many creates of it change the row.
+    /// Puts of each row once per commit, however many of its creates change the row.
     once: f64,
-    /// The same in one phase, and without what makes the next opening quick.
+    /// Puts of each row once per commit, in one phase and without quick repair.
     one_phase: f64,
 }
 
 impl Turn {
-    /// What a create would gain in one phase: only its puts are quicker, what is decided stays.
+    /// Returns a create's rate over that in one phase, computed: only its puts would be faster, deciding it stays.
     fn two_phases_over_one(&self) -> f64 {
         1.0 - self.direct * (self.once.recip() - self.one_phase.recip())
     }
@@ -128,7 +129,7 @@ fn turn(folder: &Folder, stock: &Stock, group: u32) -> Result<Turn, Failed> {
     Ok(Turn { served, queued, direct, each, once, one_phase })
 }
 
-/// The same steps in this process, queued for a writer by so many clients; gives the rate.
+/// Runs the same steps in this process, queued for a writer by `clients` clients; returns the rate.
 fn queued(stock: &Stock, clients: u32) -> Result<f64, Failed> {
     let parts = Parts {
         service: Arc::new(Service::new(Config::default())),
@@ -158,7 +159,7 @@ fn queued(stock: &Stock, clients: u32) -> Result<f64, Failed> {
     Ok(rate)
 }
 
-/// Queues a request again and again; gives how often it was carried out.
+/// Queues a request repeatedly; returns how often it was executed.
 async fn client(writer: &Writer, request: Request, began: Instant) -> Result<u32, Failed> {
     let mut done = 0;
     while began.elapsed() < SPAN {
@@ -172,16 +173,16 @@ async fn client(writer: &Writer, request: Request, began: Instant) -> Result<u32
     Ok(done)
 }
 
-/// Steps in this process without a queue.
+/// Measurements of steps in this process without a queue.
 struct Direct {
     rate: f64,
-    /// What each step of a commit changes, one after the other.
+    /// Changes of each of some commits, step by step.
     each: Vec<Vec<Change>>,
-    /// The same commits, no row twice.
+    /// Changes of the same commits, each row once.
     once: Vec<Vec<Change>>,
 }
 
-/// The same steps in this process, so many a commit; what some of the commits change is kept.
+/// Runs the same steps in this process, `group` to a commit; some commits' changes are collected.
 fn direct(stock: &Stock, group: u32) -> Result<Direct, Failed> {
     let inside = Inside::open(&stock.data)?;
     let request = post(&stock.key, "/user/make_call", "application/json", BODY);

@@ -1,30 +1,30 @@
-//! A claim is a sentence, what was aimed at, and the figure that was measured. Programs that measure print theirs
-//! as a table, and leave them in a file for the page of all figures where they are asked to.
+//! A claim is a sentence, an aim, and the measured figure. Programs that measure print theirs as a table, and append
+//! them to a file for the page of all figures if the environment names one.
 
 use std::io::{Error, Write};
 
 use serde_json::{Value, json};
 
-/// Names the file to which claims are added, a line of JSON each.
+/// Environment variable with the file to which claims are appended, one JSON object per line.
 pub const FILE: &str = "SWITCHBOARD_CLAIMS";
-/// The head of the table of claims.
+/// Header of the table of claims.
 pub const HEAD: &str = "| claim | aim | figure | |\n|---|---|---|---|";
 
-/// Whether a figure is what was aimed at.
+/// Whether a figure meets its aim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is.
+    /// The figure meets the aim.
     Met,
-    /// It falls short.
+    /// The figure falls short of the aim.
     Missed,
-    /// There was no aim: the figure is stated.
+    /// There is no aim: the figure is only stated.
     Stated,
 }
 
 impl Verdict {
     const ALL: [Self; 3] = [Self::Met, Self::Missed, Self::Stated];
 
-    /// As the page shows it.
+    /// Returns the word shown on the page of figures.
     pub fn word(self) -> &'static str {
         match self {
             Self::Met => "met",
@@ -38,21 +38,21 @@ impl Verdict {
     }
 }
 
-/// A claim.
+/// A claim with its measured figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// What is claimed.
+    /// Sentence that is claimed.
     pub text: String,
-    /// What was aimed at, with its unit.
+    /// Aim with its unit; empty without an aim.
     pub aim: String,
-    /// What was measured, with its unit.
+    /// Measured figure with its unit.
     pub figure: String,
-    /// Whether that is enough.
+    /// Whether the figure meets the aim.
     pub verdict: Verdict,
 }
 
 impl Claim {
-    /// A figure that should not be larger than its aim.
+    /// Creates a claim whose figure should not exceed its aim.
     pub fn at_most(text: impl Into<String>, aim: f64, figure: f64, unit: &str) -> Self {
         Self {
             text: text.into(),
@@ -62,7 +62,7 @@ impl Claim {
         }
     }
 
-    /// A figure that should not be smaller than its aim.
+    /// Creates a claim whose figure should not be below its aim.
     pub fn at_least(text: impl Into<String>, aim: f64, figure: f64, unit: &str) -> Self {
         Self {
             text: text.into(),
@@ -72,28 +72,28 @@ impl Claim {
         }
     }
 
-    /// Something that holds or does not.
+    /// Creates a claim that holds or does not.
     pub fn holds(text: impl Into<String>, aim: impl Into<String>, figure: impl Into<String>, met: bool) -> Self {
         Self { text: text.into(), aim: aim.into(), figure: figure.into(), verdict: Verdict::of(met) }
     }
 
-    /// A figure without an aim.
+    /// Creates a claim without an aim.
     pub fn stated(text: impl Into<String>, figure: impl Into<String>) -> Self {
         Self { text: text.into(), aim: String::new(), figure: figure.into(), verdict: Verdict::Stated }
     }
 
-    /// Its row of the table.
+    /// Formats the claim as a row of the table.
     pub fn row(&self) -> String {
         let Self { text, aim, figure, verdict } = self;
         format!("| {text} | {aim} | {figure} | {} |", verdict.word())
     }
 
-    /// As it stands in a file.
+    /// Serializes the claim for a file.
     pub fn to_json(&self) -> Value {
         json!({ "text": self.text, "aim": self.aim, "figure": self.figure, "verdict": self.verdict.word() })
     }
 
-    /// Reads it back.
+    /// Parses a claim from a file; `None` for anything else.
     pub fn of_json(json: &Value) -> Option<Self> {
         let text = |name: &str| json[name].as_str().map(str::to_owned);
         let word = text("verdict")?;
@@ -102,7 +102,7 @@ impl Claim {
     }
 }
 
-/// Three digits that count, and the unit.
+/// Formats a figure to three significant digits, with its unit.
 fn with(figure: f64, unit: &str) -> String {
     let digits = match figure.abs() {
         0.0 => 0,
@@ -116,7 +116,7 @@ fn with(figure: f64, unit: &str) -> String {
     if unit.is_empty() { figure.to_owned() } else { format!("{figure} {unit}") }
 }
 
-/// Prints a table of claims, and adds them to the file that the environment names; gives whether none is missed.
+/// Prints a table of claims, and appends them to the file that the environment names; returns whether none is missed.
 pub fn tell(claims: &[Claim]) -> Result<bool, Error> {
     println!("\n{HEAD}");
     claims.iter().for_each(|claim| println!("{}", claim.row()));

@@ -7,7 +7,7 @@ const HEAD: &str = "\
 |---|---|---|---|---|---|---|---|
 ";
 
-/// The table, a row a budget.
+/// Returns the table, with a row for each budget.
 pub fn table() -> String {
     BUDGETS.iter().fold(HEAD.to_owned(), |table, budget| table + &row(budget))
 }

@@ -1,4 +1,4 @@
-//! The tables of bodies, queries and answers, a row a member.
+//! The tables of bodies, queries and answers, with a row for each member.
 
 use switchboard_core::http::route::{BodyKind, Route};
 use switchboard_core::json::ToJson;
@@ -16,7 +16,7 @@ const ANSWERED: &str = "\
 |---|---|---|
 ";
 
-/// The body of an operation. `A besides B`: the members of A's body that B's has not.
+/// Returns the table of an operation's body. `A besides B`: only the members of A's body that B's lacks.
 pub fn of_body(operation: &str) -> Result<String, String> {
     let (operation, known) = match operation.split_once(" besides ") {
         Some((operation, other)) => (operation, body(operations::find(other)?).map_or(&[][..], |table| table.columns)),
@@ -27,20 +27,20 @@ pub fn of_body(operation: &str) -> Result<String, String> {
     Ok(ASKED.to_owned() + &columns.flat_map(|column| asked(table, column, "", "")).collect::<String>())
 }
 
-/// The query of an operation.
+/// Returns the table of an operation's query parameters.
 pub fn of_query(operation: &str) -> Result<String, String> {
     let table = operations::find(operation)?.query.ok_or_else(|| format!("{operation} has no query"))?;
     Ok(ASKED.to_owned() + &all_asked(table, "", "").concat())
 }
 
-/// The record of an operation's answer.
+/// Returns the table of the record in an operation's successful answer.
 pub fn of_answer(operation: &str) -> Result<String, String> {
     let route = operations::find(operation)?;
     let table = operations::answered(route).ok_or_else(|| format!("{operation} answers with no record"))?;
     Ok(ANSWERED.to_owned() + &all_answered(table, "", "").concat())
 }
 
-/// The table of an operation's body.
+/// Returns the column table of an operation's JSON body; `None` if it reads no JSON.
 pub fn body(route: &Route) -> Option<&'static Table> {
     match route.body {
         BodyKind::Json(table, _) | BodyKind::Document(table) => Some(table),
@@ -48,7 +48,7 @@ pub fn body(route: &Route) -> Option<&'static Table> {
     }
 }
 
-/// Tables within a column: of an object, of a list's entries, or one for each `type`.
+/// Returns the tables within a column: an object's, a list's entries', or one for each `type`, with that word.
 pub fn inner(kind: &Kind) -> Vec<(&'static str, &'static Table)> {
     match kind {
         Kind::Record(table) => vec![("", *table)],
@@ -62,7 +62,7 @@ fn all_asked(table: &Table, prefix: &str, tag: &str) -> Vec<String> {
     table.columns.iter().flat_map(|column| asked(table, column, prefix, tag)).collect()
 }
 
-/// The rows of a member that is sent: its own, and those of the tables within.
+/// Returns the rows of a request member: its own, and those of the tables within.
 fn asked(table: &Table, column: &Column, prefix: &str, tag: &str) -> Vec<String> {
     let name = format!("{prefix}{}", column.name);
     let (kind, bounds, default) = (type_of(&column.kind), bounds(table, column), default(table, column));
@@ -78,7 +78,7 @@ fn all_answered(table: &Table, prefix: &str, tag: &str) -> Vec<String> {
     table.columns.iter().flat_map(|column| answered(column, prefix, tag)).collect()
 }
 
-/// The same of a member of an answer.
+/// Returns the rows of an answer's member: its own, and those of the tables within.
 fn answered(column: &Column, prefix: &str, tag: &str) -> Vec<String> {
     let name = format!("{prefix}{}", column.name);
     let or_null = if may_be_null(column) { " or null" } else { "" };
@@ -98,12 +98,12 @@ fn answered(column: &Column, prefix: &str, tag: &str) -> Vec<String> {
     [own].into_iter().chain(words).chain(nested(column, &name, all_answered)).collect()
 }
 
-/// Lists and variables are empty instead.
+/// Lists and variables are empty instead of null, and "any JSON" includes null already.
 fn may_be_null(column: &Column) -> bool {
     matches!(column.need, Need::Optional) && !matches!(column.kind, Kind::List { .. } | Kind::Variables | Kind::Any)
 }
 
-/// The values of `type` that tell the entries of a list apart.
+/// Returns the values of `type` that distinguish the entries of a tagged list.
 fn tags(kind: &Kind) -> Option<Vec<&'static str>> {
     match kind {
         Kind::List { of: Kind::Tagged(variants), .. } => Some(variants.iter().map(|(word, _)| *word).collect()),
@@ -111,14 +111,15 @@ fn tags(kind: &Kind) -> Option<Vec<&'static str>> {
     }
 }
 
-/// The rows of the tables within a column.
+/// Returns the rows of the tables within a column.
 fn nested(column: &Column, name: &str, rows: fn(&Table, &str, &str) -> Vec<String>) -> Vec<String> {
     let list = if matches!(column.kind, Kind::List { .. }) { "[]" } else { "" };
     let prefix = format!("{name}{list}.");
     inner(&column.kind).into_iter().flat_map(|(tag, table)| rows(table, &prefix, tag)).collect()
 }
 
-/// The operation that answers with just this record; a record of a few members is shown where it occurs.
+/// Returns the operation that answers with this record, to refer to it. A record of up to 8 members is shown wherever
+/// it occurs.
 fn home(table: &Table) -> Option<String> {
     const SHORT: usize = 8;
     let route = ROUTES.iter().find(|route| operations::answered(route).is_some_and(|other| other.name == table.name));
@@ -184,7 +185,7 @@ fn bounds_of(kind: &Kind) -> Vec<String> {
     }
 }
 
-/// How a form of text reads behind "1 to 64 characters": the end of its error's sentence.
+/// Phrases a format to follow "1 to 64 characters", from the end of its error's sentence.
 fn says(sentence: &str) -> String {
     let end = sentence.split_once("must ").map_or(sentence, |(_, end)| end).trim_end_matches('.');
     match end.strip_prefix("be ") {

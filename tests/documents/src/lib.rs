@@ -1,8 +1,8 @@
-//! The documents of this repository: the parts that are generated from the code's tables, and what the checks of all
-//! pages need.
+//! The documents of this repository: the parts generated from the code's tables, and helpers for the checks of all
+//! pages.
 //!
-//! A generated part stands between two comments of its page. `cargo xtask docs` writes all of them anew, and a test
-//! fails while a page differs.
+//! A generated part is enclosed by two comments of its page. `cargo xtask docs` rewrites all of them, and a test fails
+//! while a page differs.
 
 pub mod budgets;
 pub mod columns;
@@ -11,10 +11,10 @@ pub mod marks;
 pub mod operations;
 pub mod pages;
 
-/// The pages with generated parts, relative to the root of the repository.
+/// Pages with generated parts, relative to the root of the repository.
 pub const GENERATED: [&str; 2] = ["docs/api.md", "docs/budgets.md"];
 
-/// The text of a generated part, by the name in its mark.
+/// Returns the text of a generated part, by the name in its mark.
 pub fn part(name: &str) -> Result<String, String> {
     let (kind, rest) = name.split_once(' ').unwrap_or((name, ""));
     match (kind, rest.strip_prefix("of ")) {

@@ -1,4 +1,4 @@
-//! Writes the generated parts of the documents anew: `cargo xtask docs`.
+//! Rewrites the generated parts of the documents: `cargo xtask docs`.
 
 use std::error::Error;
 

@@ -1,8 +1,8 @@
-//! As much of Markdown as the checks of pages read: headings with their anchors, and links.
+//! The part of Markdown that the checks of pages need: headings with their anchors, and links.
 
 use std::collections::BTreeMap;
 
-/// The lines of a page that are prose: not those of code blocks.
+/// Returns the lines of a page outside code blocks, each with its number from 1.
 pub fn prose(page: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_code = false;
     page.lines().enumerate().filter_map(move |(at, line)| {
@@ -13,7 +13,7 @@ pub fn prose(page: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The headings of a page, as they stand.
+/// Returns the texts of a page's headings, markup included.
 pub fn headings(page: &str) -> Vec<&str> {
     let heads = prose(page).filter_map(|(_, line)| {
         let text = line.trim_start_matches('#');
@@ -22,8 +22,8 @@ pub fn headings(page: &str) -> Vec<&str> {
     heads.map(str::trim).collect()
 }
 
-/// The anchors of a page's headings: in lower case, spaces as hyphens, other punctuation gone; one that occurs again
-/// is numbered.
+/// Returns the anchors of a page's headings: in lower case, spaces as hyphens, other punctuation dropped; repeated ones
+/// are numbered.
 pub fn anchors(page: &str) -> Vec<String> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut anchors = Vec::new();
@@ -36,11 +36,11 @@ pub fn anchors(page: &str) -> Vec<String> {
     anchors
 }
 
-/// Where the links of a page lead, each with its line; those in code are none.
+/// Returns the targets of a page's links, each with its line; text in code is ignored.
 pub fn links(page: &str) -> Vec<(usize, String)> {
     let mut links = Vec::new();
     for (at, line) in prose(page) {
-        // Every second piece stands in back quotes.
+        // Every second piece is between backticks.
         let shown: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
         let targets = shown.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
         links.extend(targets.map(|(target, _)| (at, target.to_owned())));
@@ -48,7 +48,7 @@ pub fn links(page: &str) -> Vec<(usize, String)> {
     links
 }
 
-/// Blocks of code that are quoted from a file, with its path: ` ```rust core/src/lib.rs `.
+/// Returns the code blocks that quote a file, each with the file's path: ` ```rust core/src/lib.rs `.
 pub fn quotes(page: &str) -> Vec<(&str, &str)> {
     let blocks = page.split("\n```rust ").skip(1).filter_map(|block| block.split_once('\n'));
     blocks.filter_map(|(file, rest)| Some((file, rest.split_once("\n```")?.0))).collect()

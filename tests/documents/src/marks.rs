@@ -1,9 +1,9 @@
-//! The marks around the generated parts of a page.
+//! The comments that mark the generated parts of a page.
 
 const BEGIN: &str = "<!-- generated: ";
 const END: &str = "<!-- end of generated -->";
 
-/// A page with each generated part made anew by `part`, which is given the name in the mark.
+/// Returns the page with each generated part replaced by `part`'s text for the name in its mark.
 pub fn filled(page: &str, part: impl Fn(&str) -> Result<String, String>) -> Result<String, String> {
     let mut out = String::with_capacity(page.len());
     let mut rest = page;
@@ -18,7 +18,7 @@ pub fn filled(page: &str, part: impl Fn(&str) -> Result<String, String>) -> Resu
     Ok(out)
 }
 
-/// The names of the generated parts of a page, in order.
+/// Returns the names of a page's generated parts, in order.
 pub fn names(page: &str) -> Vec<&str> {
     page.split(BEGIN).skip(1).filter_map(|rest| Some(rest.split_once(" -->")?.0)).collect()
 }

@@ -1,4 +1,4 @@
-//! The tables of operations, a table a tag of the `OpenAPI` document.
+//! The tables of operations, one for each tag of the `OpenAPI` document.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ const HEAD: &str = "\
 | Operation | What it does | Success | Refusals |
 |---|---|---|---|
 ";
-/// What every operation, or every one with a token, may answer: the page says it once.
+/// Statuses that every operation, or every one with a token, may answer: the page states them once.
 const COMMON: [&str; 4] = ["401", "429", "431", "503"];
 
-/// The operations of a tag, in the order of the route table.
+/// Returns the table of a tag's operations, in the order of the route table.
 pub fn table(tag: &str) -> Result<String, String> {
     let document = openapi::document();
     let operations = ROUTES.iter().map(|route| (route, describe(&document, route)));
@@ -27,7 +27,7 @@ pub fn table(tag: &str) -> Result<String, String> {
     if rows.is_empty() { Err(format!("no operation has the tag \"{tag}\"")) } else { Ok(HEAD.to_owned() + &rows) }
 }
 
-/// The tags of all operations, each with how many it has.
+/// Returns the tags of all operations, each with its number of operations.
 pub fn tags() -> BTreeMap<String, usize> {
     let document = openapi::document();
     let mut tags = BTreeMap::new();
@@ -37,7 +37,7 @@ pub fn tags() -> BTreeMap<String, usize> {
     tags
 }
 
-/// The row of an operation that is named by method and path: `POST /user/lead`.
+/// Returns the route of an operation, named by its method and path: `POST /user/lead`.
 pub fn find(operation: &str) -> Result<&'static Route, String> {
     let found = ROUTES.iter().find(|route| {
         let (method, path) = operation.split_once(' ').unwrap_or_default();
@@ -46,12 +46,12 @@ pub fn find(operation: &str) -> Result<&'static Route, String> {
     found.ok_or_else(|| format!("there is no operation \"{operation}\""))
 }
 
-/// The name of an operation: the method and the first path.
+/// Returns the name of an operation: its method and first path.
 pub fn name(route: &Route) -> String {
     format!("{} {}", route.method.name(), route.paths[0])
 }
 
-/// The record of a successful answer, where there is one.
+/// Returns the record table of an operation's successful answer; `None` if the answer has no record.
 pub fn answered(route: &Route) -> Option<&'static Table> {
     match route.shape {
         Shape::Bare(table)
@@ -69,7 +69,7 @@ pub fn answered(route: &Route) -> Option<&'static Table> {
     }
 }
 
-/// What the `OpenAPI` document says of an operation.
+/// The parts of an operation in the `OpenAPI` document that the tables show.
 struct Operation {
     tag: String,
     refusals: Vec<String>,
@@ -110,7 +110,7 @@ fn row(route: &Route, operation: &Operation) -> String {
     format!("| {names}{} | {summary}{token} | {} {success} | {refusals} |\n", also.concat(), route.status)
 }
 
-/// The form of a successful answer.
+/// Returns the shape of a successful answer, as the tables show it.
 fn success(route: &Route) -> String {
     match route.shape {
         Shape::Message => "`{message}`".into(),

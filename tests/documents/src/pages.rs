@@ -1,22 +1,22 @@
-//! The files of the repository, read from its folder.
+//! The files of the repository, read from the working folder.
 
 use std::io::Result;
 use std::path::{Path, PathBuf};
 
-/// Folders that hold what is built or fetched, and what others wrote.
+/// Folders that are skipped: built or fetched files, and those of other authors.
 const PASSED_OVER: [&str; 6] = ["target", "node_modules", ".git", "deps", "docs-ui", "golden"];
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The text of a file, by its path from the root.
+/// Reads a file, by its path from the root.
 pub fn read(path: &str) -> Result<String> {
     std::fs::read_to_string(root().join(path))
 }
 
-/// The files whose names end so, as paths from the root, sorted.
+/// Returns the files whose names have one of these endings, as sorted paths from the root.
 pub fn files(ends: &[&str]) -> Result<Vec<String>> {
     let mut found = Vec::new();
     walk(&root(), "", ends, &mut found)?;

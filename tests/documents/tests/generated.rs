@@ -1,4 +1,4 @@
-//! The generated parts are those that the code's tables give, and leave no operation and no table out.
+//! The generated parts match the code's tables, and leave out no operation and no table.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ fn the_contract_shows_every_operation() {
     assert_eq!(tags.values().sum::<usize>(), ROUTES.len());
 }
 
-/// By names: a table that is shown for one operation is shown for all that use it.
+/// By name: a table that is shown for one operation counts for all that use it.
 #[test]
 fn the_contract_shows_every_table() {
     let page = pages::read("docs/api.md").expect("the page");

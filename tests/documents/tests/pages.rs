@@ -1,10 +1,10 @@
-//! Links lead to what is there, and so does what the code says of the documents.
+//! Links, and references to the documents in the code, lead to pages and headings that exist.
 
 use std::path::{Path, PathBuf};
 
 use switchboard_documents::{markdown, pages};
 
-/// Files that may name a page.
+/// Endings of files that may refer to a page.
 const ENDS: [&str; 9] = [".rs", ".js", ".ts", ".md", ".wit", ".toml", ".tsv", ".py", ".html"];
 
 #[test]
@@ -50,7 +50,7 @@ fn every_page_is_in_the_book() {
     }
 }
 
-/// A block of code whose first line names a file stands in that file.
+/// A code block whose first line names a file is found in that file.
 #[test]
 fn quoted_code_is_that_of_its_file() {
     for page in pages::files(&[".md"]).expect("the folder") {
@@ -62,7 +62,7 @@ fn quoted_code_is_that_of_its_file() {
     }
 }
 
-/// `docs/api.md, Idempotency`: a page, and behind a comma and a capital one of its headings.
+/// Checks references like `docs/api.md, Idempotency`: a page, then one of its headings after a comma and a capital.
 #[test]
 fn the_code_refers_to_pages_and_headings_that_are_there() {
     let mut broken = Vec::new();
@@ -83,7 +83,7 @@ fn the_code_refers_to_pages_and_headings_that_are_there() {
     assert!(broken.is_empty(), "these references lead nowhere:\n{}", broken.join("\n"));
 }
 
-/// Names of pages in a text, each with its place.
+/// Returns the page names in a text, each with its offset.
 fn named_pages(text: &str) -> Vec<(usize, &str)> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-./{}".contains(c);
     let ends = text.match_indices(".md").filter(|(at, _)| !text[at + 3..].starts_with(|c: char| c.is_alphanumeric()));
@@ -95,15 +95,15 @@ fn named_pages(text: &str) -> Vec<(usize, &str)> {
     .collect()
 }
 
-/// The page that a file names: from the root, from the file's folder, or below `docs/`.
+/// Returns the page that a file refers to: from the root, from the file's folder, or below `docs/`.
 fn page_of(file: &str, name: &str) -> Option<String> {
     let places = [Path::new(""), folder(file), Path::new("docs")];
     let mut paths = places.iter().map(|place| place.join(name));
     paths.find(|path| pages::root().join(path).exists()).map(|path| path.to_string_lossy().into_owned())
 }
 
-/// What stands behind the name of a page and a comma, over the end of a comment's line; nothing but a heading begins
-/// with a capital there.
+/// Returns the text after a page's name and a comma, to the end of the next line (a comment may wrap), if it begins
+/// with a capital: only a heading does.
 fn heading_behind(rest: &str) -> String {
     let Some(said) = rest.strip_prefix(", ").filter(|said| said.starts_with(|c: char| c.is_ascii_uppercase())) else {
         return String::new();

@@ -1,4 +1,4 @@
-//! Cuts while a new store is made: whatever is left, the next start makes a store, and it is empty.
+//! Power cuts while a new store is created: whatever is left, the next start creates an empty store.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,13 +12,13 @@ use crate::disk::{Cut, Disk};
 use crate::history::rows_of;
 use crate::report::Row;
 
-/// Images after each operation.
+/// Images tried after each operation.
 const IMAGES: u64 = 3;
-/// Servers that are killed while they start for the first time.
+/// Servers killed during their first start.
 const KILLS: u64 = 20;
-/// Until such a kill, microseconds.
+/// Latest time of such a kill after the start, microseconds.
 const START_US_MAX: u64 = 150_000;
-/// Where a store is made before it is renamed, and where it is then.
+/// Name under which a store is created, and the name it is then given.
 const ASIDE: &str = "switchboard.redb.new";
 const FILE: &str = "switchboard.redb";
 
@@ -36,7 +36,7 @@ pub fn creation(seed: u64) -> Row {
             let told = |why| format!("seed {seed}, after operation {at} of {}: {why}", log.len());
             row.count(left(&image, ASIDE).map_err(told));
             if at >= made {
-                // The file is renamed after its first commit; what closing it wrote may be lost.
+                // The file is renamed after its first commit; writes of closing it may be lost.
                 row.count(left(&image, FILE).map_err(told));
             }
         }
@@ -56,7 +56,7 @@ pub fn creation(seed: u64) -> Row {
     row.end()
 }
 
-/// The real server, killed while it makes its store: the next start goes well.
+/// Kills the real server while it creates its store, and checks the next start.
 fn killed(random: &mut Random) -> Result<Secrets, String> {
     let folder = Folder::new();
     let data = folder.path("data");
@@ -71,14 +71,14 @@ fn killed(random: &mut Random) -> Result<Secrets, String> {
     Ok(if told { Secrets::Told } else { Secrets::Untold })
 }
 
-/// Whether somebody was told the secrets of a new store's owner.
+/// Whether the owner's credentials of a new store were shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Secrets {
     Told,
     Untold,
 }
 
-/// The operations that make a store, and how many there are when it is made.
+/// Returns the operations that create a store, and how many there are when it is complete.
 fn made() -> (Disk, usize) {
     let disk = Disk::of(Vec::new());
     let storage = disk.clone();
@@ -88,13 +88,13 @@ fn made() -> (Disk, usize) {
     (disk, made)
 }
 
-/// The store of a folder in which the power left this file.
+/// Opens the store of a folder in which a power cut left this file.
 fn left(image: &[u8], name: &str) -> Result<(), String> {
     let folder = Folder::new();
     let data = folder.path("data");
     std::fs::create_dir_all(&data).and_then(|()| std::fs::write(data.join(name), image)).map_err(|e| e.to_string())?;
     empty(&data)?;
-    // And once more, as the start after.
+    // Opened once more, as at the following start.
     empty(&data)
 }
 

@@ -1,6 +1,6 @@
-//! Power cuts: after every operation of a disk, and once more while the store recovers from one.
+//! Power cuts: after every operation of a disk, and again while the store recovers from one.
 //!
-//! Whatever is left of the disk, the store opens, holds every acknowledged commit, and holds each commit whole or
+//! Whatever is left on the disk, the store opens, holds every acknowledged commit, and holds each commit entirely or
 //! not at all.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,16 +15,16 @@ use crate::disk::{Cut, Disk};
 use crate::history::{History, Rows, digest};
 use crate::report::Row;
 
-/// Commits of one history.
+/// Commits per history.
 const COMMITS: u64 = 32;
-/// Images of which one is looked at in every detail.
+/// One image in this many is verified in every detail.
 const SAMPLE: u64 = 40;
-/// Cuts within the recovery of one image.
+/// Cuts during the recovery of one image.
 const RECUTS: u64 = 8;
-/// What a store that goes on after a cut is given.
+/// Key written to a store after its recovery.
 const MARK: &[u8] = b"\xff\xff\xff\xff\xffmark";
 
-/// Cuts the power after every operation of as many histories as it takes.
+/// Cuts the power after every operation of as many histories as needed.
 pub fn cuts(wanted: u64, seed: u64) -> Row {
     lives("no commit is lost or torn when the power is cut", wanted, seed, cut_everywhere)
 }
@@ -34,7 +34,7 @@ pub fn recuts(wanted: u64, seed: u64) -> Row {
     lives("nor when it is cut again during recovery", wanted, seed, cut_twice)
 }
 
-/// Takes histories on all cores until there were enough tests.
+/// Tests histories on all cores until there were enough tests.
 fn lives(claim: &'static str, wanted: u64, seed: u64, test: fn(u64, &mut Row)) -> Row {
     let mut total = Row::begin(claim, wanted);
     let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -57,7 +57,7 @@ fn lives(claim: &'static str, wanted: u64, seed: u64, test: fn(u64, &mut Row)) -
     total.end()
 }
 
-/// An image, judged; its store.
+/// Opens an image; returns its disk and store.
 fn open(image: Vec<u8>, look: Look) -> Result<(Disk, Store), String> {
     let disk = Disk::of(image);
     let storage = disk.clone();
@@ -69,7 +69,7 @@ fn look(random: &mut Random) -> Look {
     random.one(&[Look::Quick, Look::Whole])
 }
 
-/// The rows of an opened image, if they may be there.
+/// Returns the rows of an opened image, or an error if they must not be there.
 fn judge(history: &History, ops: usize, store: &Store) -> Result<Rows, String> {
     let snapshot = store.snapshot().map_err(|error| format!("it cannot be read: {error}"))?;
     let rows = digest(&snapshot).ok_or("it cannot be read")?;
@@ -94,12 +94,12 @@ fn cut_everywhere(seed: u64, row: &mut Row) {
     }
 }
 
-/// Operations until the empty store is made: cuts before are those of its creation.
+/// Returns how many operations create the empty store: earlier cuts are those of its creation.
 fn created(history: &History) -> usize {
     history.commits.first().map_or(0, |commit| commit.acknowledged)
 }
 
-/// Every row and every set is sound, the store takes another commit, and is whole after it.
+/// Checks that every row and index is sound, and that the store takes another commit and is sound after it.
 fn goes_on(disk: &Disk, store: Store, rows: Rows) -> Result<(), String> {
     let report = {
         let snapshot = store.snapshot().map_err(|error| error.to_string())?;
@@ -133,11 +133,11 @@ fn cut_twice(seed: u64, row: &mut Row) {
     }
 }
 
-/// Opens an image, cuts the power while that goes on, and opens what is left.
+/// Opens an image, cuts the power during the recovery, and opens what is left.
 fn recover(history: &History, ops: usize, image: &[u8], random: &mut Random, row: &mut Row) -> Result<(), String> {
     let (disk, store) = open(image.to_vec(), look(random))?;
     judge(history, ops, &store)?;
-    // Until it is closed again: recovery ends with what closing leaves.
+    // The store is closed first: recovery ends with what closing writes.
     drop(store);
     let log = disk.log();
     for _ in 0..RECUTS {

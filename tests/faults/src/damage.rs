@@ -1,5 +1,5 @@
-//! A store's file damaged at random places: `verify` says so, or every row is still right; a service does not start
-//! on it, or every row is right; and nothing ends without a word.
+//! A store's file damaged at random places: `verify` reports it, or every row is still right; a service refuses to
+//! start on it, or every row is right; and nothing ends without a message.
 
 use std::path::Path;
 use std::process::Output;
@@ -12,25 +12,25 @@ use crate::disk::{Disk, SECTOR_BYTES};
 use crate::history::{Life, Rows, digest};
 use crate::report::Row;
 
-/// Commits of the store that is damaged.
+/// Commits in the damaged store.
 const COMMITS: u64 = 48;
-/// Bytes of a page of the store.
+/// Size of a page of the store, bytes.
 const PAGE_BYTES: usize = 4_096;
-/// Bytes at its front that say where everything is.
+/// Size of the header, which locates everything else, bytes.
 const HEADER_BYTES: usize = 320;
-/// The byte that says which of two commits is the last: no checksum covers it. Of a store whose power was cut, a
-/// flipped bit of it brings back the commit before, whole; this is the one damage that goes unseen, and is left out.
+/// The byte that selects the last of two commits: no checksum covers it. After a power cut, a flipped bit in it
+/// restores the previous commit, intact; this is the only damage that goes unnoticed, so it is left out.
 const SLOT_BYTE: usize = 9;
-/// Where a folder keeps its store.
+/// Name of the store's file in its folder.
 const FILE: &str = "switchboard.redb";
 
-/// A store before it is damaged.
+/// An undamaged store.
 struct Sound {
     image: Vec<u8>,
     rows: Rows,
 }
 
-/// Damages a store so many times.
+/// Damages a store `wanted` times.
 pub fn damage(wanted: u64, seed: u64) -> Row {
     let mut row =
         Row::begin("a damaged store of at most 256 MB is named at the start, or every row is still right", wanted);
@@ -58,7 +58,7 @@ pub fn damage(wanted: u64, seed: u64) -> Row {
     row.end()
 }
 
-/// A store that was closed, or one whose power was cut.
+/// Creates a store that was closed, or one whose power was cut.
 fn sound(seed: u64, closed: bool) -> Sound {
     let mut life = Life::begin(seed).expect("a store on a sound disk");
     for _ in 0..COMMITS {
@@ -71,10 +71,10 @@ fn sound(seed: u64, closed: bool) -> Sound {
     Sound { image: if closed { disk.bytes() } else { cut }, rows }
 }
 
-/// Damages an image; says how.
+/// Damages an image; returns a description.
 fn hurt(image: &mut Vec<u8>, random: &mut Random) -> String {
     let place = |random: &mut Random, length: usize| usize::try_from(random.below(length as u64)).unwrap_or(0);
-    // A third of it where every store has something.
+    // A third of the damage hits the first pages, where every store has data.
     let reach = if random.chance(333) { image.len().min(16 * PAGE_BYTES) } else { image.len() };
     match random.below(7) {
         0 => {
@@ -122,7 +122,7 @@ fn flip(image: &mut [u8], at: usize, random: &mut Random) -> String {
     format!("a bit of byte {at} flipped")
 }
 
-/// Whether `switchboard verify` names the damage; where it does not, every row is right.
+/// Returns whether `switchboard verify` reports the damage; if it does not, every row must be right.
 fn verified(image: &[u8], rows: Rows) -> Result<bool, String> {
     let folder = Folder::new();
     let data = put(&folder, image)?;
@@ -135,7 +135,7 @@ fn verified(image: &[u8], rows: Rows) -> Result<bool, String> {
     }
 }
 
-/// Whether a service refuses to start; where it does not, every row is right.
+/// Returns whether a service refuses to start; if it does not, every row must be right.
 fn served(image: &[u8], rows: Rows) -> Result<bool, String> {
     let folder = Folder::new();
     let data = put(&folder, image)?;

@@ -1,8 +1,8 @@
-//! [`Disk`]: a disk in memory that writes down every operation, and [`Cut`], what is left of it when the power fails.
+//! [`Disk`]: a disk in memory that logs every operation, and [`Cut`], which computes what is left after a power
+//! failure.
 //!
-//! A real disk may keep, lose or tear whatever was written since the last sync, in any combination, down to
-//! sectors of 512 bytes. The length of a file changes as a whole or not at all, and bytes behind the length that
-//! was kept are gone.
+//! A real disk may keep, lose or tear whatever was written since the last sync, in any combination, down to sectors of
+//! 512 bytes. The length of a file changes atomically, and bytes past the length that was kept are lost.
 
 use std::fmt;
 use std::io;
@@ -11,30 +11,30 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use redb::StorageBackend;
 use switchboard_sim::random::Random;
 
-/// Bytes that a disk writes whole or not at all.
+/// Size of a sector, which a disk writes atomically, bytes.
 pub const SECTOR_BYTES: usize = 512;
 
 /// One operation that changes a disk.
 #[derive(Clone)]
 pub enum Op {
-    /// These bytes at this place.
+    /// Writes these bytes at this offset.
     Write(usize, Vec<u8>),
-    /// The file is so long.
+    /// Sets the length of the file.
     Length(usize),
-    /// All before it is kept from here on.
+    /// Makes all earlier operations durable.
     Sync,
 }
 
-/// How a disk fails.
+/// Failure mode of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// It does not.
+    /// No failure.
     None,
-    /// After so many more writes none has room.
+    /// After this many more writes, every write fails for lack of space.
     Full(u64),
-    /// After so many more writes and syncs no sync has room for what was written.
+    /// After this many more writes and syncs, every sync fails for lack of space.
     Unsynced(u64),
-    /// After so many more operations nothing succeeds, not even a read.
+    /// After this many more operations everything fails, even reads.
     Broken(u64),
 }
 
@@ -44,7 +44,7 @@ struct Platter {
     trouble: Trouble,
 }
 
-/// A disk in memory; clones are the same disk.
+/// A disk in memory; clones share it.
 #[derive(Clone)]
 pub struct Disk(Arc<Mutex<Platter>>);
 
@@ -55,7 +55,7 @@ impl fmt::Debug for Disk {
 }
 
 impl Disk {
-    /// A disk with these bytes.
+    /// Creates a disk with this content.
     pub fn of(bytes: Vec<u8>) -> Self {
         Self(Arc::new(Mutex::new(Platter { bytes, log: Vec::new(), trouble: Trouble::None })))
     }
@@ -64,22 +64,22 @@ impl Disk {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Operations so far.
+    /// Returns the number of operations so far.
     pub fn ops(&self) -> usize {
         self.lock().log.len()
     }
 
-    /// What is on it.
+    /// Returns the content.
     pub fn bytes(&self) -> Vec<u8> {
         self.lock().bytes.clone()
     }
 
-    /// What was done to it.
+    /// Returns the log of operations.
     pub fn log(&self) -> Vec<Op> {
         self.lock().log.clone()
     }
 
-    /// From here on it fails like this.
+    /// Sets how it fails from here on.
     pub fn fail(&self, trouble: Trouble) {
         self.lock().trouble = trouble;
     }
@@ -94,7 +94,7 @@ impl Disk {
 }
 
 impl Platter {
-    /// Before an operation; a read is none.
+    /// Counts an operation against the failure mode, and fails if it is due; `None` is a read.
     fn spend(&mut self, op: Option<&Op>) -> io::Result<()> {
         let (left, fails, error) = match (&mut self.trouble, op) {
             (Trouble::None, _) | (Trouble::Full(_), None | Some(Op::Sync)) | (Trouble::Unsynced(_), None) => {
@@ -143,7 +143,7 @@ fn place(offset: u64) -> io::Result<usize> {
     usize::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput.into())
 }
 
-/// Does an operation; bytes behind the end are lost.
+/// Applies an operation; bytes past the end are dropped.
 fn apply(bytes: &mut Vec<u8>, op: &Op) {
     match op {
         Op::Write(at, data) => keep(bytes, *at, data),
@@ -159,7 +159,7 @@ fn keep(bytes: &mut [u8], at: usize, data: &[u8]) {
     }
 }
 
-/// A log of operations, cut after each of them in turn.
+/// A log of operations that can be cut after each of them.
 pub struct Cut<'l> {
     log: &'l [Op],
     at: usize,
@@ -168,17 +168,17 @@ pub struct Cut<'l> {
 }
 
 impl<'l> Cut<'l> {
-    /// Before the first operation, on a disk with these bytes.
+    /// Starts before the first operation, on a disk with this content.
     pub fn before(log: &'l [Op], bytes: Vec<u8>) -> Self {
         Self { log, at: 0, synced_at: 0, synced: bytes }
     }
 
-    /// Operations before the cut.
+    /// Returns the number of operations before the cut.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// Goes one operation further; false at the end.
+    /// Advances by one operation; returns false at the end.
     pub fn step(&mut self) -> bool {
         let Some(op) = self.log.get(self.at) else { return false };
         self.at += 1;
@@ -189,7 +189,7 @@ impl<'l> Cut<'l> {
         true
     }
 
-    /// What may be left on the disk: of what was not synced all, nothing, or any of it.
+    /// Draws what may be left on the disk: everything that was synced, and all, nothing or any part of the rest.
     pub fn image(&self, random: &mut Random) -> Vec<u8> {
         let mut bytes = self.synced.clone();
         let fates: &[(u64, Fate)] = random.one(&[

@@ -1,5 +1,5 @@
-//! The real server on a disk that is full, and on one that cannot be written: it says so, keeps what it
-//! acknowledged, serves it, still deletes where it has a reserve, and goes on writing once there is room.
+//! The real server on a full disk, and on a read-only one: it reports that, keeps and serves what it acknowledged,
+//! still deletes where it has a reserve, and writes again once there is room.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
@@ -18,24 +18,24 @@ use crate::report::Row;
 use crate::wire::{Line, address_of};
 
 const ARGUMENTS: [&str; 4] = ["--rate-limit", "0", "--engine", "none"];
-/// Blocks of 512 bytes that the store's file may have.
+/// Limit of the store's file, blocks of 512 bytes.
 const BLOCKS: u64 = 8_192;
-/// Writes after which a disk should have been full; the plan has room for so many assistants.
+/// Writes by which the disk must be full; the plan allows that many assistants.
 const WRITES_MAX: u64 = 900;
-/// What a server keeps free for deletes on a full disk, bytes.
+/// Space that a server reserves for deletes on a full disk, bytes.
 const RESERVE_BYTES: u64 = 32 << 20;
-/// A prompt, bytes.
+/// Length of each assistant's prompt, bytes.
 const PROMPT_BYTES: usize = 8_000;
-/// Somebody who owns nothing.
+/// User id that owns no files.
 const NOBODY: u32 = 65_534;
 
-/// A limit on the file's length: nobody needs to be root for it.
+/// Shell script that limits the file size, which needs no root.
 const LIMITED: &str = r#"trap "" XFSZ; ulimit -S -f "$1"; shift; exec "$@""#;
-/// A small disk in memory of the server's own, and a file on it that can be taken away.
+/// Shell script that mounts a small tmpfs, with a ballast file that can be removed.
 const SMALL: &str =
     r#"mount -t tmpfs -o size=56m small "$1" && head -c 17825792 /dev/zero > "$1/ballast" && shift && exec "$@""#;
 
-/// The server on full disks of two kinds.
+/// Runs the server on full disks of two kinds.
 pub fn full(_: u64) -> Row {
     let mut row = Row::begin(
         "a server on a full disk answers 503 to writes, serves reads and deletes, and goes on once there is room",
@@ -72,20 +72,20 @@ fn can_mount() -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }
 
-/// Lets the file grow again.
+/// Lifts the limit of the file size.
 fn lift(server: &Server) -> Result<(), String> {
     let pid = i32::try_from(server.pid()).ok().and_then(Pid::from_raw).ok_or("a process has a number")?;
     let endless = Rlimit { current: None, maximum: None };
     prlimit(Some(pid), Resource::Fsize, endless).map(drop).map_err(|error| format!("the limit stays: {error}"))
 }
 
-/// Takes the ballast from the server's own disk.
+/// Removes the ballast from the server's tmpfs.
 fn unload(server: &Server, data: &Path) -> Result<(), String> {
     let inside = format!("/proc/{}/root{}/ballast", server.pid(), data.display());
     std::fs::remove_file(inside).map_err(|error| format!("the ballast stays: {error}"))
 }
 
-/// Whether there was room for a reserve when the server started.
+/// Whether the server had room for its reserve when it started.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reserved {
     Yes,
@@ -101,7 +101,7 @@ fn fill(
     let data = folder.path("data");
     std::fs::create_dir_all(&data).map_err(|error| error.to_string())?;
     let mut command = command(&data);
-    // It says with each write that the disk is full.
+    // The server logs every write that the disk refuses.
     command.stderr(Stdio::null());
     let starting = Server::spawn(command, &data, &ARGUMENTS);
     let server = starting.outcome().map_err(|code| format!("the server does not start: {code:?}"))?;
@@ -141,7 +141,7 @@ fn fill(
     if server.stop() == Some(0) { Ok(()) } else { Err("the server does not stop well".into()) }
 }
 
-/// A full disk is told, and nothing more is stored on it.
+/// Checks that a full disk is reported, and nothing more is stored.
 fn refuses_to_store(line: &mut Line) -> Result<(), String> {
     let full = "The disk of the service is full: only deletes and the ends of calls are carried out.";
     says(line, ("POST", "/user/assistant"), 503, &json!({ "message": full, "retry_after": 10 }))?;
@@ -169,13 +169,13 @@ fn deletes(line: &mut Line, kept: &mut BTreeSet<u64>) -> Result<(), String> {
     Ok(())
 }
 
-/// The blocks of the reserve, as bytes; 0 where there is none.
+/// Returns the allocated size of the reserve, bytes; 0 if there is none.
 fn reserve_bytes(server: &Server, data: &Path) -> u64 {
     let inside = format!("/proc/{}/root{}/reserve", server.pid(), data.display());
     std::fs::metadata(inside).map_or(0, |meta| meta.blocks() * 512)
 }
 
-/// Makes an assistant; false: the server said 503.
+/// Creates an assistant; returns false if the server answered 503.
 fn write(line: &mut Line, number: u64, kept: &mut BTreeSet<u64>) -> Result<bool, String> {
     let prompt = "p".repeat(PROMPT_BYTES);
     let body = with(assistant(), &json!({ "name": format!("A{number}"), "system_prompt": prompt }));
@@ -190,7 +190,7 @@ fn write(line: &mut Line, number: u64, kept: &mut BTreeSet<u64>) -> Result<bool,
     }
 }
 
-/// The server holds exactly what it acknowledged.
+/// Checks that the server holds exactly what it acknowledged.
 fn same(line: &mut Line, kept: &BTreeSet<u64>) -> Result<(), String> {
     let answer = line.ask("GET", "/user/assistants", None).map_err(|error| error.to_string())?;
     let rows = answer.json.as_array().ok_or_else(|| format!("a read comes to {} {}", answer.status, answer.json))?;
@@ -198,7 +198,7 @@ fn same(line: &mut Line, kept: &BTreeSet<u64>) -> Result<(), String> {
     if found == *kept { Ok(()) } else { Err(format!("{} rows, not the {} acknowledged", found.len(), kept.len())) }
 }
 
-/// A server that may not write says so when it starts.
+/// Checks that a server without write access reports it at the start.
 pub fn read_only(_: u64) -> Row {
     let mut row =
         Row::begin("a server that may not write its store, or has a damaged one, says so and does not start", 3);
@@ -208,7 +208,7 @@ pub fn read_only(_: u64) -> Row {
     let file = data.join("switchboard.redb");
     let set =
         |path: &Path, mode| std::fs::set_permissions(path, Permissions::from_mode(mode)).map_err(|e| e.to_string());
-    // Whoever the server runs as may look into the folder.
+    // The server's user may list the folder.
     row.count(
         set(&data, 0o755)
             .and_then(|()| set(&file, 0o444))
@@ -222,20 +222,20 @@ pub fn read_only(_: u64) -> Row {
     row.end()
 }
 
-/// Every page but the first, wiped.
+/// Overwrites every page but the first.
 fn spoil(file: &Path) -> Result<(), String> {
     let mut bytes = std::fs::read(file).map_err(|error| error.to_string())?;
     bytes.iter_mut().skip(4_096).for_each(|byte| *byte = 0x5a);
     std::fs::write(file, bytes).map_err(|error| error.to_string())
 }
 
-/// The server ends with 1, and these words.
+/// Checks that the server exits with 1 and this message.
 fn refuses(folder: &Folder, data: &Path, words: &str) -> Result<(), String> {
     let said = folder.path("said");
     let mut command = Command::new(binary());
     command.stderr(File::create(&said).map_err(|error| error.to_string())?);
     if std::fs::metadata(&folder.0).is_ok_and(|meta| meta.uid() == 0) {
-        // Nothing is forbidden to root.
+        // Root ignores file permissions.
         command.uid(NOBODY);
     }
     let ended = Server::spawn(command, data, &ARGUMENTS).outcome();

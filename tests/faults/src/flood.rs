@@ -1,4 +1,4 @@
-//! More connections than there is room for: each of them hears so, and service goes on.
+//! More connections than the limit: the excess ones are told so, and service continues.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,11 +9,11 @@ use switchboard_tests::server::{Folder, Server};
 use crate::report::Row;
 use crate::wire::{Line, address_of};
 
-/// Connections of a flood, and how many of them there is room for.
+/// Connections of a flood, and the server's limit.
 const FLOOD: usize = 400;
 const ROOM: usize = 64;
 
-/// One flood.
+/// Runs one flood.
 pub fn flood(seed: u64) -> Row {
     let mut row = Row::begin("connections over the limit are turned away in plain words", FLOOD as u64);
     let folder = Folder::new();
@@ -29,7 +29,7 @@ pub fn flood(seed: u64) -> Row {
     row.end()
 }
 
-/// Asks, and leaves the connection open.
+/// Sends a request, and leaves the connection open.
 fn served(stream: &mut TcpStream) -> Result<(), String> {
     const ANSWER: &[u8] = br#"{"status":"ok"}"#;
     stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").map_err(|error| error.to_string())?;
@@ -56,7 +56,7 @@ fn rush(address: SocketAddr, key: &str, row: &mut Row) -> Result<(), String> {
     for number in 0..FLOOD {
         let mut stream = TcpStream::connect(address).map_err(told)?;
         stream.set_read_timeout(Some(Duration::from_secs(30))).map_err(told)?;
-        // The healthy client is one of those there is room for.
+        // The healthy client holds one of the allowed connections.
         if number < ROOM - 1 {
             row.count(
                 served(&mut stream).map_err(|why| format!("connection {number}, for which there is room: {why}")),
@@ -64,13 +64,13 @@ fn rush(address: SocketAddr, key: &str, row: &mut Row) -> Result<(), String> {
         } else {
             let mut heard = String::new();
             let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
-            // It may end in a reset: what was heard before counts.
+            // The connection may end in a reset: what was received before counts.
             let _ = stream.read_to_string(&mut heard);
             let refused = heard.starts_with("HTTP/1.1 429") || heard.starts_with("HTTP/1.1 503");
             let plain = refused && heard.ends_with("\"retry_after\":1}");
             row.count(if plain { Ok(()) } else { Err(format!("connection {number} heard {heard:?}")) });
             if number % 2 == 0 {
-                // The others stay, as a client that does not care.
+                // The others stay open, like careless clients.
                 continue;
             }
         }
@@ -78,7 +78,7 @@ fn rush(address: SocketAddr, key: &str, row: &mut Row) -> Result<(), String> {
         ask()?;
     }
     drop(open);
-    // The places are free again once the server has seen them go.
+    // Slots are free again once the server has noticed the closed connections.
     let patience = Instant::now() + Duration::from_mins(1);
     loop {
         match Line::to(address, key).and_then(|mut line| line.ask("GET", "/user/me", None)) {

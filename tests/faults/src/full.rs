@@ -1,5 +1,5 @@
-//! A disk without room, or broken, from any operation on: nothing that was acknowledged is lost, nothing that was
-//! not is acknowledged, and once there is room the service goes on.
+//! A disk that is full, or broken, from any operation on: nothing acknowledged is lost, nothing unacknowledged is
+//! reported as done, and once there is room the service continues.
 
 use switchboard::store::{Look, Store};
 use switchboard_core::verify::verify;
@@ -9,14 +9,14 @@ use crate::disk::{Disk, Trouble};
 use crate::history::Life;
 use crate::report::Row;
 
-/// Commits before the trouble begins, at most.
+/// Most commits before the failure begins.
 const BEFORE_MAX: u64 = 12;
-/// Operations of the disk that still succeed, at most: about what two commits take.
+/// Most disk operations that still succeed: about those of two commits.
 const LEFT_MAX: u64 = 60;
-/// Commits that are tried while there is no room.
+/// Commits tried while there is no room.
 const TRIES: u64 = 4;
 
-/// Lets the disk run full at any operation, as many times as wanted.
+/// Fills the disk at a random operation, as many times as wanted.
 pub fn full(wanted: u64, seed: u64) -> Row {
     let mut row = Row::begin("a full disk loses nothing, is told, and once there is room writing goes on", wanted);
     for seed in seed..seed.saturating_add(wanted) {
@@ -25,7 +25,7 @@ pub fn full(wanted: u64, seed: u64) -> Row {
     row.end()
 }
 
-/// Lets the disk, or only its syncs, break at any operation, as many times as wanted.
+/// Breaks the disk, or only its syncs, at a random operation, as many times as wanted.
 pub fn broken(wanted: u64, seed: u64) -> Row {
     let mut row = Row::begin("a broken disk loses nothing that was acknowledged", wanted);
     for seed in seed..seed.saturating_add(wanted) {
@@ -52,7 +52,7 @@ fn fill(seed: u64) -> Result<(), String> {
         if !error.is_full() {
             return Err(format!("a full disk is told as something else: {error}"));
         }
-        // As the writer does; without room it may not open either, and is tried again with the next write.
+        // Reopens as the writer does; without room that may fail too, and is retried with the next write.
         refused = life.restart().is_err();
         if !refused {
             settled(&mut life, "while the disk is full")?;
@@ -92,7 +92,7 @@ fn smash(seed: u64) -> Result<(), String> {
     sound(&mut life)
 }
 
-/// What is on the disk opens whole, and holds what was acknowledged; of the commit that failed, all or nothing.
+/// Checks that the disk's content opens, and holds what was acknowledged; of the failed commit, all or nothing.
 fn sound(life: &mut Life) -> Result<(), String> {
     let disk = Disk::of(life.disk.bytes());
     let store = Store::over(move || disk.clone(), Look::Whole).map_err(|error| format!("it does not open: {error}"))?;

@@ -1,7 +1,7 @@
-//! [`History`]: commits as the service makes them, on a disk that writes them down.
+//! [`History`]: commits as the service makes them, on a disk that logs its operations.
 //!
-//! Requests run through the core's `step` on the store's own open write, a few of them in one commit, as the
-//! writer of a host does; now and then the store is closed and opened again.
+//! Requests run through the core's `step` on the store's own open write, a few of them per commit, as in the writer of
+//! a host; now and then the store is closed and reopened.
 
 use std::sync::OnceLock;
 
@@ -26,40 +26,40 @@ use twox_hash::XxHash3_128;
 
 use crate::disk::{Disk, Op};
 
-/// When every history begins, seconds since 1970.
+/// Start of every history, seconds since 1970.
 const BEGIN: u64 = 1_790_000_000;
-/// The longest prompt, bytes: a value of several pages.
+/// Longest prompt, bytes: a value of several pages.
 const PROMPT_BYTES_MAX: u64 = 12_000;
 
-/// What all rows of a store are together.
+/// Checksum over all rows of a store.
 pub type Rows = u128;
 
-/// A commit that was acknowledged.
+/// An acknowledged commit.
 #[derive(Clone, Copy, Debug)]
 pub struct Commit {
-    /// Operations of the disk before it.
+    /// Disk operations before it.
     pub began: usize,
-    /// Operations of the disk when it was acknowledged.
+    /// Disk operations when it was acknowledged.
     pub acknowledged: usize,
-    /// All rows after it.
+    /// Checksum of all rows after it.
     pub rows: Rows,
 }
 
-/// What was done to a disk, and what was acknowledged meanwhile.
+/// The operations of a disk, and the commits acknowledged meanwhile.
 pub struct History {
-    /// Every operation of the disk, from nothing on.
+    /// Every disk operation, from an empty disk on.
     pub log: Vec<Op>,
-    /// The commits, the making of the empty store first.
+    /// Acknowledged commits, the creation of the empty store first.
     pub commits: Vec<Commit>,
 }
 
-/// The owner's account: what the first start of a store commits, and its key.
+/// The owner's account: the changes of a store's first start, and the key.
 struct Owner {
     changes: Vec<Change>,
     key: String,
 }
 
-/// The first start hashes a password: once is enough for all histories.
+/// Returns the owner. The first start hashes a password, so one serves all histories.
 fn owner() -> &'static Owner {
     static OWNER: OnceLock<Owner> = OnceLock::new();
     OWNER.get_or_init(|| {
@@ -85,17 +85,17 @@ fn owner() -> &'static Owner {
     })
 }
 
-/// A store with what was committed to it.
+/// A store together with what was committed to it.
 pub struct Life {
-    /// The disk.
+    /// The disk in memory.
     pub disk: Disk,
-    /// The store on it.
+    /// The store on the disk.
     pub store: Store,
-    /// What was acknowledged.
+    /// Acknowledged commits.
     pub commits: Vec<Commit>,
-    /// The rows that were acknowledged.
+    /// Acknowledged rows.
     memory: Memory,
-    /// The rows after a commit that failed: nobody knows whether it is there until the store is opened again.
+    /// Rows after a failed commit: whether it took effect is unknown until the store is reopened.
     tried: Option<Memory>,
     service: Service,
     random: Random,
@@ -104,7 +104,7 @@ pub struct Life {
 }
 
 impl Life {
-    /// A new store of a seed on an empty disk, after its first start.
+    /// Creates the store of a seed on an empty disk, after its first start.
     pub fn begin(seed: u64) -> Result<Self, StoreError> {
         let disk = Disk::of(Vec::new());
         let storage = disk.clone();
@@ -133,7 +133,7 @@ impl Life {
         self.commits.push(commit);
     }
 
-    /// One commit of one to four requests; an error leaves everything unacknowledged.
+    /// Commits one to four requests together; after an error none is acknowledged.
     pub fn commit(&mut self) -> Result<(), StoreError> {
         let (began, made) = (self.disk.ops(), self.made.len());
         match self.group() {
@@ -176,13 +176,13 @@ impl Life {
         Ok(changes)
     }
 
-    /// Whether the store holds what was acknowledged: of a commit that failed all or nothing, which is then known.
+    /// Checks that the store holds what was acknowledged; resolves whether a failed commit took effect.
     pub fn settle(&mut self) -> Result<(), String> {
         let snapshot = self.store.snapshot().map_err(|error| error.to_string())?;
         self.settle_as(&snapshot)
     }
 
-    /// The same of another store on what is on the disk.
+    /// Checks the same on another store over this disk's content.
     pub fn settle_on(&mut self, store: &Store) -> Result<(), String> {
         let snapshot = store.snapshot().map_err(|error| error.to_string())?;
         self.settle_as(&snapshot)
@@ -198,7 +198,7 @@ impl Life {
         if digest_of(&self.memory) == rows { Ok(()) } else { Err("a commit is lost or torn".into()) }
     }
 
-    /// What was made can be changed and deleted later.
+    /// Notes a created resource, so that later requests can change or delete it.
     fn learn(&mut self, kind: Option<&'static str>, output: Output) {
         if let (Some(kind), Outcome::Reply(reply)) = (kind, output.outcome)
             && let switchboard_core::http::reply::Content::Json(body) = reply.content
@@ -209,7 +209,7 @@ impl Life {
         }
     }
 
-    /// A request, and the kind of what it makes; none: durable work.
+    /// Draws a request, with the kind of resource that it creates; `None` means durable work.
     fn ask(&mut self) -> Option<(Request, Option<&'static str>)> {
         let what = self.random.weighed(&[(4, 0), (3, 1), (2, 2), (4, 3), (3, 4), (3, 5), (1, 6)]);
         let (ask, kind) = match what {
@@ -251,18 +251,18 @@ impl Life {
         Some((Ask::put(format!("/user/{kind}/{id}"), body), None))
     }
 
-    /// An id of a kind, or one that does not exist.
+    /// Draws an id of a kind, or one that does not exist.
     fn one(&mut self, kind: &str) -> u64 {
         let of: Vec<u64> = self.made.iter().filter(|(made, _)| *made == kind).map(|(_, id)| *id).collect();
         self.random.pick(&of).copied().unwrap_or(0)
     }
 
-    /// Closes the store and opens it again, as a service that is started anew.
+    /// Closes the store and opens it again, like a restarted service.
     pub fn restart(&mut self) -> Result<(), StoreError> {
         self.store.reopen()
     }
 
-    /// What was done to the disk.
+    /// Closes the store; returns its history.
     pub fn end(self) -> History {
         let Self { disk, store, commits, .. } = self;
         drop(store);
@@ -271,10 +271,10 @@ impl Life {
 }
 
 impl History {
-    /// A history of so many commits.
+    /// Creates a history of this many commits.
     ///
     /// # Panics
-    /// Where the store fails on a disk that does not.
+    /// If the store fails on a disk that works.
     pub fn of(seed: u64, commits: u64) -> Self {
         let mut life = Life::begin(seed).expect("a store on a sound disk");
         for number in 1..=commits {
@@ -286,8 +286,8 @@ impl History {
         life.end()
     }
 
-    /// Whether these rows may be there after so many operations: those of the last acknowledged commit, or of
-    /// the one under way.
+    /// Returns whether these rows may be present after this many operations: those of the last acknowledged commit, or
+    /// of the one in progress.
     pub fn allows(&self, ops: usize, rows: Rows) -> bool {
         let acknowledged = self.commits.partition_point(|commit| commit.acknowledged <= ops);
         let last = acknowledged.checked_sub(1).and_then(|at| self.commits.get(at));
@@ -296,12 +296,12 @@ impl History {
     }
 }
 
-/// All rows of a view.
+/// Returns all rows of a view.
 pub fn rows_of(view: &dyn View) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
     view.scan(key::everything(), Order::Ascending, usize::MAX).ok()
 }
 
-/// What all rows of a store are together.
+/// Returns the checksum over all rows of a store.
 pub fn digest(snapshot: &Snapshot) -> Option<Rows> {
     Some(sum(rows_of(&snapshot.plain())?.iter().map(|(key, value)| (key, value))))
 }

@@ -1,5 +1,5 @@
-//! `kill -9` under load: clients note each write that was acknowledged; after each kill and start, what is there is
-//! exactly that, and of the request that was under way all or nothing.
+//! `kill -9` under load: clients note each acknowledged write; after each kill and restart, exactly those are there,
+//! and of the write in progress all or nothing.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,22 +17,22 @@ use crate::report::Row;
 use crate::wire::{Line, address_of};
 use crate::writing::{At, Base, Client, Kind};
 
-/// Clients that write at once.
+/// Clients that write concurrently.
 const CLIENTS: u64 = 4;
-/// Until a kill, milliseconds after the server answers.
+/// Latest time of a kill after the server answers, milliseconds.
 const ALIVE_MS_MAX: u64 = 80;
-/// In a thousand kills, those that come while the server starts.
+/// Kills that hit the server while it starts, per mille.
 const EARLY: u64 = 100;
-/// Until such a kill, microseconds.
+/// Latest time of such a kill after the start, microseconds.
 const EARLY_US_MAX: u64 = 30_000;
-/// After so many kills the store is verified.
+/// Kills between two runs of `verify`.
 const VERIFY_EVERY: u64 = 100;
-/// Leads on a page.
+/// Leads per page.
 const PAGE: usize = 100;
-/// The clients need no engine, and the server starts sooner without.
+/// The clients need no engine, and the server starts faster without one.
 const ARGUMENTS: [&str; 4] = ["--rate-limit", "0", "--engine", "none"];
 
-/// A store that is killed again and again.
+/// A store whose server is killed again and again.
 struct Trial {
     data: PathBuf,
     _folder: Folder,
@@ -40,11 +40,11 @@ struct Trial {
     base: Base,
     clients: Vec<Client>,
     random: Random,
-    /// Leads that were found last.
+    /// Leads found by the last check.
     leads: u64,
 }
 
-/// Kills the server so many times.
+/// Kills the server `wanted` times.
 pub fn kills(wanted: u64, seed: u64) -> Row {
     let mut row = Row::begin("no acknowledged write is lost on kill -9", wanted);
     let mut trial = Trial::begin(seed);
@@ -85,7 +85,7 @@ impl Trial {
         Self { data, _folder: folder, key, base, clients, random, leads: 0 }
     }
 
-    /// One start, load, kill, start and check.
+    /// Runs one cycle: start, load, kill, restart and check.
     fn round(&mut self, kill: u64) -> Result<(), String> {
         if self.random.chance(EARLY) {
             let starting = Server::spawn(Command::new(binary()), &self.data, &ARGUMENTS);
@@ -103,7 +103,7 @@ impl Trial {
                 let (told, key) = (told.clone(), &key);
                 scope.spawn(move || {
                     if let Err(failure) = client.write(address, key, base) {
-                        // The first failure is enough.
+                        // Only the first failure is reported.
                         let _ = told.send(failure);
                     }
                 });
@@ -120,7 +120,7 @@ impl Trial {
         starting.outcome().map_err(|code| format!("the server does not start: {code:?}"))
     }
 
-    /// What is there is what was acknowledged. Leads of all time are counted, and the newest read.
+    /// Checks that the store holds what was acknowledged. All leads are counted, and the newest ones read.
     fn check(&mut self, address: SocketAddr, kill: u64) -> Result<(), String> {
         let mut line = Line::to(address, &self.key).map_err(|error| error.to_string())?;
         let mut found = BTreeMap::new();
@@ -146,12 +146,12 @@ impl Trial {
         self.clients.iter().map(|client| client.notes.rows.keys().filter(|(of, _)| *of == kind).count() as u64).sum()
     }
 
-    /// Learns what came of the writes under way, then compares.
+    /// Resolves the writes in progress, then compares.
     fn settle(&mut self, found: &BTreeMap<At, String>) -> Result<(), String> {
         self.clients.iter_mut().for_each(|client| client.notes.settle(found));
         let mut want = BTreeMap::new();
         self.clients.iter().for_each(|client| want.extend(client.notes.rows.clone()));
-        // Of the leads only the newest were read.
+        // Only the newest leads were read.
         let oldest = found.keys().filter(|(kind, _)| *kind == Kind::Lead).min().copied();
         want.retain(|at, _| at.0 != Kind::Lead || oldest.is_some_and(|oldest| *at >= oldest));
         match want.iter().find(|(at, mark)| found.get(at) != Some(mark)) {
@@ -168,7 +168,7 @@ impl Trial {
         if verified.status.success() { Ok(()) } else { Err(text) }
     }
 
-    /// Every lead of all time, page by page.
+    /// Reads every lead ever created, page by page.
     fn end(&mut self) -> Result<(), String> {
         let server = self.start()?;
         let address = address_of(server.text("url"));
@@ -195,7 +195,7 @@ fn entry(kind: Kind, row: &Value) -> (At, String) {
     ((kind, row["id"].as_u64().unwrap_or_default()), row[kind.mark()].as_str().unwrap_or_default().to_owned())
 }
 
-/// A page of leads, newest first, and how many there are.
+/// Reads a page of leads, newest first, with the total.
 fn leads(line: &mut Line, page: u64) -> Result<(BTreeMap<At, String>, u64), String> {
     let path = format!("/user/leads?per_page={PAGE}&page={page}");
     let answer = line.ask("GET", &path, None).map_err(|error| error.to_string())?;

@@ -1,8 +1,8 @@
-//! Faults, one module each, against the real store and the real binary: kills, power cuts, full, broken and damaged
-//! disks, and clients that are slow or too many.
+//! Fault injection, one module per fault, against the real store and the real binary: kills, power cuts, full, broken
+//! and damaged disks, and clients that are slow or too many.
 //!
-//! Everything is drawn from a seed. A fault's function puts a claim to the test as often as it is told, and gives
-//! the row of a table.
+//! Everything is drawn from a seed. The function of a fault tests its claim as often as wanted, and returns a row of
+//! the table.
 
 pub mod creation;
 pub mod cuts;
@@ -20,19 +20,19 @@ pub mod writing;
 
 use report::Row;
 
-/// A fault: its name on the command line, how to bring it about, and how often.
+/// A fault: its name, its test, and how often the test runs.
 pub struct Fault {
-    /// Its name.
+    /// Name on the command line.
     pub name: &'static str,
-    /// Puts its claim to the test so many times, from a seed.
+    /// Tests the claim this many times, from a seed.
     pub run: fn(u64, u64) -> Row,
-    /// How often before each commit.
+    /// Tests before each commit.
     pub share: u64,
-    /// How often in a long run.
+    /// Tests in a long run.
     pub long: u64,
 }
 
-/// Every fault.
+/// All faults.
 pub const FAULTS: [Fault; 11] = [
     Fault { name: "kills", run: kills::kills, share: 200, long: 10_000 },
     Fault { name: "cuts", run: cuts::cuts, share: 5_000, long: 500_000 },
@@ -47,15 +47,15 @@ pub const FAULTS: [Fault; 11] = [
     Fault { name: "flood", run: |_, seed| flood::flood(seed), share: 1, long: 1 },
 ];
 
-/// A fault by its name.
+/// Returns the fault of a name.
 ///
 /// # Panics
-/// Where there is none.
+/// If there is no such fault.
 pub fn fault(name: &str) -> &'static Fault {
     FAULTS.iter().find(|fault| fault.name == name).unwrap_or_else(|| panic!("there is no fault {name}"))
 }
 
-/// The seed of a test, which it prints: `SEED` in the environment makes a run again.
+/// Returns the seed of a test, and prints it: `SEED` in the environment repeats a run.
 pub fn seed_of(name: &str) -> u64 {
     let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     println!("{name}: SEED={seed}");

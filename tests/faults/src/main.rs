@@ -1,4 +1,4 @@
-//! `cargo xtask faults`: brings about faults and prints what came of each claim.
+//! `cargo xtask faults`: injects faults and prints the result of each claim.
 
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -7,7 +7,7 @@ use switchboard_claims::{Claim, tell};
 use switchboard_faults::report::{HEAD, line};
 use switchboard_faults::{FAULTS, Fault};
 
-/// What the command line asks for.
+/// Parsed command line.
 struct Wish {
     seed: u64,
     faults: Vec<(&'static Fault, u64)>,

@@ -1,34 +1,34 @@
-//! One row of the table: a claim, how often it was put to the test, and where it fell short.
+//! One row of the table: a claim, how often it was tested, and where it failed.
 
 use std::time::Instant;
 
 use switchboard_claims::Claim;
 
-/// Failures that are told in full.
+/// Failures reported in full.
 const FAILURES_MAX: usize = 20;
 
-/// What came of a claim.
+/// Result of testing a claim.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What must hold.
+    /// The claim.
     pub claim: &'static str,
-    /// How often it was put to the test.
+    /// Tests run.
     pub count: u64,
-    /// How often it should have been.
+    /// Tests wanted.
     pub wanted: u64,
-    /// Where it did not hold, the first few, each with its seed.
+    /// The first failures, each with its seed.
     pub failures: Vec<String>,
-    /// What else is worth knowing.
+    /// Further remarks, printed after the table.
     pub notes: Vec<String>,
-    /// What was measured meanwhile. A test does not fail by it, the page does.
+    /// Measured figures. They appear on the page of figures, and never fail a test.
     pub figures: Vec<Claim>,
-    /// How long it took, seconds.
+    /// Duration of all tests, seconds.
     pub seconds: f64,
     began: Instant,
 }
 
 impl Row {
-    /// A claim that is now put to the test so many times.
+    /// Begins a claim that is to be tested this many times.
     pub fn begin(claim: &'static str, wanted: u64) -> Self {
         Self {
             claim,
@@ -42,13 +42,13 @@ impl Row {
         }
     }
 
-    /// One more test, and what came of it.
+    /// Counts one test with its result.
     pub fn count(&mut self, result: Result<(), String>) {
         self.count += 1;
         self.fail_if(result);
     }
 
-    /// What came of something that is no test of its own.
+    /// Records a failure outside the counted tests.
     pub fn fail_if(&mut self, result: Result<(), String>) {
         if let Err(failure) = result
             && self.failures.len() < FAILURES_MAX
@@ -57,7 +57,7 @@ impl Row {
         }
     }
 
-    /// Adds what another worker found.
+    /// Adds the results of another worker.
     pub fn merge(&mut self, other: Self) {
         self.count += other.count;
         other.failures.into_iter().for_each(|failure| self.fail_if(Err(failure)));
@@ -65,31 +65,31 @@ impl Row {
         self.figures.extend(other.figures);
     }
 
-    /// It is over.
+    /// Ends the claim, fixing its duration.
     pub fn end(mut self) -> Self {
         self.seconds = self.began.elapsed().as_secs_f64();
         self
     }
 
-    /// Whether the claim held as often as it should have.
+    /// Returns whether the claim was tested often enough and never failed.
     pub fn holds(&self) -> bool {
         self.failures.is_empty() && self.count >= self.wanted
     }
 
-    /// Fails a test unless the claim held.
+    /// Prints the notes, and panics unless the claim held.
     ///
     /// # Panics
-    /// Where it did not.
+    /// If the claim did not hold.
     pub fn expect(&self) {
         self.notes.iter().for_each(|note| println!("{}: {note}", self.claim));
         assert!(self.holds(), "{}: {} of {}: {:#?}", self.claim, self.count, self.wanted, self.failures);
     }
 }
 
-/// The head of the table that [`line()`] fills.
+/// Header of the table whose lines [`line()`] writes.
 pub const HEAD: &str = "| claim | tests | failures | seconds |\n|---|---|---|---|";
 
-/// A line of the table.
+/// Formats a line of the table.
 pub fn line(row: &Row) -> String {
     format!("| {} | {} | {} | {:.1} |", row.claim, row.count, row.failures.len(), row.seconds)
 }

@@ -1,4 +1,4 @@
-//! Thousands of connections that send a byte a second, or take their answers as slowly, beside healthy clients.
+//! Thousands of connections that send a byte per second, or read answers as slowly, next to healthy clients.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,23 +14,23 @@ use switchboard_tests::server::{Folder, Server};
 use crate::report::Row;
 use crate::wire::{Line, address_of};
 
-/// Clients that are served beside the slow ones.
+/// Healthy clients next to the slow ones.
 const HEALTHY: usize = 4;
-/// Between two bytes of a slow connection.
+/// Interval between two bytes of a slow connection.
 const BEAT: Duration = Duration::from_secs(1);
-/// By then all slow ones must be closed: the server's limits are 15 s for a head and for a body, one after another.
+/// Time by which all slow connections must be closed: the server's limits are 15 s for a head and then 15 s for a body.
 const GIVE_UP: Duration = Duration::from_mins(2);
-/// Requests that a slow reader makes at once: more than the buffers of both ends hold of answers.
+/// Requests that a slow reader sends at once: their answers exceed the buffers of both ends.
 const PIPELINED: usize = 24;
-/// What a slow connection may take, KiB.
+/// Aim for the memory of a slow connection, KiB.
 const KIB_AIM: f64 = 32.0;
-/// Of a hundred healthy requests 99 are to be answered within so many ms, both ends on the same cores.
+/// Aim for the 99th percentile of healthy requests, ms, with both ends on the same cores.
 const P99_MS_AIM: f64 = 5.0;
-/// Descriptors that this process keeps for itself.
+/// File descriptors that this process needs for itself.
 const OWN: u64 = 128;
-/// Connections that are not slow: the healthy ones, the one that asks how many there are, and two on their way out.
+/// Connections that are not slow: the healthy ones, the one that asks for the count, and two that are closing.
 const OTHERS: u64 = HEALTHY as u64 + 3;
-/// How often each kind of slowness comes.
+/// Weights of the kinds of slowness.
 const SHARES: [(u64, Slowness); 8] = [
     (20, Slowness::Head),
     (20, Slowness::Body),
@@ -41,14 +41,14 @@ const SHARES: [(u64, Slowness); 8] = [
     (10, Slowness::Window),
     (10, Slowness::Pings),
 ];
-/// The beginning of an HTTP/2 connection (RFC 9113) whose client has room for a byte of each answer: the preface, its
-/// settings (`INITIAL_WINDOW_SIZE` 1), and a request for the document.
+/// Start of an HTTP/2 connection (RFC 9113) whose client has a window of one byte per answer: the preface, its settings
+/// (`INITIAL_WINDOW_SIZE` 1), and a request for the document.
 const WINDOW: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\
     \x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x01\
     \x00\x00\x14\x01\x05\x00\x00\x00\x01\x82\x86\x04\x0d/openapi.json\x01\x01x";
-/// The same without a request.
+/// Length of that start without the request, bytes.
 const SETTINGS_BYTES: usize = 24 + FRAME_HEAD + 6;
-/// The head of a frame of HTTP/2: length of what follows (3 bytes), type, flags, stream (4 bytes).
+/// Length of an HTTP/2 frame's head: payload length (3 bytes), type, flags, stream (4 bytes).
 const FRAME_HEAD: usize = 9;
 const PING: u8 = 6;
 const ACKNOWLEDGED: u8 = 1;
@@ -56,21 +56,21 @@ const ACKNOWLEDGED: u8 = 1;
 /// How a connection is slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slowness {
-    /// It says nothing.
+    /// Sends nothing.
     Silent,
-    /// A head that does not end.
+    /// Sends a head that never ends.
     Head,
-    /// The beginning of HTTP/2, over and over.
+    /// Sends the beginning of HTTP/2 over and over.
     Preface,
-    /// A body that does not end.
+    /// Sends a body that never ends.
     Body,
-    /// A body for a route that refuses its caller.
+    /// Sends a body to a route that rejects its caller.
     Stranger,
-    /// Many requests, whose answers it takes a byte a second.
+    /// Sends many requests, and reads the answers at a byte per second.
     Reader,
-    /// A request over HTTP/2 whose answer it never has room for, while it answers every ping.
+    /// Sends an HTTP/2 request whose answer never fits the window, and answers every ping.
     Window,
-    /// HTTP/2 without a request, every ping answered.
+    /// Opens HTTP/2 without a request, and answers every ping.
     Pings,
 }
 
@@ -82,15 +82,15 @@ struct Slow {
     closed: bool,
 }
 
-/// Raises this process's limit of open files; gives how many connections it can hold.
+/// Raises this process's limit of open files; returns how many connections it can hold.
 pub fn room() -> u64 {
     let limit = getrlimit(Resource::Nofile);
-    // Where it may not be raised, what there is counts.
+    // If it cannot be raised, the current limit applies.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX).saturating_sub(OWN)
 }
 
-/// So many slow connections at once.
+/// Opens `wanted` slow connections at once.
 pub fn slow(wanted: u64, seed: u64) -> Row {
     let mut row = Row::begin("slow connections are closed, and healthy ones are served beside them", wanted);
     let had = wanted.min(room());
@@ -133,7 +133,7 @@ fn at(sorted: &[Duration], percent: usize) -> Duration {
     sorted.get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1))).copied().unwrap_or_default()
 }
 
-/// Reads and writes until told to stop.
+/// Reads and writes until told to stop; returns the latencies.
 fn healthy(address: SocketAddr, key: &str, done: &AtomicBool) -> Result<Vec<Duration>, String> {
     let mut line = Line::to(address, key).map_err(|error| error.to_string())?;
     let made = line.ask("POST", "/user/tools", Some(&tool("look_up"))).map_err(|error| error.to_string())?;
@@ -144,7 +144,7 @@ fn healthy(address: SocketAddr, key: &str, done: &AtomicBool) -> Result<Vec<Dura
         let answer = match took.len() % 64 {
             0 => line.ask("PUT", &changed, Some(&tool("look_up"))),
             1 => {
-                // A connection of its own, as a new client makes.
+                // A connection of its own, as a new client would open.
                 line = Line::to(address, key).map_err(|error| error.to_string())?;
                 line.ask("GET", "/user/me", None)
             }
@@ -160,7 +160,7 @@ fn healthy(address: SocketAddr, key: &str, done: &AtomicBool) -> Result<Vec<Dura
     Ok(took)
 }
 
-/// A server that slow connections press upon.
+/// A server under slow connections.
 struct Crowd<'s> {
     address: SocketAddr,
     server: &'s Server,
@@ -168,7 +168,7 @@ struct Crowd<'s> {
 }
 
 impl Crowd<'_> {
-    /// Opens so many slow connections, and waits until the server has closed them.
+    /// Opens `count` slow connections, and waits until the server has closed them.
     fn press(&self, count: u64, seed: u64, row: &mut Row) -> Result<(), String> {
         let mut random = Random::new(seed);
         let mut slow = Vec::new();
@@ -179,8 +179,8 @@ impl Crowd<'_> {
         }
         let began = Instant::now();
         let (mut open, mut most_kib) = (u64::MAX, 0);
-        // Whoever reads a byte a second learns of the end only when it has read all before it: the server says
-        // itself how many connections it holds.
+        // A slow reader notices the end only after reading everything before it, so the server is asked how many
+        // connections it holds.
         while (open > OTHERS || slow.iter().any(Slow::is_held)) && began.elapsed() < GIVE_UP {
             slow.iter_mut().filter(|one| !one.closed).for_each(Slow::beat);
             most_kib = most_kib.max(memory_kib(self.server.pid()));
@@ -198,7 +198,7 @@ impl Crowd<'_> {
         if open > OTHERS { Err(format!("the server holds {open} connections")) } else { Ok(()) }
     }
 
-    /// How many connections the server holds.
+    /// Returns how many connections the server holds.
     fn open(&self) -> Result<u64, String> {
         let line = Line::to(self.address, self.server.text("admin_token"));
         let answer = line.and_then(|mut line| line.ask("GET", "/metrics", None)).map_err(|error| error.to_string())?;
@@ -227,12 +227,12 @@ impl Slow {
         Ok(Self { stream, how, said: 0, heard: Vec::new(), closed: false })
     }
 
-    /// Whether its end should have shown and did not.
+    /// Returns whether the connection should have been closed and is not.
     fn is_held(&self) -> bool {
         !self.closed && self.how != Slowness::Reader
     }
 
-    /// A byte to the server, or from it.
+    /// Sends or reads a byte.
     fn beat(&mut self) {
         let said = match self.how {
             Slowness::Window | Slowness::Pings => return self.answer_pings(),
@@ -247,7 +247,7 @@ impl Slow {
             Err(error) if error.kind() == ErrorKind::WouldBlock => self.closed |= said.is_err(),
             Err(_) => self.closed = true,
         }
-        // What it is told at the end is read at once: only then does the closing show.
+        // Everything is read at the end: only then does the close show.
         if self.how != Slowness::Reader && !self.closed && !self.heard.is_empty() {
             let mut rest = [0; 4_096];
             while let Ok(count) = self.stream.read(&mut rest) {
@@ -259,7 +259,7 @@ impl Slow {
         }
     }
 
-    /// Reads frames of HTTP/2, and answers pings.
+    /// Reads HTTP/2 frames, and answers pings.
     fn answer_pings(&mut self) {
         let mut bytes = [0; 4_096];
         loop {
@@ -289,7 +289,7 @@ impl Slow {
     }
 }
 
-/// Memory of a process, KiB; 0 where the system does not say.
+/// Returns the memory of a process, KiB; 0 if the system does not tell.
 fn memory_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

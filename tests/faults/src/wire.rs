@@ -1,4 +1,4 @@
-//! [`Line`]: one HTTP/1.1 connection to a server, kept open; what it cannot say for sure it says as `None`.
+//! [`Line`]: one persistent HTTP/1.1 connection to a server; after any doubt a request returns an error.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,28 +6,28 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// How long an answer may take before the server counts as gone.
+/// Longest wait for an answer before the server counts as gone.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// An answer.
+/// An HTTP answer.
 #[derive(Debug)]
 pub struct Answer {
-    /// Its status.
+    /// Status code.
     pub status: u16,
-    /// Its body; null where it is no JSON.
+    /// Body as JSON; null if it is not JSON.
     pub json: Value,
-    /// Its body as text; empty where it is none.
+    /// Body as text; empty if it is not UTF-8.
     pub text: String,
 }
 
-/// A connection on which requests are made one after another.
+/// A connection on which requests are sent one after another.
 pub struct Line {
     stream: BufReader<TcpStream>,
     key: String,
 }
 
 impl Line {
-    /// A connection to a server, for whoever holds a key.
+    /// Connects to a server with an API key.
     pub fn to(address: SocketAddr, key: &str) -> std::io::Result<Self> {
         let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -36,7 +36,7 @@ impl Line {
         Ok(Self { stream: BufReader::new(stream), key: key.to_owned() })
     }
 
-    /// Makes a request; an error means that nobody knows what came of it.
+    /// Sends a request; after an error it is unknown whether it was executed.
     pub fn ask(&mut self, method: &str, path: &str, body: Option<&Value>) -> std::io::Result<Answer> {
         let body = body.map(Value::to_string).unwrap_or_default();
         let head = format!(
@@ -61,7 +61,7 @@ fn piece(stream: &mut impl Read, length: usize) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A body in chunks: each after a line with its length, the last one empty.
+/// Reads a chunked body: each chunk after a line with its length, the last one empty.
 fn pieces(stream: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     loop {
@@ -76,7 +76,7 @@ fn pieces(stream: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
     }
 }
 
-/// Status and length of an answer; no length where it comes in chunks.
+/// Reads the head of an answer: status and length; no length for a chunked one.
 fn head_of(stream: &mut impl BufRead) -> std::io::Result<(u16, Option<usize>)> {
     let (mut status, mut length) = (0, Some(0));
     loop {
@@ -100,10 +100,10 @@ fn head_of(stream: &mut impl BufRead) -> std::io::Result<(u16, Option<usize>)> {
     }
 }
 
-/// The address in a server's URL.
+/// Parses the address in a server's URL.
 ///
 /// # Panics
-/// Where it is none.
+/// If there is none.
 pub fn address_of(url: &str) -> SocketAddr {
     url.trim_start_matches("http://").parse().expect("a server says its address")
 }

@@ -9,10 +9,10 @@ use switchboard_tests::house::{assistant, campaign, lead, tool, with};
 
 use crate::wire::Line;
 
-/// Rows of a kind that one client has at once: a client that has them deletes one before it makes another.
+/// Most rows of a kind per client: at the limit a client deletes one before it creates another.
 const ROWS_MAX: usize = 6;
 
-/// What a client makes, changes and deletes.
+/// What a client creates, changes and deletes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A mid-call tool.
@@ -21,14 +21,14 @@ pub enum Kind {
     Assistant,
     /// A campaign.
     Campaign,
-    /// Leads are only made: all of all time are there.
+    /// A lead: only created, never deleted, so all of them accumulate.
     Lead,
 }
 
 impl Kind {
     const ALL: [Self; 4] = [Self::Tool, Self::Assistant, Self::Campaign, Self::Lead];
 
-    /// Where its rows are made, and listed.
+    /// Returns the path at which its rows are created and listed.
     pub fn path(self) -> &'static str {
         match self {
             Self::Tool => "/user/tools",
@@ -38,7 +38,7 @@ impl Kind {
         }
     }
 
-    /// The member that tells one version of a row from another.
+    /// Returns the member that distinguishes versions of a row.
     pub fn mark(self) -> &'static str {
         match self {
             Self::Tool => "description",
@@ -48,26 +48,26 @@ impl Kind {
     }
 }
 
-/// A row: its kind and id.
+/// A row, by kind and id.
 pub type At = (Kind, u64);
 
-/// A write, and what is known of it.
+/// A write with its expected result.
 #[derive(Clone, Debug)]
 pub enum Write {
-    /// A row with a mark.
+    /// Creates a row with this mark.
     Create(Kind, String),
-    /// Another mark.
+    /// Replaces the mark of a row.
     Update(At, String),
-    /// No row.
+    /// Deletes a row.
     Delete(At),
 }
 
-/// What one client's rows are: the last acknowledged mark of each.
+/// The last acknowledged mark of each of a client's rows.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
-    /// By row.
+    /// Marks by row.
     pub rows: BTreeMap<At, String>,
-    /// Writes that were acknowledged.
+    /// Number of acknowledged writes.
     pub acknowledged: u64,
     under_way: Option<Write>,
 }
@@ -81,7 +81,7 @@ impl Notes {
         };
     }
 
-    /// Learns from what is there what came of the write under way.
+    /// Resolves the write in progress from what is there.
     pub fn settle(&mut self, found: &BTreeMap<At, String>) {
         let Some(write) = self.under_way.take() else { return };
         match &write {
@@ -98,18 +98,18 @@ impl Notes {
     }
 }
 
-/// What the clients' rows refer to.
+/// Resources that the clients' rows refer to.
 #[derive(Clone, Copy)]
 pub struct Base {
-    /// Whom campaigns call with.
+    /// Id of the campaigns' assistant.
     pub assistant: u64,
-    /// What leads belong to.
+    /// Id of the leads' campaign.
     pub campaign: u64,
 }
 
 /// A client that writes.
 pub struct Client {
-    /// What is known of its writes.
+    /// Its acknowledged writes.
     pub notes: Notes,
     number: u64,
     random: Random,
@@ -117,12 +117,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that wrote nothing.
+    /// Creates a client that has written nothing.
     pub fn new(number: u64, random: Random) -> Self {
         Self { notes: Notes::default(), number, random, marks: 0 }
     }
 
-    /// Writes until the server is gone; an error is an answer that should not have come.
+    /// Writes until the server is gone; an error is an unexpected answer.
     pub fn write(&mut self, address: SocketAddr, key: &str, base: Base) -> Result<(), String> {
         let Ok(mut line) = Line::to(address, key) else { return Ok(()) };
         loop {
@@ -143,7 +143,7 @@ impl Client {
         let kind = self.random.one(&Kind::ALL);
         self.marks += 1;
         let mark = match kind {
-            // A number of its own for each lead.
+            // Each lead has a number of its own.
             Kind::Lead => format!("+407{}{:07}", self.number, self.marks),
             _ => format!("c{}m{}", self.number, self.marks),
         };

@@ -1,5 +1,5 @@
-//! A running service whose system clock is set an hour forward and back: requests are answered, and what failed is
-//! tried again.
+//! A running service whose system clock is set an hour forward and back: requests are answered, and failed webhooks are
+//! retried.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -19,14 +19,14 @@ use switchboard_core::setup::Config;
 use switchboard_tests::server::{Folder, call};
 use tokio::sync::watch;
 
-/// Time passes so many times faster: the first retries of a webhook, 5 and 300 seconds after a try, come soon.
+/// Speed-up of the service's time: the first retries of a webhook, 5 and 300 seconds after an attempt, come soon.
 const SPEED: f64 = 3_600.0;
-/// When the system's clock starts, seconds since the Unix epoch.
+/// Start of the service's clock, seconds since 1970.
 const SINCE: u64 = 1_800_000_000;
-/// How far it jumps: ten hours of the rehearsal.
+/// How far it jumps: ten hours of the service's time.
 const JUMP: Duration = Duration::from_secs(10);
 
-/// The machine's time, and how far its clock was set forward, milliseconds.
+/// The machine's time, with an offset of the clock in milliseconds.
 struct Jumping {
     began: Instant,
     forward_ms: Arc<AtomicU64>,
@@ -40,7 +40,7 @@ impl TimeSource for Jumping {
     }
 }
 
-/// A service at `url`; each try of a webhook is noted.
+/// A service at `url`, with the attempts of its webhooks counted.
 struct Town {
     runtime: tokio::runtime::Runtime,
     stop: watch::Sender<bool>,
@@ -127,7 +127,7 @@ fn retries_run_after_the_clock_jumped() {
     town.call("PATCH", &format!("/user/assistant/{assistant}"), &json!({ "status": "active" }));
     town.forward_ms.store(0, Ordering::SeqCst);
     town.fail_a_webhook(&assistant);
-    // At half of 3,600 times as fast the third try comes after 305 / 1,800 s.
+    // At half of 3,600 times the speed the third attempt comes after 305 / 1,800 s.
     assert!(
         town.tries_within(JUMP / 3, 3) >= 3,
         "time stands still: {} tries",

@@ -1,8 +1,8 @@
-//! Each fault's share of every commit. `SEED` in the environment makes a run again.
+//! Each fault's share of every commit. `SEED` in the environment repeats a run.
 
 use switchboard_faults::{fault, seed_of};
 
-/// Puts a claim to the test as often as before each commit.
+/// Tests a claim as often as before each commit.
 fn share(name: &str) {
     let fault = fault(name);
     (fault.run)(fault.share, seed_of(name)).expect();

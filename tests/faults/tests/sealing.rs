@@ -1,5 +1,5 @@
-//! Secrets are sealed anew while the power is cut: every value stays readable, and in the end all of them are sealed
-//! with the new key.
+//! Secrets are resealed while the power is cut: every value stays readable, and in the end all are sealed with the new
+//! key.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ use switchboard_sim::random::Random;
 use switchboard_tests::house::{House, assistant, tool, trunk, with};
 use switchboard_tests::places::Places;
 
-/// More secrets of one kind than one commit seals.
+/// More secrets of one kind than one commit reseals.
 const TOOLS: u32 = 300;
-/// One of so many operations is followed by a cut.
+/// One operation in this many is followed by a cut.
 const SAMPLE: u64 = 4;
 
 type Rows = BTreeMap<Key, Bytes>;
@@ -27,7 +27,7 @@ fn over(disk: &Disk) -> Store {
     Store::over(move || storage.clone(), Look::Whole).expect("it opens")
 }
 
-/// Rows of one of each kind, and many that hold secrets.
+/// Creates rows of every kind, with many that hold secrets.
 fn rows() -> Rows {
     let mut house = House::default();
     let key = house.key.clone();
@@ -45,20 +45,19 @@ fn rows() -> Rows {
     house.store.rows().clone()
 }
 
-/// All rows, opened.
+/// Reads all rows, unsealed.
 fn opened(store: &Store) -> Rows {
     let all = store.snapshot().expect("a snapshot").plain().scan(key::everything(), Order::Ascending, usize::MAX);
     all.expect("every value opens").into_iter().collect()
 }
 
-/// The values that hold secrets, as they are stored.
+/// Reads the values that hold secrets, as they are stored.
 fn stored(store: &Store) -> Rows {
     let all = store.snapshot().expect("a snapshot").stored(key::everything(), usize::MAX).expect("a read");
     all.into_iter().filter(|(at, _)| holds_secrets(at)).collect()
 }
 
-/// Has a disk's secrets sealed with the first of some keys, and the power cut all along; gives the disk as it is
-/// without a cut.
+/// Reseals a disk's secrets with the first of these keys, cutting the power all along; returns the disk without a cut.
 fn seal_anew(disk: &Disk, keys: &str, rows: &Rows, random: &mut Random) -> Disk {
     let (before, seal) = (disk.bytes(), || Seal::parse(keys).expect("keys"));
     let current = seal().current().expect("a key");
@@ -96,7 +95,7 @@ fn power_cuts_leave_every_secret_readable_and_sealed_in_the_end() {
     let [first, second] = [(); 2].map(|()| new_key().expect("randomness"));
     let disk = seal_anew(&disk, &first, &rows, &mut random);
     let disk = seal_anew(&disk, &format!("{second} {first}"), &rows, &mut random);
-    // The first key is not needed any more.
+    // The old key is no longer needed.
     assert_eq!(opened(&over(&disk).opened(Seal::parse(&second).expect("a key")).expect("it opens")), rows);
     assert!(over(&disk).opened(Seal::parse(&first).expect("a key")).is_err());
 }

@@ -1,5 +1,5 @@
-//! The writer over a disk that waits, and one that runs full: nothing is told or seen before it is kept, and nothing
-//! that was told is lost.
+//! The writer over a disk that blocks, and one that runs full: nothing is acknowledged or visible before it is durable,
+//! and nothing acknowledged is lost.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -25,7 +25,7 @@ use switchboard_sim::random::Random;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// A disk whose syncs wait while its gate is shut.
+/// A disk whose syncs block while its gate is shut.
 #[derive(Clone, Debug)]
 struct Gated {
     disk: Disk,
@@ -48,7 +48,7 @@ impl Gated {
         self.gate.1.notify_all();
     }
 
-    /// Until a sync waits.
+    /// Waits until a sync blocks.
     fn wait_for_sync(&self) {
         let gate = self.gate.0.lock().expect("no panic");
         drop(self.gate.1.wait_while(gate, |gate| !gate.waiting).expect("no panic"));
@@ -110,7 +110,7 @@ impl Town {
         Self { disk, store, writer, thread }
     }
 
-    /// What is committed.
+    /// Returns a committed row.
     fn committed(&self, key: u8) -> Row {
         self.look(key).expect("a store that is open")
     }
@@ -121,7 +121,7 @@ impl Town {
         Ok((key, found[0].as_deref().map(|value| u32::from_be_bytes(value.try_into().expect("four bytes")))))
     }
 
-    /// Queues that a row is put if another one is so.
+    /// Queues a write that depends on another row's value.
     fn queue(&self, seen: Row, key: u8, value: u32) -> JoinHandle<Result<(), Failure>> {
         let (key_seen, value_seen) = seen;
         let version = version::of_value(value_seen.map(u32::to_be_bytes).as_ref().map(|bytes| &bytes[..]));
@@ -137,7 +137,7 @@ impl Town {
     }
 }
 
-/// Lets the writer take what is queued.
+/// Gives the writer time to take what is queued.
 async fn a_while() {
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
@@ -170,7 +170,7 @@ async fn nothing_is_told_or_seen_before_it_is_kept() {
     assert_eq!(first.await.expect("no panic"), Err(Failure::Unavailable));
     assert!(over_it.await.expect("no panic").is_err(), "it has read what is not there");
     town.disk.disk.fail(Trouble::None);
-    // The first that comes may find the store still closed, and has it opened.
+    // The first write may find the store still closed, and reopens it.
     let _ = town.queue((1, Some(0)), 1, 0).await;
     assert_eq!([town.committed(1), town.committed(2)], [(1, Some(10)), (2, Some(20))]);
     assert_eq!(town.queue((1, Some(10)), 1, 12).await.expect("no panic"), Ok(()), "there is room again");
@@ -180,7 +180,7 @@ async fn nothing_is_told_or_seen_before_it_is_kept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn counting_loses_nothing_while_the_disk_runs_full_again_and_again() {
-    /// How often the disk is to run full while somebody writes.
+    /// How often the disk runs full while a client writes.
     const TIMES: u32 = 20;
     let seed = seed_of("counting");
     let (mut random, town, count) = (Random::new(seed), Arc::new(Town::new()), Arc::new(Count::default()));
@@ -200,7 +200,7 @@ async fn counting_loses_nothing_while_the_disk_runs_full_again_and_again() {
     for client in clients {
         client.await.expect("no panic");
     }
-    // Opens the store if it is closed.
+    // Reopens the store if it is closed.
     let _ = town.queue((2, None), 2, 0).await;
     let (kept, unclear) = (count.kept.load(Ordering::Relaxed), count.unclear.load(Ordering::Relaxed));
     let counted = town.committed(1).1.unwrap_or(0);
@@ -210,7 +210,7 @@ async fn counting_loses_nothing_while_the_disk_runs_full_again_and_again() {
     Arc::into_inner(town).expect("nobody else has it").end();
 }
 
-/// What clients were told.
+/// Results that clients were told.
 #[derive(Default)]
 struct Count {
     kept: AtomicU32,
@@ -218,11 +218,11 @@ struct Count {
     is_over: AtomicBool,
 }
 
-/// Adds one to the same row as all others, over what was seen there or not at all.
+/// Increments a row shared by all clients, on the value that was read or not at all.
 async fn counting(town: Arc<Town>, count: Arc<Count>) {
     while !count.is_over.load(Ordering::Relaxed) {
         let Ok(seen) = town.look(1) else {
-            // Whoever writes has the store opened again.
+            // A write reopens the store.
             let _ = town.queue((2, None), 2, 0).await;
             tokio::time::sleep(Duration::from_millis(1)).await;
             continue;

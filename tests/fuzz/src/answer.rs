@@ -1,4 +1,4 @@
-//! What the outside says: the questions that the town's service asks, and answers as text that can be kept.
+//! The outside: the questions that the town's service asks, and answers as text that can be kept in a file.
 //!
 //! ```text
 //! 200
@@ -25,36 +25,36 @@ use crate::layer::Layer;
 use crate::mutate;
 use crate::town::Town;
 
-/// Bytes of a salt and a digest of a password.
+/// Length of a password's salt and digest together, bytes.
 const HASHED_BYTES: usize = 48;
-/// How far a question follows from earlier ones.
+/// Longest chain of questions that follow from one another.
 const DEPTH_MAX: usize = 4;
-/// When jobs of the town are looked for, seconds after it was made.
+/// Times at which due jobs are looked for, seconds after the town was created.
 const LOOKS: [u64; 6] = [0, 5, 61, 400, 4_000, 90_000];
 
-/// Who asks.
+/// The asker of a question.
 #[derive(Clone, Debug)]
 pub enum Asker {
-    /// A request, with the answers that it has.
+    /// A request, with the answers it has received so far.
     Exchange(Request, Vec<Answer>),
-    /// A job.
+    /// A job, by the ticket of its send.
     Job(Ticket),
 }
 
-/// One question, and the store in which it was asked.
+/// A question, and the store in which it was asked.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// Who asks.
+    /// Request or job that asks.
     pub asker: Asker,
-    /// What.
+    /// Work that is asked for.
     pub work: Work,
-    /// The rows once it was asked.
+    /// Rows after it was asked.
     pub store: Arc<Memory>,
-    /// When.
+    /// Time at which it was asked.
     pub now: Timestamp,
 }
 
-/// Good answers of carriers, models, calendars and sites, that are mutated.
+/// Valid answers of carriers, models, calendars and sites, as a base for mutation.
 const GOOD: &[&str] = &[
     r#"{"ok":true}"#,
     r#"{"available_phone_numbers":[{"phone_number":"+14155550199","friendly_name":"x","region":"CA","locality":"SF","iso_country":"US","capabilities":{"voice":true,"SMS":true}}]}"#,
@@ -72,7 +72,7 @@ const GOOD: &[&str] = &[
     "",
 ];
 
-/// Everything that the town's service asks, and what follows when it is answered well.
+/// Returns everything that the town's service asks, including what follows from valid answers.
 pub fn questions(town: &Town) -> Vec<Question> {
     let mut found = Vec::new();
     for request in asking(town) {
@@ -81,7 +81,7 @@ pub fn questions(town: &Town) -> Vec<Question> {
     for seconds in LOOKS {
         let now = town.now.plus_seconds(seconds);
         let mut layer = Layer::over(&town.store);
-        // A tick looks after a few lanes: the next one after others.
+        // A tick serves only a few lanes: the next one serves others.
         for round in 0..4_u64 {
             let output = step(town, &layer, &Input::Tick, now, round);
             layer.apply(&output.changes);
@@ -94,7 +94,7 @@ pub fn questions(town: &Town) -> Vec<Question> {
     found
 }
 
-/// The requests that ask.
+/// Returns the requests that ask the outside.
 fn asking(town: &Town) -> Vec<Request> {
     let tool = town.owner.id("/user/tools");
     let number = town.owner.id("/user/phone-numbers");
@@ -121,7 +121,7 @@ fn asking(town: &Town) -> Vec<Request> {
     texts.into_iter().filter_map(|text| http::parse(&text.bytes(), &town.tokens)).collect()
 }
 
-/// Runs whoever asks, and notes what is asked.
+/// Runs the asker, and collects its questions.
 fn follow(town: &Town, asker: &Asker, store: &Arc<Memory>, now: Timestamp, depth: usize, found: &mut Vec<Question>) {
     let Asker::Exchange(request, answers) = asker else { return };
     let mut layer = Layer::over(store);
@@ -133,7 +133,7 @@ fn follow(town: &Town, asker: &Asker, store: &Arc<Memory>, now: Timestamp, depth
     }
 }
 
-/// Notes a question, and what follows from a good answer to it.
+/// Collects a question, and those that follow from a valid answer to it.
 fn note(
     town: &Town,
     asker: &Asker,
@@ -177,7 +177,7 @@ fn step(town: &Town, layer: &Layer<'_>, input: &Input<'_>, now: Timestamp, salt:
     output
 }
 
-/// Answers that lead on.
+/// Returns answers that lead to further questions.
 fn good(work: &Work) -> Vec<Answer> {
     let http = |status, body: &str| {
         Answer::Http(HttpIn { status, body: body.as_bytes().to_vec(), duration_ms: 5, ..HttpIn::default() })
@@ -191,7 +191,7 @@ fn good(work: &Work) -> Vec<Answer> {
     }
 }
 
-/// The answer to work that is done in place: no password is really hashed.
+/// Returns the answer to work done in place, without really hashing passwords.
 pub fn plain(work: &Work, odd: bool) -> Answer {
     match work {
         Work::Http(_) => Answer::Failed(SendError::Unreachable),
@@ -244,7 +244,7 @@ pub fn draw(random: &mut Random) -> Vec<u8> {
     text
 }
 
-/// The answer to a piece of work that a text stands for.
+/// Parses a text as the answer to some work.
 pub fn parse(text: &[u8], work: &Work) -> Answer {
     let (head, body) =
         text.windows(2).position(|pair| pair == b"\n\n").map_or((text, &[][..]), |at| (&text[..at], &text[at + 2..]));
@@ -253,7 +253,7 @@ pub fn parse(text: &[u8], work: &Work) -> Answer {
     let word = lines.next().unwrap_or_default();
     let lossy = || String::from_utf8_lossy(body).into_owned();
     match (word, work) {
-        // What is done in place is no stranger's word.
+        // Work done in place gets no answer from outside.
         (_, Work::HashPassword { .. } | Work::VerifyPassword { .. } | Work::Turn) => plain(work, body.len() % 2 == 1),
         ("refused", _) => Answer::Failed(SendError::Refused),
         ("unreachable", _) => Answer::Failed(SendError::Unreachable),

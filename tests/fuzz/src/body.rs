@@ -1,4 +1,4 @@
-//! JSON bodies: those that fit a table, drawn once, and what mutation makes of them.
+//! JSON bodies: valid ones, drawn once per table, and their mutations.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use switchboard_tests::strategy;
 
 use crate::mutate::{self, NUMBERS, index};
 
-/// Bodies drawn for a table.
+/// Bodies drawn per table.
 const DRAWN: usize = 24;
-/// Levels of the deepest nesting that is drawn.
+/// Deepest nesting that is drawn, levels.
 const DEPTH_MAX: usize = 5_000;
 
-/// Bodies that fit, and values that do not, by the name of their table.
+/// Valid bodies, and invalid values, by the name of their table.
 pub struct Bodies {
     fit: BTreeMap<&'static str, Vec<Map<String, Value>>>,
     broken: BTreeMap<&'static str, Vec<(&'static str, Value)>>,
@@ -31,7 +31,7 @@ impl Default for Bodies {
 }
 
 impl Bodies {
-    /// Draws them: the same each time.
+    /// Draws the bodies: the same ones every time.
     pub fn new() -> Self {
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[0x66; 32]);
         let mut runner = TestRunner::new_with_rng(Config { failure_persistence: None, ..Config::default() }, rng);
@@ -43,20 +43,20 @@ impl Bodies {
             bodies.fit.insert(table.name, fit);
             let broken = table.columns.iter();
             let broken = broken.flat_map(|column| strategy::broken(column).into_iter().map(|bad| (column.name, bad)));
-            // What is too long for a text may be a megabyte: few inputs need that.
+            // A value too long for a text may be a megabyte: few inputs need that.
             let broken = broken.filter(|(_, bad)| bad.as_str().is_none_or(|text| text.len() < 5_000)).collect();
             bodies.broken.insert(table.name, broken);
         }
         bodies
     }
 
-    /// A body that fits a table.
+    /// Draws a valid body of a table.
     pub fn fit(&self, random: &mut Random, table: &Table) -> Value {
         let bodies = self.fit.get(table.name).map_or(&[][..], Vec::as_slice);
         random.pick(bodies).map_or_else(|| json!({}), |body| Value::Object(body.clone()))
     }
 
-    /// A body of a table as it may come: often good, often broken in one place, now and then no JSON at all.
+    /// Draws a body of a table: often valid, often broken in one place, now and then not JSON at all.
     pub fn draw(&self, random: &mut Random, table: &Table) -> Vec<u8> {
         let mut body = self.fit(random, table);
         match random.below(12) {
@@ -80,7 +80,7 @@ impl Bodies {
     }
 }
 
-/// Every table of a body.
+/// Returns every table of a body.
 fn tables() -> Vec<&'static Table> {
     let table = |body: &BodyKind| match body {
         BodyKind::Json(table, _) | BodyKind::Document(table) => Some(*table),
@@ -91,7 +91,7 @@ fn tables() -> Vec<&'static Table> {
     by_name.into_values().collect()
 }
 
-/// Changes one place of a value.
+/// Changes one place in a value.
 pub fn change(random: &mut Random, value: &mut Value) {
     let descend = random.chance(700);
     match value {
@@ -117,7 +117,7 @@ pub fn change(random: &mut Random, value: &mut Value) {
     }
 }
 
-/// A value that a reader may not expect.
+/// Draws a value that a parser may not expect.
 pub fn odd(random: &mut Random) -> Value {
     match random.below(10) {
         0 => Value::Null,
@@ -131,7 +131,7 @@ pub fn odd(random: &mut Random) -> Value {
     }
 }
 
-/// Brackets without end, or with one.
+/// Draws nested brackets, closed or not.
 fn nested(random: &mut Random) -> Vec<u8> {
     let most = random.one(&[30, 34, 40, DEPTH_MAX]);
     let depth = index(random, most);
@@ -141,7 +141,7 @@ fn nested(random: &mut Random) -> Vec<u8> {
     format!("{{\"name\":{}{inner}{}}}", open.repeat(depth), close.repeat(closed)).into_bytes()
 }
 
-/// The text with one of its numbers put otherwise: JSON can say what no number type holds.
+/// Rewrites one of the numbers in a text: JSON can express what no number type holds.
 fn renumbered(random: &mut Random, text: &str) -> Vec<u8> {
     let starts: Vec<usize> = text
         .char_indices()

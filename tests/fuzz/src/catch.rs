@@ -1,4 +1,4 @@
-//! Panics as values: what was said and where, instead of a message on the terminal for each.
+//! Catches panics as values: message and place, instead of output on the terminal.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -11,7 +11,7 @@ thread_local! {
 
 static HOOK: Once = Once::new();
 
-/// Runs something; the error says what it panicked with, and where.
+/// Runs `act`; the error has the message and place of its panic.
 pub fn quietly<T>(act: impl FnOnce() -> T) -> Result<T, String> {
     HOOK.call_once(|| {
         let before = take_hook();

@@ -1,4 +1,4 @@
-//! Requests drawn from the route table: any operation, by anybody, with what it takes or something like it.
+//! Requests drawn from the route table: any operation, by any caller, with valid or nearly valid input.
 
 use switchboard_core::http::request::{HEADERS, Method};
 use switchboard_core::http::route::{BodyKind, Route, Who};
@@ -10,9 +10,9 @@ use crate::http::Text;
 use crate::mutate::{self, NUMBERS, hex, index};
 use crate::town::Town;
 
-/// One request in so many has a body over the limit: a mebibyte takes time to make.
+/// One request in this many has a body over the limit: a mebibyte takes time to build.
 const HUGE_ONE_IN: u64 = 8_000;
-/// Bytes of a body over every limit of JSON.
+/// Length of a body over every JSON limit, bytes.
 const HUGE_BYTES: usize = (1 << 20) + 1;
 
 const METHODS: [Method; 8] = [
@@ -26,20 +26,20 @@ const METHODS: [Method; 8] = [
     Method::Other,
 ];
 
-/// A request to any operation.
+/// Draws a request to any operation.
 pub fn request(random: &mut Random, town: &Town) -> Text {
     let route = &ROUTES[index(random, ROUTES.len())];
     to(random, town, route)
 }
 
-/// A request to an operation that reads.
+/// Draws a request to an operation that reads.
 pub fn read(random: &mut Random, town: &Town) -> Text {
     let routes: Vec<&Route> = ROUTES.iter().filter(|route| route.method == Method::Get).collect();
     let route = random.one(&routes);
     to(random, town, route)
 }
 
-/// A request to an operation.
+/// Draws a request to an operation.
 pub fn to(random: &mut Random, town: &Town, route: &Route) -> Text {
     let method = match random.below(24) {
         0 => random.one(&METHODS),
@@ -54,7 +54,7 @@ pub fn to(random: &mut Random, town: &Town, route: &Route) -> Text {
         target.push('?');
         target.push_str(&mutate::text(random));
     }
-    // What no request line holds never reaches a service.
+    // A character that cannot be in a request line never reaches a service.
     target.retain(|letter| letter != '\n');
     let text = Text::new(method, &target).bearer(token(random, route));
     let text = headers(random, text);
@@ -84,7 +84,7 @@ fn token(random: &mut Random, route: &Route) -> &'static str {
     }
 }
 
-/// A path of the route: mostly with ids that are there.
+/// Draws a path of the route: mostly with existing ids.
 fn path(random: &mut Random, town: &Town, route: &Route) -> String {
     let pattern = random.one(route.paths);
     let places = if random.chance(80) { &town.stranger } else { &town.owner };
@@ -108,7 +108,7 @@ fn path(random: &mut Random, town: &Town, route: &Route) -> String {
     path
 }
 
-/// An id, or what may stand for one.
+/// Draws an id, or something in its place.
 pub fn id(random: &mut Random) -> String {
     match random.below(12) {
         0..=6 => (1 + random.below(8)).to_string(),
@@ -120,7 +120,7 @@ pub fn id(random: &mut Random) -> String {
     }
 }
 
-/// A query for a table.
+/// Draws a query for a table.
 fn query(random: &mut Random, town: &Town, table: &Table) -> String {
     let mut query = String::from("?");
     for column in table.columns {
@@ -158,7 +158,7 @@ fn parameter(random: &mut Random, town: &Town, column: &Column) -> String {
     }
 }
 
-/// Percent-encoded as far as a request line needs it.
+/// Percent-encodes what a request line requires.
 fn escaped(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_graphic() && !b"&#%\"<>".contains(&byte);
     let mut out = String::new();
@@ -168,7 +168,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Headers that a client may send, well made or not.
+/// Draws headers that a client may send, well-formed or not.
 fn headers(random: &mut Random, mut text: Text) -> Text {
     if random.chance(500) {
         text = text.header("host", b"test");
@@ -241,7 +241,7 @@ fn body(random: &mut Random, town: &Town, route: &Route, mut text: Text) -> Text
     }
 }
 
-/// Files of an import.
+/// Valid and invalid import files, as a base for mutation.
 const FILES: &[&str] = &[
     "phone_number,customer_name,city\n+40700000201,Ana,Cluj\n+40700000202,\"B, \"\"b\"\"\",\nbad,x,y\n",
     "phone_number\r\n+40700000203\r\n\r\n+40700000203\r\n",
@@ -250,7 +250,7 @@ const FILES: &[&str] = &[
     "phone_number,reason\n+40700000208,\"asked\nnot to\"\n+40700000209\n",
 ];
 
-/// A file of an import, mutated more often than not.
+/// Draws an import file, mutated more often than not.
 pub fn file(random: &mut Random) -> Vec<u8> {
     let mut file = random.one(FILES).as_bytes().to_vec();
     if random.chance(700) {

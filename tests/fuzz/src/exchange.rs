@@ -1,4 +1,4 @@
-//! One request from its first step to its reply, with every reply judged.
+//! One request from its first step to its reply, with every reply checked.
 
 use switchboard_core::http::reply::Reply;
 use switchboard_core::http::request::{Body, Request};
@@ -14,33 +14,33 @@ use crate::layer::Layer;
 use crate::target::Seen;
 use crate::town::{MARKER, Town};
 
-/// Runs of one request: each asks for its body, or for something outside, a few times at most.
+/// Most runs of one request: each asks for its body or for something outside.
 const RUNS_MAX: usize = 12;
 
-/// Where a request is carried out.
+/// Where a request is executed.
 pub struct Place<'p, 'm> {
-    /// The service.
+    /// Service that executes it.
     pub service: &'p Service,
-    /// What judges its replies.
+    /// Checker of its replies.
     pub judge: &'p Judge,
-    /// The store.
+    /// Store with the changes so far.
     pub layer: &'p mut Layer<'m>,
-    /// The time.
+    /// Time of every run.
     pub now: Timestamp,
-    /// The randomness of the request.
+    /// Random seed of the request.
     pub seed: Seed,
 }
 
-/// A reply, and what it was by its words.
+/// A reply with its classification.
 pub struct Carried {
-    /// The reply.
+    /// Reply of the service.
     pub reply: Reply,
-    /// What it was.
+    /// Outcome for the table.
     pub seen: Seen,
 }
 
 impl Place<'_, '_> {
-    /// Carries a request out; what is outside answers by `answer`. The error says which promise was broken.
+    /// Executes a request; `answer` answers for the outside. The error says which promise was broken.
     pub fn carry(
         &mut self,
         mut request: Request,
@@ -78,7 +78,7 @@ impl Place<'_, '_> {
     }
 }
 
-/// Whether a request comes with a token of the first account.
+/// Returns whether a request carries a token of the first account.
 pub fn is_own(town: &Town, request: &Request) -> bool {
     let header = request.header("authorization").unwrap_or_default();
     ["owner", "session", "reader"].iter().any(|name| header.contains(town.token(name)))

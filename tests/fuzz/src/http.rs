@@ -1,4 +1,4 @@
-//! [`Text`]: a request as a text that can be kept in a file, after the fashion of HTTP.
+//! [`Text`]: a request as text that can be kept in a file, in the style of HTTP.
 //!
 //! ```text
 //! POST /user/tools
@@ -8,44 +8,44 @@
 //! {"name":"look"}
 //! ```
 //!
-//! `{owner}` and its like stand for tokens; `:body cut`, `:body too-large` and `:body pending` say what became of a
-//! body, `:door admin` where it came in, `:peer` from whom.
+//! `{owner}` and the like stand for tokens; `:body cut`, `:body too-large` and `:body pending` set the state of the
+//! body, `:door admin` the listener, `:peer` the peer's address.
 
 use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 
-/// A request as text.
+/// A request in text form.
 #[derive(Clone, Debug)]
 pub struct Text {
-    /// Request line and headers, each with its end.
+    /// Request line and headers, each with its line end.
     pub head: Vec<u8>,
-    /// The body, where there is one.
+    /// Body; `None` for a request without one.
     pub body: Option<Vec<u8>>,
 }
 
 impl Text {
-    /// A request without headers.
+    /// Creates a request without headers.
     pub fn new(method: Method, target: &str) -> Self {
         Self { head: format!("{} {target}\n", method.name()).into_bytes(), body: None }
     }
 
-    /// With one more header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &[u8]) -> Self {
         self.head.extend_from_slice(name.as_bytes());
         self.head.extend_from_slice(b": ");
-        // A value never holds an end of line on the wire either.
+        // On the wire a value cannot contain a line end either.
         self.head.extend(value.iter().filter(|byte| **byte != b'\n'));
         self.head.push(b'\n');
         self
     }
 
-    /// With the token of this name.
+    /// Adds the token of this name.
     #[must_use]
     pub fn bearer(self, name: &str) -> Self {
         self.header("authorization", format!("Bearer {{{name}}}").as_bytes())
     }
 
-    /// With a JSON body.
+    /// Sets a JSON body.
     #[must_use]
     pub fn json(self, body: impl Into<Vec<u8>>) -> Self {
         let mut text = self.header("content-type", b"application/json");
@@ -53,7 +53,7 @@ impl Text {
         text
     }
 
-    /// The input.
+    /// Returns the text as the bytes of an input.
     pub fn bytes(mut self) -> Vec<u8> {
         if let Some(body) = self.body {
             self.head.push(b'\n');
@@ -63,7 +63,7 @@ impl Text {
     }
 }
 
-/// Reads a request; nothing where the bytes are none.
+/// Parses a request; `None` if the bytes are not one.
 pub fn parse(input: &[u8], tokens: &[(&'static str, String)]) -> Option<Request> {
     let (line, mut rest) = split(input);
     let line = core::str::from_utf8(line).ok()?;
@@ -112,7 +112,7 @@ fn header(request: &mut Request, line: &[u8], tokens: &[(&'static str, String)])
     }
 }
 
-/// The value with the tokens in it.
+/// Replaces the token names in a value.
 fn filled(value: &[u8], tokens: &[(&'static str, String)]) -> Vec<u8> {
     if !value.contains(&b'{') {
         return value.to_vec();

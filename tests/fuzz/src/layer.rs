@@ -1,4 +1,4 @@
-//! [`Layer`]: a store with changes laid over it, so that many inputs begin with the same rows and none copies them.
+//! [`Layer`]: a store overlaid with changes, so that many inputs start from the same rows without copying them.
 
 use std::ops::Range;
 
@@ -8,17 +8,17 @@ use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::store::{self, Change};
 use switchboard_core::view::{Bytes, Order, Stop, View};
 
-/// A store and what was changed in it since.
+/// A store and the changes on top of it.
 #[derive(Clone)]
 pub struct Layer<'m> {
     base: &'m Memory,
     changed: store::Layer,
-    /// How many commits there were.
+    /// Number of commits.
     pub commits: u64,
 }
 
 impl<'m> Layer<'m> {
-    /// Nothing is changed yet.
+    /// Creates a layer without changes.
     pub fn over(base: &'m Memory) -> Self {
         Self { base, changed: store::Layer::default(), commits: 0 }
     }
@@ -29,7 +29,7 @@ impl<'m> Layer<'m> {
         self.changed.apply(changes.iter().cloned());
     }
 
-    /// The store as the changes leave it.
+    /// Returns a copy of the store with the changes.
     pub fn whole(&self) -> Memory {
         let mut whole = self.base.clone();
         whole.apply(&self.changed.clone().into_changes().collect::<Vec<_>>());

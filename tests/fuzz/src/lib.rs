@@ -1,9 +1,9 @@
-//! Drawn and mutated inputs into everything that reads what others wrote: no panic, and no broken promise.
+//! Fuzzing: random and mutated inputs for everything that parses foreign data; no panic, and no broken promise.
 //!
-//! A [`target::Target`] draws inputs from chance and a corpus of small files, and judges what came of one. An input
-//! is bytes, so that any can be kept as a file and made smaller; a seed and a number give the same input on every
-//! machine. [`run`] gives targets their inputs on all cores, [`shrink`] makes a failing one small. `cargo xtask fuzz`
-//! runs any number; a million are among the tests.
+//! A [`target::Target`] draws inputs at random and from a corpus of small files, and checks the result of each. An
+//! input is bytes, so that any can be kept as a file and shrunk; a seed and a number give the same input on every
+//! machine. [`run`] feeds targets on all cores, [`shrink`] shrinks a failing input. `cargo xtask fuzz` runs any number;
+//! a million are among the tests.
 
 pub mod answer;
 pub mod body;

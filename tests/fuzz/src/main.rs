@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: gives targets any number of inputs and prints what came of them.
+//! `cargo xtask fuzz`: feeds targets any number of inputs and prints the results.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -9,15 +9,15 @@ use switchboard_fuzz::run::{Order, Report, judged, run, run_until_succeeded};
 use switchboard_fuzz::town::Town;
 use switchboard_fuzz::{corpus, report, target};
 
-/// Inputs of a run without a number.
+/// Inputs of a run when no count is given.
 const COUNT: u64 = 1_000_000;
-/// The longest input that is kept, bytes.
+/// Longest input that is kept, bytes.
 const KEPT_BYTES_MAX: usize = 4_096;
 const USAGE: &str = "usage: cargo xtask fuzz [--count N] [--seed S] [--from NUMBER] [--keep] [TARGET]
   without a target, the inputs are shared among those that take a fixed share; with one, it gets all of them
   --keep adds the first input of each new outcome to the corpus";
 
-/// What the command line asks for.
+/// Parsed command line.
 struct Wish {
     count: u64,
     seed: u64,
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     let town = Town::new();
     let shares = wish.target.map_or_else(|| target::shares(wish.count), |name| vec![(name, wish.count)]);
     let done = match wish.target {
-        // One input is asked for to look at it, whatever is said to it.
+        // A single input is run to look at it, whatever the answer.
         Some(name @ "idempotency") if wish.count > 1 => run_until_succeeded(&town, name, wish.count, wish.seed),
         _ => run(&town, &Order { seed: wish.seed, from: wish.from, shares, shrink: true }),
     };
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     if tell(&[claim(&wish, &done)]).is_ok_and(|met| met) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What the inputs show.
+/// Returns the claim that the inputs support.
 fn claim(wish: &Wish, done: &Report) -> Claim {
     let (text, unit, count) = match wish.target {
         Some("tenancy") => ("Tenants are invisible to each other", "inputs", done.inputs()),
@@ -77,7 +77,7 @@ fn wish(arguments: &[String]) -> Option<Wish> {
     Some(wish)
 }
 
-/// Adds to the corpus what led to an outcome that nothing in it leads to.
+/// Adds inputs to the corpus whose outcome no file in it produces.
 fn keep(town: &Town, done: &Report) {
     for (name, tally) in &done.tallies {
         let target = target::named(town, name);

@@ -1,10 +1,10 @@
-//! Bytes changed at random: the odd strings and numbers of the trade, and blind cuts, copies and flips.
+//! Mutations of bytes: odd strings and numbers known to cause trouble, and random cuts, copies and flips.
 
 use std::ops::Range;
 
 use switchboard_sim::random::Random;
 
-/// Texts that parsers stumble over.
+/// Texts that often trip parsers.
 pub const TEXTS: &[&str] = &[
     "",
     " ",
@@ -68,7 +68,7 @@ pub const TEXTS: &[&str] = &[
     "****wxyz",
 ];
 
-/// Numbers at the edges, as JSON writes them.
+/// Boundary values of numbers, as JSON writes them.
 pub const NUMBERS: &[&str] = &[
     "0",
     "-0",
@@ -106,7 +106,7 @@ pub const NUMBERS: &[&str] = &[
     "123456789012345678901234567890",
 ];
 
-/// Bytes that mean something to some reader.
+/// Byte sequences that are syntax to some parser.
 const TOKENS: &[&[u8]] = &[
     b"{",
     b"}",
@@ -141,15 +141,15 @@ const TOKENS: &[&[u8]] = &[
     b"%PDF-1.7",
 ];
 
-/// The longest input that mutation makes, bytes.
+/// Longest input that mutation produces, bytes.
 const BYTES_MAX: usize = 1 << 16;
 
-/// A random index of a length; 0 where there is none.
+/// Draws an index below a length; 0 for an empty one.
 pub fn index(random: &mut Random, length: usize) -> usize {
     usize::try_from(random.below(length as u64)).expect("a length fits")
 }
 
-/// One of the odd texts, now and then a long one.
+/// Draws one of the odd texts, now and then a long one.
 pub fn text(random: &mut Random) -> String {
     if random.chance(40) {
         let one = random.one(&["x", "é", "\u{1F600}", "{{", "a ", "{{a}}"]);
@@ -158,7 +158,7 @@ pub fn text(random: &mut Random) -> String {
     random.one(TEXTS).to_owned()
 }
 
-/// Changes bytes in a few places.
+/// Changes a few places.
 pub fn bytes(random: &mut Random, bytes: &mut Vec<u8>) {
     for _ in 0..=random.below(4) {
         once(random, bytes);
@@ -196,7 +196,7 @@ fn once(random: &mut Random, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Where the first digits from here on stand: at the end where there are none.
+/// Returns the range of the first digits from `at` on, empty at the end if there are none.
 fn next_number(bytes: &[u8], at: usize) -> Range<usize> {
     let start = bytes[at..].iter().position(u8::is_ascii_digit).map_or(bytes.len(), |digit| at + digit);
     let length = bytes[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -207,18 +207,18 @@ fn insert(bytes: &mut Vec<u8>, at: usize, more: &[u8]) {
     bytes.splice(at..at, more.iter().copied());
 }
 
-/// Any byte.
+/// Draws a byte.
 pub fn byte(random: &mut Random) -> u8 {
     random.bits().to_le_bytes()[0]
 }
 
-/// Two digits a byte.
+/// Formats bytes in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// Bytes that are nothing in particular.
+/// Draws up to `most` random bytes.
 pub fn noise(random: &mut Random, most: usize) -> Vec<u8> {
     (0..index(random, most + 1)).map(|_| byte(random)).collect()
 }

@@ -1,15 +1,15 @@
-//! The table of a run, its failures, and how to see each of them again.
+//! The table of a run, its failures, and the commands that reproduce them.
 
 use crate::run::{Failure, Report, Tally};
 
-/// Bytes of a failing input that are shown.
+/// Bytes of a failing input that are printed.
 const SHOWN_MAX: usize = 2_000;
 
-/// The head of the table.
+/// Header of the table.
 pub const HEAD: &str =
     "| target | inputs | core seconds | slowest, ms (its number) | answers | failures |\n|---|---|---|---|---|---|";
 
-/// The table of a run.
+/// Formats the table of a run.
 pub fn table(report: &Report) -> String {
     let lines: Vec<String> = report.tallies.iter().map(|(name, tally)| line(name, tally)).collect();
     format!("{HEAD}\n{}", lines.join("\n"))
@@ -30,7 +30,7 @@ fn line(name: &str, tally: &Tally) -> String {
     )
 }
 
-/// A failure, its smallest input and the line that shows it again.
+/// Formats a failure with its smallest input and the command that reproduces it.
 pub fn failure(failure: &Failure, seed: u64) -> String {
     let Failure { target, number, says, input } = failure;
     let shown = input[..input.len().min(SHOWN_MAX)].escape_ascii();

@@ -1,4 +1,4 @@
-//! Gives targets their inputs, on all cores, and keeps count of what came of them.
+//! Feeds targets on all cores, and counts the results.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -14,79 +14,79 @@ use crate::shrink::shrink;
 use crate::target::{self, Seen, Target};
 use crate::town::Town;
 
-/// Inputs that a thread takes at once.
+/// Most inputs that a thread takes at once.
 const CHUNK: u64 = 128;
-/// Failures of a target that are told: more of them tell no more.
+/// Failures reported per target; more would add nothing.
 const FAILURES_MAX: usize = 3;
-/// Kinds of outcome that are told apart of a target.
+/// Kinds of outcome distinguished per target.
 const KINDS_MAX: usize = 20_000;
 
-/// What is to be run.
+/// Parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// Where all chance comes from.
+    /// Seed of all inputs.
     pub seed: u64,
-    /// The number of the first input of each target.
+    /// Number of the first input of each target.
     pub from: u64,
-    /// Targets, and how many inputs each gets.
+    /// Targets with their number of inputs.
     pub shares: Vec<(&'static str, u64)>,
-    /// Whether failing inputs are made small.
+    /// Whether failing inputs are shrunk.
     pub shrink: bool,
 }
 
 /// A broken promise.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// The target.
+    /// Name of the target.
     pub target: &'static str,
-    /// The input's number.
+    /// Number of the input.
     pub number: u64,
-    /// What is wrong.
+    /// Message that says what is wrong.
     pub says: String,
-    /// The smallest input found that fails.
+    /// Smallest failing input found.
     pub input: Vec<u8>,
 }
 
-/// What came of a target's inputs.
+/// Counts of a target's inputs.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Inputs.
+    /// Inputs run.
     pub inputs: u64,
-    /// How many were answered how.
+    /// Inputs by outcome.
     pub said: BTreeMap<String, u64>,
-    /// How many failed.
+    /// Failed inputs.
     pub failed: u64,
-    /// The time of all of them, on one core.
+    /// Total time on one core.
     pub spent: Duration,
-    /// The time of the slowest, and its number.
+    /// Time and number of the slowest input.
     pub slowest: (Duration, u64),
-    /// The first input of each kind of outcome.
+    /// First input of each kind of outcome.
     pub kinds: BTreeMap<String, Vec<u8>>,
 }
 
-/// What came of an order.
+/// Results of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// By target, in their order.
+    /// Counts by target, in the order of the targets.
     pub tallies: Vec<(&'static str, Tally)>,
-    /// The first few of each target.
+    /// The first failures of each target.
     pub failures: Vec<Failure>,
 }
 
 impl Report {
-    /// Inputs of all targets.
+    /// Returns the number of inputs of all targets.
     pub fn inputs(&self) -> u64 {
         self.tallies.iter().map(|(_, tally)| tally.inputs).sum()
     }
 
-    /// Inputs that were answered with success.
+    /// Returns the number of inputs that were answered with success.
     pub fn succeeded(&self) -> u64 {
         let said = self.tallies.iter().flat_map(|(_, tally)| &tally.said);
         said.filter(|(said, _)| said.starts_with('2')).map(|(_, count)| count).sum()
     }
 }
 
-/// Runs a target until so many inputs were answered with success: what is refused shows little.
+/// Runs a target until `count` inputs were answered with success: rejected ones prove little.
 pub fn run_until_succeeded(town: &Town, target: &'static str, count: u64, seed: u64) -> Report {
     let mut total = Report { tallies: vec![(target, Tally::default())], failures: Vec::new() };
     while total.succeeded() < count && total.failures.is_empty() {
@@ -99,10 +99,10 @@ pub fn run_until_succeeded(town: &Town, target: &'static str, count: u64, seed: 
     total
 }
 
-/// One piece of an order: which share, and which numbers.
+/// A chunk of work: index of the share, and the range of input numbers.
 struct Chunk(usize, u64, u64);
 
-/// Runs an order in a town.
+/// Runs all shares against a town.
 pub fn run(town: &Town, order: &Order) -> Report {
     let chunks = chunks(order);
     let next = AtomicUsize::new(0);
@@ -124,14 +124,14 @@ pub fn run(town: &Town, order: &Order) -> Report {
     report
 }
 
-/// All shares in chunks, the costly ones first, so that no thread is left alone with them at the end.
+/// Splits all shares into chunks, expensive ones first, so that no thread is left alone with them at the end.
 fn chunks(order: &Order) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     let mut shares: Vec<usize> = (0..order.shares.len()).collect();
     shares.sort_by_key(|share| order.shares[*share].1);
     for share in shares {
         let end = order.from + order.shares[share].1;
-        // What is costly has few inputs: its chunks are small.
+        // Expensive targets have few inputs, so their chunks are small.
         let size = (order.shares[share].1 / 64).clamp(1, CHUNK);
         let mut at = order.from;
         while at < end {
@@ -142,7 +142,7 @@ fn chunks(order: &Order) -> Vec<Chunk> {
     chunks
 }
 
-/// The chance of one input: of seed, target and number alone.
+/// Returns the generator of one input, which depends on seed, target and number only.
 pub fn chance(seed: u64, target: &str, number: u64) -> Random {
     let salt = corpus::digest(target.as_bytes()) ^ number.wrapping_mul(0xd134_2543_de82_ef95);
     Random::new(seed ^ salt).fork()
@@ -193,7 +193,7 @@ fn enter(
     }
 }
 
-/// What came of one input; a panic is a failure like others.
+/// Runs one input; a panic is a failure like any other.
 pub fn judged(target: &dyn Target, input: &[u8]) -> Result<Seen, String> {
     quietly(|| target.run(input)).unwrap_or_else(|panic| Err(format!("a panic: {panic}")))
 }

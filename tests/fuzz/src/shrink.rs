@@ -1,9 +1,9 @@
-//! A failing input made small: bytes are taken away and made plain for as long as it still fails.
+//! Shrinks a failing input: bytes are removed or simplified for as long as it still fails.
 
-/// Tries of one shrinking.
+/// Most attempts per input.
 const TRIES_MAX: usize = 400;
 
-/// The smallest input found that `fails` as well.
+/// Returns the smallest input found that `fails` too.
 pub fn shrink(input: &[u8], mut fails: impl FnMut(&[u8]) -> bool) -> Vec<u8> {
     let (mut best, mut tries) = (input.to_vec(), 0);
     let mut size = best.len().div_ceil(2).max(1);

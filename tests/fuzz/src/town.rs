@@ -1,5 +1,5 @@
-//! [`Town`]: the store that inputs meet, with two accounts that have something of everything, calls in every state
-//! and jobs that are due; and the questions that its service asks of the outside.
+//! [`Town`]: the store against which inputs run, with two accounts that have something of everything, calls in every
+//! state and due jobs; and the questions that its service asks of the outside.
 
 use std::sync::Arc;
 
@@ -23,32 +23,32 @@ use crate::answer::{self, Question};
 use crate::body::Bodies;
 use crate::http::Text;
 
-/// A word that stands in everything of the second account, and in no reply to the first.
+/// A word in everything of the second account, which must not appear in a reply to the first.
 pub const MARKER: &str = "STRANGER";
 
-/// A store, its service, and what is known of both.
+/// A store with its service, and what is known about both.
 pub struct Town {
-    /// The service: numbers come from a carrier, calls are concluded by a model.
+    /// Service whose numbers come from a carrier and whose calls are analysed by a model.
     pub service: Service,
-    /// Its rows.
+    /// Rows of the store.
     pub store: Arc<Memory>,
-    /// The time.
+    /// Time at which inputs run.
     pub now: Timestamp,
-    /// Tokens by the names that stand for them in an input.
+    /// Tokens, by the names that stand for them in an input.
     pub tokens: Vec<(&'static str, String)>,
-    /// What the first account has.
+    /// Resources of the first account.
     pub owner: Places,
-    /// What the second has.
+    /// Resources of the second account.
     pub stranger: Places,
-    /// Bodies that fit the tables.
+    /// Valid bodies of the tables.
     pub bodies: Bodies,
-    /// What replies must be.
+    /// Checker of replies.
     pub judge: Judge,
-    /// What the outside is asked.
+    /// Questions that the service asks of the outside.
     pub questions: Vec<Question>,
 }
 
-/// The configuration of the town's service.
+/// Returns the configuration of the town's service.
 pub fn config() -> Config {
     let twilio = Twilio {
         base_url: "https://carrier.test/".into(),
@@ -72,7 +72,7 @@ impl Default for Town {
 }
 
 impl Town {
-    /// The town, the same each time.
+    /// Creates the town, the same every time.
     pub fn new() -> Self {
         let mut house = House::default();
         house.outside(|_| Ok(HttpIn { status: 200, body: b"{}".to_vec(), ..HttpIn::default() }));
@@ -99,15 +99,15 @@ impl Town {
         town
     }
 
-    /// The token of a name.
+    /// Returns the token of a name.
     ///
     /// # Panics
-    /// Where there is none.
+    /// If there is no such token.
     pub fn token(&self, name: &str) -> &str {
         &self.tokens.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("no token {name}")).1
     }
 
-    /// A request with JSON by the holder of a token.
+    /// Builds a request with a token and an optional JSON body.
     pub fn request(&self, method: Method, target: &str, token: &str, body: Option<&Value>) -> Text {
         let mut text = Text::new(method, target).bearer(token);
         if let Some(body) = body {
@@ -117,7 +117,7 @@ impl Town {
     }
 }
 
-/// Tokens besides the owner's own: one that only reads, a session, the operator's, a suspended account's, an old one.
+/// Creates further tokens: read-only, session, operator, a suspended account's, and a revoked one.
 fn tokens(house: &mut House) -> Vec<(&'static str, String)> {
     let operator = house.operator.clone();
     let text = |value: &Value| value.as_str().expect("a token").to_owned();
@@ -137,7 +137,7 @@ fn tokens(house: &mut House) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Writes the marker into what the second account has.
+/// Writes the marker into the resources of the second account.
 fn mark(house: &mut House, places: &Places, token: &str) {
     let named = json!({ "name": MARKER });
     for path in ["/user/assistant/{id}", "/user/knowledgebases/{id}", "/user/campaign/{id}"] {
@@ -146,14 +146,14 @@ fn mark(house: &mut House, places: &Places, token: &str) {
     let described = json!({ "description": MARKER });
     house.put(&places.path("/user/tools/{id}"), &described).token(token).send().expect(200);
     house.put(&places.path("/user/phone-numbers/{id}"), &json!({ "nickname": MARKER })).token(token).send().expect(200);
-    // Its campaign calls, so that it has a call of a campaign.
+    // Its campaign runs, so that it has a call placed by a campaign.
     let active = json!({ "status": "active" });
     house.put(&places.path("/user/assistant/{id}"), &active).token(token).send().expect(200);
     let start = json!({ "campaign_id": places.id("/user/campaign"), "action": "start" });
     house.post("/user/campaigns/update-status", &start).token(token).send().expect(200);
 }
 
-/// What goes on in the first account.
+/// Creates activity in the first account.
 fn live(house: &mut House, places: &Places) {
     let asked = json!({
         "endpoint": "https://tools.example/{city}?q={{customer_phone}}", "method": "POST", "timeout": 3,
@@ -212,7 +212,7 @@ fn upload(house: &mut House, base: u64) {
     call.header("content-type", "multipart/form-data; boundary=b").body(body.into_bytes()).send().expect(201);
 }
 
-/// Work that waits: pages to read, a file, a call to conclude, a webhook, a dialer.
+/// Creates due work: pages to read, a file, a call to analyse, a webhook, a dialer.
 fn due(house: &mut House, base: u64, assistant: u64, campaign: u64) {
     let documents = format!("/user/knowledgebases/{base}/documents");
     let site = json!({ "name": "Site", "type": "website", "url": "https://site.example/", "relative_links_limit": 3 });

@@ -1,11 +1,11 @@
-//! A million inputs, five hundred histories of two accounts, and a thousand requests that come several times at once.
+//! A million inputs, five hundred histories of two accounts, and a thousand requests that arrive several times at once.
 
 use switchboard_fuzz::run::{Order, Report, run, run_until_succeeded};
 use switchboard_fuzz::target::shares;
 use switchboard_fuzz::town::Town;
 use switchboard_fuzz::{corpus, report, target};
 
-/// The seed of every run of the tests; `cargo xtask fuzz` takes any.
+/// Seed of every test run; `cargo xtask fuzz` accepts any.
 const SEED: u64 = 1;
 
 fn holds(shares: Vec<(&'static str, u64)>) {
@@ -36,7 +36,7 @@ fn a_thousand_repeated_requests_have_one_effect_each() {
     assert!(done.succeeded() >= 1_000);
 }
 
-/// What stands in the repository is run as it is, besides what is drawn from it.
+/// Runs the corpus unmodified, in addition to what is drawn from it.
 #[test]
 fn the_corpus_breaks_no_promise() {
     let town = Town::new();

@@ -1,4 +1,4 @@
-//! Drawn histories, played by every host that plays many in a short time.
+//! Random histories, played by every host that can play many in a short time.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::subject::player::{Player, scripts};
 use crate::subject::served::program;
 use crate::subject::{Cold, Redb, configured};
 
-/// The hosts.
+/// The hosts to compare.
 pub struct Hosts {
     component: Program,
     node: Option<Player>,
@@ -19,22 +19,22 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// What they keep goes into a folder; Node is looked for in the folders of a search path.
+    /// Prepares the hosts; their files go into `folder`, and Node is searched in the directories of `path`.
     pub fn new(folder: PathBuf, path: &str) -> Self {
         let before = vec![scripts().join("play-node.js").display().to_string()];
         let node = program("node", path).map(|program| Player { program, before, after: vec!["memory".into()] });
         Self { component: Program::load(&built()), node, folder }
     }
 
-    /// Whether Node was found.
+    /// Returns whether Node was found.
     pub fn has_node(&self) -> bool {
         self.node.is_some()
     }
 
-    /// Plays histories by their numbers; gives in words how hosts differ, and of which history.
+    /// Plays the histories with these numbers; returns the differences between hosts, each with its history.
     ///
     /// # Panics
-    /// Where a folder cannot be made.
+    /// If a folder cannot be created.
     pub fn differences(&self, numbers: &[u64]) -> Result<Vec<(u64, String)>, String> {
         let first = numbers.first().copied().unwrap_or_default();
         let folder = self.folder.join(format!("histories-{first}"));

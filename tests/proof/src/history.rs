@@ -1,4 +1,4 @@
-//! Scripts drawn from a number: any operation, with bodies that fit its table, broken ones and none, by anybody.
+//! Scripts drawn from a number: any operation, with valid, broken and missing bodies, by any caller.
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -14,10 +14,10 @@ use crate::said::Transcript;
 use crate::scene::{OF_THE_HOST, Recorder};
 use crate::script::{Act, Script};
 
-/// Lines of a history.
+/// Lines per history.
 const LINES: usize = 40;
 
-/// What is drawn from.
+/// Source of random values.
 struct Draw {
     runner: TestRunner,
     seed: Seed,
@@ -47,7 +47,7 @@ impl Draw {
     }
 }
 
-/// The history of a number, and what the plainest host says to it.
+/// Draws the history of a number, and plays it on the plainest host.
 pub fn draw(number: u64) -> (Script, Transcript) {
     let mut bytes = [0x68; 32];
     bytes[..8].copy_from_slice(&number.to_be_bytes());
@@ -83,7 +83,7 @@ fn ask(draw: &mut Draw, recorder: &mut Recorder) {
     };
     let body = match route.body {
         BodyKind::Json(table, _) | BodyKind::Document(table) => {
-            // A claim that waits would wait in real time on a host of its own.
+            // A claim that waits would wait in real time on a host with a clock of its own.
             let mut body = draw.body(table);
             if let Some(members) = body.as_object_mut() {
                 members.remove("wait");

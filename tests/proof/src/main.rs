@@ -1,8 +1,8 @@
-//! `cargo xtask hosts`: plays the script on every host that this machine has, and prints how far they agree.
+//! `cargo xtask hosts`: plays the script on every host available on this machine, and prints whether they agree.
 //!
-//! Programs are looked for in `PATH`; a host whose program is missing is named as not run. A number says how many
-//! drawn histories are played; `script FILE` writes the script down and plays nothing,
-//! `measure` says what a step costs across the boundary of the component.
+//! Programs are searched in `PATH`; a host whose program is missing is reported as not run. A number sets how many
+//! random histories are played; `script FILE` writes the script and plays nothing, `measure` prints the cost of a step
+//! across the component boundary.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,14 +21,14 @@ use switchboard_proof::subject::served::{Served, program};
 use switchboard_proof::subject::{Cold, Native, Redb, configured};
 use switchboard_proof::{measure, scene};
 
-/// What came of a host.
+/// Result of a host.
 enum Verdict {
     Agrees,
     Differs(String),
     NotRun(String),
 }
 
-/// The hosts of one run.
+/// One run of the comparison.
 struct Run {
     script: Script,
     said: Transcript,
@@ -36,7 +36,7 @@ struct Run {
     path: String,
 }
 
-/// Histories that one host plays before the next one does.
+/// Histories that one host plays before the next host does.
 const BATCH: u64 = 64;
 
 type Played = Result<Transcript, String>;
@@ -143,7 +143,7 @@ impl Run {
     }
 }
 
-/// Plays drawn histories on all cores.
+/// Plays random histories on all cores.
 fn histories(hosts: &Hosts, count: u64) -> Claim {
     let node = if hosts.has_node() { ", Node" } else { "" };
     let (next, differ) = (AtomicU64::new(0), AtomicU64::new(0));

@@ -1,4 +1,4 @@
-//! What a step costs across the boundary of a component, beside the same step without one.
+//! The cost of a step across the boundary of a component, next to the same step without one.
 
 use std::time::{Duration, Instant};
 
@@ -15,12 +15,12 @@ use crate::stage::{Limits, Stage, Steps};
 use crate::subject::component::{Program, built};
 use crate::subject::{Cold, Warm};
 
-/// Steps of one measurement; the middle one of them counts.
+/// Steps per measurement, of which the median counts.
 const STEPS: usize = 2_000;
-/// Rows that lists are made of.
+/// Rows in the measured lists.
 const ASSISTANTS: usize = 100;
 
-/// Prints a table; gives what it shows.
+/// Prints a table and returns its claims.
 pub fn run() -> Vec<Claim> {
     let mut recorder = Recorder::begin(1_790_067_600);
     let body = assistant().to_string();
@@ -74,7 +74,7 @@ fn request(method: Method, target: &str, key: &str, body: Option<&[u8]>) -> Requ
     Request { method, target: target.to_owned(), headers, body, peer: None, door: Door::Main }
 }
 
-/// The middle of many steps over the rows that a script leaves; what they decide is dropped.
+/// Returns the median time of a step over the rows of a script; its output is dropped.
 fn time(steps: impl Steps, script: &Script, input: &OwnedInput) -> Duration {
     let mut stage = Stage::new(steps, 0);
     for line in &script.lines {

@@ -1,4 +1,4 @@
-//! The outside of a script: what other machines answer, by a rule that every host can follow.
+//! Answers of the outside: a fixed rule that every host can follow.
 
 use switchboard_core::outside::{Answer, Extracted, HttpIn, SendError, TextForm, Work};
 use switchboard_core::work;
@@ -6,10 +6,10 @@ use switchboard_core::work;
 const CHAT: &str =
     r#"{"choices":[{"message":{"content":"{\"summary\":\"Fine.\",\"sentiment\":\"positive\",\"success\":true}"}}]}"#;
 
-/// What comes of a work.
+/// Returns the answer to work.
 ///
 /// # Panics
-/// Never: what is neither a request nor a file is pure.
+/// Never: work that is neither a request nor a file is pure.
 pub fn answer(asked: &Work) -> Answer {
     match asked {
         Work::Http(request) if request.url.contains("/refuse") => Answer::Failed(SendError::Unreachable),

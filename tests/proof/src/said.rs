@@ -1,4 +1,4 @@
-//! What a host said to a script, and whether two of them said the same.
+//! What a host said to a script, and how it differs from another.
 
 use std::collections::VecDeque;
 
@@ -12,44 +12,44 @@ use switchboard_core::time::Timestamp;
 
 use crate::script::{hex, unhex};
 
-/// Headers that the connection makes, not the service.
+/// Headers of the connection rather than the service, ignored in comparisons.
 const OF_THE_CONNECTION: [&str; 5] = ["date", "connection", "keep-alive", "transfer-encoding", "content-length"];
 
-/// What a host said to one line.
+/// Response of a host to one line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Said {
     /// The reply to a request, or to the first start.
     Reply {
-        /// Its status.
+        /// HTTP status.
         status: u16,
-        /// Its headers, in order of name and value, without those of the connection.
+        /// Headers sorted by name and value, without those of the connection.
         headers: Vec<(String, String)>,
-        /// Its body.
+        /// Body as bytes.
         body: Vec<u8>,
     },
-    /// What a tick, or an answer, led to.
+    /// Output of a tick or of an answer.
     Decided {
-        /// When to come back.
+        /// Time of the next tick, if one is planned.
         wake: Option<Timestamp>,
-        /// What is to be done outside.
+        /// Sends, as JSON.
         sends: Vec<Value>,
     },
 }
 
-/// A row of the store.
+/// A row of the store: key and value.
 pub type Row = (Vec<u8>, Vec<u8>);
 
-/// All that a host said, and its rows at the end.
+/// All responses of a host, and its rows at the end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transcript {
-    /// One entry a line.
+    /// Responses, one per line of the script.
     pub said: Vec<Said>,
-    /// In order of their keys.
+    /// Rows, sorted by key.
     pub rows: Vec<Row>,
 }
 
 impl Said {
-    /// A reply; `head` says that the request asked for the head alone.
+    /// Creates a reply; `head` tells that the request was a `HEAD`, whose `content-length` is compared.
     pub fn reply(status: u16, headers: impl IntoIterator<Item = (String, String)>, body: Vec<u8>, head: bool) -> Self {
         let kept = |name: &str| !OF_THE_CONNECTION.contains(&name) || head && name == "content-length";
         let mut headers: Vec<_> = headers.into_iter().filter(|(name, _)| kept(name)).collect();
@@ -57,26 +57,26 @@ impl Said {
         Self::Reply { status, headers, body }
     }
 
-    /// A reply of the core.
+    /// Converts a reply of the core.
     pub fn answered(answered: Answered, head: bool) -> Self {
         let headers = answered.headers.into_iter().map(|(name, value)| (name.to_owned(), value));
         Self::reply(answered.status, headers, answered.body, head)
     }
 
-    /// What a first start shows once: it has no head.
+    /// Converts the reply of a first start, which has no headers.
     pub fn first(reply: Reply) -> Self {
         let Answered { status, body, .. } = reply.into();
         Self::Reply { status, headers: Vec::new(), body }
     }
 
-    /// What a step without a request decided; its sends go to the end of `pending`.
+    /// Converts the output of a step without a request; its sends are appended to `pending`.
     pub fn decided(output: Output, pending: &mut VecDeque<Send>) -> Self {
         let sends = output.sends.iter().map(send).collect();
         pending.extend(output.sends);
         Self::Decided { wake: output.wake, sends }
     }
 
-    /// What a host that is not Rust wrote.
+    /// Parses a line from a host that is not written in Rust.
     pub fn from_json(line: &Value) -> Option<Self> {
         if let Some(status) = line["status"].as_u64() {
             let pair = |pair: &Value| Some((pair[0].as_str()?.to_owned(), pair[1].as_str()?.to_owned()));
@@ -112,7 +112,7 @@ fn send(send: &Send) -> Value {
 }
 
 impl Transcript {
-    /// From the lines that a host that is not Rust wrote; each transcript ends with its rows.
+    /// Parses the output of a host that is not written in Rust; each transcript ends with its rows.
     pub fn all_of(text: &str) -> Result<Vec<Self>, String> {
         let (mut whole, mut transcript) = (Vec::new(), Self::default());
         for line in text.lines() {
@@ -128,7 +128,7 @@ impl Transcript {
         Ok(whole)
     }
 
-    /// The first difference to another, in words.
+    /// Describes the first difference from another transcript; `None` if they are equal.
     pub fn difference(&self, other: &Self) -> Option<String> {
         for (at, (one, two)) in self.said.iter().zip(&other.said).enumerate() {
             if one != two {

@@ -1,4 +1,4 @@
-//! [`Script`]: what happens, when, and by what chance.
+//! [`Script`]: inputs with their times and random seeds.
 
 use base64ct::{Base64, Encoding};
 use serde_json::{Value, json};
@@ -6,41 +6,41 @@ use switchboard_core::http::request::{Body, Request};
 use switchboard_core::seed::Seed;
 use switchboard_core::time::Timestamp;
 
-/// A configuration and what happens under it.
+/// Settings and the inputs under them.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// Settings, one JSON object.
+    /// Settings of the service, one JSON object.
     pub settings: Value,
-    /// What happens, in order.
+    /// Inputs, in order.
     pub lines: Vec<Line>,
 }
 
-/// One thing that happens.
+/// One input with its context.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// When; time stands still meanwhile.
+    /// Time; it does not advance during the line.
     pub now: Timestamp,
-    /// Every seed that is drawn meanwhile.
+    /// Seed used for every draw during the line.
     pub seed: Seed,
-    /// What.
+    /// What happens.
     pub act: Act,
 }
 
-/// What happens.
+/// Input of a line.
 #[derive(Clone, Debug)]
 pub enum Act {
-    /// An empty store gets its owner.
+    /// First start: an empty store gets its owner.
     First,
-    /// A request; its body is there, or there is none.
+    /// A request; its body is complete, or there is none.
     Http(Request),
-    /// Durable work may be due.
+    /// A tick: durable work may be due.
     Tick,
-    /// The send that waits longest is performed, and its answer comes in.
+    /// The oldest pending send is performed, and its answer processed.
     Answer,
 }
 
 impl Script {
-    /// One JSON object a line, for hosts that are not Rust.
+    /// Serializes the script as one JSON object per line, for hosts that are not written in Rust.
     pub fn to_json_lines(&self) -> String {
         let mut text = json!({ "config": self.settings }).to_string() + "\n";
         for line in &self.lines {
@@ -76,13 +76,13 @@ fn http(request: &Request) -> Value {
     json!({ "method": request.method.name(), "target": request.target, "headers": headers, "body": body, "peer": peer })
 }
 
-/// Two digits a byte.
+/// Formats bytes in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// The bytes of such digits.
+/// Parses hexadecimal digits; `None` for anything else.
 pub fn unhex(text: &str) -> Option<Vec<u8>> {
     let digit = |at: usize| text.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
     (0..text.len()).step_by(2).map(digit).collect()

@@ -20,19 +20,19 @@ use crate::outside;
 use crate::said::{Row, Said, Transcript};
 use crate::script::{Act, Line, Script};
 
-/// Whatever runs a step over rows that it holds.
+/// An implementation that runs steps over its own rows.
 pub trait Steps {
-    /// Runs one step. The rate limits are the stage's.
+    /// Runs one step. The rate limits belong to the stage.
     fn step(&mut self, input: &OwnedInput, now: Timestamp, seed: Seed, limits: &Limits) -> Result<Output, Stop>;
 
     /// Makes changes durable.
     fn apply(&mut self, changes: &[Change]);
 
-    /// All rows, in order of their keys.
+    /// Returns all rows, sorted by key.
     fn rows(&mut self) -> Vec<Row>;
 }
 
-/// The rate limits of a stage: an exchange asks once.
+/// The rate limits of a stage: charged once per exchange.
 pub struct Limits {
     buckets: RefCell<Buckets>,
     told: RefCell<BTreeMap<Caller, Option<Rate>>>,
@@ -40,23 +40,23 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// None at all.
+    /// Creates limits that admit everything.
     pub fn none() -> Self {
         Self { buckets: RefCell::new(Buckets::new(0)), told: RefCell::default(), now: Timestamp::default() }
     }
 
-    /// What a caller is told.
+    /// Charges a request to a caller, and returns the state of its limit.
     pub fn admit(&self, caller: Caller) -> Option<Rate> {
         let mut told = self.told.borrow_mut();
         *told.entry(caller).or_insert_with(|| self.buckets.borrow_mut().admit(caller, self.now))
     }
 }
 
-/// A view with a stage's rate limits.
+/// A view with the rate limits of a stage.
 pub struct Limited<'a> {
-    /// The rows.
+    /// Underlying rows.
     pub rows: &'a dyn View,
-    /// The limits.
+    /// Rate limits.
     pub limits: &'a Limits,
 }
 
@@ -82,7 +82,7 @@ pub struct Stage<S> {
 }
 
 impl<S: Steps> Stage<S> {
-    /// An empty stage, with so many requests a minute for a token.
+    /// Creates an empty stage with a rate limit per token and minute.
     pub fn new(steps: S, per_minute: u32) -> Self {
         let limits = Limits {
             buckets: RefCell::new(Buckets::new(per_minute)),
@@ -98,12 +98,12 @@ impl<S: Steps> Stage<S> {
         Transcript { said, rows: self.rows() }
     }
 
-    /// What runs its steps.
+    /// Returns the implementation that ran the steps.
     pub fn into_steps(self) -> S {
         self.steps
     }
 
-    /// Its rows.
+    /// Returns all rows.
     pub fn rows(mut self) -> Vec<Row> {
         self.steps.rows()
     }
@@ -123,7 +123,7 @@ impl<S: Steps> Stage<S> {
         }
     }
 
-    /// How many sends wait for their answer.
+    /// Returns how many sends are pending.
     pub fn pending(&self) -> usize {
         self.pending.len()
     }

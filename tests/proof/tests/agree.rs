@@ -1,5 +1,5 @@
-//! The hosts that every run of the tests can afford: rows in memory, warm and cold, redb step by step, the native
-//! server over sockets, the pure component in wasmtime, and the JavaScript host in Node.
+//! The hosts that every test run can afford: rows in memory, warm and cold, redb step by step, the native server over
+//! sockets, the pure component in wasmtime, and the JavaScript host in Node.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -14,9 +14,9 @@ use switchboard_proof::subject::player::{Player, scripts};
 use switchboard_proof::subject::served::program;
 use switchboard_proof::subject::{Cold, Native, Redb};
 
-/// Histories of one run; a command plays any number.
+/// Histories per test run; `cargo xtask hosts` plays any number.
 const HISTORIES: u64 = 256;
-/// Requests a minute of one token, as the scripts' settings say.
+/// Requests per minute and token in the scripts' settings.
 const PER_MINUTE: u32 = 6_000;
 
 static SCRIPT: LazyLock<(Script, Transcript)> = LazyLock::new(scene::record);
@@ -96,7 +96,7 @@ fn the_javascript_host_agrees() {
     agrees(said, &player.play(script, &folder.0).expect("a transcript"));
 }
 
-/// Histories from `first` on, every second one.
+/// Plays every second history from `first` on.
 fn histories_agree(first: u64) {
     let folder = Folder::new(&format!("histories-{first}"));
     let hosts = Hosts::new(folder.0.clone(), &std::env::var("PATH").unwrap_or_default());

@@ -1,5 +1,5 @@
-//! The pure component in a host that answers wrongly, or stops it in the middle: an error that names what is
-//! wrong, nothing half done, and the next request is answered.
+//! The pure component in a host that answers wrongly, or stops it midway: an error that names what is wrong, nothing
+//! half done, and the next request is answered.
 
 use std::sync::LazyLock;
 
@@ -20,9 +20,9 @@ use switchboard_proof::stage::{Limits, Steps};
 use switchboard_proof::subject::component::{Component, Program, built};
 use switchboard_proof::subject::convert::{self, wit};
 
-/// Fuel for any number of honest steps.
+/// Fuel enough for any number of honest steps.
 const PLENTY: u64 = u64::MAX;
-/// Rounds after which a liar has lied enough.
+/// Most rounds of a step with a lying host.
 const ROUNDS: usize = 100;
 
 static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
@@ -35,7 +35,7 @@ fn now() -> Timestamp {
     Timestamp::from_seconds(1_790_067_600)
 }
 
-/// The reply that a step decided on.
+/// Returns status and body of a step's reply.
 fn replied(output: Output) -> (u16, Value) {
     let Outcome::Reply(Reply { status, content: Content::Json(body), .. }) = output.outcome else {
         panic!("a reply in JSON")
@@ -43,7 +43,7 @@ fn replied(output: Output) -> (u16, Value) {
     (status, serde_json::from_slice(&body).expect("JSON"))
 }
 
-/// A store after its first start with a tool in it, and the owner's key.
+/// Creates a store after its first start with a tool in it; returns the owner's key as well.
 fn furnished() -> (Memory, String) {
     let service = Service::new(Config::default());
     let mut rows = Memory::default();
@@ -74,7 +74,7 @@ fn create(key: &str) -> OwnedInput {
     request(Method::Post, "/user/tools", key, Body::Full(tool.to_string().into_bytes()))
 }
 
-/// What a step comes to when `lie` has had each answer in its hands.
+/// Runs a step in which `lie` may change each answer; returns its result.
 fn lied_to(
     component: &mut Component,
     input: &OwnedInput,
@@ -96,7 +96,7 @@ fn lied_to(
     panic!("a step without an end");
 }
 
-/// The instance goes on: an honest host is answered as if nothing had been.
+/// Checks that the instance still works: it answers an honest host as before.
 #[track_caller]
 fn is_well(component: &mut Component, key: &str) {
     component.refuel(PLENTY);
@@ -106,7 +106,7 @@ fn is_well(component: &mut Component, key: &str) {
     assert_eq!((status, listed.as_array().map(Vec::len)), (200, Some(3)));
 }
 
-/// A lie about the answers to some reads.
+/// Changes the answers to some reads.
 type Lie = fn(&[Read], &mut Vec<wit::Found>);
 
 fn rows(found: &mut [wit::Found]) -> impl Iterator<Item = &mut Vec<wit::Row>> {
@@ -128,7 +128,7 @@ fn answers_to_something_else_are_named_and_change_nothing() {
         }),
     ];
     let mut component = PROGRAM.start_over(&json!({}), held.clone(), Some(PLENTY));
-    // All tools, newest first, are read by a scan.
+    // All tools, newest first, are read by one scan.
     let input = request(Method::Get, "/user/tools", &key, Body::None);
     for (said, lie) in lies {
         let mut told = false;
@@ -152,7 +152,7 @@ fn damaged_and_torn_rows_are_an_error_or_an_answer_and_never_a_trap() {
     let mut component = PROGRAM.start_over(&json!({}), held, Some(PLENTY));
     let (mut refused, mut answered) = (0, 0);
     for input in [create(&key), request(Method::Get, "/user/tools", &key, Body::None)] {
-        // Each value of each round in turn is cut, changed, or of another time.
+        // Each value of each round in turn is halved, altered or emptied.
         for at in 0..40_usize {
             for damage in [
                 (|value| value.truncate(value.len() / 2)) as fn(&mut Vec<u8>),

@@ -1,4 +1,4 @@
-//! [`Agenda`]: what happens next, in the order of virtual time.
+//! [`Agenda`]: the queue of future events, in the order of virtual time.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use switchboard_core::time::Timestamp;
 
 use crate::random::Random;
 
-/// Things to happen, by time; what happens at the same time does so in a drawn order.
+/// Future events by time; those at the same time come in random order.
 #[derive(Debug)]
 pub struct Agenda<T> {
     entries: BTreeMap<(Timestamp, u64, u64), T>,
@@ -20,27 +20,27 @@ impl<T> Default for Agenda<T> {
 }
 
 impl<T> Agenda<T> {
-    /// Enters something.
+    /// Adds an event at a time.
     pub fn add(&mut self, at: Timestamp, random: &mut Random, what: T) {
         self.added += 1;
         self.entries.insert((at, random.bits(), self.added), what);
     }
 
-    /// When the next thing happens.
+    /// Returns the time of the next event; `None` when nothing is left.
     pub fn next_at(&self) -> Option<Timestamp> {
         self.entries.first_key_value().map(|((at, ..), _)| *at)
     }
 
-    /// Takes the next thing.
+    /// Removes and returns the next event.
     pub fn pop(&mut self) -> Option<T> {
         self.entries.pop_first().map(|(_, what)| what)
     }
 }
 
-/// An instant, some microseconds later.
+/// Returns the time `micros` microseconds after `at`.
 pub fn after(at: Timestamp, micros: u64) -> Timestamp {
     Timestamp::from_micros(at.micros() + micros)
 }
 
-/// Microseconds of a second.
+/// Microseconds per second.
 pub const SECOND: u64 = 1_000_000;

@@ -1,5 +1,5 @@
-//! What every world starts from: the service itself, and a store after its first start with two accounts and a
-//! few engine tokens. It is made once a process, since making passwords is slow.
+//! What every world starts from: the service itself, and a store after its first start with two accounts and a few
+//! engine tokens. It is built once per process, since hashing passwords is slow.
 
 use std::sync::OnceLock;
 
@@ -19,24 +19,24 @@ use switchboard_core::work;
 use crate::client::Ask;
 use crate::random::Random;
 
-/// Engine tokens of a store.
+/// Engine tokens in the store.
 pub const ENGINES: usize = 4;
-/// Where the language model is.
+/// Base URL of the language model.
 pub const MODEL: &str = "https://model.example/v1";
 
-/// A store to start from.
+/// A store after its first start.
 pub struct Base {
-    /// Its rows.
+    /// Rows of the store.
     pub store: Memory,
-    /// The operator's token.
+    /// The operator's admin token.
     pub operator: String,
-    /// The accounts' keys.
+    /// API keys, one per account.
     pub keys: Vec<String>,
-    /// Tokens of engines: the first for every account, the next ones for one account each, then all again.
+    /// Engine tokens: the first for all accounts, the next ones for one account each, then for all again.
     pub engines: Vec<String>,
 }
 
-/// The service: with a language model, or without.
+/// Returns the service, with or without a language model.
 pub fn service(model: bool) -> &'static Service {
     static PLAIN: OnceLock<Service> = OnceLock::new();
     static MODELLED: OnceLock<Service> = OnceLock::new();
@@ -47,7 +47,7 @@ pub fn service(model: bool) -> &'static Service {
     MODELLED.get_or_init(|| Service::new(Config { llm: Some(llm), ..Config::default() }))
 }
 
-/// The store to start from.
+/// Returns the store to start from, built on the first call.
 pub fn base() -> &'static Base {
     static BASE: OnceLock<Base> = OnceLock::new();
     BASE.get_or_init(make)
@@ -74,7 +74,7 @@ fn engine(accounts: &Value) -> Value {
     if accounts == &json!([]) { json!({ "name": "All" }) } else { json!({ "name": "Some", "account_ids": accounts }) }
 }
 
-/// Runs a request, or the first start, to its answer.
+/// Runs a request, or the first start without one, to its answer.
 fn settle(store: &mut Memory, random: &mut Random, request: Option<&Request>) -> Value {
     let (seed, now) = (random.seed(), Timestamp::from_seconds(1_760_000_000));
     let mut answers: Vec<Answer> = Vec::new();

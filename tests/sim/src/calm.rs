@@ -1,4 +1,4 @@
-//! How a world comes to rest: nothing goes wrong any more, and people start what may run and leave it alone.
+//! How a world comes to rest: faults end, and people start whatever may run and then leave it alone.
 
 use serde_json::json;
 use switchboard_core::campaign::tables::CampaignStatus;
@@ -13,11 +13,11 @@ use crate::engine::{Errand, Manners};
 use crate::faults::Faults;
 use crate::world::{Event, World};
 
-/// The shortest calling hours that are drawn, seconds.
+/// Length of the shortest calling hours that are drawn, seconds.
 const WINDOW_SECONDS: u64 = 19 * 60;
 
 impl World {
-    /// Nothing goes wrong any more, engines behave, and people start what may run and leave it alone.
+    /// Ends all faults, makes engines behave, and starts whatever may run.
     pub fn calm_down(&mut self) {
         self.calm = true;
         self.strike(Faults::default());
@@ -47,7 +47,7 @@ impl World {
         self.deadline = self.time_to_finish();
     }
 
-    /// The operator looks at what was set aside, and has it tried again; and comes back for what is set aside later.
+    /// Has the operator retry the tasks that were set aside, and come back for later ones.
     pub fn operator_retries(&mut self) {
         let operator = &base().operator;
         let listed = self.must(&Ask::get("/admin/jobs?state=set_aside&per_page=100"), operator);
@@ -86,14 +86,14 @@ impl World {
         }
     }
 
-    /// When every running campaign must be done and every webhook told: generous, and finite.
+    /// Returns when every running campaign must be done and every webhook delivered: generous, but finite.
     fn time_to_finish(&self) -> Timestamp {
         let week = 7 * 86_400;
         let mut seconds = 30 * 86_400;
         for (at, campaign) in &self.mirror.campaigns {
             let people = self.mirror.leads.iter().filter(|(lead, row)| lead.0 == at.0 && row.campaign == at.1).count();
             let rounds = u64::from(campaign.rules.max_retries) + 1;
-            // A call keeps its line for less than twelve minutes, and each window ends one that waits.
+            // A call holds its line for less than twelve minutes, and each closing window ends one that waits.
             let calls = people as u64 * rounds * 12 * 60;
             let open = campaign.rules.allowed_days.len() as u64 * WINDOW_SECONDS;
             seconds += (calls / open + 1) * week + rounds * (campaign.rules.retry_interval * 60 + week);

@@ -1,10 +1,10 @@
-//! Requests as the clients of a world make them.
+//! Requests as the clients of a world send them.
 
 use serde_json::Value;
 use switchboard_core::http::reply::Content;
 use switchboard_core::http::request::{Body, Door, Method, Request};
 
-/// A request being put together.
+/// A request under construction.
 #[derive(Clone, Debug)]
 pub struct Ask {
     method: Method,
@@ -14,37 +14,37 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// A GET.
+    /// Creates a GET.
     pub fn get(target: impl Into<String>) -> Self {
         Self { method: Method::Get, target: target.into(), body: None, key: None }
     }
 
-    /// A DELETE.
+    /// Creates a DELETE.
     pub fn delete(target: impl Into<String>) -> Self {
         Self { method: Method::Delete, ..Self::get(target) }
     }
 
-    /// A POST.
+    /// Creates a POST with a JSON body.
     pub fn post(target: impl Into<String>, body: Value) -> Self {
         Self { method: Method::Post, body: Some(body), ..Self::get(target) }
     }
 
-    /// A PUT.
+    /// Creates a PUT with a JSON body.
     pub fn put(target: impl Into<String>, body: Value) -> Self {
         Self { method: Method::Put, body: Some(body), ..Self::get(target) }
     }
 
-    /// With an idempotency key.
+    /// Adds an idempotency key.
     pub fn keyed(self, key: String) -> Self {
         Self { key: Some(key), ..self }
     }
 
-    /// Whether it may be made again without a second effect.
+    /// Returns whether it has an idempotency key, so that a retry has no second effect.
     pub const fn is_keyed(&self) -> bool {
         self.key.is_some()
     }
 
-    /// The request, by whoever holds a token.
+    /// Builds the request with a bearer token.
     pub fn by(&self, token: &str) -> Request {
         let mut headers = vec![("authorization", format!("Bearer {token}").into_bytes()), ("host", b"sim".to_vec())];
         if self.body.is_some() {
@@ -56,23 +56,23 @@ impl Ask {
     }
 }
 
-/// What a client hears of its request.
+/// What a client learns about its request.
 #[derive(Clone, Debug)]
 pub enum Heard {
-    /// An answer.
+    /// An answer: status and body.
     Said(u16, Value),
-    /// Nothing: the connection broke, or there was none. What was asked for may have been done.
+    /// No answer: the connection broke, or there was none. The request may have been executed.
     Nothing,
 }
 
 impl Heard {
-    /// An answer of the service.
+    /// Wraps an answer of the service; anything but JSON becomes null.
     pub fn of(status: u16, content: &Content) -> Self {
         let Content::Json(bytes) = content else { return Self::Said(status, Value::Null) };
         Self::Said(status, serde_json::from_slice(bytes).unwrap_or(Value::Null))
     }
 
-    /// Its status; 0 where there is none.
+    /// Returns the status; 0 without an answer.
     pub const fn status(&self) -> u16 {
         match self {
             Self::Said(status, _) => *status,
@@ -80,65 +80,65 @@ impl Heard {
         }
     }
 
-    /// Whether the request should be made again: it was not, or may not have been, carried out.
+    /// Returns whether the request should be retried: it was not, or may not have been, executed.
     pub const fn is_lost(&self) -> bool {
         matches!(self.status(), 0 | 503)
     }
 }
 
-/// Who asked, and what for.
+/// The sender of a request, and its purpose.
 #[derive(Clone, Debug)]
 pub enum Client {
-    /// An engine asks for calls.
+    /// An engine claims calls.
     Claim {
-        /// Which engine.
+        /// Index of the engine.
         engine: usize,
-        /// How many at most.
+        /// Most calls that it takes.
         capacity: u64,
     },
-    /// An engine says what happened in a call.
+    /// An engine reports events of a call.
     Report {
-        /// Which engine.
+        /// Index of the engine.
         engine: usize,
-        /// The call's id.
+        /// Id of the call.
         call: u64,
-        /// What it says.
+        /// Kind of report.
         saying: Saying,
     },
-    /// An engine brings a call.
+    /// An engine creates an inbound call.
     Bring {
-        /// Which engine.
+        /// Index of the engine.
         engine: usize,
     },
-    /// An engine has a tool asked.
+    /// An engine has a tool called.
     Tool {
-        /// Which engine.
+        /// Index of the engine.
         engine: usize,
-        /// The call's id.
+        /// Id of the call.
         call: u64,
     },
     /// A person acts.
     Person {
-        /// Who.
+        /// Index of the person.
         person: usize,
-        /// The request, and how often it may be made again: one with an idempotency key is.
+        /// The request and its remaining retries, if it has an idempotency key.
         again: Option<(Ask, u32)>,
     },
 }
 
-/// What an engine says of a call.
+/// Kind of an engine's report about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saying {
-    /// Nothing new: it renews the lease.
+    /// No events: renews the lease.
     Renewal,
-    /// What happened next.
+    /// The next events of the script.
     Truth,
-    /// A sequence number too far.
+    /// Events with a gap in their sequence numbers.
     Gap,
-    /// What it said before.
+    /// Events that were reported before.
     Again,
-    /// Something about a call of somebody else.
+    /// Events of a call that belongs to another engine.
     Stranger,
-    /// An event that the call's state does not allow.
+    /// An event that the state of the call does not allow.
     Wrong,
 }

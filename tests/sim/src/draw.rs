@@ -1,4 +1,4 @@
-//! What people fill in: bodies of requests, drawn.
+//! Request bodies with random content.
 
 use serde_json::{Value, json};
 
@@ -21,12 +21,12 @@ const ZONES: [&str; 12] = [
 ];
 const DAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
-/// A number of somebody.
+/// Draws a phone number, out of 2,000.
 pub fn phone(random: &mut Random) -> String {
     format!("+4070{:07}", random.below(2_000))
 }
 
-/// Calling hours: often the whole day, else a window of some minutes or hours.
+/// Draws calling hours: often the whole day, otherwise a window of some minutes or hours.
 fn hours(random: &mut Random) -> (String, String) {
     if random.chance(350) {
         return ("00:00".into(), "23:59".into());
@@ -37,7 +37,7 @@ fn hours(random: &mut Random) -> (String, String) {
     (clock(start, random.below(60)), clock(end, 0))
 }
 
-/// The rules of a campaign, drawn.
+/// Draws the rules of a campaign.
 pub fn rules(random: &mut Random) -> Value {
     let (start, end) = hours(random);
     let days: Vec<&str> = if random.chance(500) {
@@ -55,7 +55,7 @@ pub fn rules(random: &mut Random) -> Value {
     })
 }
 
-/// A campaign, drawn.
+/// Draws a campaign.
 pub fn campaign(random: &mut Random, assistant: u64, numbers: &[Value]) -> Value {
     let mut body = rules(random);
     body["name"] = json!("Spring");
@@ -64,7 +64,7 @@ pub fn campaign(random: &mut Random, assistant: u64, numbers: &[Value]) -> Value
     body
 }
 
-/// A lead, drawn.
+/// Draws a lead.
 pub fn lead(random: &mut Random, campaign: u64) -> Value {
     let contacts: Vec<Value> = (0..random.weighed(&[(7, 0), (2, 1), (1, 3)]))
         .map(|_| json!({ "phone_number": phone(random), "variables": { "customer_name": "Bo" } }))
@@ -75,7 +75,7 @@ pub fn lead(random: &mut Random, campaign: u64) -> Value {
     })
 }
 
-/// How an assistant calls and tells of it, drawn.
+/// Draws the settings of an assistant for calls and webhooks.
 pub fn manner(random: &mut Random, receiver: usize) -> Value {
     let schema = json!([{ "name": "goal", "type": "bool", "description": "Whether they agreed" }]);
     json!({
@@ -87,7 +87,7 @@ pub fn manner(random: &mut Random, receiver: usize) -> Value {
     })
 }
 
-/// An assistant, drawn.
+/// Draws an assistant.
 pub fn assistant(random: &mut Random, kind: &str, receiver: usize) -> Value {
     let mut body = manner(random, receiver);
     let (mode, voice) = random.weighed(&[(6, ("pipeline", 1)), (2, ("dualplex", 1))]);

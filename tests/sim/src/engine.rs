@@ -1,6 +1,6 @@
-//! Simulated voice engines: they claim calls over the interface that every engine uses, and bring some. They
-//! have manners, good or bad: they repeat themselves, get out of order, name calls of others, fall silent, go
-//! away. Whatever they hear back is judged.
+//! Simulated voice engines: they claim calls over the interface of every engine, and create inbound ones. They behave
+//! well or badly: they repeat reports, send them out of order, name calls of others, fall silent, go away. Every answer
+//! is checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,53 +16,53 @@ use crate::script;
 use crate::session::Session;
 use crate::world::{Event, World};
 
-/// What an engine sets out to do.
+/// A planned action of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Errand {
-    /// Ask for calls.
+    /// Claim calls.
     Claim,
-    /// Ask for calls again after a while away.
+    /// Claim calls again after an absence.
     Return,
-    /// Say the next thing of a call.
+    /// Report the next events of a call.
     Beat(u64),
-    /// Bring a call.
+    /// Create an inbound call.
     Bring,
 }
 
-/// How well an engine behaves, in a thousand times.
+/// Probabilities of misbehaviour, per mille.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Manners {
-    /// It says something wrong before it says what is right.
+    /// Reports something wrong before the right events.
     pub lies: u64,
-    /// It forgets a call that it has.
+    /// Forgets a call that it holds.
     pub forgets: u64,
-    /// It does not hang up when it is told to.
+    /// Ignores the command to hang up.
     pub disobeys: u64,
-    /// It asks for no calls for a while.
+    /// Claims no calls for a while.
     pub leaves: u64,
 }
 
-/// An engine.
+/// A simulated engine.
 #[derive(Debug)]
 pub struct Engine {
-    /// Its token.
+    /// Its engine token.
     pub token: String,
     modes: Vec<&'static str>,
-    /// Calls that it carries at once.
+    /// Most calls that it carries at once.
     pub capacity: u64,
-    /// How it behaves.
+    /// Probabilities of its misbehaviour.
     pub manners: Manners,
     asking: bool,
     called: bool,
-    /// Calls that it has.
+    /// Calls that it holds, by id.
     pub held: BTreeMap<u64, Session>,
-    /// The one account that it serves, if it does not serve all.
+    /// The one account that it serves; `None` for all.
     serves: Option<u32>,
     dialed: BTreeSet<u64>,
 }
 
 impl Engine {
-    /// The engine with a token; the first one serves everything.
+    /// Creates the engine of a token; the first engine serves all modes and accounts.
     pub fn new(token: &str, at: usize, random: &mut Random) -> Self {
         let first = at == 0;
         let all = vec!["pipeline", "multimodal", "dualplex"];
@@ -85,7 +85,7 @@ impl Engine {
         }
     }
 
-    /// Whether it should ask for calls when there is news of some; it is told once.
+    /// Returns whether it should claim now that calls are waiting; true only once until it has claimed.
     pub fn is_called(&mut self) -> bool {
         let idle = !self.asking && !self.called;
         self.called |= idle;
@@ -98,7 +98,7 @@ impl Engine {
 }
 
 impl World {
-    /// An engine does what it set out to do.
+    /// Performs a planned action of an engine.
     pub fn engine_acts(&mut self, engine: usize, errand: Errand) {
         match errand {
             Errand::Claim => self.claim(engine),
@@ -133,7 +133,7 @@ impl World {
         self.ask(Client::Claim { engine: at, capacity }, request, Cause::default());
     }
 
-    /// An engine hears back.
+    /// Handles and checks an answer to an engine.
     pub fn engine_hears(&mut self, client: &Client, heard: &Heard) {
         let held = match *client {
             Client::Claim { engine, capacity } => self.claimed(engine, capacity, heard),
@@ -161,14 +161,14 @@ impl World {
         if !calls.is_empty() {
             self.later(SECOND, Event::Engine(at, Errand::Claim));
         } else if self.mirror.is_awaited() {
-            // What waits is for another engine, or for room in its account's plan: look again now and then.
+            // The waiting calls are for another engine, or over their plan's limit: claim again now and then.
             let seconds = self.random.within(60..=300);
             self.later(seconds * SECOND, Event::Engine(at, Errand::Claim));
         }
         Ok(())
     }
 
-    /// Takes up a call: the moment at which a person is really called.
+    /// Takes over a claimed call: the moment at which a person is really called.
     fn hold(&mut self, at: usize, entry: &Value) -> Held {
         let call = entry["call"]["id"].as_u64().ok_or("a claimed call has an id")?;
         let again = self.engines.iter().any(|engine| engine.dialed.contains(&call));

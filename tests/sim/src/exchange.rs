@@ -12,7 +12,7 @@ use crate::steps::Stepped;
 use crate::world::{Event, World};
 
 impl World {
-    /// A client asks; it hears in its time.
+    /// Sends a client's request to a random host; the answer comes later.
     pub fn ask(&mut self, client: Client, request: Request, cause: Cause) {
         let node = usize::try_from(self.random.below(self.nodes.len() as u64)).unwrap_or(0);
         self.asked += 1;
@@ -28,7 +28,7 @@ impl World {
         let (node, cause) = (exchange.node, exchange.cause);
         let input = Input::Http(&exchange.request, &exchange.answers);
         let stepped = if exchange.parked.is_some() {
-            // Whoever waits looks first, and writes nothing as long as there is nothing for it.
+            // A parked request first looks without committing, as long as there is nothing for it.
             match self.decide(node, &input, exchange.seed, None) {
                 Some(Output { outcome: Outcome::Park(..), .. }) => {
                     self.exchanges.insert(id, exchange);
@@ -68,7 +68,7 @@ impl World {
         }
     }
 
-    /// A client hears what came of its request.
+    /// Passes the answer to the client that sent the request.
     pub(crate) fn hear(&mut self, client: Client, heard: &Heard) {
         if heard.status() == 500 {
             self.note(Err(format!("nobody is answered 500: {client:?}")));

@@ -1,44 +1,43 @@
-//! What goes wrong: how often a host dies, and where between two steps; which commits fail and which answers
-//! get lost.
+//! Injected faults: how often a host dies, and where between two steps; which commits fail and which answers are lost.
 
 use crate::random::Random;
 
-/// What becomes of a step.
+/// Fate of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// All goes well.
+    /// No fault.
     Fine,
-    /// The host dies before its commit: nothing happened.
+    /// The host dies before the commit: nothing happened.
     DiesBefore,
-    /// The host dies after its commit: nobody hears of it, and what it sent may or may not have arrived.
+    /// The host dies after the commit: there is no answer, and sends may or may not have arrived.
     DiesAfter,
-    /// The commit fails: the step's changes are dropped and the caller is told 503.
+    /// The commit fails: the step's changes are dropped and the caller gets 503.
     CommitFails,
-    /// The answer does not reach the caller.
+    /// The answer is lost.
     ReplyLost,
-    /// A step of the service's own work comes to no end: it stops, is over its budget or panics.
+    /// A step of the service's own work fails: it stops, exceeds its budget or panics.
     NoEnd,
 }
 
-/// How often what goes wrong, in a thousand steps.
+/// Probabilities of faults per step, per mille.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
-    /// Deaths before a commit.
+    /// Host dies before the commit.
     pub before: u64,
-    /// Deaths after one.
+    /// Host dies after the commit.
     pub after: u64,
-    /// Failed commits.
+    /// Commit fails.
     pub commits: u64,
-    /// Lost answers.
+    /// Answer is lost.
     pub replies: u64,
-    /// Steps of the service's own work that come to no end.
+    /// Step of the service's own work fails.
     pub endless: u64,
-    /// Longest time that a host stays dead, seconds.
+    /// Longest time that a host stays down, seconds.
     pub down_seconds: u64,
 }
 
 impl Faults {
-    /// The faults of a world: none in some, many in others.
+    /// Draws the faults of a world: none in some, many in others.
     pub fn draw(random: &mut Random) -> Self {
         let most = random.weighed(&[(15, 0), (55, 12), (20, 40), (10, 120)]);
         Self {
@@ -51,7 +50,7 @@ impl Faults {
         }
     }
 
-    /// The fate of the next step.
+    /// Draws the fate of the next step.
     pub fn fate(&self, random: &mut Random) -> Fate {
         let fine = 1_000_u64.saturating_sub(self.before + self.after + self.commits + self.replies + self.endless);
         random.weighed(&[

@@ -1,5 +1,5 @@
-//! What makes a step of the service's own work, or a claim of an engine's, come to no end: one read of it stops, or
-//! panics. Some flaws stay with the row that was read, so that whoever needs it comes to nothing until it is set aside.
+//! Failures inside a step of the service's own work, or in an engine's claim: one read stops it, or panics. Some flaws
+//! stay with the row, so that every step which reads it fails until its task is set aside.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -12,19 +12,19 @@ use switchboard_core::view::{Bytes, Order, Stop, View};
 
 use crate::random::Random;
 
-/// How a step comes to no end.
+/// The way in which a read fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// A row cannot be read.
+    /// The row is unreadable.
     Corrupt,
-    /// The step is over its budget.
+    /// The step exceeds its budget.
     OverBudget,
-    /// It panics: it is not known which of its tasks did.
+    /// It panics: which of its tasks caused it is unknown.
     Panic,
 }
 
 impl Flaw {
-    /// One of them.
+    /// Draws a flaw.
     pub fn draw(random: &mut Random) -> Self {
         random.one(&[Self::Corrupt, Self::OverBudget, Self::Panic])
     }
@@ -33,25 +33,25 @@ impl Flaw {
 /// A flaw that stays with a row.
 #[derive(Clone, Debug)]
 pub struct Stuck {
-    /// The row.
+    /// Key of the row.
     pub row: Key,
-    /// What reading it does.
+    /// Effect of reading the row.
     pub flaw: Flaw,
-    /// Until when.
+    /// Time at which the flaw disappears.
     pub until: Timestamp,
 }
 
-/// A store of which one read does that, or each of a row.
+/// A store in which one read fails, or every read of one row.
 pub struct Flawed<'s> {
-    /// The store.
+    /// Underlying store.
     pub store: &'s Memory,
-    /// What one read does, and how many go well before it.
+    /// Effect on one read, and how many succeed before it.
     pub once: Option<(Flaw, Cell<u64>)>,
-    /// What each read of a row does.
+    /// Row whose reads always fail.
     pub stuck: Option<&'s Stuck>,
-    /// What was done, if anything.
+    /// Flaw that occurred, if any.
     pub met: Cell<Option<Flaw>>,
-    /// The last row that was read of those with which a flaw may stay.
+    /// Last row read with which a flaw may stay.
     pub row: RefCell<Option<Key>>,
 }
 
@@ -76,13 +76,13 @@ impl Flawed<'_> {
         match flaw {
             Flaw::Corrupt => Err(Stop::Corrupt("a row of the simulator's choice")),
             Flaw::OverBudget => Err(Stop::OverBudget),
-            // Without the hook that prints where a panic came from.
+            // Bypasses the panic hook, which would print a backtrace.
             Flaw::Panic => std::panic::resume_unwind(Box::new("a panic of the simulator's choice")),
         }
     }
 }
 
-/// Rows that durable work is about; of the rest many depend.
+/// Returns whether a flaw may stay with a row: only with those of single tasks, since much depends on the others.
 fn may_stick(at: &[u8]) -> bool {
     matches!(key::read_row(at), Some((Kind::Call | Kind::Campaign | Kind::Delivery, _)))
 }

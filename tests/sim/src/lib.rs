@@ -1,9 +1,9 @@
-//! The simulator: the pure core over a store in memory, with simulated hosts that die, receivers that fail,
-//! engines that lie, and people who act, in virtual time. A seed reproduces a run on every machine.
+//! The simulator: the pure core over a store in memory, with simulated hosts that die, receivers that fail, engines
+//! that lie, and people who act, in virtual time. A seed reproduces a run on every machine.
 //!
-//! [`run`] lives one world from its seed: an account or two with assistants, campaigns and leads; some days in
-//! which people act and things go wrong; then calm, in which everything must come to its end. After every
-//! commit, and at the end, the claims of [`checks`] are judged.
+//! [`run`] runs one world from its seed: one or two accounts with assistants, campaigns and leads; some days in which
+//! people act and faults occur; then calm, in which all work must complete. After every commit, and at the end, the
+//! claims of [`checks`] are checked.
 
 pub mod acts;
 pub mod agenda;
@@ -38,25 +38,25 @@ use random::Random;
 use report::Tally;
 use world::World;
 
-/// Turns between two looks at whether a calm world has come to rest.
+/// Events between two checks of whether a calm world has come to rest.
 const LOOK_TURNS: u64 = 64;
 
-/// What came of a world.
+/// The result of a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What happened, counted.
+    /// Counts of what happened.
     pub tally: Tally,
-    /// The first claim that did not hold.
+    /// The first claim that did not hold; `None` if all did.
     pub fault: Option<String>,
 }
 
-/// Lives the world of a seed.
+/// Runs the world of a seed to its end; a panic counts as a fault.
 pub fn run(seed: u64, scale: Scale) -> Outcome {
     catch_unwind(|| live(world(seed, scale)))
         .unwrap_or_else(|_| Outcome { tally: Tally::default(), fault: Some("the simulator itself panicked".into()) })
 }
 
-/// The world of a seed before it is lived.
+/// Creates the world of a seed without running it.
 pub fn world(seed: u64, scale: Scale) -> World {
     let mut random = Random::new(seed);
     let plan = Plan::draw(&mut random, scale);
@@ -65,7 +65,7 @@ pub fn world(seed: u64, scale: Scale) -> World {
     world
 }
 
-/// Lives a world to its end.
+/// Runs a world to its end.
 pub fn live(mut world: World) -> Outcome {
     while world.fault.is_none() {
         let late = world.next_at().is_none_or(|next| next > world.deadline);

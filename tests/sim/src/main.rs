@@ -1,4 +1,4 @@
-//! `cargo xtask sim`: lives worlds and prints what happened in them.
+//! `cargo xtask sim`: runs worlds and prints what happened in them.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -11,13 +11,13 @@ use switchboard_sim::plan::Scale;
 use switchboard_sim::report::{HEAD, Tally};
 use switchboard_sim::{Outcome, live, run, scenario, world};
 
-/// Worlds of a line of the table.
+/// Worlds per line of the table.
 const LINE: u64 = 1_000;
 const USAGE: &str = "usage: cargo xtask sim [--seeds N] [--from S] [--scale small|large]
        cargo xtask sim --seed S [--scale small|large]    one world, told as it happens
        cargo xtask sim --week LEADS                      a week of one large campaign";
 
-/// What the command line asks for.
+/// Parsed command line.
 struct Wish {
     seeds: u64,
     from: u64,
@@ -77,7 +77,7 @@ fn week(leads: u64) -> bool {
     fault.is_none()
 }
 
-/// Lives the worlds of some seeds on all cores; what comes of them is in the order of their seeds.
+/// Runs the worlds of a range of seeds on all cores; returns the outcomes in the order of their seeds.
 fn lives(from: u64, until: u64, scale: Scale) -> Vec<(u64, Outcome)> {
     let (next, done) = (AtomicU64::new(from), Mutex::new(Vec::new()));
     scope(|scope| {

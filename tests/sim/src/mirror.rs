@@ -1,4 +1,4 @@
-//! [`Mirror`]: every row that the claims are about, kept beside the store from the changes of each commit.
+//! [`Mirror`]: every row that the claims need, maintained outside the store from the changes of each commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,39 +9,39 @@ use switchboard_core::webhook::tables::DeliveryStatus;
 
 use crate::facts::{Assistant, Call, Campaign, Delivery, Event, Fact, Lead, Suppressed};
 
-/// A row's place: its account and its count there.
+/// Address of a row: its account and its count there.
 pub type At = (u32, u32);
 
 /// A row that a commit changed.
 #[derive(Clone, Debug)]
 pub struct Turned<F> {
-    /// Its place.
+    /// Address of the row.
     pub at: At,
-    /// What it was; `None`: it was not there.
+    /// Content before; `None` for a new row.
     pub before: Option<F>,
-    /// What it is; `None`: it is gone.
+    /// Content after; `None` for a deleted row.
     pub after: Option<F>,
 }
 
-/// What a commit changed.
+/// The changes of a commit.
 #[derive(Debug, Default)]
 pub struct Diff {
-    /// Calls.
+    /// Changed calls.
     pub calls: Vec<Turned<Call>>,
-    /// Leads and secondary contacts.
+    /// Changed leads and secondary contacts.
     pub leads: Vec<Turned<Lead>>,
-    /// Campaigns.
+    /// Changed campaigns.
     pub campaigns: Vec<Turned<Campaign>>,
-    /// Webhook deliveries.
+    /// Changed webhook deliveries.
     pub deliveries: Vec<Turned<Delivery>>,
-    /// Events that came, with their account.
+    /// New events, each with its account.
     pub events: Vec<(u32, Event)>,
-    /// Events that were forgotten.
+    /// Events removed from the feed.
     pub forgotten: Vec<At>,
 }
 
 impl Diff {
-    /// Prints what changed.
+    /// Prints the changes.
     pub fn tell(&self, now: Timestamp) {
         let at = now.iso();
         self.calls.iter().for_each(|turned| println!("{at}   call {:?} {:?}", turned.at, turned.after));
@@ -51,32 +51,32 @@ impl Diff {
     }
 }
 
-/// The rows of every account, as the last commit left them.
+/// The rows of every account after the last commit.
 #[derive(Debug, Default)]
 pub struct Mirror {
-    /// Calls.
+    /// Calls, without deleted ones.
     pub calls: BTreeMap<At, Call>,
     /// Leads and secondary contacts.
     pub leads: BTreeMap<At, Lead>,
-    /// Campaigns.
+    /// Campaigns, without deleted ones.
     pub campaigns: BTreeMap<At, Campaign>,
-    /// Webhook deliveries.
+    /// Webhook deliveries, without deleted ones.
     pub deliveries: BTreeMap<At, Delivery>,
-    /// Assistants that are listed.
+    /// Assistants, without deleted ones.
     pub assistants: BTreeMap<At, Assistant>,
-    /// Assistants as they were when they were deleted.
+    /// Deleted assistants, as they were last.
     pub gone: BTreeMap<At, Assistant>,
-    /// Numbers that are not to be called.
+    /// Suppressed numbers.
     pub suppressed: BTreeMap<At, Suppressed>,
-    /// The ids of the events in the feeds, by account and place.
+    /// Ids of the events in the feeds, by account and sequence number.
     pub events: BTreeMap<At, String>,
-    /// Those among them whose call, or lead, was deleted.
+    /// Ids of the events whose call or lead was deleted.
     pub emptied: BTreeSet<String>,
     /// Phone numbers of the accounts.
     pub numbers: BTreeSet<At>,
-    /// Calls that run.
+    /// Running calls.
     pub running: BTreeSet<At>,
-    /// Calls and deliveries with which something is still to happen.
+    /// Calls and deliveries with work still to be done.
     pub open: BTreeSet<(Kind, At)>,
 }
 
@@ -101,7 +101,7 @@ fn set<T: Ord>(set: &mut BTreeSet<T>, at: T, present: bool) {
 }
 
 impl Mirror {
-    /// Follows a commit.
+    /// Applies the changes of a commit; returns them parsed.
     pub fn follow(&mut self, changes: &[Change]) -> Result<Diff, String> {
         let mut diff = Diff::default();
         for change in changes {
@@ -170,23 +170,23 @@ impl Mirror {
         Ok(())
     }
 
-    /// An assistant, deleted or not.
+    /// Returns an assistant, deleted or not.
     pub fn assistant(&self, at: At) -> Option<&Assistant> {
         self.assistants.get(&at).or_else(|| self.gone.get(&at))
     }
 
-    /// The lead that a lead or a secondary contact belongs to.
+    /// Returns the lead that a lead or secondary contact belongs to.
     pub fn main_of(&self, at: At) -> Option<At> {
         let lead = self.leads.get(&at)?;
         Some(lead.parent.map_or(at, |parent| (at.0, parent)))
     }
 
-    /// Whether a number of an account is not to be called.
+    /// Returns whether a number is on an account's suppression list.
     pub fn is_suppressed(&self, account: u32, phone: &str) -> bool {
         self.suppressed.range((account, 0)..=(account, u32::MAX)).any(|(_, row)| row.phone_number == phone)
     }
 
-    /// Whether a call waits for an engine.
+    /// Returns whether a call is waiting for an engine.
     pub fn is_awaited(&self) -> bool {
         self.running.iter().filter_map(|at| self.calls.get(at)).any(|call| call.engine.is_none())
     }

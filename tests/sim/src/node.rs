@@ -1,5 +1,5 @@
-//! [`Node`]: a host over the store, as far as it matters here: it lives or not, knows when to come back, and
-//! holds requests that are under way.
+//! [`Node`]: a host over the store, reduced to what matters here: whether it is up, when it ticks next, and the
+//! requests in progress on it.
 
 use switchboard_core::http::request::Request;
 use switchboard_core::key::Topic;
@@ -10,46 +10,46 @@ use switchboard_core::time::Timestamp;
 use crate::checks::Cause;
 use crate::client::Client;
 
-/// A host.
+/// A simulated host.
 #[derive(Debug, Default)]
 pub struct Node {
-    /// Whether it runs.
+    /// Whether it is running.
     pub up: bool,
-    /// How often it died: what was under way before is lost.
+    /// How often it died; requests of an earlier life are lost.
     pub life: u32,
-    /// When it comes back for durable work.
+    /// Time of its next tick, if one is planned.
     pub wake: Option<Timestamp>,
     /// How far its clock is ahead, microseconds.
     pub ahead_micros: u64,
-    /// Ticks that begin one task at a time: it just started, or a step panicked.
+    /// Remaining ticks that begin one task at a time, after a start or a panic.
     pub careful: u32,
 }
 
-/// Ticks of that kind.
+/// Number of such ticks.
 pub const CAREFUL_TICKS: u32 = 64;
 
 impl Node {
-    /// Plans to come back, if that is earlier than what is planned.
+    /// Plans a tick unless an earlier one is planned.
     pub fn plan(&mut self, at: Option<Timestamp>) {
         self.wake = self.wake.into_iter().chain(at).min();
     }
 }
 
-/// A request that is under way.
+/// A request in progress.
 #[derive(Debug)]
 pub struct Exchange {
-    /// Who asked.
+    /// The sender and its purpose.
     pub client: Client,
-    /// The host that has it.
+    /// Index of the host that processes it.
     pub node: usize,
     /// The request.
     pub request: Request,
-    /// The answers to what it asked for.
+    /// Answers to its sends so far.
     pub answers: Vec<Answer>,
-    /// Its randomness, the same in every step.
+    /// Random seed, the same in every step.
     pub seed: Seed,
-    /// What it is about.
+    /// Reason for its steps.
     pub cause: Cause,
-    /// What it waits for, and until when.
+    /// Topic that it waits for, and its deadline.
     pub parked: Option<(Topic, Timestamp)>,
 }

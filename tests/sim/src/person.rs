@@ -1,4 +1,4 @@
-//! People: each owns an account, sets it up, and then does whatever people do, at any moment.
+//! People: each owns an account, sets it up, and then acts at random times.
 
 use serde_json::Value;
 
@@ -8,26 +8,26 @@ use crate::checks::{Cause, Held, holds};
 use crate::client::{Ask, Client, Heard};
 use crate::world::{Event, World};
 
-/// How often a request with an idempotency key is made again when its answer does not come.
+/// How often a request with an idempotency key is retried when no answer comes.
 const INSISTS: u32 = 4;
 
 /// The owner of an account.
 #[derive(Clone, Debug)]
 pub struct Person {
-    /// The account's number.
+    /// Number of the account.
     pub account: u32,
-    /// The account's key.
+    /// API key of the account.
     pub key: String,
-    /// What is left to do.
+    /// Acts left to do.
     pub acts: u64,
-    /// Assistants that take calls, and their numbers.
+    /// Assistants that take calls: id and number.
     pub inbound: Vec<(u64, String)>,
-    /// Calls that were asked for by hand, each under an idempotency key of its own.
+    /// Calls created by hand, each under an idempotency key of its own.
     pub by_hand: u64,
 }
 
 impl World {
-    /// A person does something, and plans the next thing.
+    /// Performs an act, and plans the next one.
     pub fn person_acts(&mut self, at: usize) {
         if self.calm || self.people[at].acts == 0 {
             return;
@@ -38,7 +38,7 @@ impl World {
         self.person_does(at);
     }
 
-    /// A person does something, as long as there is anything left to do.
+    /// Performs an act, if the person has any left.
     pub fn person_does(&mut self, at: usize) {
         if self.calm || self.people[at].acts == 0 {
             return;
@@ -50,14 +50,14 @@ impl World {
         self.person_asks(at, ask, left, cause);
     }
 
-    /// A person asks.
+    /// Sends a person's request.
     pub fn person_asks(&mut self, at: usize, ask: Ask, left: u32, cause: Cause) {
         let request = ask.by(&self.people[at].key);
         let again = left.checked_sub(1).map(|left| (ask, left));
         self.ask(Client::Person { person: at, again }, request, cause);
     }
 
-    /// A person hears back; one that insists asks again.
+    /// Handles an answer to a person; retries a request that has an idempotency key.
     pub fn person_hears(&mut self, at: usize, again: Option<(Ask, u32)>, heard: &Heard) {
         self.note(answered(heard));
         if let Some((ask, left)) = again
@@ -68,7 +68,7 @@ impl World {
         }
     }
 
-    /// What a person's own request without any fault comes to.
+    /// Runs a person's request without faults; returns the body of the answer.
     pub fn owner(&mut self, at: usize, ask: &Ask) -> Value {
         let key = self.people[at].key.clone();
         match self.must(ask, &key) {

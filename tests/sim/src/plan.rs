@@ -1,26 +1,26 @@
-//! [`Plan`]: what a seed decides at the start of a world.
+//! [`Plan`]: what the seed decides at the start of a world.
 
 use switchboard_core::time::Timestamp;
 
 use crate::faults::Faults;
 use crate::random::Random;
 
-/// How large worlds are.
+/// Size of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// A few leads and a day or two: many worlds in little time.
+    /// A few leads and a day or two: many worlds in a short time.
     Small,
-    /// Some hundred leads and a week.
+    /// Several hundred leads and a week.
     Large,
 }
 
 impl Scale {
-    /// The scale of this name.
+    /// Parses the name of a scale.
     pub fn of(word: &str) -> Option<Self> {
         [Self::Small, Self::Large].into_iter().find(|scale| scale.word() == word)
     }
 
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Small => "small",
@@ -29,34 +29,34 @@ impl Scale {
     }
 }
 
-/// What a world is made of.
+/// The parameters of a world.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// When it begins.
+    /// Virtual time at the start.
     pub start: Timestamp,
-    /// How long people act and things go wrong, seconds.
+    /// How long people act and faults occur, seconds.
     pub busy_seconds: u64,
-    /// Accounts.
+    /// Number of accounts.
     pub accounts: usize,
-    /// Campaigns of an account.
+    /// Campaigns per account.
     pub campaigns: usize,
-    /// Leads of an account.
+    /// Leads per account.
     pub leads: u64,
-    /// What the people of an account do after its start.
+    /// Acts per account after the setup.
     pub acts: u64,
-    /// Engines.
+    /// Number of engines.
     pub engines: usize,
-    /// Receivers of webhooks.
+    /// Number of webhook receivers.
     pub receivers: usize,
-    /// Hosts over the one store.
+    /// Number of hosts over the one store.
     pub nodes: usize,
-    /// Whether the operator configured a language model.
+    /// Whether a language model is configured.
     pub model: bool,
-    /// What goes wrong.
+    /// Injected faults.
     pub faults: Faults,
 }
 
-/// Days around which clocks leap in some of the zones, and two plain ones.
+/// Start times: days around clock changes in some of the zones, and two without one.
 const STARTS: [&str; 8] = [
     "2026-03-06T12:00:00Z",
     "2026-03-27T12:00:00Z",
@@ -69,7 +69,7 @@ const STARTS: [&str; 8] = [
 ];
 
 impl Plan {
-    /// The plan of a world.
+    /// Draws the plan of a world.
     pub fn draw(random: &mut Random, scale: Scale) -> Self {
         let start = Timestamp::parse_iso(random.one(&STARTS)).expect("the dates above are dates");
         let leads = match scale {
@@ -95,7 +95,7 @@ impl Plan {
         }
     }
 
-    /// When people have acted, and nothing goes wrong any more.
+    /// Returns when people have acted and faults end.
     pub fn calm_at(&self) -> Timestamp {
         self.start.plus_seconds(self.busy_seconds)
     }

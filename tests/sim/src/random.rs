@@ -1,20 +1,20 @@
-//! [`Random`]: the only source of chance in a world. It gives the same numbers on every machine.
+//! [`Random`]: the only source of randomness in a world. It returns the same numbers on every machine.
 
 use std::ops::RangeInclusive;
 
 use switchboard_core::seed::Seed;
 
-/// A stream of numbers from 64 bits (the `SplitMix64` generator).
+/// A random generator with 64 bits of state (`SplitMix64`).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The stream of a seed.
+    /// Creates the generator of a seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub const fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -23,38 +23,38 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A stream of its own: what is drawn from it does not move this one.
+    /// Returns a generator of its own: draws from it do not advance this one.
     pub const fn fork(&mut self) -> Self {
         Self(self.bits())
     }
 
-    /// A number below `n`; 0 where there is none.
+    /// Returns a number below `n`; 0 if `n` is 0.
     pub const fn below(&mut self, n: u64) -> u64 {
         let bits = self.bits();
         if n == 0 { 0 } else { bits % n }
     }
 
-    /// A number of a range.
+    /// Returns a number in a range, both ends included.
     pub const fn within(&mut self, range: RangeInclusive<u64>) -> u64 {
         *range.start() + self.below(*range.end() - *range.start() + 1)
     }
 
-    /// Whether something happens that happens so often in a thousand times.
+    /// Returns true with this probability, per mille.
     pub const fn chance(&mut self, per_mille: u64) -> bool {
         self.below(1_000) < per_mille
     }
 
-    /// One of a few.
+    /// Picks an item; `None` from an empty list.
     pub fn pick<'t, T>(&mut self, of: &'t [T]) -> Option<&'t T> {
         of.get(usize::try_from(self.below(of.len() as u64)).unwrap_or(0))
     }
 
-    /// One of a few that is always there.
+    /// Picks an item of a list that must not be empty.
     pub fn one<T: Copy>(&mut self, of: &[T]) -> T {
         *self.pick(of).expect("a choice has alternatives")
     }
 
-    /// One of a few, each as often as its weight says.
+    /// Picks an item with a probability in proportion to its weight.
     pub fn weighed<T: Copy>(&mut self, of: &[(u64, T)]) -> T {
         let mut at = self.below(of.iter().map(|(weight, _)| weight).sum());
         for (weight, one) in of {
@@ -66,7 +66,7 @@ impl Random {
         unreachable!("a number below the sum of the weights falls on one of them")
     }
 
-    /// The randomness of one step of the service.
+    /// Returns the random seed of one step of the service.
     pub fn seed(&mut self) -> Seed {
         let mut bytes = [0; 32];
         for part in bytes.chunks_mut(8) {

@@ -1,4 +1,4 @@
-//! Simulated receivers: of webhooks, of tool calls, and the language model. Each has moods that change.
+//! Simulated receivers of webhooks and tool calls, and the language model. Each has a mood that changes.
 
 use std::collections::BTreeMap;
 
@@ -9,28 +9,28 @@ use switchboard_core::time::Timestamp;
 use crate::agenda::SECOND;
 use crate::random::Random;
 
-/// What a receiver does with what comes.
+/// How a receiver answers requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
-    /// It takes it: 200 to 204.
+    /// Accepts: 200 to 204.
     Takes,
-    /// It points elsewhere.
+    /// Redirects.
     Moved,
-    /// It refuses.
+    /// Rejects with a client error.
     Refuses,
-    /// It says that it is gone for good.
+    /// Answers 410: gone for good.
     Gone,
-    /// It says when to come again.
+    /// Answers with `Retry-After`.
     Busy,
-    /// It breaks.
+    /// Fails with a server error.
     Broken,
-    /// It never answers.
+    /// Never answers.
     Hangs,
-    /// It breaks the connection, sometimes after it took what came.
+    /// Resets the connection, sometimes after processing the request.
     Resets,
 }
 
-/// How often a receiver is in a mood.
+/// Moods with their weights.
 const MOODS: [(u64, Mood); 8] = [
     (85, Mood::Takes),
     (6, Mood::Moved),
@@ -42,30 +42,30 @@ const MOODS: [(u64, Mood); 8] = [
     (9, Mood::Resets),
 ];
 
-/// What was seen under the id of a webhook.
+/// What was received under the id of a webhook.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// Its body, the same each time.
+    /// Body, the same each time.
     pub body: Vec<u8>,
-    /// When it was sent.
+    /// Times at which it was sent.
     pub times: Vec<Timestamp>,
-    /// Whether a receiver answered that it took it.
+    /// Whether a receiver accepted it.
     pub accepted: bool,
 }
 
 impl Seen {
-    /// When it was sent last.
+    /// Returns when it was last sent.
     pub fn last(&self) -> Timestamp {
         self.times.last().copied().unwrap_or_default()
     }
 }
 
-/// What a receiver does.
+/// Reaction of a receiver to a request.
 #[derive(Clone, Debug)]
 pub struct Reaction {
-    /// What the service hears of it.
+    /// Answer as the service sees it.
     pub answer: Answer,
-    /// After how long, microseconds.
+    /// Delay of the answer, microseconds.
     pub after_micros: u64,
 }
 
@@ -74,51 +74,51 @@ pub struct Reaction {
 pub struct Receivers {
     moods: Vec<Mood>,
     seen: BTreeMap<String, Seen>,
-    /// Webhooks that came.
+    /// Webhooks received.
     pub webhooks: u64,
 }
 
 impl Receivers {
-    /// So many receivers.
+    /// Creates `count` receivers with random moods.
     pub fn new(count: usize, random: &mut Random) -> Self {
         Self { moods: (0..count).map(|_| random.weighed(&MOODS)).collect(), ..Self::default() }
     }
 
-    /// Where a receiver is.
+    /// Returns a URL of a receiver.
     pub fn url(at: usize, path: u64) -> String {
         format!("https://r{at}.example/hook/{path}")
     }
 
-    /// How many there are.
+    /// Returns the number of receivers.
     pub fn count(&self) -> usize {
         self.moods.len()
     }
 
-    /// What was seen under an id.
+    /// Returns what was received under an id.
     pub fn seen(&self, id: &str) -> Option<&Seen> {
         self.seen.get(id)
     }
 
-    /// Everything that was seen, by id.
+    /// Returns everything received, by id.
     pub fn all_seen(&self) -> &BTreeMap<String, Seen> {
         &self.seen
     }
 
-    /// A receiver's mood changes.
+    /// Draws a new mood for a receiver.
     pub fn change(&mut self, at: usize, random: &mut Random) {
         if let Some(mood) = self.moods.get_mut(at) {
             *mood = random.weighed(&MOODS);
         }
     }
 
-    /// From here on a receiver takes what comes.
+    /// Makes a receiver accept everything from here on.
     pub fn please(&mut self, at: usize) {
         if let Some(mood) = self.moods.get_mut(at) {
             *mood = Mood::Takes;
         }
     }
 
-    /// A webhook comes; fails when it is another than the one that came under its id before.
+    /// Receives a webhook; fails if it differs from the one received under its id before.
     pub fn take(
         &mut self,
         id: &str,
@@ -142,7 +142,7 @@ impl Receivers {
         }
     }
 
-    /// What a receiver does with a request.
+    /// Returns a receiver's reaction to a request.
     pub fn react(&self, request: &HttpOut, random: &mut Random) -> Reaction {
         let host = request.url.strip_prefix("https://r").and_then(|rest| rest.split('.').next());
         let at = host.and_then(|digits| digits.parse::<usize>().ok());
@@ -170,7 +170,7 @@ impl Receivers {
         Reaction { answer, after_micros: ms * SECOND / 1_000 }
     }
 
-    /// What the language model does: mostly it answers, sometimes with nonsense or not at all.
+    /// Returns the language model's reaction: mostly an answer, sometimes nonsense or nothing.
     pub fn conclude(random: &mut Random) -> Reaction {
         let found = json!({
             "evaluation": { "success": random.chance(500), "sentiment": "neutral", "summary": "They talked." },

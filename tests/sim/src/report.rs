@@ -1,53 +1,53 @@
-//! What happened in worlds, counted.
+//! Counts of what happened in worlds.
 
 use std::ops::AddAssign;
 
 use crate::mirror::Diff;
 use switchboard_core::webhook::tables::DeliveryStatus;
 
-/// The head of the table that [`Tally::line`] fills.
+/// Header of the table whose lines [`Tally::line`] writes.
 pub const HEAD: &str = "| seeds | virtual days | steps | calls | dialed | webhooks | delivered | exhausted | deaths | lost | lies | failures |
 |---|---|---|---|---|---|---|---|---|---|---|---|";
 
 /// Counts of one world, or of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Things that happened.
+    /// Events of the agenda.
     pub turns: u64,
     /// Steps of the service.
     pub steps: u64,
-    /// Calls that were made.
+    /// Calls created.
     pub calls: u64,
     /// Calls that an engine dialed.
     pub dialed: u64,
-    /// Tries of webhooks.
+    /// Webhook attempts.
     pub webhooks: u64,
-    /// Webhooks that arrived.
+    /// Webhooks delivered.
     pub delivered: u64,
-    /// Webhooks that were given up.
+    /// Webhooks whose retries were exhausted.
     pub exhausted: u64,
     /// Deaths of hosts.
     pub deaths: u64,
-    /// Steps that came to no end.
+    /// Steps that failed by a flaw.
     pub endless: u64,
     /// Flaws that stayed with a row.
     pub stuck: u64,
-    /// Jobs that were set aside, and tried again by the operator.
+    /// Tasks that were set aside, and retried by the operator.
     pub set_aside: u64,
-    /// Commits that failed.
+    /// Failed commits.
     pub commits_failed: u64,
-    /// Answers to clients that got lost.
+    /// Lost answers to clients.
     pub replies_lost: u64,
-    /// Answers to the service that got lost.
+    /// Lost answers to the service.
     pub answers_lost: u64,
-    /// What engines did wrong.
+    /// Wrong reports of engines.
     pub lies: u64,
-    /// Virtual seconds.
+    /// Virtual time, seconds.
     pub seconds: u64,
 }
 
 impl Tally {
-    /// Counts what a commit changed.
+    /// Counts the changes of a commit.
     pub fn count(&mut self, diff: &Diff) {
         self.calls += diff.calls.iter().filter(|call| call.before.is_none()).count() as u64;
         for delivery in &diff.deliveries {
@@ -59,7 +59,7 @@ impl Tally {
         }
     }
 
-    /// A line of the table.
+    /// Formats a line of the table.
     pub fn line(&self, seeds: &str, failures: u64) -> String {
         let lost = self.commits_failed + self.replies_lost + self.answers_lost;
         format!(

@@ -1,5 +1,5 @@
-//! A plain large day's work: one campaign with many leads on ten lines in office hours, without faults, that
-//! must be done within a week.
+//! A large but plain workload: one campaign with many leads on ten lines in office hours, without faults, which must be
+//! done within a week.
 
 use serde_json::json;
 use switchboard_core::time::Timestamp;
@@ -17,7 +17,7 @@ use crate::{Outcome, live};
 
 const WEEK_SECONDS: u64 = 7 * 86_400;
 
-/// Lives a week of a campaign with so many leads.
+/// Runs a week of a campaign with this many leads.
 pub fn week(seed: u64, leads: u64) -> Outcome {
     let start = Timestamp::parse_iso("2026-06-15T03:00:00Z").expect("the date above is a date");
     let plan = Plan {

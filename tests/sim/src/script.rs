@@ -1,4 +1,4 @@
-//! [`Script`]: what happens in a call, as its engine will tell it. The person called, and chance, decide.
+//! [`Script`]: what happens in a call, as its engine will report it; drawn at random.
 
 use std::collections::VecDeque;
 
@@ -6,29 +6,29 @@ use serde_json::{Value, json};
 
 use crate::random::Random;
 
-/// Some events that an engine tells at once.
+/// Events that an engine reports together.
 #[derive(Clone, Debug)]
 pub struct Beat {
-    /// How long after the beat before, seconds.
+    /// Pause after the previous beat, seconds.
     pub after_seconds: u64,
-    /// The events, without sequence numbers.
+    /// Events, without sequence numbers.
     pub events: Vec<Value>,
 }
 
-/// What happens in a call.
+/// The remaining beats of a call.
 pub type Script = VecDeque<Beat>;
 
-/// How a call goes.
+/// The course of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Course {
     Talk,
     Voicemail,
     Busy,
     NobodyAnswers,
-    /// It rings for longer than it may: the service ends it.
+    /// It rings longer than allowed: the service ends it.
     RingsOn,
     Fails,
-    /// It lasts longer than it may: the engine is told to hang up.
+    /// It lasts longer than allowed: the engine is told to hang up.
     TalksOn,
     /// The engine holds it and never dials.
     NeverDialed,
@@ -49,7 +49,7 @@ fn beat(after_seconds: u64, events: Vec<Value>) -> Beat {
     Beat { after_seconds, events }
 }
 
-/// Draws what happens in a call that may ring and last so long, seconds.
+/// Draws the script of a call with these limits for ringing and for the whole call, seconds.
 pub fn draw(random: &mut Random, ringing_time: u64, max_duration: u64) -> Script {
     let course = random.weighed(&COURSES);
     let ringing = beat(random.within(0..=2), vec![json!({ "type": "ringing" })]);

@@ -1,5 +1,5 @@
-//! [`Session`]: one call of an engine, from its claim to its end: what is said, renewed, repeated and, with bad
-//! manners, said wrong.
+//! [`Session`]: one call of an engine, from its claim to its end: reports, renewals, repetitions and, for a badly
+//! behaved engine, wrong reports.
 
 use serde_json::{Value, json};
 use switchboard_core::call::tables::CallStatus;
@@ -13,31 +13,31 @@ use crate::engine::Errand;
 use crate::script::{self, Script};
 use crate::world::{Event, World};
 
-/// How often, in a thousand words of a conversation, its model asks a tool first.
+/// Probability that the model calls a tool before a beat, per mille.
 const TOOLS: u64 = 40;
-/// Longest time between two words of an engine that means to keep its call, seconds.
+/// Longest silence of an engine that means to keep its call, seconds.
 const RENEWAL_SECONDS: u64 = 20;
 
-/// A call that an engine has.
+/// A call that an engine holds.
 #[derive(Debug)]
 pub struct Session {
     script: Script,
     seq: u64,
     due: Timestamp,
-    /// What was said and not acknowledged.
+    /// Events sent and not yet acknowledged.
     open: Option<Vec<Value>>,
-    /// What was acknowledged last.
+    /// Events acknowledged last.
     last: Vec<Value>,
     told: bool,
 }
 
 impl Session {
-    /// A call whose script begins now.
+    /// Creates a session whose script begins now.
     pub fn new(script: Script, now: Timestamp) -> Self {
         Self { script, seq: 0, due: now, open: None, last: Vec::new(), told: false }
     }
 
-    /// The next events with their numbers; the same until they are acknowledged.
+    /// Returns the next events with their numbers; the same ones until they are acknowledged.
     fn next(&mut self, now: Timestamp) -> Vec<Value> {
         let (seq, script) = (self.seq, &self.script);
         let events = self.open.get_or_insert_with(|| {
@@ -60,7 +60,7 @@ impl Session {
 }
 
 impl World {
-    /// Plans what is said next of a call, and renewals until then.
+    /// Plans the next report of a call, with renewals until then.
     pub(crate) fn plan_beat(&mut self, at: usize, call: u64) {
         let Some(session) = self.engines[at].held.get_mut(&call) else { return };
         let Some(beat) = session.script.front() else {
@@ -97,7 +97,7 @@ impl World {
         let (now, liar) = (self.now, self.random.chance(manners.lies));
         let lie = self.random.one(&[Saying::Gap, Saying::Again, Saying::Stranger, Saying::Wrong]);
         let Some(session) = self.engines[at].held.get_mut(&call) else { return };
-        // Whoever waits to be acknowledged does not know where the numbers stand.
+        // An engine that waits for an acknowledgement does not know the next sequence number.
         let lies = liar && session.open.is_none();
         let saying = match (lies, session.due > now) {
             (true, _) => lie,
@@ -122,7 +122,7 @@ impl World {
         self.ask(Client::Report { engine: at, call, saying }, request, Cause::default());
     }
 
-    /// A call that this engine does not have: another engine's, or none.
+    /// Returns a call that this engine does not hold: another engine's, or a missing one.
     fn foreign(&mut self, at: usize, call: u64) -> u64 {
         let others = self.engines.iter().enumerate().filter(|(other, _)| *other != at);
         let foreign: Vec<u64> = others.flat_map(|(_, engine)| engine.held.keys().copied()).collect();
@@ -133,7 +133,7 @@ impl World {
         let known = self.mirror.calls.get(&id::split(call));
         let runs = known.is_some_and(|call| call.status.is_running());
         if heard.is_lost() {
-            // It says the same again; what was taken already is taken once.
+            // Sends the same events again; those already taken must not be applied twice.
             let micros = self.random.within(SECOND..=4 * SECOND);
             self.later(micros, Event::Engine(at, Errand::Beat(call)));
             return Ok(());
@@ -161,7 +161,7 @@ impl World {
         Ok(())
     }
 
-    /// An engine that is told to hang up says so, soon.
+    /// Has an engine that is told to hang up report the end soon.
     fn hang_up(&mut self, at: usize, call: u64) {
         let talking = self.mirror.calls.get(&id::split(call)).is_some_and(|call| call.status == CallStatus::InProgress);
         let now = self.now;
@@ -179,7 +179,7 @@ impl World {
         self.come_back(at, call);
     }
 
-    /// The model asks a tool; until it is answered, the engine says nothing.
+    /// Has the model call a tool; the engine reports nothing until it is answered.
     fn use_tool(&mut self, at: usize, call: u64) {
         let ask = Ask::post(format!("/engine/calls/{call}/tools/look"), json!({ "arguments": { "city": "Iasi" } }));
         let request = ask.by(&self.engines[at].token);

@@ -1,4 +1,4 @@
-//! How a world begins: accounts with assistants, numbers, campaigns and leads; then people, engines and faults.
+//! The start of a world: accounts with assistants, numbers, campaigns and leads; then people, engines and faults.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::receiver::Receivers;
 use crate::world::{Event, World};
 
 impl World {
-    /// Sets everything up, without faults; then people, engines and faults begin.
+    /// Sets everything up without faults, then starts people, engines and faults.
     pub fn set_up(&mut self) {
         let plan = self.plan.clone();
         for account in 0..plan.accounts {
@@ -82,7 +82,7 @@ impl World {
             let campaign = self.random.one(&campaigns);
             let body = draw::lead(&mut self.random, campaign);
             let key = self.people[person].key.clone();
-            // A number that is there twice is refused; that is as good.
+            // A duplicate number is rejected, which is fine.
             self.must(&Ask::post("/user/lead", body), &key);
         }
         for id in campaigns {
@@ -109,7 +109,7 @@ impl World {
         id
     }
 
-    /// The operator changes how many calls at once every account may have.
+    /// Sets the limit of parallel calls in the plan of all accounts, as the operator.
     pub fn replan(&mut self, calls: u64) {
         let ask = Ask::put("/admin/plans/standard", json!({ "parallel_calls": calls }));
         self.parallel_calls = usize::try_from(calls).unwrap_or(usize::MAX);
@@ -117,7 +117,7 @@ impl World {
         debug_assert_eq!(heard.status(), 200, "the operator changes a plan");
     }
 
-    /// The operator sets what an account has left.
+    /// Sets an account's balance, as the operator.
     pub fn meter(&mut self, account: u32, dollars: f64) {
         let ask = Ask::put(format!("/admin/accounts/{}", account + 1), json!({ "balance": dollars }));
         let heard = self.must(&ask, &base().operator);
@@ -125,7 +125,7 @@ impl World {
         self.checks.money.set(account, dollars);
     }
 
-    /// The operator shuts an account out, or lets it in again.
+    /// Suspends an account or lifts the suspension, as the operator.
     pub fn suspend(&mut self, account: u32, out: bool) {
         self.suspended.retain(|other| *other != account);
         let ask = Ask::put(format!("/admin/accounts/{}", account + 1), json!({ "suspended": out }));

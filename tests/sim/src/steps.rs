@@ -1,4 +1,4 @@
-//! One step of the service on one host: decided, committed or lost, and what follows from it outside.
+//! One step of the service on one host: decided, committed or lost, and its effects outside.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,26 +23,26 @@ use crate::node::CAREFUL_TICKS;
 use crate::receiver::{Reaction, Receivers};
 use crate::world::{Event, World};
 
-/// How often, in a thousand times, somebody acts when a call moves.
+/// Probability that a person acts at the moment a call changes, per mille.
 const SPARKS: u64 = 60;
-/// How often, in a thousand times, a flaw stays with its row, and for how long at most, seconds: what is set aside has
-/// been tried for 36 minutes.
+/// Probability that a flaw stays with its row, per mille, and how long at most, seconds: a task that is set aside has
+/// been retried for 36 minutes.
 const STICKS: u64 = 700;
 const STUCK_SECONDS_MAX: u64 = 3 * 3_600;
 
-/// What a step came to, for whoever ran it.
+/// Result of a step, for its caller.
 pub enum Stepped {
     /// It was committed.
     Done(Output),
-    /// Its answer got lost; what it did is committed.
+    /// It was committed, and its answer was lost.
     Unheard,
-    /// It was not: 503.
+    /// It was not committed: 503.
     Unavailable,
-    /// The host is dead.
+    /// The host is down.
     Down,
 }
 
-/// Whether a step may come to no end: it is the service's own, or takes what may be anybody's.
+/// Returns whether a step may fail by a flaw: the service's own work, or a claim, which reads calls of any account.
 fn may_fail(input: &Input<'_>) -> bool {
     match input {
         Input::Tick | Input::Answered(..) => true,
@@ -52,13 +52,13 @@ fn may_fail(input: &Input<'_>) -> bool {
 }
 
 impl World {
-    /// A host comes back for durable work.
+    /// Runs a tick of a host.
     pub(crate) fn tick(&mut self, node: usize) {
         self.nodes[node].wake = None;
         let (seed, cause) = (self.random.seed(), Cause { own_work: true, ..Cause::default() });
         let (life, careful) = (self.nodes[node].life, self.nodes[node].careful > 0);
         match self.step(node, &Input::Tick, seed, cause) {
-            // What was begun comes to its end, or panics, before something else is begun.
+            // A begun task completes, or panics, before the next begins.
             Stepped::Done(output) if careful => {
                 self.nodes[node].careful -= 1;
                 for Send { ticket, .. } in output.sends {
@@ -66,13 +66,13 @@ impl World {
                 }
             }
             Stepped::Done(output) => self.send(node, output.sends),
-            // A tick that failed is tried again a little later.
+            // A failed tick is retried a little later.
             Stepped::Unavailable => self.nodes[node].plan(Some(self.now.plus_seconds(1))),
             Stepped::Unheard | Stepped::Down => {}
         }
     }
 
-    /// A question of durable work is answered.
+    /// Processes the answer to a send of durable work.
     pub(crate) fn answered(&mut self, node: usize, life: u32, ticket: Ticket, answer: Answer) {
         if !self.nodes[node].up || self.nodes[node].life != life {
             self.tally.answers_lost += 1;
@@ -88,7 +88,7 @@ impl World {
         }
     }
 
-    /// Makes what durable work asks for; the answers come when they come.
+    /// Performs the sends of durable work; their answers come later.
     fn send(&mut self, node: usize, sends: Vec<Send>) {
         for Send { ticket, work } in sends {
             let Some(Reaction { answer, after_micros }) = self.outside(node, &work) else { continue };
@@ -97,7 +97,7 @@ impl World {
         }
     }
 
-    /// What the world outside does with a request of the service.
+    /// Returns how the outside reacts to work of the service.
     pub(crate) fn outside(&mut self, node: usize, work: &Work) -> Option<Reaction> {
         let request = match work {
             Work::Http(request) => request,
@@ -123,7 +123,7 @@ impl World {
         }
     }
 
-    /// The valid secrets of the account whose event has this id.
+    /// Returns the valid secrets of the account whose event has this id.
     fn secrets_of(&self, id: &str) -> Vec<String> {
         let number = id.strip_prefix("evt_").and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(0);
         let at = key::secrets(Space::Account(switchboard_core::id::split(number).0));
@@ -131,12 +131,12 @@ impl World {
         facts::secrets(&stored)
     }
 
-    /// A host's clock.
+    /// Returns the time on a host's clock.
     pub fn clock(&self, node: usize) -> Timestamp {
         after(self.now, self.nodes[node].ahead_micros)
     }
 
-    /// Runs one step on a host, and commits what it decides, unless fate has it otherwise.
+    /// Runs one step on a host, and commits its output unless its fate differs.
     pub(crate) fn step(&mut self, node: usize, input: &Input<'_>, seed: Seed, cause: Cause) -> Stepped {
         if !self.nodes[node].up {
             return Stepped::Down;
@@ -153,7 +153,7 @@ impl World {
         }
     }
 
-    /// What the service decides; nothing has happened.
+    /// Runs a step without committing it.
     pub(crate) fn decide(&mut self, node: usize, input: &Input<'_>, seed: Seed, flaw: Option<Flaw>) -> Option<Output> {
         self.tally.steps += 1;
         let once = flaw.map(|flaw| (flaw, Cell::new(self.random.below(40))));
@@ -189,7 +189,7 @@ impl World {
         }
     }
 
-    /// Some flaws stay with the row that was read.
+    /// Draws whether a flaw stays with the row that was read.
     fn stick(&mut self, met: Option<(Flaw, Key)>, now: Timestamp) -> Option<Stuck> {
         let (flaw, row) = met.filter(|_| self.random.chance(STICKS))?;
         self.tally.stuck += 1;
@@ -220,7 +220,7 @@ impl World {
         }
     }
 
-    /// Applies what a step decided, plans what it asks to be planned, and judges it.
+    /// Applies the output of a step, plans its follow-ups, and checks the commit.
     pub(crate) fn commit(&mut self, node: usize, output: &Output, cause: Cause) {
         let now = self.clock(node);
         self.store.apply(&output.changes);
@@ -259,7 +259,7 @@ impl World {
         self.note(held);
     }
 
-    /// A call moved, and sometimes somebody acts at that very moment: that is when acts meet calls.
+    /// Sometimes has a person act the moment a call changed, to provoke races.
     fn spark(&mut self) {
         for person in 0..self.people.len() {
             if self.random.chance(SPARKS) {
@@ -269,7 +269,7 @@ impl World {
         }
     }
 
-    /// A call waits: parked requests look again, and engines that gave up waiting ask again.
+    /// Wakes parked requests for a waiting call, and has engines that stopped waiting claim again.
     fn spread_news(&mut self) {
         let parked: Vec<u64> =
             self.exchanges.iter().filter(|(_, exchange)| exchange.parked.is_some()).map(|(id, _)| *id).collect();
@@ -285,7 +285,7 @@ impl World {
         }
     }
 
-    /// A host dies: whatever is under way on it is lost. It starts again after a while.
+    /// Kills a host: everything in progress on it is lost. It restarts after a while.
     fn die(&mut self, node: usize) {
         self.tally.deaths += 1;
         let dead = &mut self.nodes[node];

@@ -1,5 +1,5 @@
-//! [`World`]: the service, its hosts and everybody around it, in virtual time. The clock jumps to whatever is
-//! next; one step of the service is run there; its changes are committed, or lost.
+//! [`World`]: the service, its hosts and everybody around it, in virtual time. The clock jumps to the next event; one
+//! step of the service runs there; its changes are committed, or lost.
 
 use std::collections::BTreeMap;
 
@@ -24,68 +24,68 @@ use crate::random::Random;
 use crate::receiver::Receivers;
 use crate::report::Tally;
 
-/// What happens at a time.
+/// An event on the agenda.
 #[derive(Debug)]
 pub enum Event {
     /// A host starts again.
     Up(usize),
-    /// A question of durable work is answered to the life of the host that asked.
+    /// The answer to a send of durable work arrives, for the life of the host that sent it.
     Answered(usize, u32, Ticket, Answer),
-    /// The questions of a request are answered.
+    /// The answers to a request's sends arrive.
     Told(u64, Vec<Answer>),
-    /// There is news of what a request waits for.
+    /// There is news on the topic that a request waits for.
     News(u64),
-    /// A request has waited long enough.
+    /// A parked request reaches its deadline.
     Elapsed(u64),
-    /// An engine does something.
+    /// An engine performs a planned action.
     Engine(usize, Errand),
     /// A person acts.
     Person(usize),
-    /// A person acts besides, because something just happened.
+    /// A person acts in addition, because something just happened.
     Spark(usize),
-    /// A person makes a request again.
+    /// A person retries a request.
     Again(usize, Ask, u32),
     /// A receiver's mood changes.
     Mood(usize),
-    /// People have acted, and nothing goes wrong any more.
+    /// People have acted, and faults end.
     Calm,
-    /// The operator looks at what was set aside.
+    /// The operator retries what was set aside.
     Operator,
 }
 
-/// A world.
+/// A simulated world.
 pub struct World {
-    /// What the seed decided.
+    /// Parameters drawn from the seed.
     pub plan: Plan,
-    /// The time.
+    /// Virtual time.
     pub now: Timestamp,
-    /// Chance.
+    /// Source of randomness.
     pub random: Random,
-    /// The rows as the claims see them.
+    /// Rows as the claims see them.
     pub mirror: Mirror,
-    /// The claims.
+    /// Claims with their state.
     pub checks: Checks,
-    /// Receivers.
+    /// Webhook receivers.
     pub receivers: Receivers,
-    /// Engines.
+    /// Simulated engines.
     pub engines: Vec<Engine>,
-    /// People, one an account.
+    /// People, one per account.
     pub people: Vec<Person>,
-    /// What happened so far, counted.
+    /// Counts of what happened so far.
     pub tally: Tally,
     /// The first claim that did not hold.
     pub fault: Option<String>,
-    /// Whether people have acted.
+    /// Whether people are done and faults have ended.
     pub calm: bool,
-    /// Calls at once that the plan of every account allows.
+    /// Limit of parallel calls in every account's plan.
     pub parallel_calls: usize,
-    /// Accounts that are shut out.
+    /// Suspended accounts.
     pub suspended: Vec<u32>,
-    /// Until when all must be done once people have acted.
+    /// When all work must be done, once calm.
     pub deadline: Timestamp,
-    /// The store.
+    /// Committed rows.
     pub store: Memory,
-    /// Whether what happens is printed.
+    /// Whether events are printed.
     pub told: bool,
     pub(crate) service: &'static Service,
     pub(crate) faults: Faults,
@@ -97,7 +97,7 @@ pub struct World {
 }
 
 impl World {
-    /// A world before anything happened in it.
+    /// Creates a world in which nothing has happened yet.
     pub fn new(plan: Plan, mut random: Random) -> Self {
         let ahead = |at: usize, random: &mut Random| if at == 0 { 0 } else { random.below(SECOND / 2) };
         let nodes = (0..plan.nodes)
@@ -133,17 +133,17 @@ impl World {
         }
     }
 
-    /// From here on things go wrong as planned, or not.
+    /// Injects faults from here on, or ends them.
     pub fn strike(&mut self, faults: Faults) {
         self.faults = faults;
     }
 
-    /// Enters something to happen so many microseconds from now.
+    /// Adds an event `micros` microseconds from now.
     pub fn later(&mut self, micros: u64, event: Event) {
         self.agenda.add(after(self.now, micros), &mut self.random, event);
     }
 
-    /// Notes a claim that does not hold; the first one stands.
+    /// Records the result of a check; only the first failure is kept.
     pub fn note(&mut self, held: Held) {
         if let Err(claim) = held
             && self.fault.is_none()
@@ -152,13 +152,13 @@ impl World {
         }
     }
 
-    /// When anything happens next.
+    /// Returns when the next event or tick is due.
     pub fn next_at(&self) -> Option<Timestamp> {
         let wakes = self.nodes.iter().filter(|node| node.up).filter_map(|node| node.wake);
         wakes.chain(self.agenda.next_at()).min()
     }
 
-    /// Jumps to what happens next, and lets it happen; false when nothing does.
+    /// Jumps to the next event and processes it; returns false when there is none.
     pub fn turn(&mut self) -> bool {
         let Some(at) = self.next_at() else { return false };
         self.now = self.now.max(at);
@@ -183,7 +183,7 @@ impl World {
             Event::Up(node) => {
                 self.nodes[node].up = true;
                 self.nodes[node].careful = CAREFUL_TICKS;
-                // What was due while it was dead is due now.
+                // Work that fell due while it was down is due now.
                 self.nodes[node].wake = Some(self.now);
             }
             Event::Answered(node, life, ticket, answer) => self.answered(node, life, ticket, answer),
@@ -215,7 +215,7 @@ impl World {
         }
     }
 
-    /// Runs a request without any fault, and gives its answer: for the start of a world and its end.
+    /// Runs a request without faults and returns its answer: for the start of a world and its end.
     pub fn must(&mut self, ask: &Ask, token: &str) -> Heard {
         let (request, seed) = (ask.by(token), self.random.seed());
         match self.decide(0, &Input::Http(&request, &[]), seed, None) {

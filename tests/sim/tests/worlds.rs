@@ -1,9 +1,9 @@
-//! A thousand worlds, and a week of one large campaign. `cargo xtask sim` lives more of them.
+//! A thousand worlds, and a week of one large campaign. `cargo xtask sim` runs more of them.
 
 use switchboard_sim::plan::Scale;
 use switchboard_sim::{Outcome, run, scenario};
 
-/// Seeds of one test: there are four, so that they share the cores.
+/// Seeds per test: there are four, so that they share the cores.
 const SEEDS: u64 = 250;
 
 fn all_hold(from: u64) {

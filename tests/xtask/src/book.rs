@@ -1,6 +1,6 @@
 //! The documents as a book: `cargo xtask book`, into the build folder.
 //!
-//! The pages stand where they are found best in the repository, some of them above `docs/`. mdBook wants them in one
+//! Pages are kept where readers find them best in the repository, some of them above `docs/`. mdBook wants them in one
 //! folder under their table of contents, so they are copied there first.
 
 use std::fs;
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use crate::chores::{Done, root, runtimes, step, target, text};
 
-/// The release of mdBook that builds the book.
+/// Pinned release of mdBook.
 const MDBOOK: &str = "0.5.4";
 const SUMMARY: &str = "docs/SUMMARY.md";
 const SETTINGS: &str = "[book]\ntitle = \"Switchboard\"\nlanguage = \"en\"\n";
 
-/// Builds the book; mdBook is fetched from its registry if it is not there.
+/// Builds the book; mdBook is installed from its registry if it is missing.
 pub fn run() -> Done {
     let program = mdbook()?;
     let folder = target()?.join("book");
@@ -23,7 +23,7 @@ pub fn run() -> Done {
     Ok(())
 }
 
-/// Copies every page of the summary, each to its place below the book's folder.
+/// Copies every page of the summary to its place below the book's folder.
 fn gather(folder: &Path) -> std::io::Result<()> {
     let pages = folder.join("src");
     if pages.exists() {
@@ -35,13 +35,13 @@ fn gather(folder: &Path) -> std::io::Result<()> {
     for page in summary.split("](").skip(1).filter_map(|rest| rest.split_once(')')) {
         let to = pages.join(page.0);
         fs::create_dir_all(to.parent().unwrap_or(&pages))?;
-        // The first page of a book is its index.
+        // mdBook names a folder's README page `index`.
         fs::write(to, fs::read_to_string(root().join(page.0))?.replace("/README.", "/index."))?;
     }
     fs::write(pages.join("SUMMARY.md"), summary)
 }
 
-/// The summary with links from the root instead of from `docs/`.
+/// Returns the summary with links from the root instead of from `docs/`.
 fn from_root(summary: &str) -> String {
     summary.replace("](", "](docs/").replace("](docs/../", "](")
 }

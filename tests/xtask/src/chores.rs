@@ -7,17 +7,17 @@ use std::time::Instant;
 use crate::schemathesis;
 
 pub const WASM: &str = "wasm32-unknown-unknown";
-/// What hunts faults: its arithmetic is checked.
+/// Packages that search for faults: built with overflow checks.
 const HUNTERS: [&str; 2] = ["switchboard-fuzz", "switchboard-sim"];
-/// What the core must never depend on: whatever reads a clock, draws randomness, or talks to the system.
+/// Packages that the core must never depend on: they read a clock, draw randomness, or talk to the system.
 const IMPURE: [&str; 8] = ["tokio", "getrandom", "mio", "socket2", "rustix", "web-sys", "js-sys", "wasm-bindgen"];
-/// What an engine must not depend on.
+/// Packages that an engine must not depend on.
 const SERVICE: [&str; 2] = ["switchboard-core", "switchboard"];
-/// What has no tests that cargo could run: modules for other hosts, and what makes one of them.
+/// Packages without tests that cargo could run: modules for other hosts, and the generator of one.
 const UNTESTED: [&str; 3] = ["switchboard-pure", "switchboard-js", "switchboard-js-bindgen"];
-/// The tests of the JavaScript host that any Node since 20 runs; the others need a runtime of their own.
+/// Tests of the JavaScript host that any Node since 20 runs; the others need a runtime of their own.
 const NODE_TESTS: [&str; 6] = ["clock", "memory", "service", "service-faults", "service-live", "service-outside"];
-/// Licences that the project takes.
+/// Licences that dependencies may have.
 const LICENCES: [&str; 16] = [
     "MIT",
     "Apache-2.0",
@@ -39,22 +39,22 @@ const LICENCES: [&str; 16] = [
 
 pub type Done = Result<(), String>;
 
-/// Everything that must hold before a commit.
+/// Runs everything that must pass before a commit.
 pub fn test() -> Done {
     wasm_target()?;
     step("format", "cargo", &["fmt", "--all", "--check"])?;
-    // The edge's shells are features, since a component has one of them.
+    // The edge's shells are features, because a component has only one of them.
     let shells = "switchboard-service/p2,switchboard-service/p3";
     let lints = ["clippy", "--workspace", "--all-targets", "--features", shells, "--quiet", "--", "-D", "warnings"];
     step("lints", "cargo", &lints)?;
-    // The tests of the hosts run the component, and start the binary, which is built with them.
+    // The tests of the hosts need the component; the binary they start is built along with them.
     component()?;
     js()?;
     let excluded = UNTESTED.iter().flat_map(|name| ["--exclude", name]);
     let tests: Vec<&str> = ["test", "--workspace", "--quiet"].into_iter().chain(excluded).collect();
     step("tests", "cargo", &tests)?;
     node_tests()?;
-    // The fuzzer has one core, the documents the other.
+    // The fuzzer uses one core, the documents the other.
     std::thread::scope(|scope| {
         let fuzzer = scope.spawn(schemathesis::each_commit);
         let rest = rustdoc().and_then(|()| purity()).and_then(|()| separation());
@@ -63,7 +63,7 @@ pub fn test() -> Done {
     licences()
 }
 
-/// Writes the `OpenAPI` document anew.
+/// Rewrites the `OpenAPI` document.
 pub fn openapi() -> Done {
     let output = Command::new("cargo")
         .args(["run", "--quiet", "-p", "switchboard", "--", "openapi"])
@@ -76,50 +76,50 @@ pub fn openapi() -> Done {
     std::fs::write(root().join("openapi.json"), output.stdout).map_err(|error| error.to_string())
 }
 
-/// Writes the generated parts of the documents anew.
+/// Rewrites the generated parts of the documents.
 pub fn docs() -> Done {
     step("documents", "cargo", &["run", "--quiet", "-p", "switchboard-documents"])
 }
 
-/// Measures; the figures are printed.
+/// Runs the bench, which prints its figures.
 pub fn bench(rest: &[&str]) -> Done {
     step("build", "cargo", &["build", "--release", "--quiet", "-p", "switchboard"])?;
     let beside: &[&str] = if matches!(rest, ["lists" | "steps", ..]) { &["--features", "beside"] } else { &[] };
     step("bench", "cargo", &[&run("switchboard-bench")[..], beside, &["--"], rest].concat())
 }
 
-/// What has cargo run a program of the workspace, as fast as it can be built.
+/// Returns cargo's arguments to run a package, optimised; fault hunters also check overflows.
 pub fn run(package: &str) -> [&str; 6] {
     let profile = if HUNTERS.contains(&package) { "checked" } else { "release" };
     ["run", "--profile", profile, "--quiet", "-p", package]
 }
 
-/// Lives simulated worlds; a table of what happened in them is printed.
+/// Simulates worlds and prints a table of what happened in them.
 pub fn sim(rest: &[&str]) -> Done {
     step("sim", "cargo", &[&run("switchboard-sim")[..], &["--"], rest].concat())
 }
 
-/// Gives drawn inputs to everything that reads what others wrote; a table of what came of them is printed.
+/// Feeds drawn inputs to every parser of outside data and prints a table of the outcomes.
 pub fn fuzz(rest: &[&str]) -> Done {
     step("fuzz", "cargo", &[&run("switchboard-fuzz")[..], &["--"], rest].concat())
 }
 
-/// Kills, cuts, fills, damages and floods; a table of what came of each claim is printed.
+/// Kills servers, cuts, fills and damages stores, floods; prints a table of the claims' outcomes.
 pub fn faults(rest: &[&str]) -> Done {
     step("build", "cargo", &["build", "--release", "--quiet", "-p", "switchboard"])?;
     step("faults", "cargo", &[&run("switchboard-faults")[..], &["--"], rest].concat())
 }
 
-/// Attacks the binary; a table of how a neighbour fared beside each attack is printed.
+/// Attacks the binary and prints how a neighbour fared beside each attack.
 pub fn attacks(rest: &[&str]) -> Done {
     step("build", "cargo", &["build", "--release", "--quiet", "-p", "switchboard"])?;
     step("attacks", "cargo", &[&run("switchboard-attacks")[..], &["--"], rest].concat())
 }
 
-/// Makes what the JavaScript package loads: the core as WebAssembly, and its glue.
+/// Builds what the JavaScript package loads: the core as WebAssembly, and its bindings.
 pub fn js() -> Done {
     wasm_target()?;
-    // The generator reads from the module what it may use, and strips the rest itself.
+    // The generator needs the module's symbols and strips the rest itself.
     let strip = ["--config", "profile.wasm.strip='debuginfo'"];
     let build = ["build", "--quiet", "-p", "switchboard-js", "--target", WASM, "--profile", "wasm"];
     step("core for JavaScript", "cargo", &[&build[..], &strip[..]].concat())?;
@@ -128,7 +128,7 @@ pub fn js() -> Done {
     step("bindings", "cargo", &bind)
 }
 
-/// The tests of the JavaScript host, as far as the installed Node runs them.
+/// Runs those tests of the JavaScript host that the installed Node can run.
 fn node_tests() -> Done {
     let version = Command::new("node").arg("--version").output();
     if !version.is_ok_and(|output| output.status.success()) {
@@ -141,7 +141,7 @@ fn node_tests() -> Done {
     step("tests of the JavaScript host", "node", &arguments)
 }
 
-/// Plays the script on every host, and runs every test of the JavaScript host: what is missing is fetched from the
+/// Plays the script on every host and runs all tests of the JavaScript host; missing runtimes are installed from their
 /// registries, into the build folder.
 pub fn hosts(rest: &[&str]) -> Done {
     component()?;
@@ -160,12 +160,12 @@ pub fn hosts(rest: &[&str]) -> Done {
     played.and(tested)
 }
 
-/// Where runtimes of other hosts are kept, once they are fetched.
+/// Returns the folder that runtimes of other hosts are installed into.
 pub fn runtimes() -> Result<PathBuf, String> {
     Ok(target()?.join("hosts"))
 }
 
-/// Fetches the runtimes of other hosts; gives the environment in which they are found.
+/// Installs the runtimes of other hosts; returns the environment variables by which they are found.
 pub fn tools() -> Result<[(&'static str, String); 2], String> {
     let tools = runtimes()?;
     let (cargo, npm) = (tools.join("cargo"), tools.join("npm"));
@@ -185,7 +185,7 @@ pub fn tools() -> Result<[(&'static str, String); 2], String> {
     Ok([("PATH", path), ("PLAYWRIGHT", playwright)])
 }
 
-/// Every file of tests of the JavaScript host.
+/// Returns all test files of the JavaScript host.
 fn javascript_tests() -> Result<Vec<String>, String> {
     let folder = root().join("host-wasm/js/test");
     let entries = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
@@ -197,7 +197,7 @@ fn javascript_tests() -> Result<Vec<String>, String> {
     Ok(names.into_iter().map(|name| format!("host-wasm/js/test/{name}")).collect())
 }
 
-/// What can be done without: the report says what was not run.
+/// Runs a step that may fail: the report says what was not run.
 fn optional(name: &str, program: &str, arguments: &[&str]) {
     if let Err(error) = step(name, program, arguments) {
         println!("== {name}: {error}, and goes on without");
@@ -209,7 +209,7 @@ pub fn target() -> Result<PathBuf, String> {
     folder.ok_or_else(|| "cargo metadata names no target directory".into())
 }
 
-/// A path as an argument.
+/// Returns a path as an argument.
 pub fn text(path: &Path) -> String {
     path.display().to_string()
 }
@@ -222,12 +222,12 @@ pub fn step(name: &str, program: &str, arguments: &[&str]) -> Done {
     step_with(name, program, arguments, &[])
 }
 
-/// The same with an environment.
+/// Like [`step`], with environment variables.
 pub fn step_with(name: &str, program: &str, arguments: &[&str], environment: &[(&str, String)]) -> Done {
     step_in(&root(), name, program, arguments, environment)
 }
 
-/// The same in a folder of its own, where it may leave things behind.
+/// Like [`step_with`], in a given folder, where the program may leave files.
 pub fn step_in(folder: &Path, name: &str, program: &str, arguments: &[&str], environment: &[(&str, String)]) -> Done {
     let began = Instant::now();
     println!("== {name}: {program} {}", arguments.join(" "));
@@ -245,7 +245,7 @@ pub fn step_in(folder: &Path, name: &str, program: &str, arguments: &[&str], env
     if status.success() { Ok(()) } else { Err(format!("{name} failed")) }
 }
 
-/// The target that the core is built for besides this machine's.
+/// Installs the WebAssembly target if it is missing.
 fn wasm_target() -> Done {
     let output = Command::new("rustc")
         .args(["--print", "target-libdir", "--target", WASM])
@@ -266,7 +266,7 @@ fn rustdoc() -> Done {
     step_with("rustdoc", "cargo", &doc, &[("RUSTDOCFLAGS", "-D warnings".into())])
 }
 
-/// The core depends on nothing impure, and builds where there is no system at all.
+/// Checks that the core depends on nothing impure and builds for WebAssembly, where there is no system.
 fn purity() -> Done {
     depends_on_none("switchboard-core", &IMPURE)?;
     step(
@@ -277,12 +277,12 @@ fn purity() -> Done {
     edges()
 }
 
-/// An engine needs nothing of the service's but its interface.
+/// Checks that an engine depends on the service's interface alone.
 fn separation() -> Done {
     depends_on_none("switchboard-engine-sim", &SERVICE)
 }
 
-/// A package's dependencies, theirs included, have none of these among them.
+/// Checks that none of a package's dependencies, direct or not, is among the refused ones.
 fn depends_on_none(package: &str, refused: &[&str]) -> Done {
     let arguments =
         ["tree", "-p", package, "--edges", "normal", "--prefix", "none", "--target", WASM, "--format", "{p}"];
@@ -296,23 +296,23 @@ fn depends_on_none(package: &str, refused: &[&str]) -> Done {
     found.map_or(Ok(()), |name| Err(format!("{package} depends on {name}")))
 }
 
-/// The edge for both versions of `wasi:http`.
+/// Builds the edge for both versions of `wasi:http`.
 pub fn edges() -> Done {
     wasm_target()?;
     edge("p2")?;
     edge("p3")
 }
 
-/// The core as a component, for whatever embeds it.
+/// Builds the core as a component that other programs embed.
 pub fn component() -> Done {
     wasm_target()?;
     cdylib("pure component", &["-p", "switchboard-pure"])
 }
 
-/// The edge for a version of `wasi:http`.
+/// Builds the edge for one version of `wasi:http`.
 fn edge(version: &str) -> Done {
     cdylib(&format!("edge component {version}"), &["-p", "switchboard-service", "--features", version])?;
-    // Both versions leave the same name behind.
+    // Both versions build to the same file name.
     let made = target()?.join(WASM).join("wasm");
     let named = made.join(format!("switchboard_service_{version}.wasm"));
     std::fs::copy(made.join("switchboard_service.wasm"), named).map(drop).map_err(|error| error.to_string())
@@ -324,7 +324,7 @@ fn cdylib(name: &str, package: &[&str]) -> Done {
     step(name, "cargo", &[&build[..], package, &link].concat())
 }
 
-/// Every dependency's licence is one that the project takes.
+/// Checks that every dependency's licence is an accepted one.
 fn licences() -> Done {
     let metadata = metadata()?;
     let packages = metadata["packages"].as_array().ok_or("cargo metadata names no packages")?;
@@ -348,7 +348,7 @@ fn metadata() -> Result<serde_json::Value, String> {
     serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))
 }
 
-/// Whether an SPDX expression can be met: every `AND` part has an `OR` choice that is taken.
+/// Whether an SPDX expression can be met: every `AND` part has an accepted `OR` choice.
 fn taken(expression: &str) -> bool {
     let plain = expression.replace(['(', ')'], "").replace('/', " OR ");
     plain.split(" AND ").all(|part| part.split(" OR ").any(|choice| LICENCES.contains(&choice.trim())))

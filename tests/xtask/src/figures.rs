@@ -1,7 +1,7 @@
-//! `cargo xtask figures`: puts every claim to the test, and writes the page that shows what came of it.
+//! `cargo xtask figures`: tests every claim, and writes the page of results.
 //!
-//! What was measured is kept in `docs/figures.json`, part by part, so that one part can be measured anew;
-//! `docs/figures.md` is made of it and of nothing else.
+//! Measurements are stored in `docs/figures.json`, part by part, so that one part can be measured again;
+//! `docs/figures.md` is generated from it alone.
 
 mod parts;
 
@@ -18,15 +18,15 @@ use crate::schemathesis;
 
 use parts::{BENCH, Measure, PARTS, Part, Test};
 
-/// Asks for runs as long as before a commit.
+/// Flag for runs as short as before a commit.
 const SHORT: &str = "--short";
-/// The peer's release.
+/// Pinned release of the peer that the bench compares with.
 const PEER: &str = "openvox-core==0.2.40";
 
-/// What a part came to: its claims, and what else was printed.
+/// Result of a part: its claims, and the rest of its output.
 type Measured = (Vec<Claim>, String);
 
-/// Measures the parts that are named, or all of them; `page` writes the page of what was measured before.
+/// Measures the named parts, or all of them; `page` only rewrites the page from stored measurements.
 pub fn run(words: &[&str]) -> Done {
     if words == ["page"] {
         return write(&stored()?);
@@ -100,7 +100,7 @@ impl Part {
         }
     }
 
-    /// Runs a program, as fast as it can be built; what it prints is shown and kept.
+    /// Runs a program built for speed; its output is shown and stored.
     fn program(
         &self,
         package: &str,
@@ -135,7 +135,7 @@ impl Part {
         let claims: Vec<Claim> =
             lines.lines().filter_map(|line| Claim::of_json(&serde_json::from_str(line).ok()?)).collect();
         let fell_short = claims.iter().any(|claim| claim.verdict == Verdict::Missed);
-        // A program that says of no claim that it was missed has no reason to fail.
+        // A nonzero exit is expected only if a claim was missed.
         if claims.is_empty() || (!status.success() && !fell_short) {
             return Err(format!("{package} failed: {status}"));
         }
@@ -165,7 +165,7 @@ impl Test {
     }
 }
 
-/// The command of the peer, installed into the build folder.
+/// Returns the peer's command, installed into the build folder.
 fn peer() -> Result<String, String> {
     let tools = target()?.join("peer");
     if !tools.join("bin/openvox").is_file() {
@@ -176,7 +176,7 @@ fn peer() -> Result<String, String> {
     Ok(text(&tools.join("bin/openvox")))
 }
 
-/// What is loaded over a network, packed.
+/// Measures the sizes of what is loaded over a network, compressed with gzip.
 fn sizes() -> Result<Vec<Claim>, String> {
     component()?;
     edges()?;
@@ -214,7 +214,7 @@ fn stored() -> Result<Map<String, Value>, String> {
     }
 }
 
-/// Writes down what a part came to; a short run takes no long one's place.
+/// Stores a part's result; a short run does not replace a long one.
 fn keep(part: &Part, short: bool, claims: &[Claim], detail: &str) -> Done {
     let mut parts = stored()?;
     if short && parts.get(part.name).is_some_and(|kept| !is_short(kept)) {
@@ -230,7 +230,7 @@ fn keep(part: &Part, short: bool, claims: &[Claim], detail: &str) -> Done {
     write(&parts)
 }
 
-/// Whether a part was measured in minutes rather than hours.
+/// Whether a stored result is of a short run: minutes rather than hours.
 fn is_short(kept: &Value) -> bool {
     kept["command"].as_str().is_some_and(|command| command.contains(SHORT))
 }
@@ -256,7 +256,7 @@ fn machine() -> String {
     format!("{cores} cores of {model}, {} GiB, virtual", kib >> 20)
 }
 
-/// The page.
+/// Returns the text of the page.
 fn shown(parts: &Map<String, Value>) -> String {
     let claims = |part: &Value| -> Vec<Claim> {
         part["claims"].as_array().into_iter().flatten().filter_map(Claim::of_json).collect()

@@ -1,4 +1,4 @@
-//! `cargo xtask CHORE`: each is what its name says.
+//! `cargo xtask CHORE`: runs the chore of that name.
 
 mod book;
 mod chores;

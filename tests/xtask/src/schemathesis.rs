@@ -1,5 +1,5 @@
-//! Schemathesis from `PyPI` against a running server with four users: every check, every phase. In
-//! `tests/schemathesis` are what it may find, each entry with its reason, and what it does not take for wrong.
+//! Schemathesis from `PyPI` against a running server with four users: all checks, all phases. `tests/schemathesis`
+//! holds the findings that are allowed, each with its reason, and the inputs that the checks must not count as invalid.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -9,20 +9,20 @@ use serde_json::{Value, json};
 
 use crate::chores::{Done, root, step, step_in, target, text};
 
-/// The release whose checks are those of the allow-list.
+/// Pinned release: the allow-list is made for its checks.
 const RELEASE: &str = "schemathesis==4.32.5";
-/// How long it runs among the tests, seconds.
+/// Run time before each commit, seconds.
 pub const EACH_COMMIT_SECONDS: u32 = 120;
-/// How long it runs by itself, seconds.
+/// Run time of a long run, seconds.
 pub const LONG_SECONDS: u32 = 3_600;
-/// How long the server may take to answer.
+/// How long the server may take to start.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The share of each commit; a machine without Python is told.
+/// Runs before each commit; without Python, prints that it is skipped.
 pub fn each_commit() -> Done {
     let version = Command::new("python3").args(["-c", "import venv, ensurepip"]).stderr(Stdio::null()).status();
     if version.is_ok_and(|status| status.success()) {
-        // The same inputs each time: what a commit breaks is the commit's.
+        // The same inputs each time: a new finding is due to the commit.
         against(EACH_COMMIT_SECONDS, &["--generation-deterministic"])
     } else {
         println!("== schemathesis: not run, there is no python3 with venv in PATH");
@@ -30,7 +30,7 @@ pub fn each_commit() -> Done {
     }
 }
 
-/// Builds the binary, and runs it for so long.
+/// Builds the binary and runs for `seconds`.
 pub fn run(seconds: u32) -> Done {
     step("binary", "cargo", &["build", "--quiet", "-p", "switchboard"])?;
     against(seconds, &[])
@@ -70,7 +70,7 @@ fn binary() -> Result<std::path::PathBuf, String> {
     Ok(target()?.join("debug/switchboard"))
 }
 
-/// A server on a folder of its own.
+/// A server with a store in a folder of its own.
 struct Server {
     child: Child,
     ready: Value,
@@ -100,7 +100,7 @@ impl Server {
         self.ready[name].as_str().ok_or_else(|| format!("the ready file has no {name}"))
     }
 
-    /// Two accounts, the operator and an engine, as a Web Fuzzing Commons document.
+    /// Returns two accounts, the operator and an engine as a Web Fuzzing Commons document.
     fn users(&self) -> Result<Value, String> {
         let stranger = self.command(&["account", "create", "--email", "stranger@localhost", "--name", "Stranger"])?;
         let engine = self.command(&["engine-token", "create", "--name", "Engine"])?;
@@ -123,7 +123,7 @@ impl Server {
         serde_json::from_slice(&output.stdout).map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
-    /// Asks it to stop; one that is gone by then is a failure.
+    /// Stops the server; one that has already ended is a failure.
     fn stop(mut self) -> Done {
         if self.child.try_wait().is_ok_and(|ended| ended.is_some()) {
             return Err("the server ended by itself".into());
@@ -146,7 +146,8 @@ impl Drop for Server {
 mod tests {
     use super::*;
 
-    /// What the allow-list lets pass: each operation that an entry names, and each status that an entry takes.
+    /// Size of the allow-list: operations and statuses named by its entries, and checks switched off. It may only
+    /// shrink.
     const ALLOWED: usize = 93;
 
     #[test]

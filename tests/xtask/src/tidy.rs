@@ -1,12 +1,13 @@
-//! The order of the house, read from its sources: floors look down, and a public name is of one type.
+//! The structure of the code, checked on its sources: dependencies point downwards, and a public name belongs to one
+//! type.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::chores::root;
 
-/// The folders and files of the core from the ground up: each uses only what stands below its own floor. So `http` and
-/// `job` name no resource, and `service` alone knows all of them.
+/// The folders and files of the core from the bottom up: each uses only those on lower floors. So `http` and `job` name
+/// no resource, and `service` alone knows all of them.
 const FLOORS: &[&[&str]] = &[
     &["egress", "limits", "seed", "state", "template", "time"],
     &["json", "key", "rate", "zone"],
@@ -32,11 +33,11 @@ const FLOORS: &[&[&str]] = &[
     &["remote", "verify"],
 ];
 
-/// The business circle, the only one between folders: ending a call moves its lead and its campaign, stopping a campaign
-/// ends its calls, and a lead that changes calls off the call to it. It may only shrink.
+/// The business cycle, the only one between folders: ending a call moves its lead and its campaign, stopping a campaign
+/// ends its calls, and a lead that changes cancels its call. The list may only shrink.
 const CIRCLE: &[&str] = &["call", "campaign", "lead"];
 
-/// Names that two or more public types share: whoever searches for one finds several things. It may only shrink.
+/// Names that two or more public types share: a search for one finds several things. The list may only shrink.
 const SHARED: &[&str] = &[
     "Analysis",
     "Answer",
@@ -92,7 +93,7 @@ const SHARED: &[&str] = &[
     "Work",
 ];
 
-/// Every source file of these folders, tests left out: its path, and its text without comments and tests.
+/// Returns all source files of these folders but tests: path, and text without comments and unit tests.
 fn sources(folders: &[&str]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut left: Vec<_> = folders.iter().map(|folder| root().join(folder)).collect();
@@ -111,7 +112,7 @@ fn sources(folders: &[&str]) -> Vec<(String, String)> {
     found
 }
 
-/// The modules of the crate's root that a text names: `crate::name`, and each name of `crate::{…}`.
+/// Returns the modules of the crate's root that a text names: `crate::name`, and each name of `crate::{…}`.
 fn named(text: &str) -> BTreeSet<String> {
     let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
     let paths = text.split("crate::").skip(1);
@@ -121,7 +122,7 @@ fn named(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The entries of a group of imports, from behind its opening brace.
+/// Returns the entries of an import group, from after its opening brace.
 fn entries(group: &str) -> Vec<String> {
     let (mut depth, mut entries) = (0, vec![String::new()]);
     for c in group.chars() {
@@ -137,7 +138,7 @@ fn entries(group: &str) -> Vec<String> {
     entries
 }
 
-/// Which folder or file of the core's root uses which, and where.
+/// Returns which folder or file of the core's root uses which, with one file that does.
 fn uses() -> BTreeMap<(String, String), String> {
     let base = root().join("core/src").display().to_string();
     let mut uses = BTreeMap::new();
@@ -199,7 +200,7 @@ fn a_public_name_is_of_one_type() {
             let kinds = ["struct ", "enum ", "trait ", "type "];
             let Some(rest) = kinds.iter().find_map(|kind| rest.strip_prefix(kind)) else { continue };
             let name = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-            // The name in a macro is its caller's.
+            // In a macro, the name comes from its caller.
             if name.is_empty() {
                 continue;
             }

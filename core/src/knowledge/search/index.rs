@@ -1,8 +1,8 @@
-//! The index's rows: written and deleted in slices, hidden at once.
+//! The rows of the index: written and deleted in slices, hidden at once.
 //!
 //! A segment is up to 32 passages of one document. Each of its terms is a row under the knowledgebase and the term, so
-//! a search reads one stretch of rows for each word, and adding reads nothing but the document's own row. That row
-//! says how many segments are searchable; rows of others mean nothing.
+//! that a search reads one range of rows for each word, and adding reads only the rows of the documents. A document's
+//! row holds the number of its searchable segments; rows of any other segment are ignored.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -18,33 +18,34 @@ use crate::view::{Order, Stop};
 
 const DAMAGED: Stop = Stop::Corrupt("a key of the search index has an unknown form");
 
-/// What became of passages.
+/// Result of adding passages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Added {
-    /// They are searchable.
+    /// The passages are searchable.
     Stored,
-    /// So many of their terms are written: the next step goes on behind them.
+    /// This many of their terms are written so far: the next step continues behind them.
     Terms(u32),
     /// The knowledgebase has no room for them; nothing was stored.
     Full,
 }
 
-/// The searchable documents of a knowledgebase, by number.
+/// Returns the searchable documents of a knowledgebase, by local id.
 pub fn documents(account: Scope<'_>, base: u32) -> Result<Vec<(u32, Indexed)>, Stop> {
-    // Every document has a segment, so there are no more documents than segments.
+    // Every document has a segment, so there are at most as many documents as segments.
     let rows =
         account.scan(key::indexed_of(account.space(), base), Order::Ascending, SEGMENTS_MAX as usize)?.into_iter();
     rows.map(|(at, bytes)| Ok((key::read_indexed(&at).ok_or(DAMAGED)?, Indexed::from_bytes(&bytes)?))).collect()
 }
 
-/// Passages that a search of a knowledgebase looks at: one row read for each of its documents.
+/// Returns the number of searchable passages in a knowledgebase; reads one row for each of its documents.
 pub fn count(account: Scope<'_>, base: u32) -> Result<u32, Stop> {
     Ok(documents(account, base)?.iter().map(|(_, indexed)| indexed.passages).sum())
 }
 
-/// Adds the next passages of a document, from 1 to [`SEGMENT_PASSAGES_MAX`] of them, as
-/// [`Passages`](super::Passages) cuts them: at most [`SLICE_TERMS`] of their terms a step. `written` of them are there,
-/// none at first; where it ends with [`Added::Terms`], the same passages come again with that many.
+/// Adds the next passages of a document, 1 to [`SEGMENT_PASSAGES_MAX`] of them, as split by
+/// [`Passages`](super::Passages), with at most [`SLICE_TERMS`] of their terms in one step. `written` is the number of
+/// terms that are stored already, 0 at first; after [`Added::Terms`] the same passages must be added again with the
+/// number it holds.
 pub fn add(
     account: Scope<'_>,
     base: u32,
@@ -84,7 +85,7 @@ pub fn add(
     Ok(Added::Stored)
 }
 
-/// The terms of passages, each with where it stands, and how many words all of them have.
+/// Returns the terms of passages, each with its postings, and the number of all words.
 fn terms_of_all(language: Language, passages: &[&str]) -> (BTreeMap<String, Vec<Posting>>, u32) {
     let (mut terms, mut words) = (BTreeMap::<String, Vec<Posting>>::new(), 0);
     for (place, text) in (0_u8..).zip(passages) {
@@ -97,7 +98,7 @@ fn terms_of_all(language: Language, passages: &[&str]) -> (BTreeMap<String, Vec<
     (terms, words)
 }
 
-/// Writes what a segment is of: its passages, and the list of its terms, by which they are deleted.
+/// Writes the start of a segment: its passages, and the list of its terms, which is needed to delete them.
 fn begin(
     account: Scope<'_>,
     at: (u32, u32, u16),
@@ -112,7 +113,7 @@ fn begin(
     account.put(key::segment(account.space(), base, document, segment), list)
 }
 
-/// The terms of a passage with how often each is there, and how many words that are.
+/// Returns the terms of a passage with their counts, and the number of its words.
 pub(super) fn terms_of(language: Language, text: &str) -> (BTreeMap<String, u32>, u32) {
     let (mut counts, mut length) = (BTreeMap::new(), 0);
     tokens::each(text, |word| {
@@ -124,7 +125,7 @@ pub(super) fn terms_of(language: Language, text: &str) -> (BTreeMap<String, u32>
     (counts, length)
 }
 
-/// Takes a document out of search, in this very step; its rows go with [`drop_slice`].
+/// Takes a document out of search at once; [`drop_slice`] deletes its rows.
 pub fn hide(account: Scope<'_>, base: u32, document: u32) -> Result<(), Stop> {
     let at = key::indexed(account.space(), base, document);
     if account.get(at.clone())?.is_some() {
@@ -133,7 +134,7 @@ pub fn hide(account: Scope<'_>, base: u32, document: u32) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Deletes some rows of a document, at most [`SLICE_TERMS`] and a few; tells whether it has none left.
+/// Deletes a slice of a document's rows, at most [`SLICE_TERMS`] and a few; returns whether none is left.
 pub fn drop_slice(account: Scope<'_>, base: u32, document: u32) -> Result<bool, Stop> {
     hide(account, base, document)?;
     let segments = account.scan(key::segments(account.space(), base, document), Order::Ascending, 2)?;
@@ -155,10 +156,10 @@ pub fn drop_slice(account: Scope<'_>, base: u32, document: u32) -> Result<bool, 
     Ok(segments.len() == 1)
 }
 
-/// The passages of all documents in order, a line each and a blank line between documents, up to `bytes_max`
-/// bytes: knowledge as a part of a prompt.
+/// Returns the passages of all documents in order, each on a line and a blank line between documents, cut at
+/// `bytes_max` bytes: knowledge as part of a prompt.
 pub fn text(account: Scope<'_>, base: u32, bytes_max: usize) -> Result<String, Stop> {
-    /// Passages read at once.
+    /// Passages read by one scan.
     const SLICE: usize = 64;
     let mut text = String::new();
     for (document, _) in documents(account, base)? {

@@ -1,4 +1,4 @@
-//! Search in knowledgebases: text in, passages out, best first. Words only, no meaning: BM25 over stems.
+//! Search in knowledgebases: text in, passages out, best first. It compares words, not meaning: BM25 over stems.
 //!
 //! ```text
 //! text ── Passages ──▶ passages ── add, in slices ──▶ rows ── search ──▶ hits
@@ -6,10 +6,10 @@
 //!                                  └ words and stems: the crate `switchboard-stemmers`
 //! ```
 //!
-//! A document is read in slices: [`Passages::resume`], up to [`SEGMENT_PASSAGES_MAX`] of its passages,
-//! [`Language::of`] them, [`add`] until that says that they are searchable. Short slices waste segments, of which a
-//! knowledgebase has a bounded number. Deleting it calls [`hide`] in the same commit, then [`drop_slice`] until that
-//! says that it is done; nothing may be added to a document once it is hidden.
+//! A document is read in slices: [`Passages::resume`], take up to [`SEGMENT_PASSAGES_MAX`] of its passages, detect
+//! their [`Language::of`], and [`add`] them until that returns that they are searchable. Short slices waste segments,
+//! of which a knowledgebase has a limited number. To delete a document, call [`hide`] in the same commit, then
+//! [`drop_slice`] until it returns that nothing is left; nothing may be added to a document once it is hidden.
 //!
 //! [`SEGMENT_PASSAGES_MAX`]: crate::limits::search::SEGMENT_PASSAGES_MAX
 

@@ -1,27 +1,27 @@
-//! Text cut into passages: what a search finds and shows.
+//! Splits a text into passages, which are what a search finds and shows.
 //!
-//! A passage has about 800 characters and ends where a paragraph or a sentence does, if one does near there.
-//! Passages do not overlap, so that all of them in order are the text.
+//! A passage has about 800 characters and ends at the end of a paragraph or sentence, if there is one nearby. Passages
+//! do not overlap, so that all of them in order are the text.
 
 use switchboard_stemmers::tokens::{is_unspaced, is_word};
 
 use crate::limits::search::PASSAGE_CHARS_MAX;
 
-/// Where a passage ends at best; a character of a script without spaces counts as two.
+/// Preferred length of a passage, characters; one of a script without spaces counts as two.
 const AIM: usize = 800;
-/// A line as short as this that ends in no full stop is a heading: it stays with what follows.
+/// Longest heading, characters: a line that short without a full stop at its end stays with what follows.
 const HEADING_MAX: usize = 80;
-/// How many characters earlier a passage may end for the sake of each kind of border.
+/// Number of characters that a passage may be shorter for the sake of ending at each kind of border.
 const PARAGRAPH_WORTH: usize = 500;
 const SENTENCE_WORTH: usize = 250;
 const LINE_WORTH: usize = 200;
-/// A cut within a word is worth as much as a space here.
+/// Score below which a border is passed over for a cut within a word; a space at this width has it.
 const HARD_CUT_WORTH: usize = 300;
 
-/// The passages of a text, in order; none is empty.
+/// Iterator over the passages of a text, in order; none is empty.
 ///
-/// A cut depends only on what follows its beginning, so a text may be cut in slices: [`Passages::at`] says where
-/// the next passage begins and [`Passages::resume`] goes on there.
+/// A cut depends only on the text behind its beginning, so a text may be split in slices: [`Passages::at`] returns
+/// where the next passage begins, and [`Passages::resume`] continues there.
 #[derive(Clone, Debug)]
 pub struct Passages<'t> {
     text: &'t str,
@@ -29,17 +29,17 @@ pub struct Passages<'t> {
 }
 
 impl<'t> Passages<'t> {
-    /// From the beginning.
+    /// Starts at the beginning of a text.
     pub fn new(text: &'t str) -> Self {
         Self { text, at: 0 }
     }
 
-    /// From byte `at`, which [`Self::at`] told.
+    /// Resumes at byte `at`, as returned by [`Self::at`].
     pub fn resume(text: &'t str, at: usize) -> Self {
         Self { text, at: text.floor_char_boundary(at) }
     }
 
-    /// The byte behind the last passage.
+    /// Returns the byte behind the last passage.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -54,7 +54,7 @@ impl<'t> Iterator for Passages<'t> {
             let begin = rest.find(|letter: char| !letter.is_whitespace()).unwrap_or(rest.len());
             let end = begin + cut(&rest[begin..]);
             self.at += end;
-            // What has no word cannot be found: rows of dashes are no passages.
+            // A text without words cannot be found: rows of dashes are no passages.
             if rest[begin..end].contains(is_word) {
                 return Some(rest[begin..end].trim_end());
             }
@@ -63,7 +63,7 @@ impl<'t> Iterator for Passages<'t> {
     }
 }
 
-/// How many bytes the first passage of a text has: at least one, unless the text is empty.
+/// Returns the length of a text's first passage, bytes: at least one, unless the text is empty.
 fn cut(text: &str) -> usize {
     let (mut width, mut best, mut line) = (0, (0, 0), Line::default());
     for (at, letter) in text.char_indices() {
@@ -80,16 +80,16 @@ fn cut(text: &str) -> usize {
     text.len()
 }
 
-/// The line that is being read.
+/// State of the line that is being scanned.
 #[derive(Default)]
 struct Line {
     length: usize,
-    /// Whether a sentence ends here: after a full stop and quotes or brackets behind it.
+    /// Whether a sentence ends here: a full stop, and any quotes or brackets behind it.
     stopped: bool,
 }
 
 impl Line {
-    /// What it is worth to cut behind `letter`, the first one of `rest`, if that is a border at all.
+    /// Returns the worth of a cut behind `letter`, the first one of `rest`, or `None` if that is no border.
     fn border(&mut self, letter: char, rest: &str) -> Option<usize> {
         self.length += 1;
         match letter {
@@ -115,7 +115,7 @@ impl Line {
             }
             '"' | '\'' | ')' | ']' | '»' | '”' | '’' | '\r' => None,
             _ if letter.is_whitespace() => {
-                // A stop may have its blank before a line's end: it still counts for the line.
+                // A blank may follow a stop at the end of a line: the stop still counts for the line.
                 Some(if self.stopped { SENTENCE_WORTH } else { 0 })
             }
             _ => {
@@ -137,7 +137,7 @@ mod tests {
         text.chars().filter(|letter| is_word(*letter)).collect()
     }
 
-    /// What holds for the passages of every text.
+    /// Checks the properties that the passages of every text have.
     fn judge(text: &str) {
         let passages: Vec<&str> = Passages::new(text).collect();
         for passage in &passages {

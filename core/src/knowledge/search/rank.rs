@@ -1,5 +1,5 @@
-//! Search: BM25 (Robertson and Walker, k1 = 1.2, b = 0.75) in fixed point, so that every machine agrees on every
-//! score and rank.
+//! Ranking by BM25 (Robertson and Walker, k1 = 1.2, b = 0.75) in fixed point, so that every machine computes the same
+//! scores and ranks.
 
 use alloc::string::String;
 use alloc::vec;
@@ -18,26 +18,26 @@ use crate::store::Scope;
 use crate::view::{Order, Stop};
 
 const DAMAGED: Stop = Stop::Corrupt("the search index names a passage that is not there");
-/// Fraction bits of logarithms and scores.
+/// Fraction bits of fixed-point logarithms and scores.
 const FRACTION: u32 = 16;
 /// The natural logarithm of 2, in fixed point.
 const LN_2: u64 = 45_426;
-/// Parts of one that a score is told in.
+/// Resolution of a returned score: parts of one.
 const SCORE_PARTS: u64 = 10_000;
 
-/// A passage that was found.
+/// A passage that matches a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// The document's number.
+    /// Local id of the document.
     pub document: u32,
-    /// The BM25 score, in ten-thousandths.
+    /// BM25 score, in ten-thousandths.
     pub score: u32,
-    /// The passage.
+    /// Text of the passage.
     pub text: String,
 }
 
-/// The passages of a knowledgebase that fit a query best, at most `limit` (and never more than [`HITS_MAX`]);
-/// equal ones by document, then by place in it.
+/// Returns the passages of a knowledgebase that match a query best, at most `limit` (and never more than [`HITS_MAX`]);
+/// equal scores are ordered by document, then by position in it.
 pub fn search(account: Scope<'_>, base: u32, query: &str, limit: usize) -> Result<Vec<Hit>, Stop> {
     let corpus = Corpus::load(account, base)?;
     let terms = terms_of(query, &corpus.languages());
@@ -45,7 +45,7 @@ pub fn search(account: Scope<'_>, base: u32, query: &str, limit: usize) -> Resul
     for term in &terms {
         score(account, base, &corpus, term, QUERY_ROWS_MAX / terms.len(), &mut scores)?;
     }
-    // Ranks go by what is told: of two passages with the same score, the one that comes first is first.
+    // Ranking uses the rounded scores that are returned: of two equal ones, the earlier passage is first.
     for score in &mut scores {
         *score = u32::try_from((u64::from(*score) * SCORE_PARTS).div_ceil(1 << FRACTION)).unwrap_or(u32::MAX);
     }
@@ -63,8 +63,8 @@ pub fn search(account: Scope<'_>, base: u32, query: &str, limit: usize) -> Resul
     hits.collect()
 }
 
-/// What is searched: the documents, each with the place of its first passage among all. A segment takes as many
-/// places as it may have passages, so that a row of the index says where its passages are.
+/// The searched documents, each with the place of its first passage among all passages. A segment occupies as many
+/// places as it may have passages, so that an index row is enough to locate its passages.
 struct Corpus {
     documents: Vec<(u32, usize)>,
     places: usize,
@@ -90,7 +90,8 @@ impl Corpus {
         Language::ALL.into_iter().filter(|language| self.language_bits >> *language as u32 & 1 == 1).collect()
     }
 
-    /// The place of a segment's first passage; none: its document is hidden, or it is still being written.
+    /// Returns the place of a segment's first passage; `None` if its document is hidden, or the segment is not complete
+    /// yet.
     fn first(&self, document: u32, segment: u16) -> Option<usize> {
         let at = self.documents.binary_search_by_key(&document, |(number, _)| *number).ok()?;
         let end = self.documents.get(at + 1).map_or(self.places, |(_, next)| *next);
@@ -98,7 +99,7 @@ impl Corpus {
         (first < end).then_some(first)
     }
 
-    /// Document, segment and place in it.
+    /// Converts a place to document, segment and place in the segment.
     fn at(&self, place: usize) -> (u32, u16, u8) {
         let (document, first) = self.documents[self.documents.partition_point(|(_, first)| *first <= place) - 1];
         let (segment, place) = ((place - first) / SEGMENT_PASSAGES_MAX, (place - first) % SEGMENT_PASSAGES_MAX);
@@ -106,14 +107,15 @@ impl Corpus {
         (document, number, u8::try_from(place).expect("a segment has few passages"))
     }
 
-    /// How much a term tells that so many passages have, in fixed point: `ln(1 + (N - n + 0.5) / (n + 0.5))`.
+    /// Returns the weight of a term that `having` passages have, in fixed point: `ln(1 + (N - n + 0.5) / (n + 0.5))`.
     fn weight(&self, having: u64) -> u64 {
         let log = |number: u64| u64::from(log2(u32::try_from(number).unwrap_or(u32::MAX)));
         (log(2 * self.passages + 2).saturating_sub(log(2 * having + 1)) * LN_2) >> FRACTION
     }
 
-    /// How much a term tells of a passage, in fixed point:
-    /// `f (k1 + 1) / (f + k1 (1 - b + b length / average))`, all times ten and the words of all passages.
+    /// Returns a passage's share of a term's weight, in fixed point:
+    /// `f (k1 + 1) / (f + k1 (1 - b + b length / average))`, both sides of the fraction times ten and the words of all
+    /// passages.
     fn share(&self, posting: Posting) -> u64 {
         let (count, length) = (u64::from(posting.count), u64::from(posting.length));
         let least = 10 * count * self.words + 3 * self.words + 9 * length * self.passages;
@@ -121,7 +123,7 @@ impl Corpus {
     }
 }
 
-/// Adds what a term tells of the passages that have it.
+/// Adds a term's scores to the passages that have it.
 fn score(
     account: Scope<'_>,
     base: u32,
@@ -138,7 +140,7 @@ fn score(
     }
     let weight = corpus.weight(having.len() as u64);
     for (place, posting) in having {
-        // However common a term is, what has it is found.
+        // However common a term is, a passage that has it is found.
         let told = ((weight * corpus.share(posting)) >> FRACTION).max(1);
         let score = scores.get_mut(place).ok_or(DAMAGED)?;
         *score = score.saturating_add(u32::try_from(told).unwrap_or(u32::MAX));
@@ -146,7 +148,7 @@ fn score(
     Ok(())
 }
 
-/// The places of the largest scores above nothing, the largest first and equal ones by place.
+/// Returns the places of the largest scores above zero, the largest first and equal ones by place.
 fn best(scores: &[u32], limit: usize) -> Vec<usize> {
     let mut best: Vec<usize> = Vec::with_capacity(limit + 1);
     for (place, score) in scores.iter().enumerate().filter(|(_, score)| **score > 0) {
@@ -160,8 +162,8 @@ fn best(scores: &[u32], limit: usize) -> Vec<usize> {
     best
 }
 
-/// The terms of a query in the languages of a knowledgebase. Words that only hold a sentence together are left
-/// out, unless there are no others.
+/// Returns the terms of a query, stemmed in each language of a knowledgebase. Function words are left out, unless there
+/// are no others.
 pub(super) fn terms_of(query: &str, languages: &[Language]) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     tokens::each(&query[..query.floor_char_boundary(QUERY_BYTES_MAX)], |word| {
@@ -185,7 +187,7 @@ pub(super) fn terms_of(query: &str, languages: &[Language]) -> Vec<String> {
     terms
 }
 
-/// The binary logarithm of a number from 1 on, in fixed point: each squaring of the fraction tells one bit.
+/// Computes the binary logarithm of a number, at least 1, in fixed point: each squaring of the fraction yields one bit.
 fn log2(number: u32) -> u32 {
     let whole = number.max(1).ilog2();
     let mut fraction = u64::from(number.max(1)) << (31 - whole);

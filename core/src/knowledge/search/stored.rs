@@ -1,5 +1,4 @@
-//! What the index keeps in its rows, as bytes: numbers as varints (LEB128), terms by what they add to the one
-//! before.
+//! Serialization of the index rows: numbers as varints (LEB128), terms as the difference from the one before.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,7 +7,7 @@ use crate::limits::search::PASSAGE_BYTES_MAX;
 use crate::view::Stop;
 
 const DAMAGED: Stop = Stop::Corrupt("a row of the search index has an unknown form");
-/// The form of a document's row; another form of words or rows gets another number.
+/// Format of a document's row; a change to words or rows gets another number.
 const FORMAT: u8 = 1;
 
 fn push(out: &mut Vec<u8>, mut number: u32) {
@@ -19,7 +18,7 @@ fn push(out: &mut Vec<u8>, mut number: u32) {
     out.push(u8::try_from(number).expect("seven bits fit"));
 }
 
-/// Bytes being read.
+/// Reader over the bytes of a row.
 struct Reader<'b>(&'b [u8]);
 
 impl<'b> Reader<'b> {
@@ -48,28 +47,28 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// What of a document is searchable. While its row is there, the document is found.
+/// Searchable part of a document, which is found as long as this row exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Indexed {
-    /// Segments.
+    /// Number of searchable segments.
     pub segments: u32,
-    /// Passages.
+    /// Number of searchable passages.
     pub passages: u32,
-    /// Words of all passages.
+    /// Number of words in all these passages.
     pub words: u32,
-    /// Languages of the segments, a bit each.
+    /// Languages of the segments, one bit each: `1 << language`.
     pub languages: u32,
 }
 
 impl Indexed {
-    /// The stored form.
+    /// Serializes the document's row.
     pub fn to_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::from([FORMAT]);
         [self.segments, self.passages, self.words, self.languages].iter().for_each(|number| push(&mut bytes, *number));
         bytes
     }
 
-    /// Reads the stored form.
+    /// Parses a stored row.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Stop> {
         let mut reader = Reader(bytes);
         if reader.byte()? != FORMAT {
@@ -80,23 +79,23 @@ impl Indexed {
     }
 }
 
-/// Where a term stands in a segment.
+/// Occurrences of a term in one passage of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Posting {
-    /// The passage's place in the segment.
+    /// Index of the passage in the segment.
     pub place: u8,
-    /// How often the term is in it, at least once.
+    /// Occurrences of the term in the passage, at least one.
     pub count: u32,
-    /// Words of the passage.
+    /// Length of the passage, words.
     pub length: u32,
 }
 
-/// The postings of a term in one segment, by place.
+/// Serializes the postings of a term in one segment, which are sorted by place.
 pub fn postings_to_bytes(postings: &[Posting]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(postings.len() * 3);
     let mut next = 0;
     for Posting { place, count, length } in postings {
-        // Most terms stand once in a passage: a bit says so.
+        // Most terms occur once in a passage: one bit is enough then.
         push(&mut bytes, (u32::from(*place) - next) << 1 | u32::from(*count > 1));
         if *count > 1 {
             push(&mut bytes, *count);
@@ -107,7 +106,7 @@ pub fn postings_to_bytes(postings: &[Posting]) -> Vec<u8> {
     bytes
 }
 
-/// Gives every posting of a stored row to `take`.
+/// Passes every posting of a stored row to `take`.
 pub fn read_postings(bytes: &[u8], mut take: impl FnMut(Posting)) -> Result<(), Stop> {
     let (mut reader, mut next) = (Reader(bytes), 0);
     while !reader.0.is_empty() {
@@ -125,7 +124,7 @@ pub fn read_postings(bytes: &[u8], mut take: impl FnMut(Posting)) -> Result<(), 
     Ok(())
 }
 
-/// The terms of a segment, in order: each as how much it has of the one before, and the rest.
+/// Serializes the terms of a segment, in order: for each the length shared with the one before, and the rest.
 pub fn terms_to_bytes<'t>(terms: impl Iterator<Item = &'t str>) -> Vec<u8> {
     let (mut bytes, mut before) = (Vec::new(), "");
     for term in terms {
@@ -139,7 +138,7 @@ pub fn terms_to_bytes<'t>(terms: impl Iterator<Item = &'t str>) -> Vec<u8> {
     bytes
 }
 
-/// The terms of a stored row.
+/// Parses the terms of a stored row.
 pub fn read_terms(bytes: &[u8]) -> Result<Vec<String>, Stop> {
     let (mut reader, mut terms, mut term) = (Reader(bytes), Vec::new(), Vec::new());
     while !reader.0.is_empty() {

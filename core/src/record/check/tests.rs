@@ -9,18 +9,14 @@ use crate::record::{Variables, boolean, choice, format, hundredths, id, int, lis
 use crate::{choice, record, tagged};
 
 choice! {
-    /// A colour.
     pub enum Colour { /// Red.
         Red = "red", /// Blue.
         Blue = "blue" }
 }
 
 record! {
-    /// A part.
     pub struct Part {
-        /// Its name.
         name: String = text(2, 4).form(&format::EXTRACT_NAME).required(),
-        /// Its note.
         note: Option<String> = text(1, 5).sparse(),
     }
 }
@@ -28,13 +24,11 @@ record! {
 record! {
     /// Nothing but a type.
     pub struct Bare {
-        /// A note.
         note: Option<String> = text(1, 5).sparse(),
     }
 }
 
 tagged! {
-    /// A shape.
     pub enum Shape { /// A part.
         Part(Part) = "part", /// Bare.
         Bare(Bare) = "bare" }
@@ -43,29 +37,17 @@ tagged! {
 record! {
     /// A sample of every kind.
     pub struct Sample {
-        /// A name.
         name: String = text(1, 5).required(),
-        /// A colour.
         colour: Colour = choice::<Colour>().required(),
-        /// A count.
         count: u32 = int(1, 9).or_int(3),
-        /// An id.
         owner_id: Option<u64> = id().clears(),
-        /// A share.
         share: Option<f64> = number(0.0, 1.0),
-        /// A speed.
         speed: crate::record::Hundredths = hundredths(0.7, 1.2).or_number(1.0),
-        /// A switch.
         on: bool = boolean().or_bool(false),
-        /// Parts.
         parts: Vec<Part> = list::<Part>(2).unique("name"),
-        /// Shapes.
         shapes: Vec<Shape> = tagged::<Shape>(2),
-        /// Pairs.
         variables: Variables = variables(),
-        /// First day.
         date_from: Option<String> = text(1, 10).form(&format::DATE),
-        /// Last day.
         date_to: Option<String> = text(1, 10).form(&format::DATE),
     } rules {
         require("owner_id", "colour", &["blue"]),
@@ -85,7 +67,7 @@ fn sample(json: &str) -> Result<Sample, Errors> {
     check(Sample::TABLE, members(json), Source::Body).finish()
 }
 
-/// The one field that fails in a body that is otherwise right, and all it says.
+/// Asserts that this field alone fails, with exactly these sentences, in a body that is otherwise valid.
 #[track_caller]
 fn fails(with: &str, field: &str, says: &[&str]) {
     let errors = sample(&format!("{{\"name\":\"n\",\"colour\":\"red\",{with}}}")).expect_err(with);

@@ -1,4 +1,4 @@
-//! What is stored reads back, whatever a newer release added to it.
+//! Stored records read back, whatever a newer release added to them.
 
 use super::*;
 use crate::json::{Number, Object, ToJson};
@@ -12,24 +12,19 @@ use alloc::string::String;
 use proptest::prelude::*;
 
 choice! {
-    /// A colour.
     pub enum Paint { /// Red.
         Red = "red", /// Blue.
         Blue = "blue" }
 }
 
 record! {
-    /// A part.
     pub struct Piece stored as "a piece" {
-        /// Its name.
         name: String = text(0, 9).required(),
-        /// Its note.
         note: Option<String> = text(0, 9).sparse(),
     }
 }
 
 tagged! {
-    /// A shape.
     pub enum Figure { /// A piece.
         Piece(Piece) = "piece" }
 }
@@ -39,7 +34,6 @@ record! {
     pub struct Thing stored as "a thing" {
         /// A member whose name is a word of Rust.
         r#type: Paint = choice::<Paint>().required(),
-        /// An id.
         id: u64 = id().required(),
         /// A name that may be null.
         name: Option<String> = text(0, 9),
@@ -47,35 +41,21 @@ record! {
         due: Option<Timestamp> = micros().sparse(),
         /// A number with a default.
         tries: u32 = int(0, 9).or_int(3),
-        /// A debt.
         owed: i64 = signed().required(),
-        /// A share.
         share: f64 = number(0.0, 1.0).required(),
-        /// A speed.
         speed: Hundredths = hundredths(0.0, 9.0).required(),
-        /// A price.
         price: DecimalText = decimal().required(),
-        /// A switch.
         on: bool = boolean().required(),
-        /// Another one.
         open: Flag = flag().required(),
-        /// A time.
         at: Iso = iso().required(),
         /// A time to the second.
         day: Sql = sql().required(),
-        /// A secret.
         key: Secret = text(0, 9).required(),
-        /// Anything.
         answer: Option<Json> = any(),
-        /// Pairs.
         variables: Variables = variables(),
-        /// Numbers.
         numbers: Vec<u32> = counts(9),
-        /// A piece.
         piece: Piece = object::<Piece>().required(),
-        /// Pieces.
         pieces: Vec<Piece> = list::<Piece>(9),
-        /// Figures.
         figures: Vec<Figure> = tagged::<Figure>(9),
     }
 }
@@ -100,7 +80,7 @@ fn any_value<T: Arbitrary>() -> impl Strategy<Value = T> {
     proptest::prelude::any::<T>()
 }
 
-/// Members with names that no column has.
+/// Generates members with names that no column has.
 fn unknown() -> impl Strategy<Value = Rest> {
     prop::collection::btree_map("x_[a-z]{1,3}", json(), 0..4)
         .prop_map(|members| Rest(Members(members.into_iter().collect())))

@@ -1,27 +1,27 @@
-//! `ToUnicode` tables: what the codes of a font mean (PDF 32000-1, 9.10.3; Adobe Technical Note 5411).
+//! `ToUnicode` tables, which map the codes of a font to text (PDF 32000-1, 9.10.3; Adobe Technical Note 5411).
 //!
-//! Only the mappings are read and the program around them is not, so that a table is understood however its
-//! writer frames it. Ranges stay ranges: a short table of a great many codes costs nothing.
+//! Only the mappings are parsed, not the PostScript program around them, so that any writer's framing works. Ranges
+//! stay ranges: a short table of very many codes costs nothing.
 
 use std::collections::BTreeMap;
 
-/// Mappings of one table.
+/// Most mappings of one table; further ones are ignored.
 const MAPPINGS_MAX: usize = 1 << 18;
-/// Operands that wait for their operator: three for each mapping of the longest list, and their brackets.
+/// Most operands before an operator: three for each mapping of the longest list, and their brackets.
 const OPERANDS_MAX: usize = 1 << 20;
-/// A code's longest form, bytes.
+/// Longest code, bytes.
 const CODE_BYTES_MAX: usize = 4;
 
-/// Such a table.
+/// A parsed `ToUnicode` table.
 #[derive(Debug, Default)]
 pub struct Table {
-    /// Lowest and highest codes of the same length.
+    /// Code space ranges: lowest and highest code, of the same length.
     spaces: Vec<(Vec<u8>, Vec<u8>)>,
-    /// By the first code of each range: its last one, and what the first means, in UTF-16.
+    /// Mappings by the first code of each range: its last code, and the text of the first in UTF-16.
     ranges: BTreeMap<u32, (u32, Vec<u16>)>,
 }
 
-/// What a table is written in.
+/// Token of a table's syntax.
 #[derive(Debug)]
 enum Token<'a> {
     Hex(Vec<u8>),
@@ -31,7 +31,7 @@ enum Token<'a> {
 }
 
 impl Table {
-    /// Reads a table. What makes no sense in it maps nothing.
+    /// Parses a table; invalid parts map nothing.
     pub fn parse(bytes: &[u8]) -> Self {
         let (mut table, mut operands, mut rest) = (Self::default(), Vec::new(), bytes);
         while let Some((token, after)) = next(rest) {
@@ -52,18 +52,18 @@ impl Table {
         table
     }
 
-    /// What a code means.
+    /// Returns the text of a code.
     pub fn meaning(&self, code: u32) -> Option<String> {
         let (first, (last, units)) = self.ranges.range(..=code).next_back()?;
         let mut units = units.clone();
-        // A range counts up in what its first code means.
+        // Within a range, the last UTF-16 unit counts up with the code.
         let up = u16::try_from(code - first).ok().filter(|_| code <= *last)?;
         let end = units.last_mut()?;
         *end = end.checked_add(up)?;
         String::from_utf16(&units).ok()
     }
 
-    /// How many bytes the first code of a string takes, where a table says so.
+    /// Returns the length of the first code of a string, if a code space range contains it.
     pub fn code_bytes(&self, bytes: &[u8]) -> Option<usize> {
         let within = |(low, high): &&(Vec<u8>, Vec<u8>)| {
             let start = bytes.get(..low.len());
@@ -95,7 +95,7 @@ impl Table {
         }
     }
 
-    /// `first last meaning`, or `first last [meaning …]`.
+    /// Adds ranges, each `first last meaning` or `first last [meaning …]`.
     fn ranges(&mut self, operands: &[Token<'_>]) {
         let mut rest = operands;
         while let [Token::Hex(first), Token::Hex(last), third, after @ ..] = rest {
@@ -133,7 +133,7 @@ fn number(code: &[u8]) -> Option<u32> {
     fits.then(|| code.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
 }
 
-/// The next token and what comes after it.
+/// Returns the next token and the bytes after it.
 fn next(bytes: &[u8]) -> Option<(Token<'_>, &[u8])> {
     let mut rest = bytes.trim_ascii_start();
     while let [b'%', comment @ ..] = rest {
@@ -145,7 +145,7 @@ fn next(bytes: &[u8]) -> Option<(Token<'_>, &[u8])> {
         [] => return None,
         [b'[', after @ ..] => (Token::Open, after),
         [b']', after @ ..] => (Token::Close, after),
-        // Dictionaries are part of the frame.
+        // Dictionaries belong to the framing.
         [b'<', b'<', after @ ..] | [b'>', after @ ..] => (Token::Word(b""), after),
         [b'<', after @ ..] => {
             let end = after.iter().position(|byte| *byte == b'>').unwrap_or(after.len());
@@ -158,7 +158,7 @@ fn next(bytes: &[u8]) -> Option<(Token<'_>, &[u8])> {
     })
 }
 
-/// The bytes of hexadecimal digits; a last odd digit counts as if a zero followed.
+/// Decodes hexadecimal digits; an odd last digit counts as if a zero followed.
 fn unhex(digits: &[u8]) -> Vec<u8> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let digits: Vec<u8> = digits.iter().filter_map(digit).collect();

@@ -1,4 +1,4 @@
-//! The operators of a page's content that place and show text (PDF 32000-1, 8.4 and 9.3 to 9.4).
+//! Interprets the operators of page content that position and show text (PDF 32000-1, 8.4 and 9.3 to 9.4).
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -11,28 +11,28 @@ use super::TOO_COMPLEX;
 use super::font::Font;
 use super::place::{Lines, Matrix, Piece};
 
-/// Operators of all pages.
+/// Most operators of all pages together.
 const OPERATORS_MAX: usize = 20_000_000;
-/// Content of all pages when it is unpacked, bytes.
+/// Most bytes of unpacked content of all pages together.
 const CONTENT_BYTES_MAX: usize = 256 << 20;
-/// Content of one page or form when it is unpacked, bytes.
+/// Most bytes of unpacked content of one page or form.
 const PAGE_BYTES_MAX: usize = 64 << 20;
-/// Forms within forms.
+/// Deepest nesting of forms; deeper ones are skipped.
 const FORMS_DEEP_MAX: usize = 8;
-/// States put aside at once.
+/// Deepest stack of saved graphics states (`q`).
 const STATES_MAX: usize = 256;
 
-/// Reads pages one after the other.
+/// Interpreter that reads pages one after the other.
 pub struct Painter<'a> {
     document: &'a Document,
     lines: Lines,
-    /// By the place of their dictionary in the document.
+    /// Parsed fonts, by the address of their dictionary in the document.
     fonts: HashMap<usize, Rc<Font>>,
     operators_left: usize,
     bytes_left: usize,
 }
 
-/// What text is shown with.
+/// Graphics state, as far as it matters to text.
 #[derive(Clone)]
 struct State {
     page: Matrix,
@@ -40,20 +40,20 @@ struct State {
     size: f64,
     char_space: f64,
     word_space: f64,
-    /// Horizontal scale, 1 as it is.
+    /// Horizontal scale; 1: unscaled.
     scale: f64,
     leading: f64,
 }
 
-/// A content stream under way.
+/// State of a content stream being run.
 struct Stream<'a> {
-    /// Where its names lead, the nearest first.
+    /// Resource dictionaries that names are looked up in, the nearest first.
     resources: Vec<&'a Dictionary>,
     state: State,
     aside: Vec<State>,
     line: Matrix,
     text: Matrix,
-    /// Whether the next text was put at a place of its own.
+    /// Whether the next text was positioned explicitly.
     apart: bool,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Stream<'a> {
         Self { resources, state, aside: Vec::new(), line, text, apart: true }
     }
 
-    /// A thing of a kind by its name.
+    /// Looks up a resource of a kind by its name.
     fn resource(&self, kind: &[u8], name: &[u8], document: &'a Document) -> Option<&'a Object> {
         self.resources.iter().find_map(|resources| {
             let named = resources.get_deref(kind, document).and_then(Object::as_dict).ok()?;
@@ -87,7 +87,7 @@ impl<'a> Stream<'a> {
         self.start_line(self.line.moved(0.0, -self.state.leading));
     }
 
-    /// Operators that place text or say how it looks; whether this was one.
+    /// Executes an operator that positions or styles text; returns whether it was one.
     fn place(&mut self, operator: &str, operands: &[Object]) -> bool {
         let state = &mut self.state;
         match (operator, &numbers(operands)[..]) {
@@ -112,19 +112,19 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// The operands that are numbers, at most the six that an operator takes.
+/// Returns the numeric ones of the first six operands; no operator here takes more.
 fn numbers(operands: &[Object]) -> Vec<f64> {
     operands.iter().take(6).filter_map(|operand| operand.as_float().ok().map(f64::from)).collect()
 }
 
 impl<'a> Painter<'a> {
-    /// For the pages of a document.
+    /// Creates an interpreter for the pages of a document.
     pub fn new(document: &'a Document) -> Self {
         let (operators_left, bytes_left) = (OPERATORS_MAX, CONTENT_BYTES_MAX);
         Self { document, lines: Lines::default(), fonts: HashMap::new(), operators_left, bytes_left }
     }
 
-    /// Reads a page. One that cannot be read adds nothing; the error is that the whole is too much.
+    /// Reads a page. One that cannot be read adds nothing; an error means that the document exceeds a limit.
     pub fn page(&mut self, page: ObjectId) -> Result<(), String> {
         self.lines.page();
         let Ok((own, named)) = self.document.get_page_resources(page) else { return Ok(()) };
@@ -135,12 +135,12 @@ impl<'a> Painter<'a> {
         self.run(&content, Stream::new(resources, State::new(Matrix::IDENTITY)), 0)
     }
 
-    /// The text of the pages so far.
+    /// Returns the text of the pages read so far.
     pub fn finish(self) -> String {
         self.lines.finish()
     }
 
-    /// Runs a stream up to where it makes no sense.
+    /// Runs a content stream, up to the first part that cannot be parsed.
     fn run(&mut self, content: &[u8], mut stream: Stream<'a>, forms: usize) -> Result<(), String> {
         self.bytes_left = self.bytes_left.saturating_sub(content.len());
         for operation in Content::decode_iter(content) {
@@ -158,7 +158,7 @@ impl<'a> Painter<'a> {
         Ok(())
     }
 
-    /// Runs a form that a stream draws.
+    /// Runs a form that a content stream draws.
     fn form(&mut self, name: &[u8], outer: &Stream<'a>, forms: usize) -> Result<(), String> {
         let form = outer.resource(b"XObject", name, self.document).and_then(|object| object.as_stream().ok());
         let is_form = |kind: &[u8]| kind == b"Form";
@@ -172,12 +172,12 @@ impl<'a> Painter<'a> {
             state.page = Matrix([*a, *b, *c, *d, *e, *f]).then(state.page);
         }
         let room = self.bytes_left.min(PAGE_BYTES_MAX);
-        // What cannot be unpacked shows nothing; too much of it is found by the page's own bound.
+        // A form that cannot be unpacked shows nothing; too much content is caught by the page's own limit.
         let Ok(content) = form.get_plain_content_with_limit(room) else { return Ok(()) };
         self.run(&content, Stream::new(resources, state), forms + 1)
     }
 
-    /// Takes another font.
+    /// Selects a font and its size (`Tf`).
     fn choose(&mut self, stream: &mut Stream<'a>, name: &[u8], size: &Object) {
         let font = stream.resource(b"Font", name, self.document).and_then(|object| object.as_dict().ok());
         let document = self.document;
@@ -188,7 +188,7 @@ impl<'a> Painter<'a> {
         stream.state.size = size.as_float().map(f64::from).unwrap_or_default();
     }
 
-    /// Operators that show text; others do nothing.
+    /// Executes an operator that shows text; others do nothing.
     fn show(&mut self, stream: &mut Stream<'a>, operator: &str, operands: &[Object]) -> Result<(), TooLong> {
         match (operator, operands) {
             ("Tj", [Object::String(bytes, _)]) => self.string(stream, bytes),

@@ -1,4 +1,4 @@
-//! What the codes of a font mean, and how wide they are (PDF 32000-1, 9.6 to 9.10).
+//! Fonts: the text and width of each code (PDF 32000-1, 9.6 to 9.10).
 
 use std::collections::BTreeMap;
 
@@ -7,39 +7,39 @@ use lopdf::{Dictionary, Document, Encoding, Object};
 
 use super::cmap::Table;
 
-/// A font's table of meanings when it is unpacked, bytes.
+/// Most bytes of a font's unpacked `ToUnicode` table.
 const TABLE_BYTES_MAX: usize = 8 << 20;
-/// A glyph's width where none is given, thousandths of the font's size.
+/// Width of a glyph if none is given, thousandths of the font size.
 const WIDTH_GUESSED: f64 = 500.0;
-/// The same for the fonts of whole ideographs.
+/// The same for composite fonts, whose glyphs may be ideographs.
 const WIDTH_COMPOSITE: f64 = 1000.0;
 
-/// A font that a page uses.
+/// A font used by a page.
 pub struct Font {
     codes: Codes,
     widths: Widths,
 }
 
-/// What codes mean.
+/// How codes map to text.
 enum Codes {
-    /// One byte each.
+    /// Codes of one byte, with the text of each.
     Bytes(Box<[String; 256]>),
-    /// What the table says, each as long as the table says unless it is always a pair.
+    /// Codes mapped by the table; each is two bytes if `pairs`, else as long as the table's code space says.
     Table { table: Table, pairs: bool },
-    /// Two bytes each, and they are UTF-16.
+    /// Codes of two bytes that are UTF-16 units.
     Utf16,
-    /// Two bytes each, and nothing tells what they mean.
+    /// Codes of two bytes whose text is unknown.
     Unknown,
 }
 
-/// How wide codes are, thousandths of the font's size.
+/// Widths of codes, thousandths of the font size.
 enum Widths {
     Listed {
         first: i64,
         list: Vec<f64>,
         missing: f64,
     },
-    /// By the first code of each range: its last one, and the width.
+    /// Widths by the first code of each range: its last code, and the width.
     Ranges {
         ranges: BTreeMap<u32, (u32, f64)>,
         default: f64,
@@ -47,20 +47,20 @@ enum Widths {
     Guessed,
 }
 
-/// What a string shows.
+/// Text and measures of a shown string.
 pub struct Shown {
-    /// Its text.
+    /// The decoded text; empty if the codes are unknown.
     pub text: String,
-    /// Its width, in font sizes.
+    /// Width, in font sizes.
     pub width: f64,
-    /// How many codes it has.
+    /// Number of codes, each of which takes the character spacing.
     pub codes: f64,
-    /// How many of them are spaces of one byte.
+    /// Number of one-byte spaces, each of which takes the word spacing.
     pub spaces: f64,
 }
 
 impl Font {
-    /// Reads a font's dictionary; what it does not tell, or tells wrongly, is guessed.
+    /// Reads a font dictionary; missing or invalid entries are guessed.
     pub fn read(font: &Dictionary, document: &Document) -> Self {
         let name = |key| font.get_deref(key, document).and_then(Object::as_name).unwrap_or_default();
         if name(b"Subtype") == b"Type0" {
@@ -74,12 +74,12 @@ impl Font {
         Self { codes: Codes::Bytes(Box::new(meanings(font, document))), widths: simple_widths(font, document) }
     }
 
-    /// Whether the widths are guesses.
+    /// Returns whether the widths are guesses.
     pub fn is_guessed(&self) -> bool {
         matches!(self.widths, Widths::Guessed)
     }
 
-    /// What a string of codes shows.
+    /// Decodes and measures a string of codes.
     pub fn show(&self, bytes: &[u8]) -> Shown {
         let mut shown = Shown { text: String::new(), width: 0.0, codes: 0.0, spaces: 0.0 };
         let mut rest = bytes;
@@ -102,7 +102,7 @@ impl Font {
         shown
     }
 
-    /// How many bytes the first code of a string takes.
+    /// Returns the length of the first code of a string, bytes.
     fn code_bytes(&self, bytes: &[u8]) -> usize {
         match &self.codes {
             Codes::Bytes(_) => 1,
@@ -147,14 +147,14 @@ fn simple_widths(font: &Dictionary, document: &Document) -> Widths {
     let descriptor = font.get_deref(b"FontDescriptor", document).and_then(Object::as_dict).ok();
     let missing = descriptor.and_then(|descriptor| of(descriptor, b"MissingWidth")).unwrap_or_default();
     let first = font.get_deref(b"FirstChar", document).and_then(Object::as_i64).unwrap_or_default();
-    // The glyphs of a Type 3 font have a space of their own.
+    // Glyphs of a Type 3 font are measured in a space of their own.
     let scale = array(font, b"FontMatrix", document).and_then(|matrix| number(matrix.first()?)).map(|a| a * 1000.0);
     let scale = scale.filter(|_| font.get(b"Subtype").and_then(Object::as_name).is_ok_and(|name| name == b"Type3"));
     let list = numbers(list, document).into_iter().map(|width| width * scale.unwrap_or(1.0)).collect();
     Widths::Listed { first, list, missing }
 }
 
-/// `W` of the descendant: `first [width …]` and `first last width`.
+/// Reads `W` of the descendant font: `first [width …]` and `first last width`.
 fn composite_widths(font: &Dictionary, document: &Document) -> Widths {
     let descendant = array(font, b"DescendantFonts", document)
         .and_then(|fonts| document.dereference(fonts.first()?).ok()?.1.as_dict().ok());
@@ -179,19 +179,19 @@ fn composite_widths(font: &Dictionary, document: &Document) -> Widths {
     Widths::Ranges { ranges, default }
 }
 
-/// Whether a predefined table of codes is Unicode itself.
+/// Returns whether a predefined `CMap` is a Unicode encoding of two bytes.
 fn is_utf16(name: &[u8]) -> bool {
     name.starts_with(b"Uni") && name.windows(4).any(|part| part == b"UCS2" || part == b"UTF1")
 }
 
-/// The table by which a font says what its codes mean.
+/// Returns the font's `ToUnicode` table.
 fn to_unicode(font: &Dictionary, document: &Document) -> Option<Table> {
     let stream = font.get_deref(b"ToUnicode", document).and_then(Object::as_stream).ok()?;
     Some(Table::parse(&stream.get_plain_content_with_limit(TABLE_BYTES_MAX).ok()?))
 }
 
-/// What the 256 codes of a simple font mean: its named encoding, what it puts in place of some codes, and
-/// before both what it says outright.
+/// Returns the text of the 256 codes of a simple font: its named encoding, overridden by its `Differences`, both
+/// overridden by its `ToUnicode` table.
 fn meanings(font: &Dictionary, document: &Document) -> [String; 256] {
     let encoding = font.get_deref(b"Encoding", document).ok();
     let differing = encoding.and_then(|encoding| encoding.as_dict().ok());
@@ -231,14 +231,14 @@ fn empty() -> [String; 256] {
     std::array::from_fn(|_| String::new())
 }
 
-/// A font's dictionary with nothing but its type, from which the library makes an encoding.
+/// Returns a font dictionary with only a type, from which the library can build an encoding.
 fn typed() -> Dictionary {
     let mut font = Dictionary::new();
     font.set("Type", Object::Name(b"Font".to_vec()));
     font
 }
 
-/// The meanings of a named encoding.
+/// Returns the text of the codes of a named encoding.
 fn named(name: &[u8], document: &Document) -> Option<[String; 256]> {
     let mut font = typed();
     font.set("Encoding", Object::Name(name.to_vec()));
@@ -250,7 +250,7 @@ fn named(name: &[u8], document: &Document) -> Option<[String; 256]> {
     Some(meanings)
 }
 
-/// The character of a glyph's name: of the Adobe list, or by its number (`uni20AC`, `u1F600`).
+/// Returns the character of a glyph name: from the Adobe list, or by its number (`uni20AC`, `u1F600`).
 fn glyph(name: &[u8], document: &Document) -> Option<String> {
     let name = name.split(|byte| *byte == b'.').next()?;
     let digits = name.strip_prefix(b"uni").or_else(|| name.strip_prefix(b"u"));

@@ -1,4 +1,4 @@
-//! PDF files: the text that their pages show, in the order in which they show it.
+//! Extracts the text of PDF files, in the order in which their pages draw it.
 
 mod cmap;
 mod content;
@@ -13,9 +13,9 @@ use switchboard_core::outside::Extracted;
 use self::content::Painter;
 use super::prose::title;
 
-/// Where a file's head may stand, bytes: some senders put a few of their own before it.
+/// Number of leading bytes in which the header may be: some programs write a few of their own before it.
 const HEAD_BYTES: usize = 1_024;
-/// A stream of the file's structure when it is unpacked, bytes.
+/// Most bytes of an unpacked stream of the file's structure.
 const STREAM_BYTES_MAX: usize = 128 << 20;
 
 const NOT_PDF: &str = "The file is not a PDF.";
@@ -23,8 +23,8 @@ const ENCRYPTED: &str = "The PDF is encrypted.";
 const DAMAGED: &str = "The PDF is damaged.";
 const TOO_COMPLEX: &str = "The PDF is too complex to read.";
 
-/// Reads the text of a document. One that opens without a password is read, even if it is encrypted. A page
-/// that cannot be read is left out; pictures of text are no text.
+/// Reads the text of a document, even an encrypted one if it opens without a password. Pages that cannot be read are
+/// left out; text in pictures is not recognised.
 pub fn read(bytes: &[u8]) -> Result<Extracted, String> {
     let head = bytes.get(..HEAD_BYTES).unwrap_or(bytes);
     if !head.windows(5).any(|window| window == b"%PDF-") {
@@ -32,12 +32,12 @@ pub fn read(bytes: &[u8]) -> Result<Extracted, String> {
     }
     let mut document = load(bytes, Some(sift))?;
     if document.page_iter().next().is_none() {
-        // Only a whole load looks for the pages of a file whose directory is wrong.
+        // Only a load without a filter searches for pages if the page tree is wrong.
         document = load(bytes, None)?;
     }
     let mut painter = Painter::new(&document);
     let mut seen = HashSet::new();
-    // A hostile page tree may name one page as often as it likes.
+    // A hostile page tree may list one page any number of times.
     for page in document.page_iter().filter(|page| seen.insert(*page)) {
         painter.page(page)?;
     }
@@ -50,8 +50,8 @@ fn load(bytes: &[u8], filter: Option<FilterFunc>) -> Result<Document, String> {
     if document.is_encrypted() { Err(ENCRYPTED.into()) } else { Ok(document) }
 }
 
-/// Keeps an object unless it is of a kind that shows no text of its own: pictures, and the elements of a
-/// tagged document's structure, which are most of its objects.
+/// Load filter that drops objects without text of their own: pictures, annotations, and the structure elements of a
+/// tagged document, which are most of its objects.
 fn sift(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
     let is = |key, names: &[&[u8]]| {
         let dictionary = object.as_dict().or_else(|_| object.as_stream().map(|stream| &stream.dict));
@@ -72,7 +72,7 @@ fn reason(error: &Error) -> &'static str {
     }
 }
 
-/// The title that the document's information names.
+/// Returns the title in the document's information dictionary.
 fn info_title(document: &Document) -> Option<String> {
     let info = document.trailer.get_deref(b"Info", document).and_then(Object::as_dict).ok()?;
     let raw = info.get_deref(b"Title", document).ok()?;

@@ -1,62 +1,62 @@
-//! Where text stands on a page, and from that where words and lines end (PDF 32000-1, 8.3 and 9.4).
+//! Positions of text on a page, and the ends of words and lines derived from them (PDF 32000-1, 8.3 and 9.4).
 
 use super::super::prose::{Prose, TooLong};
 
-/// A gap along the line that is another word, in font sizes.
+/// Gap along the line that separates words, in font sizes.
 const WORD_GAP: f64 = 0.17;
-/// A step back along the line that is another word, in font sizes.
+/// Step back along the line that separates words, in font sizes.
 const BACK_GAP: f64 = 0.5;
-/// A step across the line that is another line, in font sizes.
+/// Step across the line that starts another line, in font sizes.
 const LINE_GAP: f64 = 0.5;
-/// A step across the line that is another paragraph, in font sizes.
+/// Step across the line that starts another paragraph, in font sizes.
 const PARAGRAPH_GAP: f64 = 1.9;
 
-/// A transformation of the plane: `[a b c d e f]` as a page writes it.
+/// Affine transformation `[a b c d e f]`, as in a content stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Matrix(pub [f64; 6]);
 
 impl Matrix {
-    /// The one that changes nothing.
+    /// The identity transformation.
     pub const IDENTITY: Self = Self([1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
 
-    /// This one first, then the other.
+    /// Combines two transformations: this one first, then `other`.
     pub fn then(self, other: Self) -> Self {
         let ([a, b, c, d, e, f], [p, q, r, s, t, u]) = (self.0, other.0);
         Self([a * p + b * r, a * q + b * s, c * p + d * r, c * q + d * s, e * p + f * r + t, e * q + f * s + u])
     }
 
-    /// A step of text before this one.
+    /// Returns this transformation with a translation before it.
     pub fn moved(self, x: f64, y: f64) -> Self {
         Self([1.0, 0.0, 0.0, 1.0, x, y]).then(self)
     }
 }
 
-/// How a piece of text was placed.
+/// A piece of text and its placement.
 pub struct Piece<'a> {
-    /// What it says.
+    /// The text itself, decoded.
     pub text: &'a str,
-    /// From its own space, where it begins at nothing, to the page.
+    /// Transformation from text space, where it begins at the origin, to the page.
     pub matrix: Matrix,
-    /// Its size there.
+    /// Font size in text space.
     pub size: f64,
-    /// Its length there.
+    /// Length along the line in text space.
     pub length: f64,
-    /// Whether its length is a guess.
+    /// Whether its length is a guess, because the font lists no widths.
     pub guessed: bool,
-    /// Whether it was put at a place of its own, not after what came before.
+    /// Whether it was positioned explicitly instead of following the previous piece.
     pub apart: bool,
 }
 
-/// The end of what was shown last.
+/// End point of the last piece, on the page.
 struct End {
     x: f64,
     y: f64,
     size: f64,
-    /// Whether a guess of a word's length leads here.
+    /// Whether it depends on the guessed length of more than one character.
     guessed: bool,
 }
 
-/// A page under way.
+/// Text of all pages so far, and the end of the last piece.
 #[derive(Default)]
 pub struct Lines {
     prose: Prose,
@@ -64,19 +64,19 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Another page begins.
+    /// Starts another page, and with it a new paragraph.
     pub fn page(&mut self) {
         self.prose.paragraph();
         self.last = None;
     }
 
-    /// Adds a piece where it stands.
+    /// Appends a piece, separated from the last one by their distance.
     pub fn show(&mut self, piece: &Piece<'_>) -> Result<(), TooLong> {
         let [a, b, c, d, x, y] = piece.matrix.0;
         let size = (piece.size * c).hypot(piece.size * d);
         if let Some(last) = &self.last {
             let along = a.hypot(b);
-            // The page's axes may be mirrored or turned: what counts is the line that the text runs along.
+            // The page may be mirrored or rotated: measure along the direction in which the text runs.
             let (right, up) = if along > 0.0 { (a / along, b / along) } else { (1.0, 0.0) };
             let (dx, dy) = (x - last.x, y - last.y);
             let unit = size.max(last.size);
@@ -90,7 +90,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Parts what comes from what was, as the gap along and across the line says.
+    /// Separates the next piece by the gap along and across the line.
     fn part(&mut self, (along, across): (f64, f64), unit: f64, unsure: bool) {
         if across > unit * PARAGRAPH_GAP {
             self.prose.paragraph();
@@ -101,7 +101,7 @@ impl Lines {
         }
     }
 
-    /// The text of all pages.
+    /// Returns the text of all pages.
     pub fn finish(self) -> String {
         self.prose.finish()
     }

@@ -1,4 +1,4 @@
-//! Bodies that do not end: of strangers, and of one account.
+//! Unfinished bodies: of strangers, and of one or several accounts.
 
 use std::sync::Arc;
 
@@ -10,25 +10,25 @@ use crate::client::head;
 use crate::target::Target;
 use crate::{Future, Strike};
 
-/// Connections of strangers, and streams of each.
+/// Connections of strangers, and streams on each.
 const CONNECTIONS: u16 = 60;
 const STREAMS: usize = 100;
-/// A body.
+/// Announced length of a body.
 const BYTES: usize = 1 << 20;
-/// All of it but its last sixteenth.
+/// All of a body but its last sixteenth.
 const PARTS: [&[u8]; 15] = [&[b' '; BYTES / 16]; 15];
-/// Bodies of an account by HTTP/1.1, and connections of HTTP/2 that carry as many again.
+/// An account's bodies over HTTP/1.1, and its HTTP/2 connections, which carry as many again.
 const HELD: u16 = 500;
 const HELD_STREAMS: u16 = 5;
-/// Addresses that share the account's connections: one has too few for all of them.
+/// Addresses that share the account's connections: one address may not open all of them.
 const HOLDERS: u16 = 8;
 
-/// Logins of one address.
+/// Unfinished logins from one address.
 pub fn of_one_address(target: Arc<Target>) -> Future<Result<Strike, String>> {
     logins(target, |_| 1)
 }
 
-/// Logins of as many addresses as there are connections.
+/// Unfinished logins from as many addresses as there are connections.
 pub fn of_many_addresses(target: Arc<Target>) -> Future<Result<Strike, String>> {
     logins(target, |connection| 1_000 + connection)
 }
@@ -47,12 +47,12 @@ fn logins(target: Arc<Target>, from: fn(u16) -> u16) -> Future<Result<Strike, St
     })
 }
 
-/// Bodies of one account.
+/// Unfinished bodies of one account.
 pub fn of_a_key(target: Arc<Target>) -> Future<Result<Strike, String>> {
     of_keys(target, 1, HELD)
 }
 
-/// Bodies of accounts that together could hold the whole budget if each held its share.
+/// Unfinished bodies of accounts that together could hold the whole budget if each held its share.
 pub fn of_four_keys(target: Arc<Target>) -> Future<Result<Strike, String>> {
     of_keys(target, 4, HELD / 2)
 }

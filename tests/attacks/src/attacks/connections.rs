@@ -1,4 +1,4 @@
-//! Connections that take all places: idle ones, and heads that do not end.
+//! Connections that take all places: idle ones, and unfinished heads.
 
 use std::sync::Arc;
 
@@ -8,20 +8,20 @@ use super::hold::hold;
 use crate::target::Target;
 use crate::{Future, Strike};
 
-/// Connections of one address: more than there are places.
+/// Connections of one address: more than the server allows in total.
 const OF_ONE: usize = 700;
-/// Other addresses, and connections of each.
+/// Further addresses, and connections of each.
 const ADDRESSES: u16 = 10;
 const OF_EACH: u16 = 60;
-/// A head that does not end.
+/// An unfinished head.
 const HALF: &str = "GET /user/me HTTP/1.1\r\nHost: switchboard.test\r\nX-";
 
-/// Those of one address.
+/// Connections from one address.
 pub fn of_one_address(target: Arc<Target>) -> Future<Result<Strike, String>> {
     open(target, vec![1; OF_ONE])
 }
 
-/// Those of others as well.
+/// Connections from one address, and from others as well.
 pub fn of_many_addresses(target: Arc<Target>) -> Future<Result<Strike, String>> {
     let others = (0..ADDRESSES * OF_EACH).map(|number| 3_000 + number % ADDRESSES);
     open(target, [vec![1; OF_ONE], others.collect()].concat())

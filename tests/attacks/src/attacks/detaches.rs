@@ -1,4 +1,4 @@
-//! Deletes that detach: each takes a tool out of hundreds of large rows.
+//! Deletes that detach: each removes a tool from hundreds of large rows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,15 +9,15 @@ use switchboard_tests::house::tool;
 use crate::target::{Target, id_of};
 use crate::{Future, Strike};
 
-/// Assistants, before each commit and in a long run.
+/// Assistants before each commit, and in a long run.
 const ROWS: usize = 200;
 const ROWS_LONG: usize = 1_000;
-/// Tools of each of them.
+/// Tools of each assistant.
 const TOOLS: usize = 8;
-/// Between a delete and the next.
+/// Pause between two deletes.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Makes tools, and assistants that have all of them.
+/// Creates tools, and assistants that have all of them.
 pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
     Box::pin(async move {
         let (_, key) = target.account().await?;
@@ -30,7 +30,7 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
         target.large_assistants(&key, rows, &json!({ "tool_ids": tools })).await?;
         Ok(Box::pin(async move {
             for tool in tools {
-                // Whatever comes of it: the neighbour is what counts.
+                // The outcome does not matter: the neighbour is what is measured.
                 let _ = client.ask("DELETE", &format!("/user/tools/{tool}"), None).await;
                 tokio::time::sleep(PAUSE).await;
             }

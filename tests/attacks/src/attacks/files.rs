@@ -1,4 +1,4 @@
-//! Files that take long to read: one account's, many at once.
+//! Files that take long to read: many of one account at once.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use tokio::task::JoinSet;
 use crate::target::{Target, id_of};
 use crate::{Future, Strike};
 
-/// Files.
+/// Uploads, all at once.
 const FILES: usize = 60;
-/// How often a file's page draws its form, and how long that is in operators of 14 bytes.
+/// How often a file's page draws its form, and the form's length in operators of 14 bytes.
 const DRAWN: usize = 9;
 const OPERATORS: usize = 1_000_000;
 
-/// Uploads the files: they are read from then on.
+/// Creates a knowledge base; the attack uploads the files to it.
 pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
     Box::pin(async move {
         let (_, key) = target.account().await?;
@@ -42,7 +42,7 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
     })
 }
 
-/// A PDF of few bytes whose one page is drawn for minutes.
+/// Returns a PDF of few bytes whose one page takes minutes to draw.
 fn slow_pdf() -> Result<Vec<u8>, String> {
     let mut document = Document::with_version("1.5");
     let pages = document.new_object_id();

@@ -1,4 +1,4 @@
-//! Connections that are held open, and opened again when they are closed.
+//! Connections that are held open, and reopened when they are closed.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -7,12 +7,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::client::connect;
 
-/// Between the end of a connection and the next.
+/// Pause between the end of a connection and the next.
 const PAUSE: Duration = Duration::from_millis(500);
 /// How long a connection is held at most.
 const HELD_MAX: Duration = Duration::from_mins(2);
 
-/// Sends some bytes, then holds the connection until the server says something or closes it; over and over.
+/// Sends `head` and `parts`, then holds the connection until the server answers or closes it; repeats forever.
 pub async fn hold(to: SocketAddr, from: IpAddr, parts: Vec<&'static [u8]>, head: String) {
     loop {
         if let Ok(mut stream) = connect(to, from).await {
@@ -23,7 +23,7 @@ pub async fn hold(to: SocketAddr, from: IpAddr, parts: Vec<&'static [u8]>, head:
                 }
                 stream.read(&mut [0; 1_024]).await
             };
-            // However it ends, the next one comes.
+            // However it ends, the next one follows.
             let _ = tokio::time::timeout(HELD_MAX, held).await;
         }
         tokio::time::sleep(PAUSE).await;

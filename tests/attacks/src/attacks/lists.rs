@@ -1,4 +1,4 @@
-//! Large lists: rows of a megabyte that are asked for and not taken, and large pages that are.
+//! Large lists: rows of a megabyte that are requested and not read, and large pages that are.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,19 +12,19 @@ use crate::client::head;
 use crate::target::Target;
 use crate::{Future, Strike};
 
-/// Rows.
+/// Assistants of the account.
 const ROWS: usize = 200;
-/// Connections that take nothing, or little.
+/// Connections that read nothing, or little.
 const SLOW: u16 = 50;
-/// Clients that take pages of 100 as fast as they come.
+/// Clients that request pages of 100 rows, one after the other.
 const FAST: usize = 2;
-/// What a slow reader takes at once, and how often.
+/// Bytes that a slow reader reads at once, and how often.
 const TAKEN: usize = 4 << 10;
 const BEAT: Duration = Duration::from_millis(200);
-/// What its system takes for it besides.
+/// Receive buffer of a slow reader's socket, bytes.
 const RECEIVED: u32 = 16 << 10;
 
-/// Whole lists, slowly or not at all.
+/// Whole lists, read slowly or not at all.
 pub fn slowly(target: Arc<Target>) -> Future<Result<Strike, String>> {
     Box::pin(async move {
         let key = rows(&target).await?;
@@ -48,7 +48,7 @@ pub fn pages(target: Arc<Target>) -> Future<Result<Strike, String>> {
                 let mut client = target.attacker(&key);
                 tasks.spawn(async move {
                     loop {
-                        // A refusal is as welcome as a page.
+                        // A refusal will do as well as a page.
                         let _ = client.ask("GET", "/user/assistants/get?per_page=100", None).await;
                         tokio::time::sleep(BEAT).await;
                     }
@@ -59,14 +59,14 @@ pub fn pages(target: Arc<Target>) -> Future<Result<Strike, String>> {
     })
 }
 
-/// Makes the rows; gives their account's key.
+/// Creates the rows; returns their account's key.
 async fn rows(target: &Target) -> Result<String, String> {
     let (_, key) = target.account().await?;
     target.large_assistants(&key, ROWS, &json!({})).await?;
     Ok(key)
 }
 
-/// Asks for all rows and takes a few bytes now and then, or none; over and over.
+/// Requests all rows and reads a few bytes now and then, or none; repeats forever.
 async fn read_slowly(target: Arc<Target>, key: String, takes: bool) {
     loop {
         let read = async {
@@ -81,13 +81,13 @@ async fn read_slowly(target: Arc<Target>, key: String, takes: bool) {
                 if takes && stream.read(&mut taken).await? == 0 {
                     return Ok::<_, std::io::Error>(());
                 }
-                // Who takes nothing notices the end by an error of its socket alone.
+                // Without reads, the end of the connection shows only as an error of its socket.
                 if let Some(error) = stream.take_error()? {
                     return Err(error);
                 }
             }
         };
-        // However it ends, the next one comes.
+        // However it ends, the next one follows.
         let _ = read.await;
         tokio::time::sleep(BEAT).await;
     }

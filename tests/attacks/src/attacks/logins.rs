@@ -9,13 +9,13 @@ use tokio::task::JoinSet;
 use crate::target::Target;
 use crate::{Future, Strike};
 
-/// Addresses, and tries of each in a minute: as many as an address has.
+/// Addresses, and attempts of each: as many as an address is allowed in a minute.
 const ADDRESSES: u16 = 150;
 const TRIES: u16 = 20;
-/// After a refusal.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Every try on a connection of its own, all at once.
+/// Makes every attempt on a connection of its own, all at once.
 pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
     Box::pin(async move {
         Ok(Box::pin(async move {
@@ -27,7 +27,7 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
                         let email = format!("nobody{number}.{}@example.com", one % 10);
                         let body = json!({ "email": email, "password": "not the password" });
                         loop {
-                            // Whoever is refused tries again.
+                            // A refused attempt is made again.
                             let _ = client.ask("POST", "/user/login", Some(&body)).await;
                             tokio::time::sleep(PAUSE).await;
                         }

@@ -1,4 +1,4 @@
-//! Every attack.
+//! The table of attacks.
 
 mod bodies;
 mod connections;
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use crate::{Attack, Ground};
 
-/// What most attacks share.
+/// Defaults that most attacks share.
 const USUAL: Attack = Attack {
     name: "",
     what: "",
@@ -32,7 +32,7 @@ const USUAL: Attack = Attack {
     check: None,
 };
 
-/// Every attack.
+/// All attacks, in the order in which they are run.
 pub const ATTACKS: [Attack; 17] = [
     Attack {
         name: "unfold",
@@ -161,7 +161,7 @@ mod tests {
     use std::path::Path;
     use switchboard_core::budget::BUDGETS;
 
-    /// Which test attacks a budget that no attack here uses up: its file and its name.
+    /// Budgets that no attack here uses up, with the test elsewhere that does: its file and its name.
     const ELSEWHERE: [(&str, &str, &str); 9] = [
         ("writes", "tests/hosts/shares.rs", "writes_of_an_account_and_of_strangers_leave_others_their_turn"),
         ("admin_connections", "tests/hosts/limits.rs", "the_operators_own_address_has_room_for_so_many"),

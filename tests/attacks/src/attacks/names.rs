@@ -1,4 +1,4 @@
-//! Names that do not resolve: requests to hosts whose name server says nothing.
+//! Names that do not resolve: requests to hosts whose name server does not answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,15 +10,15 @@ use tokio::task::JoinSet;
 use crate::target::{Target, id_of};
 use crate::{Future, Strike};
 
-/// Accounts, and names that each asks for.
+/// Accounts, and host names that each requests.
 const ACCOUNTS: usize = 6;
 const NAMES: usize = 10;
-/// Requests at once.
+/// Concurrent requests.
 const REQUESTS: usize = 600;
-/// Between a request's end and the next. A request ends after a second, a look-up that nobody answers much later.
+/// Pause between two requests of a client. A request ends after a second, an unanswered lookup much later.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Makes the tools.
+/// Creates the tools.
 pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
     Box::pin(async move {
         let mut tools = Vec::new();
@@ -38,7 +38,7 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
                 let (mut client, tool) = (target.attacker(key), *tool);
                 tasks.spawn(async move {
                     loop {
-                        // Each of them ends by its own timeout, or is refused.
+                        // Each of them times out, or is refused.
                         let _ = client.ask("POST", &format!("/user/tools/{tool}/test"), Some(&json!({}))).await;
                         tokio::time::sleep(PAUSE).await;
                     }

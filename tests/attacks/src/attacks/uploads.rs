@@ -1,4 +1,4 @@
-//! Slow uploads: files of 64 MB that are announced, begun, and never go on, or as slowly as they may.
+//! Slow uploads: files of 64 MB that are announced and begun, then stall or go on as slowly as is allowed.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use crate::{Future, Strike};
 /// Accounts, and uploads of each.
 const ACCOUNTS: u16 = 4;
 const UPLOADS: u16 = 4;
-/// What an upload announces.
+/// Announced length of an upload.
 const BYTES: usize = 63_000_000;
-/// What comes of it: more than makes it a large one, which takes a place.
+/// Sent at the beginning: enough to count as a large upload, which takes a place.
 const BEGUN: &[u8] = &[b'\n'; 1_200_000];
 
-/// What comes of it each time that it goes on, and the pause in between.
+/// Sent repeatedly, and the pause in between: 40 KiB per second.
 const DRIP: &[u8] = &[b'\n'; 10 << 10];
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Uploads that fall silent.
+/// Uploads that stall.
 pub fn silent(target: Arc<Target>) -> Future<Result<Strike, String>> {
     uploads(target, |to, from, head| Box::pin(hold(to, from, vec![BEGUN], head)))
 }
 
-/// Uploads that go on.
+/// Uploads that go on slowly.
 pub fn dripping(target: Arc<Target>) -> Future<Result<Strike, String>> {
     uploads(target, |to, from, head| Box::pin(drip(to, from, head)))
 }
@@ -48,7 +48,7 @@ async fn drip(to: SocketAddr, from: IpAddr, head: String) {
     }
 }
 
-/// Makes accounts, each with a campaign to import into.
+/// Creates accounts, each with a campaign to import into.
 fn uploads(
     target: Arc<Target>,
     upload: fn(SocketAddr, IpAddr, String) -> Future<()>,

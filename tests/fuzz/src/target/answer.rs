@@ -1,6 +1,6 @@
-//! What carriers, models, calendars, tools, receivers and sites say, to every question that the service asks.
+//! Answers of carriers, models, calendars, tools, receivers and sites to every question of the service.
 //!
-//! An input is the number of a question, an end of line, and the answer as [`answer::parse`] reads it.
+//! An input is the number of a question, a line end, and an answer for [`answer::parse`].
 
 use switchboard_core::outside::Answer;
 use switchboard_core::step::Input;
@@ -14,17 +14,17 @@ use crate::layer::Layer;
 use crate::town::Town;
 use crate::{corpus, mutate};
 
-/// How often what follows from an answer is answered once more.
+/// How many follow-up questions of an answer are answered as well.
 const FOLLOWED_MAX: usize = 3;
 
-/// Answers.
+/// Target `answer`.
 pub struct Answers<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,
 }
 
 impl<'t> Answers<'t> {
-    /// Answers to a town's questions.
+    /// Creates the target for a town's questions.
     pub fn new(town: &'t Town) -> Self {
         Self { town, corpus: corpus::of("answer") }
     }

@@ -1,7 +1,7 @@
-//! Uploaded files and fetched pages, by the readers that a service runs in a process of their own.
+//! Uploaded files and fetched pages, parsed by the readers that a service runs in a separate process.
 //!
-//! An input is a file; one that is no archive is the main part of a Word file, and one that is no PDF is the content
-//! of a page and, each behind a line `%%%`, the table of its font's meanings and what else its font says.
+//! An input is a file; one that is not an archive becomes the main part of a Word file, and one that is not a PDF
+//! becomes the content of a page and, each after a line `%%%`, the character map and other members of its font.
 
 use std::io::Write;
 
@@ -15,7 +15,7 @@ use zip::{CompressionMethod, ZipWriter};
 use super::{Seen, Target, mutated};
 use crate::{corpus, mutate};
 
-/// What parts a page's content from the table and the members of its font.
+/// Separator between a page's content, the character map and the members of its font.
 const PARTING: &[u8] = b"\n%%%\n";
 
 const PAGES: &[&str] = &[
@@ -41,14 +41,14 @@ const CONTENTS: &[&str] = &[
     "BT /F1 1 Tf (ab) Tj 9 0 Td (c) Tj ET\n%%%\n\n%%%\n/Subtype /Type3 /FontMatrix [0.01 0 0 0.01 0 0] /FirstChar 97 /Widths [50 60 70]",
 ];
 
-/// Files of one form.
+/// Target for files of one form.
 pub struct Files {
     form: TextForm,
     corpus: Vec<Vec<u8>>,
 }
 
 impl Files {
-    /// Files of this form.
+    /// Creates the target of a form.
     pub fn new(form: TextForm) -> Self {
         Self { form, corpus: corpus::of(form.word()) }
     }
@@ -62,7 +62,7 @@ impl Files {
         }
     }
 
-    /// The file of an input.
+    /// Builds the file of an input.
     fn file(&self, input: &[u8]) -> Vec<u8> {
         match self.form {
             TextForm::Docx if !input.starts_with(b"PK") => archive(input),
@@ -101,7 +101,7 @@ impl Target for Files {
     }
 }
 
-/// What was read is as it is documented.
+/// Checks that the extracted text is as documented.
 fn sound(found: &Extracted) -> Result<(), String> {
     let text = &found.text;
     if text.len() > TEXT_BYTES_MAX || found.links.len() > LINKS_MAX {
@@ -121,7 +121,7 @@ fn sound(found: &Extracted) -> Result<(), String> {
     if found.noindex && !text.is_empty() { Err("a page that asks not to be read has a text".into()) } else { Ok(()) }
 }
 
-/// A Word file with this main part.
+/// Builds a Word file with this main part.
 fn archive(main: &[u8]) -> Vec<u8> {
     let mut writer = ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
@@ -130,7 +130,7 @@ fn archive(main: &[u8]) -> Vec<u8> {
     writer.finish().expect("an archive").into_inner()
 }
 
-/// A PDF of one page with this content, the table of its font's meanings, and more members of its font.
+/// Builds a PDF of one page with this content, character map, and font members.
 fn document(input: &[u8]) -> Vec<u8> {
     let (content, font) = parted(input);
     let (table, members) = parted(font);
@@ -164,7 +164,7 @@ fn document(input: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What stands before a line that parts, and what behind it.
+/// Splits at the first separator line.
 fn parted(input: &[u8]) -> (&[u8], &[u8]) {
     let at = input.windows(PARTING.len()).position(|window| window == PARTING);
     at.map_or((input, &[]), |at| (&input[..at], &input[at + PARTING.len()..]))

@@ -1,8 +1,8 @@
-//! Copies of one request with one idempotency key: at once, over a store that changes under each of them, with hosts
-//! that die between a commit and its reply. There is one effect, and everybody hears the same answer.
+//! Copies of one request with one idempotency key: concurrent, over a store that changes under each of them, with hosts
+//! that die between a commit and its reply. There is one effect, and every copy gets the same answer.
 //!
-//! The first line of an input is how many copies there are, the number of their schedule, and how many hosts die; the
-//! rest is the request.
+//! The first line of an input has the number of copies, the number of their schedule, and how many hosts die; the rest
+//! is the request.
 
 use std::collections::BTreeMap;
 
@@ -27,18 +27,18 @@ use crate::mutate::index;
 use crate::town::Town;
 use crate::{answer, corpus};
 
-/// Copies of one request.
+/// Most copies of one request.
 const COPIES_MAX: u64 = 5;
-/// Actions of one schedule: what takes more never ends.
+/// Most actions of one schedule: more means that it never ends.
 const ACTIONS_MAX: usize = 20_000;
-/// Turns of work between two tries.
+/// Ticks between two attempts.
 const TICKS_MAX: usize = 1_000;
-/// How long a key stays taken when a host died, seconds (docs/api.md, Idempotency), and one more.
+/// How long a key stays locked after a host died, seconds (docs/api.md, Idempotency), plus one.
 const RELEASED_SECONDS: u64 = 61;
-/// How often a client that heard nothing asks again.
+/// How often a client without an answer retries.
 const RETRIES_MAX: usize = 3;
 
-/// Requests that succeed on their own.
+/// Returns requests that succeed on their own.
 fn good() -> Vec<(&'static str, &'static str, Value)> {
     vec![
         ("owner", "/user/tools", tool("once")),
@@ -64,7 +64,7 @@ fn good() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-/// Copies of requests.
+/// Target `idempotency`.
 pub struct Copies<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,
@@ -72,7 +72,7 @@ pub struct Copies<'t> {
 }
 
 impl<'t> Copies<'t> {
-    /// Copies of requests to a town.
+    /// Creates the target for a town.
     pub fn new(town: &'t Town) -> Self {
         Self { town, corpus: corpus::of("idempotency"), good: good() }
     }
@@ -107,7 +107,7 @@ impl<'t> Copies<'t> {
         }
     }
 
-    /// Copies that run at once, to their end.
+    /// Runs copies concurrently to their end.
     fn at_once(&self, request: &Request, plan: &Plan) -> Result<Told<'_>, String> {
         let mut random = Random::new(plan.schedule);
         let mut told = Told::new(Layer::over(&self.town.store), self.town.now, plan.deaths);
@@ -120,7 +120,7 @@ impl<'t> Copies<'t> {
             match running[at].act(&mut told, &mut random)? {
                 Step::Goes => {}
                 Step::Ends => drop(running.swap_remove(at)),
-                // The client of a host that died asks another one.
+                // The client of a dead host retries on another one.
                 Step::Dies => running[at] = self.copy(request, &told, &mut random),
             }
         }
@@ -138,7 +138,7 @@ impl<'t> Copies<'t> {
         Ok(told)
     }
 
-    /// What another host does until the key is free: what a dead one began is ended.
+    /// Has another host work until the key is free, which completes what a dead host began.
     fn later(&self, told: &mut Told<'_>, random: &mut Random) -> Result<(), String> {
         told.now = told.now.plus_seconds(RELEASED_SECONDS);
         told.waited += 1;
@@ -175,7 +175,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// Where the line is none.
+    /// Plan used when the line is not valid.
     const OTHER: Self = Self { copies: 2, schedule: 0, deaths: 1 };
 
     fn parse(line: &str) -> Option<Self> {
@@ -185,14 +185,14 @@ impl Plan {
     }
 }
 
-/// What came of all copies.
+/// Result of all copies.
 struct Told<'m> {
     layer: Layer<'m>,
     now: Timestamp,
     replies: Vec<Reply>,
     deaths_left: u64,
     died: u64,
-    /// How often a client waited until the key is free.
+    /// How often a client waited for the key to be free.
     waited: u64,
     outside: Outside,
 }
@@ -212,7 +212,7 @@ impl<'m> Told<'m> {
     }
 }
 
-/// One copy on its way.
+/// One copy in progress.
 struct Copy<'t> {
     town: &'t Town,
     course: Course,
@@ -230,7 +230,7 @@ impl Copy<'_> {
         let event = self.event.take().ok_or("a copy goes on after its end")?;
         let committed = matches!(event, Event::Committed);
         let next = self.course.next(&self.town.service, event);
-        // It is durable, and nobody hears of it.
+        // The commit is durable, and its reply is lost.
         if committed && told.dies(random) {
             return Ok(Step::Dies);
         }
@@ -262,10 +262,10 @@ impl Copy<'_> {
     }
 }
 
-/// The outside: a carrier that sells and sends everything, and knows what it sold.
+/// The outside: a carrier that sells and sends everything, and remembers what it sold.
 #[derive(Default)]
 struct Outside {
-    /// Requests that may have an effect there.
+    /// Requests that may have an effect outside.
     asked: u64,
     /// Whether a number was sold.
     sold: bool,
@@ -292,7 +292,7 @@ impl Outside {
     }
 }
 
-/// Rows of each kind that are there and were not.
+/// Counts the rows of each kind that were added.
 fn made(town: &Town, layer: &Layer<'_>) -> BTreeMap<Kind, usize> {
     let mut made = BTreeMap::new();
     for at in layer.whole().rows().keys().filter(|at| key::is_row(at) && !town.store.rows().contains_key(*at)) {
@@ -311,13 +311,13 @@ fn says(reply: &Reply, words: &str) -> bool {
     String::from_utf8_lossy(&body(reply)).contains(words)
 }
 
-/// One effect, and the same answer for everybody.
+/// Checks that there was one effect, and one answer for all.
 fn one_effect(town: &Town, alone: &Told<'_>, told: &Told<'_>) -> Result<(), String> {
     let statuses: Vec<u16> = told.replies.iter().map(|reply| reply.status).collect();
     let good: Vec<&Reply> = told.replies.iter().filter(|reply| reply.is_success()).collect();
     let (wanted, found) = (made(town, &alone.layer), made(town, &told.layer));
-    // What was carried out by a host that died: an answer that shows a token is never kept (docs/api.md, Idempotency),
-    // and what was begun, such as to buy a number, is ended without anybody who waits for it.
+    // A dead host may have executed it: an answer that shows a token is never stored (docs/api.md, Idempotency), and
+    // what was begun, such as buying a number, is completed without anyone waiting for it.
     let is_there = if wanted.is_empty() {
         told.replies.last().is_some_and(|reply| says(reply, "showed a token"))
     } else {
@@ -330,7 +330,7 @@ fn one_effect(town: &Town, alone: &Told<'_>, told: &Told<'_>) -> Result<(), Stri
     if good.is_empty() && found.iter().any(|(kind, count)| wanted.get(kind).is_none_or(|wanted| count > wanted)) {
         return Err(format!("without success it makes {found:?} ({statuses:?})"));
     }
-    // Whoever died may have asked: what nobody knows of is asked again.
+    // A dead host may have asked: a request whose result is unknown is sent again.
     let (asked, once) = (told.outside.asked, alone.outside.asked);
     if asked > once * (1 + told.died) {
         return Err(format!("the outside was asked {asked} times instead of {once}"));
@@ -402,13 +402,13 @@ mod tests {
             let reply = &told.replies[0];
             assert!(reply.is_success(), "{target}: {} {}", reply.status, String::from_utf8_lossy(&self::body(reply)));
             assert!(told.layer.commits > 0, "{target}");
-            // Without the key, copies do as much as there are.
+            // Without the key, every copy has its effect.
             let free = Request {
                 headers: request.headers.iter().filter(|(name, _)| *name != "idempotency-key").cloned().collect(),
                 ..request
             };
             let twice = copies.at_once(&free, &Plan { copies: 2, schedule: 1, deaths: 0 }).expect("an end");
-            // What is unique, or replaced, is one without a key as well.
+            // Unique or replaced resources have one effect even without a key.
             let one_anyway = ["rotate", "sip-trunks", "accounts", "plans"].iter().any(|part| target.contains(part));
             assert!(one_effect(&town, &told, &twice).is_err() || one_anyway, "{target}");
         }

@@ -1,4 +1,4 @@
-//! Imports: a file in the request that starts one, and the jobs that read it to its end.
+//! Imports: a file in the request that starts one, and the jobs that read it to the end.
 
 use serde_json::{Value, json};
 use switchboard_core::http::reply::Content;
@@ -19,10 +19,10 @@ use crate::mutate::index;
 use crate::town::Town;
 use crate::{corpus, draw, mutate};
 
-/// Slices of one import.
+/// Most slices of one import.
 const SLICES_MAX: u64 = 60;
 
-/// Imports into a store with one campaign and nothing else to do.
+/// Target `import`: a store with one campaign and nothing else to do.
 pub struct Imports<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,
@@ -31,7 +31,7 @@ pub struct Imports<'t> {
 }
 
 impl<'t> Imports<'t> {
-    /// Imports for a town's service.
+    /// Creates the target for a town's service.
     pub fn new(town: &'t Town) -> Self {
         let mut house = House::default();
         let id = house.make("/user/assistant", &assistant());
@@ -59,7 +59,7 @@ impl<'t> Imports<'t> {
         text.bytes()
     }
 
-    /// Reads an import to its end and gives how it ended.
+    /// Runs an import to its end; returns how it ended.
     fn finish(
         &self,
         layer: &mut Layer<'_>,
@@ -91,7 +91,7 @@ impl<'t> Imports<'t> {
     }
 }
 
-/// A file with a record that is too long, or many.
+/// Draws a file with one or many overlong records.
 fn long(random: &mut Random) -> Vec<u8> {
     let cell = random.one(&["x", "\"", ",", "é", "\"\"", "\r"]);
     let count = random.one(&[300, 5_000, 70_000]);

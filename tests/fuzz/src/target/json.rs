@@ -1,6 +1,6 @@
-//! JSON: what is read says the same when it is written, another reader takes it too, and every table judges it.
+//! JSON: what is parsed means the same when it is written, another parser accepts it too, and every table checks it.
 //!
-//! An input is the name of a table, an end of line, and the text.
+//! An input is the name of a table, a line end, and the text.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::{Seen, Target, mutated};
 use crate::corpus;
 use crate::town::Town;
 
-/// JSON.
+/// Target `json`.
 pub struct Json<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,
@@ -22,7 +22,7 @@ pub struct Json<'t> {
 }
 
 impl<'t> Json<'t> {
-    /// Bodies of every table, queries included.
+    /// Creates the target with the body and query tables.
     pub fn new(town: &'t Town) -> Self {
         let body = |route: &switchboard_core::http::route::Route| match route.body {
             BodyKind::Json(table, _) | BodyKind::Document(table) => Some(table),
@@ -32,7 +32,7 @@ impl<'t> Json<'t> {
         Self { town, corpus: corpus::of("json"), tables: tables.map(|table| (table.name, table)).collect() }
     }
 
-    /// Every sentence about a body names a field and ends.
+    /// Checks that every error about a body names a field and is a complete sentence.
     fn judged(&self, name: &str, members: json::Members) -> Result<bool, String> {
         let Some(table) = self.tables.get(name) else { return Ok(false) };
         let source = if members.0.len().is_multiple_of(5) { Source::Query } else { Source::Body };

@@ -1,4 +1,4 @@
-//! [`Target`]: something that reads what others wrote, with the promises that it makes. A file a target.
+//! [`Target`]: code that parses foreign data, with the promises it makes. One file per target.
 
 mod answer;
 mod file;
@@ -21,36 +21,36 @@ use switchboard_sim::random::Random;
 
 use crate::town::Town;
 
-/// What came of an input that broke no promise.
+/// Outcome of an input that broke no promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// In a word, for the table: a status, or what became of it.
+    /// One word for the table: a status, or another result.
     pub said: String,
-    /// In full, to tell new outcomes from known ones.
+    /// Details that distinguish new outcomes from known ones.
     pub kind: String,
 }
 
 impl Seen {
-    /// An outcome that one word tells.
+    /// Creates an outcome described by one word.
     pub fn word(said: &str) -> Self {
         Self { said: said.into(), kind: said.into() }
     }
 }
 
-/// Something that is given inputs.
+/// Code that is fed inputs.
 pub trait Target {
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     fn name(&self) -> &'static str;
 
     /// Draws an input.
     fn draw(&self, random: &mut Random) -> Vec<u8>;
 
-    /// Runs one input, by nothing but its bytes; the error names the promise that was broken. A panic is one.
+    /// Runs one input, depending on its bytes alone; the error names the broken promise. A panic is one too.
     fn run(&self, input: &[u8]) -> Result<Seen, String>;
 }
 
-/// Every target, and how many of a million inputs it gets: the costly ones few. Those with none are asked for by
-/// name.
+/// All targets, with their share of a million inputs: expensive ones get few. Those without a share run only when
+/// named.
 pub const NAMES: &[(&str, u64)] = &[
     ("request", 312_000),
     ("query", 110_000),
@@ -73,22 +73,22 @@ pub const NAMES: &[(&str, u64)] = &[
     ("idempotency", 0),
 ];
 
-/// A number of inputs, shared out.
+/// Distributes a number of inputs over the targets.
 pub fn shares(count: u64) -> Vec<(&'static str, u64)> {
     let whole: u64 = NAMES.iter().map(|(_, share)| share).sum();
     let part = |share: u64| u64::try_from(u128::from(count) * u128::from(share) / u128::from(whole)).unwrap_or(0);
     let mut shares: Vec<(&'static str, u64)> =
         NAMES.iter().filter(|(_, share)| *share > 0).map(|(name, share)| (*name, part(*share))).collect();
     let given: u64 = shares.iter().map(|(_, count)| count).sum();
-    // What rounding leaves over goes to the first.
+    // The first target gets what rounding leaves over.
     shares[0].1 += count - given;
     shares
 }
 
-/// The target of a name.
+/// Creates the target of a name.
 ///
 /// # Panics
-/// Where there is none.
+/// If there is no such target.
 pub fn named<'t>(town: &'t Town, name: &str) -> Box<dyn Target + 't> {
     match name {
         "request" => Box::new(request::Requests::all(town)),
@@ -114,7 +114,7 @@ pub fn named<'t>(town: &'t Town, name: &str) -> Box<dyn Target + 't> {
     }
 }
 
-/// An input of the corpus, mutated; else what `draw` gives.
+/// Mutates an input of the corpus, or falls back to `draw`.
 fn mutated(random: &mut Random, corpus: &[Vec<u8>], draw: impl FnOnce(&mut Random) -> Vec<u8>) -> Vec<u8> {
     match random.pick(corpus) {
         Some(input) if random.chance(300) => {

@@ -1,4 +1,4 @@
-//! Uploads: forms of parts, with headers, boundaries and files as they may come.
+//! Uploads: multipart forms with valid and invalid headers, boundaries and files.
 
 use switchboard_core::http::request::Method;
 use switchboard_sim::random::Random;
@@ -8,14 +8,14 @@ use crate::http::Text;
 use crate::town::Town;
 use crate::{corpus, mutate};
 
-/// Uploads.
+/// Target `multipart`.
 pub struct Forms<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,
 }
 
 impl<'t> Forms<'t> {
-    /// Uploads into a town.
+    /// Creates the target for a town.
     pub fn new(town: &'t Town) -> Self {
         Self { town, corpus: corpus::of("multipart") }
     }
@@ -42,7 +42,7 @@ impl<'t> Forms<'t> {
     }
 }
 
-/// The fields of a document, in any number and order.
+/// Draws a form with the fields of a document, in any number and order.
 fn form(random: &mut Random, boundary: &str) -> Vec<u8> {
     let mut body = Vec::new();
     if random.chance(30) {

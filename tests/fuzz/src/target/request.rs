@@ -1,5 +1,5 @@
-//! One request to a store that has something of everything: of any kind, or a read with queries, cursors, filters
-//! and ids of every kind.
+//! One request to a store that has something of everything: of any kind, or a read with queries, cursors, filters and
+//! ids of every kind.
 
 use switchboard_sim::random::Random;
 
@@ -10,7 +10,7 @@ use crate::layer::Layer;
 use crate::town::Town;
 use crate::{answer, corpus, draw, http};
 
-/// Requests.
+/// Target `request` or `query`.
 pub struct Requests<'t> {
     name: &'static str,
     town: &'t Town,
@@ -19,12 +19,12 @@ pub struct Requests<'t> {
 }
 
 impl<'t> Requests<'t> {
-    /// Requests of any kind.
+    /// Creates the target for requests of any kind.
     pub fn all(town: &'t Town) -> Self {
         Self { name: "request", town, corpus: corpus::of("request"), drawn: draw::request }
     }
 
-    /// Reads.
+    /// Creates the target for reads.
     pub fn reads(town: &'t Town) -> Self {
         Self { name: "query", town, corpus: corpus::of("query"), drawn: draw::read }
     }
@@ -44,7 +44,7 @@ impl Target for Requests<'_> {
     }
 }
 
-/// Carries out the one request of an input over the town's store.
+/// Executes the request of an input over the town's store.
 pub fn one(town: &Town, input: &[u8]) -> Result<Seen, String> {
     let Some(request) = http::parse(input, &town.tokens) else { return Ok(Seen::word("no request")) };
     let own = is_own(town, &request);

@@ -1,6 +1,6 @@
-//! What a site says to crawlers: `robots.txt`, and the links of its pages.
+//! Files of a site for crawlers: `robots.txt`, and the links of its pages.
 //!
-//! The first line of an input is a path, the second what links are relative to; the rest is the file.
+//! The first line of an input is a path, the second the base URL of links; the rest is the file.
 
 use switchboard_core::knowledge::links::follow;
 use switchboard_core::knowledge::robots::Robots;
@@ -11,13 +11,13 @@ use crate::{corpus, mutate};
 
 const PAGE: &str = "https://site.example/a/b?c=d";
 
-/// Files for crawlers.
+/// Target `robots`.
 pub struct RobotsFiles {
     corpus: Vec<Vec<u8>>,
 }
 
 impl RobotsFiles {
-    /// Files of every kind.
+    /// Creates the target.
     pub fn new() -> Self {
         Self { corpus: corpus::of("robots") }
     }

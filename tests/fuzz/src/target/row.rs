@@ -1,6 +1,6 @@
-//! Saved rows that were damaged: reads, writes and jobs over them stop, or go on, and never panic.
+//! Damaged rows: reads, writes and jobs over them stop or continue, and never panic.
 //!
-//! An input is a key in hexadecimal, an end of line, what is done, an end of line, and the value.
+//! An input is a key in hexadecimal, a line end, the name of an act, a line end, and the value.
 
 use switchboard_core::http::request::{Method, Request};
 use switchboard_core::http::route::BodyKind;
@@ -17,20 +17,20 @@ use crate::layer::Layer;
 use crate::town::Town;
 use crate::{corpus, http, mutate};
 
-/// How much later the jobs look at the rows, seconds.
+/// Delay before the jobs run over the rows, seconds.
 const LATER: u64 = 700;
 
-/// Damaged rows.
+/// Target `row`.
 pub struct Rows<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,
     stored: Vec<(&'t Key, &'t Bytes)>,
-    /// What is done, by name.
+    /// Acts by name, each a request.
     acts: Vec<(String, Request)>,
 }
 
 impl<'t> Rows<'t> {
-    /// The rows of a town.
+    /// Creates the target for the rows of a town.
     pub fn new(town: &'t Town) -> Self {
         let stored = town.store.rows().iter().collect();
         Self { town, corpus: corpus::of("row"), stored, acts: acts(town) }
@@ -71,7 +71,7 @@ impl<'t> Rows<'t> {
     }
 }
 
-/// Every operation, asked well.
+/// Returns a valid request to every operation.
 fn acts(town: &Town) -> Vec<(String, Request)> {
     let mut random = Random::new(11);
     let mut acts = Vec::new();

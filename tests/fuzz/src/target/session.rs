@@ -14,45 +14,45 @@ use crate::layer::Layer;
 use crate::town::Town;
 use crate::{answer, corpus, draw, http};
 
-/// What stands between two acts.
+/// Separator between two acts.
 pub const BETWEEN: &[u8] = b"\n===\n";
-/// Acts of a drawn history.
+/// Most acts of a drawn history.
 const ACTS_MAX: u64 = 10;
-/// Jumps of the clock, seconds: from no time at all to the end of the calendar.
+/// Jumps of the clock, seconds: from none to the end of the calendar.
 const JUMPS: [u64; 10] = [0, 1, 5, 61, 3_600, 90_000, 2_700_000, 40_000_000, 3_000_000_000, 300_000_000_000];
 
-/// Histories.
+/// Target `session`.
 pub struct Sessions<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,
 }
 
 impl<'t> Sessions<'t> {
-    /// Histories of a town.
+    /// Creates the target for a town.
     pub fn new(town: &'t Town) -> Self {
         Self { town, corpus: corpus::of("session") }
     }
 }
 
-/// A history as it is lived.
+/// A history being played.
 pub struct Life<'t> {
     town: &'t Town,
-    /// The store.
+    /// Store with the changes so far.
     pub layer: Layer<'t>,
-    /// The time.
+    /// Current time.
     pub now: Timestamp,
     pending: VecDeque<Send>,
     random: Random,
 }
 
 impl<'t> Life<'t> {
-    /// One that begins in a town.
+    /// Begins a history in a town.
     pub fn new(town: &'t Town, salt: u64) -> Self {
         let layer = Layer::over(&town.store);
         Self { town, layer, now: town.now, pending: VecDeque::new(), random: Random::new(salt) }
     }
 
-    /// Lives one act; gives what was replied.
+    /// Performs one act; returns the outcome of its reply, if it was a request.
     pub fn act(&mut self, act: &[u8]) -> Result<Option<Seen>, String> {
         if let Some(seconds) = act.strip_prefix(b"tick ") {
             let seconds = std::str::from_utf8(seconds).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
@@ -80,14 +80,14 @@ impl<'t> Life<'t> {
         Ok(())
     }
 
-    /// Whether the store is sound.
+    /// Checks that the store is sound.
     pub fn sound(&self) -> Result<(), String> {
         let report = verify(&self.layer).map_err(|stop| format!("the store cannot be read: {stop:?}"))?;
         report.faults.first().map_or(Ok(()), |fault| Err(format!("the store is not sound: {fault}")))
     }
 }
 
-/// The acts of an input.
+/// Splits an input into acts.
 pub fn acts(input: &[u8]) -> Vec<&[u8]> {
     let mut acts = Vec::new();
     let mut rest = input;

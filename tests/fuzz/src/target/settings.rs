@@ -1,4 +1,4 @@
-//! The settings of hosts without a command line: a sentence says what is wrong, or a service runs by them.
+//! Settings of hosts without a command line: either an error sentence, or a service that runs.
 
 use switchboard_core::memory::Memory;
 use switchboard_core::rate::{Buckets, Caller};
@@ -12,7 +12,7 @@ use switchboard_sim::random::Random;
 use super::{Seen, Target, mutated};
 use crate::{body, corpus, http, mutate};
 
-/// Settings that are valid.
+/// Valid settings, as a base for mutation.
 const VALID: &[&str] = &[
     "{}",
     r#"{"public_url":"https://api.example","trust_proxy":["10.0.0.0/8","::1/128"],"cors_origin":["*"]}"#,
@@ -22,13 +22,13 @@ const VALID: &[&str] = &[
     r#"{"catalogue":{"languages":[{"id":1,"name":"English","iso_2":"en"}],"voices":[],"llm_models":[],"multimodal_models":[],"synthesizer_providers":[],"transcriber_providers":[]}}"#,
 ];
 
-/// Settings.
+/// Target `settings`.
 pub struct Settings {
     corpus: Vec<Vec<u8>>,
 }
 
 impl Settings {
-    /// Settings of every kind.
+    /// Creates the target.
     pub fn new() -> Self {
         Self { corpus: corpus::of("settings") }
     }

@@ -1,4 +1,4 @@
-//! `{{name}}` in texts: what is known is filled in, the rest stays and is told once each.
+//! `{{name}}` in texts: known names are replaced, the rest is kept and reported once each.
 
 use switchboard_core::template::fill;
 use switchboard_sim::random::Random;
@@ -6,10 +6,10 @@ use switchboard_sim::random::Random;
 use super::{Seen, Target};
 use crate::mutate;
 
-/// What stands for the known names.
+/// Known names with their values.
 const KNOWN: [(&str, &str); 3] = [("who", "Ana"), ("x_1", "{{who}}"), ("ün", "")];
 
-/// Texts with placeholders.
+/// Target `template`.
 pub struct Templates;
 
 impl Target for Templates {

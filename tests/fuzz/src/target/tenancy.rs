@@ -1,5 +1,5 @@
-//! Two accounts: after every act of a history, each id of the first, wherever a path, a body or a filter takes one, is
-//! to the second what an id is that never existed.
+//! Two accounts: after every act of a history, each id of the first account, wherever a path, a body or a filter takes
+//! one, behaves for the second account like an id that never existed.
 //!
 //! An input is a history, as [`session`](super::session) lives it.
 
@@ -24,16 +24,16 @@ use crate::http::{self, Text};
 use crate::layer::Layer;
 use crate::town::Town;
 
-/// Acts of a drawn history.
+/// Most acts of a drawn history.
 const ACTS_MAX: u64 = 6;
-/// A count that nothing comes to.
+/// A count that no resource reaches.
 const NEVER: u32 = 4_000_000;
-/// A UUID that is nobody's.
+/// A UUID of no resource.
 const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
-/// What a reply may say that differs from request to request (docs/api.md, Conventions).
+/// Headers that differ from request to request (docs/api.md, Conventions).
 const VARYING: [&str; 5] = ["date", "x-request-id", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
 
-/// Where paths begin, and what their `{id}` names.
+/// Path prefixes with the kind of resource that their `{id}` names.
 const PATHS: &[(&str, Kind)] = &[
     ("/user/api-keys", Kind::ApiKey),
     ("/user/assistant", Kind::Assistant),
@@ -51,21 +51,21 @@ const PATHS: &[(&str, Kind)] = &[
     ("/user/webhook-deliveries", Kind::Delivery),
 ];
 
-/// A place for an id inside a body or a filter.
+/// A position of an id inside a body or a filter.
 struct Inside {
-    /// The operation.
+    /// Name of the operation.
     operation: &'static str,
-    /// The member or parameter.
+    /// Name of the member or parameter.
     name: &'static str,
-    /// What its id names.
+    /// Kind of resource that the id names.
     kind: Kind,
-    /// Whether it is a list of them.
+    /// Whether the value is a list of ids.
     list: bool,
-    /// The rest of the body.
+    /// Remaining members of the body.
     body: Value,
 }
 
-/// Every such place, with what else the operation needs.
+/// Returns all such positions, with what else the operation requires.
 fn insides() -> Vec<Inside> {
     let hook = || json!({ "webhook_url": "https://a.example" });
     let phone = |more: Value| with(json!({ "phone_number": "+40700000099" }), &more);
@@ -100,24 +100,24 @@ fn insides() -> Vec<Inside> {
     ]
 }
 
-/// Histories of two accounts.
+/// Target `tenancy`.
 pub struct Tenancy<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,
     insides: Vec<Inside>,
-    /// The second account, and where its own resources are.
+    /// The second account, with its own resources.
     stranger: Space,
 }
 
 impl<'t> Tenancy<'t> {
-    /// Histories of a town.
+    /// Creates the target for a town.
     pub fn new(town: &'t Town) -> Self {
         let (account, _) = id::split(town.stranger.id("/user/tools"));
         let insides = insides();
         Self { town, corpus: corpus::of("tenancy"), insides, stranger: Space::Account(account) }
     }
 
-    /// Every question about an id, in two forms: as the first account's, and as nobody's.
+    /// Sends every request that takes an id twice: with an id of the first account, and with one of no account.
     fn probe(&self, life: &Life<'_>, random: &mut Random) -> Result<(), String> {
         let theirs = newest(&life.layer, Space::Account(0), random);
         let own = newest(&life.layer, self.stranger, random);
@@ -186,7 +186,7 @@ impl<'t> Tenancy<'t> {
         alike(&format!("{} {}", inside.operation, inside.name), &replies)
     }
 
-    /// The request with an id in that place; nothing where the second account has nothing to ask it of.
+    /// Builds the request with an id in that position; `None` if the second account lacks a resource that it needs.
     fn within(&self, route: &Route, inside: &Inside, id: u64, own: &Counts) -> Option<Vec<u8>> {
         let mut target = route.paths[0].to_owned();
         if target.contains("{id}") {
@@ -217,7 +217,7 @@ impl<'t> Tenancy<'t> {
         })
     }
 
-    /// What is said to a request that changes nothing here; what it `named` counts as the same in all.
+    /// Executes a request without keeping its changes; `named` is masked in the reply.
     fn ask(&self, life: &Life<'_>, text: &[u8], named: &str) -> Result<Told, String> {
         let request = http::parse(text, &self.town.tokens).ok_or("a request")?;
         let scene = Scene { now: life.now, seed: Random::new(9).seed(), view: &life.layer, careful: false };
@@ -234,21 +234,21 @@ impl<'t> Tenancy<'t> {
         let headers = reply
             .headers
             .into_iter()
-            // The tag is of the bytes sent, and those of a filtered list repeat the filter.
+            // The tag is a hash of the bytes sent, which repeat the filter of a filtered list.
             .filter(|(name, _)| !(VARYING.contains(name) || echoed && *name == "etag"))
             .collect();
         Ok(Told { asked: shown(&request), status: reply.status, headers, body: body.replace(named, "ID") })
     }
 }
 
-/// A request of the second account without anything in it.
+/// Builds an empty request of the second account.
 fn asked(route: &Route, target: &str) -> Vec<u8> {
     let token = if route.who == Who::Engine { "theirs" } else { "stranger" };
     let text = Text::new(route.method, target).bearer(token).header("host", b"test").header("x-request-id", b"probe");
     if route.method.is_write() { text.json("{}").bytes() } else { text.bytes() }
 }
 
-/// What was said to a probe.
+/// Reply to a probe.
 struct Told {
     asked: String,
     status: u16,
@@ -260,7 +260,7 @@ fn shown(request: &Request) -> String {
     format!("{} {}", request.method.name(), request.target)
 }
 
-/// Fails unless all replies are the same.
+/// Returns an error unless all replies are the same.
 fn alike(what: &str, told: &[Told]) -> Result<(), String> {
     for other in &told[1..] {
         let one = &told[0];
@@ -274,10 +274,10 @@ fn alike(what: &str, told: &[Told]) -> Result<(), String> {
     Ok(())
 }
 
-/// A count of each kind.
+/// A count for each kind of resource.
 type Counts = BTreeMap<Kind, u32>;
 
-/// A resource of each kind that an account has: the newest, or any.
+/// Returns a resource of each kind that an account has: the newest, or a random one.
 fn newest(layer: &Layer<'_>, space: Space, random: &mut Random) -> Counts {
     let mut all: BTreeMap<Kind, Vec<u32>> = BTreeMap::new();
     for kind in PATHS.iter().map(|(_, kind)| *kind).chain([Kind::Document]) {
@@ -333,10 +333,10 @@ mod tests {
     use switchboard_core::http::route::BodyKind;
     use switchboard_core::record::{Column, ID_MAX, Kind as Of, Ref};
 
-    /// What counts something else than ids, or names what every account may: pages, and the operator's accounts.
+    /// Parameters that are not ids, or name what every account may see: pages, and the operator's accounts.
     const NO_IDS: [(&str, &str); 3] = [("page", ""), ("account_ids", "createEngineToken"), ("account_id", "listJobs")];
 
-    /// Resources of a kind that the second account has, at most.
+    /// Most resources of a kind that the second account has.
     const OWN_MAX: u32 = 9;
 
     fn names_a_row(route: &Route, column: &Column) -> bool {
@@ -387,7 +387,7 @@ mod tests {
                 let text = tenancy.within(route, inside, id, &own).expect("a request");
                 tenancy.ask(&life, &text, &format!("{}={id}&", inside.name))
             };
-            // A message waits for the carrier: what waits is no refusal.
+            // A message waits for the carrier, and a waiting request is not a refusal.
             let same = |count| told(count).and_then(|one| alike("own", &[one, told(NEVER)?]));
             let differs = (1..=OWN_MAX).any(|count| same(count).is_err());
             assert!(differs, "{} {}", inside.operation, inside.name);

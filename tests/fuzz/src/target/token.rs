@@ -1,4 +1,4 @@
-//! Short texts that callers write: tokens, ids, times, zones, queries, entity tags.
+//! Short texts written by callers: tokens, ids, times, zones, queries, entity tags.
 
 use switchboard_core::account::token::{Token, TokenKind};
 use switchboard_core::http::{etag, query};
@@ -11,7 +11,7 @@ use super::{Seen, Target, mutated};
 use crate::town::Town;
 use crate::{corpus, draw, mutate};
 
-/// Texts that are well formed, to begin with.
+/// Well-formed texts, as a base for mutation.
 const WELL_FORMED: &[&str] = &[
     "2026-01-31T14:05:09.000000Z",
     "2026-01-31 14:05:09",
@@ -23,19 +23,19 @@ const WELL_FORMED: &[&str] = &[
     "\"0123\", W/\"x\", *",
 ];
 
-/// Short texts.
+/// Target `token`.
 pub struct Tokens<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,
 }
 
 impl<'t> Tokens<'t> {
-    /// Tokens of a town, and what is none.
+    /// Creates the target, with valid and invalid tokens of a town.
     pub fn new(town: &'t Town) -> Self {
         Self { town, corpus: corpus::of("token") }
     }
 
-    /// A token is one that was made, or none; and it reads as itself.
+    /// Checks that a text accepted as a token is one that was issued, and that it round-trips.
     fn token(&self, text: &str) -> Result<bool, String> {
         let Some(token) = Token::parse(text) else { return Ok(false) };
         let known = self.town.tokens.iter().any(|(_, known)| known == text);

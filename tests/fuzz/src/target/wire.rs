@@ -1,7 +1,7 @@
-//! The messages of the store protocol, at both ends: what a region takes of a node, and a node of its region.
+//! Messages of the store protocol, at both ends: what a region accepts from a node, and a node from its region.
 //!
-//! The first byte of an input says which message it is; of a conversation, the second says which answer is damaged,
-//! and the rest is the request.
+//! The first byte of an input selects the message; for a conversation, the second selects the damaged answer, and the
+//! rest is the request.
 
 use switchboard_core::account::caller::Shown;
 use switchboard_core::account::token::{Token, TokenKind};
@@ -24,10 +24,10 @@ const ANSWER: u8 = b'a';
 const COMMIT: u8 = b'c';
 const PASS: u8 = b'p';
 const VISIT: u8 = b'v';
-/// Messages of one conversation.
+/// Most messages of one conversation.
 const ROUNDS_MAX: usize = 40;
 
-/// Messages.
+/// Target `wire`.
 pub struct Messages<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,
@@ -35,7 +35,7 @@ pub struct Messages<'t> {
 }
 
 impl<'t> Messages<'t> {
-    /// Messages about a town's store.
+    /// Creates the target for a town's store.
     pub fn new(town: &'t Town) -> Self {
         Self { town, corpus: corpus::of("wire"), keys: town.store.rows().keys().collect() }
     }
@@ -99,7 +99,7 @@ impl<'t> Messages<'t> {
         message
     }
 
-    /// A token of the town as a message shows it, now and then a forged one.
+    /// Draws a token of the town in its wire form, now and then a forged one.
     fn shown(&self, random: &mut Random) -> Option<Shown> {
         let (_, text) = random.one(&self.town.tokens.iter().collect::<Vec<_>>());
         let token = Token::parse(text)?;
@@ -111,7 +111,7 @@ impl<'t> Messages<'t> {
         Some(Shown { credential: Credential { account: token.account, session, count: token.count }, digest })
     }
 
-    /// A region takes a message and carries out what it asks.
+    /// Has a region parse a message and execute it.
     fn region(&self, bytes: &[u8]) -> Result<Seen, String> {
         let Ok(call) = ReadCall::from_bytes(bytes) else { return Ok(Seen::word("malformed")) };
         again::<ReadCall>(&call.to_bytes())?;
@@ -134,7 +134,7 @@ impl<'t> Messages<'t> {
         Ok(Seen { said: "commit".into(), kind: format!("commit {holds:?}") })
     }
 
-    /// A node asks its region, one of whose answers is damaged.
+    /// Has a node ask its region, one of whose answers is damaged.
     fn visit(&self, input: &[u8]) -> Result<Seen, String> {
         let Some((round, text)) = input.split_first() else { return Ok(Seen::word("malformed")) };
         let Some(mut request) = http::parse(text, &self.town.tokens) else { return Ok(Seen::word("no request")) };
@@ -187,7 +187,7 @@ impl<'t> Messages<'t> {
     }
 }
 
-/// What was written reads as itself.
+/// Checks that a written message round-trips.
 fn again<M: Message>(bytes: &[u8]) -> Result<(), String> {
     let message = M::from_bytes(bytes).map_err(|why| format!("what was written cannot be read: {why}"))?;
     if message.to_bytes() == bytes { Ok(()) } else { Err("a message reads as another".into()) }

@@ -1,4 +1,4 @@
-//! What happens in the recorded script, resource by resource.
+//! Contents of the recorded script, resource by resource.
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
@@ -236,7 +236,7 @@ impl Recorder {
         );
         self.ask(Method::Post, &format!("/user/calls/{}/hangup", ids[2]), None);
         self.say(ids[2], 1, &[json!({ "type": "ringing" }), json!({ "type": "answered" })]);
-        // The rest is never heard of again: leases lapse.
+        // The rest is never reported: leases lapse.
         self.wait(120);
         self.settle();
         let arrival = json!({ "type": "web", "assistant_id": assistant, "mode": "pipeline" });
@@ -295,7 +295,7 @@ impl Recorder {
         let started =
             self.send(Method::Post, "/user/do-not-call/import", &owner, CSV, Some(b"phone_number\n+40700000104\n"));
         let numbers = started["data"]["id"].as_u64().unwrap_or_else(|| panic!("{started}"));
-        // A file of more than one turn, nearly all of it one record that is too long.
+        // A file that needs more than one turn, nearly all of it one overlong record.
         let large = format!("phone_number,note\n+1,\"{}\"\n", "line\n".repeat(220_000));
         let target = "/user/do-not-call/import";
         let started = self.send(Method::Post, target, &owner, CSV, Some(large.as_bytes()));
@@ -361,7 +361,7 @@ impl Recorder {
             self.ask(Method::Delete, &format!("/user/knowledgebases/{}", base["id"]), None);
         }
         self.settle();
-        // A month later, what is kept for a time is gone.
+        // After a month, everything kept for a limited time is gone.
         self.wait(31 * 86_400);
         self.settle();
         self.ask(Method::Get, "/user/events?after=0", None);

@@ -1,4 +1,4 @@
-//! The recorded script: two accounts, every operation, calls that an engine plays, jobs, answers, clock jumps.
+//! The recorded script: two accounts, every operation, calls played by an engine, jobs, answers, clock jumps.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +15,12 @@ use crate::script::{Act, Line, Script};
 use crate::stage::Stage;
 use crate::subject::Warm;
 
-/// A Tuesday, 09:00 UTC.
+/// Start of the script, seconds since 1970: a Tuesday, 09:00 UTC.
 const BEGIN: u64 = 1_790_067_600;
-/// Rounds of work that one settling takes.
+/// Most rounds of work in one settling.
 const ROUNDS: usize = 200;
 
-/// The operations that a script leaves out: their bodies are a host's own.
+/// Operations left out of the script: their bodies belong to the host.
 pub const OF_THE_HOST: [&str; 4] = ["ready", "metrics", "docs", "backup"];
 
 /// A script being recorded on the plainest host.
@@ -40,7 +40,7 @@ fn text(token: &Value) -> String {
     token.as_str().expect("a token").to_owned()
 }
 
-/// The settings of every script.
+/// Returns the settings of every script.
 pub fn settings() -> Value {
     json!({
         "public_url": "https://api.example",
@@ -50,7 +50,7 @@ pub fn settings() -> Value {
     })
 }
 
-/// The script over all operations, and what the plainest host says to it.
+/// Records the script over all operations, with the responses of the plainest host.
 pub fn record() -> (Script, Transcript) {
     let mut scene = Recorder::begin(BEGIN);
     scene.conventions();
@@ -72,7 +72,7 @@ pub fn record() -> (Script, Transcript) {
 }
 
 impl Recorder {
-    /// A script with its first start at this second.
+    /// Begins a script with its first start at this second since 1970.
     pub fn begin(second: u64) -> Self {
         let settings = settings();
         let stage = Stage::new(Warm::new(&settings), 6_000);
@@ -99,12 +99,12 @@ impl Recorder {
         recorder
     }
 
-    /// What was recorded, and what the plainest host said to it.
+    /// Returns the script, and the responses of the plainest host.
     pub fn finish(self) -> (Script, Transcript) {
         (self.script, Transcript { said: self.said, rows: self.stage.rows() })
     }
 
-    /// The tokens: the owner's, another account's, the operator's, an engine's.
+    /// Returns the tokens of the owner, another account, the operator and an engine.
     pub fn tokens(&self) -> [&str; 4] {
         [&self.owner, &self.stranger, &self.operator, &self.engine]
     }
@@ -120,12 +120,12 @@ impl Recorder {
         said
     }
 
-    /// Lets time pass.
+    /// Advances the time of the following lines.
     pub fn wait(&mut self, seconds: u64) {
         self.now = self.now.plus_seconds(seconds);
     }
 
-    /// Does what is due, and what follows from it.
+    /// Ticks and answers sends until nothing is due.
     pub fn settle(&mut self) {
         for _ in 0..ROUNDS {
             let Said::Decided { wake, .. } = self.act(Act::Tick) else { unreachable!("a tick decides") };
@@ -138,7 +138,7 @@ impl Recorder {
         }
     }
 
-    /// Records a request.
+    /// Records a request and plays it.
     pub fn send(
         &mut self,
         method: Method,
@@ -177,7 +177,7 @@ impl Recorder {
         self.send(method, target, token, headers, bytes.as_deref())
     }
 
-    /// A request by the owner; then by a stranger, and by nobody.
+    /// Sends a request as the owner; then as a stranger, and without a token.
     fn ask(&mut self, method: Method, target: &str, body: Option<&Value>) -> Value {
         let (owner, stranger) = (self.owner.clone(), self.stranger.clone());
         let said = self.json(method, target, &owner, body);
@@ -192,7 +192,7 @@ impl Recorder {
         id.unwrap_or_else(|| panic!("{target}: {said}"))
     }
 
-    /// A list or a resource: read, its head, and not again while it is the same.
+    /// Reads a list or resource: in full, by `HEAD`, and conditionally while it is unchanged.
     fn look(&mut self, target: &str) -> Value {
         let owner = self.owner.clone();
         self.json(Method::Head, target, &owner, None);

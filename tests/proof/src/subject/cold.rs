@@ -1,4 +1,4 @@
-//! Rows in memory, cold: every first read is missing.
+//! Rows in memory, read cold: the first read of a row reports it as missing.
 
 use serde_json::Value;
 use switchboard_core::memory::Memory;
@@ -14,14 +14,14 @@ use super::service;
 use crate::said::Row;
 use crate::stage::{Limited, Limits, Steps};
 
-/// Rows in memory that a step has to ask for.
+/// Rows in memory that a step must ask for.
 pub struct Cold {
     service: Service,
     rows: Memory,
 }
 
 impl Cold {
-    /// With no rows.
+    /// Creates a host without rows.
     pub fn new(settings: &Value) -> Self {
         Self { service: service(settings), rows: Memory::default() }
     }

@@ -1,4 +1,4 @@
-//! The pure component in wasmtime: rows outside, every read asked for across the boundary.
+//! The pure component in wasmtime: rows outside, every read requested across the boundary.
 
 use std::path::{Path, PathBuf};
 
@@ -17,20 +17,20 @@ use super::convert::{self, wit};
 use crate::said::Row;
 use crate::stage::{Limited, Limits, Steps};
 
-/// What `wit/` says, as types.
+/// Bindings generated from `wit/`.
 pub mod bindings {
     #![allow(missing_docs, clippy::pedantic)]
     wasmtime::component::bindgen!({ path: "../../wit", world: "pure" });
 }
 
-/// The component, compiled for this machine: made once, it makes any number of instances.
+/// The component, compiled for this machine once, for any number of instances.
 #[derive(Clone)]
 pub struct Program {
     engine: Engine,
     compiled: Compiled,
 }
 
-/// An instance, and the rows that it asks for.
+/// An instance, and the rows that it reads.
 pub struct Component {
     store: Store<()>,
     pure: bindings::Pure,
@@ -38,15 +38,15 @@ pub struct Component {
     rows: Memory,
 }
 
-/// The pure component, where the chores leave it.
+/// Returns the path of the built pure component.
 ///
 /// # Panics
-/// Where it is not built.
+/// If it is not built.
 pub fn built() -> PathBuf {
     beside("switchboard_pure.wasm").expect("build the component first: cargo xtask component")
 }
 
-/// A component of that name among those that were built beside this program.
+/// Returns the path of a component of this name, built beside this program.
 pub fn beside(name: &str) -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut files = own.ancestors().map(|folder| folder.join("wasm32-unknown-unknown/wasm").join(name));
@@ -54,15 +54,15 @@ pub fn beside(name: &str) -> Result<PathBuf, String> {
 }
 
 impl Program {
-    /// Compiles the component of a file.
+    /// Compiles the component in a file.
     ///
     /// # Panics
-    /// Where it is none, or imports anything: nothing is linked to it.
+    /// If it is not one, or imports anything: nothing is linked to it.
     pub fn load(file: &Path) -> Self {
         Self::load_with(file, &Config::new())
     }
 
-    /// The same in an engine of this configuration.
+    /// Compiles the component for an engine of this configuration.
     ///
     /// # Panics
     /// As [`Program::load`].
@@ -73,15 +73,15 @@ impl Program {
         Self { engine, compiled }
     }
 
-    /// A new instance without rows.
+    /// Starts an instance without rows.
     pub fn start(&self, settings: &Value) -> Component {
         self.start_over(settings, Memory::default(), None)
     }
 
-    /// A new instance over rows; where the engine counts fuel, with so much of it.
+    /// Starts an instance over rows; `fuel` limits it if the engine counts fuel.
     ///
     /// # Panics
-    /// Where it cannot be made, or its settings are wrong.
+    /// If it cannot be created, or its settings are invalid.
     pub fn start_over(&self, settings: &Value, rows: Memory, fuel: Option<u64>) -> Component {
         let mut store = Store::new(&self.engine, ());
         if let Some(fuel) = fuel {
@@ -96,14 +96,14 @@ impl Program {
 }
 
 impl Component {
-    /// A step that has not begun.
+    /// Opens a step without running it.
     pub fn open(&mut self, input: &OwnedInput, now: Timestamp, seed: Seed) -> wasmtime::Result<ResourceAny> {
         let (input, seed) = (convert::input(input), convert::seed(seed));
         let engine = self.pure.switchboard_core_engine();
         engine.session().call_constructor(&mut self.store, self.service, &input, now.micros(), seed)
     }
 
-    /// Goes on with what was found; whatever a host makes of the reads.
+    /// Continues a step with the results of its reads, right or wrong.
     pub fn advance(
         &mut self,
         session: ResourceAny,
@@ -112,15 +112,15 @@ impl Component {
         self.pure.switchboard_core_engine().session().call_advance(&mut self.store, session, found)
     }
 
-    /// The rows.
+    /// Returns the rows outside the instance.
     pub fn held(&self) -> &Memory {
         &self.rows
     }
 
-    /// Where fuel is counted: so much from here on.
+    /// Sets the remaining fuel.
     ///
     /// # Panics
-    /// Where it is not.
+    /// If the engine does not count fuel.
     pub fn refuel(&mut self, fuel: u64) {
         self.store.set_fuel(fuel).expect("an engine that counts fuel");
     }

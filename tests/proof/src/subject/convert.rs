@@ -1,4 +1,4 @@
-//! Between the core's types and those of a component's host.
+//! Conversions between the core's types and the bindings of a component's host.
 
 use switchboard_core::http::caller::Credential;
 use switchboard_core::http::reply::{Content, HostPage, Reply};
@@ -14,13 +14,13 @@ use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Found, Order, Read, Scan, Stop};
 
-/// The generated types.
+/// Generated types.
 pub mod wit {
     pub use crate::subject::component::bindings::exports::switchboard::core::engine::Progress;
     pub use crate::subject::component::bindings::exports::switchboard::core::types::*;
 }
 
-/// An input.
+/// Converts an input.
 pub fn input(input: &OwnedInput) -> wit::Input {
     let answers = |answers: &[Answer]| answers.iter().map(answer).collect();
     match input {
@@ -98,13 +98,13 @@ fn answer(answer: &Answer) -> wit::Answer {
     }
 }
 
-/// A seed as four numbers.
+/// Converts a seed to four numbers.
 pub fn seed(seed: Seed) -> wit::Seed {
     let part = |at: usize| seed.bytes()[at..at + 8].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
     (part(0), part(8), part(16), part(24))
 }
 
-/// What a read found.
+/// Converts the result of a read.
 pub fn found(found: Found) -> wit::Found {
     match found {
         Found::Value(value) => wit::Found::Value(value),
@@ -119,7 +119,7 @@ pub fn found(found: Found) -> wit::Found {
     }
 }
 
-/// A read.
+/// Converts a read.
 pub fn read(read: wit::Read) -> Read {
     match read {
         wit::Read::Get(key) => Read::Get(key),
@@ -137,7 +137,7 @@ pub fn read(read: wit::Read) -> Read {
     }
 }
 
-/// An output.
+/// Converts an output.
 pub fn output(output: wit::Output) -> Output {
     Output {
         outcome: match output.outcome {
@@ -183,7 +183,7 @@ fn reply(reply: wit::Reply) -> Reply {
     }
 }
 
-/// A header's name lives as long as the program; there are few.
+/// Returns a header name as `'static`; only a few are known.
 fn known(name: &str) -> &'static str {
     const NAMES: [&str; 19] = [
         "x-request-id",
@@ -278,7 +278,7 @@ fn http_out(out: wit::HttpOut) -> HttpOut {
     }
 }
 
-/// Why a step came to nothing.
+/// Converts the reason why a step failed.
 pub fn stop(stop: &wit::Stop) -> Stop {
     match stop {
         wit::Stop::Failed => Stop::Failed,

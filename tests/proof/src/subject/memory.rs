@@ -1,4 +1,4 @@
-//! Rows in memory, warm: the plainest host, that all others are compared with.
+//! Rows in memory, read directly: the plainest host, with which all others are compared.
 
 use serde_json::Value;
 use switchboard_core::memory::Memory;
@@ -13,14 +13,14 @@ use super::service;
 use crate::said::Row;
 use crate::stage::{Limited, Limits, Steps};
 
-/// Rows in memory.
+/// Rows in memory that every step reads directly.
 pub struct Warm {
     service: Service,
     rows: Memory,
 }
 
 impl Warm {
-    /// With no rows.
+    /// Creates a host without rows.
     pub fn new(settings: &Value) -> Self {
         Self { service: service(settings), rows: Memory::default() }
     }

@@ -22,15 +22,15 @@ use switchboard_core::settings::{self, Configured};
 
 use crate::said::Row;
 
-/// The configuration of a script.
+/// Parses the settings of a script.
 ///
 /// # Panics
-/// Where it is none.
+/// If they are invalid.
 pub fn configured(settings: &Value) -> Configured {
     settings::parse(settings.to_string().as_bytes()).expect("a script's settings are valid")
 }
 
-/// Every row in memory.
+/// Returns every row in memory, sorted by key.
 pub fn all(rows: &Memory) -> Vec<Row> {
     rows.rows().iter().map(|(key, value)| (key.clone(), value.clone())).collect()
 }

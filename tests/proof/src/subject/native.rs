@@ -27,7 +27,7 @@ use crate::outside;
 use crate::said::{Said, Transcript};
 use crate::script::{Act, Line, Script};
 
-/// The token that nodes at the edge show to the region of a proof.
+/// Token that edge nodes present to the region.
 pub const STORE_TOKEN: &str = "the-store-token-of-a-proof-0123456789";
 
 /// A native host with its listener.
@@ -41,10 +41,10 @@ pub struct Native {
 }
 
 impl Native {
-    /// A host over a new store in a folder.
+    /// Starts a host over a new store in a folder.
     ///
     /// # Panics
-    /// Where it cannot start.
+    /// If it cannot start.
     pub fn start(settings: &Value, folder: &Path) -> Self {
         let configured = configured(settings);
         let means = Means {
@@ -68,12 +68,12 @@ impl Native {
         Self { runtime, host, stop, address, client, pending: VecDeque::new() }
     }
 
-    /// Where it listens.
+    /// Returns its base URL.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Plays a script, its requests sent to `front`: its own listener, or a node at the edge before it.
+    /// Plays a script, sending requests to `front`: its own listener, or an edge node before it.
     pub fn play(mut self, script: &Script, front: &str) -> Transcript {
         let said = script.lines.iter().map(|line| self.line(line, front)).collect();
         let _ = self.stop.send(true);

@@ -1,4 +1,4 @@
-//! Hosts that are not Rust: a program of theirs plays the script from a file, and writes down what it said.
+//! Hosts that are not written in Rust: their program plays the script from a file, and writes a transcript.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,11 +8,11 @@ use crate::script::Script;
 
 /// A program that plays scripts.
 pub struct Player {
-    /// The program.
+    /// Path of the executable.
     pub program: PathBuf,
-    /// What comes before the names of the script and of the transcript.
+    /// Arguments before the names of the script and the transcript.
     pub before: Vec<String>,
-    /// What comes after them.
+    /// Arguments after those names.
     pub after: Vec<String>,
 }
 
@@ -22,7 +22,7 @@ impl Player {
         self.play_all(&[script], folder)?.pop().ok_or_else(|| "there is no transcript".into())
     }
 
-    /// Plays scripts one after another, each over a store of its own.
+    /// Plays scripts one after another, each over a new store.
     pub fn play_all(&self, scripts: &[&Script], folder: &Path) -> Result<Vec<Transcript>, String> {
         let (asked, said) = (folder.join("script.jsonl"), folder.join("said.jsonl"));
         let lines: String = scripts.iter().map(|script| script.to_json_lines()).collect();
@@ -42,7 +42,7 @@ impl Player {
     }
 }
 
-/// The tests of the JavaScript host.
+/// Returns the folder with the tests of the JavaScript host.
 pub fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../host-wasm/js/test")
 }

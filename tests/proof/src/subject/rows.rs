@@ -1,4 +1,4 @@
-//! Rows in redb, step by step.
+//! Rows in redb, step by step, without the native host around it.
 
 use std::path::Path;
 
@@ -16,17 +16,17 @@ use super::service;
 use crate::said::Row;
 use crate::stage::{Limited, Limits, Steps};
 
-/// Rows in redb.
+/// Rows in a redb file.
 pub struct Redb {
     service: Service,
     store: Store,
 }
 
 impl Redb {
-    /// A new store in a folder.
+    /// Creates a store in a folder.
     ///
     /// # Panics
-    /// Where none can be made.
+    /// If it cannot be created.
     pub fn new(settings: &Value, folder: &Path) -> Self {
         Self { service: service(settings), store: Store::open(folder).expect("a store opens") }
     }
@@ -51,7 +51,7 @@ impl Steps for Redb {
     }
 }
 
-/// Every row of a store.
+/// Returns every row of a store, sorted by key.
 pub fn rows_of(store: &Store) -> Vec<Row> {
     let snapshot = store.snapshot().expect("a snapshot");
     snapshot.plain().scan(key::everything(), Order::Ascending, usize::MAX).expect("a scan")

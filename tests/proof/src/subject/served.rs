@@ -1,4 +1,4 @@
-//! Nodes at the edge, each the edge's component in a server of its own, before a native region.
+//! Edge nodes, each the edge component in a server of its own, in front of a native region.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use super::native::STORE_TOKEN;
 
-/// A server that runs the edge's component.
+/// A server that runs the edge component.
 pub struct Served {
     child: Child,
     address: SocketAddr,
 }
 
 impl Served {
-    /// `wasmtime serve` with the component of a version, in front of a region.
+    /// Starts `wasmtime serve` with the component of a version, in front of a region.
     pub fn wasmtime(program: &Path, version: &str, settings: &Value, region: &str) -> Result<Self, String> {
         let component = super::component::beside(&format!("switchboard_service_{version}.wasm"))?;
         let address = free()?;
@@ -45,7 +45,7 @@ impl Served {
         Ok(served)
     }
 
-    /// Where it listens.
+    /// Returns its base URL.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -58,13 +58,13 @@ impl Drop for Served {
     }
 }
 
-/// An address that nobody listens on.
+/// Finds an address on which no one listens.
 fn free() -> Result<SocketAddr, String> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(|error| error.to_string())?;
     listener.local_addr().map_err(|error| error.to_string())
 }
 
-/// A program of the machine, by its name in a list of folders like `PATH`.
+/// Finds a program by its name in a list of directories like `PATH`.
 pub fn program(name: &str, folders: &str) -> Option<PathBuf> {
     folders.split(':').map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
 }

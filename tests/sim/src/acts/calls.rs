@@ -1,4 +1,4 @@
-//! What people do with calls and webhooks.
+//! Requests of people about calls and webhooks.
 
 use serde_json::json;
 use switchboard_core::webhook::tables::DeliveryStatus;

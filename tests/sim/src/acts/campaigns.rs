@@ -1,4 +1,4 @@
-//! What people do with campaigns and assistants.
+//! Requests of people about campaigns and assistants.
 
 use serde_json::json;
 

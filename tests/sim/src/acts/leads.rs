@@ -1,4 +1,4 @@
-//! What people do with leads and numbers.
+//! Requests of people about leads and numbers.
 
 use serde_json::json;
 
@@ -10,8 +10,7 @@ use crate::mirror::At;
 use crate::world::World;
 
 impl World {
-    /// A lead or a secondary contact; half of the time one that is being called, since that is where things may
-    /// go wrong.
+    /// Picks a lead or a secondary contact; half of the time one that is being called, since that is where races are.
     fn somebody(&mut self, account: u32) -> Option<At> {
         let all: Vec<At> = self.mirror.leads.keys().filter(|at| at.0 == account).copied().collect();
         let called: Vec<At> = self

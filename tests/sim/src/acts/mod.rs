@@ -1,4 +1,4 @@
-//! What people do: a draw of an act, and the request that it is.
+//! Acts of people: drawn by weight, each turned into a request.
 
 mod calls;
 mod campaigns;
@@ -14,16 +14,16 @@ use crate::client::Ask;
 use crate::mirror::At;
 use crate::world::World;
 
-/// What a person does.
+/// An act of a person, or of the operator on the person's account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Starts a campaign that does not run.
+    /// Starts a campaign that is not running.
     Start,
-    /// Stops one that does.
+    /// Stops a running campaign.
     Stop,
     /// Changes a campaign's rules.
     EditCampaign,
-    /// Makes a campaign.
+    /// Creates a campaign.
     NewCampaign,
     /// Deletes a campaign.
     DropCampaign,
@@ -37,37 +37,37 @@ pub enum Act {
     MoveLead,
     /// Changes a lead's number.
     Renumber,
-    /// Strikes a number off.
+    /// Adds a number to the suppression list.
     Suppress,
-    /// Takes a number back on.
+    /// Removes a number from the suppression list.
     Unsuppress,
     /// Hangs a call up.
     HangUp,
-    /// Places a call.
+    /// Creates a call.
     Call,
     /// Deletes a call.
     DropCall,
-    /// Has a webhook sent again.
+    /// Has a webhook delivery sent again.
     Resend,
-    /// Makes a new webhook secret.
+    /// Rotates the webhook secret.
     Rotate,
-    /// Turns an assistant on or off.
+    /// Activates or deactivates an assistant.
     Turn,
-    /// Changes an assistant's webhooks or times.
+    /// Changes an assistant's webhooks or timeouts.
     EditAssistant,
     /// Deletes an assistant.
     DropAssistant,
-    /// Gives a phone number back.
+    /// Releases a phone number.
     DropNumber,
-    /// The operator shuts the account out, or lets it in again.
+    /// The operator suspends the account, or lifts the suspension.
     Suspend,
-    /// The operator changes how many calls at once the plan allows.
+    /// The operator changes the plan's limit of parallel calls.
     Replan,
-    /// The operator sets the account's balance.
+    /// The operator sets the account's balance, which makes it metered.
     Meter,
 }
 
-/// How often people do what.
+/// Every act with its weight.
 pub const ACTS: [(u64, Act); 24] = [
     (14, Act::Start),
     (7, Act::Stop),
@@ -100,7 +100,7 @@ fn named(at: At) -> u64 {
 }
 
 impl World {
-    /// The request of an act, where there is something to do it with.
+    /// Returns the request of an act; `None` if there is nothing to apply it to.
     pub fn act(&mut self, person: usize, act: Act) -> Option<(Ask, Cause)> {
         let ask = match act {
             Act::Start | Act::Stop | Act::EditCampaign | Act::NewCampaign | Act::DropCampaign => {
@@ -150,7 +150,7 @@ impl World {
         self.random.pick(&all).copied()
     }
 
-    /// The operator acts; nothing goes wrong there.
+    /// Performs an act of the operator, without faults.
     fn operate(&mut self, person: usize, act: Act) {
         let account = self.people[person].account;
         if act == Act::Replan {

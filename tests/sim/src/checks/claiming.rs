@@ -1,5 +1,5 @@
-//! What engines get and keep: no call outside hours, of a stopped campaign, to a struck-off number or beyond
-//! the plan; and nothing is taken from an engine whose lease runs.
+//! Claims and leases: no call outside hours, of a stopped campaign, to a suppressed number or beyond the plan; and no
+//! call is taken from an engine whose lease is valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::{APART_SECONDS, Commit, Held, holds, local};
 use crate::facts::Call;
 use crate::mirror::{At, Turned};
 
-/// What is remembered of the calls that engines have.
+/// State of the claims about engines' calls.
 #[derive(Debug, Default)]
 pub struct Claiming {
     engaged: BTreeMap<u32, BTreeSet<u32>>,
@@ -20,7 +20,7 @@ pub struct Claiming {
 }
 
 impl Claiming {
-    /// Judges the calls of a commit.
+    /// Checks the calls of a commit.
     pub fn judge(&mut self, commit: &Commit<'_>) -> Held {
         for call in &commit.diff.calls {
             let before = call.before.as_ref().filter(|call| call.status.is_running());
@@ -81,7 +81,7 @@ impl Claiming {
         Ok(())
     }
 
-    /// A call that the service itself ended had run out of one of its clocks.
+    /// Checks that a call which the service itself ended had exceeded one of its time limits.
     fn end(&self, commit: &Commit<'_>, call: &Turned<Call>, before: &Call) -> Held {
         if !commit.cause.own_work {
             return Ok(());

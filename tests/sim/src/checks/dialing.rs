@@ -1,5 +1,5 @@
-//! Whom the dialer calls: never twice at once, once a person and round, never after somebody was reached, and
-//! on no more lines than the campaign has.
+//! Whom the dialer calls: never twice at once, once per person and round, never after someone was reached, and on no
+//! more lines than the campaign has.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,45 +12,45 @@ use super::{APART_SECONDS, Commit, Held, holds};
 use crate::facts::{Call, Rules};
 use crate::mirror::{At, Turned};
 
-/// A call as it was placed.
+/// A placed call.
 #[derive(Clone, Debug)]
 struct Placed {
-    /// The lead that it is for; the person is that lead or a secondary contact of it.
+    /// The lead it is for; the person called is that lead or one of its secondary contacts.
     main: At,
-    /// How often the API had set the lead's status.
+    /// How often the lead's status had been set through the API.
     epoch: u32,
-    /// Whether an engine got it.
+    /// Whether an engine claimed it.
     engaged: bool,
 }
 
-/// The bounds that a campaign had at any time.
+/// Limits of a campaign, the loosest at any time.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     retries_max: u32,
     interval_min_seconds: u64,
 }
 
-/// What is remembered of the dialers.
+/// State of the claims about dialers.
 #[derive(Debug, Default)]
 pub struct Dialing {
     running: BTreeMap<At, u32>,
     lines: BTreeMap<At, BTreeSet<u32>>,
     epochs: BTreeMap<At, u32>,
-    /// The last call by lead, epoch, round and person.
+    /// Last call by lead, epoch, round and person.
     rounds: BTreeMap<(At, u32, u32, u32), At>,
     placed: BTreeMap<At, Placed>,
-    /// When the last call to a person that an engine had was over, by epoch.
+    /// End of the last call to a person that an engine had, by epoch.
     over: BTreeMap<(At, u32), (Timestamp, At)>,
-    /// Where a lead was when it was last rescheduled: that campaign's interval counts, wherever it goes then.
+    /// Campaign of a lead when it was last rescheduled: its interval counts, even after a move.
     rescheduled: BTreeMap<At, At>,
-    /// Calls to a person that an engine had, and the most that any of their campaigns allows, by epoch.
+    /// Calls to a person that an engine had, and the largest limit of their campaigns, by epoch.
     tried: BTreeMap<(At, u32), (u32, u32)>,
     reached: BTreeSet<(At, u32)>,
     bounds: BTreeMap<At, Bounds>,
 }
 
 impl Dialing {
-    /// Judges the calls of a commit.
+    /// Checks the calls of a commit.
     pub fn judge(&mut self, commit: &Commit<'_>) -> Held {
         self.learn(commit);
         for call in &commit.diff.calls {
@@ -167,12 +167,12 @@ impl Dialing {
         }
     }
 
-    /// A call of which the campaign's rules say that it reached its lead.
+    /// Notes a call that reached its lead by the campaign's rules.
     fn conclude(&mut self, commit: &Commit<'_>, at: At, call: &Call, person: At, campaign: At) {
         let (Some(placed), Some(rules)) = (self.placed.get(&at), commit.mirror.campaigns.get(&campaign)) else {
             return;
         };
-        // A lead that was moved meanwhile goes by the rules of where it is.
+        // A lead that was moved meanwhile follows the rules of its new campaign.
         let stayed = commit.mirror.leads.get(&person).is_some_and(|lead| lead.campaign == campaign.1);
         if stayed && reached(&rules.rules, call) {
             self.reached.insert((placed.main, placed.epoch));

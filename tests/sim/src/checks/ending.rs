@@ -1,5 +1,5 @@
-//! What must hold once people have acted and time went on: all work is done, the store is sound, and what the
-//! API lists is what a plain count of the rows gives.
+//! What must hold once people have acted and time has passed: all work is done, the store is sound, and the API's lists
+//! agree with a plain count of the rows.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ use crate::facts::Lead;
 use crate::mirror::{At, Mirror};
 use crate::world::World;
 
-/// What is not done yet, if anything: a running call, a delivery that is tried again, a campaign that should
-/// have completed, or one without an end that has not called everybody.
+/// Fails if something is unfinished: a running call, a delivery with retries left, a campaign that should have
+/// completed, or an endless one that has not called everybody.
 pub fn settled(mirror: &Mirror) -> Held {
     if let Some((_, at)) = mirror.open.first() {
         let (call, delivery) = (mirror.calls.get(at), mirror.deliveries.get(at));
@@ -42,7 +42,7 @@ pub fn settled(mirror: &Mirror) -> Held {
     Ok(())
 }
 
-/// Judges a world that has come to rest.
+/// Checks a world that has come to rest.
 pub fn sound(world: &mut World) -> Held {
     let report = verify(&world.store).map_err(|stop| format!("a store can be verified: {stop:?}"))?;
     holds!(report.faults.is_empty(), "verify finds no fault: {:?}", report.faults);
@@ -129,7 +129,7 @@ fn leads(world: &mut World, person: usize) -> Held {
     Ok(())
 }
 
-/// A list of the leads whose number holds some digits.
+/// Checks a list of the leads whose number contains some digits.
 fn parts(world: &mut World, person: usize) -> Held {
     let account = world.people[person].account;
     let digits = world.random.within(0..=99).to_string();
@@ -149,7 +149,7 @@ fn deliveries(world: &mut World, person: usize) -> Held {
     Ok(())
 }
 
-/// No payload shows a call or a lead that was deleted.
+/// Checks that no payload shows a deleted call or lead.
 fn shows_what_is_there(world: &World, account: u32, event: &Value) -> Held {
     let payload = &event["payload"];
     let there = |id: &Value, is_there: &dyn Fn(&(u32, u32)) -> bool| {
@@ -163,7 +163,7 @@ fn shows_what_is_there(world: &World, account: u32, event: &Value) -> Held {
     Ok(())
 }
 
-/// The feed read from its oldest event on has no gap, and carries what receivers saw, id and body.
+/// Checks that the feed, read from its oldest event, has no gap, and carries the ids and bodies that receivers saw.
 fn feed(world: &mut World, person: usize) -> Held {
     let account = world.people[person].account;
     let kept: Vec<u32> = world.mirror.events.keys().filter(|at| at.0 == account).map(|at| at.1).collect();

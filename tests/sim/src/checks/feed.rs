@@ -1,4 +1,4 @@
-//! The feed of an account: every event once, in order, without gaps, for thirty days.
+//! The event feed of an account: every event once, in order, without gaps, for thirty days.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use switchboard_core::time::Timestamp;
 
 use super::{APART_SECONDS, Commit, Held, holds};
 
-/// What is remembered of the feeds.
+/// State of the claims about feeds.
 #[derive(Debug, Default)]
 pub struct Feed {
     last: BTreeMap<u32, u32>,
@@ -16,7 +16,7 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// Judges the events of a commit.
+    /// Checks the events of a commit.
     pub fn judge(&mut self, commit: &Commit<'_>) -> Held {
         for (account, event) in &commit.diff.events {
             let last = self.last.entry(*account).or_default();

@@ -1,10 +1,10 @@
-//! What engines hear of what they say: the truth is believed, once; what is wrong is refused.
+//! Answers to engines: true reports are accepted, once; wrong ones are rejected.
 
 use super::{Held, holds};
 use crate::client::{Heard, Saying};
 use crate::facts::Call;
 
-/// What an engine hears of what it says.
+/// Checks the service's answer to an engine's report.
 pub fn hears(saying: Saying, known: Option<&Call>, heard: &Heard) -> Held {
     let runs = known.is_some_and(|call| call.status.is_running());
     let status = heard.status();

@@ -1,4 +1,4 @@
-//! Local time by another library than the core's: an independent judge of calling hours.
+//! Local time by another library than the core's: an independent check of calling hours.
 
 use jiff::Timestamp as Instant;
 use jiff::civil::Weekday;
@@ -7,8 +7,8 @@ use switchboard_core::time::Timestamp;
 
 use crate::facts::Rules;
 
-/// Whether a campaign may call at an instant: its local day is allowed, and its clock stands from the start of
-/// the hours on and before their end. An end of 23:59 is the end of the day.
+/// Returns whether a campaign may call at an instant: its local day is allowed, and its local time is at or after the
+/// start of the hours and before their end. An end of 23:59 is the end of the day.
 pub fn may_call(rules: &Rules, at: Timestamp) -> Result<bool, String> {
     let zone = TimeZone::get(&rules.timezone).map_err(|error| error.to_string())?;
     let micros = i64::try_from(at.micros()).map_err(|error| error.to_string())?;

@@ -1,7 +1,7 @@
-//! What must hold, a claim at a time: after every commit, and at the end of a world.
+//! Claims: what must hold after every commit, and at the end of a world.
 //!
-//! Each file holds its claims as sentences, and compares what the service did with what follows from the rows
-//! and from what the simulated world outside saw; none of them asks the code that is judged.
+//! Each file states its claims as sentences, and compares what the service did with what follows from the rows and from
+//! what the simulated outside saw; none of them calls the code under test.
 
 mod claiming;
 mod dialing;
@@ -27,13 +27,13 @@ use switchboard_core::time::Timestamp;
 use crate::mirror::{At, Diff, Mirror};
 use crate::receiver::Receivers;
 
-/// How far the clocks of two hosts are apart at most, seconds.
+/// Largest difference between the clocks of two hosts, seconds.
 pub const APART_SECONDS: u64 = 1;
 
-/// Whether claims hold; else the one that does not, and why.
+/// The result of a check: the claim that does not hold, and why.
 pub type Held = Result<(), String>;
 
-/// Fails unless a claim holds.
+/// Returns an error unless a claim holds.
 macro_rules! holds {
     ($condition:expr, $($claim:tt)+) => {
         if !$condition {
@@ -43,55 +43,55 @@ macro_rules! holds {
 }
 pub(crate) use holds;
 
-/// Why a step was run.
+/// The reason for a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cause {
-    /// Durable work was due, or a question of it was answered.
+    /// Durable work was due, or the answer to one of its sends arrived.
     pub own_work: bool,
     /// A person set the status of this lead.
     pub set_lead: Option<At>,
-    /// A person asked for this delivery to be sent again.
+    /// A person had this delivery sent again.
     pub resend: Option<At>,
 }
 
-/// One commit and what it was about.
+/// A commit with its context.
 pub struct Commit<'a> {
-    /// The time of the step.
+    /// Time of the step.
     pub now: Timestamp,
-    /// Why it was run.
+    /// Reason for the step.
     pub cause: Cause,
-    /// What it changed.
+    /// Rows changed by the commit.
     pub diff: &'a Diff,
-    /// All rows after it.
+    /// All rows after the commit.
     pub mirror: &'a Mirror,
-    /// What the receivers saw so far.
+    /// Everything that receivers saw so far.
     pub receivers: &'a Receivers,
-    /// Calls at once that the plan of every account allows.
+    /// Limit of parallel calls in every account's plan.
     pub parallel_calls: usize,
-    /// Accounts that are shut out.
+    /// Accounts that are suspended.
     pub suspended: &'a [u32],
 }
 
-/// The claims with what they remember.
+/// All claims with their state.
 #[derive(Debug, Default)]
 pub struct Checks {
     by_hand: BTreeMap<u32, u64>,
     dialing: dialing::Dialing,
     claiming: claiming::Claiming,
     feed: feed::Feed,
-    /// The claims about money; the operator tells them what was set.
+    /// Claims about balances; told what the operator sets.
     pub money: money::Money,
-    /// The claims about webhooks; the world outside tells them what it saw.
+    /// Claims about webhooks; told what the receivers answer.
     pub webhooks: Webhooks,
 }
 
 impl Checks {
-    /// Calls of an account that no campaign placed.
+    /// Returns how many calls of an account were not placed by a campaign.
     pub fn by_hand(&self, account: u32) -> u64 {
         self.by_hand.get(&account).copied().unwrap_or_default()
     }
 
-    /// Judges a commit.
+    /// Checks a commit against all claims.
     pub fn judge(&mut self, commit: &Commit<'_>) -> Held {
         for call in commit.diff.calls.iter().filter(|call| call.before.is_none()) {
             let by_hand = call.after.as_ref().is_some_and(|call| call.kind == "outbound" && call.campaign.is_none());

@@ -1,28 +1,28 @@
-//! Balances: what ended calls cost is deducted, once, and nobody without money is called for.
+//! Balances: what ended calls cost is charged, once, and nobody is called for an account without balance.
 
 use std::collections::BTreeMap;
 
 use super::{Commit, Held, holds};
 
-/// What the metered accounts should have left, millionths of a dollar.
+/// Expected balances of the metered accounts, millionths of a US dollar.
 #[derive(Debug, Default)]
 pub struct Money {
     left: BTreeMap<u32, i64>,
 }
 
-/// Dollars as millionths.
+/// Converts dollars to millionths.
 #[expect(clippy::cast_possible_truncation, reason = "amounts of a world are a few dollars")]
 fn micros(dollars: f64) -> i64 {
     (dollars * 1e6).round() as i64
 }
 
 impl Money {
-    /// The operator sets a balance.
+    /// Sets a balance, as the operator did.
     pub fn set(&mut self, account: u32, dollars: f64) {
         self.left.insert(account, micros(dollars));
     }
 
-    /// Judges the calls of a commit, and follows their costs.
+    /// Checks the calls of a commit, and charges their costs.
     pub fn judge(&mut self, commit: &Commit<'_>) -> Held {
         for call in &commit.diff.calls {
             let Some(left) = self.left.get_mut(&call.at.0) else { continue };
@@ -34,7 +34,7 @@ impl Money {
         Ok(())
     }
 
-    /// A metered account's balance, as the API shows it, is what its calls have left.
+    /// Checks that a metered account's balance in the API is what its calls have left.
     pub fn agrees(&self, account: u32, shown: Option<f64>) -> Held {
         let want = self.left.get(&account).copied();
         let got = shown.map(micros);

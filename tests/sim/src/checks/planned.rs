@@ -1,5 +1,5 @@
-//! At the end, what is planned is what somebody waits for: no forgotten work, no retry of a lead that is done,
-//! no number that leads to a lead that is gone.
+//! At the end, all planned work is still needed: no orphaned tasks, no retry of a finished lead, no number in an index
+//! that leads to a deleted lead.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::{Held, holds};
 use crate::mirror::Mirror;
 use crate::world::World;
 
-/// Rows of a kind that are looked at.
+/// Most rows of a kind that are read.
 const ROWS_MAX: usize = 100_000;
 
 fn scan(store: &dyn View, range: std::ops::Range<Key>) -> Result<Vec<Key>, String> {
@@ -19,14 +19,14 @@ fn scan(store: &dyn View, range: std::ops::Range<Key>) -> Result<Vec<Key>, Strin
     Ok(rows.into_iter().map(|(at, _)| at).collect())
 }
 
-/// Judges what is planned in an account.
+/// Checks what is planned in an account.
 pub fn judge(world: &World, account: u32) -> Held {
     let space = Space::Account(account);
     holds!(scan(&world.store, key::waiting_from(0))?.is_empty(), "no call waits that is over");
     for lane in Lane::ALL {
         for at in scan(&world.store, key::dues(space, lane as u8))? {
             let task = key::read_due(&at).and_then(|(_, task)| Task::from_bytes(task));
-            // A campaign that was left out of its hours looks once more when they open.
+            // A campaign that was stopped by its hours checks once more when they open.
             let swept = |task: &Task| {
                 matches!(task, Task::SweepEvents | Task::SweepIdempotency | Task::DropParts(..) | Task::Dial(_))
             };

@@ -8,8 +8,8 @@ use switchboard_core::time::Timestamp;
 
 use super::{Held, holds};
 
-/// Fails unless a webhook carries, for each valid secret, the signature of its id, the second at which it is
-/// sent and its body.
+/// Fails unless a webhook carries, for each valid secret, the signature of its id, its timestamp in seconds and its
+/// body.
 pub fn is_signed(request: &HttpOut, secrets: &[String], now: Timestamp) -> Held {
     let header = |name: &str| {
         let mut found = request.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));

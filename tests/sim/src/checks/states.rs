@@ -1,4 +1,4 @@
-//! Every change of state that is seen follows the const tables of the core, which are the published ones.
+//! Every observed change of state follows the const tables of the core, which are the published ones.
 
 use switchboard_core::call::states::{CallEvent, FIRST, MOVES as CALLS};
 use switchboard_core::campaign::states::{CampaignEvent, MOVES as CAMPAIGNS};
@@ -9,13 +9,13 @@ use switchboard_core::state::States;
 
 use super::{Commit, Held, holds};
 
-/// What the dialer does to a lead.
+/// Lead events caused by the dialer.
 const DIALERS: [LeadEvent; 6] =
     [LeadEvent::Schedule, LeadEvent::Dial, LeadEvent::Reach, LeadEvent::Miss, LeadEvent::GiveUp, LeadEvent::Blacklist];
-/// Longest way through a table.
+/// Longest path through a table that is tried.
 const WAY_MAX: usize = 8;
 
-/// Judges the states that a commit changed.
+/// Checks the state changes of a commit.
 pub fn judge(commit: &Commit<'_>) -> Held {
     for call in &commit.diff.calls {
         let Some(after) = &call.after else { continue };
@@ -53,7 +53,7 @@ pub fn judge(commit: &Commit<'_>) -> Held {
     Ok(())
 }
 
-/// Whether some of these events, one after another, lead from one state to another: a commit may hold several.
+/// Returns whether a sequence of these events leads from one state to another: a commit may contain several.
 fn leads<S: Copy + PartialEq, E: Copy + PartialEq>(table: &States<S, E>, events: &[E], from: S, to: S) -> bool {
     let mut reached = vec![from];
     for _ in 0..WAY_MAX {

@@ -1,4 +1,4 @@
-//! Webhooks: every finished call that owes one has a delivery, and every delivery ends as promised.
+//! Webhooks: every finished call that owes one has a delivery, and every delivery ends as documented.
 
 use std::collections::BTreeMap;
 
@@ -12,24 +12,24 @@ use super::{APART_SECONDS, Commit, Held, holds};
 use crate::facts::{Call, Delivery};
 use crate::mirror::{At, Turned};
 
-/// The published schedule: seconds from a failed try to the next.
+/// The published schedule: seconds from a failed attempt to the next.
 const SCHEDULE: [u64; 9] = [5, 5 * 60, 30 * 60, 2 * 3_600, 5 * 3_600, 10 * 3_600, 14 * 3_600, 20 * 3_600, 24 * 3_600];
 const RETRY_AFTER_MAX: u64 = 86_400;
 
-/// What is remembered of deliveries.
+/// State of the claims about deliveries.
 #[derive(Debug, Default)]
 pub struct Webhooks {
-    /// Answered tries of the schedule, and when the next one may come at the earliest.
+    /// Answered attempts of the schedule, and the earliest time of the next one.
     tries: BTreeMap<At, (usize, Timestamp)>,
     /// When a person last had it sent again.
     resent: BTreeMap<At, Timestamp>,
     places: BTreeMap<String, At>,
-    /// `Retry-After` of the answer that the next commit is about.
+    /// `Retry-After` of the answer that the next commit records, seconds; `None` without one.
     pub retry_after: Option<u64>,
 }
 
 impl Webhooks {
-    /// Judges the calls and deliveries of a commit.
+    /// Checks the calls and deliveries of a commit.
     pub fn judge(&mut self, commit: &Commit<'_>) -> Held {
         for call in &commit.diff.calls {
             let finished = call.before.as_ref().is_some_and(Call::is_finished);
@@ -71,7 +71,7 @@ impl Webhooks {
             self.tries.insert(at, (0, commit.now));
             return Ok(());
         }
-        // The error "deleted" is no try.
+        // The error "deleted" is not an attempt.
         let is_empty = commit.mirror.emptied.contains(&after.webhook_id);
         let (tries, earliest) = self.tries.entry(at).or_insert((0, commit.now));
         if before.attempts.len() != after.attempts.len() && !is_empty {
@@ -108,7 +108,7 @@ impl Webhooks {
         Ok(())
     }
 
-    /// A receiver gets a webhook: not before its schedule allows, and never once it has ended.
+    /// Checks a webhook that a receiver got: not before its schedule allows, and never after it has ended.
     pub fn sent(&self, id: &str, now: Timestamp) -> Held {
         let Some(at) = self.places.get(id) else { return Ok(()) };
         let Some((_, earliest)) = self.tries.get(at) else { return Ok(()) };
@@ -118,7 +118,7 @@ impl Webhooks {
     }
 }
 
-/// A finished call is an event, and a delivery for each webhook that its assistant asks for.
+/// Checks that a finished call has an event, and a delivery for each webhook that its assistant asks for.
 fn owed(commit: &Commit<'_>, at: At, call: &Call) -> Held {
     let assistant = commit.mirror.assistant((at.0, call.assistant)).ok_or("a call has an assistant")?;
     let event = |name: &str| {

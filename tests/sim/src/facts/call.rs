@@ -1,4 +1,4 @@
-//! Calls.
+//! Calls as the claims see them.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -8,40 +8,40 @@ use switchboard_core::time::Timestamp;
 
 use super::{Fact, json, word};
 
-/// A call.
+/// A call row.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Where it stands.
+    /// State of the call.
     pub status: CallStatus,
     /// `inbound`, `outbound` or `web`.
     pub kind: String,
-    /// The customer's number.
+    /// The customer's number; `None` for calls without one.
     pub phone: Option<String>,
-    /// The assistant, by count.
+    /// Count of the assistant.
     pub assistant: u32,
-    /// The campaign, by count.
+    /// Count of the campaign; `None` for calls that no campaign placed.
     pub campaign: Option<u32>,
-    /// The lead, by count.
+    /// Count of the lead; `None` where none is called.
     pub lead: Option<u32>,
-    /// Who picked up.
+    /// Who answered, a word of the API; empty before.
     pub answered_by: String,
-    /// What it cost in all, USD.
+    /// Total cost, USD.
     pub total_cost: f64,
-    /// When it was made, as shown.
+    /// Creation time, as the API shows it.
     pub created_at: String,
-    /// The engine's token, by count.
+    /// Count of the engine token that claimed it; `None` while it waits.
     pub engine: Option<u32>,
-    /// Until when the call is that engine's.
+    /// Expiry of that engine's lease.
     pub lease: Option<Timestamp>,
-    /// When it began to ring.
+    /// When it began to ring; `None` before.
     pub ringing_at: Option<Timestamp>,
-    /// How long it may ring, seconds.
+    /// Longest time that it may ring, seconds.
     pub ringing_time: u64,
-    /// When it was over.
+    /// When it ended; `None` while it runs.
     pub ended_at: Option<Timestamp>,
-    /// Since when its engine is told to hang up.
+    /// Since when its engine is told to hang up; `None` if it is not.
     pub hangup_at: Option<Timestamp>,
-    /// What it collected, and what was extracted.
+    /// Variables collected in the call, and those extracted afterwards.
     pub extracted: Map<String, Value>,
 }
 
@@ -95,7 +95,7 @@ impl Fact for Call {
 }
 
 impl Call {
-    /// Whether nothing more happens in it.
+    /// Returns whether the call is over.
     pub const fn is_finished(&self) -> bool {
         matches!(self.status, CallStatus::Completed | CallStatus::Busy | CallStatus::NoAnswer | CallStatus::Failed)
     }

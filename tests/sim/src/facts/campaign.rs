@@ -1,47 +1,47 @@
-//! Campaigns and their assistants.
+//! Campaigns and assistants as the claims see them.
 
 use serde::Deserialize;
 use switchboard_core::campaign::tables::CampaignStatus;
 
 use super::{Fact, json, word};
 
-/// A campaign.
+/// A campaign row.
 #[derive(Clone, Debug)]
 pub struct Campaign {
-    /// Where it stands.
+    /// State of the campaign.
     pub status: CampaignStatus,
-    /// What its creation says.
+    /// Settings from its creation or last change.
     pub rules: Rules,
 }
 
-/// The members of a campaign that its dialer goes by.
+/// Settings that its dialer follows.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Rules {
-    /// The word of its state.
+    /// State, a word of the API.
     pub status: String,
-    /// The assistant that calls.
+    /// Id of the assistant that calls.
     pub assistant_id: u64,
-    /// The zone of its hours.
+    /// Time zone of the calling hours, an IANA name.
     pub timezone: String,
-    /// Calls at once.
+    /// Most calls at once.
     pub max_calls_in_parallel: usize,
-    /// `HH:MM:SS`
+    /// Start of the calling hours, `HH:MM:SS`, local time.
     pub allowed_hours_start_time: String,
-    /// `HH:MM:SS`
+    /// End of the calling hours, `HH:MM:SS`, local time.
     pub allowed_hours_end_time: String,
-    /// Words of days.
+    /// Days on which it calls, words of the API.
     pub allowed_days: Vec<String>,
-    /// Further rounds.
+    /// Rounds after the first one.
     pub max_retries: u32,
-    /// Between rounds, minutes.
+    /// Pause between rounds, minutes.
     pub retry_interval: u64,
     /// Whether voicemail counts as not reached.
     pub retry_on_voicemail: bool,
     /// Whether a missed goal counts as not reached.
     pub retry_on_goal_incomplete: bool,
-    /// The variable that tells of the goal.
+    /// Variable that tells whether the goal was reached.
     pub goal_completion_variable: Option<String>,
-    /// Whether it completes.
+    /// Whether it completes once every lead is done.
     pub mark_complete_when_no_leads: bool,
 }
 
@@ -52,7 +52,7 @@ impl Fact for Campaign {
     }
 }
 
-/// An assistant.
+/// Stored settings of an assistant.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Assistant {
     /// `active` or `inactive`
@@ -61,11 +61,11 @@ pub struct Assistant {
     pub r#type: String,
     /// Whether the post-call webhook is on.
     pub is_webhook_active: bool,
-    /// Where it goes.
+    /// URL of the post-call webhook.
     pub webhook_url: Option<String>,
-    /// Whether it is only sent for completed calls.
+    /// Whether the post-call webhook is sent for completed calls only.
     pub send_webhook_only_on_completed: bool,
-    /// Where the inbound webhook goes.
+    /// URL of the inbound webhook.
     pub inbound_webhook_url: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Leads, and numbers that are not to be called.
+//! Leads and suppressed numbers as the claims see them.
 
 use serde::Deserialize;
 use switchboard_core::lead::tables::LeadStatus;
@@ -6,26 +6,26 @@ use switchboard_core::time::Timestamp;
 
 use super::{Fact, json, word};
 
-/// A lead, or a secondary contact.
+/// A row of a lead, or of a secondary contact.
 #[derive(Clone, Debug)]
 pub struct Lead {
-    /// Where it stands.
+    /// State of the lead.
     pub status: LeadStatus,
-    /// Its campaign, by count.
+    /// Count of the campaign.
     pub campaign: u32,
-    /// Its number.
+    /// Phone number, E.164.
     pub phone: String,
-    /// Of a secondary contact: its lead.
+    /// Count of the lead that a secondary contact belongs to; `None` for a lead.
     pub parent: Option<u32>,
-    /// Its secondary contacts.
+    /// Counts of the secondary contacts.
     pub contacts: Vec<u32>,
-    /// Rounds that are over.
+    /// Rounds completed.
     pub rounds: u32,
-    /// Who is next in this round.
+    /// Position of the person who is next in this round.
     pub person: u32,
-    /// The call in which it is being called; 0: none.
+    /// Count of the call in which it is being called; 0 means none.
     pub call: u32,
-    /// When it is called next, where that is planned.
+    /// Planned time of the next call.
     pub due: Option<Timestamp>,
 }
 
@@ -63,16 +63,16 @@ impl Fact for Lead {
 }
 
 impl Lead {
-    /// Whether the dialer is done with it.
+    /// Returns whether the dialer is done with it.
     pub const fn is_done(&self) -> bool {
         matches!(self.status, LeadStatus::Completed | LeadStatus::ReachedMaxRetries | LeadStatus::Blacklisted)
     }
 }
 
-/// A number that is not to be called.
+/// A number on the suppression list.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Suppressed {
-    /// The number.
+    /// The number, E.164.
     pub phone_number: String,
 }
 

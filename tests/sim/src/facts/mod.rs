@@ -1,5 +1,5 @@
-//! What the simulator knows of a row: the members that the claims are about, read from the stored bytes by a
-//! reader of its own.
+//! The simulator's view of rows: the members that the claims need, parsed from the stored bytes by an independent
+//! reader.
 
 mod call;
 mod campaign;
@@ -15,24 +15,24 @@ use serde::de::DeserializeOwned;
 use switchboard_core::record::Choice;
 use switchboard_core::store::Row;
 
-/// A kind of row that the simulator reads.
+/// A kind of row that the simulator can read.
 pub trait Fact: Sized + Clone {
-    /// Reads it from the two parts of a row; `None` for a damaged one.
+    /// Parses the two parts of a row; `None` for a damaged one.
     fn read(public: &[u8], private: &[u8]) -> Option<Self>;
 
-    /// Reads it from a row's bytes.
+    /// Parses the bytes of a row.
     fn of(bytes: &[u8]) -> Option<Self> {
         let row = Row::from_bytes(bytes).ok()?;
         Self::read(&row.public, &row.private)
     }
 }
 
-/// Reads JSON.
+/// Parses JSON.
 pub(crate) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     serde_json::from_slice(bytes).ok()
 }
 
-/// Reads the word of a state.
+/// Parses the word of a state.
 pub(crate) fn word<T: Choice>(text: &str) -> Option<T> {
     let at = T::WORDS.iter().position(|known| *known == text)?;
     Some(T::ALL[at])

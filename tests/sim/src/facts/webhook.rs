@@ -1,4 +1,4 @@
-//! Events, their deliveries, and the secrets that sign them.
+//! Events, their deliveries and signing secrets as the claims see them.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,22 +8,22 @@ use switchboard_core::webhook::tables::DeliveryStatus;
 
 use super::{Fact, json, word};
 
-/// A webhook delivery.
+/// A row of a webhook delivery.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// Where it stands.
+    /// State of the delivery.
     pub status: DeliveryStatus,
-    /// The event's id.
+    /// Id of the event, `evt_…`.
     pub webhook_id: String,
-    /// The event's name.
+    /// Name of the event.
     pub event: String,
-    /// The call, by count.
+    /// Count of the call.
     pub call: u32,
-    /// Where it goes.
+    /// URL of the receiver.
     pub url: String,
-    /// The statuses of the tries that are shown; `None` where there was no answer.
+    /// Statuses of the attempts that are shown; `None` for one without an answer.
     pub attempts: Vec<Option<u16>>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
 }
 
@@ -58,22 +58,22 @@ impl Fact for Delivery {
     }
 }
 
-/// An event of the feed.
+/// An event in the feed.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Event {
-    /// Its place.
+    /// Sequence number in the feed.
     pub seq: u32,
-    /// Its id.
+    /// Id, `evt_…`.
     pub id: String,
-    /// Its name.
+    /// Name of the event.
     pub event: String,
-    /// When it happened.
+    /// Time of the event, as the API shows it.
     pub created_at: String,
-    /// Its payload.
+    /// Body that the webhooks carry.
     pub payload: Value,
 }
 
-/// The secrets in the stored row of an account's secrets.
+/// Returns the secrets in the stored row of an account's secrets.
 pub fn secrets(stored: &[u8]) -> Vec<String> {
     #[derive(Deserialize)]
     struct Secret {

@@ -1,56 +1,56 @@
-//! The parts of the page: what is measured, how, and what is to be known about it.
+//! The parts of the page: what is measured and how, with notes on reading the figures.
 
 use crate::schemathesis::{EACH_COMMIT_SECONDS, LONG_SECONDS};
 
-/// One part of the page.
+/// One part of the page, under a heading of its own.
 pub struct Part {
-    /// Its name on the command line.
+    /// Name on the command line, and key in `docs/figures.json`.
     pub name: &'static str,
-    /// Its heading.
+    /// Heading on the page.
     pub title: &'static str,
-    /// What is to be known about its figures.
+    /// Notes on reading its figures, shown below the heading.
     pub about: &'static str,
-    /// How it is measured.
+    /// Program or tests that measure it.
     pub measure: Measure,
 }
 
 /// How a part is measured.
 pub enum Measure {
-    /// A program of the workspace: its package, its features, and its arguments in a long and in a short run.
+    /// A program of the workspace: its package, and its arguments in a long and in a short run.
     Program(&'static str, &'static [&'static str], &'static [&'static str]),
-    /// The bench with what is not built by default.
+    /// The bench, built with the `beside` feature, which is off by default: its argument.
     Beside(&'static str),
-    /// The bench beside a program from a registry.
+    /// The bench beside a peer's program, installed from a registry.
     Peer,
-    /// The bench with nodes at the edge.
+    /// The bench against nodes at the edge.
     Edge,
-    /// The hosts, every one that can be had.
+    /// The hosts' proof, on every host that can be installed.
     Hosts,
-    /// What is loaded over a network.
+    /// Compressed sizes of what is loaded over a network.
     Sizes,
     /// Schemathesis: seconds of a long and of a short run.
     Schemathesis(u32, u32),
-    /// Tests of the test command; those on drawn cases draw so many times as many in a long run.
+    /// Tests of the test command; in a long run, drawn tests draw this many times as many cases.
     Tests(&'static [Test], u32),
 }
 
-/// Tests that show a claim.
+/// Tests that prove a claim.
 pub struct Test {
-    /// The claim.
+    /// The claim, as the page shows it.
     pub text: &'static str,
-    /// The package that they are in.
+    /// Package of the tests.
     pub package: &'static str,
-    /// The test target.
+    /// Name of the test target.
     pub suite: &'static str,
-    /// The beginning of their names.
+    /// Prefix of the tests' names.
     pub name: &'static str,
-    /// How many cases are drawn in a short run; 0: none is.
+    /// Number of drawn cases in a short run; 0 if the tests draw none.
     pub cases: u32,
 }
 
 pub const BENCH: &str = "switchboard-bench";
 
-/// Every part, in the order of the page.
+/// All parts, in the order of the page.
 pub const PARTS: [Part; 22] = [
     Part {
         name: "reads",

@@ -1,4 +1,4 @@
-//! A search finds what BM25 over every passage finds, computed the plain way.
+//! A search finds the same as BM25 computed directly over every passage.
 
 use alloc::string::String;
 use alloc::vec;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::{BASE, House};
 use crate::knowledge::search::{Language, hide, index, rank};
 
-/// Scores in fixed point and in floating point differ by less.
+/// Largest difference between scores in fixed point and in floating point.
 const NEAR: f64 = 0.002;
 
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ fn number(count: usize) -> f64 {
     f64::from(u32::try_from(count).expect("few"))
 }
 
-/// Every passage's score, by document and place.
+/// Computes every passage's score, by document and place.
 fn scores(documents: &[Document], terms: &[String]) -> Vec<(u32, String, f64)> {
     let shown = (1..).zip(documents).filter(|(_, document)| !document.hidden);
     let passages: Vec<_> = shown
@@ -83,7 +83,7 @@ proptest! {
         for (hit, (document, text, score)) in hits.iter().zip(&want) {
             let told = f64::from(hit.score) / 10_000.0;
             prop_assert!((told - score).abs() < NEAR, "{told} for {score}");
-            // Where scores are as good as equal, only their order by place is left to differ.
+            // Nearly equal scores may come in either order.
             let alone = want.iter().filter(|(.., other)| (other - score).abs() < NEAR).count() == 1;
             prop_assert!(!alone || (hit.document, &hit.text) == (*document, text));
         }

@@ -1,7 +1,7 @@
-//! What stemming is worth: questions whose words are inflected otherwise than in their answers.
+//! Benefit of stemming: questions whose words are inflected differently from their answers.
 //!
-//! The stemmers' `pairs/` has 48 questions and answers a language, as callers of a hotel, a shop or a clinic might ask. The
-//! floors here are below what was measured, so that a change that loses recall is seen.
+//! The stemmers' `pairs/` has 48 questions and answers for each language, as callers of a hotel, a shop or a clinic
+//! might ask. The floors here are below the measured values, so that a loss of recall is noticed.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::House;
 use crate::knowledge::search::Language;
 
-/// A language, how callers begin their questions in it, and its questions and answers.
+/// A language, the beginning of callers' questions in it, and its questions and answers.
 const PAIRS: [(Language, &str, &str); 10] = [
     (Language::English, "can you tell me what I have to do for the", include_str!("../../../../stemmers/pairs/en.txt")),
     (
@@ -34,7 +34,7 @@ const PAIRS: [(Language, &str, &str); 10] = [
         include_str!("../../../../stemmers/pairs/ru.txt"),
     ),
 ];
-/// Pairs of a language.
+/// Pairs for each language.
 const COUNT: usize = 48;
 
 type Pairs<'t> = Vec<(&'t str, &'t str)>;
@@ -51,7 +51,7 @@ fn house(pairs: &Pairs<'_>, language: Language) -> House {
     house
 }
 
-/// How many answers are the first hit, and how many are among the first five.
+/// Returns how many answers are the first hit, and how many are among the first five.
 fn recall(house: &mut House, pairs: &Pairs<'_>, begin: &str) -> (usize, usize) {
     let places = pairs.iter().filter_map(|(question, answer)| {
         let hits = house.search(&format!("{begin} {question}"), 5);

@@ -35,7 +35,7 @@ fn a_segment_of_too_many_passages_is_a_bug() {
     House::default().step(|account| add(account, BASE, 1, Language::Plain, &["a"; SEGMENT_PASSAGES_MAX + 1], 0));
 }
 
-/// Every term of a query in every segment of the largest knowledgebase.
+/// Searches every segment of the largest knowledgebase for every term of a query.
 #[test]
 fn the_largest_search_is_within_budget() {
     let words: Vec<String> = ('a'..='q').map(|letter| format!("b{letter}nningen")).collect();
@@ -45,7 +45,7 @@ fn the_largest_search_is_within_budget() {
     let passage = terms.join(" ");
     let mut house = House::default();
     for segment in 0..SEGMENTS_MAX {
-        // Plain keeps the stems as they are; the other languages have a segment each.
+        // Plain text keeps its words as stems; each of the other languages has one segment.
         let language = languages.get(segment as usize).copied().unwrap_or(Language::Plain);
         house.add(segment / 3, language, &[passage.as_str()]);
     }

@@ -1,4 +1,4 @@
-//! The search as a whole, over a store in memory.
+//! Tests of the search as a whole, over a store in memory.
 
 mod brute_force;
 mod evaluation;
@@ -14,17 +14,17 @@ use crate::memory::Memory;
 use crate::store::{Change, Scope, Tx};
 use crate::view::Stop;
 
-/// The knowledgebase that tests fill.
+/// Knowledgebase that the tests fill.
 const BASE: u32 = 7;
 
-/// A store whose steps are carried out at once.
+/// A store whose steps are committed at once.
 #[derive(Clone, Default, PartialEq, Debug)]
 struct House {
     memory: Memory,
 }
 
 impl House {
-    /// A step; gives what it told and what it changed.
+    /// Runs a step; returns its result and its changes.
     fn step<T>(&mut self, run: impl FnOnce(Scope<'_>) -> Result<T, Stop>) -> (T, Vec<Change>) {
         let tx = Tx::new(&self.memory);
         let told = run(tx.scope(Space::Account(3))).expect("within budget");
@@ -33,7 +33,7 @@ impl House {
         (told, changes)
     }
 
-    /// Adds passages to a document, as many a step as a segment takes.
+    /// Adds passages to a document, a full segment at a time.
     fn add(&mut self, document: u32, language: Language, passages: &[&str]) {
         for segment in passages.chunks(SEGMENT_PASSAGES_MAX) {
             let mut written = 0;
@@ -43,7 +43,7 @@ impl House {
         }
     }
 
-    /// Adds some terms of a segment; gives how many are written, none: it is searchable.
+    /// Adds a slice of a segment's terms; returns how many are written, or `None` once it is searchable.
     fn add_slice(&mut self, document: u32, language: Language, segment: &[&str], written: u32) -> Option<u32> {
         let (added, changes) = self.step(|account| add(account, BASE, document, language, segment, written));
         assert!(changes.len() <= SLICE_TERMS + SEGMENT_PASSAGES_MAX + 2, "{}", changes.len());
@@ -63,7 +63,7 @@ impl House {
     }
 }
 
-/// What a hit is worth showing in a test: its document and text.
+/// Returns the document and text of each hit.
 fn seen(hits: &[Hit]) -> Vec<(u32, &str)> {
     hits.iter().map(|hit| (hit.document, hit.text.as_str())).collect()
 }

@@ -1,4 +1,4 @@
-//! What the index leaves in the store, and what it does not.
+//! Rows that the index leaves in the store, and rows that it does not.
 
 use alloc::format;
 use alloc::string::String;
@@ -11,7 +11,7 @@ use crate::knowledge::search::{Language, count, drop_slice, hide, text};
 use crate::limits::search::{SEGMENT_PASSAGES_MAX, SLICE_TERMS};
 
 impl House {
-    /// Drops a document slice by slice; gives how many there were.
+    /// Drops a document slice by slice; returns the number of slices.
     fn drop(&mut self, document: u32) -> usize {
         let mut slices = 0;
         loop {
@@ -69,7 +69,7 @@ fn a_segment_is_found_once_all_its_terms_are_written() {
         if earlier {
             house.add(1, Language::Plain, &["w0000 and more"]);
         }
-        // The places of the one behind begin where those of the first end.
+        // The places of the second document begin where those of the first end.
         house.add(2, Language::Plain, &["w0000 besides"]);
         let before = house.clone();
         let (found, counted) = (house.search("w0000", 20), house.step(|account| count(account, BASE)).0);
