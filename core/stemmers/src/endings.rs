@@ -1,14 +1,14 @@
-//! The endings that light stemmers take off, language by language.
+//! Endings that the light stemmers remove, by language.
 //!
-//! The tables are made for words as the index writes them: small, and Latin letters without marks. They follow
-//! the idea of J. Savoy's light stemmers (number, gender and case of nouns and adjectives first) and go on to the
-//! verb forms and the nouns made of verbs by which questions and answers differ.
+//! The tables expect words in the index's form: lower-case Latin letters without diacritics, or Cyrillic. They follow
+//! the idea of J. Savoy's light stemmers (number, gender and case of nouns and adjectives first) and continue with verb
+//! forms and nouns made of verbs, by which questions and answers differ.
 
-/// One step: the first ending that fits and leaves enough letters goes.
+/// One step: removes the first ending that matches and leaves enough letters.
 pub struct Step {
-    /// Letters that stay before the ending, at least.
+    /// Minimum number of letters that remain before the ending.
     pub least: usize,
-    /// Endings, the longest first; `a>b` puts `b` in the place of `a`.
+    /// Endings separated by spaces, the longest first; `a>b` replaces `a` with `b`.
     pub endings: &'static str,
 }
 
@@ -16,14 +16,15 @@ const fn step(least: usize, endings: &'static str) -> Step {
     Step { least, endings }
 }
 
-/// German. `-ung` meets the verb; a lone `s` or `st` goes behind the consonants that carry it.
+/// German. Removing `-ung` joins noun and verb; a lone `s` or `st` is removed only after consonants that can precede
+/// it.
 pub const GERMAN: &[Step] = &[
     step(4, "heiten keiten ungen heit keit ung"),
     step(3, "ern em en er es bs>b ds>d fs>f gs>g hs>h ks>k ls>l ms>m ns>n ts>t e"),
     step(3, "est er en et t"),
 ];
 
-/// French: number and gender, nouns made of verbs, infinitives and the commonest persons; doubled consonants.
+/// French: number and gender, nouns made of verbs, infinitives and the commonest persons; then doubled consonants.
 pub const FRENCH: &[Step] = &[
     step(2, "eaux>eau aux>al oux>ou eux>eu s"),
     step(4, "issement atrice ateur ation ement aison ition euse able ite age eur ion"),
@@ -63,10 +64,10 @@ pub const PORTUGUESE: &[Step] = &[
     ),
 ];
 
-/// Dutch: diminutives, plurals and nouns made of verbs; the spelling of the end is settled behind these.
+/// Dutch: diminutives, plurals and nouns made of verbs; the spelling of the end is normalized afterwards.
 pub const DUTCH: &[Step] = &[step(3, "heden heid tjes tje"), step(3, "ingen eren>er ieen>ie ing ies>ie en es e")];
 
-/// Dutch, once the spelling is settled: verb endings, then the plural that may be part of the word (`fiets`).
+/// Dutch, after the spelling is normalized: verb endings, then a plural `s` that may belong to the word (`fiets`).
 pub const DUTCH_LATE: &[Step] = &[step(4, "eerd>er eer>er t d"), step(3, "s")];
 
 /// Romanian: articles, cases and plurals, then nouns made of verbs and verb endings.
@@ -75,7 +76,7 @@ pub const ROMANIAN: &[Step] = &[
     step(3, "atori ator eaza ati iti uti are ere ire ari eri iri and ind at it ut ar er ir am em im ez a e i"),
 ];
 
-/// Swedish: articles, plurals and verb endings, then the consonants that a neuter doubles.
+/// Swedish: articles, plurals and verb endings, then the consonants doubled by the neuter.
 pub const SWEDISH: &[Step] = &[
     step(
         3,
@@ -86,7 +87,7 @@ pub const SWEDISH: &[Step] = &[
     step(3, "lig els el>l dd>d gd>g nn>n dt>d gt>g tt>t"),
 ];
 
-/// Russian: reflexive verbs, then cases, adjectives, participles and verb forms, then what is left of them.
+/// Russian: reflexive verbs, then cases, adjectives, participles and verb forms, then their remains.
 pub const RUSSIAN: &[Step] = &[
     step(3, "ся сь"),
     step(

@@ -1,11 +1,11 @@
-//! English stems after M. F. Porter's second algorithm ("Porter2"): what inflection and derivation add is taken
-//! off in five steps, so that `returned`, `returning` and `returns` meet.
+//! English stems after M. F. Porter's second algorithm ("Porter2"): removes inflection and derivation in five steps, so
+//! that `returned`, `returning` and `returns` share a stem.
 //!
-//! It works on words as the index writes them: small ASCII letters. Any other word stays as it is.
+//! It works on words in the index's form: lower-case ASCII letters. Any other word is left unchanged.
 
 use alloc::string::String;
 
-/// Words whose stems the steps would miss: those of the algorithm, then common forms that change within.
+/// Words whose stems the steps would get wrong: the algorithm's own list, then common irregular forms.
 const IRREGULAR: &str = "skis>ski skies>sky dying>die lying>lie tying>tie idly>idl gently>gentl ugly>ugli \
     early>earli only>onli singly>singl \
     children>child men>man women>woman feet>foot teeth>tooth mice>mous \
@@ -13,16 +13,16 @@ const IRREGULAR: &str = "skis>ski skies>sky dying>die lying>lie tying>tie idly>i
     chosen>choos driven>drive drove>drive forgot>forget forgotten>forget found>find gave>give given>give \
     held>hold kept>keep lost>lose made>make met>meet paid>pay sent>send sold>sell spent>spend spoke>speak \
     spoken>speak stole>steal stolen>steal taken>take told>tell took>take written>write wrote>write";
-/// Words that only look inflected.
+/// Words that only look inflected, kept unchanged.
 const FIXED: &[&str] = &["sky", "news", "howe", "atlas", "cosmos", "bias", "andes"];
-/// The same, once a plural's `s` is gone.
+/// Words kept unchanged after a plural's `s` is removed.
 const FIXED_SINGULAR: &[&str] = &["inning", "outing", "canning", "herring", "earring", "proceed", "exceed", "succeed"];
-/// Beginnings behind which the first region starts although the rule would start it earlier.
+/// Prefixes after which the first region starts, although the rule would start it earlier.
 const BEGINNINGS: &[&str] = &["gener", "commun", "arsen"];
 
 type Endings = &'static [(&'static str, &'static str)];
 
-/// Endings of step 2, in the first region; the longest comes first.
+/// Endings of step 2 with their replacements, in the first region; longer ones first.
 const STEP_2: Endings = &[
     ("ational", "ate"),
     ("fulness", "ful"),
@@ -49,7 +49,7 @@ const STEP_2: Endings = &[
     ("ogi", "og"),
     ("li", ""),
 ];
-/// Endings of step 3, in the first region.
+/// Endings of step 3 with their replacements, in the first region.
 const STEP_3: Endings = &[
     ("ational", "ate"),
     ("tional", "tion"),
@@ -61,13 +61,13 @@ const STEP_3: Endings = &[
     ("ness", ""),
     ("ful", ""),
 ];
-/// Endings of step 4, in the second region.
+/// Endings that step 4 removes, in the second region.
 const STEP_4: &[&str] = &[
     "ement", "able", "ance", "ence", "ible", "ment", "ant", "ate", "ent", "ion", "ism", "iti", "ive", "ize", "ous",
     "al", "er", "ic",
 ];
 
-/// Makes a word its stem.
+/// Replaces a word by its stem.
 pub fn stem(word: &mut String) {
     if word.len() < 3 || !word.bytes().all(|letter| letter.is_ascii_lowercase()) || FIXED.contains(&word.as_str()) {
         return;
@@ -87,19 +87,19 @@ pub fn stem(word: &mut String) {
     word.replace(STEP_3);
     word.residual();
     word.final_e_or_l();
-    // A `y` that is a consonant was marked by a capital.
+    // A consonant `y` was marked by a capital.
     word.text.make_ascii_lowercase();
 }
 
-/// The stem of a word that the steps would miss.
+/// Returns the listed stem of a word that the steps would get wrong.
 fn irregular(word: &str) -> Option<&'static str> {
-    // Every word of every text comes here: the table is passed over a byte at a time, without its texts.
+    // Every word of every text passes here: the table is scanned as bytes, without UTF-8 checks.
     let entries = IRREGULAR.as_bytes().split(|byte| *byte == b' ');
     let mut stems = entries.filter_map(|entry| entry.strip_prefix(word.as_bytes())?.strip_prefix(b">"));
     stems.next().map(|stem| core::str::from_utf8(stem).expect("a part of a table of texts"))
 }
 
-/// A word and where its two regions begin.
+/// A word with the starts of its two regions.
 struct Word<'w> {
     text: &'w mut String,
     first: usize,
@@ -127,12 +127,12 @@ impl<'w> Word<'w> {
         self.text.bytes().take(end).any(is_vowel)
     }
 
-    /// Where `ending` begins, if the word has it.
+    /// Returns where `ending` begins, if the word has it.
     fn ends(&self, ending: &str) -> Option<usize> {
         self.text.strip_suffix(ending).map(str::len)
     }
 
-    /// Step 1a.
+    /// Step 1a: removes plural endings.
     fn plural(&mut self) {
         if let Some(at) = self.ends("sses") {
             self.text.truncate(at + 2);
@@ -144,7 +144,7 @@ impl<'w> Word<'w> {
         }
     }
 
-    /// Step 1b.
+    /// Step 1b: removes past and participle endings.
     fn past(&mut self) {
         if let Some(at) = self.ends("eedly").or_else(|| self.ends("eed")) {
             if at >= self.first {
@@ -164,7 +164,7 @@ impl<'w> Word<'w> {
         }
     }
 
-    /// Step 1c.
+    /// Step 1c: replaces a final `y`.
     fn final_y(&mut self) {
         if let Some(at) = self.ends("y").or_else(|| self.ends("Y"))
             && at > 1
@@ -175,7 +175,7 @@ impl<'w> Word<'w> {
         }
     }
 
-    /// Steps 2 and 3.
+    /// Steps 2 and 3: replace derivational endings.
     fn replace(&mut self, endings: Endings) {
         let found = endings.iter().find_map(|(ending, by)| Some((*ending, *by, self.ends(ending)?)));
         let Some((ending, by, at)) = found.filter(|(_, _, at)| *at >= self.first) else { return };
@@ -192,7 +192,7 @@ impl<'w> Word<'w> {
         }
     }
 
-    /// Step 4.
+    /// Step 4: removes the remaining derivational endings.
     fn residual(&mut self) {
         let found = STEP_4.iter().find_map(|ending| Some((*ending, self.ends(ending)?)));
         let Some((ending, at)) = found.filter(|(_, at)| *at >= self.second) else { return };
@@ -202,7 +202,7 @@ impl<'w> Word<'w> {
         }
     }
 
-    /// Step 5.
+    /// Step 5: removes a final `e` or a doubled `l`.
     fn final_e_or_l(&mut self) {
         if let Some(at) = self.ends("e") {
             if at >= self.second || at >= self.first && !self.is_short_syllable_before(at) {
@@ -223,7 +223,7 @@ impl<'w> Word<'w> {
         self.first >= self.text.len() && self.is_short_syllable_before(self.text.len())
     }
 
-    /// Whether a short syllable ends at `end`: one vowel between consonants, or one that begins the word.
+    /// Returns whether a short syllable ends at `end`: one vowel between consonants, or one that begins the word.
     fn is_short_syllable_before(&self, end: usize) -> bool {
         if end == 2 {
             return self.is_vowel_at(0) && !self.is_vowel_at(1);
@@ -240,7 +240,7 @@ fn is_vowel(letter: u8) -> bool {
     matches!(letter, b'a' | b'e' | b'i' | b'o' | b'u' | b'y')
 }
 
-/// Writes each `y` that is a consonant as a capital: the first letter, and one behind a vowel.
+/// Writes each consonant `y` as a capital: at the start of a word, and after a vowel.
 fn mark_consonant_y(text: &mut String) {
     let mut marked = String::with_capacity(text.len() + 1);
     for letter in text.chars() {
@@ -250,7 +250,7 @@ fn mark_consonant_y(text: &mut String) {
     *text = marked;
 }
 
-/// Where the region begins that follows the first consonant behind a vowel, from `from` on.
+/// Returns where the region begins that follows the first consonant after a vowel, searching from `from`.
 fn region(text: &str, from: usize) -> usize {
     let letters = &text.as_bytes()[from..];
     let at = letters.windows(2).position(|pair| is_vowel(pair[0]) && !is_vowel(pair[1]));

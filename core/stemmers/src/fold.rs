@@ -1,12 +1,12 @@
-//! Letters as the index writes them: small, without the marks that people leave out when they type.
+//! Letters in the index's form: lower case, without the diacritics that people leave out when they type.
 //!
-//! What looks alike to a reader is the same here: `É`, `é`, `e` with a mark of its own and a typed `e`; `ﬁ` of a
-//! PDF and `fi`; full-width and plain digits. Marks that no one types (niqqud, harakat) and characters that no
-//! one sees (soft hyphens, joiners, directions) fall away without ending a word.
+//! What looks alike to a reader becomes the same: `É`, `é`, `e` with a combining mark and a typed `e`; the ligature `ﬁ`
+//! of a PDF and `fi`; full-width and plain digits. Marks that no one types (niqqud, harakat) and invisible characters
+//! (soft hyphens, joiners, direction marks) are dropped without ending a word.
 
 use alloc::string::String;
 
-/// First and last character of a stretch, and what each of them is written as. In order; ranges do not meet.
+/// First and last character of a range, and the replacement for each of them. Sorted, without overlaps.
 const PLAIN: &[(char, char, &str)] = &[
     ('\u{ad}', '\u{ad}', ""),
     ('µ', 'µ', "μ"),
@@ -96,7 +96,7 @@ const PLAIN: &[(char, char, &str)] = &[
     ('\u{feff}', '\u{feff}', ""),
 ];
 
-/// Full-width letters and digits stand this far above the plain ones.
+/// Distance of full-width letters and digits from the plain ones.
 const FULL_WIDTH: u32 = 0xfee0;
 
 fn plain(letter: char) -> Option<&'static str> {
@@ -104,12 +104,12 @@ fn plain(letter: char) -> Option<&'static str> {
     PLAIN.get(at).filter(|(first, _, _)| *first <= letter).map(|(_, _, text)| *text)
 }
 
-/// Whether a character is seen as nothing, or as a mark on the one before: it ends no word and begins none.
+/// Returns whether a character is invisible, or a mark on the one before: it neither ends nor begins a word.
 pub fn is_silent(letter: char) -> bool {
     plain(letter) == Some("")
 }
 
-/// Appends a letter or digit as the index writes it.
+/// Appends a letter or digit in the index's form.
 pub fn push(out: &mut String, letter: char) {
     if letter.is_ascii() {
         return out.push(letter.to_ascii_lowercase());

@@ -1,47 +1,47 @@
-//! [`Language`]: which stemmer fits a text, told by the small words that hold its sentences together.
+//! [`Language`]: which stemmer fits a text, detected by its function words.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::tokens;
 
-/// Bytes of a text that are looked at.
+/// How much of a text is sampled, bytes.
 const SAMPLE_BYTES: usize = 8 << 10;
-/// Function words that a text must have to be taken for a language.
+/// Fewest function words that a sample must have to count as a language.
 const WORDS_MIN: usize = 2;
-/// One word of so many must be one, at least.
+/// At least one word in this many must be a function word.
 const SHARE_MIN: usize = 8;
 
-/// A language whose inflection the index knows. The numbers are stored and never change.
+/// A language whose inflection the index knows. The numbers are stored and must never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Language {
-    /// None of these, or not told: words stay as they are.
+    /// None of these, or undetected: words are left unchanged.
     Plain = 0,
-    /// English.
+    /// English, stemmed by Porter2.
     English = 1,
-    /// German.
+    /// German, with light stemming; typed umlauts are joined.
     German = 2,
-    /// French.
+    /// French, with light stemming.
     French = 3,
-    /// Spanish.
+    /// Spanish, with light stemming.
     Spanish = 4,
-    /// Italian.
+    /// Italian, with light stemming.
     Italian = 5,
-    /// Portuguese.
+    /// Portuguese, with light stemming.
     Portuguese = 6,
-    /// Dutch.
+    /// Dutch, with light stemming; spelling is normalized.
     Dutch = 7,
-    /// Romanian.
+    /// Romanian, with light stemming; diphthongs are joined.
     Romanian = 8,
-    /// Swedish.
+    /// Swedish, with light stemming.
     Swedish = 9,
-    /// Russian.
+    /// Russian, with light stemming; fleeting vowels are removed.
     Russian = 10,
 }
 
 impl Language {
-    /// Every language, by number.
+    /// All languages, in the order of their numbers.
     pub const ALL: [Self; 11] = [
         Self::Plain,
         Self::English,
@@ -56,7 +56,7 @@ impl Language {
         Self::Russian,
     ];
 
-    /// The language of a text, told by its beginning; plain where none is clear.
+    /// Detects the language of a text from its beginning; `Plain` where none is clear.
     pub fn of(text: &str) -> Self {
         let sample = &text[..text.floor_char_boundary(SAMPLE_BYTES)];
         let mut known: BTreeMap<&str, Vec<Self>> = BTreeMap::new();
@@ -76,13 +76,13 @@ impl Language {
         }
     }
 
-    /// Whether a word of the index only holds sentences of this language together.
+    /// Returns whether a word in the index's form is a function word of this language.
     pub fn is_function_word(self, word: &str) -> bool {
         let words = self.function_words();
         words.split(' ').any(|function| function == word)
     }
 
-    /// The commonest words that have no meaning of their own, as the index writes them.
+    /// Returns the commonest words without a meaning of their own, in the index's form.
     fn function_words(self) -> &'static str {
         match self {
             Self::Plain => "",

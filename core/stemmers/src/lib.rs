@@ -1,8 +1,8 @@
-//! Text as the words that a search compares: [`tokens`] cuts and folds them, [`Language`] tells whose they are, and
-//! [`stem`] takes their inflection off.
+//! Turns text into the words that a search compares: [`tokens`] splits and folds, [`Language`] detects the language,
+//! and [`stem`] removes inflection.
 //!
-//! For an index and its queries alike, so that both see the same. What a word becomes is stored: a change of any rule
-//! means that every index is made anew. `tests/evaluation.rs` holds the stemmers against Snowball's.
+//! Used for an index and for its queries, so that both see the same words. The results are stored: after a change of
+//! any rule every index must be rebuilt. `tests/evaluation.rs` compares the stemmers with Snowball's.
 
 #![no_std]
 

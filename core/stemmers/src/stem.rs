@@ -1,7 +1,7 @@
-//! Words without their inflection: [`stem`], one light stemmer for each language.
+//! Removes inflection: [`stem`], one light stemmer per language.
 //!
-//! English follows a published algorithm; the others take endings off by table and settle what is left. A word
-//! that has a digit, or is too short to have an ending, stays as it is.
+//! English follows a published algorithm; the others remove endings by table and normalize the rest. A word that has a
+//! digit, or is too short to have an ending, is left unchanged.
 
 use alloc::string::String;
 
@@ -11,10 +11,10 @@ use super::endings::{
 use super::english;
 use super::language::Language;
 
-/// Letters of the shortest word that has an ending.
+/// Fewest letters of a word that may have an ending.
 const SHORTEST: usize = 4;
 
-/// Makes a word of the index its stem.
+/// Replaces a word in the index's form by its stem.
 pub fn stem(language: Language, word: &mut String) {
     if language == Language::English {
         return english::stem(word);
@@ -63,9 +63,9 @@ fn take_off(word: &mut String, steps: &[Step]) {
     }
 }
 
-/// The bytes of the ending that a step takes off, and what comes in its place.
+/// Returns the length in bytes of the ending that a step removes, and its replacement.
 fn find(step: &Step, word: &str) -> Option<(usize, &'static str)> {
-    // Every word of every text comes here: endings are told apart as bytes.
+    // Every word of every text passes here: endings are compared as bytes.
     for entry in step.endings.as_bytes().split(|byte| *byte == b' ') {
         let end = entry.iter().position(|byte| *byte == b'>').unwrap_or(entry.len());
         if word.as_bytes().ends_with(&entry[..end]) && word[..word.len() - end].chars().nth(step.least - 1).is_some() {
@@ -76,8 +76,8 @@ fn find(step: &Step, word: &str) -> Option<(usize, &'static str)> {
     None
 }
 
-/// `ae`, `oe`, `ue` typed for umlauts become the vowel that the index writes; `ue` behind a vowel or a `q` is
-/// none (`neue`, `quer`).
+/// Replaces `ae`, `oe`, `ue` typed for umlauts by the vowel that the index writes; `ue` after a vowel or a `q` is none
+/// (`neue`, `quer`).
 fn join_umlauts(word: &mut String) {
     if !["ae", "oe", "ue"].iter().any(|pair| word.contains(pair)) {
         return;
@@ -96,14 +96,14 @@ fn join_umlauts(word: &mut String) {
     *word = joined;
 }
 
-/// Romanian opens a stressed vowel in some forms: `covor`, `covoare`; `plec`, `pleacă`.
+/// Closes the vowel that Romanian opens in some forms when stressed: `covor`, `covoare`; `plec`, `pleacă`.
 fn join_diphthongs(word: &mut String) {
     if word.contains("oa") || word.contains("ea") {
         *word = word.replace("oa", "o").replace("ea", "e");
     }
 }
 
-/// A Russian vowel may stand before the last consonant in one form only: `замок`, `замка`; `ковёр`, `ковра`.
+/// Removes a Russian vowel that occurs before the last consonant in one form only: `замок`, `замка`; `ковёр`, `ковра`.
 fn drop_fleeting_vowel(word: &mut String) {
     let mut letters = word.char_indices().rev();
     if let (Some((_, last)), Some((at, 'е' | 'о')), Some((_, before)), Some(_)) =
@@ -118,7 +118,7 @@ fn is_vowel(letter: u8) -> bool {
     matches!(letter, b'a' | b'e' | b'i' | b'o' | b'u' | b'y')
 }
 
-/// `bell` and `bel` are one stem.
+/// Removes the last of two equal consonants, so that `bell` and `bel` share a stem.
 fn undouble(word: &mut String) {
     if let [.., last, end] = word.as_bytes()
         && last == end
@@ -129,7 +129,8 @@ fn undouble(word: &mut String) {
     }
 }
 
-/// What Dutch spelling changes at the end of a stem: `kat(ten)`, `no(ten)` and `noot`, `brie(v)en` and `brief`.
+/// Normalizes what Dutch spelling changes at the end of a stem: `kat(ten)`, `no(ten)` and `noot`, `brie(v)en` and
+/// `brief`.
 fn settle_dutch(word: &mut String) {
     undouble(word);
     let letters = word.as_bytes();

@@ -1,17 +1,17 @@
-//! Text as words: for the index and for queries alike, so that both see the same.
+//! Splits text into words: for an index and for its queries, so that both see the same.
 //!
-//! A word is a run of letters and digits, written without accents, in small letters. Scripts without spaces have no
-//! such runs: there every two neighbouring characters are a word, and a character that stands alone is one.
+//! A word is a run of letters and digits, in lower case and without diacritics. Scripts without spaces have no such
+//! runs: there every pair of neighbouring characters is a word, and so is a single character on its own.
 
 use alloc::string::String;
 
 use super::fold;
 
-/// Bytes of a word; the rest of a longer one is left out.
+/// Longest word, bytes; the rest of a longer one is dropped.
 pub const TERM_BYTES_MAX: usize = 64;
 
-/// Whether a character belongs to a script that is written without spaces, or whose words rarely stand bare
-/// (Korean): Thai, Lao, Burmese, Khmer, kana, Han, Hangul.
+/// Returns whether a character belongs to a script that is written without spaces, or whose words rarely appear without
+/// suffixes (Korean): Thai, Lao, Burmese, Khmer, kana, Han, Hangul.
 pub fn is_unspaced(letter: char) -> bool {
     matches!(letter,
         '\u{e01}'..='\u{e3a}' | '\u{e40}'..='\u{e4e}' | '\u{e81}'..='\u{ecf}' | '\u{1000}'..='\u{103f}'
@@ -20,12 +20,12 @@ pub fn is_unspaced(letter: char) -> bool {
         | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Whether a character is part of a word: a letter, a digit, or the sign that joins letters in Indian scripts.
+/// Returns whether a character is part of a word: a letter, a digit, or the virama that joins letters in Indic scripts.
 pub fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || (('\u{900}'..'\u{e00}').contains(&letter) && letter as u32 & 0x7f == 0x4d)
 }
 
-/// Gives every word of a text to `take`, in order. A word has at most [`TERM_BYTES_MAX`] bytes and no zero byte.
+/// Calls `take` with every word of a text, in order. A word has at most [`TERM_BYTES_MAX`] bytes and no zero byte.
 pub fn each(text: &str, mut take: impl FnMut(&str)) {
     let (mut word, mut run) = (String::new(), Run::default());
     for letter in text.chars() {
@@ -64,7 +64,7 @@ fn end(word: &mut String, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// A run of characters of a script without spaces.
+/// The current run of characters of a script without spaces.
 #[derive(Default)]
 struct Run {
     last: Option<char>,

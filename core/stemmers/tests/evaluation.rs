@@ -1,9 +1,9 @@
-//! What stemming is worth: questions whose words are inflected otherwise than in their answers, found by words as they
-//! stand, by the stems of this crate, and by those of Snowball.
+//! Measures what stemming is worth: questions whose words are inflected differently in their answers, found by the
+//! unstemmed words, by the stems of this crate, and by those of Snowball.
 //!
-//! `pairs/` has 48 questions and answers a language, as callers of a hotel, a shop or a clinic might ask. An answer is
-//! found when it is among the first five of its language by BM25. The floors are below what was measured, so that a
-//! change that loses recall is seen. `cargo test -p switchboard-stemmers --test evaluation -- --nocapture` prints all.
+//! `pairs/` has 48 questions and answers per language, as callers of a hotel, a shop or a clinic might ask. An answer
+//! is found when it is among the first five of its language by BM25. The floors are below what was measured, so that a
+//! loss of recall fails the test. `cargo test -p switchboard-stemmers --test evaluation -- --nocapture` prints all.
 
 use std::collections::BTreeMap;
 
@@ -22,22 +22,22 @@ const PAIRS: [(Language, Algorithm, &str); 10] = [
     (Language::Swedish, Algorithm::Swedish, include_str!("../pairs/sv.txt")),
     (Language::Russian, Algorithm::Russian, include_str!("../pairs/ru.txt")),
 ];
-/// Pairs of a language.
+/// Pairs in each language's file.
 const COUNT: usize = 48;
 /// The usual parameters of BM25.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// A text as counts of what its words become.
+/// A text as the count of each of its terms.
 type Terms = BTreeMap<String, f64>;
 
-/// The words of a text as they are written, in small letters.
+/// Splits a text into words, in lower case.
 fn words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
     lower.split(|letter| !tokens::is_word(letter)).filter(|word| !word.is_empty()).map(String::from).collect()
 }
 
-/// A word as an index writes it: without accents. Snowball stems come before that, since its rules know accents.
+/// Folds a word as an index does: without diacritics. Snowball stems first, since its rules need the accents.
 fn folded(word: &str) -> String {
     let mut folded = String::new();
     tokens::each(word, |part| folded.push_str(part));
@@ -50,7 +50,7 @@ fn terms(text: &str, become_term: impl Fn(&str) -> String) -> Terms {
     terms
 }
 
-/// How many questions find their answer among the first five.
+/// Returns how many questions find their answer among the first five.
 fn recall(pairs: &[(&str, &str)], language: Language, become_term: impl Fn(&str) -> String + Copy) -> usize {
     let answers: Vec<Terms> = pairs.iter().map(|(_, answer)| terms(answer, become_term)).collect();
     let found = pairs.iter().enumerate().filter(|(own, (question, _))| {

@@ -1,109 +1,109 @@
-//! A claimed call, read into what a script needs of it.
+//! A claimed call, reduced to what a script needs.
 //!
-//! The claim (docs/api.md, The claimed assistant) carries the call object and the assistant with all its members. What
-//! is missing or of another type counts as not given, so that a newer service can still be served.
+//! The claim (docs/api.md, The claimed assistant) carries the call object and the assistant with all its members. A
+//! member that is missing or of another type counts as absent, so that a newer service can still be served.
 
 use serde_json::{Map, Value};
 
-/// Characters of one spoken line; what is longer is cut.
+/// Longest spoken line, characters; the rest is cut off.
 pub const SPOKEN_CHARS_MAX: usize = 2_000;
-/// Tools of one call that a script knows.
+/// Custom tools of one call that are used; the rest are ignored.
 const TOOLS_MAX: usize = 50;
-/// Functions that the engine carries out itself: no request to a tool's endpoint stands behind them.
+/// Functions that the engine executes itself, without a request to a tool's endpoint.
 const BUILT_IN: [&str; 4] = ["call_transfer", "end_call", "dtmf_input", "calendar_integration"];
 
 /// A call as its script sees it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallInfo {
-    /// Its id.
+    /// Id of the call, above 0.
     pub id: u64,
     /// `outbound`, `inbound` or `web`.
     pub kind: String,
-    /// The customer's number, E.164.
+    /// The customer's number, E.164; `None` where the claim has none.
     pub customer_phone: Option<String>,
-    /// When it was made, `YYYY-MM-DD HH:MM:SS`.
+    /// When the call was made, `YYYY-MM-DD HH:MM:SS`; empty where the claim does not say.
     pub created_at: String,
-    /// The assistant's variables, those of the call over them.
+    /// Variables of the assistant, overridden by those of the call.
     pub variables: Map<String, Value>,
-    /// Who speaks for the account.
+    /// Settings of the assistant that conducts the call.
     pub assistant: AssistantInfo,
 }
 
-/// What a script needs of the assistant.
+/// The assistant's settings that a script needs.
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own, with its name on the wire")]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AssistantInfo {
-    /// Its name.
+    /// Name of the assistant, `the assistant` where it has none.
     pub name: String,
-    /// What it says first; may be empty.
+    /// First line of the assistant; empty where it has none.
     pub greeting: String,
     /// Whether the customer speaks first.
     pub wait_for_customer: bool,
-    /// Longest call, seconds.
+    /// Longest call, seconds, at most 1,200; 600 where the claim does not say.
     pub max_duration_seconds: u32,
-    /// How long it rings, seconds.
+    /// How long it rings unanswered, seconds, at most 60; 30 where the claim does not say.
     pub ringing_seconds: u32,
     /// Whether the call is recorded.
     pub record: bool,
-    /// Whether voicemail ends the call.
+    /// Whether the assistant hangs up on voicemail; true where the claim does not say.
     pub end_call_on_voicemail: bool,
-    /// Left on voicemail.
+    /// Message left on voicemail; `None` leaves none.
     pub voice_mail_message: Option<String>,
-    /// Where calls are handed over to.
+    /// Target of transfers; `None` without a `call_transfer` tool.
     pub transfer: TransferTarget,
-    /// Whether it may end the call itself.
+    /// Whether it has the `end_call` tool, to end the call itself.
     pub ends_calls: bool,
-    /// Whether it may send keypad tones.
+    /// Whether it has the `dtmf_input` tool, to send keypad tones.
     pub sends_tones: bool,
-    /// The custom tools.
+    /// Custom tools, at most 50.
     pub tools: Vec<Function>,
-    /// What it knows besides its prompt.
+    /// Knowledge besides its prompt.
     pub knowledge: Knowledge,
-    /// What is extracted after the call.
+    /// Entries of `post_call_schema`, extracted after the call.
     pub extracts: Vec<ExtractField>,
 }
 
-/// Where calls are handed over to.
+/// Where an assistant may transfer a call to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum TransferTarget {
     /// Nowhere: there is no `call_transfer` tool.
     #[default]
     None,
-    /// The number of the `call_transfer` tool.
+    /// The number of the `call_transfer` tool, E.164.
     To(String),
     /// Any number: the tool is `custom` and has none of its own.
     Custom,
 }
 
-/// What an assistant knows besides its prompt.
+/// Knowledge of an assistant besides its prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Knowledge {
-    /// Nothing.
+    /// No knowledgebase and no text.
     #[default]
     None,
-    /// A knowledgebase that is searched in the call.
+    /// A knowledgebase that is searched during the call.
     Search,
     /// A text that came with the call.
     Text(String),
 }
 
-/// A custom tool.
+/// A custom tool that the service calls for the engine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Function {
-    /// Its name.
+    /// Name of the tool: ASCII letters, digits and `_`.
     pub name: String,
-    /// JSON Schema of its arguments.
+    /// JSON Schema of the arguments.
     pub parameters: Value,
 }
 
 /// An entry of `post_call_schema`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExtractField {
-    /// Its name.
+    /// Name of the extracted variable.
     pub name: String,
     /// `string`, `number` or `bool`.
     pub kind: String,
-    /// What it means.
+    /// What to extract, as the assistant's author describes it; may be empty.
     pub description: String,
 }
 
@@ -123,7 +123,7 @@ impl CallInfo {
         })
     }
 
-    /// The last four digits of the customer's number, where it has as many.
+    /// Returns the last four digits of the customer's number; `None` if it has fewer.
     pub fn last_digits(&self) -> Option<u16> {
         let digits: Vec<char> = self.customer_phone.as_deref()?.chars().filter(char::is_ascii_digit).collect();
         let last = digits.len().checked_sub(4)?;
@@ -156,11 +156,11 @@ impl AssistantInfo {
     }
 }
 
-/// The custom tools: as many as are attached, the built-in ones left out by their names.
+/// Returns the custom tools, at most as many as are attached, without the built-in ones.
 fn tools(assistant: &Value) -> Vec<Function> {
     let attached = assistant["tool_ids"].as_array().map_or(TOOLS_MAX, Vec::len).min(TOOLS_MAX);
     let named = |function: &Value| {
-        // The name becomes part of a path.
+        // The name becomes part of a URL path.
         let plain = |name: &String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let name = text(&function["name"]).filter(plain).filter(|name| !BUILT_IN.contains(&name.as_str()))?;
         Some(Function { name, parameters: function["parameters"].clone() })
@@ -184,7 +184,7 @@ fn extracts(schema: &Value) -> Vec<ExtractField> {
     list(schema).iter().filter_map(entry).collect()
 }
 
-/// A line as it can be spoken: placeholders filled, unknown ones left out, bounded in length.
+/// Returns a line as it can be spoken: placeholders filled, unknown ones removed, cut to [`SPOKEN_CHARS_MAX`].
 pub fn spoken(line: &str, variables: &Map<String, Value>) -> String {
     let mut out = String::new();
     let mut rest = line;
@@ -202,7 +202,7 @@ pub fn spoken(line: &str, variables: &Map<String, Value>) -> String {
         rest = behind;
     }
     out.push_str(rest);
-    // A value may hold braces of its own; a space in their place forms no new pair.
+    // A value may itself contain braces; replacing them with a space forms no new pair.
     let out = out.replace("{{", " ").replace("}}", " ");
     out.trim().chars().take(SPOKEN_CHARS_MAX).collect()
 }
@@ -219,7 +219,7 @@ fn object(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }
 
-/// A boolean, also in its stored form of 1 and 0.
+/// Reads a boolean, also in its stored form of 1 and 0; `absent` for anything else.
 fn flag(value: &Value, absent: bool) -> bool {
     value.as_bool().or_else(|| value.as_u64().map(|number| number != 0)).unwrap_or(absent)
 }

@@ -1,5 +1,5 @@
-//! A small service for tests: the service's side of the engine interface over real connections, strict about numbers
-//! and states, with faults that a test plans.
+//! A fake service for tests: the service's side of the engine interface over real connections, strict about event
+//! numbers and states, with planned faults.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -15,82 +15,82 @@ use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// The token of the engine.
+/// Engine token that the fake accepts.
 pub const TOKEN: &str = "engine-token";
-/// A test that hangs fails after this long.
+/// Timeout after which a hanging test fails.
 const HANGS: Duration = Duration::from_mins(1);
 
-/// What happens to a request that reports events.
+/// Fault injected into a request that reports events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventsFault {
-    /// Nothing unusual.
+    /// The request is processed normally.
     None,
-    /// The connection ends before the events are taken.
+    /// The connection closes before the events are taken.
     DropBefore,
-    /// The events are taken, and the connection ends without an answer.
+    /// The events are taken, and the connection closes without an answer.
     DropAfter,
-    /// This status; nothing is taken.
+    /// Answers with this status; nothing is taken.
     Status(u16),
-    /// The last events are forgotten, and asked for again.
+    /// The last events, this many, are forgotten and asked for again.
     Forget(usize),
-    /// The events are taken; the engine is to hang up.
+    /// The events are taken; the answer tells the engine to hang up.
     HangUp,
     /// The events are taken; then the service ends the call by itself.
     End,
-    /// The service waits for this number.
+    /// Nothing is taken: the answer says that this number is expected.
     Wants(u64),
 }
 
-/// A call in the eyes of the service.
+/// A call as the service sees it.
 #[derive(Clone, Debug, Default)]
 pub struct SeenCall {
-    /// Its state.
+    /// State of the call, a word of the API.
     pub status: String,
-    /// Its events, whether forgotten in between or not.
+    /// Events received, including those forgotten in between.
     pub events: Vec<Value>,
-    /// How many of them are not forgotten.
+    /// How many events the service holds: those not forgotten.
     pub held: usize,
-    /// How many of them the engine knows to be taken.
+    /// How many events the engine knows to be taken.
     pub told: usize,
-    /// Requests with or without events.
+    /// Requests that reported events or renewed the lease.
     pub requests: u32,
-    /// Requests without events.
+    /// Requests without events, which renew the lease.
     pub renewals: u32,
-    /// Tools that were asked, with their arguments.
+    /// Tools that were called, with their arguments.
     pub tools: Vec<(String, Value)>,
-    /// What was searched.
+    /// Searches of the knowledgebase.
     pub queries: Vec<Value>,
 }
 
-/// All that the service knows.
+/// State of the service.
 pub struct State {
-    /// Calls that nobody has claimed.
+    /// Calls waiting to be claimed.
     pub queue: VecDeque<Value>,
-    /// Calls that were claimed.
+    /// Claimed calls, by id.
     pub calls: BTreeMap<u64, SeenCall>,
-    /// What the engine did wrong.
+    /// Errors of the engine.
     pub wrongs: Vec<String>,
-    /// Claims that brought nothing.
+    /// Claims that were answered without a call.
     pub empty_claims: u32,
-    /// Claims still to be refused with 503.
+    /// How many more claims are refused with 503.
     pub refused_claims: u32,
     plan: Box<dyn FnMut(u64, u32) -> EventsFault + Send>,
     version: watch::Sender<u64>,
 }
 
-/// A running service.
+/// A running fake service.
 pub struct Fake {
-    /// Where it is.
+    /// Base URL, on a free port of 127.0.0.1.
     pub url: String,
     state: Arc<Mutex<State>>,
     version: watch::Receiver<u64>,
 }
 
-/// A whole answer, or none.
+/// Status and body, or `None` to close the connection without an answer.
 type Answered = Option<(u16, Value)>;
 
 impl Fake {
-    /// A service with calls to claim; the plan gives the fault of a call's n-th report, from 1.
+    /// Starts a service with calls to claim; `plan` returns the fault of a call's n-th report, counted from 1.
     pub async fn start(calls: Vec<Value>, plan: impl FnMut(u64, u32) -> EventsFault + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}/", listener.local_addr().expect("an address"));
@@ -114,12 +114,12 @@ impl Fake {
         Self { url, state, version }
     }
 
-    /// Looks at, or changes, what the service knows.
+    /// Reads or changes the service's state.
     pub fn with<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
         look(&mut self.state.lock().expect("no test thread panicked in here"))
     }
 
-    /// Waits until something holds.
+    /// Waits until the state satisfies a condition.
     pub async fn until(&self, holds: impl Fn(&State) -> bool) {
         let mut version = self.version.clone();
         let waiting = async {
@@ -135,7 +135,7 @@ impl Fake {
         }
     }
 
-    /// The calls at the end, of an engine that did nothing wrong.
+    /// Returns the calls, after checking that the engine made no error.
     pub fn faultless(&self) -> BTreeMap<u64, SeenCall> {
         self.with(|state| {
             assert_eq!(state.wrongs, Vec::<String>::new());
@@ -145,19 +145,19 @@ impl Fake {
 }
 
 impl SeenCall {
-    /// Whether nothing more will come: over, and an answered call has its cost.
+    /// Returns whether nothing more will come: the call is over, and has its cost if it was answered.
     pub fn is_settled(&self) -> bool {
         !running(&self.status)
             && self.told == self.events.len()
             && (self.of("answered").is_empty() || !self.of("cost").is_empty())
     }
 
-    /// The events of a type.
+    /// Returns the events of a type.
     pub fn of(&self, kind: &str) -> Vec<&Value> {
         self.events.iter().filter(|event| event["type"] == kind).collect()
     }
 
-    /// The assistant's lines.
+    /// Returns the assistant's lines.
     pub fn bot_lines(&self) -> Vec<&str> {
         let lines = self.of("transcript").into_iter().filter(|event| event["sender"] == "bot");
         lines.filter_map(|event| event["text"].as_str()).collect()
@@ -169,7 +169,7 @@ async fn serve(state: Arc<Mutex<State>>, stream: TcpStream) {
         let state = Arc::clone(&state);
         async move { answer(state, request).await.ok_or("the connection is dropped") }
     });
-    // A dropped connection is what some tests want.
+    // Some tests drop the connection on purpose.
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
@@ -221,7 +221,7 @@ impl State {
         }
     }
 
-    /// The call of a request in between, which must follow a line that announces it.
+    /// Returns the call of a tool or search request, which must follow a line that announces it.
     fn asked(&mut self, id: &str) -> Option<&mut SeenCall> {
         let call = self.calls.get_mut(&id.parse().ok()?)?;
         if call.events.last().is_none_or(|event| event["sender"] != "bot") || call.status != "in-progress" {
@@ -294,7 +294,7 @@ impl State {
 }
 
 impl SeenCall {
-    /// Takes events, or says what is wrong with them.
+    /// Takes events, or returns what is wrong with them.
     fn take(&mut self, events: &[Value]) -> Result<(), String> {
         for event in events {
             let seq = event["seq"].as_u64().and_then(|seq| usize::try_from(seq).ok()).unwrap_or(0);
@@ -335,7 +335,7 @@ fn running(status: &str) -> bool {
     ["initiated", "ringing", "in-progress"].contains(&status)
 }
 
-/// docs/api.md, States, and which events the engine interface allows in each.
+/// Returns the state after an event, or `None` if the engine interface does not allow it there (docs/api.md, States).
 fn next(status: &str, event: &Value) -> Option<String> {
     let kind = event["type"].as_str()?;
     let to = match (status, kind) {
@@ -358,7 +358,7 @@ fn next(status: &str, event: &Value) -> Option<String> {
     Some(to.into())
 }
 
-/// An entry of a claim: a call to this number with an assistant that has everything.
+/// Builds an entry of a claim: a call to this number with a fully equipped assistant.
 pub fn claimed(id: u64, phone: &str) -> Value {
     json!({
         "lease": "2026-01-31T14:05:39.000000Z",

@@ -1,9 +1,9 @@
 //! The simulated engine: attaches to the service over HTTP as any engine does, claims calls and plays scripted
-//! conversations, so that a call runs to its end where no telephone line is.
+//! conversations, so that calls run to their end without a telephone line.
 //!
-//! It shares nothing with the service but that interface, no type and no code: it needs an HTTP client and a clock,
-//! and may run in the service's process or anywhere else. What happens in a call is chosen by the customer's number;
-//! the table stands in [`script`]. It carries no audio.
+//! It shares nothing with the service but that interface, no type and no code: it needs an HTTP client and a clock, and
+//! may run in the service's process or anywhere else. The customer's number chooses what happens in a call; see the
+//! table in [`script`]. It carries no audio.
 
 pub mod call;
 mod clock;
@@ -30,36 +30,36 @@ use self::clock::EventClock;
 use self::player::{LeftCall, Pacing};
 use self::wire::ServiceClient;
 
-/// Calls that one engine plays at once at most.
+/// Most calls that one engine plays at once.
 pub const CAPACITY_MAX: usize = 10_000;
-/// The slowest and the fastest speed.
+/// Slowest and fastest speed.
 pub const SPEEDS: std::ops::RangeInclusive<f64> = 0.01..=1_000_000.0;
-/// Before the next claim when one brought nothing: a service that does not wait is not asked without pause.
+/// Pause after a claim without calls: a service that answers at once is not polled in a tight loop.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// What a simulated engine is told.
+/// Settings of a simulated engine.
 #[derive(Clone)]
 pub struct EngineSettings {
-    /// Where the service is: scheme, host, port.
+    /// Base URL of the service: scheme, host, port.
     pub url: String,
-    /// An engine token.
+    /// An engine token of the service.
     pub token: String,
-    /// Simulated seconds in a real one; 1 is real time.
+    /// Simulated seconds per real second, within [`SPEEDS`]; 1 is real time.
     pub speed: f64,
-    /// What the variations of the scripts follow from.
+    /// Seed of the variations in scripts; the same seed gives the same scripts.
     pub seed: u64,
-    /// Calls at once.
+    /// Most calls played at once, from 1 to [`CAPACITY_MAX`].
     pub capacity: usize,
 }
 
 impl EngineSettings {
-    /// Fifty times real time, a hundred calls at once.
+    /// Default settings: fifty times real time, a hundred calls at once, seed 0.
     pub fn new(url: impl Into<String>, token: impl Into<String>) -> Self {
         Self { url: url.into(), token: token.into(), speed: 50.0, seed: 0, capacity: 100 }
     }
 }
 
-/// Silent about the token.
+/// Leaves the token out, so that it is never logged.
 impl fmt::Debug for EngineSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { url, token: _, speed, seed, capacity } = self;
@@ -77,7 +77,7 @@ impl fmt::Debug for EngineSettings {
 pub enum UnfitSettings {
     /// The URL is not that of a service.
     Url,
-    /// The token cannot stand in a header.
+    /// The token cannot be sent in a header.
     Token,
     /// The speed is not a number within [`SPEEDS`].
     Speed,
@@ -98,10 +98,15 @@ impl fmt::Display for UnfitSettings {
 
 impl std::error::Error for UnfitSettings {}
 
-/// Runs a simulated engine until told to stop: at once, the leases of its calls lapse.
+/// Runs a simulated engine until `stop` is true or its sender is dropped: it stops at once, and the leases of its calls
+/// lapse.
 ///
-/// While the service is away it is asked again, at growing intervals. The only errors are those of the
-/// settings, before anything is sent. The client brings its own TLS and should follow no redirects.
+/// While the service is unreachable, claims are retried with growing pauses. The client brings its own TLS and should
+/// follow no redirects.
+///
+/// # Errors
+///
+/// Only for unfit settings, before anything is sent.
 pub async fn run(settings: EngineSettings, client: Client, stop: watch::Receiver<bool>) -> Result<(), UnfitSettings> {
     let pace = Pacing::of(settings.speed);
     run_at(settings, client, pace, stop).await
@@ -114,10 +119,10 @@ async fn run_at(
     mut stop: watch::Receiver<bool>,
 ) -> Result<(), UnfitSettings> {
     let engine = Arc::new(Engine::new(&settings, client, pace)?);
-    // The calls end with their set.
+    // Dropping the set aborts the calls.
     let mut calls = JoinSet::new();
     tokio::select! {
-        // A sender that is gone can tell nothing any more: that is a stop too.
+        // A dropped sender can never signal again: that is a stop too.
         _ = stop.wait_for(|told| *told) => {}
         () = claim(&engine, settings.capacity, &mut calls) => {}
     }
@@ -153,7 +158,7 @@ impl Engine {
     }
 }
 
-/// Claims calls for ever, each played in a task of its own.
+/// Claims calls forever, each played in a task of its own.
 async fn claim(engine: &Arc<Engine>, capacity: usize, calls: &mut JoinSet<()>) {
     let mut failures = 0;
     loop {
@@ -180,7 +185,7 @@ async fn claim(engine: &Arc<Engine>, capacity: usize, calls: &mut JoinSet<()>) {
     }
 }
 
-/// Lets finished calls go, and waits for one where all places are taken.
+/// Reaps finished calls, and waits for one while the engine is at capacity.
 async fn make_room(calls: &mut JoinSet<()>, capacity: usize) {
     while let Some(done) = calls.try_join_next() {
         ended(done);

@@ -1,16 +1,16 @@
 //! The events of a call, numbered from 1, and how many of them the service has taken.
 //!
-//! Pure. Every event is kept until the call is over: an unanswered request is repeated with the same numbers,
-//! and a service that wants earlier events again gets the same ones.
+//! Does no I/O. Every event is kept until the call is over: an unanswered request is retried with the same numbers, and
+//! a service that wants earlier events again gets the same ones.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::script::step::{CallCost, ScriptAct};
 
-/// Events of one request (docs/api.md, Reporting events).
+/// Most events of one request (docs/api.md, Reporting events).
 pub const EVENTS_MAX: usize = 100;
-/// How often a call starts over from a number that the service names.
+/// How often a call may resume from a number that the service names.
 const RESUMES_MAX: u32 = 16;
 
 /// The events of one call.
@@ -21,17 +21,17 @@ pub struct Outbox {
     resumes: u32,
 }
 
-/// Why a call's events cannot go on.
+/// Why a call's events cannot be delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutboxError {
-    /// The service waits for the very event that it refuses: its state does not allow it.
+    /// The service expects the very event that it refuses: its state does not allow it.
     Refused,
-    /// The service names a number that was never sent, or names numbers again and again.
+    /// The service expects a number that was never sent, or asks for a resume more than 16 times.
     Disagreed,
 }
 
 impl Outbox {
-    /// Adds what happened, if it is an event.
+    /// Appends what happened, if it is reported as an event.
     pub fn push(&mut self, at: Timestamp, act: &ScriptAct) {
         if let Some(mut event) = event(act) {
             event["seq"] = (self.events.len() + 1).into();
@@ -40,23 +40,23 @@ impl Outbox {
         }
     }
 
-    /// Whether the service has taken everything.
+    /// Returns whether the service has taken everything.
     pub fn is_empty(&self) -> bool {
         self.taken == self.events.len()
     }
 
-    /// What to send next.
+    /// Returns the next events to send, at most [`EVENTS_MAX`].
     pub fn batch(&self) -> &[Value] {
         let end = self.events.len().min(self.taken + EVENTS_MAX);
         &self.events[self.taken..end]
     }
 
-    /// The service took the batch.
+    /// Marks the next `count` events as taken by the service.
     pub fn took(&mut self, count: usize) {
         self.taken = self.events.len().min(self.taken + count);
     }
 
-    /// The service took nothing, and waits for this number.
+    /// Moves to the number that the service expects, after it has taken nothing.
     pub fn resume(&mut self, next_seq: u64) -> Result<(), OutboxError> {
         let next = usize::try_from(next_seq).ok().and_then(|next| next.checked_sub(1)).ok_or(OutboxError::Disagreed)?;
         if next == self.taken {
@@ -71,7 +71,7 @@ impl Outbox {
     }
 }
 
-/// The event of an act without number and time; tools and searches have requests of their own.
+/// Returns the event of an act, without number and time; tools and searches are requests of their own.
 fn event(act: &ScriptAct) -> Option<Value> {
     Some(match act {
         ScriptAct::Ring => json!({ "type": "ringing" }),

@@ -1,8 +1,8 @@
-//! The player: plays a script to the service, event by event, in the time that the script asks for.
+//! The player: reports a script to the service, event by event, at the pace of the script.
 //!
-//! `at` of an event is the real time at which it happened here, never a time ahead: at a speed above 1 the
-//! durations that the service computes are shorter than the script's by that factor, while the costs are
-//! those of the script's own time.
+//! `at` of an event is the real time at which it happened here, never a future time: at a speed above 1 the durations
+//! that the service computes are shorter than the script's by that factor, while the costs are those of the script's
+//! own time.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -17,25 +17,25 @@ use super::script::script;
 use super::script::step::{CallProgress, ScriptAct, ScriptStep, Speaker, cut_short};
 use super::wire::{EventsReply, ServiceClient};
 
-/// How the player keeps time.
+/// Timing of the player.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacing {
-    /// Simulated seconds in a real one.
+    /// Simulated seconds per real second.
     pub speed: f64,
-    /// How long an event may wait for others to be sent with it.
+    /// Longest delay of an event before it is sent, so that several share a request.
     pub batch: Duration,
-    /// How long the service may hear nothing, so that leases last and commands come through.
+    /// Longest silence towards the service, so that leases last and commands arrive.
     pub renew: Duration,
-    /// The first pause before a request is repeated; each next one is twice as long.
+    /// First backoff before a retry; it doubles each time.
     pub backoff: Duration,
-    /// The longest such pause.
+    /// Longest backoff, before up to half is added as jitter.
     pub backoff_max: Duration,
-    /// How often a request of a call is repeated.
+    /// Retries of one request before the call is given up.
     pub tries_max: u32,
 }
 
 impl Pacing {
-    /// The pace of a speed: at most ten requests a second for a call, at least one in ten seconds.
+    /// Returns the timing for a speed: at most ten requests a second per call, at least one in ten seconds.
     pub const fn of(speed: f64) -> Self {
         Self {
             speed,
@@ -47,7 +47,7 @@ impl Pacing {
         }
     }
 
-    /// The pause before the next try, spread so that calls do not come back all at once.
+    /// Returns the backoff before the next try, with jitter so that calls do not retry all at once.
     pub fn pause(&self, call: u64, tries: u32) -> Duration {
         let doubled = self.backoff.saturating_mul(1 << tries.min(16)).min(self.backoff_max);
         let spread = u32::try_from(call.wrapping_add(u64::from(tries)).wrapping_mul(37) % 50).unwrap_or(0);
@@ -59,18 +59,18 @@ impl Pacing {
     }
 }
 
-/// Why a call was left before its script was played.
+/// Why a call was abandoned before its script was played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftCall {
-    /// The service says that it is over.
+    /// The service says that the call is over.
     Over,
-    /// It is not, or no longer, this engine's.
+    /// The call is not, or no longer, this engine's.
     Gone,
-    /// The service stayed away.
+    /// The service stayed unreachable through all retries.
     Away,
     /// The service refused events with this status.
     Refused(u16),
-    /// Service and engine do not agree on the numbers of events.
+    /// Service and engine disagree on the numbers of events.
     Disagreed,
 }
 
@@ -115,11 +115,11 @@ struct Player<'w> {
     steps: VecDeque<ScriptStep>,
     outbox: Outbox,
     progress: CallProgress,
-    /// What the assistant's next line mentions.
+    /// Answer that the assistant's next line mentions.
     answer: Option<LookupAnswer>,
     /// Whether the service wants the call to end.
     hang_up: bool,
-    /// When the oldest event that waits was added.
+    /// When the oldest unsent event was added; `None` if all are sent.
     queued: Option<Instant>,
     /// When the service last answered.
     heard: Instant,
@@ -141,7 +141,7 @@ impl Player<'_> {
         self.flush().await
     }
 
-    /// Waits until a step is due, or the service wants the call to end; the service hears of the call in time.
+    /// Waits until a step is due or the service wants the call to end, reporting and renewing meanwhile.
     async fn wait(&mut self, due: Instant) -> Result<(), LeftCall> {
         if self.queued.is_some_and(|queued| queued + self.pace.batch < due) {
             self.flush().await?;
@@ -153,7 +153,7 @@ impl Player<'_> {
                 break;
             }
             self.post().await?;
-            // A service that asked for earlier events gets them now.
+            // Sends earlier events again if the service asked for them.
             self.flush().await?;
         }
         Ok(())
@@ -162,7 +162,7 @@ impl Player<'_> {
     async fn perform(&mut self, step: ScriptStep) -> Result<(), LeftCall> {
         self.progress = self.progress.after(&step);
         if matches!(step.act, ScriptAct::Tool { .. } | ScriptAct::Knowledge(_)) {
-            // The service learns what led to a request before the request; it may want the call to end.
+            // The service must learn what led to a request before the request; its answer may ask to hang up.
             self.flush().await?;
             if self.hang_up {
                 return Ok(());
@@ -177,7 +177,7 @@ impl Player<'_> {
             }
             ScriptAct::Say(Speaker::Bot, line) if self.answer.is_some() => {
                 let answer = self.answer.take().map(|answer| with_answer(&line, &answer));
-                // A passage is foreign text: what may not be spoken goes.
+                // A passage is foreign text: placeholders and overlong parts are removed.
                 let line = spoken(&answer.unwrap_or(line), &serde_json::Map::new());
                 self.queue(&ScriptAct::Say(Speaker::Bot, line));
             }
@@ -191,7 +191,7 @@ impl Player<'_> {
         self.queued.get_or_insert_with(Instant::now);
     }
 
-    /// Sends all that waits.
+    /// Sends all unsent events.
     async fn flush(&mut self) -> Result<(), LeftCall> {
         while !self.outbox.is_empty() {
             self.post().await?;
@@ -200,8 +200,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Sends a batch, or renews the lease where nothing waits; repeats it until the service says what it
-    /// thinks of it.
+    /// Sends a batch, or renews the lease if there is none; retries until the service gives a definite answer.
     async fn post(&mut self) -> Result<(), LeftCall> {
         for tries in 0..=self.pace.tries_max {
             let batch = self.outbox.batch();

@@ -1,7 +1,7 @@
-//! Scripts: what happens in a simulated call, from the first ringing to the cost.
+//! Scripts: what happens in a simulated call, from the first ring to the cost.
 //!
-//! Pure: a script follows from the call and a seed, and the same two give the same script. It is made of
-//! [`step::ScriptStep`]s; the player of the engine plays them and knows nothing of plots.
+//! Deterministic: the same call and seed give the same script. A script is made of [`step::ScriptStep`]s; the engine's
+//! player plays them and knows nothing of plots.
 //!
 //! The last four digits of the customer's number choose the plot:
 //!
@@ -36,12 +36,12 @@ use self::step::{Party, Pickup, ScriptAct, ScriptStep, limited};
 use self::writer::ScriptWriter;
 use super::call::{CallInfo, Function, Knowledge, TransferTarget};
 
-/// A number that belongs to nobody, for transfers to a number of the model's choice.
+/// A number from the range reserved for fiction, for transfers to a number of the model's choice.
 const ANY_NUMBER: &str = "+12025550100";
-/// Characters of a knowledge text that are read aloud.
+/// Characters of a knowledge text that are read out.
 const QUOTE_CHARS: usize = 200;
 
-/// How a call goes.
+/// The course of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Plot {
     Talks,
@@ -77,7 +77,7 @@ impl Plot {
     }
 }
 
-/// The script of a call.
+/// Writes the script of a call.
 pub fn script(call: &CallInfo, seed: u64) -> Vec<ScriptStep> {
     let mut writer = ScriptWriter::new(call, seed);
     let plot = Plot::of(call);
@@ -98,7 +98,7 @@ pub fn script(call: &CallInfo, seed: u64) -> Vec<ScriptStep> {
         Plot::Silence => falls_silent(&mut writer),
         Plot::Refuses => refuses(&mut writer),
     }
-    // A call that falls silent has no end to bring forward.
+    // The plot that falls silent has no end to move forward.
     if plot == Plot::Silence {
         return writer.steps;
     }
@@ -125,14 +125,14 @@ fn talks(writer: &mut ScriptWriter<'_>) {
     agrees(writer);
 }
 
-/// The line leads through a menu first.
+/// Plays a phone menu: the assistant has to press a key first.
 fn menu(writer: &mut ScriptWriter<'_>) {
     writer.human("One moment, you are in the house's menu. Press one to be put through to me.");
     writer.act(800, ScriptAct::Dtmf("1".into()));
     writer.human("There you are.");
 }
 
-/// Questions of the schema, agreement and farewell; who hangs up is drawn where the assistant may.
+/// Plays questions of the schema, agreement and farewell; who hangs up is drawn if the assistant may.
 fn agrees(writer: &mut ScriptWriter<'_>) {
     writer.questions(Goal::Agreed);
     writer.human(writer.one_of("agreement", &lines::AGREEMENTS));
@@ -171,7 +171,7 @@ fn talks_on(writer: &mut ScriptWriter<'_>) {
     writer.opening();
     let most_ms = writer.call.assistant.max_duration_seconds.saturating_mul(1_000);
     let order = writer.draw.some("exchange", &EXCHANGES, EXCHANGES.len());
-    // Each exchange takes time, so the limit is reached.
+    // Each exchange takes time, so the loop ends at the limit.
     for exchange in order.iter().cycle() {
         if writer.talked_ms() > most_ms {
             break;

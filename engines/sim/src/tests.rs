@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use super::fake::{EventsFault, Fake, SeenCall, TOKEN, claimed};
 use super::*;
 
-/// Every event in a request of its own, and no long pauses.
+/// Sends every event in a request of its own, without long pauses.
 fn pace() -> Pacing {
     Pacing {
         speed: 10_000.0,
@@ -20,7 +20,7 @@ fn pace() -> Pacing {
     }
 }
 
-/// Nothing here speaks TLS, but the client may not be made without it where the workspace's features are one.
+/// Creates a client. Nothing here uses TLS, but with the workspace's unified features it needs a provider.
 fn client() -> Client {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
@@ -130,7 +130,7 @@ async fn faults_neither_lose_nor_double_events() {
         ("forgets the last", EventsFault::Forget(1)),
         ("forgets three", EventsFault::Forget(3)),
     ] {
-        // Rare enough that a call which is set back moves on.
+        // Rare enough that a call which is set back makes progress.
         let seen = play_one("+12025550001", move |_, nth| if nth % 5 == 0 { fault } else { EventsFault::None }).await;
         assert!(seen.requests > calm.requests, "{name}");
         assert_eq!(kinds(&seen), kinds(&calm), "{name}");
@@ -175,7 +175,7 @@ async fn a_call_whose_end_was_told_is_not_hung_up_again() {
     assert_eq!(seen.status, "ended_by_customer");
 }
 
-/// A call that must be left leaves its place to the next.
+/// Checks that an abandoned call frees its place for the next; returns what the service saw of it.
 async fn left(fault: EventsFault) -> SeenCall {
     let entries = vec![claimed(1, "+12025550007"), claimed(2, "+12025550002")];
     let fake =
@@ -193,13 +193,13 @@ async fn calls_that_are_no_longer_the_engines_are_left() {
         (EventsFault::Status(401), 4),
         (EventsFault::Status(422), 4),
         (EventsFault::End, 4),
-        // The state of the call refuses the very event that it waits for.
+        // The service expects the event that its state refuses.
         (EventsFault::Wants(4), 4),
-        // A number that was never sent.
+        // It expects a number that was never sent.
         (EventsFault::Wants(99), 4),
-        // The same numbers again and again.
+        // It expects the same number again and again.
         (EventsFault::Wants(1), 5),
-        // Away for good.
+        // It stays unreachable.
         (EventsFault::Status(500), 4 + 40),
     ] {
         let seen = left(fault).await;
@@ -315,9 +315,9 @@ async fn hundreds_of_calls_at_once() {
         _ => "ended_by_",
     };
     let entries = (1..=CALLS).map(|id| claimed(id, &format!("+120255500{:02}", id % 100))).collect();
-    // Some of everything that can go wrong.
+    // A mix of all faults.
     let faults = [EventsFault::DropBefore, EventsFault::DropAfter, EventsFault::Status(502), EventsFault::Forget(2)];
-    // A first report has nothing before it that could be forgotten.
+    // Before a first report nothing can be forgotten.
     let plan = move |call: u64, nth: u32| match (call + u64::from(nth)) % 7 {
         0 if nth > 1 => faults[usize::try_from(call % 4).unwrap_or(0)],
         _ => EventsFault::None,

@@ -1,4 +1,4 @@
-//! The requests of an engine (docs/api.md, The engine interface), and what their answers mean. No request is repeated
+//! The requests of an engine (docs/api.md, The engine interface), and the meaning of their answers. Nothing is retried
 //! here.
 
 use std::time::Duration;
@@ -9,54 +9,54 @@ use serde_json::{Map, Value, json};
 
 use super::UnfitSettings;
 
-/// What the engine is called.
+/// Name under which the engine claims calls.
 const NAME: &str = "simulated";
-/// How long a claim waits for calls, seconds.
+/// How long the service may hold a claim open until calls arrive, seconds.
 const CLAIM_WAIT_SECONDS: u64 = 30;
-/// Calls of one claim: each may bring a prompt of megabytes.
+/// Most calls of one claim: each may bring a prompt of megabytes.
 const CLAIM_CALLS_MAX: usize = 16;
-/// Until an answer must be there, beyond what the request itself may take.
+/// Timeout for an answer, on top of the time that the service may take.
 const ANSWER: Duration = Duration::from_secs(15);
-/// What the service may take for a tool: its longest timeout, seconds.
+/// Longest timeout of a tool in the service, seconds.
 const TOOL_SECONDS: u64 = 30;
-/// The answer of a claim, bytes.
+/// Largest answer to a claim, bytes.
 const CLAIM_BYTES_MAX: usize = 256 << 20;
-/// Any other answer, bytes: a tool's may carry 1 MiB, escaped.
+/// Largest other answer, bytes: a tool's may carry 1 MiB, escaped.
 const REPLY_BYTES_MAX: usize = 8 << 20;
-/// Passages of one search.
+/// Passages requested per search.
 const PASSAGES: u32 = 3;
-/// The states of a call that is not over.
+/// States of a call that is not over.
 const RUNNING: [&str; 3] = ["initiated", "ringing", "in-progress"];
 
-/// The service as the engine sees it.
+/// Client of the service's engine interface.
 pub struct ServiceClient {
     client: Client,
     base: String,
     token: HeaderValue,
 }
 
-/// What became of events.
+/// Result of reporting events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventsReply {
-    /// They are taken.
+    /// The service has taken them.
     Taken {
         /// Whether the call is over.
         over: bool,
         /// Whether the engine is to hang up.
         hang_up: bool,
     },
-    /// Nothing is taken; this number is waited for.
+    /// Nothing was taken; the service expects this number.
     Conflict(u64),
-    /// There is no such call for this engine.
+    /// This engine has no such call.
     Gone,
-    /// The service cannot be reached, or cannot answer: the same events may be sent again.
+    /// The service is unreachable or failing: the same events may be sent again.
     Away,
-    /// The service does not want them, with this status.
+    /// The service rejected them, with this status.
     Refused(u16),
 }
 
 impl ServiceClient {
-    /// A way to the service at a URL.
+    /// Creates a client for the service at a URL.
     pub fn new(client: Client, url: &str, token: &str) -> Result<Self, UnfitSettings> {
         let base = url.trim_end_matches('/').to_string();
         let parsed = Url::parse(&base).map_err(|_| UnfitSettings::Url)?;
@@ -68,7 +68,7 @@ impl ServiceClient {
         Ok(Self { client, base, token })
     }
 
-    /// Claims calls, waiting for them; `None` with the status, if any, when that failed.
+    /// Claims calls, waiting for them; an error carries the status, if any.
     pub async fn claim(&self, capacity: usize) -> Result<Vec<Value>, Option<u16>> {
         let body = json!({
             "engine": NAME,
@@ -86,7 +86,7 @@ impl ServiceClient {
         }
     }
 
-    /// Reports events of a call; none of them renews the lease.
+    /// Reports events of a call; an empty report only renews the lease.
     pub async fn events(&self, call: u64, events: &[Value]) -> EventsReply {
         let path = format!("/engine/calls/{call}/events");
         match self.post(&path, &json!({ "events": events }), ANSWER, REPLY_BYTES_MAX).await {
@@ -98,9 +98,9 @@ impl ServiceClient {
         }
     }
 
-    /// Has the service ask a tool; gives the status of the tool's endpoint, if it was reached.
+    /// Has the service call a tool; returns the status of the tool's endpoint, if it was reached.
     ///
-    /// Never to be repeated: the endpoint may have acted.
+    /// Never to be retried: the endpoint may have acted.
     pub async fn tool(&self, call: u64, name: &str, arguments: &Map<String, Value>) -> Option<u16> {
         let path = format!("/engine/calls/{call}/tools/{name}");
         let within = ANSWER + Duration::from_secs(TOOL_SECONDS);
@@ -112,7 +112,7 @@ impl ServiceClient {
         answer["status"].as_u64().and_then(|status| u16::try_from(status).ok())
     }
 
-    /// Searches the knowledgebase of a call's assistant; gives the best passage.
+    /// Searches the knowledgebase of a call's assistant; returns the best passage.
     pub async fn knowledge(&self, call: u64, query: &str) -> Option<String> {
         let path = format!("/engine/calls/{call}/knowledge");
         let body = json!({ "query": query, "limit": PASSAGES });
@@ -121,7 +121,7 @@ impl ServiceClient {
         passage.map(String::from)
     }
 
-    /// Status and body; `None` when no whole answer came.
+    /// Returns status and body; `None` if no complete answer came.
     async fn post(&self, path: &str, body: &Value, within: Duration, bytes_max: usize) -> Option<(u16, Value)> {
         let request = self
             .client
@@ -140,7 +140,7 @@ impl ServiceClient {
     }
 }
 
-/// Status and body, of which what is beyond the bound is left out.
+/// Returns status and body, cut off after `bytes_max`.
 async fn answer(request: RequestBuilder, bytes_max: usize) -> reqwest::Result<(u16, Vec<u8>)> {
     let mut reply = request.send().await?;
     let mut body = Vec::new();

@@ -5,10 +5,10 @@ import type { Answer, Answered, Asked, Decided, Extracted, Form, Own, Reply, Tic
 
 export type { Answered, Asked, Decided, Extracted, Form, Reply, Ticket, Work };
 
-/** What the owner of a new store gets; it is shown once and kept nowhere. */
+/** Credentials of the owner of a new store, returned once and not kept. */
 export type Secrets = { email: string; password: string; apiKey: string; adminToken: string };
 
-/** The settings of an operator, by the names that the flags of the native host have, in snake case. */
+/** The operator's settings: the flags of the native host, in snake case. */
 export type Config = {
   public_url?: string;
   trust_proxy?: string[];
@@ -24,108 +24,110 @@ export type Config = {
 };
 
 export type HostOptions = {
-  /** Where everything is kept. */
+  /** The store that holds all data. */
   storage: Storage<any>;
 
-  /** Settings; a wrong one is an exception with a sentence that says what is wrong. */
+  /** Settings; an invalid one throws with a message that says what is wrong. */
   config?: Config;
 
-  /** The WebAssembly module; by default the file beside this one. Platforms that compile nothing need it given. */
+  /**
+   * The WebAssembly module; by default the file beside this one. Required on platforms that cannot compile at run time.
+   */
   wasm?: WebAssembly.Module | BufferSource | Response | URL | string;
 
-  /** How requests are sent; by default `globalThis.fetch`. It is asked not to follow redirects. */
+  /** Sends the service's own requests; by default `globalThis.fetch`. Called with redirects off. */
   fetch?: typeof fetch;
 
   /**
-   * The IP addresses of a host name: an address that a user chose is asked only if all of them may be reached.
-   * Without it a name of such an address is not judged, other than `localhost`: then the platform must see to it
-   * that `fetch` reaches the public internet only.
+   * Resolves a host name to IP addresses: a URL that a user chose is requested only if all of them are public. Without
+   * it such a name is not checked, other than `localhost`: then the platform must ensure that `fetch` reaches the
+   * public internet only.
    */
   resolve?(name: string): MaybePromise<string[]>;
 
   /**
-   * The text of a file or page; what it throws should have a message for the user. Whoever sent the bytes chose
-   * them: read them where they can do no harm. Without it such files are refused.
+   * Extracts the text of a file or page; an error it throws should carry a message for the user. The bytes are
+   * untrusted input: parse them in isolation. Without it such files are refused.
    */
   extract?(form: Form, bytes: Uint8Array): MaybePromise<Extracted>;
 
-  /** Milliseconds since 1970; fractions count. By default `Date.now`. */
+  /** The current time, milliseconds since 1970; fractions count. By default `Date.now`. */
   now?(): number;
   /**
-   * Milliseconds that only go on, by which time passes while `now` was set back. By default `performance.now`; where
-   * `now` is given, time then stands still.
+   * A monotonic clock, milliseconds: time follows it while `now` is set back. By default `performance.now`; where `now`
+   * is given without it, time then stands still.
    */
   monotonic?(): number;
 
-  /** Fills an array with randomness; by default `crypto.getRandomValues`. */
+  /** Fills an array with random bytes; by default `crypto.getRandomValues`. */
   random?(bytes: Uint8Array<ArrayBuffer>): unknown;
 
   /**
-   * Told when to call `tick`, milliseconds since 1970, whenever that changes; `null`: there is nothing to come
-   * back for. By default `createService` calls it by `setTimeout`.
+   * Called with the time of the next `tick`, milliseconds since 1970, whenever that changes; `null`: nothing is due. By
+   * default `createService` calls `tick` by `setTimeout`.
    */
   schedule?(atMs: number | null): void;
 
-  /** Given what goes on in the background, for platforms that stop a program between requests. */
+  /** Called with the promise of each background task, for platforms that stop a program between requests. */
   waitUntil?(work: Promise<unknown>): void;
 
   /**
-   * How often whoever waits for something looks without being told, milliseconds: for stores that others change
-   * without a call of `committed`. By default never.
+   * Polling interval of long polls and streams, milliseconds: for stores that others change without calling
+   * `committed`. By default they do not poll.
    */
   pollMs?: number;
 
-  /** Told what went wrong; by default `console.error`. */
+  /** Called with each unexpected error; by default `console.error`. */
   report?(error: unknown): void;
 
-  /** Acts after so many milliseconds, unless it is cancelled: for time that passes otherwise. */
+  /** Runs `act` after `ms` milliseconds and returns a function that cancels it; replaces `setTimeout`, for tests. */
   timer?(ms: number, act: () => void): () => void;
 };
 
 export type ServiceOptions = HostOptions & {
-  /** Whether an empty store gets its owner; by default it does. */
+  /** Whether an empty store gets an owner account; by default true. */
   firstStart?: boolean;
 
-  /** Told the owner's secrets, once in the life of a store; by default they are printed. */
+  /** Called with the owner's credentials, once in the life of a store; by default they are printed. */
   onFirstStart?(secrets: Secrets): unknown;
 };
 
-/** Who asks. */
+/** The client behind a request. */
 export type Caller = {
-  /** The IP address at the other end of the connection. */
+  /** IP address of the other end of the connection. */
   peer?: string;
 };
 
-/** A running service. */
+/** A running service, called with each request. */
 export interface Service {
-  /** Answers a request; it throws nothing. */
+  /** Answers a request; never rejects. */
   (request: Request, caller?: Caller): Promise<Response>;
 
-  /** Does some of what is due; gives when to come back, milliseconds since 1970, or `null`. */
+  /** Runs a batch of due work; returns when to call again, milliseconds since 1970, or `null` if nothing is due. */
   tick(): Promise<number | null>;
 
-  /** Tells of changes that somebody else committed to the store: whoever waits for them is woken. */
+  /** Reports changes that another process committed to the store: wakes the requests that wait for them. */
   committed(changes: Iterable<Change>): void;
 
-  /** Ends what waits and what is under way, writes down what is left, and closes the storage. */
+  /** Ends waiting and running requests, commits what is left, and closes the storage. */
   close(): Promise<void>;
 }
 
-/** What a service consists of. Times are microseconds since 1970 here. */
+/** The parts of a service, for platforms that drive it themselves. Times are microseconds since 1970 here. */
 export interface Host {
-  /** Answers a request. */
+  /** Answers a request, whatever it was sent over. */
   answer(asked: Asked): Promise<Answered>;
 
-  /** Carries out an input that is no request; its sends are left to the caller. */
+  /** Executes an input that is not a request; its sends are left to the caller. */
   decide(input: Own): Promise<Decided>;
 
-  /** Does what a step asked for. */
+  /** Performs the work of a send: an HTTP request, a password hash or a text extraction. */
   perform(work: Work): Promise<Answer>;
 
-  /** Makes the owner of an empty store; gives the JSON that shows their secrets once. */
+  /** Creates the owner of an empty store; returns the JSON with their credentials, once. */
   firstStart(): Promise<Reply | undefined>;
 
-  /** Plans a tick for what was due while nothing ran. */
+  /** Schedules a tick for work that fell due while the service was not running. */
   start(): void;
   tick(): Promise<number | null>;
   committed(changes: Iterable<Change>): void;
@@ -135,8 +137,8 @@ export interface Host {
 /** Opens the store and starts the service. */
 export function createService(options: ServiceOptions): Promise<Service>;
 
-/** The service without its first start and without a schedule of its own. */
+/** Creates the service without its first start and without a schedule of its own. */
 export function createHost(options: HostOptions): Promise<Host>;
 
-/** Compiles a module once, to be given to several services. */
+/** Compiles a module once, for use by several services. */
 export function loadModule(source?: HostOptions["wasm"]): Promise<WebAssembly.Module>;

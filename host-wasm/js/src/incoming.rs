@@ -1,7 +1,7 @@
-//! What comes in: plain JavaScript objects as the core's types.
+//! Input: plain JavaScript objects, converted to the core's types.
 //!
-//! A host that hands over something else than `types.d.ts` says gets an exception or a misread value: never
-//! another account's rows.
+//! A host that passes anything other than what `types.d.ts` says gets an exception or a misread value: never another
+//! account's rows.
 
 use js_sys::Uint8Array;
 use switchboard_core::http::caller::Credential;
@@ -16,14 +16,14 @@ use switchboard_core::time::Timestamp;
 use switchboard_core::view::Bytes;
 use wasm_bindgen::prelude::*;
 
-/// The longest title of a file or page, characters.
+/// Longest title of a file or page, characters; the rest is cut off.
 const TITLE_CHARS_MAX: usize = 255;
-/// The longest reason why a file was not read, characters.
+/// Longest reason why a file was not read, characters; the rest is cut off.
 const REASON_CHARS_MAX: usize = 255;
 
 #[wasm_bindgen]
 extern "C" {
-    /// A plain object or a list that came in.
+    /// A plain object or list from JavaScript.
     pub type In;
 
     #[wasm_bindgen(method, getter)]
@@ -112,18 +112,18 @@ impl In {
     }
 }
 
-/// Microseconds since 1970.
+/// Converts microseconds since 1970.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast takes the nearest time")]
 pub fn time(micros: f64) -> Timestamp {
     Timestamp::from_micros(micros as u64)
 }
 
-/// A seed of 32 bytes.
+/// Converts a seed of 32 bytes.
 pub fn seed(bytes: &[u8]) -> Seed {
     Seed::new(bytes.try_into().expect("a host draws 32 bytes"))
 }
 
-/// A request.
+/// Converts a request over HTTP.
 pub fn request(request: &In) -> Request {
     Request {
         method: Method::parse(&request.method()),
@@ -135,7 +135,8 @@ pub fn request(request: &In) -> Request {
     }
 }
 
-/// A line of a head. Its characters stand for bytes, as in the Fetch Standard; those that cannot are no value.
+/// Parses a line of a head. Its characters stand for bytes, as in the Fetch Standard; a value with any others is
+/// dropped.
 fn header(line: &str) -> Option<(&'static str, Vec<u8>)> {
     let (name, value) = line.split_once(": ")?;
     let known = known_header(name)?;
@@ -143,7 +144,7 @@ fn header(line: &str) -> Option<(&'static str, Vec<u8>)> {
     Some((known, bytes))
 }
 
-/// A request's body.
+/// Converts a request's body.
 pub fn body(body: &JsValue) -> Body {
     match body.as_string().as_deref() {
         Some("pending") => Body::Pending,
@@ -154,30 +155,30 @@ pub fn body(body: &JsValue) -> Body {
     }
 }
 
-/// The rows of a scan.
+/// Converts the rows of a scan.
 pub fn rows(rows: &In) -> Vec<(Vec<u8>, Bytes)> {
     let bytes = |row: &In, place| row.bytes_at(place).unwrap_or_default();
     rows.items().map(|row| (bytes(&row, 0), bytes(&row, 1))).collect()
 }
 
-/// Whom an answer is for; nothing for a task that this release does not know.
+/// Converts the ticket of a send; `None` for a task that this release does not know.
 pub fn ticket(ticket: &In) -> Option<Ticket> {
     let task = Task::from_bytes(&ticket.task())?;
     Some(Ticket::Job { account: ticket.account(), task, lease: ticket.lease() })
 }
 
-/// Credentials.
+/// Converts the credentials that were used.
 pub fn credentials(credentials: &In) -> Vec<Credential> {
     let one = |used: In| Credential { account: used.account(), session: used.session(), count: used.count() };
     credentials.items().map(one).collect()
 }
 
-/// Answers in the order of asking.
+/// Converts answers, in the order of their sends.
 pub fn answers(answers: &In) -> Vec<Answer> {
     answers.items().map(|one| answer(&one)).collect()
 }
 
-/// An answer.
+/// Converts the answer to a send.
 pub fn answer(answer: &In) -> Answer {
     match answer.kind().as_str() {
         "http" => Answer::Http(http(answer)),
@@ -202,7 +203,7 @@ fn http(answer: &In) -> HttpIn {
     HttpIn { status: answer.status(), headers, body: answer.body_bytes(), cut: answer.cut(), duration_ms }
 }
 
-/// The text of a file, within the bounds that the core asks of a host.
+/// Converts the text of a file, within the bounds that the core sets for hosts.
 fn extracted(read: &In) -> Result<Extracted, String> {
     let text = read.text();
     if text.len() > TEXT_BYTES_MAX {
@@ -222,7 +223,7 @@ fn cut(text: &str, chars_max: usize) -> String {
     text.chars().take(chars_max).collect()
 }
 
-/// Work that the core does itself; other work is none.
+/// Converts password work, which the core does itself; `None` for other work.
 pub fn work(work: &In) -> Option<Work> {
     let password = || Secret(work.password());
     match work.kind().as_str() {

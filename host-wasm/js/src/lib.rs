@@ -1,9 +1,9 @@
 //! The core for JavaScript hosts: what `npm/host` drives.
 //!
-//! A [`Service`] is what a host is configured with, a [`Course`] one input on its way. This crate translates
-//! between the core's types and plain JavaScript objects (`npm/host/types.d.ts` describes them), and keeps what
-//! the core leaves to a host's memory: the rate limits. It has no clock and no randomness, and asks JavaScript
-//! for nothing. A panic is a trap, after which an instance must not be used.
+//! A [`Service`] holds a host's configuration, a [`Course`] one input in progress. This crate translates between the
+//! core's types and plain JavaScript objects (`npm/host/types.d.ts` describes them), and keeps what the core leaves to
+//! a host's memory: the rate limits. It has no clock, no randomness and no imports from JavaScript. A panic is a trap,
+//! after which an instance must not be used.
 
 mod incoming;
 mod outgoing;
@@ -25,7 +25,7 @@ use wasm_bindgen::prelude::*;
 use incoming::In;
 use outgoing::Out;
 
-/// A configured service, and what of it lives in memory.
+/// A configured service, with its rate limits in memory.
 #[wasm_bindgen]
 pub struct Service {
     core: switchboard_core::service::Service,
@@ -35,7 +35,7 @@ pub struct Service {
 
 #[wasm_bindgen]
 impl Service {
-    /// A service with these settings, a JSON object. The error says what is wrong with them.
+    /// Creates a service with these settings, a JSON object. The error says what is wrong with them.
     #[wasm_bindgen(constructor)]
     pub fn new(settings: &str) -> Result<Service, JsError> {
         let configured = settings::parse(settings.as_bytes()).map_err(|error| JsError::new(&error))?;
@@ -46,13 +46,13 @@ impl Service {
         })
     }
 
-    /// Whether requests made for users may reach an IP address; nothing for text that is none.
+    /// Returns whether requests made for users may reach an IP address; `None` for text that is not one.
     pub fn allows(&self, address: &str) -> Option<bool> {
         let address: IpAddr = address.parse().ok()?;
         Some(self.filter.allows(address))
     }
 
-    /// Takes one request's worth of a caller's limit, unless this exchange was told already.
+    /// Charges one request to a caller's limit, unless this exchange was charged already.
     fn admit(&self, told: &mut Vec<(Caller, Option<Rate>)>, caller: Caller, now: Timestamp) -> Option<Rate> {
         if let Some((_, rate)) = told.iter().find(|(asked, _)| *asked == caller) {
             return *rate;
@@ -78,52 +78,52 @@ enum Asked {
     Get,
     /// Rows that JavaScript looks up.
     Scan,
-    /// A decision about a rate, which was made here.
+    /// A rate limit decision, made here.
     Told(Option<Rate>),
 }
 
 #[wasm_bindgen]
 impl Course {
-    /// A request: its head as lines of `name: value`, its body as far as it was read, and the answers to what it
-    /// asked for so far.
+    /// Begins a request: its head as lines of `name: value`, its body as far as it was read, and the answers to its
+    /// sends so far.
     pub fn http(request: &In, answers: &In, now: f64, seed: &[u8]) -> Self {
         let answers = incoming::answers(answers);
         Self::of(OwnedInput::Http(incoming::request(request), answers), now, seed)
     }
 
-    /// Durable work may be due.
+    /// Begins a tick for durable work that may be due.
     pub fn tick(now: f64, seed: &[u8]) -> Self {
         Self::of(OwnedInput::Tick, now, seed)
     }
 
-    /// A send of a job has ended.
+    /// Begins with the answer to a job's send.
     pub fn answered(ticket: &In, answer: &In, now: f64, seed: &[u8]) -> Self {
         let input = match incoming::ticket(ticket) {
             Some(ticket) => OwnedInput::Answered(ticket, incoming::answer(answer)),
-            // A task of another release is nobody's: what it waits for comes due again.
+            // A task of another release is ignored: what it waits for comes due again.
             None => OwnedInput::Tick,
         };
         Self::of(input, now, seed)
     }
 
-    /// Credentials that were used.
+    /// Begins with credentials to be recorded as used.
     pub fn used(credentials: &In, now: f64, seed: &[u8]) -> Self {
         Self::of(OwnedInput::Used(incoming::credentials(credentials)), now, seed)
     }
 
-    /// An empty store, with the answers so far.
+    /// Begins the first start of an empty store, with the answers so far.
     #[wasm_bindgen(js_name = firstStart)]
     pub fn first_start(answers: &In, now: f64, seed: &[u8]) -> Self {
         Self::of(OwnedInput::FirstStart(incoming::answers(answers)), now, seed)
     }
 
-    /// What may come to no end is marked in a commit before it is begun: for a host that has just started, or whose last
+    /// Marks tasks that may never finish in a commit before they begin: for a host that has just started, or whose last
     /// step panicked.
     pub fn careful(&mut self) {
         self.core.set_careful(true);
     }
 
-    /// Goes on after `event`, at the time `now`: what the host must do next.
+    /// Continues after `event`, at the time `now`; returns what the host must do next.
     pub fn next(&mut self, service: &Service, event: &JsValue, now: f64) -> Out {
         let event = self.event(event);
         if !matches!(event, Event::Found(_) | Event::Committed) {
@@ -147,17 +147,17 @@ impl Course {
         }
     }
 
-    /// The answer to a request when the store fails: 503. Nothing for other inputs.
+    /// Returns the answer to a request when the store fails: 503. `None` for other inputs.
     pub fn unavailable(&self) -> Option<Out> {
         self.core.failed(None).map(outgoing::reply)
     }
 
-    /// The answer to a request when its step panicked: 500. Nothing for other inputs.
+    /// Returns the answer to a request when its step panicked: 500. `None` for other inputs.
     pub fn broken(&self) -> Option<Out> {
         self.core.failed(Some(&Fault::Misread("the step panicked"))).map(outgoing::reply)
     }
 
-    /// The same request, asked again for what of its stream came after event `last`.
+    /// Creates a course that repeats the request for the part of its stream after event `last`.
     pub fn follow(&self, last: u32, now: f64, seed: &[u8]) -> Option<Course> {
         let mut request: Request = self.core.request()?.clone();
         request.headers.retain(|(name, _)| *name != "last-event-id");
@@ -200,7 +200,7 @@ impl Course {
         }
     }
 
-    /// What JavaScript looked up, with what was told here in between.
+    /// Merges JavaScript's results with the decisions made here, in the order of the reads.
     fn found(&mut self, found: Option<&In>) -> Vec<Found> {
         let mut place = 0;
         let mut next = || {
@@ -217,31 +217,31 @@ impl Course {
     }
 }
 
-/// The names of the headers that the service looks at, with spaces in between.
+/// Returns the names of the headers that the service reads, separated by spaces.
 #[wasm_bindgen(js_name = headerNames)]
 pub fn header_names() -> String {
     HEADERS.join(" ")
 }
 
-/// Whether a request of this method may change something: then its body is read.
+/// Returns whether requests of this method may change something: then their body is read.
 #[wasm_bindgen(js_name = isWrite)]
 pub fn is_write(method: &str) -> bool {
     Method::parse(method).is_write()
 }
 
-/// What a changed key is news of.
+/// Returns the topic of a changed key.
 #[wasm_bindgen(js_name = topicOf)]
 pub fn topic_of(key: &[u8]) -> Option<String> {
     key::topic_of(key).map(outgoing::topic)
 }
 
-/// When a changed key says that durable work is due, microseconds.
+/// Returns when work is due according to a changed key, microseconds.
 #[wasm_bindgen(js_name = dueOf)]
 pub fn due_of(key: &[u8]) -> Option<f64> {
     key::due_of(key).map(outgoing::micros)
 }
 
-/// Hashes a password, or compares one with its digest; nothing for other work.
+/// Hashes a password, or compares one with its digest; `None` for other work.
 #[wasm_bindgen]
 pub fn perform(work: &In) -> Option<Out> {
     switchboard_core::work::perform(&incoming::work(work)?).map(outgoing::answer)

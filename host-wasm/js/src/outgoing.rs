@@ -1,4 +1,4 @@
-//! What goes out: the core's types as plain JavaScript objects.
+//! Output: the core's types, converted to plain JavaScript objects.
 
 use js_sys::Array;
 use switchboard_core::http::caller::Credential;
@@ -16,7 +16,7 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// A plain object that goes out.
+    /// A plain object for JavaScript.
     #[wasm_bindgen(js_name = Object)]
     pub type Out;
 
@@ -138,7 +138,7 @@ extern "C" {
     fn set_error(this: &Out, error: &str);
 }
 
-/// Microseconds since 1970.
+/// Converts a time to microseconds since 1970.
 #[expect(clippy::cast_precision_loss, reason = "the year 9999 has no more than 2^58 of them; until 2255 it is exact")]
 pub fn micros(time: Timestamp) -> f64 {
     time.micros() as f64
@@ -157,7 +157,7 @@ fn list(items: impl IntoIterator<Item = Out>) -> Array {
     list
 }
 
-/// What a host does next, other than reading and failing.
+/// Converts what a host does next, other than reading and failing.
 pub fn next(next: Next) -> Out {
     let out = Out::new();
     match next {
@@ -174,7 +174,7 @@ pub fn next(next: Next) -> Out {
     out
 }
 
-/// An input that came to nothing, and the reply to it if it is a request.
+/// Converts a failed input, with the reply if it is a request.
 pub fn failed(why: &str, answer: Option<Reply>) -> Out {
     let out = Out::new();
     out.set_failed(why);
@@ -182,7 +182,7 @@ pub fn failed(why: &str, answer: Option<Reply>) -> Out {
     out
 }
 
-/// Reads that JavaScript carries out.
+/// Converts the reads that JavaScript executes.
 pub fn reads(reads: Vec<Read>) -> Out {
     let one = |read| match read {
         Read::Get(key) => {
@@ -203,12 +203,12 @@ fn scan(scan: Scan) -> Out {
     out.set_from(scan.from);
     out.set_to(scan.to);
     out.set_descending(scan.order == Order::Descending);
-    // One row more than a step may read is enough to know that it reads too much.
+    // One row more than a step may read is enough to detect that it reads too much.
     out.set_limit(size(scan.limit.min(READS_MAX + 1)));
     out
 }
 
-/// Changes, what they are news of, and when they say that durable work is due.
+/// Sets the changes, their topics, and when work is due according to them.
 fn commit(out: &Out, changes: Vec<Change>) {
     let (mut topics, mut due) = (Vec::new(), None::<Timestamp>);
     for change in &changes {
@@ -235,7 +235,7 @@ fn change(change: Change) -> Out {
     out
 }
 
-/// A topic as text.
+/// Formats a topic as text.
 pub fn topic(topic: Topic) -> String {
     match topic {
         Topic::Waiting => "waiting".into(),
@@ -264,13 +264,13 @@ fn credential(used: Credential) -> Out {
     out
 }
 
-/// A reply; its head as lines of `name: value`.
+/// Converts a reply; its head as lines of `name: value`.
 pub fn reply(reply: Reply) -> Out {
     let out = Out::new();
     out.set_status(reply.status);
     out.set_head(&lines(&reply.headers));
     match reply.content {
-        // Lists come whole: this host asks for no pieces.
+        // Lists arrive whole: this host asks for no pieces.
         Content::Json(bytes) | Content::Piece(Piece { bytes, .. }) => {
             out.set_media("application/json");
             out.set_body(bytes);
@@ -291,7 +291,7 @@ pub fn reply(reply: Reply) -> Out {
     out
 }
 
-/// Header by header; one whose value would not be one line is left out.
+/// Writes headers one per line; one whose value would not fit on a line is left out.
 fn lines(headers: &[(&'static str, String)]) -> String {
     let mut lines = String::new();
     for (name, value) in headers.iter().filter(|(_, value)| !value.chars().any(char::is_control)) {
@@ -370,7 +370,7 @@ fn http(out: &Out, request: HttpOut) {
     });
 }
 
-/// An answer that the core made itself.
+/// Converts an answer that the core made itself.
 pub fn answer(answer: Answer) -> Out {
     let out = Out::new();
     match answer {

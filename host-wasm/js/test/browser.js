@@ -1,6 +1,6 @@
 /**
- * What the page does: the suite, case by case, or a writer that is going to be killed. Reports to the server that
- * it came from.
+ * Runs in the page: the suite, case by case, or a writer that is going to be killed. Reports to the server that it was
+ * loaded from.
  *
  * @import { World } from "./world.js"
  */
@@ -21,7 +21,7 @@ function report(title, result) {
 /** @param {string} title @param {(world: World) => Promise<void>} run */
 async function runCase(title, run) {
   const name = `suite ${title}`;
-  // Two connections, as two tabs have them.
+  // Two connections, as of two tabs.
   const stores = [await IndexedDbStorage.open(name), await IndexedDbStorage.open(name)];
   const result = await run({ stores, seed }).then(
     () => "passed",
@@ -34,7 +34,7 @@ async function runCase(title, run) {
 
 async function runSuite() {
   for (const [title, run] of Object.entries(cases)) await runCase(title, run);
-  // Older browsers go back through a range row by row.
+  // Older browsers iterate backwards over a range row by row.
   Reflect.deleteProperty(IDBObjectStore.prototype, "getAllRecords");
   for (const [title, run] of Object.entries(cases)) {
     if (title.includes("scan") || title.includes("history")) await runCase(`${title}, without getAllRecords`, run);

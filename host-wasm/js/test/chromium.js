@@ -1,4 +1,7 @@
-/** Serves a page of these tests, starts Chromium (`CHROMIUM`, or `chromium` on the path) on it, takes its reports. */
+/**
+ * Serves a page of these tests, starts Chromium (`CHROMIUM`, or `chromium` on the path) on it, and receives its
+ * reports.
+ */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,7 +18,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const PAGE = '<!doctype html><meta charset="utf-8"><script type="module" src="/test/browser.js"></script>';
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"];
 
-/** Serves the page and the modules, and gives each report of the page to `take`. */
+/** Serves the page and the modules, and passes each report of the page to `take`. */
 export class Site {
   /** @type {(report: Report) => void} */
   take = () => undefined;
@@ -54,7 +57,7 @@ export class Site {
 /** @param {string} folder of the browser's own files @param {string} url */
 export function startChromium(folder, url) {
   const flags = [...FLAGS, `--user-data-dir=${folder}`, url];
-  // A group of its own, so that a kill reaches the browser's processes and no others.
+  // A process group of its own, so that a kill hits the browser's processes and no others.
   return spawn(process.env.CHROMIUM ?? "chromium", flags, { stdio: "ignore", detached: true });
 }
 
@@ -79,7 +82,7 @@ export async function withSite(act) {
 }
 
 /**
- * What a page reports until it ends, and its end.
+ * Returns what a page reports until it ends, and how it ended.
  *
  * @param {Site} site
  * @param {string} folder
@@ -99,7 +102,7 @@ export async function reportsOf(site, folder, query) {
   return ended.finally(() => kill(browser));
 }
 
-/** Figures of IndexedDB. */
+/** Measures IndexedDB. */
 export async function benchInBrowser() {
   /** @type {Record<string, number>} */
   let figures = {};

@@ -1,4 +1,4 @@
-/** The host's clock, over a platform's that is set forward and back. */
+/** The host's clock while the platform's is set forward and back. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -7,7 +7,7 @@ import { Clock } from "../npm/host/clock.js";
 
 const HOUR_MS = 3_600_000;
 
-/** A platform's clock that the test sets, and the host's over it. */
+/** Creates a platform clock that the test sets, and the host's clock over it. */
 function faked() {
   const time = { ms: 1_790_000_000_000, monotonic: 0 };
   const clock = new Clock({

@@ -1,4 +1,4 @@
-/** Has Deno (on the path) carry out its share of the tests, so that one command runs all. */
+/** Runs Deno's share of the tests (Deno must be on the path), so that one command runs all. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

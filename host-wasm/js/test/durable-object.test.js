@@ -1,4 +1,4 @@
-/** The suite under workerd, and its death in the middle of commits. */
+/** The suite under workerd, and kills in the middle of commits. */
 
 import test from "node:test";
 
@@ -45,7 +45,7 @@ test("durable object: every acknowledged commit survives kill -9, whole", { time
     const { url, kill } = await start(folder);
     try {
       const last = Number(await textOf(`${url}/last?world=killed`));
-      // Of what was acknowledged some may not have been read any more.
+      // Some acknowledgements may not have been read.
       check(
         last >= acknowledged,
         `SWITCHBOARD_SEED=${seed} round ${round}: ${acknowledged} acknowledged, ${last} there`,
@@ -60,7 +60,7 @@ test("durable object: every acknowledged commit survives kill -9, whole", { time
 });
 
 /**
- * Lets an object write for a time after its first commit; the last number that it acknowledged.
+ * Lets an object write for a time after its first commit; returns the last number that it acknowledged.
  *
  * @param {string} url
  * @param {number} lifeMs

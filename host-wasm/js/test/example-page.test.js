@@ -1,4 +1,4 @@
-/** The playground in Chromium, as its visitors meet it: loaded once, asked, and asked again without a network. */
+/** The playground in Chromium as a visitor uses it: loaded once, used online, and used again offline. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -15,7 +15,7 @@ import { Static } from "./static.js";
 const BUILD = fileURLToPath(new URL("../examples/page/build.js", import.meta.url));
 const LOADED_BYTES_MAX = 1_000_000;
 
-/** A visitor, and what went wrong or elsewhere. */
+/** A visitor, with the errors and foreign requests of the page. */
 class Visitor {
   /** @type {string[]} */
   complaints = [];

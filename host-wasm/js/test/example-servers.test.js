@@ -1,4 +1,4 @@
-/** The example servers of Node and Deno, met as their users meet them: started, asked, stopped, started again. */
+/** The example servers of Node and Deno as a user runs them: started, used, stopped, started again. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -21,7 +21,7 @@ const EXAMPLES = {
   deno: ["deno", "run", ...DENO_FLAGS],
 };
 
-/** A running server and what it printed. */
+/** A running server and its output. */
 class Server {
   /** @type {string[]} */
   printed = [];
@@ -81,7 +81,7 @@ const posted = (json) => ({
   headers: { "content-type": "application/json" },
   body: JSON.stringify(json),
 });
-/** The name of this machine, which leads to it or to its network. */
+/** The tool's endpoint is this machine's own name, which resolves to it or to its network. */
 const TOOL = { name: "probe", description: "Tries.", method: "POST", timeout: 2, endpoint: `http://${hostname()}:9/` };
 
 /** @param {Server} server @param {string} key */
@@ -99,14 +99,14 @@ async function answersRequests(server, key) {
   assert.match((await tried.json()).message, /may not be reached/);
 }
 
-/** Nobody takes a call for a client that went away. @param {Server} server @param {string} key */
+/** Checks that a call is not claimed for a client that has gone. @param {Server} server @param {string} key */
 async function forgetsTheGone(server, key) {
   const assistant = await server.ask("/user/assistant", key, posted(ASSISTANT));
   const { token } = await (await server.ask("/admin/engine-tokens", server.adminToken, posted({ name: "e" }))).json();
   const gone = new AbortController();
   const waits = server.ask("/engine/claim", token, { ...posted({ engine: "e", wait: 30 }), signal: gone.signal });
   const failed = assert.rejects(waits);
-  // The claim is under way once a request that was made after it is answered.
+  // The claim has arrived once a later request is answered.
   await server.ask("/user/me", key);
   gone.abort();
   await failed;
@@ -123,7 +123,7 @@ async function toolsOf(server, key) {
   return json.data ?? json;
 }
 
-/** A stream that has begun. @param {Server} server @param {string} key @param {AbortSignal} [signal] */
+/** Opens a stream and reads its start. @param {Server} server @param {string} key @param {AbortSignal} [signal] */
 async function stream(server, key, signal) {
   const response = await server.ask("/user/events", key, { headers: { accept: "text/event-stream" }, signal });
   assert.equal(response.headers.get("content-type"), "text/event-stream");

@@ -1,4 +1,4 @@
-/** The Worker example as its users meet it: under workerd (on the path), by HTTP, with its own configuration. */
+/** The Worker example as a user runs it: under workerd (on the path), over HTTP, with its own configuration. */
 
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { startWorkerd } from "./workerd-process.js";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const CONFIGURATION = join(ROOT, "examples/worker/config.capnp");
 
-/** The example on a folder, and somebody who calls it. */
+/** The example over a folder, with a client. */
 class Example {
   /** @param {string} objects @param {Record<string, string>} [env] */
   static async start(objects, env) {
@@ -51,7 +51,7 @@ class Example {
     return { status: response.status, json: text === "" ? null : JSON.parse(text) };
   }
 
-  /** What the first start printed. @param {string} name */
+  /** Returns a credential that the first start printed. @param {string} name */
   secret(name) {
     return new RegExp(`${name} +(\\S+)`).exec(this.workerd.log())?.[1] ?? "";
   }
@@ -63,7 +63,7 @@ async function withFolder(act) {
   await act(folder).finally(() => rm(folder, { recursive: true, maxRetries: 5 }));
 }
 
-/** Asks again until the answer is there. @template T @param {() => Promise<T | undefined>} ask @returns {Promise<T>} */
+/** Repeats `ask` until it succeeds. @template T @param {() => Promise<T | undefined>} ask @returns {Promise<T>} */
 async function eventually(ask) {
   for (let tries = 0; tries < 100; tries++) {
     const came = await ask();

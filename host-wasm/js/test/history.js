@@ -1,13 +1,13 @@
 /**
- * A random history of reads and commits by several runs at once, one act after another, compared with the model.
+ * A random history of reads and commits by several concurrent runs, one act after another, compared with the model.
  *
  * @import { Change, Found, Read, Storage } from "../npm/storage/storage.d.ts"
  * @import { World } from "./world.js"
- * @typedef {object} Run what a host would hold between the first read and the commit of an exchange
+ * @typedef {object} Run the state of an exchange between its first read and its commit
  * @property {Storage} store
  * @property {unknown} picture
  * @property {{ read: Read, found: Found }[]} seen
- * @property {number} began the commits before its first read
+ * @property {number} began number of commits before its first read
  */
 
 import { Model, same, show } from "./model.js";
@@ -20,7 +20,7 @@ const ACCOUNTS = [0, 1, 2];
 const SIZES = [0, 1, 2, 3, 40, 40, 40, 300, 300, 65_536, 65_537, 200_000, 1_100_000];
 
 export class History {
-  /** The map after each commit. */
+  /** Contents of the map after each commit. */
   #versions = [new Model()];
 
   /** @param {World} world */
@@ -75,14 +75,14 @@ export class History {
     return true;
   }
 
-  /** A picture that the storage calls old must be older than the last commit. @param {Run} run */
+  /** Checks a rejected picture: it must be older than the last commit. @param {Run} run */
   #stale(run) {
     check(run.picture !== undefined, "only a picture can be old");
     check(run.began < this.#commits, "a picture holds as long as nothing is committed");
     return true;
   }
 
-  /** All that a run has seen was stored at one moment since its first read. @param {Run} run */
+  /** Checks that all that a run has read was stored at one moment since its first read. @param {Run} run */
   #isOfOnePicture(run) {
     const differences = [];
     for (let version = this.#commits; version >= run.began; version--) {
@@ -93,7 +93,7 @@ export class History {
     throw new Error(`a run saw what was never there at once: ${differences[0]}`);
   }
 
-  /** Where what a run has seen differs from the map after so many commits. @param {Run} run @param {number} version */
+  /** Finds a read that differs from the map of a version. @param {Run} run @param {number} version */
   #difference(run, version) {
     for (const { read, found } of run.seen) {
       const expected = this.#versions[version].find(read);

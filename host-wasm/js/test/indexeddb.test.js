@@ -1,5 +1,5 @@
 /**
- * The suite in a real browser, and its death in the middle of commits.
+ * The suite in a real browser, and kills in the middle of commits.
  *
  * @import { Site } from "./chromium.js"
  */
@@ -20,7 +20,7 @@ test("indexeddb", { timeout: 300_000 }, async (t) => {
   });
 });
 
-// Each kill has a browser of its own: of two in a row the second may find everything gone (see indexeddb.js).
+// Each kill uses a browser profile of its own: after two in a row everything may be gone (see indexeddb.js).
 test("indexeddb: every acknowledged commit survives kill -9, whole", { timeout: 120_000 }, async () => {
   const random = new Random(seed);
   let commits = 0;
@@ -38,7 +38,7 @@ test("indexeddb: every acknowledged commit survives kill -9, whole", { timeout: 
 });
 
 /**
- * Lets a page write and kills its browser; the last number that was acknowledged.
+ * Lets a page write and kills its browser; returns the last number that was acknowledged.
  *
  * @param {Site} site
  * @param {string} folder
@@ -59,7 +59,7 @@ function writeUntilKilled(site, folder, lifeMs) {
 }
 
 /**
- * The number of the last commit that another browser finds, whole.
+ * Returns the number of the last commit that another browser finds, checked to be complete.
  *
  * @param {Site} site
  * @param {string} folder

@@ -1,5 +1,5 @@
 /**
- * The map as simply as can be: a list of rows, sorted anew for every scan. What the storages are compared with.
+ * The map as simple as possible: a list of rows, sorted again for every scan. Storages are compared with it.
  *
  * @import { Bytes, Change, Found, Read, Row } from "../npm/storage/storage.d.ts"
  */
@@ -21,7 +21,7 @@ export class Model {
     }
   }
 
-  /** What the map is after a commit. @param {Change[]} changes */
+  /** Returns the map after a commit. @param {Change[]} changes */
   after(changes) {
     const model = new Model();
     model.#rows = new Map(this.#rows);
@@ -44,7 +44,7 @@ export class Model {
 }
 
 /**
- * Whether two results are the same; large values are compared to the byte.
+ * Returns whether two results are the same; large values are compared byte by byte.
  *
  * @param {Found} a
  * @param {Found} b
@@ -66,7 +66,7 @@ function sameBytes(a, b) {
   return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }
 
-/** What a result is, in a line. @param {Found} found */
+/** Describes a result in one line. @param {Found} found */
 export function show(found) {
   if (found === null) return "nothing";
   if (found instanceof Uint8Array) return `${found.length} bytes`;

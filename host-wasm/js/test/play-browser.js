@@ -15,7 +15,7 @@ import { Static } from "./static.js";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /**
- * What the page does; it is sent there as text.
+ * Runs in the page, to which it is sent as source text.
  *
  * @param {string} script
  */
@@ -37,7 +37,7 @@ const folder = await mkdtemp(join(tmpdir(), "play-"));
 const browser = await launchIn(folder);
 try {
   const page = await browser.newPage();
-  // Any file gives the page its origin.
+  // Any file of the site gives the page its origin.
   await page.goto(`${site.url}npm/package.json`);
   const lines = await page.evaluate(playInPage, await readFile(script, "utf8"));
   await writeFile(out, `${lines.join("\n")}\n`);

@@ -1,7 +1,7 @@
 /**
  * Plays a script over one SQLite file in processes that are killed (SIGKILL), each right after a line that the seed
- * chooses: nothing but the file, and the sends that somebody still has to answer, goes from one to the next. So the
- * transcript is that of one host, but for what a host counts for itself: how much of the rate limit is left.
+ * chooses: only the file and the pending sends pass from one to the next. So the transcript is that of one host, except
+ * for what a host counts in memory: how much of the rate limit is left.
  *
  * @import { Stand } from "./play.js"
  */
@@ -18,7 +18,7 @@ import { Random } from "./random.js";
 const SELF = fileURLToPath(import.meta.url);
 
 /**
- * The transcript of a script whose hosts are killed so many times.
+ * Returns the transcript of a script whose hosts are killed `kills` times.
  *
  * @param {string} script
  * @param {string} file
@@ -53,7 +53,7 @@ export async function playKilled(script, file, kills) {
 }
 
 /**
- * The numbers of the lines after which hosts are killed, in their order; the last one's is none of them.
+ * Returns the numbers of the lines after which hosts are killed, in order; never the last line.
  *
  * @param {number} kills
  * @param {number} lineCount
@@ -68,7 +68,7 @@ function killsAfter(kills, lineCount, seed) {
   return [...ends].sort((one, other) => one - other);
 }
 
-/** One host: plays a line whenever it is told to, until it is killed. */
+/** Runs one host: plays a line whenever it is told to, until it is killed. */
 async function host() {
   const [{ script, file, ...stand }] = await once(process, "message");
   for await (const step of steps(script, new SqliteStorage(file), stand)) {

@@ -1,7 +1,7 @@
 /**
  * `node play-node.js SCRIPT OUT memory|sqlite[:PATH] [--kills N]`, or `deno run -A play-node.js …`: plays a script
- * (play.js) and writes its transcript; over SQLite by hosts that are killed so many times, between two lines each
- * (play-killed.js). In memory it plays any number of scripts, one behind the other, each in a store of its own.
+ * (play.js) and writes its transcript; over SQLite by hosts that are killed N times, each between two lines
+ * (play-killed.js). In memory it plays any number of scripts one after another, each in a new store.
  */
 
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -38,7 +38,7 @@ try {
 }
 
 /**
- * A script begins with its configuration.
+ * Plays scripts in memory; each begins with its configuration.
  *
  * @param {string} text
  */
@@ -51,7 +51,7 @@ async function inMemory(text) {
 }
 
 /**
- * Older releases of Node have no SQLite, and play over memory all the same.
+ * Plays over SQLite, loaded only here: older releases of Node have none, and still play in memory.
  *
  * @param {string} file
  */

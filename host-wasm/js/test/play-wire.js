@@ -1,4 +1,4 @@
-/** JSON with byte arrays in it, for what goes between a runner of scripts and its worker. */
+/** JSON with byte arrays, exchanged between a runner of scripts and its worker. */
 
 /** @param {unknown} value */
 export function packed(value) {

@@ -1,6 +1,6 @@
 /**
- * The worker of play-workerd.js: an object with a player (play.js) over its store, and an endpoint that plays one
- * line. For tests only: whoever reaches it is the clock.
+ * The worker of play-workerd.js: an object with a player (play.js) over its store, and an endpoint that plays one line.
+ * For tests only: any caller sets the clock.
  *
  * @import { Send } from "../npm/host/types.d.ts"
  * @import { Line } from "./play.js"
@@ -15,13 +15,16 @@ import { DurableStorage } from "../npm/storage/durable-object.js";
 import { Player, dump } from "./play.js";
 import { packed, unpacked } from "./play-wire.js";
 
-/** The runtime makes a `WebAssembly.Module` of it; tools that check types would look for what it imports. */
+/**
+ * The runtime makes a `WebAssembly.Module` of it; a variable hides it from type checkers, which would look for its
+ * imports.
+ */
 const CORE = "../npm/wasm/core.wasm";
 const { default: wasm } = await import(CORE);
 
 /** @typedef {{ INSTALLATION: { get(id: unknown): any, idFromName(name: string): unknown } }} Environment */
 
-/** A storage whose commits can be left out. */
+/** A storage whose commits can be skipped. */
 class Muted extends DurableStorage {
   isMuted = false;
 
@@ -54,7 +57,7 @@ export class Installation extends DurableObject {
     }
   }
 
-  /** Plays a line; the sends that wait are the runner's, so that no end of this object loses them. @param {Turn} turn */
+  /** Plays a line; pending sends belong to the runner, so that they outlive this object. @param {Turn} turn */
   async #play({ config, line, pending, isRefill }) {
     const player = await (this.#player ??= Player.open(this.storage, config, wasm));
     this.storage.isMuted = isRefill;

@@ -1,11 +1,11 @@
 /**
  * `node play-workerd.js SCRIPT OUT [--kills N]`: plays a script (play.js) under workerd, in a Durable Object with
- * SQLite, and writes its transcript. workerd is killed N times (3) between lines, and goes on with what it kept.
+ * SQLite, and writes its transcript. workerd is killed N times (3) between lines, and continues from its store.
  *
- * The state of a host that no store has is kept here, and outlives a kill:
- * - the sends that wait to be answered, which go with each line and come back;
+ * The part of a host's state that is in no store is kept here, and outlives a kill:
+ * - the pending sends, which go with each line and come back;
  * - the latest time, which each line gets: a clock that was set back stands still, in whatever process;
- * - the buckets of rate limits, which a new process fills by what took from them before: see `Drains`.
+ * - the buckets of rate limits, which a new process refills from what was taken before: see `Drains`.
  *
  * @import { Send } from "../npm/host/types.d.ts"
  * @import { Line } from "./play.js"
@@ -23,11 +23,11 @@ import { startWorkerd } from "./workerd-process.js";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const TESTS = ["play-worker", "play", "play-wire"];
-/** Every bucket is full again after so long. */
+/** Time after which every bucket is full again, microseconds. */
 const FULL_MICROS = 60_000_000;
 
 /**
- * Plays a script and gives the lines of its transcript, and how often workerd was killed.
+ * Plays a script; returns the lines of its transcript, and how often workerd was killed.
  *
  * @param {string} script
  * @param {number} kills
@@ -84,7 +84,7 @@ class Runner {
     return result;
   }
 
-  /** Brings the buckets of a new process to where those of the old one were. @param {number} nowMicros */
+  /** Brings the buckets of a new process to the level of the old one's. @param {number} nowMicros */
   async refill(nowMicros) {
     for (const line of this.#drains.since(nowMicros - FULL_MICROS)) {
       await this.#send({ line, pending: [], isRefill: true });
@@ -100,8 +100,8 @@ class Runner {
 
 /**
  * Requests that take from the buckets of rate limits what a script's requests took: with the same token at the same
- * time, or the same login. Their commits are left out. (A token that was deleted since takes nothing. Its own bucket
- * is nobody's any longer; that of its account, ten times as deep, shows only where it is empty.)
+ * time, or the same login. Their commits are skipped. (A token that was deleted since takes nothing. Its own bucket is
+ * no longer used; that of its account, ten times as deep, matters only when it is empty.)
  */
 class Drains {
   /** @type {Line[]} */
@@ -125,7 +125,7 @@ class Drains {
   }
 }
 
-/** Starts workerd with the test's worker on a folder. @param {string} folder */
+/** Starts workerd with the test's worker, over a folder. @param {string} folder */
 async function start(folder) {
   const objects = join(folder, "objects");
   await mkdir(objects, { recursive: true });

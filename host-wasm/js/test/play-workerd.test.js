@@ -1,4 +1,4 @@
-/** A script under workerd, which is killed in between, comes to what it comes to in memory. */
+/** A script under workerd, killed in between, gives the same transcript as in memory. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -13,7 +13,7 @@ const HOOK = { webhook_url: "https://hook.example/missing", is_webhook_active: t
 /** @param {object[]} acts */
 function scriptOf(acts) {
   const config = { rate_limit: 60, llm: { url: "https://llm.example/v1", model: "m" } };
-  // Time stands still at first, so that buckets do not fill, and passes at the end.
+  // Time stands still at first, so that buckets do not refill, and advances at the end.
   const now = (/** @type {number} */ at) => 1_790_000_000_000_001 + Math.max(0, at - 20) * 1_000_003;
   const lines = acts.map((act, at) => ({ now: now(at), seed: at.toString(16).padStart(64, "0"), ...act }));
   return [{ config }, ...lines].map((line) => JSON.stringify(line)).join("\n");

@@ -1,6 +1,6 @@
 /**
- * Plays a script: inputs one after another, each at its own time and with its own seed, against an outside that
- * always answers the same. Whatever host plays it comes to the same transcript and the same store.
+ * Plays a script: inputs one after another, each at its own time and with its own seed, against an outside with fixed
+ * answers. Every host that plays it must produce the same transcript and the same store.
  *
  * A script is lines of JSON. The first is `{"config": {…}}`; each other one has `now` (microseconds) and `seed` (64
  * hexadecimal digits), and is a `first` start, an `http` request, a `tick` or an `answer` to the oldest send.
@@ -14,16 +14,16 @@
 
 import { createHost } from "../npm/index.js";
 
-/** Rows of the store that one read of the dump takes. */
+/** Rows per read of the dump. */
 const DUMP_ROWS = 1_000;
-/** What depends on the connection rather than on the service. */
+/** Headers of the connection rather than the service. */
 const OF_CONNECTIONS = ["date", "connection", "transfer-encoding"];
 
 const MODEL_SAYS = JSON.stringify({ summary: "Fine.", sentiment: "positive", success: true });
 const MODEL = JSON.stringify({ choices: [{ message: { content: MODEL_SAYS } }] });
 
 /**
- * Plays a script and gives the lines of its transcript.
+ * Plays a script; returns the lines of its transcript.
  *
  * @param {string} script
  * @param {Storage<any>} storage
@@ -38,16 +38,16 @@ export async function play(script, storage, wasm) {
 }
 
 /**
- * What a host that is to go on where another one ended has to know.
+ * State that a host needs to continue where another one ended.
  *
  * @typedef {object} Stand
  * @property {import("../npm/index.d.ts").HostOptions["wasm"]} [wasm]
  * @property {number} [from] lines that are played already
- * @property {Send[]} [pending] sends that nobody answered so far
+ * @property {Send[]} [pending] sends that are still pending
  */
 
 /**
- * Plays line by line: after each it gives a line of the transcript and the sends that wait for an answer.
+ * Plays line by line: yields a line of the transcript and the pending sends after each.
  *
  * @param {string} script
  * @param {Storage<any>} storage
@@ -67,9 +67,9 @@ export async function* steps(script, storage, { wasm, from = 0, pending = [] } =
   }
 }
 
-/** A host between whose inputs nothing happens. */
+/** A host that does nothing between its inputs. */
 export class Player {
-  /** What was asked to be sent, and was not yet. @type {Send[]} */
+  /** Sends that are still pending. @type {Send[]} */
   pending = [];
   #nowMicros = 0;
   #seed = new Uint8Array(32);
@@ -91,7 +91,7 @@ export class Player {
       random: (bytes) => bytes.set(player.#seed),
       fetch: /** @type {any} */ (outside),
       extract,
-      // While a script plays there is nobody else: what waits for news waits in vain.
+      // A script has only one client: whoever waits for news would wait in vain, so timers fire at once.
       timer: (_, act) => {
         queueMicrotask(act);
         return () => {};
@@ -126,7 +126,7 @@ export class Player {
       method,
       target,
       headers: headers.map(([name, value]) => /** @type {[string, string]} */ ([name.toLowerCase(), value])),
-      // As over HTTP, where a body without bytes is none.
+      // As over HTTP, where an empty body is none.
       body: bytes.length === 0 ? null : new Blob([bytes]).stream(),
       peer: peer ?? undefined,
     });
@@ -158,7 +158,7 @@ async function shown({ status, headers, body }, method) {
   return { status, headers: kept, body: base64(await bytesOf(body)) };
 }
 
-/** What a body has: of one that goes on the first bytes. @param {Answered["body"]} body */
+/** Returns a body's bytes: of an event stream only the first ones. @param {Answered["body"]} body */
 async function bytesOf(body) {
   if (body === null) return new Uint8Array();
   if (body instanceof Uint8Array) return body;
@@ -175,7 +175,7 @@ function shownSend({ ticket, work }) {
   return { ...known, method: work.method, url: work.url, headers: work.headers, body: base64(work.body) };
 }
 
-/** The world of a script. @param {string} url */
+/** Answers a request of the service, always in the same way. @param {string} url */
 async function outside(url) {
   const headers = { "content-type": "application/json" };
   if (url.includes("/refuse")) throw new TypeError("nobody listens");
@@ -193,7 +193,7 @@ function extract(form) {
 }
 
 /**
- * The last line of a transcript: all rows, in the order of their keys.
+ * Returns the last line of a transcript: all rows, sorted by key.
  *
  * @param {Storage<any>} storage
  */

@@ -1,4 +1,4 @@
-/** One script, several stores: the same answers and the same rows. */
+/** One script on several stores: the same answers and the same rows. */
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { ASSISTANT, toolAt } from "./service.js";
 
 const module = await loadModule();
 
-/** Puts a script together, second by second. */
+/** Builds a script, one second per line. */
 class Script {
   #lines = [JSON.stringify({ config: { rate_limit: 0, llm: { url: "https://llm.example/v1", model: "m" } } })];
 

@@ -1,6 +1,6 @@
 /**
- * Chromium, driven by playwright-core, which is no dependency: it is found at `PLAYWRIGHT` (its folder), or as Node
- * finds packages (`NODE_PATH` counts). The browser is `CHROMIUM`, or `chromium` on the path.
+ * Chromium, driven by playwright-core, which is not a dependency: it is found at `PLAYWRIGHT` (its folder), or as Node
+ * finds packages (including `NODE_PATH`). The browser is `CHROMIUM`, or `chromium` on the path.
  */
 
 import { accessSync, constants } from "node:fs";
@@ -10,10 +10,10 @@ import process from "node:process";
 
 const require = createRequire(import.meta.url);
 
-/** A browser without a window, which keeps nothing. @returns {Promise<any>} */
+/** Launches a headless browser with a temporary profile. @returns {Promise<any>} */
 export const launch = () => driver().launch(options());
 
-/** One that keeps its files, IndexedDB among them, in a folder. @param {string} folder @returns {Promise<any>} */
+/** Launches one with its profile, IndexedDB included, in a folder. @param {string} folder @returns {Promise<any>} */
 export const launchIn = (folder) => driver().launchPersistentContext(folder, options());
 
 function driver() {
@@ -31,7 +31,7 @@ function onPath(name) {
       accessSync(join(folder, name), constants.X_OK);
       return join(folder, name);
     } catch {
-      // It is in another folder.
+      // Not in this folder; the next one is tried.
     }
   }
   throw new Error(`${name} is not on the path`);

@@ -8,7 +8,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** The next 32 bits (splitmix32). */
+  /** Returns the next 32 bits (splitmix32). */
   bits() {
     this.#state = (this.#state + 0x9e3779b9) >>> 0;
     let bits = this.#state;
@@ -18,7 +18,7 @@ export class Random {
   }
 
   /**
-   * From 0 to `end`, without `end`.
+   * Returns a number from 0 to `end`, exclusive.
    *
    * @param {number} end
    */
@@ -27,7 +27,7 @@ export class Random {
   }
 
   /**
-   * True once in `times`.
+   * Returns true with a probability of one in `times`.
    *
    * @param {number} times
    */
@@ -45,7 +45,7 @@ export class Random {
   }
 
   /**
-   * Bytes that do not repeat, so that a misplaced part shows.
+   * Returns bytes without repetition, so that a misplaced part shows.
    *
    * @param {number} length
    */

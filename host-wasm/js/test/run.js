@@ -1,5 +1,5 @@
 /**
- * Carries out the suite with the test runner of Node or Deno.
+ * Runs the suite with the test runner of Node or Deno.
  *
  * @import { Storage } from "../npm/storage/storage.d.ts"
  */
@@ -9,11 +9,11 @@ import process from "node:process";
 
 import { cases } from "./storage-suite.js";
 
-/** What the environment says, or a new seed. */
+/** Seed from the environment, or a new one. */
 export const seed = Number(process.env.SWITCHBOARD_SEED ?? Math.floor(Math.random() * 2 ** 32));
 console.log(`SWITCHBOARD_SEED=${seed}`);
 
-/** Storages on a new, empty map. @typedef {() => Promise<{ stores: Storage[], close(): unknown }>} Open */
+/** Opens storages on a new, empty map. @typedef {() => Promise<{ stores: Storage[], close(): unknown }>} Open */
 
 /**
  * @param {string} name

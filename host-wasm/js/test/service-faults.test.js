@@ -1,4 +1,4 @@
-/** Stores that fail, stores that others change all the time, and steps that panic. */
+/** Failing stores, stores that others keep changing, and steps that panic. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -10,7 +10,7 @@ import { ASSISTANT, open, toolAt } from "./service.js";
  * @import { Change, Read } from "../npm/storage/storage.d.ts"
  */
 
-/** A storage whose calls a test may put something before. */
+/** A storage whose calls a test can intercept. */
 class Faulty extends MemoryStorage {
   /** @type {((reads: Read[], picture: number | undefined) => any) | null} */
   onRead = null;
@@ -85,7 +85,7 @@ test("writers do not starve a reader", async () => {
   let isWriting = false;
   storage.onRead = (reads, picture) => {
     if (isWriting || picture === undefined) return null;
-    // Between any two reads of the reader somebody writes, if that is possible.
+    // Between any two reads of the reader another client writes, if that is possible.
     isWriting = true;
     const write = client.call("POST", "/user/tools", { ...toolAt("https://x.example/"), name: `t${"x".repeat(writes.length)}` });
     writes.push(write);
@@ -121,7 +121,7 @@ test("a queue has an end", async () => {
   assert.equal(full, 1_100 - 1_024 - 1);
 });
 
-/** An answer that WebAssembly cannot take: reading it throws inside a step. @returns {any} */
+/** Creates an answer that throws inside a step when it is read. @returns {any} */
 const poison = () => ({
   found: [
     {

@@ -1,4 +1,4 @@
-/** What waits and what goes on: long polls, live streams, and several hosts over one store. */
+/** Waiting requests: long polls, live streams, and several hosts over one store. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -6,7 +6,7 @@ import test from "node:test";
 import { MemoryStorage } from "../npm/storage/memory.js";
 import { ASSISTANT, Slow, Time, open, toolAt } from "./service.js";
 
-/** A service with an engine and an assistant. @param {Parameters<typeof open>[0]} [options] */
+/** Opens a service with an engine and an assistant. @param {Parameters<typeof open>[0]} [options] */
 async function house(options) {
   const client = await open(options);
   const engine = await client.engine();
@@ -16,13 +16,13 @@ async function house(options) {
   return { client, engine, place };
 }
 
-/** A change that says that a call waits. */
+/** A change which says that a call is waiting. */
 const WAITING = { put: new Uint8Array([0, 0, 0, 0, 0, 36]), value: new Uint8Array() };
 
 /** @param {number} wait */
 const claim = (wait) => ({ engine: "test", modes: ["pipeline"], capacity: 1, wait });
 
-/** A storage in which something happens between a look at the calls that wait and its answer. */
+/** A storage in which something happens between the scan for waiting calls and its result. */
 class Overtaken extends MemoryStorage {
   /** @type {(() => Promise<void>) | null} */
   meanwhile = null;
@@ -38,7 +38,7 @@ class Overtaken extends MemoryStorage {
   }
 }
 
-/** Timers that run out when the test says so. */
+/** Timers that fire when the test says so. */
 class Timers {
   /** @type {Set<{ ms: number, act: () => void }>} */
   waiting = new Set();
@@ -50,7 +50,7 @@ class Timers {
     return () => this.waiting.delete(one);
   };
 
-  /** Lets one run out, and tells how long it was to wait. */
+  /** Fires one timer; returns the delay it was set for. */
   async elapse() {
     const [first] = this.waiting;
     assert.ok(first !== undefined, "somebody waits");
@@ -61,7 +61,7 @@ class Timers {
   }
 }
 
-/** Lets what can go on go on. */
+/** Waits until pending work has run. */
 const turns = () => new Promise((resolve) => setTimeout(resolve, 5));
 
 test("a claim waits for a call and is woken by it", async () => {
@@ -157,7 +157,7 @@ test("a stream pays the rate limit once, and ends with its key", async () => {
   const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
   await reader.read();
   await turns();
-  // Two requests at once are what this limit lets through.
+  // This limit admits two requests at once.
   assert.equal((await client.call("GET", "/user/me", undefined, token)).status, 200);
   assert.equal((await client.call("GET", "/user/me", undefined, token)).status, 429);
   assert.equal((await client.call("DELETE", `/user/api-keys/${key.id}`)).status, 200);

@@ -1,4 +1,4 @@
-/** What a service asks of the outside: tools, webhooks, and the text of files. */
+/** The outside of a service: tools, webhooks, and text extraction. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -7,7 +7,7 @@ import { MemoryStorage } from "../npm/storage/memory.js";
 import { ASSISTANT, Slow, Time, open, toolAt } from "./service.js";
 
 /**
- * An outside, and what came to it.
+ * Creates an outside that records the requests to it.
  *
  * @param {(url: URL, init: RequestInit) => Response | Promise<Response>} answer
  */
@@ -23,7 +23,7 @@ function outside(answer) {
 }
 
 /**
- * A tool is tried at each address.
+ * Creates a function that calls a tool at an address.
  *
  * @param {Parameters<typeof open>[0]} options
  */
@@ -139,7 +139,7 @@ test("a webhook is delivered in the background, and tried again", async () => {
   assert.ok(came[0].init.headers.has("webhook-signature"));
   assert.ok(next > time.ms, "it is tried again");
   status = 200;
-  // Another host takes over: what is due it learns from the store.
+  // Another host takes over: it learns from the store what is due.
   const heir = await open({ fetch, now: time.now, storage });
   assert.equal(await heir.settle(time), next);
   time.ms = next;
@@ -161,7 +161,7 @@ test("what is due is done by itself", async () => {
     tell(++read);
     return { text: "We open at nine." };
   };
-  // Undefined is as good as left out: then timers of the platform are used.
+  // An undefined option counts as absent: the platform's timers are used.
   const client = await open({ extract, schedule: undefined, timer: undefined, storage: new Slow(new MemoryStorage()) });
   await client.call("POST", "/user/knowledgebases", { name: "Hours" });
   for (let count = 0; count < 6; count++) {

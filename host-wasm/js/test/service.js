@@ -1,5 +1,5 @@
 /**
- * A service of a test, and somebody who calls it.
+ * A service for tests, and its client.
  *
  * @import { Secrets, Service, ServiceOptions } from "../npm/index.d.ts"
  * @import { Change, Read } from "../npm/storage/storage.d.ts"
@@ -10,7 +10,7 @@ import { MemoryStorage } from "../npm/storage/memory.js";
 
 const module = await loadModule();
 
-/** An assistant that everything may be tried with. */
+/** An assistant on which every operation works. */
 export const ASSISTANT = {
   name: "Anna",
   voice_id: 1,
@@ -26,7 +26,7 @@ export const ASSISTANT = {
 /** @param {string} endpoint */
 export const toolAt = (endpoint) => ({ name: "probe", description: "Tries.", method: "POST", timeout: 1, endpoint });
 
-/** A storage that answers later. */
+/** A storage that answers asynchronously. */
 export class Slow {
   #storage;
 
@@ -48,17 +48,17 @@ export class Slow {
   }
 }
 
-/** A time that the test moves. */
+/** A clock that the test moves. */
 export class Time {
   ms = 1_790_000_000_000;
   now = () => this.ms;
 }
 
-/** What a service without timers of its own is told to do. @returns {() => void} */
+/** A timer that never fires, for a service that is driven by the test. @returns {() => void} */
 const idle = () => () => {};
 
 /**
- * A service over a new store. What it reports is kept; its timers are the test's.
+ * Opens a service over a new store. Its reports are recorded; its timers are the test's.
  *
  * @param {Partial<ServiceOptions>} [options]
  */
@@ -85,7 +85,7 @@ export async function open(options) {
   return new Client(service, /** @type {Secrets} */ (secrets), reported, platform);
 }
 
-/** What a service told the platform that it runs on. */
+/** Records what a service tells its platform. */
 class Platform {
   /** @type {number | null} */
   atMs = null;
@@ -108,7 +108,7 @@ export class Client {
   }
 
   /**
-   * A request that is not read yet.
+   * Sends a request; the body of its answer is not read yet.
    *
    * @param {string} method
    * @param {string} path
@@ -123,7 +123,7 @@ export class Client {
   }
 
   /**
-   * The status and the JSON of an answer.
+   * Sends a request; returns status and JSON of its answer.
    *
    * @param {string} method
    * @param {string} path
@@ -137,13 +137,13 @@ export class Client {
     return { status: response.status, headers: response.headers, json: text === "" ? null : JSON.parse(text) };
   }
 
-  /** A token of an engine. */
+  /** Creates an engine token. */
   async engine() {
     const made = await this.call("POST", "/admin/engine-tokens", { name: "engine" }, this.secrets.adminToken);
     return /** @type {string} */ (made.json.token ?? made.json.data?.token);
   }
 
-  /** Does all that is due; gives when more is. @param {Time} time */
+  /** Ticks until nothing is due; returns when more work will be. @param {Time} time */
   async settle(time) {
     for (let turns = 0; turns < 100; turns++) {
       const { atMs, background } = this.platform;

@@ -1,4 +1,4 @@
-/** The service as its users meet it. */
+/** The service as its users see it. */
 
 import assert from "node:assert/strict";
 import test from "node:test";

@@ -1,5 +1,5 @@
 /**
- * What Deno (on the path) says of the storages and their tests: TypeScript agrees with JSDoc and declarations, form,
+ * Deno's checks (on the path) of the storages and their tests: types agree with JSDoc and declarations, formatting,
  * lint. The host beside them, which needs the built core, has `tsconfig.json`.
  */
 

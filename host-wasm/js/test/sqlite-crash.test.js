@@ -1,4 +1,4 @@
-/** Kills writers in the middle of their commits and looks at what is left. */
+/** Kills writers in the middle of their commits and checks what is left. */
 
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -43,7 +43,7 @@ test("sqlite: every acknowledged commit survives kill -9, whole", async () => {
 });
 
 /**
- * The last number that a writer acknowledged before it was killed: some commits after its first.
+ * Returns the last number that a writer acknowledged before it was killed: some commits after its first.
  *
  * @param {string} path
  * @param {number} account

@@ -7,7 +7,7 @@ import { runSuite } from "./run.js";
 
 runSuite("sqlite", async () => {
   const folder = await mkdtemp(join(tmpdir(), "switchboard-"));
-  // Two connections, as two processes have them.
+  // Two connections, as of two processes.
   const stores = [0, 1].map(() => new SqliteStorage(join(folder, "map.sqlite")));
   const close = async () => {
     stores.forEach((store) => store.close());

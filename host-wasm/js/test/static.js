@@ -1,4 +1,4 @@
-/** A static server without manners: no compression, no caching, and a note of what was asked for. */
+/** A minimal static server: no compression, no caching, and a log of the requested paths. */
 
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -19,7 +19,7 @@ export class Static {
   #folder;
   #server = createServer((request, response) => void this.#answer(request, response));
   url = "";
-  /** Paths in the order in which they were asked for. @type {string[]} */
+  /** Requested paths, in order. @type {string[]} */
   asked = [];
   sentBytes = 0;
 

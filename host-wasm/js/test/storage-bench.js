@@ -1,6 +1,6 @@
 /**
- * Rough figures of a storage. It depends on no runtime; time is counted in whole rounds, for some runtimes stand
- * still between calls.
+ * Rough figures of a storage. Independent of the runtime; time is measured over whole rounds, as the clock of some
+ * runtimes stands still between calls.
  *
  * @import { Storage } from "../npm/storage/storage.d.ts"
  */
@@ -23,7 +23,7 @@ async function rate(title, count, act) {
   return [title, Math.round(count / seconds)];
 }
 
-/** Figures by title, each a second. @param {Storage} storage an empty one */
+/** Returns operations per second, by title. @param {Storage} storage an empty one */
 export async function bench(storage) {
   const random = new Random(1);
   const keyAt = (/** @type {number} */ at) => key(1, at >> 16, at >> 8, at);

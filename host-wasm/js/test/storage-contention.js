@@ -1,5 +1,5 @@
 /**
- * Runs at the same time: whatever they do must be as if they came one after another.
+ * Concurrent runs: the result must be as if they had come one after another.
  *
  * @import { Bytes, Change, Found, Read, Row, Storage } from "../npm/storage/storage.d.ts"
  * @import { World } from "./world.js"
@@ -9,10 +9,10 @@
 import { Random } from "./random.js";
 import { check, found, key } from "./world.js";
 
-/** Thrown by a run's read when its picture is old. */
+/** Thrown by a run's read when its picture is outdated. */
 const OLD = Symbol("the picture is old");
 
-/** Times that a run is tried again before the storage counts as stuck. */
+/** Retries of a run before the storage counts as stuck. */
 const TRIES_MAX = 2_000;
 
 /**
@@ -37,7 +37,7 @@ export async function exchange(store, decide) {
     } catch (error) {
       if (error !== OLD) throw error;
     }
-    // A host does other work in between; a storage that never waits would else keep all others out.
+    // A host does other work in between; a storage that never waits would otherwise block all others.
     await new Promise((resolve) => setTimeout(resolve));
   }
   throw new Error(`not committed in ${TRIES_MAX} tries`);
@@ -131,7 +131,7 @@ export const contention = {
 };
 
 /**
- * Reads the places in several calls of one run; says whether the picture held to the end.
+ * Reads the places in several calls of one run; returns whether the picture held to the end.
  *
  * @param {Storage} store
  * @param {Bytes[]} places

@@ -1,8 +1,8 @@
 /**
- * What every storage must do, as cases that a runner of each runtime carries out. It depends on no runtime.
+ * The requirements of every storage, as cases for a runner of any runtime. Independent of the runtime.
  *
- * A case is given a world: storages on one map, empty at the start, each with a connection of its own where there
- * can be several. It throws where the storage is wrong.
+ * A case gets a world: storages on one map, empty at the start, each with a connection of its own where the storage
+ * supports several. It throws where the storage is wrong.
  *
  * @import { Change, Read, Row, Storage } from "../npm/storage/storage.d.ts"
  * @import { World } from "./world.js"

@@ -1,6 +1,6 @@
 /**
- * A writer whose rows follow from the number of its last commit alone: whoever reads them afterwards can tell
- * whether a commit was lost or is there by half. It depends on no runtime.
+ * A writer whose rows are a function of the number of its last commit: a later reader can tell whether a commit was
+ * lost or torn. Independent of the runtime.
  *
  * @import { Change, Row, Storage } from "../npm/storage/storage.d.ts"
  */
@@ -10,7 +10,7 @@ import { Random } from "./random.js";
 import { everything, key } from "./world.js";
 
 /**
- * The rows of an account after commit `number`, in order.
+ * Returns the rows of an account after commit `number`, in order.
  *
  * @param {number} account
  * @param {number} number
@@ -31,7 +31,7 @@ export function rowsAfter(account, number) {
 }
 
 /**
- * The number of an account's last commit, by its rows; throws when they are not those of that commit.
+ * Returns the number of an account's last commit, from its rows; throws when they are not those of that commit.
  *
  * @param {Storage} storage
  * @param {number} account
@@ -47,7 +47,7 @@ export async function lastCommit(storage, account) {
 }
 
 /**
- * Commits one number after another, and gives each to `acknowledge` once its commit is made.
+ * Commits one number after another, and passes each to `acknowledge` once its commit is made.
  *
  * @param {Storage} storage
  * @param {number} account

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 
 /**
- * Starts workerd on a configuration and waits until it listens. `log` is what it has printed so far.
+ * Starts workerd on a configuration and waits until it listens. `log` returns its output so far.
  *
  * @param {string} configuration the file
  * @param {{ cwd?: string, flags?: string[], env?: Record<string, string> }} [options]

@@ -1,6 +1,6 @@
 /**
- * The worker of the tests under workerd: objects, each with a storage, that run the suite, measure, or write until
- * they are killed. `world` in the query names the object.
+ * The worker of the tests under workerd: objects, each with a storage, that run the suite, measure, or write until they
+ * are killed. `world` in the query names the object.
  */
 
 // @ts-expect-error: the module is part of the runtime.
@@ -60,7 +60,7 @@ export class WorldObject extends DurableObject {
     return acts[pathname](this.storage, searchParams);
   }
 
-  /** Whether the tables of another format are refused. */
+  /** Returns whether the tables of another format are rejected. */
   #openOld() {
     const { storage } = this.context;
     storage.sql.exec("UPDATE state SET format = 1");

@@ -1,4 +1,4 @@
-/** Starts workerd (on the path) with the worker of these tests, on a folder in which objects are kept. */
+/** Starts workerd (on the path) with the worker of these tests, over a folder that holds the objects. */
 
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -39,7 +39,7 @@ const main :Workerd.Worker = (
 `;
 }
 
-/** A folder with the worker and a place for its objects. */
+/** Creates a folder with the worker and a place for its objects. */
 export async function makeFolder() {
   const folder = await mkdtemp(join(tmpdir(), "switchboard-"));
   const modules = [
@@ -59,7 +59,7 @@ export function removeFolder(folder) {
 }
 
 /**
- * A running workerd: its address, and its end.
+ * Starts workerd; returns its address, and a way to end it.
  *
  * @param {string} folder
  */

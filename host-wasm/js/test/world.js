@@ -1,5 +1,5 @@
 /**
- * What a case of the suite is given, and the words that its cases share.
+ * The input of a case of the suite, and helpers that the cases share.
  *
  * @import { Read, Storage } from "../npm/storage/storage.d.ts"
  * @typedef {object} World
@@ -17,7 +17,7 @@ export function check(holds, message) {
 }
 
 /**
- * A key of an account, or of the root for account 0.
+ * Returns a key of an account, or of the root for account 0.
  *
  * @param {number} account
  * @param {...number} rest
@@ -26,14 +26,14 @@ export function key(account, ...rest) {
   return new Uint8Array([account === 0 ? 0 : 1, 0, 0, 0, account, ...rest]);
 }
 
-/** All keys of an account, or of the root. @param {number} account @returns {Read} */
+/** Returns a scan of all keys of an account, or of the root. @param {number} account @returns {Read} */
 export function everything(account) {
   const to = account === 0 ? new Uint8Array([1]) : key(account + 1);
   return { from: key(account), to, descending: false, limit: 1_000_000 };
 }
 
 /**
- * A read that must succeed.
+ * Executes reads that must succeed.
  *
  * @param {Storage} store
  * @param {Read[]} reads

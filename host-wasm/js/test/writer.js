@@ -1,6 +1,6 @@
 /**
  * A process that commits as fast as it can until it is killed: `writer.js FILE ACCOUNT`. It prints the number of each
- * commit that was acknowledged.
+ * acknowledged commit.
  */
 
 import { writeSync } from "node:fs";

@@ -27,10 +27,10 @@ struct Service {
 }
 
 impl Service {
-    /// One step: loads what it asks for, and makes its changes.
+    /// Runs one step: loads what it asks for, and applies its changes.
     fn step(&mut self, input: &Input) -> Result<Output, Error> {
         let engine = self.pure.switchboard_core_engine();
-        // Seconds come from the clock and the seed from the random source; here every run is the same.
+        // In production the time comes from the clock and the seed from a random source; here every run is the same.
         let (now, seed) = (1_800_000_000_000_000, (1, 2, 3, 4));
         let session = engine.session().call_constructor(&mut self.store, self.handle, input, now, seed)?;
         let mut found = Vec::new();
@@ -83,11 +83,11 @@ fn main() -> Result<(), Error> {
     let engine = Engine::default();
     let component = Component::from_file(&engine, file)?;
     let mut store = Store::new(&engine, ());
-    // Nothing is linked: the component imports nothing.
+    // The linker is empty: the component imports nothing.
     let pure = Pure::instantiate(&mut store, &component, &Linker::new(&engine))?;
     let opened = pure.switchboard_core_engine().service().call_open(&mut store, "{}")?;
     let mut service = Service { handle: opened.map_err(Error::msg)?, store, pure, rows: Rows::new() };
-    // The first start asks for its password's digest, and runs again with it.
+    // The first run asks for the password's digest, and a second continues with it.
     let asked = service.step(&Input::FirstStart(Vec::new()))?;
     let mut answers = Vec::new();
     for send in &asked.sends {

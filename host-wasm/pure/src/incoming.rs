@@ -1,4 +1,4 @@
-//! What comes in, as the core's types.
+//! Input, converted to the core's types.
 
 use switchboard_core::http::caller::Credential;
 use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
@@ -12,7 +12,7 @@ use switchboard_core::view::Found;
 
 use crate::bindings::exports::switchboard::core::types as wit;
 
-/// An input.
+/// Converts the input of a step.
 pub fn input(input: wit::Input) -> OwnedInput {
     match input {
         wit::Input::Http(exchange) => {
@@ -20,7 +20,7 @@ pub fn input(input: wit::Input) -> OwnedInput {
         }
         wit::Input::Answered(answered) => match ticket(answered.ticket) {
             Some(ticket) => OwnedInput::Answered(ticket, answer(answered.answer)),
-            // A task of another release is nobody's: what it waits for comes due again.
+            // A task of another release is ignored: what it waits for comes due again.
             None => OwnedInput::Tick,
         },
         wit::Input::Tick => OwnedInput::Tick,
@@ -67,7 +67,7 @@ fn credential(credential: wit::Credential) -> Credential {
     Credential { account: credential.account, session: credential.session, count: credential.count }
 }
 
-/// The four numbers of a seed.
+/// Converts the four numbers of a seed to its 32 bytes.
 pub fn seed((a, b, c, d): wit::Seed) -> Seed {
     let mut bytes = [0; 32];
     for (part, number) in bytes.chunks_exact_mut(8).zip([a, b, c, d]) {
@@ -76,7 +76,7 @@ pub fn seed((a, b, c, d): wit::Seed) -> Seed {
     Seed::new(bytes)
 }
 
-/// What a read found.
+/// Converts the result of a read.
 pub fn found(found: wit::Found) -> Found {
     match found {
         wit::Found::Value(value) => Found::Value(value),
@@ -120,7 +120,7 @@ fn answer(answer: wit::Answer) -> Answer {
     }
 }
 
-/// A work; one that cannot be is none.
+/// Converts work; `None` for work that the core has no type for.
 pub fn work(work: wit::Work) -> Option<Work> {
     Some(match work {
         wit::Work::Http(_) | wit::Work::Extract(_) => return None,

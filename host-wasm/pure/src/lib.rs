@@ -1,4 +1,4 @@
-//! The core as a component with no imports: whatever runs components can embed it.
+//! The core as a component with no imports: anything that runs components can embed it.
 //!
 //! `wit/` is the interface; this crate only translates between its types and the core's.
 
@@ -25,7 +25,7 @@ struct Engine;
 /// A service, shared with its sessions.
 struct Service(Rc<switchboard_core::service::Service>);
 
-/// A step on its way.
+/// A step in progress.
 struct Session {
     service: Rc<switchboard_core::service::Service>,
     step: RefCell<remote::Session>,

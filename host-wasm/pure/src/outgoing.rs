@@ -1,4 +1,4 @@
-//! What goes out, from the core's types.
+//! Output, converted from the core's types.
 
 use switchboard_core::http::reply::{Content, HostPage, Reply};
 use switchboard_core::key::Topic;
@@ -11,7 +11,7 @@ use switchboard_core::view::{Order, Read, Stop};
 
 use crate::bindings::exports::switchboard::core::types as wit;
 
-/// A read.
+/// Converts a read that the host must execute.
 pub fn read(read: Read) -> wit::Read {
     match read {
         Read::Get(key) => wit::Read::Get(key),
@@ -29,7 +29,7 @@ pub fn read(read: Read) -> wit::Read {
     }
 }
 
-/// An output.
+/// Converts the output of a step.
 pub fn output(output: Output) -> wit::Output {
     wit::Output {
         outcome: match output.outcome {
@@ -78,7 +78,7 @@ fn reply(reply: Reply) -> wit::Reply {
                 HostPage::Docs => wit::HostPage::Docs,
                 HostPage::Backup => wit::HostPage::Backup,
             }),
-            // No embedder asks for pieces: lists come whole.
+            // Embedders do not ask for pieces: lists arrive whole.
             Content::Piece(piece) => wit::Content::Json(piece.bytes),
             Content::Stream(stream) => {
                 wit::Content::Events(wit::Events { topic: topic(stream.topic), bytes: stream.bytes, last: stream.last })
@@ -145,7 +145,7 @@ fn http_out(out: HttpOut) -> wit::HttpOut {
     }
 }
 
-/// An answer that the core made itself.
+/// Converts an answer that the core made itself.
 pub fn answer(answer: Answer) -> wit::Answer {
     match answer {
         Answer::Http(http) => wit::Answer::Http(http_in(http)),
@@ -184,12 +184,12 @@ fn extracted(read: Extracted) -> wit::Extracted {
     }
 }
 
-/// Why a step came to nothing.
+/// Converts the reason why a step failed.
 pub fn stop(fault: Fault) -> wit::Stop {
     match fault {
         Fault::Stopped(Stop::Corrupt(what)) => wit::Stop::Corrupt(what.to_owned()),
         Fault::Stopped(Stop::OverBudget) => wit::Stop::OverBudget,
-        // A session asks for what it misses; it never stops with it.
+        // A session asks for what is missing instead of stopping with it.
         Fault::Stopped(Stop::Failed | Stop::Missing(_)) => wit::Stop::Failed,
         Fault::Misread(what) => wit::Stop::Misread(what.to_owned()),
     }

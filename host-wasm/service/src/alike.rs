@@ -1,9 +1,9 @@
-//! What both versions of `wasi:http` name alike, written once for the types of either.
+//! Code that is the same for both versions of `wasi:http`, expanded once for the types of each.
 
-/// Functions over the module `types` that is in scope where this is used.
+/// Defines functions over the module `types` that is in scope at the call.
 macro_rules! alike {
     () => {
-        /// The core's name of a method.
+        /// Converts a method to the core's.
         fn method(method: &types::Method) -> Method {
             match method {
                 types::Method::Get => Method::Get,
@@ -17,7 +17,7 @@ macro_rules! alike {
             }
         }
 
-        /// Headers for the host; those that it does not take are left out.
+        /// Builds headers for the host, dropping those that it rejects.
         fn fields(list: &Fields) -> types::Fields {
             types::Fields::from_list(list).unwrap_or_else(|_| {
                 let fields = types::Fields::new();
@@ -28,7 +28,8 @@ macro_rules! alike {
             })
         }
 
-        /// How long the region may take. A host may not know a limit; what it does not know it does not keep.
+        /// Sets how long the region may take to begin its answer. A host may not support a limit, and then does not
+        /// apply it.
         fn options(first_byte: Duration) -> types::RequestOptions {
             let options = types::RequestOptions::new();
             let _ = options.set_connect_timeout(Some(nanoseconds(CONNECT)));
@@ -39,7 +40,7 @@ macro_rules! alike {
     };
 }
 
-/// Makes a request of either version a POST to a path of the region; `None` where the host does not take its address.
+/// Turns a request of either version into a POST to a path of the region; `None` if the host rejects its address.
 macro_rules! address {
     ($request:expr, $settings:expr, $path:expr) => {{
         let region = &$settings.region;
@@ -55,7 +56,7 @@ macro_rules! address {
 macro_rules! set_status {
     ($response:expr, $status:expr) => {
         if $response.set_status_code($status).is_err() {
-            // A status that is none is a bug of whoever chose it.
+            // An invalid status is a bug of the sender.
             let _ = $response.set_status_code(500);
         }
     };

@@ -1,4 +1,4 @@
-//! Heads of requests and answers: what the core sees of them, and what goes on to whom.
+//! Heads of requests and answers: what the core sees, and what is forwarded.
 
 use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 
@@ -7,24 +7,24 @@ use switchboard_core::service::Service;
 
 use crate::settings::Settings;
 
-/// Header names and values as `wasi:http` has them.
+/// Header names and values in the form of `wasi:http`.
 pub type Fields = Vec<(String, Vec<u8>)>;
 
-/// An answer as it is sent.
+/// An answer ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Framed {
-    /// Its status.
+    /// Status code of the answer.
     pub status: u16,
-    /// Its headers.
+    /// Headers, including the length of the body.
     pub headers: Fields,
-    /// Its body.
+    /// Body, empty where none may follow.
     pub body: Vec<u8>,
 }
 
-/// By this header the region says that the message itself was refused, not the request inside.
+/// Response header by which the region refuses the message itself, rather than the request inside it.
 const REFUSED: &str = "switchboard-store";
 
-/// What concerns one connection and not the message (RFC 9110 section 7.6.1).
+/// Headers of one connection rather than the message (RFC 9110 section 7.6.1).
 const HOP_BY_HOP: [&str; 9] = [
     "connection",
     "keep-alive",
@@ -37,7 +37,7 @@ const HOP_BY_HOP: [&str; 9] = [
     "upgrade",
 ];
 
-/// The request that the core sees. Its body is pending where one may follow.
+/// Builds the request that the core sees. Its body is pending where one may follow.
 pub fn request(method: Method, target: Option<String>, authority: Option<String>, fields: &Fields) -> Request {
     let mut headers = Vec::with_capacity(8);
     for (name, value) in fields {
@@ -45,19 +45,19 @@ pub fn request(method: Method, target: Option<String>, authority: Option<String>
             headers.push((known, value.clone()));
         }
     }
-    // Hosts keep this header to themselves and give its value by another way.
+    // Hosts drop this header and pass its value separately.
     if let Some(authority) = authority.filter(|_| !headers.iter().any(|(name, _)| *name == "host")) {
         headers.push(("host", authority.into_bytes()));
     }
     let target = target.unwrap_or_else(|| "/".to_owned());
-    // A host does not tell who is on the other end of the connection; a proxy in front of it may.
+    // Hosts do not expose the peer's address; a proxy in front may forward it.
     let request = Request { method, target, headers, body: Body::None, peer: None, door: Door::Main };
-    // Hosts hide how a body is framed: without a length only the method tells whether there may be one.
+    // Hosts hide how a body is framed: without a length only the method tells whether one may follow.
     let follows = request.content_length().map_or(method.is_write(), |length| length > 0);
     Request { body: if follows { Body::Pending } else { Body::None }, ..request }
 }
 
-/// The headers of a request to the region.
+/// Returns the headers of a request to the region.
 pub fn to_region(settings: &Settings, length: Option<u64>) -> Fields {
     let mut fields = vec![
         ("content-type".to_owned(), b"application/octet-stream".to_vec()),
@@ -70,7 +70,7 @@ pub fn to_region(settings: &Settings, length: Option<u64>) -> Fields {
     fields
 }
 
-/// The headers of the region's answer that go on to the client.
+/// Returns the headers of the region's answer that are forwarded to the client.
 pub fn from_region(mut fields: Fields) -> Fields {
     let mut named = Vec::new();
     for (name, value) in &fields {
@@ -82,8 +82,8 @@ pub fn from_region(mut fields: Fields) -> Fields {
     fields
 }
 
-/// An answer as it is sent: with its length, so that one that breaks off is seen to, and without a body where
-/// none may follow.
+/// Frames an answer for sending: with its length, so that a truncated one is noticed, and without a body where none may
+/// follow.
 pub fn framed(answered: Answered, method: Method) -> Framed {
     let Answered { status, headers, mut body } = answered;
     let mut headers: Fields = headers.into_iter().map(|(name, value)| (name.to_owned(), value.into_bytes())).collect();
@@ -97,17 +97,17 @@ pub fn framed(answered: Answered, method: Method) -> Framed {
     Framed { status, headers, body }
 }
 
-/// Whether the region refused the message that a request was handed over in.
+/// Returns whether the region refused the message that a request was forwarded in.
 pub fn is_refusal(fields: &Fields) -> bool {
     fields.iter().any(|(name, _)| name.eq_ignore_ascii_case(REFUSED))
 }
 
-/// Whether an answer to this method may have a body (RFC 9110 section 6.4.1).
+/// Returns whether an answer to this method may have a body (RFC 9110 section 6.4.1).
 pub fn has_body(status: u16, method: Method) -> bool {
     method != Method::Head && !matches!(status, 100..=199 | 204 | 304)
 }
 
-/// The answer of an edge whose region does not answer: it says when to come back.
+/// Returns the answer of an edge whose region does not answer, with the time to retry.
 pub fn unreachable(mut fallback: Answered) -> Answered {
     fallback.status = 503;
     if !fallback.headers.iter().any(|(name, _)| *name == "retry-after") {
@@ -171,7 +171,7 @@ mod tests {
     fn answers_are_framed_by_their_status_and_method() {
         for (status, method, known, length, body) in [
             (200, Method::Get, None, Some("4"), "four"),
-            // The core says how long the body would be, and leaves it out.
+            // The core announces the length that the body would have, and leaves the body out.
             (200, Method::Head, Some("9"), Some("9"), ""),
             (200, Method::Head, None, Some("4"), ""),
             (204, Method::Get, None, None, ""),

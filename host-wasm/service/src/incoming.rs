@@ -1,4 +1,4 @@
-//! The body of a request on its way in: read with a bound, kept for who reads on, passed over where it is refused.
+//! Incoming request bodies: read within a bound, buffered for forwarding, drained when refused.
 
 use std::time::Duration;
 
@@ -6,24 +6,24 @@ use switchboard_core::http::request::Body;
 
 use crate::limits::{DRAIN, DRAIN_BYTES_MAX, body_time};
 
-/// What came of a stream.
+/// Result of reading from a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chunk {
-    /// More of it.
+    /// The next bytes of the body.
     Bytes(Vec<u8>),
-    /// It has ended.
+    /// The body is complete.
     End,
-    /// It broke off, or took too long.
+    /// The body broke off, or timed out.
     Broken,
 }
 
-/// Where a body comes from.
+/// The stream of a body.
 #[allow(async_fn_in_trait, reason = "both shells are single-threaded")]
 pub trait Source {
-    /// From here on it has so long; after that it counts as broken off.
+    /// Limits the time for the rest of the body; after that it counts as broken off.
     fn within(&mut self, time: Duration);
 
-    /// Waits for more; after `End` and `Broken` it is not asked again.
+    /// Waits for the next chunk; not called again after `End` or `Broken`.
     async fn chunk(&mut self) -> Chunk;
 }
 
@@ -46,23 +46,23 @@ pub struct Incoming<S> {
 }
 
 impl<S: Source> Incoming<S> {
-    /// A body that follows; `announced` is its length where the head tells it.
+    /// Creates a body that follows; `announced` is its `Content-Length`, if there is one.
     pub fn pending(source: S, announced: Option<usize>) -> Self {
         let announced = announced.map(|length| length as u64);
         Self { source: Some(source), state: State::Untouched, kept: Vec::new(), announced, taken: 0 }
     }
 
-    /// No body.
+    /// Creates an empty body.
     pub fn absent() -> Self {
         Self { source: None, state: State::Ended, kept: Vec::new(), announced: Some(0), taken: 0 }
     }
 
-    /// The length of the whole body, if it is known.
+    /// Returns the length of the whole body, if it is known.
     pub fn length(&self) -> Option<u64> {
         if self.state == State::Ended { Some(self.taken) } else { self.announced }
     }
 
-    /// All of it, if that is at most so many bytes. What was read is kept for [`Self::take_kept`].
+    /// Reads the whole body if it has at most `max` bytes. The bytes read are kept for [`Self::take_kept`].
     pub async fn read(&mut self, max: usize) -> Body {
         match self.fill(max).await {
             Ok(()) if self.kept.is_empty() => Body::None,
@@ -71,7 +71,7 @@ impl<S: Source> Incoming<S> {
         }
     }
 
-    /// Reads it to its end and keeps it, as long as it is at most so many bytes; else says what it is.
+    /// Reads and keeps the whole body if it has at most `max` bytes; otherwise returns why it is missing.
     pub async fn fill(&mut self, max: usize) -> Result<(), Body> {
         if self.length().is_some_and(|length| length > max as u64) {
             return Err(Body::TooLarge);
@@ -90,17 +90,17 @@ impl<S: Source> Incoming<S> {
         }
     }
 
-    /// What was read of it before; from here on [`Self::next`] gives the rest.
+    /// Takes the bytes read so far; from here on [`Self::next`] returns the rest.
     pub fn take_kept(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.kept)
     }
 
-    /// Whether it broke off.
+    /// Returns whether the body broke off.
     pub fn is_broken(&self) -> bool {
         self.state == State::Broken
     }
 
-    /// The next bytes of what was not read.
+    /// Returns the next bytes that were not read yet.
     pub async fn next(&mut self) -> Chunk {
         match self.state {
             State::Ended => Chunk::End,
@@ -109,7 +109,7 @@ impl<S: Source> Incoming<S> {
         }
     }
 
-    /// Reads on and forgets, within bounds: a connection that closes on unread bytes may take the answer with it.
+    /// Reads and discards the rest, within bounds: closing a connection with unread bytes may lose the answer.
     pub async fn drain(&mut self) {
         if matches!(self.state, State::Untouched | State::Begun) {
             self.begin(DRAIN);
@@ -118,7 +118,7 @@ impl<S: Source> Incoming<S> {
         while self.taken < enough && matches!(self.next().await, Chunk::Bytes(_)) {}
     }
 
-    /// The source itself, for a shell that has a better way to move what was not read; `None` where nothing is left.
+    /// Returns the source itself, for a shell that can move the unread rest more cheaply; `None` if nothing is left.
     pub fn rest(&mut self) -> Option<&mut S> {
         self.begin_reading();
         self.source.as_mut().filter(|_| self.state == State::Begun)
@@ -143,7 +143,7 @@ impl<S: Source> Incoming<S> {
         let chunk = source.chunk().await;
         match &chunk {
             Chunk::Bytes(bytes) => self.taken += bytes.len() as u64,
-            // A host that does not tell a broken body from a whole one is seen through by its length.
+            // Some hosts report a truncated body as complete: the length exposes it.
             Chunk::End if self.announced.is_some_and(|length| length != self.taken) => {
                 self.state = State::Broken;
                 return Chunk::Broken;
@@ -157,16 +157,16 @@ impl<S: Source> Incoming<S> {
 
 #[cfg(test)]
 pub mod script {
-    //! Bodies of tests.
+    //! Scripted bodies for tests.
 
     use super::{Chunk, Duration, Incoming, Source};
 
-    /// Gives what it was made of, and keeps what was asked of it.
+    /// Returns scripted chunks, and records the limits it was given.
     #[derive(Debug)]
     pub struct Script {
-        /// What it will give.
+        /// Chunks still to be returned.
         pub chunks: Vec<Chunk>,
-        /// The times it was given.
+        /// Time limits set so far.
         pub limits: Vec<Duration>,
     }
 
@@ -181,7 +181,7 @@ pub mod script {
         }
     }
 
-    /// A body of these texts.
+    /// Creates a body of these texts.
     pub fn incoming(announced: Option<usize>, texts: &[&str], end: Chunk) -> Incoming<Script> {
         let mut chunks: Vec<Chunk> = texts.iter().map(|text| Chunk::Bytes(text.as_bytes().to_vec())).collect();
         chunks.push(end);

@@ -1,40 +1,40 @@
-//! What the shells wait for, and how much they hold.
+//! Timeouts and size limits of the shells.
 
 use std::time::Duration;
 
-/// Until the region has accepted a connection.
+/// Timeout for the region to accept a connection.
 pub const CONNECT: Duration = Duration::from_secs(5);
-/// Until the region begins to answer what the edge itself asked.
+/// Timeout for the first byte of the region's answer to the edge's own requests.
 pub const ASK_FIRST_BYTE: Duration = Duration::from_secs(30);
-/// Until the region begins to answer a request that was handed on to it, counted from its last byte: a long poll
-/// waits for half a minute.
+/// Timeout for the first byte of the region's answer to a forwarded request, counted from the request's last byte: a
+/// long poll waits for half a minute.
 pub const PASS_FIRST_BYTE: Duration = Duration::from_secs(70);
-/// The longest pause within an answer of the region; a live stream says every 15 seconds that it lives.
+/// Longest pause within an answer of the region; a live stream sends a heartbeat every 15 seconds.
 pub const BETWEEN_BYTES: Duration = Duration::from_mins(1);
 
-/// Bytes of an answer to what the edge asked.
+/// Largest answer to the edge's own requests, bytes.
 pub const ANSWER_BYTES_MAX: usize = 64 << 20;
-/// Bytes of the largest body that the service takes anywhere.
+/// Largest body that the service accepts anywhere, bytes.
 pub const BODY_BYTES_MAX: u64 = 64 << 20;
-/// Bytes that are read from a stream at once.
+/// Bytes read from a stream at once.
 pub const CHUNK_BYTES: usize = 64 << 10;
 
-/// Until a small body must be there.
+/// Time for a small body to arrive.
 const BODY: Duration = Duration::from_secs(15);
-/// The slowest a larger one may come, bytes a second.
+/// Slowest accepted rate of a larger body, bytes per second.
 const BODY_RATE: u64 = 32 << 10;
-/// How much of a refused body is read, and for how long, so that its sender sees the answer.
+/// How much of a refused body is read, bytes, so that its sender sees the answer; [`DRAIN`] bounds the time.
 pub const DRAIN_BYTES_MAX: u64 = 64 << 20;
-/// See [`DRAIN_BYTES_MAX`].
+/// How long a refused body is read; see [`DRAIN_BYTES_MAX`].
 pub const DRAIN: Duration = Duration::from_secs(10);
 
-/// How long a body of so many bytes may take to arrive; one of unknown length is taken for the largest.
+/// Returns how long a body of this length may take to arrive; one of unknown length counts as the largest.
 pub fn body_time(length: Option<u64>) -> Duration {
     let length = length.unwrap_or(BODY_BYTES_MAX).min(BODY_BYTES_MAX);
     BODY + Duration::from_secs(length / BODY_RATE)
 }
 
-/// [`PASS_FIRST_BYTE`] as hosts count it: from the first byte of the request on its way to the region.
+/// Returns [`PASS_FIRST_BYTE`] as hosts count it: from the first byte of the request to the region.
 pub fn pass_first_byte(body: Option<u64>) -> Duration {
     match body {
         Some(0) => PASS_FIRST_BYTE,
@@ -42,7 +42,7 @@ pub fn pass_first_byte(body: Option<u64>) -> Duration {
     }
 }
 
-/// A duration as `wasi:clocks` has it.
+/// Converts a duration for `wasi:clocks`.
 pub fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

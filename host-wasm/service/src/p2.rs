@@ -22,7 +22,7 @@ use crate::limits::{ANSWER_BYTES_MAX, ASK_FIRST_BYTE, BETWEEN_BYTES, CONNECT, na
 use crate::settings::Settings;
 use crate::visit::{PASS, Passed, Shell, answer, at_once, site};
 
-/// What the bindings generator writes.
+/// Bindings generated from the interface of `wasi:http` 0.2.
 mod bindings {
     #![allow(unsafe_code, missing_docs, clippy::pedantic)]
     wit_bindgen::generate!({ world: "service-p2", path: "../../wit/service", generate_all });
@@ -45,7 +45,7 @@ impl bindings::exports::wasi::http0_2_0::incoming_handler::Guest for Service {
     }
 }
 
-/// A request whose answer is due.
+/// A request that must be answered.
 struct Exchange(ResponseOutparam);
 
 impl Shell for Exchange {
@@ -80,7 +80,7 @@ impl Shell for Exchange {
             }
             coming
         });
-        // The region may have answered before it had read everything.
+        // The region may have answered before it had read the whole body.
         body.drain().await;
         match coming.and_then(|coming| wait(&coming)) {
             Some(response) if !is_refusal(&response.headers().entries()) => self.forward(&response, method),
@@ -98,7 +98,7 @@ impl Shell for Exchange {
 }
 
 impl Exchange {
-    /// Hands the head of the answer over, so that its body has a receiver.
+    /// Sends the head of the answer, so that its body has a receiver.
     fn begin(self, status: u16, headers: &Fields) -> Option<Sending> {
         let response = OutgoingResponse::new(fields(headers));
         set_status!(response, status);
@@ -107,7 +107,7 @@ impl Exchange {
         body.and_then(Sending::new)
     }
 
-    /// The region's answer as it is.
+    /// Forwards the region's answer unchanged.
     fn forward(self, response: &IncomingResponse, method: Method) {
         let status = response.status();
         let headers = from_region(response.headers().entries());
@@ -119,7 +119,7 @@ impl Exchange {
     }
 }
 
-/// Sends a request to a path of the region; `None` where the host does not.
+/// Sends a request to a path of the region; `None` if the host refuses.
 fn send(
     settings: &Settings,
     path: &str,
@@ -133,7 +133,7 @@ fn send(
     Some((sending, coming))
 }
 
-/// The answer to a request; `None` where the region does not give one.
+/// Waits for the answer to a request; `None` if the region does not answer.
 fn wait(coming: &FutureIncomingResponse) -> Option<IncomingResponse> {
     coming.subscribe().block();
     coming.get()?.ok()?.ok()
@@ -141,7 +141,7 @@ fn wait(coming: &FutureIncomingResponse) -> Option<IncomingResponse> {
 
 alike!();
 
-/// 32 random bytes.
+/// Draws a seed of 32 random bytes.
 fn seed() -> [u8; 32] {
     let mut seed = [0; 32];
     let bytes = get_random_bytes(seed.len() as u64);

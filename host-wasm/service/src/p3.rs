@@ -1,4 +1,4 @@
-//! The shell for `wasi:http` 0.3: one instance answers many requests at once, so a request's state is its future.
+//! The shell for `wasi:http` 0.3: one instance answers many requests concurrently, so a request's state is its future.
 
 mod streams;
 
@@ -20,7 +20,7 @@ use crate::limits::{ANSWER_BYTES_MAX, ASK_FIRST_BYTE, BETWEEN_BYTES, CONNECT, na
 use crate::settings::Settings;
 use crate::visit::{PASS, Passed, Shell, answer, site};
 
-/// What the bindings generator writes.
+/// Bindings generated from the interface of `wasi:http` 0.3.
 mod bindings {
     #![allow(unsafe_code, missing_docs, clippy::pedantic)]
     wit_bindgen::generate!({ world: "service-p3", path: "../../wit/service", generate_all });
@@ -67,7 +67,7 @@ impl Shell for Service {
         let length = body.length().map(|length| length + head.len() as u64);
         let request = request(settings, PASS, length, pass_first_byte(body.length()), receiver);
         let start = [head, body.take_kept()].concat();
-        // What is on its way goes on when the region has answered: to stop it may cost the rest of the answer.
+        // The upload continues after the region has answered: stopping it may cost the rest of the answer.
         spawn_local(sending.upload(start, body));
         let response = match request {
             Some(request) => client::send(request).await.ok(),
@@ -89,7 +89,7 @@ impl Shell for Service {
     }
 }
 
-/// The region's answer as it is: the host moves its body without us.
+/// Forwards the region's answer unchanged: the host moves its body without this component.
 fn forward(response: Response, method: Method) -> Response {
     let status = response.get_status_code();
     let headers = fields(&from_region(response.get_headers().copy_all()));
@@ -99,7 +99,7 @@ fn forward(response: Response, method: Method) -> Response {
     response
 }
 
-/// A request to a path of the region; `None` where the host does not take its address.
+/// Builds a request to a path of the region; `None` if the host rejects its address.
 fn request(
     settings: &Settings,
     path: &str,
@@ -115,7 +115,7 @@ fn request(
 
 alike!();
 
-/// 32 random bytes; a host may give fewer at once.
+/// Draws a seed of 32 random bytes; a host may return fewer at once.
 fn seed() -> [u8; 32] {
     let mut seed = [0; 32];
     let mut filled = 0;

@@ -1,42 +1,47 @@
-//! What an operator tells an edge: where its region is, the token of the store, and what the region is told too.
+//! An edge's settings from its environment: the region's address, the store token, and the settings shared with the
+//! region.
 
 use std::fmt;
 
 use switchboard_core::settings;
 use switchboard_core::setup::Config;
 
-/// The variable that holds the region's address, such as `https://region.example`.
+/// Environment variable with the region's address, such as `https://region.example`.
 pub const REGION: &str = "SWITCHBOARD_REGION";
-/// The variable that holds the token of the region's store.
+/// Environment variable with the token of the region's store.
 pub const STORE_TOKEN: &str = "SWITCHBOARD_STORE_TOKEN";
 
-/// The variable that holds the settings of the service, one JSON object: what the region is told, the edge is.
+/// Environment variable with the service's settings, one JSON object: give the edge the same as the region.
 pub const CONFIG: &str = "SWITCHBOARD_SETTINGS";
 
 /// The settings of an edge.
 #[derive(Clone)]
 pub struct Settings {
-    /// Where the region answers.
+    /// Address of the region.
     pub region: Region,
-    /// What the region asks of an edge.
+    /// Token that the region requires of an edge.
     pub store_token: String,
-    /// The service's part.
+    /// Settings of the service, the same as the region's.
     pub config: Config,
 }
 
 /// The address of a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// Whether it is spoken to over TLS.
+    /// Whether TLS is used.
     pub secure: bool,
-    /// Host, and port where it is not the usual one.
+    /// Host, and port unless it is the default one.
     pub authority: String,
-    /// What comes before every path: empty, or a path without a slash at its end.
+    /// Prefix of every path: empty, or a path without a trailing slash.
     pub base: String,
 }
 
 impl Settings {
-    /// Those in environment variables; a sentence says which is wrong.
+    /// Reads the settings from environment variables.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says which variable is wrong.
     pub fn from_environment(variables: &[(String, String)]) -> Result<Self, String> {
         let value = |name: &str| {
             let found = variables.iter().find(|(variable, _)| variable == name).map(|(_, value)| value.trim());

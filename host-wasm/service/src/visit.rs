@@ -1,4 +1,4 @@
-//! One request through an edge: asks the core what to do, has the shell do it, and so on until an answer is sent.
+//! One request through an edge: asks the core what to do, has the shell do it, and repeats until an answer is sent.
 
 use std::cell::OnceCell;
 use std::future::Future;
@@ -17,44 +17,44 @@ use crate::headers::{Framed, framed, unreachable};
 use crate::incoming::{Incoming, Source};
 use crate::settings::Settings;
 
-/// A service and where its region is: made once an instance of the component.
+/// The service and its settings: created once per instance of the component.
 pub struct Site {
-    /// What decides.
+    /// The service that decides.
     pub service: Service,
-    /// What its operator said.
+    /// Settings of the operator.
     pub settings: Settings,
 }
 
-/// Where a region takes whole requests.
+/// Path at which a region accepts whole requests.
 pub const PASS: &str = "/store/pass";
 
-/// What a version of `wasi:http` does for the loop.
+/// What the loop needs of a version of `wasi:http`.
 #[allow(async_fn_in_trait, reason = "both shells are single-threaded")]
 pub trait Shell {
-    /// Where bodies come from.
+    /// Source of request bodies.
     type Source: Source;
-    /// What a sent answer is to the host.
+    /// Proof of a sent answer, as the host expects it.
     type Sent;
 
-    /// Sends bytes to a path of the region: `Came::Answer` or `Came::Lost`.
+    /// Sends bytes to a path of the region: returns `Came::Answer` or `Came::Lost`.
     async fn ask(&self, settings: &Settings, path: &str, body: Vec<u8>) -> Came;
 
-    /// Hands the request on; the region's answer is sent as it is, or else the fallback.
+    /// Forwards the request; sends the region's answer unchanged, or the fallback if there is none.
     async fn pass(self, settings: &Settings, passed: Passed<Self::Source>) -> Self::Sent;
 
-    /// Sends an answer that is framed.
+    /// Sends a framed answer.
     async fn reply(self, framed: Framed) -> Self::Sent;
 }
 
-/// A request that is handed on.
+/// A request to be forwarded to the region.
 pub struct Passed<S> {
-    /// Its method.
+    /// Method of the request.
     pub method: Method,
-    /// What goes before its body.
+    /// Bytes sent before the body.
     pub head: Vec<u8>,
-    /// Its body.
+    /// Body, of which a part may have been read.
     pub body: Incoming<S>,
-    /// The answer, framed, if the region cannot be reached.
+    /// Framed answer for when the region cannot be reached.
     pub fallback: Framed,
 }
 
@@ -62,7 +62,7 @@ thread_local! {
     static SITE: OnceCell<Result<Rc<Site>, String>> = const { OnceCell::new() };
 }
 
-/// The site of this instance; a sentence says why there is none.
+/// Returns the site of this instance, creating it on the first call; the error says why that failed.
 pub fn site(environment: impl FnOnce() -> Vec<(String, String)>) -> Result<Rc<Site>, String> {
     SITE.with(|site| {
         site.get_or_init(|| {
@@ -73,7 +73,7 @@ pub fn site(environment: impl FnOnce() -> Vec<(String, String)>) -> Result<Rc<Si
     })
 }
 
-/// Answers a request.
+/// Answers a request through the shell; without a site the answer says what is not configured.
 pub async fn answer<S: Shell>(
     site: Result<Rc<Site>, String>,
     request: Request,
@@ -102,20 +102,20 @@ pub async fn answer<S: Shell>(
     }
 }
 
-/// Sends an answer of the edge's own, after what nobody read of the body.
+/// Sends an answer of the edge's own, after draining the body.
 async fn refuse<S: Shell>(method: Method, mut body: Incoming<S::Source>, answered: Answered, shell: S) -> S::Sent {
     body.drain().await;
     shell.reply(framed(answered, method)).await
 }
 
-/// The answer to every request until the operator has set what is missing.
+/// Returns the answer to every request until the operator has completed the settings.
 fn misconfigured(why: &str) -> Answered {
     let text = format!("This edge is not configured: {why}");
     let headers = vec![("content-type", "application/json".to_owned())];
     Answered { status: 500, headers, body: message(&text).to_json() }
 }
 
-/// The result of a future that never waits, as those of a shell whose calls block.
+/// Returns the result of a future that never waits, as those of a shell with blocking calls.
 pub fn at_once<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
@@ -132,7 +132,7 @@ mod tests {
     use crate::incoming::Chunk;
     use crate::incoming::script::{Script, incoming};
 
-    /// Sends nowhere; its answers come back.
+    /// A shell without a network: answers are returned to the test.
     struct Desk;
 
     impl Shell for Desk {

@@ -15,7 +15,7 @@ use crate::disk::{Cut, Disk};
 use crate::history::{History, Rows, digest};
 use crate::report::Row;
 
-/// Commits per history.
+/// Commits of each history.
 const COMMITS: u64 = 32;
 /// One image in this many is verified in every detail.
 const SAMPLE: u64 = 40;

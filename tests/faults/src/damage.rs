@@ -24,7 +24,7 @@ const SLOT_BYTE: usize = 9;
 /// Name of the store's file in its folder.
 const FILE: &str = "switchboard.redb";
 
-/// An undamaged store.
+/// An undamaged store, of which each test damages a copy.
 struct Sound {
     image: Vec<u8>,
     rows: Rows,

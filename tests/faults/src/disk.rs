@@ -28,7 +28,7 @@ pub enum Op {
 /// Failure mode of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// No failure.
+    /// Every operation succeeds.
     None,
     /// After this many more writes, every write fails for lack of space.
     Full(u64),
@@ -69,7 +69,7 @@ impl Disk {
         self.lock().log.len()
     }
 
-    /// Returns the content.
+    /// Returns the content, durable or not.
     pub fn bytes(&self) -> Vec<u8> {
         self.lock().bytes.clone()
     }

@@ -13,7 +13,7 @@ use crate::wire::{Line, address_of};
 const FLOOD: usize = 400;
 const ROOM: usize = 64;
 
-/// Runs one flood.
+/// Runs one flood of connections, drawn from a seed.
 pub fn flood(seed: u64) -> Row {
     let mut row = Row::begin("connections over the limit are turned away in plain words", FLOOD as u64);
     let folder = Folder::new();

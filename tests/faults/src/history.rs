@@ -34,7 +34,7 @@ const PROMPT_BYTES_MAX: u64 = 12_000;
 /// Checksum over all rows of a store.
 pub type Rows = u128;
 
-/// An acknowledged commit.
+/// A commit that the store acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct Commit {
     /// Disk operations before it.
@@ -91,9 +91,9 @@ pub struct Life {
     pub disk: Disk,
     /// The store on the disk.
     pub store: Store,
-    /// Acknowledged commits.
+    /// Acknowledged commits, the creation of the store first.
     pub commits: Vec<Commit>,
-    /// Acknowledged rows.
+    /// Rows of all acknowledged commits.
     memory: Memory,
     /// Rows after a failed commit: whether it took effect is unknown until the store is reopened.
     tried: Option<Memory>,

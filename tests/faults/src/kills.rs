@@ -27,7 +27,7 @@ const EARLY: u64 = 100;
 const EARLY_US_MAX: u64 = 30_000;
 /// Kills between two runs of `verify`.
 const VERIFY_EVERY: u64 = 100;
-/// Leads per page.
+/// Leads on a page of the list.
 const PAGE: usize = 100;
 /// The clients need no engine, and the server starts faster without one.
 const ARGUMENTS: [&str; 4] = ["--rate-limit", "0", "--engine", "none"];

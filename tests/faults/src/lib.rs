@@ -32,7 +32,7 @@ pub struct Fault {
     pub long: u64,
 }
 
-/// All faults.
+/// All faults, with the numbers of their tests.
 pub const FAULTS: [Fault; 11] = [
     Fault { name: "kills", run: kills::kills, share: 200, long: 10_000 },
     Fault { name: "cuts", run: cuts::cuts, share: 5_000, long: 500_000 },

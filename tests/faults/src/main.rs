@@ -7,7 +7,7 @@ use switchboard_claims::{Claim, tell};
 use switchboard_faults::report::{HEAD, line};
 use switchboard_faults::{FAULTS, Fault};
 
-/// Parsed command line.
+/// Options from the command line.
 struct Wish {
     seed: u64,
     faults: Vec<(&'static Fault, u64)>,

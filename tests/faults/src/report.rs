@@ -10,11 +10,11 @@ const FAILURES_MAX: usize = 20;
 /// Result of testing a claim.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The claim.
+    /// Sentence that must hold in every test.
     pub claim: &'static str,
-    /// Tests run.
+    /// Tests run so far.
     pub count: u64,
-    /// Tests wanted.
+    /// Tests that must be run for the claim to hold.
     pub wanted: u64,
     /// The first failures, each with its seed.
     pub failures: Vec<String>,

@@ -56,7 +56,7 @@ const ACKNOWLEDGED: u8 = 1;
 /// How a connection is slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slowness {
-    /// Sends nothing.
+    /// Sends nothing at all.
     Silent,
     /// Sends a head that never ends.
     Head,

@@ -9,10 +9,10 @@ use serde_json::Value;
 /// Longest wait for an answer before the server counts as gone.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// An HTTP answer.
+/// An HTTP answer, read to its end.
 #[derive(Debug)]
 pub struct Answer {
-    /// Status code.
+    /// Status code of the answer.
     pub status: u16,
     /// Body as JSON; null if it is not JSON.
     pub json: Value,

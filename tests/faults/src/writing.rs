@@ -15,7 +15,7 @@ const ROWS_MAX: usize = 6;
 /// What a client creates, changes and deletes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A mid-call tool.
+    /// A mid-call tool, marked by its description.
     Tool,
     /// An assistant.
     Assistant,
@@ -58,14 +58,14 @@ pub enum Write {
     Create(Kind, String),
     /// Replaces the mark of a row.
     Update(At, String),
-    /// Deletes a row.
+    /// Deletes a row, so that it is not listed.
     Delete(At),
 }
 
 /// The last acknowledged mark of each of a client's rows.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
-    /// Marks by row.
+    /// Last acknowledged mark of each row.
     pub rows: BTreeMap<At, String>,
     /// Number of acknowledged writes.
     pub acknowledged: u64,
@@ -109,7 +109,7 @@ pub struct Base {
 
 /// A client that writes.
 pub struct Client {
-    /// Its acknowledged writes.
+    /// What the server acknowledged to it.
     pub notes: Notes,
     number: u64,
     random: Random,

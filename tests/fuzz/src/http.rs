@@ -28,7 +28,7 @@ impl Text {
         Self { head: format!("{} {target}\n", method.name()).into_bytes(), body: None }
     }
 
-    /// Adds a header.
+    /// Adds a header, without the line ends in its value.
     #[must_use]
     pub fn header(mut self, name: &str, value: &[u8]) -> Self {
         self.head.extend_from_slice(name.as_bytes());

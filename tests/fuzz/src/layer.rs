@@ -13,7 +13,7 @@ use switchboard_core::view::{Bytes, Order, Stop, View};
 pub struct Layer<'m> {
     base: &'m Memory,
     changed: store::Layer,
-    /// Number of commits.
+    /// Number of times that changes were applied.
     pub commits: u64,
 }
 

@@ -17,7 +17,7 @@ const USAGE: &str = "usage: cargo xtask fuzz [--count N] [--seed S] [--from NUMB
   without a target, the inputs are shared among those that take a fixed share; with one, it gets all of them
   --keep adds the first input of each new outcome to the corpus";
 
-/// Parsed command line.
+/// Options from the command line.
 struct Wish {
     count: u64,
     seed: u64,

@@ -207,7 +207,7 @@ fn insert(bytes: &mut Vec<u8>, at: usize, more: &[u8]) {
     bytes.splice(at..at, more.iter().copied());
 }
 
-/// Draws a byte.
+/// Draws a byte, each value with the same probability.
 pub fn byte(random: &mut Random) -> u8 {
     random.bits().to_le_bytes()[0]
 }

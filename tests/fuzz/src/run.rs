@@ -34,7 +34,7 @@ pub struct Order {
     pub shrink: bool,
 }
 
-/// A broken promise.
+/// A broken promise, with the input that shows it.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// Name of the target.
@@ -50,11 +50,11 @@ pub struct Failure {
 /// Counts of a target's inputs.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Inputs run.
+    /// Number of inputs that were run.
     pub inputs: u64,
-    /// Inputs by outcome.
+    /// Number of inputs by the word of their outcome.
     pub said: BTreeMap<String, u64>,
-    /// Failed inputs.
+    /// Number of inputs that broke a promise.
     pub failed: u64,
     /// Total time on one core.
     pub spent: Duration,

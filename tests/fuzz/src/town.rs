@@ -42,7 +42,7 @@ pub struct Town {
     pub stranger: Places,
     /// Valid bodies of the tables.
     pub bodies: Bodies,
-    /// Checker of replies.
+    /// Checker of every reply, by the documented statuses and schemas.
     pub judge: Judge,
     /// Questions that the service asks of the outside.
     pub questions: Vec<Question>,

@@ -14,7 +14,7 @@ use crate::said::Transcript;
 use crate::scene::{OF_THE_HOST, Recorder};
 use crate::script::{Act, Script};
 
-/// Lines per history.
+/// Inputs of one history.
 const LINES: usize = 40;
 
 /// Source of random values.

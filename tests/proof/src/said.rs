@@ -20,18 +20,18 @@ const OF_THE_CONNECTION: [&str; 5] = ["date", "connection", "keep-alive", "trans
 pub enum Said {
     /// The reply to a request, or to the first start.
     Reply {
-        /// HTTP status.
+        /// HTTP status of the reply.
         status: u16,
         /// Headers sorted by name and value, without those of the connection.
         headers: Vec<(String, String)>,
-        /// Body as bytes.
+        /// Body of the reply, byte for byte.
         body: Vec<u8>,
     },
     /// Output of a tick or of an answer.
     Decided {
         /// Time of the next tick, if one is planned.
         wake: Option<Timestamp>,
-        /// Sends, as JSON.
+        /// Work for the outside, as JSON.
         sends: Vec<Value>,
     },
 }

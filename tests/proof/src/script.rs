@@ -11,7 +11,7 @@ use switchboard_core::time::Timestamp;
 pub struct Script {
     /// Settings of the service, one JSON object.
     pub settings: Value,
-    /// Inputs, in order.
+    /// Inputs, in the order in which hosts play them.
     pub lines: Vec<Line>,
 }
 
@@ -22,7 +22,7 @@ pub struct Line {
     pub now: Timestamp,
     /// Seed used for every draw during the line.
     pub seed: Seed,
-    /// What happens.
+    /// Input that is played.
     pub act: Act,
 }
 

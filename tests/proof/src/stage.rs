@@ -25,7 +25,7 @@ pub trait Steps {
     /// Runs one step. The rate limits belong to the stage.
     fn step(&mut self, input: &OwnedInput, now: Timestamp, seed: Seed, limits: &Limits) -> Result<Output, Stop>;
 
-    /// Makes changes durable.
+    /// Applies a step's changes to the rows.
     fn apply(&mut self, changes: &[Change]);
 
     /// Returns all rows, sorted by key.
@@ -54,9 +54,9 @@ impl Limits {
 
 /// A view with the rate limits of a stage.
 pub struct Limited<'a> {
-    /// Underlying rows.
+    /// Rows, without any limits.
     pub rows: &'a dyn View,
-    /// Rate limits.
+    /// Rate limits that answer `admit`.
     pub limits: &'a Limits,
 }
 
@@ -103,12 +103,12 @@ impl<S: Steps> Stage<S> {
         self.steps
     }
 
-    /// Returns all rows.
+    /// Returns all rows, sorted by key.
     pub fn rows(mut self) -> Vec<Row> {
         self.steps.rows()
     }
 
-    /// Plays one line.
+    /// Plays one line of a script.
     pub fn line(&mut self, line: &Line) -> Said {
         self.limits.told.borrow_mut().clear();
         self.limits.now = line.now;

@@ -42,5 +42,5 @@ pub fn after(at: Timestamp, micros: u64) -> Timestamp {
     Timestamp::from_micros(at.micros() + micros)
 }
 
-/// Microseconds per second.
+/// A second in microseconds, the unit of delays.
 pub const SECOND: u64 = 1_000_000;

@@ -14,12 +14,12 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// Creates a GET.
+    /// Creates a GET without a body.
     pub fn get(target: impl Into<String>) -> Self {
         Self { method: Method::Get, target: target.into(), body: None, key: None }
     }
 
-    /// Creates a DELETE.
+    /// Creates a DELETE without a body.
     pub fn delete(target: impl Into<String>) -> Self {
         Self { method: Method::Delete, ..Self::get(target) }
     }
@@ -102,7 +102,7 @@ pub enum Client {
         engine: usize,
         /// Id of the call.
         call: u64,
-        /// Kind of report.
+        /// Kind of report, which decides the expected answer.
         saying: Saying,
     },
     /// An engine creates an inbound call.
@@ -117,7 +117,7 @@ pub enum Client {
         /// Id of the call.
         call: u64,
     },
-    /// A person acts.
+    /// A person sends a request about their account.
     Person {
         /// Index of the person.
         person: usize,

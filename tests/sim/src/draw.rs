@@ -55,7 +55,7 @@ pub fn rules(random: &mut Random) -> Value {
     })
 }
 
-/// Draws a campaign.
+/// Draws a campaign of an assistant that calls from some of these numbers.
 pub fn campaign(random: &mut Random, assistant: u64, numbers: &[Value]) -> Value {
     let mut body = rules(random);
     body["name"] = json!("Spring");
@@ -64,7 +64,7 @@ pub fn campaign(random: &mut Random, assistant: u64, numbers: &[Value]) -> Value
     body
 }
 
-/// Draws a lead.
+/// Draws a lead of a campaign, with up to three secondary contacts.
 pub fn lead(random: &mut Random, campaign: u64) -> Value {
     let contacts: Vec<Value> = (0..random.weighed(&[(7, 0), (2, 1), (1, 3)]))
         .map(|_| json!({ "phone_number": phone(random), "variables": { "customer_name": "Bo" } }))
@@ -87,7 +87,7 @@ pub fn manner(random: &mut Random, receiver: usize) -> Value {
     })
 }
 
-/// Draws an assistant.
+/// Draws an assistant of a type, with its webhooks at a receiver.
 pub fn assistant(random: &mut Random, kind: &str, receiver: usize) -> Value {
     let mut body = manner(random, receiver);
     let (mode, voice) = random.weighed(&[(6, ("pipeline", 1)), (2, ("dualplex", 1))]);

@@ -19,7 +19,7 @@ use crate::world::{Event, World};
 /// A planned action of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Errand {
-    /// Claim calls.
+    /// Claim calls while there is room for more.
     Claim,
     /// Claim calls again after an absence.
     Return,
@@ -42,10 +42,10 @@ pub struct Manners {
     pub leaves: u64,
 }
 
-/// A simulated engine.
+/// A simulated engine with the calls it holds.
 #[derive(Debug)]
 pub struct Engine {
-    /// Its engine token.
+    /// Engine token with which it claims and reports.
     pub token: String,
     modes: Vec<&'static str>,
     /// Most calls that it carries at once.

@@ -5,7 +5,7 @@ use crate::random::Random;
 /// Fate of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// No fault.
+    /// The step is committed and its answer arrives.
     Fine,
     /// The host dies before the commit: nothing happened.
     DiesBefore,
@@ -26,9 +26,9 @@ pub struct Faults {
     pub before: u64,
     /// Host dies after the commit.
     pub after: u64,
-    /// Commit fails.
+    /// Commit fails, and the host lives on.
     pub commits: u64,
-    /// Answer is lost.
+    /// Answer is lost after the commit.
     pub replies: u64,
     /// Step of the service's own work fails.
     pub endless: u64,

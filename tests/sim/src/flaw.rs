@@ -24,7 +24,7 @@ pub enum Flaw {
 }
 
 impl Flaw {
-    /// Draws a flaw.
+    /// Draws a flaw, each with the same probability.
     pub fn draw(random: &mut Random) -> Self {
         random.one(&[Self::Corrupt, Self::OverBudget, Self::Panic])
     }
@@ -43,7 +43,7 @@ pub struct Stuck {
 
 /// A store in which one read fails, or every read of one row.
 pub struct Flawed<'s> {
-    /// Underlying store.
+    /// Store that all other reads reach.
     pub store: &'s Memory,
     /// Effect on one read, and how many succeed before it.
     pub once: Option<(Flaw, Cell<u64>)>,

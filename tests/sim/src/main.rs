@@ -17,7 +17,7 @@ const USAGE: &str = "usage: cargo xtask sim [--seeds N] [--from S] [--scale smal
        cargo xtask sim --seed S [--scale small|large]    one world, told as it happens
        cargo xtask sim --week LEADS                      a week of one large campaign";
 
-/// Parsed command line.
+/// Options from the command line.
 struct Wish {
     seeds: u64,
     from: u64,

@@ -26,13 +26,13 @@ pub struct Turned<F> {
 /// The changes of a commit.
 #[derive(Debug, Default)]
 pub struct Diff {
-    /// Changed calls.
+    /// Calls that were created, changed or deleted.
     pub calls: Vec<Turned<Call>>,
     /// Changed leads and secondary contacts.
     pub leads: Vec<Turned<Lead>>,
-    /// Changed campaigns.
+    /// Campaigns that were created, changed or deleted.
     pub campaigns: Vec<Turned<Campaign>>,
-    /// Changed webhook deliveries.
+    /// Webhook deliveries that were created, changed or deleted.
     pub deliveries: Vec<Turned<Delivery>>,
     /// New events, each with its account.
     pub events: Vec<(u32, Event)>,
@@ -41,7 +41,7 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// Prints the changes.
+    /// Prints the changes with the virtual time, a line each.
     pub fn tell(&self, now: Timestamp) {
         let at = now.iso();
         self.calls.iter().for_each(|turned| println!("{at}   call {:?} {:?}", turned.at, turned.after));
@@ -66,7 +66,7 @@ pub struct Mirror {
     pub assistants: BTreeMap<At, Assistant>,
     /// Deleted assistants, as they were last.
     pub gone: BTreeMap<At, Assistant>,
-    /// Suppressed numbers.
+    /// Numbers on suppression lists.
     pub suppressed: BTreeMap<At, Suppressed>,
     /// Ids of the events in the feeds, by account and sequence number.
     pub events: BTreeMap<At, String>,
@@ -74,7 +74,7 @@ pub struct Mirror {
     pub emptied: BTreeSet<String>,
     /// Phone numbers of the accounts.
     pub numbers: BTreeSet<At>,
-    /// Running calls.
+    /// Calls that are not over.
     pub running: BTreeSet<At>,
     /// Calls and deliveries with work still to be done.
     pub open: BTreeSet<(Kind, At)>,

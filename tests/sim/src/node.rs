@@ -10,7 +10,7 @@ use switchboard_core::time::Timestamp;
 use crate::checks::Cause;
 use crate::client::Client;
 
-/// A simulated host.
+/// A simulated host with its clock and plan.
 #[derive(Debug, Default)]
 pub struct Node {
     /// Whether it is running.
@@ -42,7 +42,7 @@ pub struct Exchange {
     pub client: Client,
     /// Index of the host that processes it.
     pub node: usize,
-    /// The request.
+    /// The request as it was received.
     pub request: Request,
     /// Answers to its sends so far.
     pub answers: Vec<Answer>,

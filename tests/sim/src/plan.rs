@@ -36,15 +36,15 @@ pub struct Plan {
     pub start: Timestamp,
     /// How long people act and faults occur, seconds.
     pub busy_seconds: u64,
-    /// Number of accounts.
+    /// Number of accounts, one or two.
     pub accounts: usize,
-    /// Campaigns per account.
+    /// Campaigns of each account, one to three.
     pub campaigns: usize,
-    /// Leads per account.
+    /// Leads of each account at the start.
     pub leads: u64,
     /// Acts per account after the setup.
     pub acts: u64,
-    /// Number of engines.
+    /// Number of engines, one to four.
     pub engines: usize,
     /// Number of webhook receivers.
     pub receivers: usize,
@@ -52,7 +52,7 @@ pub struct Plan {
     pub nodes: usize,
     /// Whether a language model is configured.
     pub model: bool,
-    /// Injected faults.
+    /// Probabilities of faults until the world is calm.
     pub faults: Faults,
 }
 

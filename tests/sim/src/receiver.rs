@@ -14,17 +14,17 @@ use crate::random::Random;
 pub enum Mood {
     /// Accepts: 200 to 204.
     Takes,
-    /// Redirects.
+    /// Redirects elsewhere with 307.
     Moved,
     /// Rejects with a client error.
     Refuses,
     /// Answers 410: gone for good.
     Gone,
-    /// Answers with `Retry-After`.
+    /// Answers 429 or 503 with `Retry-After`.
     Busy,
     /// Fails with a server error.
     Broken,
-    /// Never answers.
+    /// Never answers, until the timeout.
     Hangs,
     /// Resets the connection, sometimes after processing the request.
     Resets,
@@ -74,7 +74,7 @@ pub struct Reaction {
 pub struct Receivers {
     moods: Vec<Mood>,
     seen: BTreeMap<String, Seen>,
-    /// Webhooks received.
+    /// Number of webhooks received.
     pub webhooks: u64,
 }
 

@@ -16,17 +16,17 @@ pub struct Tally {
     pub turns: u64,
     /// Steps of the service.
     pub steps: u64,
-    /// Calls created.
+    /// Calls created, by campaigns or by hand.
     pub calls: u64,
     /// Calls that an engine dialed.
     pub dialed: u64,
-    /// Webhook attempts.
+    /// Webhook attempts that reached a receiver.
     pub webhooks: u64,
-    /// Webhooks delivered.
+    /// Webhooks that a receiver accepted.
     pub delivered: u64,
     /// Webhooks whose retries were exhausted.
     pub exhausted: u64,
-    /// Deaths of hosts.
+    /// Times that a host died.
     pub deaths: u64,
     /// Steps that failed by a flaw.
     pub endless: u64,
@@ -34,7 +34,7 @@ pub struct Tally {
     pub stuck: u64,
     /// Tasks that were set aside, and retried by the operator.
     pub set_aside: u64,
-    /// Failed commits.
+    /// Commits that failed, so that the caller got 503.
     pub commits_failed: u64,
     /// Lost answers to clients.
     pub replies_lost: u64,
@@ -42,7 +42,7 @@ pub struct Tally {
     pub answers_lost: u64,
     /// Wrong reports of engines.
     pub lies: u64,
-    /// Virtual time, seconds.
+    /// Virtual time that passed, seconds.
     pub seconds: u64,
 }
 

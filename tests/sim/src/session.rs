@@ -26,7 +26,7 @@ pub struct Session {
     due: Timestamp,
     /// Events sent and not yet acknowledged.
     open: Option<Vec<Value>>,
-    /// Events acknowledged last.
+    /// Events acknowledged last, for a repetition.
     last: Vec<Value>,
     told: bool,
 }

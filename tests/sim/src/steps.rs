@@ -32,7 +32,7 @@ const STUCK_SECONDS_MAX: u64 = 3 * 3_600;
 
 /// Result of a step, for its caller.
 pub enum Stepped {
-    /// It was committed.
+    /// It was committed, and its output is known.
     Done(Output),
     /// It was committed, and its answer was lost.
     Unheard,

@@ -39,7 +39,7 @@ pub enum Event {
     Elapsed(u64),
     /// An engine performs a planned action.
     Engine(usize, Errand),
-    /// A person acts.
+    /// A person performs an act and plans the next.
     Person(usize),
     /// A person acts in addition, because something just happened.
     Spark(usize),
@@ -53,21 +53,21 @@ pub enum Event {
     Operator,
 }
 
-/// A simulated world.
+/// A simulated world: the service, its hosts, and everyone around them.
 pub struct World {
     /// Parameters drawn from the seed.
     pub plan: Plan,
-    /// Virtual time.
+    /// Virtual time of the event being processed.
     pub now: Timestamp,
-    /// Source of randomness.
+    /// The only source of randomness, from the seed.
     pub random: Random,
     /// Rows as the claims see them.
     pub mirror: Mirror,
     /// Claims with their state.
     pub checks: Checks,
-    /// Webhook receivers.
+    /// Receivers of webhooks and tool calls.
     pub receivers: Receivers,
-    /// Simulated engines.
+    /// Simulated engines, by their index in events.
     pub engines: Vec<Engine>,
     /// People, one per account.
     pub people: Vec<Person>,
@@ -79,11 +79,11 @@ pub struct World {
     pub calm: bool,
     /// Limit of parallel calls in every account's plan.
     pub parallel_calls: usize,
-    /// Suspended accounts.
+    /// Suspended accounts, by number.
     pub suspended: Vec<u32>,
     /// When all work must be done, once calm.
     pub deadline: Timestamp,
-    /// Committed rows.
+    /// Rows as the last commit left them.
     pub store: Memory,
     /// Whether events are printed.
     pub told: bool,

@@ -1,7 +1,7 @@
-//! Values out of a conversation: arguments of tools, and what is extracted after the call.
+//! Values from a conversation: arguments of tools, and variables extracted after the call.
 //!
-//! A variable of the call with the same name and type is taken as it is; else the name of what is asked for
-//! tells what would be plausible, and the draw which of the plausible values it is.
+//! A variable of the call with the same name and type is used unchanged; otherwise the name of the value suggests what
+//! would be plausible, and a draw picks among the plausible values.
 
 use jiff::civil::Date;
 use serde_json::{Map, Value, json};
@@ -10,41 +10,41 @@ use super::draw::Draw;
 use super::lines;
 use crate::call::{CallInfo, Function};
 
-/// How a call stands to its goal.
+/// Whether a call reached its goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
-    /// The customer agreed.
+    /// The customer agreed to the assistant's request.
     Agreed,
-    /// The customer refused.
+    /// The customer refused the assistant's request.
     Refused,
-    /// There was no conversation to reach it in.
+    /// There was no conversation in which to reach it.
     Unreached,
 }
 
-/// What is known when a value is asked for.
+/// Facts from which values are made.
 pub struct CallFacts<'s> {
-    /// The call.
+    /// The call as it was claimed.
     pub call: &'s CallInfo,
-    /// Its draws.
+    /// Source of the call's draws.
     pub draw: &'s Draw,
-    /// The customer's name.
+    /// The customer's name, from the call's variables or drawn.
     pub customer: &'s str,
-    /// What was talked about.
+    /// What was talked about last.
     pub topic: &'s str,
-    /// How it stands.
+    /// Outcome of the conversation.
     pub goal: Goal,
 }
 
 const NOT_GIVEN: &str = "not given";
 
 impl CallFacts<'_> {
-    /// A value for each entry of the assistant's `post_call_schema`.
+    /// Returns a value for each entry of the assistant's `post_call_schema`.
     pub fn extracted(&self) -> Map<String, Value> {
         let extracts = &self.call.assistant.extracts;
         extracts.iter().map(|extract| (extract.name.clone(), self.value(&extract.name, &extract.kind))).collect()
     }
 
-    /// Arguments for a tool: one for each property of its schema.
+    /// Returns arguments for a tool: one for each property of its schema.
     pub fn arguments(&self, tool: &Function) -> Map<String, Value> {
         let Some(properties) = tool.parameters["properties"].as_object() else { return Map::new() };
         properties.iter().map(|(name, schema)| (name.clone(), self.argument(name, schema))).collect()
@@ -54,12 +54,12 @@ impl CallFacts<'_> {
         if let Some(allowed) = schema["enum"].as_array().filter(|allowed| !allowed.is_empty()) {
             return self.draw.pick(name, allowed).clone();
         }
-        // `type` may be a list, of which the first entry is what is meant.
+        // `type` may be a list; its first entry counts.
         let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str()).unwrap_or("string");
         self.value(name, kind)
     }
 
-    /// A value of a type: of `post_call_schema` or of JSON Schema.
+    /// Returns a value of a type of `post_call_schema` or JSON Schema.
     pub fn value(&self, name: &str, kind: &str) -> Value {
         let known = self.call.variables.get(name);
         match kind {
@@ -93,7 +93,7 @@ impl CallFacts<'_> {
         self.certain(name).or_else(|| self.agreed(name)).unwrap_or_else(|| NOT_GIVEN.into())
     }
 
-    /// What is known however the call went.
+    /// Returns a value that is known however the call went.
     fn certain(&self, name: &str) -> Option<String> {
         let any = |words: &[&str]| words.iter().any(|word| name.contains(word));
         let by_goal = |texts: [&str; 3]| {
@@ -119,7 +119,7 @@ impl CallFacts<'_> {
         (self.goal != Goal::Unreached && any(&["name", "customer", "caller"])).then(|| self.customer.to_string())
     }
 
-    /// What only a customer who goes along tells.
+    /// Returns a value that only a customer who agrees would reveal.
     fn agreed(&self, name: &str) -> Option<String> {
         if self.goal != Goal::Agreed {
             return None;
@@ -151,7 +151,7 @@ impl CallFacts<'_> {
         )
     }
 
-    /// The day after the call was made, `YYYY-MM-DD`.
+    /// Returns the day after the call was made, `YYYY-MM-DD`.
     fn next_day(&self) -> String {
         let made = self.call.created_at.get(..10).and_then(|day| day.parse::<Date>().ok());
         made.and_then(|day| day.tomorrow().ok()).map_or_else(|| "tomorrow".into(), |day| day.to_string())

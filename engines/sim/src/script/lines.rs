@@ -1,14 +1,14 @@
-//! What is said. The lines fit any business, so that they fit every assistant.
+//! Spoken lines, general enough to fit any business and so every assistant.
 
 use super::fill::{CallFacts, Goal};
 
 /// A question of the customer and the assistant's answer.
 pub struct QuestionAndAnswer {
-    /// What it is about.
+    /// What they talk about, as part of a sentence.
     pub topic: &'static str,
-    /// The customer asks.
+    /// The customer's question, as spoken.
     pub human: &'static str,
-    /// The assistant answers.
+    /// The assistant's answer, as spoken.
     pub bot: &'static str,
 }
 
@@ -16,7 +16,7 @@ const fn exchange(topic: &'static str, human: &'static str, bot: &'static str) -
     QuestionAndAnswer { topic, human, bot }
 }
 
-/// What conversations are made of.
+/// Exchanges that conversations are made of.
 pub static EXCHANGES: [QuestionAndAnswer; 12] = [
     exchange(
         "opening hours",
@@ -88,7 +88,7 @@ pub const HELLOS: [&str; 4] = [
     "{customer}, hello. I have a few minutes.",
 ];
 
-/// How the assistant goes on.
+/// How the assistant continues after the greeting.
 pub const OPENERS: [&str; 4] = [
     "Thank you for taking the call, {customer}. It will not take long.",
     "Good that I reach you, {customer}. I have a short question.",
@@ -111,17 +111,17 @@ pub const REFUSALS: [&str; 3] = [
     "Please stop here. It is nothing for me.",
 ];
 
-/// How the assistant takes leave.
+/// How the assistant says goodbye.
 pub const FAREWELLS: [&str; 3] = [
     "Wonderful. Thank you for your time, {customer}, and goodbye.",
     "Then all is settled. Have a pleasant day, {customer}.",
     "I will see to it. Goodbye, {customer}.",
 ];
 
-/// How the customer takes leave.
+/// How the customer says goodbye.
 pub const GOODBYES: [&str; 3] = ["Thank you, goodbye.", "Bye then.", "Thanks for the call. Goodbye."];
 
-/// Names of customers who have not been given one.
+/// Names for customers whose call has none.
 pub const NAMES: [&str; 8] = [
     "Alex Morgan",
     "Dana Whitlock",
@@ -133,22 +133,22 @@ pub const NAMES: [&str; 8] = [
     "Kim Larsen",
 ];
 
-/// Streets of customers.
+/// Streets for made-up addresses of customers.
 pub const STREETS: [&str; 4] = ["Harbour Street", "Mill Lane", "Station Road", "Orchard Way"];
 
-/// Towns of customers.
+/// Towns for made-up addresses of customers.
 pub const CITIES: [&str; 4] = ["Riverton", "Eastbridge", "Norwood", "Lakeside"];
 
-/// What an answer adds to the assistant's next line.
+/// Result of a request, mentioned in the assistant's next line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LookupAnswer {
-    /// A tool's endpoint answered with this status; `None` when it could not be asked.
+    /// Status from a tool's endpoint; `None` when it was not reached.
     Tool(Option<u16>),
-    /// The best passage of the knowledgebase; `None` when it has none.
+    /// Best passage of the knowledgebase; `None` when nothing was found.
     Knowledge(Option<String>),
 }
 
-/// The assistant's line with what it has just learned.
+/// Returns the assistant's line, extended by what it has just learned.
 pub fn with_answer(line: &str, answer: &LookupAnswer) -> String {
     match answer {
         LookupAnswer::Tool(Some(status)) => format!("{line} The system answered with status {status}."),
@@ -158,7 +158,7 @@ pub fn with_answer(line: &str, answer: &LookupAnswer) -> String {
     }
 }
 
-/// The call in a sentence.
+/// Summarizes the call in a sentence.
 pub fn summary(facts: &CallFacts<'_>) -> String {
     let (assistant, customer, topic) = (&facts.call.assistant.name, facts.customer, facts.topic);
     match facts.goal {

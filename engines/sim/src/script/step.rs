@@ -1,75 +1,75 @@
-//! Steps: what happens in a call, and how long after what came before; and how a call is cut short.
+//! Steps: what happens in a call, and after which pause; and how a call is cut short.
 
 use serde_json::{Map, Value};
 
-/// What the carrier takes for a second of talk, millionths of a US dollar.
+/// The carrier's price of a second of talk, millionths of a US dollar.
 const CARRIER_MICROS_PER_SECOND: u32 = 200;
-/// What a second of talk costs in all, millionths of a US dollar.
+/// The total price of a second of talk, millionths of a US dollar.
 const TOTAL_MICROS_PER_SECOND: u32 = 1_500;
 
-/// One thing that happens in a call.
+/// One step of a script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptStep {
-    /// How long after the step before, milliseconds of simulated time.
+    /// Pause after the previous step, milliseconds of simulated time.
     pub after_ms: u32,
-    /// What happens.
+    /// What happens after the pause.
     pub act: ScriptAct,
 }
 
-/// What happens.
+/// An event in a call, or a request to the service.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ScriptAct {
     /// The customer's telephone rings.
     Ring,
-    /// Somebody, or something, picks up.
+    /// A person or voicemail picks up.
     Answer(Pickup),
     /// A line was spoken.
     Say(Speaker, String),
-    /// The conversation brought up variables.
+    /// The conversation produced variables.
     Variables(Map<String, Value>),
-    /// Keypad tones.
+    /// Keypad tones are sent.
     Dtmf(String),
-    /// The call is handed over to a number.
+    /// The call is transferred to this number.
     Transfer(String),
-    /// A tool is asked; its answer is mentioned in the assistant's next line.
+    /// A tool is called; the assistant's next line mentions the answer.
     Tool {
-        /// Its name.
+        /// Name of the tool.
         name: String,
-        /// Its arguments.
+        /// Arguments of the call.
         arguments: Map<String, Value>,
     },
-    /// The knowledgebase is asked; what it has is told in the assistant's next line.
+    /// The knowledgebase is searched for this; the assistant's next line mentions the result.
     Knowledge(String),
-    /// The recording can be had here.
+    /// URL of the recording.
     Recording(String),
-    /// What the engine makes of the call.
+    /// The engine's analysis of the call.
     Analysis(CallAnalysis),
-    /// The call that was answered ends.
+    /// An answered call ends.
     End {
-        /// Who ended it.
+        /// Who ended the call.
         by: Party,
-        /// Why.
+        /// Reason on the wire, such as `max-duration`.
         reason: &'static str,
     },
-    /// The call comes to nothing; the reasons `busy` and `no-answer` have states of their own.
+    /// The call fails before an answer, for this reason; `busy` and `no-answer` have states of their own.
     Fail(&'static str),
-    /// What the call costs.
+    /// The cost of the call.
     Cost(CallCost),
 }
 
-/// Who picks up.
+/// Who or what picks up an answered call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pickup {
-    /// A person.
+    /// A person picks up.
     Human,
-    /// Voicemail.
+    /// Voicemail or another machine.
     Machine,
-    /// That is not known: the customer called.
+    /// Unknown: the customer called.
     Unknown,
 }
 
 impl Pickup {
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Human => "human",
@@ -79,17 +79,17 @@ impl Pickup {
     }
 }
 
-/// Who speaks.
+/// The speaker of a line in the transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
-    /// The assistant.
+    /// The assistant, in the `bot` lines of the transcript.
     Bot,
     /// The customer, or the machine that picked up.
     Human,
 }
 
 impl Speaker {
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Bot => "bot",
@@ -101,16 +101,16 @@ impl Speaker {
 /// Who ends a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party {
-    /// The customer.
+    /// The customer hung up.
     Customer,
-    /// The assistant.
+    /// The assistant hung up.
     Assistant,
-    /// Neither: the service said so, or the longest duration was reached.
+    /// Neither: the service ended it, or the longest duration was reached.
     Service,
 }
 
 impl Party {
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Customer => "customer",
@@ -123,16 +123,16 @@ impl Party {
 /// The tone of the customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallSentiment {
-    /// Content.
+    /// The customer was content.
     Positive,
-    /// Neither.
+    /// The customer was neither content nor annoyed.
     Neutral,
-    /// Annoyed.
+    /// The customer was annoyed.
     Negative,
 }
 
 impl CallSentiment {
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Positive => "positive",
@@ -142,30 +142,30 @@ impl CallSentiment {
     }
 }
 
-/// What the engine makes of a call.
+/// The engine's analysis of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallAnalysis {
-    /// Whether the call reached its goal; `None` when that cannot be said.
+    /// Whether the call reached its goal; `None` when unknown.
     pub success: Option<bool>,
     /// The tone of the customer.
     pub sentiment: CallSentiment,
-    /// The call in a sentence.
+    /// Summary in one sentence.
     pub summary: String,
-    /// A value for each entry of the assistant's `post_call_schema`.
+    /// Value of each entry of the assistant's `post_call_schema`.
     pub variables: Map<String, Value>,
 }
 
-/// What a call costs, millionths of a US dollar.
+/// Cost of a call, millionths of a US dollar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallCost {
-    /// The carrier's part.
+    /// The carrier's share of the total.
     pub carrier_micros: u32,
-    /// In all.
+    /// The total, including the carrier's share.
     pub total_micros: u32,
 }
 
 impl CallCost {
-    /// The cost of a talk; a second that began counts whole.
+    /// Returns the cost of a talk; a started second counts in full.
     pub fn of(talked_ms: u32) -> Self {
         let seconds = talked_ms.div_ceil(1_000);
         Self {
@@ -175,17 +175,17 @@ impl CallCost {
     }
 }
 
-/// How far a call has come.
+/// Progress of a call through its script.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallProgress {
-    /// Since it was answered, milliseconds of simulated time; `None` before that.
+    /// Time since the answer, milliseconds of simulated time; `None` before it.
     pub talked_ms: Option<u32>,
-    /// Whether it has ended or failed.
+    /// Whether the call has ended or failed.
     pub over: bool,
 }
 
 impl CallProgress {
-    /// The progress after a step.
+    /// Returns the progress after a step.
     pub fn after(self, step: &ScriptStep) -> Self {
         let talked_ms = match step.act {
             ScriptAct::Answer(_) => Some(0),
@@ -195,10 +195,9 @@ impl CallProgress {
     }
 }
 
-/// What is played instead of the rest of a script when a call that is not over is cut short.
+/// Returns the steps that replace the rest of a script when a running call is cut short.
 ///
-/// The recording and the analysis stay, the latter without a verdict; before the answer there is only a
-/// failure to report.
+/// The recording and the analysis stay, the latter without a verdict; before the answer only a failure is reported.
 pub fn cut_short(rest: &[ScriptStep], progress: CallProgress, reason: &'static str) -> Vec<ScriptStep> {
     let Some(talked_ms) = progress.talked_ms else {
         return vec![ScriptStep { after_ms: 0, act: ScriptAct::Fail(reason) }];
@@ -222,7 +221,7 @@ fn kept(act: &ScriptAct) -> Option<ScriptAct> {
     }
 }
 
-/// The script with no talk longer than the assistant allows; what follows an end takes no time.
+/// Returns the script with no talk longer than the assistant allows; steps after the end take no time.
 pub fn limited(steps: Vec<ScriptStep>, max_ms: u32) -> Vec<ScriptStep> {
     let mut progress = CallProgress::default();
     for (at, step) in steps.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Scripts, plot by plot, and what holds for all of them.
+//! Scripts plot by plot, and properties that hold for all of them.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,9 @@ use super::step::{
 use super::*;
 use crate::fake::claimed;
 
-/// Seeds of each property.
+/// Seeds tried per property.
 const SEEDS: std::ops::Range<u64> = 0..40;
-/// One number for each plot.
+/// A number for each plot.
 const PHONES: [&str; 13] = [
     "+12025550001",
     "+12025550002",
@@ -47,7 +47,7 @@ fn analysis(steps: &[ScriptStep]) -> Option<&CallAnalysis> {
     })
 }
 
-/// How a call went: who picked up and how it ended.
+/// Returns how a call went: who picked up and how it ended.
 fn outcome(steps: &[ScriptStep]) -> String {
     let mut words = Vec::new();
     for step in steps {
@@ -236,7 +236,7 @@ fn what_the_call_knows_is_taken_where_its_type_fits() {
     let filled = &analysis(&steps).expect("it was analysed").variables;
     assert_eq!((&filled["rating"], &filled["agreed"]), (&json!(3), &json!(true)));
     assert!(filled["visit_date"].is_string());
-    // Whoever refuses has agreed to nothing, whatever was known before.
+    // A customer who refuses has agreed to nothing, whatever the variables say.
     let refuses = self::call("+12025550012", |entry| entry["call"]["variables"]["agreed"] = true.into());
     let steps = script(&refuses, 1);
     assert_eq!(analysis(&steps).expect("it was analysed").variables["agreed"], false);

@@ -1,4 +1,4 @@
-//! The writer of a script: it knows who speaks, times the lines and writes the steps down.
+//! The writer of a script: tracks who speaks, times the lines and appends the steps.
 
 use serde_json::Map;
 
@@ -8,20 +8,20 @@ use super::lines;
 use super::step::{CallAnalysis, CallCost, CallProgress, CallSentiment, Party, Pickup, ScriptAct, ScriptStep, Speaker};
 use crate::call::{CallInfo, spoken};
 
-/// Speaking time of a character, milliseconds: about 150 words a minute.
+/// Speaking time per character, milliseconds: about 150 words a minute.
 const CHARACTER_MS: u32 = 65;
-/// Where recordings of simulated calls are said to be; a name that leads nowhere (RFC 2606).
+/// Base URL of simulated recordings, in a domain reserved for examples (RFC 2606).
 const RECORDINGS: &str = "https://recordings.example.com/simulated";
-/// Questions of a `post_call_schema` that the assistant asks aloud.
+/// Entries of `post_call_schema` that the assistant asks about aloud.
 const QUESTIONS_MAX: usize = 3;
 
-/// A call as far as it has been written.
+/// A script being written.
 pub struct ScriptWriter<'c> {
-    /// The call.
+    /// The call as it was claimed.
     pub call: &'c CallInfo,
-    /// Its draws.
+    /// Source of the call's draws.
     pub draw: Draw,
-    /// What has been written.
+    /// Steps written so far.
     pub steps: Vec<ScriptStep>,
     /// What was talked about last.
     pub topic: &'static str,
@@ -41,24 +41,24 @@ impl<'c> ScriptWriter<'c> {
         Self { call, draw, steps: Vec::new(), topic: "the call", customer, named, progress: CallProgress::default() }
     }
 
-    /// Writes a step.
+    /// Appends a step, `after_ms` after the previous one.
     pub fn act(&mut self, after_ms: u32, act: ScriptAct) {
         let step = ScriptStep { after_ms, act };
         self.progress = self.progress.after(&step);
         self.steps.push(step);
     }
 
-    /// The assistant says a line.
+    /// Has the assistant say a line.
     pub fn bot(&mut self, line: &str) {
         self.say(Speaker::Bot, line);
     }
 
-    /// The customer says a line.
+    /// Has the customer say a line.
     pub fn human(&mut self, line: &str) {
         self.say(Speaker::Human, line);
     }
 
-    /// A line counts when it has been spoken, after a pause before it.
+    /// Appends a line at the time when it has been spoken, after a short pause.
     fn say(&mut self, speaker: Speaker, line: &str) {
         let line = spoken(&line.replace("{customer}", &self.customer), &self.call.variables);
         if line.is_empty() {
@@ -69,29 +69,29 @@ impl<'c> ScriptWriter<'c> {
         self.act(characters.saturating_mul(CHARACTER_MS).saturating_add(pause), ScriptAct::Say(speaker, line));
     }
 
-    /// One of these lines, drawn.
+    /// Draws one of these lines.
     pub fn one_of(&self, label: &str, lines: &[&'static str]) -> &'static str {
         let line: &&'static str = self.draw.pick(label, lines);
         line
     }
 
-    /// It rings.
+    /// Lets the customer's telephone ring.
     pub fn ring(&mut self) {
         self.act(self.draw.between("dial", 300, 1_200), ScriptAct::Ring);
     }
 
-    /// Somebody picks up before the ringing time is over.
+    /// Lets someone pick up before the ringing time is over.
     pub fn answer(&mut self, by: Pickup) {
         let longest = self.call.assistant.ringing_seconds.saturating_mul(1_000) / 2;
         self.act(self.draw.between("ring", 800, 6_000).min(longest), ScriptAct::Answer(by));
     }
 
-    /// Ringing, answer, greeting and the first words of both.
+    /// Plays ringing, answer, greeting and the first words of both.
     pub fn opening(&mut self) {
         if self.call.kind != "web" {
             self.ring();
         }
-        // Only a customer who was called picks up; others called themselves.
+        // Only a called customer picks up; others called themselves.
         self.answer(if self.call.kind == "outbound" { Pickup::Human } else { Pickup::Unknown });
         let greeting = self.call.assistant.greeting.clone();
         if self.call.assistant.wait_for_customer {
@@ -110,14 +110,14 @@ impl<'c> ScriptWriter<'c> {
         self.bot(self.one_of("opener", &lines::OPENERS));
     }
 
-    /// A question and its answer.
+    /// Plays a question and its answer.
     pub fn exchange(&mut self, exchange: &lines::QuestionAndAnswer) {
         self.topic = exchange.topic;
         self.human(exchange.human);
         self.bot(exchange.bot);
     }
 
-    /// What the assistant notes down for after the call.
+    /// Plays the questions whose answers are extracted after the call.
     pub fn questions(&mut self, goal: Goal) {
         for extract in self.call.assistant.extracts.iter().take(QUESTIONS_MAX) {
             let value = match self.facts(goal).value(&extract.name, &extract.kind) {
@@ -131,12 +131,12 @@ impl<'c> ScriptWriter<'c> {
         }
     }
 
-    /// What is known at this point.
+    /// Returns the facts known at this point.
     pub fn facts(&self, goal: Goal) -> CallFacts<'_> {
         CallFacts { call: self.call, draw: &self.draw, customer: &self.customer, topic: self.topic, goal }
     }
 
-    /// Analysis, recording, end and cost.
+    /// Appends analysis, recording, end and cost.
     pub fn close(&mut self, goal: Goal, success: Option<bool>, by: Party, reason: &'static str) {
         let sentiment = match goal {
             Goal::Agreed => CallSentiment::Positive,
@@ -153,7 +153,7 @@ impl<'c> ScriptWriter<'c> {
         self.act(0, ScriptAct::Cost(CallCost::of(self.talked_ms())));
     }
 
-    /// Since the answer, milliseconds.
+    /// Returns the time since the answer, milliseconds.
     pub fn talked_ms(&self) -> u32 {
         self.progress.talked_ms.unwrap_or(0)
     }

@@ -1,7 +1,7 @@
-//! `switchboard-js-bindgen MODULE FOLDER`: writes `core.wasm`, and `core.js` that makes instances of it.
+//! `switchboard-js-bindgen MODULE FOLDER`: writes `core.wasm`, and `core.js`, which creates instances of it.
 //!
-//! The glue of wasm-bindgen holds one instance in its own variables. Here it stands inside a function: each call
-//! has variables of its own, so that an instance whose step panicked can be dropped for a new one.
+//! The glue of wasm-bindgen holds one instance in its own variables. Here it is wrapped in a function: each call has
+//! variables of its own, so that an instance whose step panicked can be dropped for a new one.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -5,8 +5,8 @@
  *       server.js [FILE] [PORT]     # by default switchboard.sqlite and 8080, on 127.0.0.1
  *
  * The first start prints an API key, once: `curl -H "Authorization: Bearer …" http://127.0.0.1:8080/user/me`. SIGINT
- * and SIGTERM stop it: what is under way is answered, streams end, then it exits. Whom the program may reach can be
- * narrowed further by `--allow-net` and `--deny-net`.
+ * and SIGTERM stop it: running requests are answered, streams end, then it exits. `--allow-net` and `--deny-net` can
+ * further narrow what the program may reach.
  *
  * In a project of your own the first two imports are "switchboard" and "switchboard/storage/sqlite".
  */

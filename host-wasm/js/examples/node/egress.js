@@ -1,11 +1,11 @@
 /**
- * {@link Egress}: requests out, for Node and Deno, that reach only what was judged.
+ * {@link Egress}: outgoing requests for Node and Deno that reach only checked addresses.
  *
- * The service judges the addresses that `resolve` gives for a name which a user chose. A plain `fetch` looks the name
- * up once more, and whoever owns it may answer something else then (DNS rebinding): with `fetch` the egress filter
- * keeps out addresses and honest names, no more. This `fetch` connects to the very addresses that were judged, over a
- * connection of its own, so the filter holds. It is all that the service needs of a `fetch`: no redirects followed,
- * no cookies, no compression.
+ * The service checks the addresses that `resolve` returns for a name which a user chose. A plain `fetch` resolves the
+ * name once more, and its owner may then answer differently (DNS rebinding): with it the egress filter blocks addresses
+ * and honest names, no more. This `fetch` connects to the very addresses that were checked, over a connection of its
+ * own, so the filter holds. It does all that the service needs of a `fetch`: no redirects followed, no cookies, no
+ * compression.
  *
  * @typedef {{ address: string, family: number }} Address
  */
@@ -15,15 +15,15 @@ import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
 
-/** How long a judged name keeps its addresses: longer than the moment between judging and connecting. */
+/** How long a checked name keeps its addresses, milliseconds: longer than the time between check and connection. */
 const KEPT_MS = 10_000;
-/** Names that are kept at once; more of them are not resolved. */
+/** Names cached at once; further ones are not resolved. */
 const NAMES_MAX = 4_096;
 /** Statuses whose answers have no body (Fetch Standard). */
 const WITHOUT_BODY = [204, 205, 304];
 
 export class Egress {
-  /** An entry never changes while it is kept: of two requests to a name both see the same. @type {Map<string, Address[]>} */
+  /** Addresses by name. An entry is immutable: all requests to a name see the same. @type {Map<string, Address[]>} */
   #kept = new Map();
   #lookUp;
 
@@ -33,7 +33,7 @@ export class Egress {
   }
 
   /**
-   * The addresses of a name, to be judged.
+   * Resolves a name to the addresses to be checked.
    *
    * @param {string} name
    */
@@ -48,8 +48,8 @@ export class Egress {
   };
 
   /**
-   * Sends a request to the judged addresses of its name; names that the operator chose are judged by nobody, and are
-   * looked up.
+   * Sends a request to the checked addresses of its name; names that the operator chose are not checked, and are
+   * resolved here.
    *
    * @param {string} target
    * @param {{ method: string, headers: Headers, body?: Uint8Array, signal: AbortSignal }} init
@@ -75,7 +75,7 @@ export class Egress {
 }
 
 /**
- * A lookup that knows its answer.
+ * Returns a lookup function with a fixed result.
  *
  * @param {Address[]} addresses
  * @returns {typeof import("node:dns").lookup}

@@ -1,11 +1,13 @@
-/** Between the messages of `node:http` and the `Request` and `Response` of the Fetch Standard; bodies are streamed. */
+/**
+ * Converts between messages of `node:http` and the `Request` and `Response` of the Fetch Standard; bodies are streamed.
+ */
 
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
 /**
- * The request, cancelled when its client goes away; `null` where it has no place in the Fetch Standard (a method
- * such as TRACE, a host that is none).
+ * Converts a request, which is aborted when its client disconnects; `null` where the Fetch Standard does not allow it
+ * (a method such as TRACE, an invalid host).
  *
  * @param {import("node:http").IncomingMessage} incoming
  * @param {import("node:http").ServerResponse} outgoing
@@ -30,8 +32,8 @@ export function requestOf(incoming, outgoing) {
 }
 
 /**
- * A body as far as somebody reads it. What nobody wants is thrown away as it comes: the answer arrives all the same,
- * and the connection stays. Node ends a request that takes too long.
+ * Streams a body only as far as it is read. The rest is discarded as it arrives: the client still gets the answer, and
+ * the connection stays open. Node ends a request that takes too long.
  *
  * @param {import("node:http").IncomingMessage} incoming
  * @returns {ReadableStream<Uint8Array>}

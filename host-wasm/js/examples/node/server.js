@@ -3,10 +3,10 @@
  *
  *     node server.js [FILE] [PORT]     # by default switchboard.sqlite and 8080, on 127.0.0.1
  *
- * The first start prints an API key, once: `curl -H "Authorization: Bearer …" http://127.0.0.1:8080/user/me`. HOST
- * in the environment is another address to listen on; in front of the world belongs a proxy that speaks TLS, named
- * in `config.trust_proxy`. SIGINT and SIGTERM stop it: what is under way is answered, streams end, then it exits. A
- * body is read as far as the service wants it, and a client that goes away cancels its request.
+ * The first start prints an API key, once: `curl -H "Authorization: Bearer …" http://127.0.0.1:8080/user/me`. HOST in
+ * the environment sets another address to listen on; on the public internet put a proxy with TLS in front, named in
+ * `config.trust_proxy`. SIGINT and SIGTERM stop it: running requests are answered, streams end, then it exits. A body
+ * is read only as far as the service needs it, and a client that disconnects cancels its request.
  *
  * In a project of your own the first two imports are "switchboard" and "switchboard/storage/sqlite".
  */
@@ -19,7 +19,7 @@ import process from "node:process";
 import { Egress } from "./egress.js";
 import { requestOf, sendResponse } from "./messages.js";
 
-/** Connections that are still open so long after a stop are cut. */
+/** Grace period for open connections after a stop, milliseconds; then they are cut. */
 const STOP_MS = 5_000;
 const SWEEP_MS = 50;
 
@@ -34,7 +34,7 @@ const server = createServer(async (incoming, outgoing) => {
       outgoing.writeHead(400, { "content-type": "application/json" }).end('{"message":"Bad Request"}');
     } else await sendResponse(await service(request, { peer: incoming.socket.remoteAddress }), outgoing);
   } catch (error) {
-    // Whoever went away in the middle of an answer is no fault.
+    // A client that disconnected during an answer is not an error.
     if (!outgoing.destroyed) console.error(error);
     outgoing.destroy();
   }
@@ -49,11 +49,11 @@ async function stop() {
   server.close();
   setTimeout(() => server.closeAllConnections(), STOP_MS).unref();
   await service.close();
-  // A connection whose last answer ends from here on would be kept for a next request.
+  // A connection whose last answer ends from here on would be kept open for a next request.
   const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
   await closed;
   clearInterval(sweep);
 }
-/** The second one is left to the system: it ends the process at once. */
+/** A second signal has its default effect: it ends the process at once. */
 const stopped = Promise.race(["SIGINT", "SIGTERM"].map((signal) => once(process, signal)));
 await stopped.then(stop);

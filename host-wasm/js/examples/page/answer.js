@@ -1,10 +1,10 @@
-/** Shows an answer: its status, its headers, and its body as it comes. */
+/** Shows an answer: status, headers, and the body as it arrives. */
 
-/** A body of more is shown without colours, characters. */
+/** Longest body shown with colours, characters. */
 const COLOURED_MAX = 60_000;
-/** What a live stream shows at most, characters: the newest. */
+/** Most characters shown of a live stream: the newest. */
 const STREAM_MAX = 100_000;
-/** The parts of JSON: a text with or without a colon behind it, and other values. */
+/** JSON tokens: a string with or without a colon after it, and other values. */
 const JSON_PARTS = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /** @param {string} id */
@@ -72,7 +72,7 @@ async function showStream(body, signal) {
 }
 
 /**
- * JSON on lines of its own, with colours; anything else as it is.
+ * Formats JSON on indented lines with colours; returns other text unchanged.
  *
  * @param {string} text
  * @returns {(Node | string)[]}

@@ -1,8 +1,8 @@
 /**
  * `node build.js [FOLDER]`: collects the playground into a folder (by default `dist` beside this file) that any static
- * server can serve, over HTTPS or from this machine, at any path. Prints what the files weigh.
+ * server can serve, over HTTPS or from this machine, at any path. Prints the size of the files.
  *
- * The core must have been built (`cargo xtask js`). It is packed here, for not every static server packs it.
+ * The core must have been built (`cargo xtask js`). It is compressed here, as not every static server does that.
  */
 
 import { createHash } from "node:crypto";
@@ -17,7 +17,7 @@ const PACKAGE = fileURLToPath(new URL("../../npm", import.meta.url));
 const PAGE = ["index.html", "style.css", "icon.svg", "page.js", "answer.js", "samples.js", "service.js"];
 const STORAGE = ["storage/indexeddb.js", "storage/bytes.js"];
 
-/** The files of the page by their names. @returns {Promise<Map<string, Uint8Array>>} */
+/** Reads the files of the page, by name. @returns {Promise<Map<string, Uint8Array>>} */
 async function collected() {
   const files = new Map();
   for (const name of PAGE) files.set(name, await readFile(join(HERE, name)));
@@ -31,7 +31,7 @@ async function collected() {
   return files;
 }
 
-/** The service worker knows the page as its folder. @param {Map<string, Uint8Array>} files */
+/** Builds the service worker, to which the page is `./`. @param {Map<string, Uint8Array>} files */
 async function worker(files) {
   const source = await readFile(join(HERE, "sw.js"), "utf8");
   const hash = createHash("sha256").update(source);

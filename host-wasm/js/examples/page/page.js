@@ -1,5 +1,5 @@
 /**
- * The playground: a form in front of the service that runs in the page.
+ * The playground: a form for the service that runs in the page.
  *
  * @import { Sample } from "./samples.js"
  * @import { Sent } from "./service.js"
@@ -8,9 +8,9 @@
 import { made, pretty, show, showFault } from "./answer.js";
 import { stories } from "./samples.js";
 
-/** How long a page waits for its service worker to take it over. */
+/** How long a page waits for its service worker to take control, milliseconds. */
 const TAKEN_OVER_MS = 3_000;
-/** Requests that would have left which are shown; older ones go. */
+/** Outgoing requests that are shown; older ones are removed. */
 const SENT_MAX = 20;
 const NARROW = matchMedia("(max-width: 48rem)");
 
@@ -20,8 +20,8 @@ const element = (id) => /** @type {any} */ (document.getElementById(id));
 let underWay = null;
 
 /**
- * The files come through the service worker, once and for all later visits. Where there is none (a private window,
- * say), the page works as long as there is a network.
+ * Registers the service worker, which caches the files for all later visits. Without one (in a private window, for
+ * example) the page works while it is online.
  */
 async function worker() {
   if (!("serviceWorker" in navigator)) return;
@@ -86,7 +86,7 @@ function list(samples, tokens) {
   return all;
 }
 
-/** Where all is below one another the samples make room. */
+/** Collapses the samples on narrow screens, where the answer is below them. */
 function showAnswer() {
   element("samples").open = false;
   element("answer").focus({ preventScroll: true });
@@ -102,7 +102,7 @@ function fill({ method, path, body, live }, token) {
   element("live").checked = live ?? false;
 }
 
-/** What the form says. @param {AbortSignal} signal */
+/** Builds the request of the form. @param {AbortSignal} signal */
 function request(signal) {
   const method = element("method").value;
   const headers = new Headers({ accept: element("live").checked ? "text/event-stream" : "application/json" });

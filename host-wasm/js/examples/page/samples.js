@@ -1,8 +1,8 @@
 /**
- * The sample requests, in the order of a story: each may name what the ones before it made, whose ids begin at 1.
+ * Sample requests in the order of a story: each may refer to what earlier ones created, whose ids begin at 1.
  *
  * @typedef {{ title: string, method: string, path: string, body?: object, token?: Token, live?: true }} Sample
- * @typedef {"apiKey" | "adminToken" | "engineToken"} Token whose token goes along; the user's where nothing is said
+ * @typedef {"apiKey" | "adminToken" | "engineToken"} Token the token to send; by default the user's
  */
 
 const CALL_EVENTS = [
@@ -37,7 +37,7 @@ const TOOL = {
   endpoint: "https://calendar.example/free",
 };
 
-/** The events of a conversation that takes place at this moment. */
+/** Returns the events of a conversation that takes place right now. */
 const events = () =>
   CALL_EVENTS.map((event, index) => ({ seq: index + 1, at: new Date(Date.now() + index).toISOString(), ...event }));
 

@@ -1,5 +1,5 @@
 /**
- * The service of the page: over IndexedDB, with an outside that is a list in the page.
+ * The service of the page: over IndexedDB, with a list in the page as its outside.
  *
  * @typedef {{ apiKey: string, adminToken: string, engineToken?: string, email: string, password: string }} Tokens
  * @typedef {{ method: string, url: string, body: string }} Sent
@@ -9,15 +9,15 @@ import { createService } from "./switchboard/index.js";
 import { IndexedDbStorage } from "./switchboard/storage/indexeddb.js";
 
 const DATABASE = "switchboard playground";
-/** Where the page keeps the secrets of the first start, which the service does not show again. */
+/** Where the page keeps the credentials of the first start, which the service does not show again. */
 const TOKENS = "switchboard playground tokens";
-/** How soon what another tab did is seen. */
+/** Polling interval for changes of another tab, milliseconds. */
 const POLL_MS = 1_000;
 
 /**
- * Opens the store of this browser, or makes it.
+ * Opens or creates the store of this browser.
  *
- * @param {(sent: Sent) => void} sent is shown what would have left
+ * @param {(sent: Sent) => void} sent called with each request that would have been sent
  */
 export async function start(sent) {
   const [wasm, storage] = await Promise.all([
@@ -30,12 +30,12 @@ export async function start(sent) {
     return new Response('{"ok":true}', { headers: { "content-type": "application/json" } });
   };
   const options = { storage, wasm, fetch: /** @type {any} */ (outside), pollMs: POLL_MS, onFirstStart: keepTokens };
-  // Of two tabs on a new store one makes the owner, and the other finds the secrets.
+  // When two tabs open a new store, one creates the owner and the other finds the credentials.
   return navigator.locks.request(DATABASE, () => createService(options));
 }
 
 /**
- * Some servers unpack the file themselves, because of its name.
+ * Fetches a compressed file; some servers send it decompressed because of its name.
  *
  * @param {URL} url
  * @returns {Promise<ArrayBuffer>}
@@ -59,7 +59,7 @@ export function keepTokens(more) {
   localStorage.setItem(TOKENS, JSON.stringify({ ...tokens(), ...more }));
 }
 
-/** Forgets everything. */
+/** Deletes the store and the saved tokens. */
 export async function forget() {
   await new Promise((resolve, reject) => {
     const request = indexedDB.deleteDatabase(DATABASE);

@@ -1,14 +1,14 @@
 /**
- * The service worker of the playground: keeps exactly the page's own files, and answers for them, with a network or
- * without. `build.js` writes `OWN` in front: the names of the files, and a version that changes with any of them.
+ * The service worker of the playground: caches exactly the page's own files and serves them, online and offline.
+ * `build.js` writes `OWN` in front: the names of the files, and a version that changes with any of them.
  *
- * A new version is fetched whole before it is used, and is used once no page of the old one is open: files of two
- * versions never meet.
+ * A new version is fetched completely before it is used, and is used once no page of the old one is open: files of two
+ * versions are never mixed.
  */
 
 /** @type {any} */
 const worker = self;
-/** Another playground of this origin has caches of its own. */
+/** The scope in the name separates the caches of another playground on this origin. */
 const CACHES = `switchboard playground ${worker.registration.scope} `;
 const CACHE = CACHES + OWN.version;
 const FILES = new Set(OWN.files.map((file) => new URL(file, worker.registration.scope).href));

@@ -5,11 +5,11 @@
  * @typedef {{ fetch(request: Request): Promise<Response> }} Stub
  * @typedef {object} Environment
  * @property {{ get(id: unknown): Stub, idFromName(name: string): unknown }} INSTALLATION
- * @property {Config} [SETTINGS] what an operator sets, except secrets
+ * @property {Config} [SETTINGS] the operator's settings, without secrets
  * @property {string} [LLM_KEY] `llm.key` of the settings
  * @property {string} [TWILIO_AUTH_TOKEN] `twilio.auth_token` of the settings
- * @property {string} [FIRST_START_TOKEN] who knows it makes the first account; without it the first request does
- * @property {string} [PEER_HEADER] the header in which the platform, and nobody else, says who asks
+ * @property {string} [FIRST_START_TOKEN] required to create the first account; without it the first request does
+ * @property {string} [PEER_HEADER] the header with the client's address, which only the platform can set
  */
 
 // @ts-expect-error: the module is part of the runtime.
@@ -30,7 +30,7 @@ export default {
   },
 };
 
-/** The object in which everything is kept and decided. */
+/** The object that holds and decides everything. */
 export class Installation extends DurableObject {
   /** @type {Promise<Service> | undefined} */
   #starting;
@@ -53,13 +53,13 @@ export class Installation extends DurableObject {
     return service(request, { peer: peerOf(request, this.environment) });
   }
 
-  /** Durable work is due. */
+  /** Runs due work when the alarm fires. */
   async alarm() {
     const service = await this.#start();
     await service.tick();
   }
 
-  /** The service over this object's store; where it cannot start, whoever comes next tries again. */
+  /** Returns the service over this object's store; after a failed start the next caller retries. */
   #start() {
     this.#starting ??= createService(this.#options()).catch((error) => {
       this.#starting = undefined;
@@ -74,7 +74,7 @@ export class Installation extends DurableObject {
       storage: this.storage,
       config: configOf(this.environment),
       wasm,
-      // With the token the first start is asked for; without it the secrets are logged, once.
+      // With a token the first start must be requested; without it the credentials are logged, once.
       firstStart: !this.environment.FIRST_START_TOKEN,
       schedule: (atMs) => this.#wakeAt(atMs),
       waitUntil: (work) => this.context.waitUntil(work),
@@ -82,8 +82,8 @@ export class Installation extends DurableObject {
   }
 
   /**
-   * Sets the object's one alarm. It is called in the turn of the commit that plans the work, and so the alarm is as
-   * durable as that.
+   * Sets the object's one alarm. It is called in the same turn as the commit that plans the work, so the alarm is as
+   * durable as the commit.
    *
    * @param {number | null} atMs
    */
@@ -92,9 +92,9 @@ export class Installation extends DurableObject {
     void (atMs === null ? storage.deleteAlarm() : storage.setAlarm(atMs));
   }
 
-  /** Makes the first account and shows its secrets to who asked, once. */
+  /** Creates the first account and shows its credentials to the caller, once. */
   async #firstStart() {
-    // This host does not know what else is planned: the service looks at once.
+    // This host does not know what else is planned: the service checks at once.
     const host = await createHost({ ...this.#options(), schedule: () => this.#wakeAt(Date.now()) });
     const reply = await host.firstStart();
     if (reply?.body === undefined) return Response.json({ message: "This store has its owner." }, { status: 409 });
@@ -116,7 +116,7 @@ function peerOf(request, { PEER_HEADER }) {
   return (PEER_HEADER && request.headers.get(PEER_HEADER)) || undefined;
 }
 
-/** Whether somebody who knows the token asks for the first start. @param {Request} request @param {Environment} environment */
+/** Whether this is a valid request for the first start. @param {Request} request @param {Environment} environment */
 function isFirstStart(request, { FIRST_START_TOKEN }) {
   if (!FIRST_START_TOKEN || request.method !== "POST" || new URL(request.url).pathname !== "/first-start") return false;
   const encoder = new TextEncoder();

@@ -1,12 +1,12 @@
 /**
- * {@link Alarm}: comes back for durable work by a timer, where a platform has nothing better.
+ * {@link Alarm}: schedules ticks for durable work by a timer, where the platform has nothing better.
  *
  * @import { ServiceOptions } from "../index.d.ts"
  */
 
 import { timer } from "./clock.js";
 
-/** It comes back at least this often: others may have planned something in the same store. */
+/** Longest time between two ticks, milliseconds: another process may have planned work in the same store. */
 const LOOK_MS = 60_000;
 
 export class Alarm {

@@ -1,25 +1,25 @@
 /**
- * The body of a request, as far as it is wanted.
+ * The body of a request, read only as far as the core asks for it.
  *
  * @import { Body } from "./types.d.ts"
  */
 
 import { Slots } from "./slots.js";
 
-/** Until a small body must be there, milliseconds. */
+/** Time limit for a small body, milliseconds. */
 const BODY_MS = 15_000;
-/** The slowest that a larger one may come, bytes a millisecond. */
+/** Slowest accepted rate of a larger body, bytes per millisecond. */
 const BODY_RATE = 32;
-/** A body of more is large, bytes. */
+/** Bodies above this size are large, bytes. */
 const LARGE_BYTES = 1 << 20;
-/** Large bodies in memory at once; more wait for a while, and so many of them. */
+/** Large bodies in memory at once; up to `LARGE_WAITING_MAX` more wait for a while. */
 const LARGE_MAX = 4;
 const LARGE_WAITING_MAX = 64;
 
-/** Room for large bodies. */
+/** Creates the slots for large bodies. */
 export const largeBodies = () => new Slots(LARGE_MAX, LARGE_WAITING_MAX);
 
-/** A body on its way, and the room that it takes. */
+/** An incoming body and the slot it takes if it is large. */
 export class Coming {
   #large;
   #stream;
@@ -29,7 +29,7 @@ export class Coming {
   /**
    * @param {Slots} large
    * @param {ReadableStream<Uint8Array> | null} stream
-   * @param {number} announced what the head says that it has, bytes; not a number where it says nothing
+   * @param {number} announced the `Content-Length`, bytes; `NaN` without one
    */
   constructor(large, stream, announced) {
     this.#large = large;
@@ -38,7 +38,7 @@ export class Coming {
   }
 
   /**
-   * Reads at most so many bytes. Throws `Busy` where too many large bodies are under way.
+   * Reads at most `bytesMax` bytes. Throws `Busy` where too many large bodies are in progress.
    *
    * @param {number} bytesMax
    * @returns {Promise<Body>}
@@ -55,7 +55,7 @@ export class Coming {
     return readBody(stream, bytesMax, BODY_MS + bytes / BODY_RATE);
   }
 
-  /** Nobody reads it any longer. */
+  /** Releases the body: it is not read any further. */
   close() {
     if (this.#hasRoom) this.#large.leave();
     this.#hasRoom = false;
@@ -89,7 +89,7 @@ async function readBody(stream, bytesMax, limitMs) {
 }
 
 /**
- * Reads a stream, cut at a bound; what is behind it is not read.
+ * Reads a stream, cut off after `bytesMax`; the rest is not read.
  *
  * @param {ReadableStreamDefaultReader<Uint8Array>} reader
  * @param {number} bytesMax

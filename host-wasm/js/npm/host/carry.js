@@ -1,6 +1,6 @@
 /**
- * {@link Carrier}: the loop around a course, over a storage. It reads and commits, performs and waits as the core
- * says; nothing is answered before its commit. Where a storage is synchronous nothing is awaited.
+ * {@link Carrier}: the loop that drives a course over a storage. It reads, commits, performs and waits as the core
+ * asks; nothing is answered before its commit. With a synchronous storage nothing is awaited.
  *
  * @import { Storage } from "../storage/storage.d.ts"
  * @import { Answer, Body, Commit, Decided, Event, Next, Park, Send } from "./types.d.ts"
@@ -13,17 +13,17 @@
 import { Gone, Stopped, StoreFailed } from "./faults.js";
 import { Slots, Turn } from "./slots.js";
 
-/** Writes that may wait; more are refused instead of piling up. */
+/** Writes that may wait; further ones are refused instead of piling up. */
 const WRITES_MAX = 1024;
-/** How often an input may be overtaken before it takes the writers' turn, so that none of this host overtakes it. */
+/** Conflicts after which an input takes the writers' turn, so that no other write of this host can overtake it. */
 const OVERTAKEN_MAX = 3;
 
 /**
- * Whoever an input is carried out for.
+ * Who an input is executed for.
  *
  * @typedef {object} Caller
  * @property {(bytesMax: number) => Promise<Body>} readBody
- * @property {AbortSignal} [signal] aborted when nobody wants the answer any longer
+ * @property {AbortSignal} [signal] aborted when the client has gone
  */
 
 /** @type {Caller} */
@@ -44,8 +44,8 @@ export class Carrier {
    * @param {Clock} means.clock
    * @param {News} means.news
    * @param {Outside} means.outside
-   * @param {(commit: Pick<Commit, "topics" | "due">) => void} means.noted is told of each commit
-   * @param {number} means.pollMs how often whoever waits looks without news
+   * @param {(commit: Pick<Commit, "topics" | "due">) => void} means.noted called after each commit
+   * @param {number} means.pollMs polling interval of those who wait, without news
    */
   constructor({ storage, clock, news, outside, noted, pollMs }) {
     this.#storage = storage;
@@ -57,7 +57,7 @@ export class Carrier {
   }
 
   /**
-   * Carries an input out, from its beginning to its end.
+   * Executes an input, from its beginning to its end.
    *
    * @param {Exchange} exchange
    * @param {Caller} [caller]
@@ -152,7 +152,7 @@ export class Carrier {
   }
 
   /**
-   * Waits for news, or until its time is over. Whoever waits holds up no write.
+   * Waits for news or the deadline. A waiting input holds no writers' turn.
    *
    * @param {Park} next
    * @param {Run} run
@@ -161,7 +161,7 @@ export class Carrier {
   async #park(next, run) {
     if (run.parked === null) {
       run.parked = { waiting: this.#news.subscribe(next.park), until: next.until };
-      // What was committed before somebody listened is news as well.
+      // A commit made before the subscription counts as news as well.
       return "news";
     }
     const leftMs = this.#clock.untilMs(run.parked.until);
@@ -189,7 +189,7 @@ function isPromise(value) {
 }
 
 /**
- * What the storage gives, at once or later; what it throws is a {@link StoreFailed}.
+ * Waits for the storage, if it returns a promise; an error it throws becomes a {@link StoreFailed}.
  *
  * @template T
  * @param {() => T | Promise<T>} ask

@@ -1,19 +1,19 @@
 /**
- * The one place that asks for the time, for chance and for timers.
+ * The only source of time, randomness and timers.
  *
  * @typedef {() => void} Cancel
  * @typedef {(ms: number, act: () => void) => Cancel} Timer
  */
 
-/** What `setTimeout` can wait, milliseconds. */
+/** Longest delay that `setTimeout` accepts, milliseconds. */
 const WAIT_MS_MAX = 2 ** 31 - 1;
 
 export class Clock {
-  /** The last time given, microseconds since 1970. */
+  /** The last time returned, microseconds since 1970. */
   #last = 0;
-  /** How far that is ahead of the platform's clock, microseconds. */
+  /** How far the last time is ahead of the platform's clock, microseconds. */
   #ahead = 0;
-  /** When it was given, by the monotonic clock, milliseconds. */
+  /** Reading of the monotonic clock at the last time, milliseconds. */
   #lastMonotonic = 0;
   #now;
   #monotonic;
@@ -23,8 +23,8 @@ export class Clock {
   /**
    * @param {object} means
    * @param {() => number} means.now milliseconds since 1970, fractions count
-   * @param {() => number} means.monotonic milliseconds that only go on, whoever sets the clock
-   * @param {(bytes: Uint8Array<ArrayBuffer>) => unknown} means.random fills an array
+   * @param {() => number} means.monotonic milliseconds, never set back
+   * @param {(bytes: Uint8Array<ArrayBuffer>) => unknown} means.random fills an array with random bytes
    * @param {Timer} means.timer
    */
   constructor({ now, monotonic, random, timer }) {
@@ -35,7 +35,8 @@ export class Clock {
   }
 
   /**
-   * Microseconds since 1970. Where the clock was set back, time goes on at half speed until the clock has caught up.
+   * Returns microseconds since 1970. After the platform's clock was set back, time runs at half speed until it has
+   * caught up.
    */
   now() {
     const [monotonic, now] = [this.#monotonic(), this.#now() * 1000];
@@ -46,7 +47,7 @@ export class Clock {
     return Math.round(this.#last);
   }
 
-  /** The randomness of one input. */
+  /** Draws the random seed of one input, 32 bytes. */
   seed() {
     const seed = new Uint8Array(32);
     this.#random(seed);
@@ -54,8 +55,8 @@ export class Clock {
   }
 
   /**
-   * Milliseconds until then, none where that is past. While this clock is ahead of the platform's it takes twice as
-   * long.
+   * Returns the milliseconds until `at`, 0 where it is past. While this clock is ahead of the platform's, waiting takes
+   * twice as long.
    *
    * @param {number} at microseconds
    */
@@ -65,7 +66,7 @@ export class Clock {
   }
 
   /**
-   * What the platform's clock shows then, milliseconds since 1970.
+   * Returns what the platform's clock will show at `at`, milliseconds since 1970.
    *
    * @param {number} at microseconds
    */
@@ -75,7 +76,7 @@ export class Clock {
   }
 
   /**
-   * Acts later.
+   * Calls `act` after `ms` milliseconds, or after the longest delay of a timer.
    *
    * @param {number} ms
    * @param {() => void} act
@@ -86,7 +87,7 @@ export class Clock {
 }
 
 /**
- * A timer of the platform.
+ * A timer by `setTimeout`.
  *
  * @type {Timer}
  */

@@ -1,6 +1,6 @@
 /**
  * The core: its WebAssembly module, and the instance that is in use. An instance whose step panicked is dropped;
- * whoever still holds it finds out by comparing, and goes on with a new one.
+ * exchanges that still hold it notice by comparing, and continue with a new one.
  *
  * @import { Bindings, Service } from "./types.d.ts"
  */
@@ -8,7 +8,7 @@
 import { bindings } from "../wasm/core.js";
 
 /**
- * A module from what `createService` was given.
+ * Compiles a module from whatever `createService` received.
  *
  * @param {WebAssembly.Module | BufferSource | Response | URL | string} [source] by default the file that comes
  *   with the package
@@ -24,7 +24,7 @@ export async function loadModule(source = new URL("../wasm/core.wasm", import.me
 }
 
 /**
- * Node fetches no files.
+ * Reads the module's file: Node's `fetch` does not support `file:` URLs.
  *
  * @param {URL} url
  * @returns {Promise<Response | Uint8Array<ArrayBuffer>>}
@@ -59,7 +59,7 @@ export class Core {
   #instance = null;
 
   /**
-   * Throws where the settings are wrong, with a sentence that says what is.
+   * Throws for invalid settings, with a message that says what is wrong.
    *
    * @param {WebAssembly.Module} module
    * @param {object} settings
@@ -67,17 +67,17 @@ export class Core {
   constructor(module, settings) {
     this.#module = module;
     this.#settings = JSON.stringify(settings);
-    /** The headers that the core looks at; no others are handed to it. */
+    /** Names of the headers that the core reads; no others are passed to it. */
     this.headerNames = new Set(this.instance().bindings.headerNames().split(" "));
   }
 
-  /** The instance to use. */
+  /** Returns the current instance, creating one after a drop. */
   instance() {
     return (this.#instance ??= new Instance(this.#module, this.#settings));
   }
 
   /**
-   * Whether an instance is in use still.
+   * Returns whether `instance` is the current one.
    *
    * @param {Instance | null} instance
    */
@@ -86,7 +86,7 @@ export class Core {
   }
 
   /**
-   * Gives an instance up.
+   * Drops an instance if it is the current one.
    *
    * @param {Instance} instance
    */

@@ -1,7 +1,6 @@
 /**
- * {@link Exchange}: one input on its way, with all that a new instance of the core needs to go on with it. A step
- * runs from its start each time, so an instance that is given up takes nothing with it but what it was about to
- * say.
+ * {@link Exchange}: one input in progress, with everything that a new instance of the core needs to continue it. A step
+ * is replayed from its start each time, so a dropped instance loses nothing but its unfinished output.
  *
  * @import { Answer, Bindings, Course, Event, Input, Next, Reply } from "./types.d.ts"
  * @import { Clock } from "./clock.js"
@@ -10,7 +9,7 @@
 
 import { Broken, Lost } from "./faults.js";
 
-/** The longest body that is kept for another instance, bytes. */
+/** Largest body kept for replay on another instance, bytes. */
 const KEPT_BODY_BYTES_MAX = 1 << 20;
 
 export class Exchange {
@@ -27,14 +26,14 @@ export class Exchange {
   #canReopen = true;
   #isCareful;
 
-  /** What the storage gave last in this run. @type {unknown} */
+  /** Latest picture of this run, from the storage. @type {unknown} */
   picture = undefined;
 
   /**
    * @param {Core} core
    * @param {Clock} clock
    * @param {Input} input
-   * @param {boolean} [isCareful] whether what may come to no end is marked before it is begun
+   * @param {boolean} [isCareful] whether tasks that may never finish are marked in a commit before they begin
    */
   constructor(core, clock, input, isCareful = false) {
     this.#core = core;
@@ -44,13 +43,13 @@ export class Exchange {
     this.#isCareful = isCareful;
   }
 
-  /** Whether it is a request, rather than work of the service's own. */
+  /** Whether it is a request, rather than the service's own work. */
   get isRequest() {
     return "request" in this.#input;
   }
 
   /**
-   * Goes on after `event`.
+   * Continues after `event`.
    *
    * @param {Event} event
    * @returns {Next}
@@ -66,18 +65,18 @@ export class Exchange {
     return this.#guarded(instance, (course) => course.next(instance.service, event, this.#clock.now()));
   }
 
-  /** The answer to a request when the store fails, or too many wait. */
+  /** Returns the answer to a request when the store fails, or too many requests wait. */
   unavailable() {
     return this.#reply((course) => course.unavailable());
   }
 
-  /** The answer to a request when its step panicked. */
+  /** Returns the answer to a request when its step panicked. */
   broken() {
     return this.#reply((course) => course.broken());
   }
 
   /**
-   * The same request, asked again for what of its stream came after event `last`.
+   * Creates an exchange that repeats the request for the part of its stream after event `last`.
    *
    * @param {number} last
    */
@@ -89,7 +88,7 @@ export class Exchange {
     const next = new Exchange(this.#core, this.#clock, { request: { ...request, headers } });
     const instance = this.#instance;
     if (this.#course !== null && instance !== null && this.#core.holds(instance)) {
-      // What the rate limit said once stays said.
+      // The rate limit was charged for the first request: its decision is reused.
       const follow = (/** @type {Course} */ course) => course.follow(last, this.#clock.now(), next.#seed);
       next.#course = this.#guarded(instance, follow) ?? null;
       next.#instance = instance;
@@ -97,9 +96,9 @@ export class Exchange {
     return next;
   }
 
-  /** Nothing more is asked of it. */
+  /** Ends the exchange and frees its course. */
   free() {
-    // The memory of an instance that was given up goes as a whole.
+    // The memory of a dropped instance is freed as a whole.
     if (this.#core.holds(this.#instance)) this.#course?.free();
     this.#course = null;
   }
@@ -153,7 +152,7 @@ export class Exchange {
   }
 
   /**
-   * Whatever comes out of WebAssembly as an exception leaves the instance in an unknown state.
+   * Runs `act`; an exception out of WebAssembly leaves the instance in an unknown state, so it is dropped.
    *
    * @template T
    * @param {Instance} instance

@@ -1,21 +1,21 @@
-/** Why an input came to nothing. */
+/** Reasons why an input failed. */
 
-/** The store failed, or its answer is not known; `cause` is what it threw. */
+/** The store failed, or the outcome of a commit is unknown; `cause` is what it threw. */
 export class StoreFailed extends Error {}
 
 /** A step panicked: a bug; `cause` is what WebAssembly threw. */
 export class Broken extends Error {}
 
-/** Too many others wait already. */
+/** Too many others are waiting already. */
 export class Busy extends Error {}
 
-/** Its instance was given up at a point from which it cannot be told again. */
+/** Its instance was dropped at a point from which the exchange cannot be replayed. */
 export class Lost extends Error {}
 
-/** Nobody wants its answer any longer. */
+/** The client has gone. */
 export class Gone extends Error {}
 
-/** Its step stopped; `reply` says so to a caller. */
+/** The step stopped; `reply` is the answer for the caller. */
 export class Stopped extends Error {
   /**
    * @param {string} why

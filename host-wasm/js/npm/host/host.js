@@ -1,6 +1,6 @@
 /**
- * {@link Host}: everything that a running service consists of. It answers requests, does durable work when it is
- * due, and holds nothing that it could not lose: what counts is in the store.
+ * {@link Host}: a running service. It answers requests, does durable work when it is due, and holds no state that it
+ * cannot lose: what counts is in the store.
  *
  * @import { Change, Storage } from "../storage/storage.d.ts"
  * @import { Answered, Asked, Body, Commit, Decided, Own, Reply, Work } from "./types.d.ts"
@@ -20,9 +20,9 @@ import { filled } from "./pages.js";
 import { SERVER_ERROR, UNAVAILABLE, answered } from "./reply.js";
 import { Events } from "./stream.js";
 
-/** Streams at once. */
+/** Event streams open at once. */
 const STREAMS_MAX = 4096;
-/** How long a stop waits for requests that are under way, milliseconds. */
+/** How long a stop waits for running requests, milliseconds. */
 const STOP_MS = 10_000;
 
 export class Host {
@@ -39,7 +39,7 @@ export class Host {
   #streams = 0;
   #answering = 0;
   #isClosed = false;
-  /** Called when the last request was answered. */
+  /** Called when the last running request was answered. */
   #whenIdle = () => {};
 
   /**
@@ -51,7 +51,7 @@ export class Host {
    * @param {(atMs: number | null) => void} means.schedule
    * @param {(error: unknown) => void} means.report
    * @param {(work: Promise<unknown>) => void} means.waitUntil
-   * @param {number} means.pollMs how often whoever waits looks without news
+   * @param {number} means.pollMs polling interval of those who wait, without news
    */
   constructor({ core, storage, clock, outside, schedule, report, waitUntil, pollMs }) {
     this.#core = core;
@@ -98,10 +98,10 @@ export class Host {
   }
 
   /**
-   * Carries out an input that is no request; what it asks to be sent is left to the caller.
+   * Executes an input that is not a request; its sends are left to the caller.
    *
    * @param {Own} input
-   * @param {boolean} [isCareful] whether what may come to no end is marked before it is begun
+   * @param {boolean} [isCareful] whether tasks that may never finish are marked in a commit before they begin
    * @returns {Promise<Decided>}
    */
   async decide(input, isCareful = false) {
@@ -114,7 +114,7 @@ export class Host {
   }
 
   /**
-   * Does what a step asked for.
+   * Performs the work of a send.
    *
    * @param {Work} work
    */
@@ -123,7 +123,7 @@ export class Host {
   }
 
   /**
-   * Makes the owner of an empty store; gives the JSON that shows their secrets once.
+   * Creates the owner of an empty store; returns the JSON with their credentials, once.
    *
    * @returns {Promise<Reply | undefined>}
    */
@@ -131,18 +131,18 @@ export class Host {
     return (await this.decide({ firstStart: true })).reply;
   }
 
-  /** Comes back for what was due while nothing ran. */
+  /** Schedules a tick for work that fell due while the service was not running. */
   start() {
     this.#jobs.start();
   }
 
-  /** Does some of what is due; says when to come back, milliseconds since 1970. */
+  /** Runs a batch of due work; returns when to call again, milliseconds since 1970. */
   tick() {
     return this.#jobs.tick();
   }
 
   /**
-   * These changes were committed by somebody else.
+   * Reports changes that another process committed to the store.
    *
    * @param {Iterable<Change>} changes
    */
@@ -155,7 +155,7 @@ export class Host {
     }
   }
 
-  /** Ends what waits and what is under way, writes down what is left, and lets go of the store. */
+  /** Ends waiting and running requests, commits what is left, and closes the storage. */
   async close() {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -166,7 +166,7 @@ export class Host {
     await this.#storage.close?.();
   }
 
-  /** Waits until all requests are answered, but not for ever. */
+  /** Waits until all requests are answered, at most `STOP_MS`. */
   async #idle() {
     if (this.#answering === 0) return;
     await new Promise((resolve) => {
@@ -179,7 +179,7 @@ export class Host {
   }
 
   /**
-   * The reply to a request, whatever becomes of it.
+   * Returns the reply to a request, also when it fails.
    *
    * @param {Exchange} exchange
    * @param {Caller} caller
@@ -224,7 +224,7 @@ export class Host {
   #request({ method, target, headers, peer }, body) {
     let head = "";
     for (const [name, value] of headers) {
-      // A value is one line, whoever put the request together.
+      // A value must stay on one line of the head, whatever the request was built from.
       if (this.#core.headerNames.has(name)) head += `${name}: ${value.replace(/[\r\n]/g, " ")}\n`;
     }
     return { method, target, headers: head, peer, body: /** @type {Body} */ (body === null ? null : "pending") };

@@ -1,6 +1,6 @@
 /**
- * {@link Jobs}: what a host does without being asked: durable work when it is due, what that work asks to be sent,
- * and a word of the keys that were used.
+ * {@link Jobs}: a host's background work: durable work when it is due, the sends of that work, and recording when keys
+ * were last used.
  *
  * @import { Credential, Decided, Own, Send } from "./types.d.ts"
  * @import { Clock } from "./clock.js"
@@ -8,19 +8,19 @@
  * @typedef {object} Means
  * @property {Clock} clock
  * @property {Outside} outside
- * @property {(input: Own, isCareful: boolean) => Promise<Decided>} decide carries an input out
- * @property {(atMs: number | null) => void} schedule is told when to come back
- * @property {(error: unknown) => void} report is told of what went wrong
- * @property {(work: Promise<unknown>) => void} waitUntil is given what goes on in the background
+ * @property {(input: Own, isCareful: boolean) => Promise<Decided>} decide executes an input
+ * @property {(atMs: number | null) => void} schedule called with the time of the next tick
+ * @property {(error: unknown) => void} report called with each unexpected error
+ * @property {(work: Promise<unknown>) => void} waitUntil called with the promise of each background task
  */
 
 import { Broken } from "./faults.js";
 import { Plan } from "./plan.js";
 import { Used } from "./used.js";
 
-/** Ticks that begin one task at a time, after the start and after a panic: as many tasks as one tick takes. */
+/** Ticks that begin one task at a time, after a start and after a panic: as many as one tick takes tasks. */
 const CAREFUL_TICKS = 64;
-/** A tick that failed is tried again a little later, microseconds. */
+/** Delay before a failed tick is retried, microseconds. */
 const AGAIN_MICROS = 1_000_000;
 
 export class Jobs {
@@ -42,24 +42,27 @@ export class Jobs {
     });
   }
 
-  /** Whether what may come to no end is marked before it is begun. */
+  /** Whether tasks that may never finish are marked in a commit before they begin. */
   get isCareful() {
     return this.#careful > 0;
   }
 
-  /** After a panic nobody knows which of the things that a step did it was. */
+  /** Switches to careful ticks after a panic: it is unknown which task of the step caused it. */
   takeCare() {
     this.#careful = CAREFUL_TICKS;
   }
 
-  /** Comes back for what was due while nothing ran. The process before may have ended by what comes first. */
+  /**
+   * Schedules a tick for work that fell due while the service was not running. The last process may have died from the
+   * first task.
+   */
   start() {
     this.takeCare();
     this.#plan.now();
   }
 
   /**
-   * Something was committed that is due then, microseconds.
+   * Notes that a commit has work due at `due`, microseconds.
    *
    * @param {number | undefined} due
    */
@@ -68,7 +71,7 @@ export class Jobs {
   }
 
   /**
-   * A key was used.
+   * Notes that a key was used.
    *
    * @param {Credential} credential
    */
@@ -78,7 +81,7 @@ export class Jobs {
   }
 
   /**
-   * Does some of what is due; says when to come back, milliseconds since 1970.
+   * Runs a batch of due work; returns when to call again, milliseconds since 1970.
    *
    * @returns {Promise<number | null>}
    */
@@ -89,7 +92,7 @@ export class Jobs {
     return this.#ticking;
   }
 
-  /** Begins nothing more, waits for what is under way, and writes down what is left. */
+  /** Starts nothing more, waits for running sends, and commits what is left. */
   async close() {
     this.#isClosed = true;
     await this.#ticking;
@@ -119,7 +122,7 @@ export class Jobs {
     if (!isCareful) return this.#after(decided);
     this.#careful -= 1;
     this.#after({ ...decided, sends: [] });
-    // What was begun comes to its end, or panics, before something else is begun.
+    // A begun task completes, or panics, before the next begins.
     for (const send of decided.sends) await this.#carry(send).catch(this.#means.report);
   }
 
@@ -135,7 +138,7 @@ export class Jobs {
   }
 
   /**
-   * Does what a job asked for, and tells the job. A host that stops tells it nothing: its lease lapses.
+   * Performs a job's send and reports the answer to the job. A stopping host reports nothing: the lease lapses.
    *
    * @param {Send} send
    */

@@ -1,5 +1,5 @@
 /**
- * Who waits for what: parked requests and streams are woken by the commit that concerns them.
+ * Subscriptions: parked requests and streams are woken by the commit that concerns them.
  *
  * @import { Clock } from "./clock.js"
  * @typedef {"news" | "elapsed" | "closed" | "gone"} Came
@@ -17,7 +17,7 @@ export class News {
   }
 
   /**
-   * Waits for a topic from here on: what is committed later is news.
+   * Subscribes to a topic: commits from here on are news.
    *
    * @param {string} topic
    */
@@ -34,7 +34,7 @@ export class News {
   }
 
   /**
-   * Something of a topic was committed.
+   * Wakes those who wait for a topic, after a commit to it.
    *
    * @param {string} topic
    */
@@ -42,18 +42,18 @@ export class News {
     this.#topics.get(topic)?.forEach((waiting) => waiting.tell("news"));
   }
 
-  /** The service stops: nobody waits any longer. */
+  /** Wakes everyone for the last time: the service stops. */
   close() {
     this.#closed = true;
     for (const all of this.#topics.values()) all.forEach((waiting) => waiting.tell("closed"));
   }
 }
 
-/** Somebody who waits for a topic. */
+/** One subscription to a topic. */
 class Waiting {
   #clock;
   #forget;
-  /** @type {Came | null} what came while nobody asked */
+  /** @type {Came | null} what came while no one was waiting */
   #came = null;
   /** @type {((came: Came) => void) | null} */
   #resolve = null;
@@ -74,10 +74,10 @@ class Waiting {
   }
 
   /**
-   * Waits for news, so long and no longer.
+   * Waits for news, at most `ms` milliseconds.
    *
    * @param {number} ms
-   * @param {AbortSignal} [signal] of whoever wants to know
+   * @param {AbortSignal} [signal] of the client that waits
    * @returns {Promise<Came>}
    */
   async news(ms, signal) {
@@ -99,7 +99,7 @@ class Waiting {
     }
   }
 
-  /** Nobody waits here any longer. */
+  /** Ends the subscription and wakes its waiter. */
   close() {
     this.tell("closed");
     this.#forget();

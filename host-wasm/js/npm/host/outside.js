@@ -1,5 +1,5 @@
 /**
- * {@link Outside}: what steps ask to be done: HTTP requests, password work, and the text of files.
+ * {@link Outside}: the work that steps ask for: HTTP requests, password hashes, and text extraction.
  *
  * @import { Answer, Extracted, Form, Password, Work } from "./types.d.ts"
  * @import { Clock } from "./clock.js"
@@ -12,12 +12,12 @@ import { Busy } from "./faults.js";
 import { Sender } from "./send.js";
 import { Slots } from "./slots.js";
 
-/** Requests under way at once, and how many more may wait: more than the leases of a few accounts. */
+/** Requests in progress at once, and how many more may wait: more than the leases of a few accounts. */
 const SENDS_MAX = 64;
 const SENDS_WAITING_MAX = 4096;
-/** Password hashes that may wait: each takes a twentieth of a second. */
+/** Password hashes that may wait: each takes 1/20 s. */
 const HASHES_WAITING_MAX = 256;
-/** Files read at once, and how many more may wait. */
+/** Files extracted at once, and how many more may wait. */
 const FILES_MAX = 2;
 const FILES_WAITING_MAX = 256;
 
@@ -50,7 +50,7 @@ export class Outside {
   }
 
   /**
-   * Does one thing and says what came of it; it throws nothing.
+   * Performs one work and returns its answer; never rejects.
    *
    * @param {Work} work
    * @returns {Promise<Answer>}
@@ -71,7 +71,7 @@ export class Outside {
     }
   }
 
-  /** Breaks off what is under way. */
+  /** Aborts the requests in progress. */
   close() {
     this.#sender.close();
   }
@@ -91,7 +91,7 @@ export class Outside {
    * @returns {Promise<Answer>}
    */
   async #hash(work) {
-    // Others get their turn between two hashes.
+    // Yields between two hashes, so that other work gets its turn.
     await new Promise((resolve) => setTimeout(resolve, 0));
     const instance = this.#core.instance();
     try {

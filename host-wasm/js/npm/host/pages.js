@@ -1,5 +1,5 @@
 /**
- * The pages that only a host can make.
+ * The pages that only a host can render.
  *
  * @import { Storage } from "../storage/storage.d.ts"
  * @import { Reply } from "./types.d.ts"
@@ -7,10 +7,10 @@
 
 import { jsonReply } from "./reply.js";
 
-/** What is looked up to see whether the store answers: the ledger of the root, which is always there. */
+/** The key read to check that the store answers: the ledger of the root, which always exists. */
 const LEDGER = new Uint8Array([0, 0, 0, 0, 0, 1]);
 
-/** What this host has no page for, and what there is instead. */
+/** Messages for the pages that this host does not have. */
 const MISSING = {
   metrics: "This host has no metrics: those of its platform count its requests.",
   docs: "This host has no API explorer; the OpenAPI document is at /openapi.json.",

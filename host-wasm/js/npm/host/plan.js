@@ -1,5 +1,5 @@
 /**
- * {@link Plan}: when this host comes back for durable work, and for what else waits.
+ * {@link Plan}: when this host ticks next, for durable work and for whatever else is due.
  *
  * @import { Clock } from "./clock.js"
  */
@@ -13,20 +13,20 @@ export class Plan {
 
   /**
    * @param {Clock} clock
-   * @param {(atMs: number | null) => void} schedule is told when to come back, whenever that changes
+   * @param {(atMs: number | null) => void} schedule called with the time of the next tick, whenever it changes
    */
   constructor(clock, schedule) {
     this.#clock = clock;
     this.#schedule = schedule;
   }
 
-  /** When to come back, milliseconds since 1970 of the platform's clock: its alarms go by that. */
+  /** Time of the next tick, milliseconds since 1970 of the platform's clock, which its alarms use. */
   get atMs() {
     return this.#at === null ? null : this.#clock.platformMs(this.#at);
   }
 
   /**
-   * Comes back no later than then; nothing leaves the plan as it is.
+   * Ticks at `at` or earlier; `null` and `undefined` change nothing.
    *
    * @param {number | null | undefined} at microseconds
    */
@@ -36,18 +36,18 @@ export class Plan {
     if (!this.#isBusy) this.#schedule(this.atMs);
   }
 
-  /** Comes back at once. */
+  /** Ticks as soon as possible. */
   now() {
     this.noLaterThan(this.#clock.now());
   }
 
-  /** It came back: what is next is said anew. */
+  /** Begins a tick: the plan is cleared and made anew. */
   begin() {
     this.#at = null;
     this.#isBusy = true;
   }
 
-  /** It is done. An alarm that went off meanwhile did nothing, so that it is set in any case. */
+  /** Ends a tick. An alarm that fired meanwhile did nothing, so it is always set again. */
   end() {
     this.#isBusy = false;
     this.#schedule(this.atMs);

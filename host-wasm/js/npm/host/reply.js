@@ -6,16 +6,16 @@
 
 import { byteString } from "./text.js";
 
-/** When even the core cannot say what is wrong. @type {Reply} */
+/** The answer when even the core cannot report an error. @type {Reply} */
 export const SERVER_ERROR = jsonReply(500, { message: "Server Error", request_id: "" });
-/** When the core cannot say that it is not available. @type {Reply} */
+/** The answer when the core cannot report that it is unavailable. @type {Reply} */
 export const UNAVAILABLE = {
   ...jsonReply(503, { message: "The service is not available right now." }),
   headers: "retry-after: 1\n",
 };
 
 /**
- * A reply that the host makes itself.
+ * Creates a JSON reply of the host's own.
  *
  * @param {number} status
  * @param {object} body
@@ -26,11 +26,12 @@ export function jsonReply(status, body) {
 }
 
 /**
- * A reply as it goes out: `HEAD` says how long its body would be, 204 and 304 have none (RFC 9110 section 8.6).
+ * Frames a reply for sending: `HEAD` announces the length its body would have, 204 and 304 have no body (RFC 9110
+ * section 8.6).
  *
  * @param {Reply} reply
  * @param {string} method of the request
- * @param {ReadableStream<Uint8Array>} [stream] its body, where that goes on
+ * @param {ReadableStream<Uint8Array>} [stream] the body of an event stream
  * @returns {Answered}
  */
 export function answered(reply, method, stream) {

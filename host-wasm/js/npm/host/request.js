@@ -1,12 +1,12 @@
 /**
- * A `Request` of the Fetch Standard, as a host takes it.
+ * Converts a `Request` of the Fetch Standard for the host.
  *
  * @import { Asked } from "./types.d.ts"
  */
 
 /**
  * @param {Request} request
- * @param {string} [peer] the IP address at the other end
+ * @param {string} [peer] IP address of the other end
  * @returns {Asked}
  */
 export function asked(request, peer) {
@@ -16,7 +16,7 @@ export function asked(request, peer) {
   const target = url.slice(begin).split("#", 1)[0];
   /** @type {[string, string][]} */
   const headers = [...request.headers];
-  // Not every platform shows the header that the URL was made of.
+  // Not every platform shows the `Host` header; it is restored from the URL.
   if (!request.headers.has("host")) headers.push(["host", url.slice(authority, begin)]);
   return { method, target, headers, body: bodyOf(request), peer, signal };
 }
@@ -26,7 +26,7 @@ export function asked(request, peer) {
  * @returns {ReadableStream<Uint8Array> | null}
  */
 function bodyOf(request) {
-  // Some browsers show no body of a request that they made themselves.
+  // Some browsers do not expose the body of a request that they made themselves.
   if (request.body !== undefined || request.method === "GET" || request.method === "HEAD") return request.body ?? null;
   return new ReadableStream({
     async start(controller) {

@@ -1,6 +1,6 @@
 /**
- * {@link Sender}: HTTP requests out, by `fetch`. Addresses that users chose are judged by the core's filter before
- * each hop; no cookies and no credentials of this program go along.
+ * {@link Sender}: outgoing HTTP requests, by `fetch`. URLs that users chose pass the core's filter before each hop; no
+ * cookies and no credentials of this program are sent along.
  *
  * @import { Answer, Http, HttpAnswer } from "./types.d.ts"
  * @import { Clock } from "./clock.js"
@@ -11,19 +11,19 @@
 import { readBytes } from "./body.js";
 import { byteString } from "./text.js";
 
-/** Redirects that one request follows. */
+/** Redirects followed for one request. */
 const REDIRECTS_MAX = 3;
-/** A browser sends its cookies and its address unless it is told not to; some others refuse what they do not know. */
+/** A browser sends its cookies and its address unless told not to; some other platforms reject unknown options. */
 const OPTIONS = Object.fromEntries(
   Object.entries({ credentials: "omit", referrerPolicy: "no-referrer" }).filter(([name]) => name in Request.prototype),
 );
-/** What a name that leads to this machine stands for (RFC 6761, section 6.3). */
+/** The address of a name that leads to this machine (RFC 6761, section 6.3). */
 const LOOPBACK = "127.0.0.1";
 
-/** The address is not one that may be reached. */
+/** The address must not be reached. */
 class Refused extends Error {}
 
-/** One hop of a request. @typedef {{ url: URL, method: string, body: Uint8Array }} Hop */
+/** One hop of a request, the first or a redirect's. @typedef {{ url: URL, method: string, body: Uint8Array }} Hop */
 
 export class Sender {
   #core;
@@ -48,7 +48,7 @@ export class Sender {
   }
 
   /**
-   * Sends a request and reads its answer; it throws nothing.
+   * Sends a request and reads its answer; never rejects.
    *
    * @param {Http} work
    * @returns {Promise<Answer>}
@@ -62,7 +62,7 @@ export class Sender {
     }, work.timeoutMs);
     this.#underWay.add(stop);
     try {
-      // A `fetch` that does not look at its signal is waited for no longer than one that does.
+      // A `fetch` that ignores its signal is not waited for any longer than one that heeds it.
       return await Promise.race([this.#exchange(work, stop.signal), aborted(stop.signal)]);
     } catch (error) {
       if (error instanceof Refused) return { kind: "failed", error: "refused" };
@@ -73,7 +73,7 @@ export class Sender {
     }
   }
 
-  /** Breaks off what is under way. */
+  /** Aborts the requests in progress. */
   close() {
     this.#underWay.forEach((stop) => stop.abort());
   }
@@ -118,14 +118,14 @@ export class Sender {
       redirect: "manual",
       signal,
     });
-    // A browser shows nothing of a redirect, so that no rule can be kept.
+    // A browser hides redirects, so the rules for them cannot be applied.
     if (response.type === "opaqueredirect") throw new Error("a redirect that cannot be seen");
     return response;
   }
 
   /**
-   * An address must be open, and a name must lead to open ones only. Without a resolver only names of this
-   * machine are known to lead anywhere.
+   * Throws unless the address, and every address of a name, may be reached. Without a resolver only names of this
+   * machine are known to resolve.
    *
    * @param {URL} url
    */
@@ -152,7 +152,7 @@ function parsed(url) {
 }
 
 /**
- * The URL without a user's name and password, which become a header (RFC 7617).
+ * Returns the URL without its user name and password, which move to a header (RFC 7617).
  *
  * @param {URL} url
  * @param {Headers} headers
@@ -167,7 +167,7 @@ function bare(url, headers) {
 }
 
 /**
- * Where a redirect leads, if the request follows it.
+ * Returns the next hop of a redirect, or `null` if the request does not follow it.
  *
  * @param {Http} work
  * @param {Hop} hop
@@ -198,7 +198,7 @@ async function read(response, bytesMax) {
 }
 
 /**
- * Names in lower case and values, as far as they are text.
+ * Returns names in lower case with their values, where these are text.
  *
  * @param {Response} response
  */

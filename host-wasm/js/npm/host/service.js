@@ -1,5 +1,5 @@
 /**
- * The ways to a service: with all that a program needs, or bare.
+ * Constructors of a service: complete, or bare.
  *
  * @import { Caller, HostOptions, Secrets, Service, ServiceOptions } from "../index.d.ts"
  * @import { Change } from "../storage/storage.d.ts"
@@ -41,8 +41,8 @@ export async function createService(options) {
 }
 
 /**
- * The service without its first start and without a schedule of its own: for scripts that carry out one input at a
- * time, and for platforms that do the rest themselves.
+ * Creates the service without its first start and without a schedule of its own: for scripts that execute one input at
+ * a time, and for platforms that do the rest themselves.
  *
  * @param {HostOptions} options
  * @returns {Promise<Host>}

@@ -1,4 +1,4 @@
-/** {@link Slots}: so many at once, the others one after another; never more than a bound that wait. */
+/** {@link Slots}: a semaphore with a bounded queue. */
 
 import { Busy } from "./faults.js";
 
@@ -18,7 +18,7 @@ export class Slots {
   }
 
   /**
-   * Takes a slot: at once, where nothing is returned. Throws {@link Busy} where too many wait.
+   * Takes a slot; returns `undefined` if that needs no wait. Throws {@link Busy} where too many wait.
    *
    * @returns {Promise<void> | undefined}
    */
@@ -38,7 +38,7 @@ export class Slots {
   }
 
   /**
-   * Takes a slot, or throws {@link Busy} after so long.
+   * Takes a slot, or throws {@link Busy} after `ms` milliseconds.
    *
    * @param {number} ms
    */
@@ -58,7 +58,7 @@ export class Slots {
   }
 }
 
-/** Whether somebody holds one of the slots, over the course of an input. */
+/** One input's hold on a slot. */
 export class Turn {
   #slots;
   #held = false;

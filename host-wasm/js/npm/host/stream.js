@@ -1,20 +1,21 @@
 /**
- * {@link Events}: live streams (WHATWG HTML, Server-sent events). A stream is the same request asked again with
- * `Last-Event-ID` whenever there is news of its topic; it holds no state but where it is.
+ * {@link Events}: live streams (WHATWG HTML, Server-sent events). A stream repeats its request with `Last-Event-ID`
+ * whenever there is news of its topic; its position is its only state.
  *
  * @import { Reply } from "./types.d.ts"
  * @import { Clock } from "./clock.js"
  * @import { News } from "./news.js"
  * @typedef {object} Source
  * @property {Reply} reply the first answer
- * @property {(last: number) => Promise<Reply | undefined>} follow asks again; what is no stream is the end
- * @property {() => void} ended called when nobody reads it any longer, or there is nothing more to read
- * @property {AbortSignal} [signal] aborted when nobody reads it any longer
+ * @property {(last: number) => Promise<Reply | undefined>} follow repeats the request; a reply that is no stream ends
+ * it
+ * @property {() => void} ended called when the reader has gone, or the stream has ended
+ * @property {AbortSignal} [signal] aborted when the reader has gone
  */
 
-/** How often a stream without news says that it lives, milliseconds. */
+/** Heartbeat interval of a stream without news, milliseconds. */
 const HEARTBEAT_MS = 15_000;
-/** A stream ends after this long, microseconds; its reader comes back with `Last-Event-ID`. */
+/** Longest life of a stream, microseconds; its reader reconnects with `Last-Event-ID`. */
 const LONGEST_MICROS = 3_600_000_000;
 
 const HEARTBEAT = new TextEncoder().encode(":\n\n");
@@ -34,7 +35,7 @@ export class Events {
    * @param {object} means
    * @param {News} means.news
    * @param {Clock} means.clock
-   * @param {number} means.pollMs how often it looks without news
+   * @param {number} means.pollMs polling interval without news
    */
   constructor(source, { news, clock, pollMs }) {
     this.#source = source;
@@ -45,7 +46,7 @@ export class Events {
     this.#last = source.reply.last ?? 0;
   }
 
-  /** The body of the answer: a reader that is slow is waited for. */
+  /** Returns the body of the answer; a slow reader holds the stream back. */
   stream() {
     return new ReadableStream({
       pull: async (controller) => {
@@ -59,14 +60,14 @@ export class Events {
     });
   }
 
-  /** The next bytes; none at the end. */
+  /** Returns the next bytes; `null` at the end. */
   async #next() {
     if (!this.#hasBegun) {
-      // The first bytes tell the reader that there is a stream.
+      // The first bytes tell the reader that the stream is open.
       this.#hasBegun = true;
       return bytesOf(this.#source.reply) ?? HEARTBEAT;
     }
-    // What did not fit into the last answer is there already, and so is what came before somebody listened.
+    // Asks at once: the last answer may have been full, and events before the subscription make no news.
     for (let beatMs = HEARTBEAT_MS; beatMs > 0; ) {
       const reply = await this.#source.follow(this.#last).catch(() => undefined);
       if (reply?.stream === undefined) return null;

@@ -1,5 +1,5 @@
 /**
- * Text as its bytes in UTF-8, each a character: how the Fetch Standard writes header values.
+ * Returns text as its UTF-8 bytes, one character each: the Fetch Standard writes header values this way.
  *
  * @param {string} text
  */

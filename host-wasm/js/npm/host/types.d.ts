@@ -1,21 +1,21 @@
 /**
- * What the WebAssembly module takes and gives. Times are microseconds since 1970, seeds 32 bytes.
+ * Input and output of the WebAssembly module. Times are microseconds since 1970, seeds 32 bytes.
  *
- * @see ../../src for the other side of it
+ * @see ../../src for the Rust side
  */
 
 import type { Bytes, Change, Found, Read } from "../storage/storage.d.ts";
 
-/** How much of a request's body there is: none, all of it, or why it is not there. */
+/** A request's body: none, all of it, or why it is missing. */
 export type Body = null | Bytes | "pending" | "cut" | "too-large";
 
-/** A request; `headers` is a head, `name: value` line by line. */
+/** A request; `headers` holds `name: value` lines. */
 export type Request = { method: string; target: string; headers: string; body: Body; peer: string | undefined };
 
-/** A task of an account, to be handed back unread. */
+/** A task of an account, passed back unread with the answer to its send. */
 export type Ticket = { account: number; task: Bytes; lease: number };
 
-/** A token that authenticated. */
+/** A credential that authenticated. */
 export type Credential = { account: number; session: boolean; count: number };
 
 export type Http = {
@@ -30,17 +30,17 @@ export type Http = {
   redirects: "none" | "same-origin" | "any";
 };
 
-/** What text is read from. */
+/** Format of a source for text extraction. */
 export type Form = "pdf" | "docx" | "txt" | "html";
 
 export type Password =
   | { kind: "hash"; password: string; salt: Bytes }
   | { kind: "verify"; password: string; stored: Bytes };
 
-/** Of `turn` nothing is done: its task is begun by itself. */
+/** Work of a send. A `turn` needs none: its task is begun by itself. */
 export type Work = Http | Password | { kind: "extract"; form: Form; bytes: Bytes } | { kind: "turn" };
 
-/** Something to do outside; without a ticket it is for the request that asked. */
+/** Work outside the module; without a ticket its answer goes to the request that asked. */
 export type Send = { ticket: Ticket | undefined; work: Work };
 
 export type HttpAnswer = {
@@ -52,7 +52,7 @@ export type HttpAnswer = {
   durationMs: number;
 };
 
-/** What was read from a file or page. */
+/** Text of a file or page. */
 export type Extracted = {
   title?: string | null;
   text: string;
@@ -70,7 +70,7 @@ export type Answer =
   | ({ kind: "extracted"; links: string[] } & Extracted)
   | { kind: "unreadable"; reason: string };
 
-/** What the host did. */
+/** What happened outside since the last step. */
 export type Event =
   | "begin"
   | "changed"
@@ -81,7 +81,10 @@ export type Event =
   | { body: Body }
   | { answers: Answer[] };
 
-/** A reply; `page` is one that the host makes, `stream` the topic of one that goes on after event `last`. */
+/**
+ * A reply; `page` is one that the host renders, `stream` the topic of an event stream that continues after event
+ * `last`.
+ */
 export type Reply = {
   status: number;
   headers: string;
@@ -92,7 +95,7 @@ export type Reply = {
   last?: number;
 };
 
-/** What an input came to; all of it is durable. */
+/** Result of an input; all of it is durable. */
 export type Decided = {
   reply: Reply | undefined;
   sends: Send[];
@@ -100,7 +103,7 @@ export type Decided = {
   used: Credential | undefined;
 };
 
-/** Changes, the topics that they are news of, and when they say that durable work is due. */
+/** Changes, the topics whose watchers they wake, and when durable work is due according to them. */
 export type Commit = { commit: Change[]; topics: string[]; due: number | undefined };
 
 export type Park = { park: string; until: number };
@@ -115,7 +118,7 @@ export type Next =
   | { done: Decided }
   | { failed: string; reply: Reply | undefined };
 
-/** What an exchange is about; what is no request is the service's own work. */
+/** Input of an exchange: a request, or work of the service's own. */
 export type Input = { request: Request } | Own;
 
 export type Own =
@@ -124,21 +127,21 @@ export type Own =
   | { firstStart: true }
   | { answered: { ticket: Ticket; answer: Answer } };
 
-/** A request, whatever brought it. */
+/** A request, whatever the transport. */
 export type Asked = {
   method: string;
-  /** Path and query as sent. */
+  /** Path and query as received. */
   target: string;
-  /** Names in lower case; each character of a value is a byte. */
+  /** Names in lower case; each character of a value is one byte. */
   headers: [name: string, value: string][];
   body: ReadableStream<Uint8Array> | null;
-  /** The IP address at the other end. */
+  /** IP address of the other end. */
   peer?: string;
-  /** Aborted when nobody wants the answer any longer. */
+  /** Aborted when the client has gone. */
   signal?: AbortSignal;
 };
 
-/** A complete answer. */
+/** A complete answer, whatever the transport. */
 export type Answered = {
   status: number;
   headers: [name: string, value: string][];
@@ -158,7 +161,7 @@ export interface Service {
   allows(address: string): boolean | undefined;
 }
 
-/** The glue of one instance. */
+/** Generated bindings of one instance of the module. */
 export interface Bindings {
   initSync(options: { module: WebAssembly.Module }): unknown;
   Service: new (settings: string) => Service;

@@ -1,19 +1,19 @@
 /**
- * {@link Used}: the keys that were used since that was last written down.
+ * {@link Used}: the keys used since the last report to the core.
  *
  * @import { Credential } from "./types.d.ts"
  */
 
-/** How often it is written down, microseconds. */
+/** Interval of the reports, microseconds. */
 const EVERY_MICROS = 60_000_000;
-/** Keys noted in between. */
+/** Keys noted in one interval; further ones are dropped. */
 const KEYS_MAX = 100_000;
 
 export class Used {
   /** @type {Map<string, Credential>} */
   #noted = new Map();
 
-  /** When it is to be written down, microseconds. @type {number | null} */
+  /** Time of the next report, microseconds. @type {number | null} */
   at = null;
 
   /**
@@ -21,13 +21,13 @@ export class Used {
    * @param {number} now microseconds
    */
   note(credential, now) {
-    // Of the sessions of logins nothing is written down.
+    // The use of login sessions is not recorded.
     if (credential.session || this.#noted.size >= KEYS_MAX) return;
     this.#noted.set(`${credential.account} ${credential.count}`, credential);
     this.at ??= now + EVERY_MICROS;
   }
 
-  /** What was noted, which is forgotten here. */
+  /** Takes the noted keys, clearing the list. */
   take() {
     const noted = [...this.#noted.values()];
     this.#noted.clear();

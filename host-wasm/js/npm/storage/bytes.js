@@ -1,5 +1,5 @@
 /**
- * Byte strings: their order, and the bounds that every storage keeps. Used by the storages only.
+ * Byte strings: their order, and the bounds that every storage enforces. Used by the storages only.
  *
  * @import { Bytes, Change } from "./storage.d.ts"
  */
@@ -9,7 +9,7 @@ export const VALUE_BYTES_MAX = 2_000_000;
 export const CHANGES_MAX = 60_000;
 
 /**
- * Negative, zero or positive as `a` comes before, is, or comes after `b`.
+ * Returns a negative number, zero or a positive one as `a` sorts before, with, or after `b`.
  *
  * @param {Bytes} a
  * @param {Bytes} b
@@ -23,7 +23,7 @@ export function compare(a, b) {
 }
 
 /**
- * The smallest key after `key`.
+ * Returns the smallest key after `key`.
  *
  * @param {Bytes} key
  * @returns {Bytes}
@@ -35,7 +35,7 @@ export function successor(key) {
 }
 
 /**
- * Whether a scan can have no rows at all, whatever is stored.
+ * Returns whether a scan cannot have any rows, whatever is stored.
  *
  * @param {{ from: Bytes, to: Bytes, limit: number }} scan
  */

@@ -2,12 +2,11 @@
 /**
  * The map in the SQLite of one Cloudflare Durable Object. Synchronous.
  *
- * The platform runs one instance of an object at a time, and whoever reads and commits lives in it. So the picture
- * is a count of commits in the memory of the instance: nobody holds one that is older. The platform writes what is
- * changed without an `await` in between as one transaction, an alarm that is set meanwhile included, and lets
- * nothing out of the object before that is durable.
+ * The platform runs one instance of an object at a time, and all reads and commits happen in it. So the picture is a
+ * count of commits in the instance's memory: nothing older can exist. The platform writes changes without an `await` in
+ * between as one transaction, including an alarm set meanwhile, and lets nothing leave the object before it is durable.
  *
- * An object holds 10 GB, a row of it 2 MB.
+ * An object holds 10 GB, a row 2 MB.
  *
  * @import { DurableStorage as Declared, ObjectStorage } from "./durable-object.d.ts"
  * @import { Bytes, Change, Found, Read, Reading } from "./storage.d.ts"
@@ -48,7 +47,7 @@ export class DurableStorage {
     checkChanges(changes);
     if (picture !== undefined && picture !== this.#commits) return false;
     if (changes.length === 0) return true;
-    // What throws in between takes all of it back.
+    // An exception rolls everything back.
     this.#storage.transactionSync(() => {
       for (const change of changes) {
         if ("put" in change) this.#run(PUT, change.put, change.value);
@@ -94,7 +93,7 @@ export class DurableStorage {
 }
 
 /**
- * A blob comes as an `ArrayBuffer`.
+ * Wraps a blob, which is returned as an `ArrayBuffer`.
  *
  * @param {unknown} blob
  * @returns {Bytes}

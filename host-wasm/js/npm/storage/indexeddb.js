@@ -2,14 +2,13 @@
 /**
  * The map in IndexedDB, for browsers. Asynchronous; tabs and workers of an origin may share it.
  *
- * One object store holds the rows under binary keys, which IndexedDB compares byte by byte, and under the number
- * 0, which is before them all, a count of commits: the picture. A read is one transaction, and so is a commit,
- * which is on the disk before it is acknowledged.
+ * One object store holds the rows under binary keys, which IndexedDB compares byte by byte, and under the number 0,
+ * which sorts before them all, a count of commits: the picture. A read is one transaction, and so is a commit, which is
+ * on disk before it is acknowledged.
  *
- * A browser is no safe place all the same. It may clear an origin that was not made persistent
- * (`navigator.storage.persist`). And Chromium (156) goes on writing behind a record that a kill has cut off in its
- * log; when it starts once more it takes that for damage and begins with an empty database. What must not be lost
- * is kept elsewhere as well.
+ * A browser is not a safe place all the same. It may clear an origin that was not made persistent
+ * (`navigator.storage.persist`). And Chromium (156) appends to its log behind a record that a kill cut off; at the next
+ * start it takes that for corruption and begins with an empty database. Keep a copy elsewhere of what must not be lost.
  *
  * @import { IndexedDbStorage as Declared } from "./indexeddb.d.ts"
  * @import { Bytes, Change, Found, Read, Reading, Row } from "./storage.d.ts"
@@ -21,7 +20,7 @@ const FORMAT = 1;
 const ROWS = "rows";
 /** The key of the count of commits. */
 const COMMITS = 0;
-/** The most that a browser takes as a count of rows. */
+/** Largest row count that a browser accepts. */
 const LIMIT_MAX = 2 ** 32 - 1;
 
 /** @typedef {{ key: IDBValidKey, value: ArrayBuffer }} StoredRow */
@@ -39,7 +38,7 @@ export class IndexedDbStorage {
   /** @param {IDBDatabase} database */
   constructor(database) {
     this.#database = database;
-    // Another tab wants to delete the database, or has a later version of it.
+    // Another tab wants to delete the database, or opens a later version of it.
     database.onversionchange = () => database.close();
   }
 
@@ -120,7 +119,7 @@ async function ascend(rows, range, limit) {
 }
 
 /**
- * Only newer browsers fetch many rows at once from the end of a range.
+ * Returns the last rows of a range: only newer browsers fetch many rows from its end at once.
  *
  * @param {IDBObjectStore & { getAllRecords?: (options: object) => IDBRequest<StoredRow[]> }} rows
  * @param {IDBKeyRange} range
@@ -163,7 +162,7 @@ function rowOf(key, value) {
   return [new Uint8Array(/** @type {ArrayBuffer} */ (key)), new Uint8Array(value)];
 }
 
-/** What a request gives. @template T @param {IDBRequest<T>} request @returns {Promise<T>} */
+/** Returns the result of a request. @template T @param {IDBRequest<T>} request @returns {Promise<T>} */
 function outcome(request) {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
@@ -171,7 +170,7 @@ function outcome(request) {
   });
 }
 
-/** Waits until a transaction is on the disk. @param {IDBTransaction} transaction @returns {Promise<void>} */
+/** Waits until a transaction is on disk. @param {IDBTransaction} transaction @returns {Promise<void>} */
 function end(transaction) {
   return new Promise((resolve, reject) => {
     transaction.oncomplete = () => resolve();
@@ -180,7 +179,7 @@ function end(transaction) {
 }
 
 /**
- * The bytes in a buffer of their own: a view would be stored with all of its buffer.
+ * Copies bytes into a buffer of their own: storing a view would store its whole buffer.
  *
  * @param {Bytes} bytes
  */
@@ -188,7 +187,7 @@ function ownBuffer(bytes) {
   return new Uint8Array(bytes).buffer;
 }
 
-/** A view as IndexedDB's types want it. @param {Bytes} bytes */
+/** Narrows a view to the type IndexedDB expects. @param {Bytes} bytes */
 function plain(bytes) {
   return /** @type {Uint8Array<ArrayBuffer>} */ (bytes);
 }

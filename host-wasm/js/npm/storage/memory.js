@@ -1,9 +1,9 @@
 // @ts-self-types="./memory.d.ts"
 /**
- * The map in memory, for tests and for hosts whose data need not outlive them. Synchronous; keeps nothing.
+ * The map in memory, for tests and for hosts whose data need not outlive them. Synchronous, not durable.
  *
- * Rows lie in chunks of sorted arrays: a lookup is two binary searches, a change moves at most one chunk's
- * worth of places, and a scan walks arrays.
+ * Rows lie in chunks of sorted arrays: a lookup is two binary searches, a change moves at most one chunk's entries, and
+ * a scan walks arrays.
  *
  * @import { MemoryStorage as Declared } from "./memory.d.ts"
  * @import { Bytes, Change, Read, Reading, Row } from "./storage.d.ts"
@@ -11,7 +11,7 @@
 
 import { checkChanges, compare, isEmpty } from "./bytes.js";
 
-/** Rows of a chunk; a fuller one is cut in half. */
+/** Rows of a chunk; a fuller one is split in half. */
 const CHUNK_ROWS_MAX = 512;
 
 /** @implements {Declared} */
@@ -46,7 +46,7 @@ export class MemoryStorage {
   }
 }
 
-/** Rows in the order of their keys. */
+/** Rows sorted by key. */
 class SortedRows {
   /** @type {{ keys: Bytes[], values: Bytes[] }[]} in order; none is empty */
   #chunks = [];
@@ -135,7 +135,7 @@ class SortedRows {
   }
 
   /**
-   * Where the first key that is not before `key` lies: behind the last row where there is none.
+   * Returns the position of the first key at or after `key`: past the last row if there is none.
    *
    * @param {Bytes} key
    * @returns {Place}
@@ -149,7 +149,7 @@ class SortedRows {
   }
 
   /**
-   * The last chunk that begins at or before `key`, or the first of all.
+   * Returns the last chunk that begins at or before `key`, or the first one.
    *
    * @param {Bytes} key
    */
@@ -184,7 +184,7 @@ class SortedRows {
 /** @typedef {{ at: number, place: number }} Place a chunk, and a row in it */
 
 /**
- * The first place of `keys` that is not before `key`.
+ * Returns the first index in `keys` at or after `key`.
  *
  * @param {Bytes[]} keys
  * @param {Bytes} key

@@ -1,5 +1,5 @@
 /**
- * The statements that keep the map in a table of SQLite. Used by the storages over SQLite only.
+ * SQL statements for the map in a SQLite table. Used by the storages over SQLite only.
  */
 
 export const CREATE_ROWS = "CREATE TABLE rows (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID";

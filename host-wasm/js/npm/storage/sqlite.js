@@ -2,9 +2,9 @@
 /**
  * The map in one SQLite file, for Node (22.13 and later) and Deno. Synchronous.
  *
- * A commit is one transaction whose journal is synced before it returns, so it survives the process and the
- * power. The picture is a count of commits that stands in the file: any number of processes may share it. A
- * process waits at most {@link BUSY_MS} for another's transaction, then its call throws.
+ * A commit is one transaction whose journal is synced before it returns, so it survives process and power failures. The
+ * picture is a count of commits in the file: any number of processes may share it. A process waits at most {@link
+ * BUSY_MS} for another's transaction, then its call throws.
  *
  * @import { StatementSync } from "node:sqlite"
  * @import { SqliteStorage as Declared } from "./sqlite.d.ts"
@@ -17,7 +17,7 @@ import { checkChanges, isEmpty } from "./bytes.js";
 import { ASCENDING, CREATE_ROWS, DELETE, DESCENDING, GET, PUT } from "./sql.js";
 
 const BUSY_MS = 5_000;
-/** Marks the file as ours in SQLite's own header: "Swbd". */
+/** Marks the file as Switchboard's in SQLite's own header: "Swbd". */
 const APPLICATION_ID = 0x53776264;
 const FORMAT = 1;
 
@@ -34,7 +34,7 @@ export class SqliteStorage {
   #database;
   #statements;
 
-  /** @param {string} path of the file, which is made when it is missing */
+  /** @param {string} path of the file, created if it is missing */
   constructor(path) {
     this.#database = new DatabaseSync(path);
     try {
@@ -87,7 +87,7 @@ export class SqliteStorage {
     const mark = () => numberOf(database, "PRAGMA application_id");
     if (mark() !== APPLICATION_ID) {
       database.exec("BEGIN IMMEDIATE");
-      // Another process may have made the tables while this one waited.
+      // Another process may have created the tables while this one waited.
       if (mark() !== APPLICATION_ID) {
         if (numberOf(database, "SELECT count(*) FROM sqlite_schema") > 0) {
           throw new Error(`${path} is not of Switchboard`);
@@ -115,7 +115,7 @@ export class SqliteStorage {
       this.#statements.end.run();
       return result;
     } catch (error) {
-      // SQLite may have rolled back by itself; the first error is the one to tell.
+      // SQLite may have rolled back by itself; the first error is the one to report.
       if (this.#database.isTransaction !== false) this.#rollback();
       throw error;
     }
@@ -125,7 +125,7 @@ export class SqliteStorage {
     try {
       this.#statements.undo.run();
     } catch {
-      // There was no transaction left.
+      // No transaction was left to roll back.
     }
   }
 

@@ -1,4 +1,4 @@
-//! Bodies of `wasi:http` 0.2 in both directions; every call blocks until it has something to tell.
+//! Bodies of `wasi:http` 0.2 in both directions; every call blocks until it has a result.
 
 use std::mem;
 use std::time::Duration;
@@ -10,20 +10,20 @@ use super::bindings::wasi::io::streams::{InputStream, OutputStream, StreamError}
 use crate::incoming::{Chunk, Source};
 use crate::limits::{CHUNK_BYTES, nanoseconds};
 
-/// A body on its way out. Dropped before its end it counts as broken off.
-// A host traps where a parent goes before its children: the order of the fields is that of their end.
+/// An outgoing body. Dropped before its end, it counts as broken off.
+// A host traps when a parent is dropped before its children: fields are dropped in the order of their declaration.
 pub struct Sending {
     stream: OutputStream,
     body: OutgoingBody,
 }
 
 impl Sending {
-    /// A body to write; `None` where somebody writes it already.
+    /// Opens a body for writing; `None` if it is open already.
     pub fn new(body: OutgoingBody) -> Option<Self> {
         Some(Self { stream: body.write().ok()?, body })
     }
 
-    /// Waits until the host has taken all of it; tells whether it did.
+    /// Waits until the host has taken all of it; returns whether it did.
     pub fn write(&self, mut bytes: &[u8]) -> bool {
         while !bytes.is_empty() {
             let Ok(room) = self.stream.check_write() else { return false };
@@ -40,18 +40,18 @@ impl Sending {
         true
     }
 
-    /// Ends it well.
+    /// Completes the body, without trailers.
     pub fn finish(self) {
         let Self { stream, body } = self;
         let flushed = stream.blocking_flush().is_ok();
         drop(stream);
         if flushed {
-            // Where the length is not as announced the host breaks the body off.
+            // If the length is not as announced, the host breaks the body off.
             let _ = OutgoingBody::finish(body, None);
         }
     }
 
-    /// Writes all of a body as it comes, and ends it as that ended.
+    /// Copies a whole body as it arrives, and ends as that one ended.
     pub fn pour(self, from: &mut Receiving) {
         if from.pour_into(&self.stream) {
             self.finish();
@@ -59,7 +59,7 @@ impl Sending {
     }
 }
 
-/// A body on its way in.
+/// An incoming body, of a request or an answer.
 pub struct Receiving {
     state: State,
     limit: Option<Pollable>,
@@ -67,18 +67,18 @@ pub struct Receiving {
 
 enum State {
     Unopened(IncomingRequest),
-    // The order of the fields is that of their end.
+    // Fields are dropped in this order.
     Open { ready: Pollable, stream: InputStream, _body: IncomingBody },
     Closed,
 }
 
 impl Receiving {
-    /// The body of a request; it is opened when somebody reads it.
+    /// Wraps the body of a request; it is opened by the first read.
     pub fn of_request(request: IncomingRequest) -> Self {
         Self { state: State::Unopened(request), limit: None }
     }
 
-    /// The body of an answer.
+    /// Opens the body of an answer.
     pub fn of_response(response: &IncomingResponse) -> Self {
         Self { state: State::open(response.consume()), limit: None }
     }
@@ -93,16 +93,16 @@ impl Receiving {
         }
     }
 
-    /// Moves all of it without touching it; tells whether it ended well, or nobody takes it any more. Nothing more is
-    /// read of what broke off.
+    /// Moves the whole body without inspecting it; returns whether it completed, or its receiver has gone. Nothing more
+    /// is read after a failure.
     fn pour_into(&mut self, to: &OutputStream) -> bool {
         let limit = mem::take(&mut self.limit);
         let Some((stream, ready)) = self.open() else { return true };
         while limit.as_ref().is_none_or(|limit| wait(ready, Some(limit))) {
             match to.blocking_splice(stream, CHUNK_BYTES as u64) {
-                // What is here is not to wait for what comes later.
+                // Bytes that are here must not wait for later ones.
                 Ok(_) if to.flush().is_ok() => {}
-                // A body that has ended and a receiver that has gone look alike; to the latter the end is nothing.
+                // A completed body and a vanished receiver look alike; for the latter the end does not matter.
                 Ok(_) | Err(StreamError::Closed) => return true,
                 Err(StreamError::LastOperationFailed(_)) => break,
             }
@@ -141,7 +141,7 @@ impl Source for Receiving {
     }
 }
 
-/// Waits until something is ready; `false` where the time is over first.
+/// Waits until something is ready; returns `false` if the limit passes first.
 fn wait(ready: &Pollable, limit: Option<&Pollable>) -> bool {
     let Some(limit) = limit else {
         ready.block();

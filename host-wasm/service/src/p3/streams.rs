@@ -14,43 +14,43 @@ use super::bindings::{wit_future, wit_stream};
 use crate::incoming::{Chunk, Incoming, Source};
 use crate::limits::{CHUNK_BYTES, nanoseconds};
 
-/// How a body ended: with or without trailers, or broken off.
+/// How a body ended: complete with or without trailers, or broken off.
 pub type End = Result<Option<Trailers>, ErrorCode>;
 
-/// A body on its way out. Dropped before its end it counts as broken off.
+/// An outgoing body. Dropped before its end, it counts as broken off.
 pub struct Sending {
     bytes: StreamWriter<u8>,
     end: FutureWriter<End>,
 }
 
 impl Sending {
-    /// A body to write, and what its receiver reads.
+    /// Creates a body to write, with the ends that its receiver reads.
     pub fn new() -> (Self, (StreamReader<u8>, FutureReader<End>)) {
         let (bytes, stream) = wit_stream::new();
         let (end, trailers) = wit_future::new(|| Err(ErrorCode::ConnectionTerminated));
         (Self { bytes, end }, (stream, trailers))
     }
 
-    /// Waits until the receiver has taken all of it; tells whether it did.
+    /// Waits until the receiver has taken all of it; returns whether it did.
     pub async fn write(&mut self, bytes: Vec<u8>) -> bool {
         bytes.is_empty() || self.bytes.write_all(bytes).await.is_empty()
     }
 
-    /// Ends it well.
+    /// Completes the body, without trailers.
     pub async fn finish(self) {
         drop(self.bytes);
-        // A receiver that is gone needs no end.
+        // A vanished receiver needs no end.
         let _ = self.end.write(Ok(None)).await;
     }
 
-    /// Writes all of a body and ends it.
+    /// Writes a whole body and completes it.
     pub async fn whole(mut self, bytes: Vec<u8>) {
         if self.write(bytes).await {
             self.finish().await;
         }
     }
 
-    /// Writes `start` and then the rest of a body; what the receiver no longer takes is passed over.
+    /// Writes `start` and then the rest of a body; once the receiver has gone, the rest is discarded.
     pub async fn upload(mut self, start: Vec<u8>, mut body: Incoming<Receiving>) {
         let mut taken = self.write(start).await;
         while taken {
@@ -65,7 +65,7 @@ impl Sending {
     }
 }
 
-/// A body on its way in.
+/// An incoming body, of a request or an answer.
 pub struct Receiving {
     state: State,
     limit: Option<Pin<Box<dyn Future<Output = ()>>>>,
@@ -78,12 +78,12 @@ enum State {
 }
 
 impl Receiving {
-    /// The body of a request; it is opened when somebody reads it.
+    /// Wraps the body of a request; it is opened by the first read.
     pub fn of_request(request: Request) -> Self {
         Self { state: State::Unopened(request), limit: None }
     }
 
-    /// The body of an answer.
+    /// Opens the body of an answer.
     pub fn of_response(response: Response) -> Self {
         let (stream, end) = consume(response);
         Self { state: State::Open(stream, end), limit: None }
@@ -99,7 +99,7 @@ impl Receiving {
         };
     }
 
-    /// How a stream that gives no more has ended.
+    /// Returns how a drained stream has ended.
     async fn end(&mut self) -> Chunk {
         match mem::replace(&mut self.state, State::Closed) {
             State::Open(_, end) => end.await.map_or(Chunk::Broken, |_| Chunk::End),
@@ -108,14 +108,14 @@ impl Receiving {
     }
 }
 
-/// The body of an answer as the host has it.
+/// Returns the host's streams of an answer's body.
 pub fn consume(response: Response) -> (StreamReader<u8>, FutureReader<End>) {
     Response::consume_body(response, no_error())
 }
 
-/// That nothing went wrong with a body on this side of it.
+/// Returns the result "no error" for the reading side of a body.
 fn no_error() -> FutureReader<Result<(), ErrorCode>> {
-    // A writer that is dropped says what it was made with.
+    // A dropped writer sends the value it was created with.
     wit_future::new(|| Ok(())).1
 }
 
@@ -136,7 +136,7 @@ impl Source for Receiving {
     }
 }
 
-/// What comes of some work, unless its time is over first.
+/// Returns the result of `work`, or `None` if the limit passes first.
 async fn before<T>(limit: Option<&mut Pin<Box<dyn Future<Output = ()>>>>, work: impl Future<Output = T>) -> Option<T> {
     let Some(limit) = limit else { return Some(work.await) };
     let mut work = pin!(work);

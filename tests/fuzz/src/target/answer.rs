@@ -17,7 +17,7 @@ use crate::{corpus, mutate};
 /// How many follow-up questions of an answer are answered as well.
 const FOLLOWED_MAX: usize = 3;
 
-/// Target `answer`.
+/// Target `answer`: answers of the outside.
 pub struct Answers<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,

@@ -64,7 +64,7 @@ fn good() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-/// Target `idempotency`.
+/// Target `idempotency`: concurrent copies of one request.
 pub struct Copies<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,

@@ -14,7 +14,7 @@ use super::{Seen, Target, mutated};
 use crate::corpus;
 use crate::town::Town;
 
-/// Target `json`.
+/// Target `json`: texts for the JSON parser and the body tables.
 pub struct Json<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,

@@ -42,7 +42,7 @@ pub trait Target {
     /// Returns the name on the command line.
     fn name(&self) -> &'static str;
 
-    /// Draws an input.
+    /// Draws an input, at random or from the corpus.
     fn draw(&self, random: &mut Random) -> Vec<u8>;
 
     /// Runs one input, depending on its bytes alone; the error names the broken promise. A panic is one too.

@@ -8,7 +8,7 @@ use crate::http::Text;
 use crate::town::Town;
 use crate::{corpus, mutate};
 
-/// Target `multipart`.
+/// Target `multipart`: uploads of documents.
 pub struct Forms<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,

@@ -11,13 +11,13 @@ use crate::{corpus, mutate};
 
 const PAGE: &str = "https://site.example/a/b?c=d";
 
-/// Target `robots`.
+/// Target `robots`: crawler files and links.
 pub struct RobotsFiles {
     corpus: Vec<Vec<u8>>,
 }
 
 impl RobotsFiles {
-    /// Creates the target.
+    /// Creates the target with its corpus.
     pub fn new() -> Self {
         Self { corpus: corpus::of("robots") }
     }

@@ -20,7 +20,7 @@ use crate::{corpus, http, mutate};
 /// Delay before the jobs run over the rows, seconds.
 const LATER: u64 = 700;
 
-/// Target `row`.
+/// Target `row`: damaged rows of a town's store.
 pub struct Rows<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,

@@ -21,7 +21,7 @@ const ACTS_MAX: u64 = 10;
 /// Jumps of the clock, seconds: from none to the end of the calendar.
 const JUMPS: [u64; 10] = [0, 1, 5, 61, 3_600, 90_000, 2_700_000, 40_000_000, 3_000_000_000, 300_000_000_000];
 
-/// Target `session`.
+/// Target `session`: histories of acts in one store.
 pub struct Sessions<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,
@@ -39,7 +39,7 @@ pub struct Life<'t> {
     town: &'t Town,
     /// Store with the changes so far.
     pub layer: Layer<'t>,
-    /// Current time.
+    /// Time of the next act, which only advances.
     pub now: Timestamp,
     pending: VecDeque<Send>,
     random: Random,
@@ -99,7 +99,7 @@ pub fn acts(input: &[u8]) -> Vec<&[u8]> {
     acts
 }
 
-/// Draws acts.
+/// Draws a history of `acts` acts.
 pub fn script(random: &mut Random, town: &Town, acts: u64) -> Vec<u8> {
     let acts: Vec<Vec<u8>> = (0..acts)
         .map(|_| match random.below(8) {

@@ -22,13 +22,13 @@ const VALID: &[&str] = &[
     r#"{"catalogue":{"languages":[{"id":1,"name":"English","iso_2":"en"}],"voices":[],"llm_models":[],"multimodal_models":[],"synthesizer_providers":[],"transcriber_providers":[]}}"#,
 ];
 
-/// Target `settings`.
+/// Target `settings`: the JSON of a host's settings.
 pub struct Settings {
     corpus: Vec<Vec<u8>>,
 }
 
 impl Settings {
-    /// Creates the target.
+    /// Creates the target with its corpus.
     pub fn new() -> Self {
         Self { corpus: corpus::of("settings") }
     }

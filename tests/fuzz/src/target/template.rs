@@ -9,7 +9,7 @@ use crate::mutate;
 /// Known names with their values.
 const KNOWN: [(&str, &str); 3] = [("who", "Ana"), ("x_1", "{{who}}"), ("ün", "")];
 
-/// Target `template`.
+/// Target `template`: texts with placeholders.
 pub struct Templates;
 
 impl Target for Templates {

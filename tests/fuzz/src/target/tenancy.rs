@@ -100,7 +100,7 @@ fn insides() -> Vec<Inside> {
     ]
 }
 
-/// Target `tenancy`.
+/// Target `tenancy`: ids of one account in requests of another.
 pub struct Tenancy<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,

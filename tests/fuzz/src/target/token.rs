@@ -23,7 +23,7 @@ const WELL_FORMED: &[&str] = &[
     "\"0123\", W/\"x\", *",
 ];
 
-/// Target `token`.
+/// Target `token`: short texts that callers write.
 pub struct Tokens<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,

@@ -27,7 +27,7 @@ const VISIT: u8 = b'v';
 /// Most messages of one conversation.
 const ROUNDS_MAX: usize = 40;
 
-/// Target `wire`.
+/// Target `wire`: messages between a region and its nodes.
 pub struct Messages<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,

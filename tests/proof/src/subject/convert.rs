@@ -14,13 +14,13 @@ use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Found, Order, Read, Scan, Stop};
 
-/// Generated types.
+/// Generated types of the component's interface.
 pub mod wit {
     pub use crate::subject::component::bindings::exports::switchboard::core::engine::Progress;
     pub use crate::subject::component::bindings::exports::switchboard::core::types::*;
 }
 
-/// Converts an input.
+/// Converts an input for the component.
 pub fn input(input: &OwnedInput) -> wit::Input {
     let answers = |answers: &[Answer]| answers.iter().map(answer).collect();
     match input {
@@ -119,7 +119,7 @@ pub fn found(found: Found) -> wit::Found {
     }
 }
 
-/// Converts a read.
+/// Converts a read of the component.
 pub fn read(read: wit::Read) -> Read {
     match read {
         wit::Read::Get(key) => Read::Get(key),
@@ -137,7 +137,7 @@ pub fn read(read: wit::Read) -> Read {
     }
 }
 
-/// Converts an output.
+/// Converts an output of the component.
 pub fn output(output: wit::Output) -> Output {
     Output {
         outcome: match output.outcome {

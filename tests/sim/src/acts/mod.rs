@@ -23,11 +23,11 @@ pub enum Act {
     Stop,
     /// Changes a campaign's rules.
     EditCampaign,
-    /// Creates a campaign.
+    /// Creates a campaign with random rules.
     NewCampaign,
-    /// Deletes a campaign.
+    /// Deletes a campaign of the account.
     DropCampaign,
-    /// Adds a lead.
+    /// Adds a lead to a campaign.
     NewLead,
     /// Deletes a lead or a secondary contact.
     DropLead,
@@ -43,9 +43,9 @@ pub enum Act {
     Unsuppress,
     /// Hangs a call up.
     HangUp,
-    /// Creates a call.
+    /// Creates a call by hand.
     Call,
-    /// Deletes a call.
+    /// Deletes a call of the account.
     DropCall,
     /// Has a webhook delivery sent again.
     Resend,
@@ -55,7 +55,7 @@ pub enum Act {
     Turn,
     /// Changes an assistant's webhooks or timeouts.
     EditAssistant,
-    /// Deletes an assistant.
+    /// Deletes an assistant of the account.
     DropAssistant,
     /// Releases a phone number.
     DropNumber,

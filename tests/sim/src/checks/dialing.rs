@@ -12,7 +12,7 @@ use super::{APART_SECONDS, Commit, Held, holds};
 use crate::facts::{Call, Rules};
 use crate::mirror::{At, Turned};
 
-/// A placed call.
+/// A call that a dialer placed.
 #[derive(Clone, Debug)]
 struct Placed {
     /// The lead it is for; the person called is that lead or one of its secondary contacts.

@@ -8,7 +8,7 @@ use switchboard_core::time::Timestamp;
 
 use super::{Fact, json, word};
 
-/// A call row.
+/// A call, reduced to what the claims need.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// State of the call.
@@ -25,7 +25,7 @@ pub struct Call {
     pub lead: Option<u32>,
     /// Who answered, a word of the API; empty before.
     pub answered_by: String,
-    /// Total cost, USD.
+    /// Total cost, USD, as the API shows it.
     pub total_cost: f64,
     /// Creation time, as the API shows it.
     pub created_at: String,

@@ -5,7 +5,7 @@ use switchboard_core::campaign::tables::CampaignStatus;
 
 use super::{Fact, json, word};
 
-/// A campaign row.
+/// A campaign, reduced to what the claims need.
 #[derive(Clone, Debug)]
 pub struct Campaign {
     /// State of the campaign.
@@ -55,9 +55,9 @@ impl Fact for Campaign {
 /// Stored settings of an assistant.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Assistant {
-    /// `active` or `inactive`
+    /// State, `active` or `inactive`.
     pub status: String,
-    /// `inbound` or `outbound`
+    /// Direction of its calls, `inbound` or `outbound`.
     pub r#type: String,
     /// Whether the post-call webhook is on.
     pub is_webhook_active: bool,

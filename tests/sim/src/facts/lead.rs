@@ -13,13 +13,13 @@ pub struct Lead {
     pub status: LeadStatus,
     /// Count of the campaign.
     pub campaign: u32,
-    /// Phone number, E.164.
+    /// Phone number, E.164, compared with suppressed numbers.
     pub phone: String,
     /// Count of the lead that a secondary contact belongs to; `None` for a lead.
     pub parent: Option<u32>,
     /// Counts of the secondary contacts.
     pub contacts: Vec<u32>,
-    /// Rounds completed.
+    /// Rounds of calls that are over.
     pub rounds: u32,
     /// Position of the person who is next in this round.
     pub person: u32,
@@ -72,7 +72,7 @@ impl Lead {
 /// A number on the suppression list.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Suppressed {
-    /// The number, E.164.
+    /// The suppressed number, E.164.
     pub phone_number: String,
 }
 

@@ -27,7 +27,7 @@ pub trait Fact: Sized + Clone {
     }
 }
 
-/// Parses JSON.
+/// Parses a part of a row from JSON; `None` for anything else.
 pub(crate) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     serde_json::from_slice(bytes).ok()
 }

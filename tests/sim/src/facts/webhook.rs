@@ -23,7 +23,7 @@ pub struct Delivery {
     pub url: String,
     /// Statuses of the attempts that are shown; `None` for one without an answer.
     pub attempts: Vec<Option<u16>>,
-    /// Creation time.
+    /// Creation time of the delivery.
     pub created_at: Timestamp,
 }
 
@@ -63,7 +63,7 @@ impl Fact for Delivery {
 pub struct Event {
     /// Sequence number in the feed.
     pub seq: u32,
-    /// Id, `evt_…`.
+    /// Id of the event, `evt_…`, which its webhooks carry.
     pub id: String,
     /// Name of the event.
     pub event: String,
