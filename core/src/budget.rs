@@ -132,8 +132,8 @@ pub const CONNECTIONS: Budget = Budget {
     account: 0,
     address: 1_024,
     nobody: 16_384,
-    waiting: 0,
-    waiting_each: 0,
+    waiting: 1_024,
+    waiting_each: 16,
     what: "open connections (`--max-connections`), of which an address gets a sixteenth, but no fewer than 64",
 };
 
@@ -145,8 +145,8 @@ pub const ADMIN_CONNECTIONS: Budget = Budget {
     account: 0,
     address: 64,
     nobody: 256,
-    waiting: 0,
-    waiting_each: 0,
+    waiting: 64,
+    waiting_each: 16,
     what: "open connections at the operator's own address (`--admin-listen`)",
 };
 

@@ -119,7 +119,7 @@ async fn accept(
         };
         let (host, seats, watcher, stop) = (Arc::clone(&host), Arc::clone(&seats), graceful.watcher(), stop.clone());
         tokio::spawn(async move {
-            match seats.take(holder(&host, peer.ip())) {
+            match seats.take(holder(&host, peer.ip())).await {
                 Ok(seat) => {
                     host.metrics.opened();
                     connection::run(&host, stream, peer, door, seat, watcher, stop).await;

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -18,6 +19,9 @@ const IDLE_MIN: Duration = Duration::from_secs(2);
 /// The same for a holder with more than twice as many connections as the newcomer; one that never sent a request gives
 /// way at once.
 const IDLE_MIN_OF_MANY: Duration = Duration::from_millis(100);
+
+/// How long a newcomer waits while all seats are in use. Connections come and go: most find one.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The connections of a listener.
 pub struct Seats {
@@ -89,9 +93,30 @@ impl Seats {
         Arc::new(Self { room, began: Instant::now(), taken: Mutex::default() })
     }
 
+    /// Takes a seat, waiting for one up to [`PATIENCE`] while all are in use: for one that is given up, when holders
+    /// take turns, or for a connection that has become idle.
+    pub async fn take(self: &Arc<Self>, holder: Holder) -> Result<Seat, UsedUp> {
+        match self.try_take(holder) {
+            Err(full) if !full.is_own() => {}
+            taken => return taken,
+        }
+        let mut turn = pin!(self.room.take(holder));
+        let mut late = pin!(tokio::time::sleep(PATIENCE));
+        let mut looks = tokio::time::interval(IDLE_MIN_OF_MANY);
+        loop {
+            tokio::select! {
+                held = &mut turn => return held.map(|held| self.seat(holder, held)),
+                () = &mut late => return Err(self.room.waited_too_long(holder)),
+                _ = looks.tick() => if self.make_way(holder, UsedUp::All) {
+                    return Ok(self.seat(holder, self.room.overdraw(holder, 1)));
+                },
+            }
+        }
+    }
+
     /// Takes a seat. If there is none, an idle connection is asked to close and the newcomer gets its place: until it
     /// has closed there is one connection more than there is room for.
-    pub fn take(self: &Arc<Self>, holder: Holder) -> Result<Seat, UsedUp> {
+    fn try_take(self: &Arc<Self>, holder: Holder) -> Result<Seat, UsedUp> {
         let held = match self.room.try_take(holder, 1) {
             Ok(held) => held,
             Err(full) if self.make_way(holder, full) => self.room.overdraw(holder, 1),
@@ -214,30 +239,31 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_idlest_of_whoever_has_the_most_gives_way() {
         let seats = seats(3, 2);
-        let idlest = polite(seats.take(of(1)).expect("room"));
+        let idlest = polite(seats.try_take(of(1)).expect("room"));
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let later = polite(seats.take(of(1)).expect("room"));
-        let alone = polite(seats.take(of(2)).expect("room"));
-        assert_eq!(seats.take(of(3)).err(), Some(UsedUp::All), "nobody has been idle for long");
+        let later = polite(seats.try_take(of(1)).expect("room"));
+        let alone = polite(seats.try_take(of(2)).expect("room"));
+        assert_eq!(seats.try_take(of(3)).err(), Some(UsedUp::All), "nobody has been idle for long");
         tokio::time::sleep(IDLE_MIN).await;
-        let newcomer = seats.take(of(3));
+        let newcomer = seats.try_take(of(3));
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert!(newcomer.is_ok() && idlest.is_finished() && !later.is_finished() && !alone.is_finished());
-        assert_eq!(seats.take(of(1)).err(), Some(UsedUp::All), "nobody has more than it has itself");
+        assert_eq!(seats.try_take(of(1)).err(), Some(UsedUp::All), "nobody has more than it has itself");
         drop(newcomer);
-        assert!(seats.take(of(2)).is_ok());
+        assert!(seats.try_take(of(2)).is_ok());
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_has_many_gives_way_soon_and_no_place_goes_twice() {
         let seats = seats(5, 5);
-        let many: Vec<_> = (0..5).map(|_| seats.take(of(1)).expect("room")).collect();
+        let many: Vec<_> = (0..5).map(|_| seats.try_take(of(1)).expect("room")).collect();
         drop(many[0].running());
         drop(many[1].running());
-        let newcomers: Vec<_> = (2..5).map(|last| seats.take(of(last)).expect("nothing was heard of three")).collect();
-        assert_eq!(seats.take(of(5)).err(), Some(UsedUp::All), "two of five have just asked");
+        let newcomers: Vec<_> =
+            (2..5).map(|last| seats.try_take(of(last)).expect("nothing was heard of three")).collect();
+        assert_eq!(seats.try_take(of(5)).err(), Some(UsedUp::All), "two of five have just asked");
         tokio::time::sleep(IDLE_MIN_OF_MANY).await;
-        let last: Vec<_> = (5..8).map(|last| seats.take(of(last)).map(drop).err()).collect();
+        let last: Vec<_> = (5..8).map(|last| seats.try_take(of(last)).map(drop).err()).collect();
         assert_eq!(last, [None, None, Some(UsedUp::All)]);
         assert!(many.iter().all(|seat| seat.activity.leaving.load(Ordering::Relaxed)));
         drop((many, newcomers));
@@ -247,11 +273,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_has_the_most_at_work_shields_nobody() {
         let seats = seats(5, 3);
-        let busy: Vec<_> = (0..3).map(|_| seats.take(of(1)).expect("room")).collect();
+        let busy: Vec<_> = (0..3).map(|_| seats.try_take(of(1)).expect("room")).collect();
         let _running: Vec<_> = busy.iter().map(Seat::running).collect();
-        let idle: Vec<_> = (0..2).map(|_| polite(seats.take(of(2)).expect("room"))).collect();
+        let idle: Vec<_> = (0..2).map(|_| polite(seats.try_take(of(2)).expect("room"))).collect();
         tokio::time::sleep(IDLE_MIN).await;
-        assert!(seats.take(of(3)).is_ok(), "the second most has an idle one");
+        assert!(seats.try_take(of(3)).is_ok(), "the second most has an idle one");
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert_eq!(idle.iter().filter(|one| one.is_finished()).count(), 1);
     }
@@ -259,14 +285,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_request_that_is_not_whole_is_no_work() {
         let seats = seats(3, 3);
-        let many: Vec<_> = (0..3).map(|_| seats.take(of(1)).expect("room")).collect();
+        let many: Vec<_> = (0..3).map(|_| seats.try_take(of(1)).expect("room")).collect();
         let running: Vec<_> = many.iter().map(Seat::running).collect();
         let mut unfinished: Vec<_> = running.iter().map(Running::unfinished).collect();
         drop(unfinished.pop());
         tokio::time::sleep(IDLE_MIN_OF_MANY + Duration::from_millis(1)).await;
         many[0].moved(1);
         many[1].moved(1 << 20);
-        let newcomers = [seats.take(of(2)).is_ok(), seats.take(of(3)).is_ok()];
+        let newcomers = [seats.try_take(of(2)).is_ok(), seats.try_take(of(3)).is_ok()];
         assert_eq!(newcomers, [true, false], "one trickles, one comes quickly, one is whole");
         assert!(many[0].activity.leaving.load(Ordering::Relaxed));
         drop((unfinished, running));
@@ -276,25 +302,47 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_address_closes_its_own() {
         let seats = seats(9, 2);
-        let busy = seats.take(of(1)).expect("room");
+        let busy = seats.try_take(of(1)).expect("room");
         let running = busy.running();
-        let idle = polite(seats.take(of(1)).expect("room"));
+        let idle = polite(seats.try_take(of(1)).expect("room"));
         tokio::time::sleep(IDLE_MIN).await;
-        let third = seats.take(of(1));
+        let third = seats.try_take(of(1));
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert!(third.is_ok() && idle.is_finished());
         tokio::time::sleep(IDLE_MIN).await;
         third.as_ref().expect("a seat").moved(1 << 20);
-        assert_eq!(seats.take(of(1)).err(), Some(UsedUp::Address), "one works, the other was just heard");
+        assert_eq!(seats.try_take(of(1)).err(), Some(UsedUp::Address), "one works, the other was just heard");
         drop((running, busy, third));
         assert!(seats.taken.lock().expect("nobody panicked").by.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_newcomer_waits_a_moment_for_a_seat() {
+        let seats = seats(3, 3);
+        let busy = [(); 3].map(|()| seats.try_take(of(1)).expect("room"));
+        let running = busy.each_ref().map(Seat::running);
+        let began = Instant::now();
+        assert_eq!(seats.take(of(2)).await.err(), Some(UsedUp::All), "all work");
+        assert_eq!(began.elapsed(), PATIENCE);
+        let [first, others @ ..] = running;
+        let (waiting, ()) = tokio::join!(seats.take(of(2)), async { drop(first) });
+        assert!(waiting.is_ok(), "one has become idle");
+        drop(waiting);
+        let waiting = {
+            let seats = Arc::clone(&seats);
+            tokio::spawn(async move { seats.take(of(3)).await.map(drop) })
+        };
+        tokio::task::yield_now().await;
+        drop((others, busy));
+        assert_eq!(waiting.await.expect("it ends"), Ok(()), "one is given up");
+        assert_eq!(seats.room.waiting(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn proxies_that_the_operator_trusts_keep_theirs() {
         let seats = seats(2, 1);
-        let _proxy = [seats.take(Holder::Service), seats.take(Holder::Service)];
+        let _proxy = [seats.try_take(Holder::Service), seats.try_take(Holder::Service)];
         tokio::time::sleep(IDLE_MIN).await;
-        assert_eq!(seats.take(of(1)).err(), Some(UsedUp::All));
+        assert_eq!(seats.try_take(of(1)).err(), Some(UsedUp::All));
     }
 }
