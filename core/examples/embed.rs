@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use switchboard_core::http::reply::Content;
-use switchboard_core::http::request::{Body, Door, Method, Request};
+use switchboard_core::key::Key;
 use switchboard_core::rate::{Caller, Rate};
-use switchboard_core::service::Service;
-use switchboard_core::setup::Config;
-use switchboard_core::step::{Input, Outcome, Output};
-use switchboard_core::store::Change;
-use switchboard_core::view::{Order, Scene, Stop, View};
-use switchboard_core::{key::Key, seed::Seed, time::Timestamp, work};
+use switchboard_core::step::Input;
+use switchboard_core::view::Order;
+use switchboard_core::{
+    Change, Config, Outcome, Output, Request, Scene, Seed, Service, Stop, Timestamp, View, perform,
+};
 
 struct Rows(BTreeMap<Key, Vec<u8>>);
 
@@ -59,11 +58,9 @@ fn main() {
     // The first start asks for its password's digest, and runs again with it. A seed comes from the system's
     // random source; it is fixed here so that every run prints the same.
     let asked = step(&service, &mut rows, &Input::FirstStart(&[]), [7; 32]);
-    let answers: Vec<_> = asked.sends.iter().filter_map(|send| work::perform(&send.work)).collect();
+    let answers: Vec<_> = asked.sends.iter().filter_map(|send| perform(&send.work)).collect();
     let secrets = body(step(&service, &mut rows, &Input::FirstStart(&answers), [7; 32]));
     let key = secrets.split('"').skip_while(|text| *text != "api_key").nth(2).expect("a key");
-    let headers = vec![("authorization", format!("Bearer {key}").into_bytes())];
-    let (target, body_of) = ("/user/me".to_owned(), Body::None);
-    let request = Request { method: Method::Get, target, headers, body: body_of, peer: None, door: Door::Main };
+    let request = Request::get("/user/me").bearer(key);
     println!("{}", body(step(&service, &mut rows, &Input::Http(&request, &[]), [8; 32])));
 }

@@ -1,30 +1,50 @@
 //! The pure core of Switchboard: a voice assistant management service as one function.
 //!
-//! [`service::Service::step`] takes an input, the time, a seed and a view of one ordered byte map, and returns the
-//! reply, the changes and the requests to send. It has no effects of its own: no clock, no randomness, no files, no
-//! sockets, no threads, no global state, and the compiler enforces that (`no_std`, `forbid(unsafe_code)`). Hosts carry
-//! out what it decides.
+//! [`Service::step`] takes an input, the time, a seed and a view of one ordered byte map, and returns what to reply,
+//! what to change and what to send. It does nothing itself: no clock, no randomness, no files, no sockets, no threads,
+//! no global state, and the compiler keeps that promise (`no_std`, `forbid(unsafe_code)`). A host executes what it
+//! decides: its contract stands at [`Service::step`], and this is the whole loop, over a map in memory:
 //!
 //! ```
-//! use switchboard_core::memory::Memory;
-//! use switchboard_core::step::{Input, Outcome};
-//! use switchboard_core::http::request::{Method, Request};
-//! use switchboard_core::seed::Seed;
-//! use switchboard_core::service::Service;
-//! use switchboard_core::setup::Config;
-//! use switchboard_core::time::Timestamp;
-//! use switchboard_core::view::Scene;
+//! use switchboard_core::{Config, Memory, Outcome, OwnedInput, Reply, Request, Scene, Seed, Service, Timestamp, perform};
 //!
-//! let service = Service::new(Config::default());
-//! let store = Memory::default();
-//! let scene = Scene { now: Timestamp::from_seconds(1), seed: Seed::new([7; 32]), view: &store, careful: false };
-//! let request = Request { method: Method::Get, target: "/user/me".into(), headers: vec![], body: Default::default(), peer: None, door: Default::default() };
-//! let output = service.step(&Input::Http(&request, &[]), &scene).unwrap();
-//! assert!(matches!(output.outcome, Outcome::Reply(reply) if reply.status == 401));
+//! fn execute(service: &Service, store: &mut Memory, seed: [u8; 32], mut input: OwnedInput) -> Reply {
+//!     loop {
+//!         let now = Timestamp::from_seconds(1_800_000_000);
+//!         let scene = Scene { now, seed: Seed::new(seed), view: &*store, careful: false };
+//!         let output = service.step(&input.borrow(), &scene).expect("a map in memory fails no read");
+//!         store.apply(&output.changes); // first commit,
+//!         if let Outcome::Reply(reply) = output.outcome {
+//!             return reply; // then reply,
+//!         }
+//!         for send in &output.sends {
+//!             // then send. The step runs again with the answers: here digests of passwords, which take no network.
+//!             input.answer(perform(&send.work).expect("work for the processor alone"));
+//!         }
+//!     }
+//! }
+//!
+//! let (service, mut store) = (Service::new(Config::default()), Memory::default());
+//! // An empty store makes the owner's account; the reply is the only one that shows its secrets.
+//! let first = execute(&service, &mut store, [7; 32], OwnedInput::FirstStart(Vec::new()));
+//! let secrets = switchboard_core::json::parse(first.body()).expect("an object");
+//! let key = secrets.member("api_key").and_then(|key| key.as_text()).expect("a key");
+//!
+//! let request = Request::get("/user/me").bearer(key);
+//! let reply = execute(&service, &mut store, [8; 32], OwnedInput::Http(request, Vec::new()));
+//! assert_eq!(reply.status, 200);
 //! ```
 //!
-//! Where things are: `service` holds the route table and the order of checks; `record` the table language;
-//! `collection` the lists; `key` every storage key; each resource has a folder of its own.
+//! The names a host needs, all of them here:
+//!
+//! | | |
+//! |---|---|
+//! | the service | [`Service`], [`Config`], [`OwnedInput`], [`Scene`], [`Output`], [`Outcome`], [`Stop`] |
+//! | its store | [`View`], [`Change`], [`Memory`] |
+//! | the world | [`Request`], [`Reply`], [`Send`], [`Work`], [`Answer`], [`perform`], [`Seed`], [`Timestamp`] |
+//!
+//! Inside: [`service`] holds the route table and the order of checks; [`mod@record`] the table language; [`collection`] the
+//! lists; [`key`] every storage key; each resource has a folder of its own.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -79,3 +99,16 @@ pub mod view;
 pub mod webhook;
 pub mod work;
 pub mod zone;
+
+pub use http::reply::Reply;
+pub use http::request::Request;
+pub use memory::Memory;
+pub use outside::{Answer, Work};
+pub use seed::Seed;
+pub use service::Service;
+pub use setup::Config;
+pub use step::{Outcome, Output, OwnedInput, Send};
+pub use store::Change;
+pub use time::Timestamp;
+pub use view::{Scene, Stop, View};
+pub use work::perform;

@@ -76,6 +76,11 @@ impl Reply {
         Self { status, headers: Vec::new(), content: Content::Json(body) }
     }
 
+    /// Returns the JSON bytes; empty if the content is something else.
+    pub fn body(&self) -> &[u8] {
+        if let Content::Json(bytes) = &self.content { bytes } else { &[] }
+    }
+
     /// Returns 200 with this value as JSON.
     pub fn ok(body: &(impl ToJson + ?Sized)) -> Self {
         Self::json(200, body.to_json())

@@ -156,6 +156,24 @@ impl fmt::Debug for Request {
 }
 
 impl Request {
+    /// Returns a request without headers or a body, from an unknown peer at the public address.
+    pub fn new(method: Method, target: &str) -> Self {
+        let (headers, body) = (Vec::new(), Body::None);
+        Self { method, target: target.into(), headers, body, peer: None, door: Door::Main }
+    }
+
+    /// Returns a GET of a path with its query.
+    pub fn get(target: &str) -> Self {
+        Self::new(Method::Get, target)
+    }
+
+    /// Adds a token.
+    #[must_use]
+    pub fn bearer(mut self, token: &str) -> Self {
+        self.headers.push(("authorization", alloc::format!("Bearer {token}").into_bytes()));
+        self
+    }
+
     /// Returns the first value of a header; `None` if it is absent or not ASCII.
     pub fn header(&self, name: &str) -> Option<&str> {
         let value = self.headers.iter().find(|(n, _)| *n == name).map(|(_, v)| v)?;

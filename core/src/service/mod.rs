@@ -39,11 +39,42 @@ impl Service {
         Self { setup: Setup::new(config, openapi::text), router }
     }
 
-    /// Runs one step: decides the reply, the changes and the sends for an input.
+    /// Decides what an input leads to. Nothing has happened yet: the host executes the output.
     ///
-    /// Pure: the same arguments return the same result, byte for byte, on every host. A step that stops with
-    /// [`Stop::Missing`] has changed nothing and is run again once the reads are loaded; the outcome says whether the
-    /// input is finished.
+    /// Pure: the same arguments give the same output, byte for byte, on every host and release build.
+    ///
+    /// # What the host brings
+    /// - [`Scene::view`]: a consistent snapshot of all rows. Either one writer runs all steps that change something, or
+    ///   a commit checks that nothing that the step read has changed since ([`crate::remote`]).
+    /// - [`Scene::now`]: the time; it never runs backwards, also not across hosts that share a store.
+    /// - [`Scene::seed`]: 32 bytes from the system's random source, drawn once for an input and kept while that input
+    ///   is run again: ids and tokens are made of it.
+    /// - [`Scene::careful`]: true for the first ticks and claims after a start or a panic. The step then marks each
+    ///   task as begun before it runs, so that one that ends the process is found and set aside.
+    ///
+    /// # What the host does with the output, in this order
+    /// 1. Commits [`Output::changes`], all or nothing. If that fails the output is dropped, and a request is answered 503.
+    /// 2. Acts on [`Output::outcome`] of a request:
+    ///    - [`Outcome::Reply`](crate::Outcome::Reply): the answer. No reply leaves before its commit.
+    ///    - [`Outcome::ReadBody`](crate::Outcome::ReadBody): reads the body, up to that many bytes, and runs the step again with it.
+    ///    - [`Outcome::Wait`](crate::Outcome::Wait): executes the sends whose ticket is [`Ticket::Exchange`](crate::step::Ticket), and runs
+    ///      the step again with all answers so far, in the order of asking.
+    ///    - [`Outcome::Park`](crate::Outcome::Park): runs the step again at news of the topic (a commit whose keys
+    ///      [`key::topic_of`](crate::key::topic_of) maps to it), or at that time.
+    ///    - [`Outcome::Again`](crate::Outcome::Again): runs the step again with one more [`Answer::Elapsed`](crate::Answer::Elapsed), behind whoever waits to write.
+    /// 3. Executes [`Output::sends`]: no send before its commit. The answer to one whose ticket names a job comes back
+    ///    as [`Input::Answered`]; one that never comes is a lease that lapses, and the job is retried.
+    /// 4. Comes back with [`Input::Tick`] at [`Output::wake`], and when a committed key says so
+    ///    ([`key::due_of`](crate::key::due_of)). A tick too many changes nothing.
+    /// 5. Collects [`Output::used`] and passes it in with [`Input::Used`] now and then; counts [`Output::notice`] or
+    ///    logs it.
+    ///
+    /// On an empty store it begins with [`Input::FirstStart`].
+    ///
+    /// # Errors
+    /// The step changed nothing. [`Stop::Missing`]: the view lacks these reads; load them and run the step again.
+    /// [`Stop::Failed`]: the store failed, 503. [`Stop::Corrupt`] and [`Stop::OverBudget`]: 500, and nothing else is
+    /// affected ([`failed`] makes the replies). A panic is a bug: the host answers 500 and is careful for a while.
     pub fn step(&self, input: &Input<'_>, scene: &Scene<'_>) -> Result<Output, Stop> {
         match input {
             Input::Http(request, answers) => exchange::run(self, request, answers, scene),
