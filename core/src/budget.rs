@@ -44,17 +44,12 @@ pub struct Budget {
     pub waiting: u64,
     /// How many of the waiting one holder may have.
     pub waiting_each: u64,
+    /// Whether shares shrink as the budget fills: a holder must then leave as much free as it already holds, so that a
+    /// few holders cannot keep others out. For budgets where nobody waits for a turn, or a turn takes minutes; among
+    /// connections the longest idle one is closed instead.
+    pub shrinks: bool,
     /// What the budget holds, for metrics and documents.
     pub what: &'static str,
-}
-
-impl Budget {
-    /// Returns whether shares shrink as the budget fills: a holder must then leave as much free as it already holds, so
-    /// that a few holders cannot keep others out. It applies where nobody waits for a turn, or a turn takes minutes;
-    /// among connections the longest idle one is closed instead.
-    pub fn shrinks(&self) -> bool {
-        self.account > 0 && (self.waiting == 0 || *self == UPLOADS)
-    }
 }
 
 const MIB: u64 = 1 << 20;
@@ -69,6 +64,7 @@ pub const BODIES: Budget = Budget {
     nobody: 64 * MIB,
     waiting: 0,
     waiting_each: 0,
+    shrinks: true,
     what: "bodies of requests, from their first byte until they are answered; a head of more than 4 KiB counts too",
 };
 
@@ -82,6 +78,7 @@ pub const UPLOADS: Budget = Budget {
     nobody: 0,
     waiting: 64,
     waiting_each: 8,
+    shrinks: true,
     what: "bodies that have grown beyond a mebibyte and are still coming in: documents and imports",
 };
 
@@ -95,6 +92,7 @@ pub const ANSWERS: Budget = Budget {
     nobody: 32 * MIB,
     waiting: 0,
     waiting_each: 0,
+    shrinks: true,
     what: "answers of more than 64 KiB, until their client has taken them",
 };
 
@@ -108,6 +106,7 @@ pub const LISTS: Budget = Budget {
     nobody: 0,
     waiting: 0,
     waiting_each: 0,
+    shrinks: true,
     what: "lists of more than a mebibyte, read from the store as their client takes them; each holds two pieces",
 };
 
@@ -121,6 +120,7 @@ pub const LARGE_READS: Budget = Budget {
     nobody: 0,
     waiting: 4_096,
     waiting_each: 256,
+    shrinks: false,
     what: "reads of accounts that were given an answer, or a piece of one, of 256 KiB or more within the last second",
 };
 
@@ -134,6 +134,7 @@ pub const CONNECTIONS: Budget = Budget {
     nobody: 16_384,
     waiting: 1_024,
     waiting_each: 16,
+    shrinks: false,
     what: "open connections (`--max-connections`), of which an address gets a sixteenth, but no fewer than 64",
 };
 
@@ -147,6 +148,7 @@ pub const ADMIN_CONNECTIONS: Budget = Budget {
     nobody: 256,
     waiting: 64,
     waiting_each: 16,
+    shrinks: false,
     what: "open connections at the operator's own address (`--admin-listen`)",
 };
 
@@ -160,6 +162,7 @@ pub const STREAMS: Budget = Budget {
     nobody: 0,
     waiting: 0,
     waiting_each: 0,
+    shrinks: true,
     what: "live streams",
 };
 
@@ -173,6 +176,7 @@ pub const WRITES: Budget = Budget {
     nobody: 256,
     waiting: 4_096,
     waiting_each: 256,
+    shrinks: false,
     what: "requests in the writer's queue",
 };
 
@@ -186,6 +190,7 @@ pub const ASKING: Budget = Budget {
     nobody: 64,
     waiting: 4_096,
     waiting_each: 256,
+    shrinks: false,
     what: "requests that wait for something outside: a tool, a carrier, a file reader",
 };
 
@@ -199,6 +204,7 @@ pub const USER_REQUESTS: Budget = Budget {
     nobody: 0,
     waiting: 65_536,
     waiting_each: 512,
+    shrinks: false,
     what: "HTTP requests to addresses that users chose: tools, webhooks, websites",
 };
 
@@ -212,6 +218,7 @@ pub const OPERATOR_REQUESTS: Budget = Budget {
     nobody: 0,
     waiting: 65_536,
     waiting_each: 512,
+    shrinks: false,
     what: "HTTP requests to what the operator set up: model, carrier, calendar",
 };
 
@@ -225,6 +232,7 @@ pub const LOOKUPS: Budget = Budget {
     nobody: 0,
     waiting: 4_096,
     waiting_each: 64,
+    shrinks: false,
     what: "names being looked up for requests to addresses that users chose, a thread each until its end",
 };
 
@@ -238,6 +246,7 @@ pub const OPERATOR_LOOKUPS: Budget = Budget {
     nobody: 0,
     waiting: 4_096,
     waiting_each: 64,
+    shrinks: false,
     what: "names being looked up for requests to what the operator set up, a thread each until its end",
 };
 
@@ -251,6 +260,7 @@ pub const HASHES: Budget = Budget {
     nobody: 2,
     waiting: 512,
     waiting_each: 2,
+    shrinks: false,
     what: "password hashes under way, 19 MiB each; one that waits takes no place among those that ask outside",
 };
 
@@ -264,6 +274,7 @@ pub const READERS: Budget = Budget {
     nobody: 0,
     waiting: 65_536,
     waiting_each: 64,
+    shrinks: false,
     what: "processes that read uploaded files and fetched pages, 512 MiB each",
 };
 
@@ -277,6 +288,7 @@ pub const STEPS: Budget = Budget {
     nobody: READ_BYTES_MAX as u64,
     waiting: 0,
     waiting_each: 0,
+    shrinks: false,
     what: "what one step reads, and as much that it changes; one that goes beyond stores nothing",
 };
 
@@ -290,6 +302,7 @@ pub const STORED: Budget = Budget {
     nobody: 0,
     waiting: 0,
     waiting_each: 0,
+    shrinks: false,
     what: "rows with their keys, on disk; the share is `storage_bytes` of the account's plan",
 };
 

@@ -60,6 +60,7 @@ pub mod call;
 pub mod campaign;
 pub mod carrier;
 pub mod catalogue;
+mod checksum;
 pub mod collection;
 pub mod egress;
 pub mod engine;

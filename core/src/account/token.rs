@@ -7,11 +7,11 @@ use alloc::string::String;
 use core::fmt;
 
 use base64ct::{Base64UrlUnpadded, Encoding};
-use crc::{CRC_32_ISO_HDLC, Crc};
 use ctutils::CtEq;
 use sha2::{Digest, Sha256};
 
-static CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
+use crate::checksum::CRC32;
+
 const SECRET_BYTES: usize = 20;
 const BODY_BYTES: usize = 8 + SECRET_BYTES;
 
@@ -107,7 +107,7 @@ pub fn same(shown: &[u8; 32], kept: &[u8]) -> bool {
 }
 
 fn checksum(kind: TokenKind, body: &[u8]) -> u32 {
-    let mut digest = CRC.digest();
+    let mut digest = CRC32.digest();
     digest.update(kind.prefix().as_bytes());
     digest.update(body);
     digest.finalize()

@@ -6,10 +6,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crc::{CRC_32_ISO_HDLC, Crc};
-
 use super::queue::{DAMAGED, Job, Standing, planned, sync};
 use super::task::{JobKind, Lane, Task};
+use crate::checksum::CRC32;
 use crate::collection::{Facet, Query, count, page};
 use crate::id;
 use crate::json::ToJson;
@@ -22,8 +21,6 @@ use crate::store::{Row, Scope, Tx};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop, View};
 
-/// The CRC table is built once: a list computes thousands of ids.
-static CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 /// Error shown for a job whose row cannot be read.
 const UNKNOWN: &str = "The job has an unknown form.";
 
@@ -107,7 +104,7 @@ pub fn id_of(account: u32, task: &[u8]) -> u64 {
 
 fn own_id(task: &[u8]) -> u32 {
     // An id is never 0.
-    CHECKSUM.checksum(task).max(1)
+    CRC32.checksum(task).max(1)
 }
 
 fn number_of(account: Scope<'_>) -> Result<u32, Stop> {

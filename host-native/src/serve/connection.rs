@@ -42,6 +42,19 @@ const CONNECTION_WINDOW: u32 = 128 << 10;
 /// Most concurrent streams of one HTTP/2 connection.
 const STREAMS_MAX: u32 = 100;
 
+fn http2() -> http2::Builder<TokioExecutor> {
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS_MAX)
+        .max_header_list_size(HEADERS_BYTES_MAX)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .keep_alive_interval(HEAD)
+        .keep_alive_timeout(HEAD);
+    builder
+}
+
 /// Serves a connection until it ends.
 pub async fn run(
     host: &Arc<Host>,
@@ -75,16 +88,7 @@ pub async fn run(
             let (owing, answer) = (owed.asked(), answer(request));
             async move { answer.await.map(|answer| owing.answered(answer)) }
         });
-        let mut builder = http2::Builder::new(TokioExecutor::new());
-        builder
-            .timer(TokioTimer::new())
-            .max_concurrent_streams(STREAMS_MAX)
-            .max_header_list_size(HEADERS_BYTES_MAX)
-            .initial_stream_window_size(STREAM_WINDOW)
-            .initial_connection_window_size(CONNECTION_WINDOW)
-            .keep_alive_interval(HEAD)
-            .keep_alive_timeout(HEAD);
-        let mut connection = pin!(builder.serve_connection(io, service));
+        let mut connection = pin!(http2().serve_connection(io, service));
         let mut leaving = *stop.borrow();
         loop {
             if leaving {

@@ -3,8 +3,8 @@
 use switchboard_core::budget::{BUDGETS, Budget, DISK, Unit};
 
 const HEAD: &str = "\
-| Budget | Unit | All | An account | An address | Strangers | May wait (each) | What gathers |
-|---|---|---|---|---|---|---|---|
+| Budget | Unit | All | An account | An address | Strangers | May wait (each) | Shares shrink | What gathers |
+|---|---|---|---|---|---|---|---|---|
 ";
 
 /// Returns the table, with a row for each budget.
@@ -13,11 +13,12 @@ pub fn table() -> String {
 }
 
 fn row(budget: &Budget) -> String {
-    let Budget { name, unit, all, account, address, nobody, waiting, waiting_each, what } = *budget;
+    let Budget { name, unit, all, account, address, nobody, waiting, waiting_each, shrinks, what } = *budget;
+    let shrink = if shrinks { "yes" } else { "–" };
     let unit_name = if unit == Unit::Bytes { "bytes" } else { "places" };
     let wait = if waiting == 0 { "–".into() } else { format!("{waiting} ({waiting_each})") };
     let [all, account, address, nobody] = [all, account, address, nobody].map(|share| amount(unit, share));
-    format!("| `{name}` | {unit_name} | {all} | {account} | {address} | {nobody} | {wait} | {what} |\n")
+    format!("| `{name}` | {unit_name} | {all} | {account} | {address} | {nobody} | {wait} | {shrink} | {what} |\n")
 }
 
 fn amount(unit: Unit, amount: u64) -> String {
