@@ -1,4 +1,7 @@
 //! Filter of the addresses that requests made for users may reach (docs/api.md, Requests outside).
+//!
+//! Asked by the hosts before they connect: `host-native/src/send.rs` and `host-wasm/js/npm/host/send.js`.
+//! [`crate::outside::Egress`] says whose request it is.
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};

@@ -2,6 +2,8 @@
 //!
 //! One row per account, bounded whatever strangers send: only a login that succeeds adds an address. All e-mails
 //! without an account share one row in the root, so that a failed login writes as much, and takes as long, for them.
+//!
+//! 20 failures in 15 minutes; addresses are known for 30 days (`limits.rs`).
 
 use alloc::vec::Vec;
 use core::net::IpAddr;

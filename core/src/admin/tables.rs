@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::job::{JobKind, JobState};
 use crate::limits::ENTRIES_MAX;
 use crate::record;
-use crate::record::{Iso, Secret, boolean, choice, format, id, ids, int, iso, number, text};
+use crate::record::{Iso, Secret, boolean, choice, format, id, ids, iso, number, per_page, text};
 
 record! {
     /// Body of `POST /admin/accounts`.
@@ -64,7 +64,7 @@ record! {
     /// Query of the operator's lists.
     pub struct AdminQuery {
         /// Number of rows per page.
-        per_page: u32 = int(1, 100).or_int(15),
+        per_page: u32 = per_page(15),
         /// Page number, from 1.
         page: u64 = id().or_int(1),
     }
@@ -80,7 +80,7 @@ record! {
         /// Only jobs of the account with this id.
         account_id: Option<u64> = id(),
         /// Number of rows per page.
-        per_page: u32 = int(1, 100).or_int(15),
+        per_page: u32 = per_page(15),
         /// Page number, from 1.
         page: u64 = id().or_int(1),
     }

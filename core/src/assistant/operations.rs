@@ -20,7 +20,7 @@ use crate::key::{self, Kind, Unique};
 use crate::limits::PLAN_ROWS_MAX;
 use crate::record;
 use crate::record::{
-    Cell, Checked, Choice, Iso, Record, Rest, Source, Stored, StoredValues, check, check_update, choice, id, int,
+    Cell, Checked, Choice, Iso, Record, Rest, Source, Stored, StoredValues, check, check_update, choice, id, per_page,
 };
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
@@ -142,7 +142,7 @@ record! {
     /// Query of `GET /user/assistants/get`.
     pub struct ListQuery {
         /// Number of rows per page.
-        per_page: u32 = int(1, 100).or_int(10),
+        per_page: u32 = per_page(10),
         /// Page number, from 1.
         page: u64 = id().or_int(1),
         /// Only assistants of this type.

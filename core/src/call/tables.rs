@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use crate::record::{
-    Json, Sql, Strictness, Variables, any, choice, format, id, int, number, ordered, sql, text, variables,
+    Json, Sql, Strictness, Variables, any, choice, format, id, int, number, ordered, per_page, sql, text, variables,
 };
 use crate::{choice, record};
 
@@ -92,7 +92,7 @@ record! {
         /// Only calls made on or before this UTC day, `YYYY-MM-DD`.
         date_to: Option<String> = text(1, 10).form(&format::DATE),
         /// Number of calls on a page.
-        per_page: u32 = int(1, 100).or_int(15),
+        per_page: u32 = per_page(15),
         /// Number of the page, from 1.
         page: u64 = id().or_int(1),
     } rules {

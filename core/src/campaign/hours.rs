@@ -1,4 +1,6 @@
 //! Calling hours: on which days and between which times of day, in the campaign's zone.
+//!
+//! Asked by `running.rs` before a call is placed, and by `dialer.rs` when an engine claims it.
 
 use super::tables::Weekday;
 use crate::record::Choice;

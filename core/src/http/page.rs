@@ -1,4 +1,7 @@
 //! The pagination envelope (docs/api.md, Pages).
+//!
+//! `per_page` is bounded by a column of each query (`record::per_page`), refused by `record/check.rs`; a page past the
+//! end is empty (`collection/page.rs`).
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::key::Kind;
 use crate::limits::SECONDARY_CONTACTS_MAX;
 use crate::record::{
-    Ref, Sql, Strictness, Variables, boolean, choice, format, id, int, list, ordered, sql, text, variables,
+    Ref, Sql, Strictness, Variables, boolean, choice, format, id, list, ordered, per_page, sql, text, variables,
 };
 use crate::{choice, record};
 
@@ -137,7 +137,7 @@ record! {
         /// Only leads created on or before this UTC day, `YYYY-MM-DD`.
         date_to: Option<String> = text(1, 10).form(&format::DATE),
         /// Number of leads on a page.
-        per_page: u32 = int(1, 100).or_int(15),
+        per_page: u32 = per_page(15),
         /// Number of the page, from 1.
         page: u64 = id().or_int(1),
     } rules {

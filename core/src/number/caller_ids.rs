@@ -1,4 +1,7 @@
 //! Caller ids: numbers to show on outgoing calls, once the carrier confirms them.
+//!
+//! This sets the flag. Unverified numbers are refused by `call/operations.rs`, `campaign/operations.rs` and
+//! `campaign/dialer.rs`; `call/place.rs` is the last guard.
 
 use alloc::string::ToString;
 

@@ -290,6 +290,11 @@ pub const fn int(min: i64, max: i64) -> Typed<Option<u32>> {
     Typed::new(Kind::Int { min, max })
 }
 
+/// Declares the rows of a page, 1 to 100; `default` where the query names none.
+pub const fn per_page(default: i64) -> Typed<u32> {
+    int(1, 100).or_int(default)
+}
+
 /// Declares a whole number of 32 bits: a quantity, or an id without its account's part.
 pub const fn count() -> Typed<Option<u32>> {
     int(0, u32::MAX as i64)

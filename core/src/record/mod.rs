@@ -18,8 +18,8 @@ pub use cell::Cell;
 pub use check::{Checked, Source, check, check_update};
 pub use column::{
     Column, ID_MAX, Kind, Literal, Need, Ref, Table, Typed, any, boolean, bytes, choice, choices, count, counts,
-    decimal, flag, hundredths, id, ids, int, iso, list, micros, number, numbered, object, signed, sql, tagged, text,
-    texts, variables,
+    decimal, flag, hundredths, id, ids, int, iso, list, micros, number, numbered, object, per_page, signed, sql,
+    tagged, text, texts, variables,
 };
 pub use errors::Errors;
 pub use field::{Cells, Choice, DecimalText, Field, Flag, Hundredths, Iso, Json, Secret, Sql, Tagged, Variables};

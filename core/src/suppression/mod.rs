@@ -1,5 +1,8 @@
 //! Numbers that must not be called: a list per account, checked at the moment of dialing (docs/api.md, Numbers not to
 //! be called).
+//!
+//! The do-not-call list. Asked by `call/operations.rs`, `campaign/dialer.rs` and, at the moment of dialing,
+//! `engine/claim.rs`.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,7 +17,7 @@ use crate::id;
 use crate::json::{Raw, ToJson};
 use crate::key::{self, Kind, Unique};
 use crate::record;
-use crate::record::{Errors, Iso, Rest, format, id, int, iso, text};
+use crate::record::{Errors, Iso, Rest, format, id, iso, per_page, text};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
@@ -52,7 +55,7 @@ record! {
         /// Only this number, given whole; its `+` may be missing or a space.
         phone_number: Option<String> = text(1, 32),
         /// Number of rows per page.
-        per_page: u32 = int(1, 100).or_int(15),
+        per_page: u32 = per_page(15),
         /// Page number, from 1.
         page: u64 = id().or_int(1),
     }

@@ -16,7 +16,7 @@ use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// Waits after failed attempts, seconds; a failure after the last one exhausts the delivery.
+/// Waits after failed attempts, seconds, about three days in all; a failure after the last one exhausts the delivery.
 const WAITS: [u64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 /// Longest `Retry-After` that is honoured, seconds.
 const RETRY_AFTER_MAX: u64 = 86_400;

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::limits::{SECONDARY_CONTACTS_MAX, URL_MAX};
-use crate::record::{Iso, Json, Rest, any, choice, count, id, int, iso, list, object, text};
+use crate::record::{Iso, Json, Rest, any, choice, count, id, int, iso, list, object, per_page, text};
 use crate::{choice, record};
 
 choice! {
@@ -85,7 +85,7 @@ record! {
         /// Only deliveries in this state.
         status: Option<DeliveryStatus> = choice::<DeliveryStatus>(),
         /// Number of deliveries on a page.
-        per_page: u32 = int(1, 100).or_int(15),
+        per_page: u32 = per_page(15),
         /// Number of the page, from 1.
         page: u64 = id().or_int(1),
     }

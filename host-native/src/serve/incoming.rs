@@ -9,7 +9,7 @@ use switchboard_core::http::request::Body;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::parts::Parts;
+use super::parts::BodyParts;
 use super::seats::Unfinished;
 use crate::room::{Held, Holder, UsedUp};
 use crate::rooms::Rooms;
@@ -98,7 +98,7 @@ impl Coming {
 /// The received bytes of a body.
 enum Buffer {
     /// A small body.
-    Parts(Parts),
+    Parts(BodyParts),
     /// A body with a place among the uploads, in one buffer of the declared length: growing it would leave its former
     /// buffers behind in the allocator.
     Whole(Vec<u8>),
@@ -143,7 +143,7 @@ impl<'r> Intake<'r> {
     /// Reads a body of at most `max` bytes; the error is the share that is used up.
     pub async fn read(&mut self, mut body: Coming, max: usize) -> Result<Body, UsedUp> {
         let declared = body.declared().min(max);
-        let mut bytes = Buffer::Parts(Parts::default());
+        let mut bytes = Buffer::Parts(BodyParts::default());
         let (mut until, mut wanted) = (Instant::now() + BODY, BODY.as_secs() * BODY_RATE);
         loop {
             let data = match self.next(&mut body, until).await {

@@ -1,4 +1,4 @@
-//! [`Parts`]: the received bytes of a body, in buffers no larger than what the budget counts.
+//! [`BodyParts`]: the received bytes of a body, in buffers no larger than what the budget counts.
 
 /// Size of a part, bytes: about one read of a connection.
 const PART_BYTES: usize = 32 << 10;
@@ -9,12 +9,12 @@ const PART_BYTES: usize = 32 << 10;
 /// before: thousands of unfinished bodies would occupy their full lengths. So each part is allocated when it is needed,
 /// and counted then.
 #[derive(Debug, Default)]
-pub struct Parts {
+pub struct BodyParts {
     parts: Vec<Vec<u8>>,
     bytes: usize,
 }
 
-impl Parts {
+impl BodyParts {
     /// Returns the number of bytes received.
     pub fn len(&self) -> usize {
         self.bytes
@@ -74,7 +74,7 @@ mod tests {
             (70_000, 10, 33_000),
         ] {
             let body: Vec<u8> = (0..=250).cycle().take(length).collect();
-            let (mut parts, mut counted) = (Parts::default(), 0);
+            let (mut parts, mut counted) = (BodyParts::default(), 0);
             for data in body.chunks(frame) {
                 let buffer = parts.wanted(data.len(), declared);
                 counted += buffer;
