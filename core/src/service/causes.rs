@@ -9,7 +9,8 @@ use crate::http::route::{BodyKind, Footprint, Route, Who};
 
 /// Returns every cause that may apply to an operation: first those that follow from its columns, then the listed ones.
 pub fn of(route: &Route) -> Vec<Cause> {
-    let mut causes = Vec::from([Cause::Malformed, Cause::TargetTooLong, Cause::HeadTooLarge, Cause::Busy]);
+    let mut causes =
+        Vec::from([Cause::Malformed, Cause::TargetTooLong, Cause::HeadTooLarge, Cause::Busy, Cause::TooMany]);
     of_caller(route, &mut causes);
     of_request(route, &mut causes);
     of_storage(route, &mut causes);
@@ -25,7 +26,7 @@ fn of_caller(route: &Route, causes: &mut Vec<Cause>) {
         causes.extend([Cause::Unauthenticated, Cause::NoRoute]);
     }
     if route.who == Who::User {
-        causes.extend([Cause::Suspended, Cause::TooMany]);
+        causes.push(Cause::Suspended);
         causes.extend((!route.read_only).then_some(Cause::ReadOnly));
     }
 }

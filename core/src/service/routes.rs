@@ -54,7 +54,7 @@ pub static ROUTES: &[Route] = &flat::<{ count(GROUPS) }>(GROUPS);
 #[rustfmt::skip]
 const GROUPS: &[Group] = &[
     Group("Account and keys", &[
-    post(&["/user/login"], "login", "Log in.", session::login).by(Who::Anyone).takes(Login::TABLE).at_most(LOGIN_BODY_BYTES_MAX).gives(Shape::Bare(LoggedIn::TABLE)).shows_token().without_idempotency().in_several_steps().refuses(&[Cause::WrongPassword, Cause::Suspended, Cause::TooMany]),
+    post(&["/user/login"], "login", "Log in.", session::login).by(Who::Anyone).takes(Login::TABLE).at_most(LOGIN_BODY_BYTES_MAX).gives(Shape::Bare(LoggedIn::TABLE)).shows_token().without_idempotency().in_several_steps().refuses(&[Cause::WrongPassword, Cause::Suspended]),
     post(&["/user/logout"], "logout", "End the session.", session::logout).ends().refuses(&[Cause::NoSession]),
     get(&["/user/me"], "me", "The caller's account.", session::me).gives(Shape::Bare(Me::TABLE)),
     post(&["/user/api-keys"], "createApiKey", "Create an API key.", keys::create).about(Kind::ApiKey).takes(NewKey::TABLE).makes(Shape::MessageMember("api_key", ShownKey::TABLE)).shows_token().refuses(&[Cause::Limit]),
@@ -157,9 +157,9 @@ const GROUPS: &[Group] = &[
     ]),
     Group("Engine", &[
     post(&["/engine/claim"], "claimCalls", "Wait for calls, and take them.", engine::claim).by(Who::Engine).takes(Claim::TABLE).gives(Shape::Bare(ClaimedCalls::TABLE)).in_several_steps(),
-    post(&["/engine/calls"], "bringCall", "Bring an inbound or web call.", engine::create).by(Who::Engine).takes(NewArrival::TABLE).makes(Shape::Bare(Claimed::TABLE)).in_several_steps().refuses(&[Cause::NotFound, Cause::Unprocessable, Cause::TooMany]),
+    post(&["/engine/calls"], "bringCall", "Bring an inbound or web call.", engine::create).by(Who::Engine).takes(NewArrival::TABLE).makes(Shape::Bare(Claimed::TABLE)).in_several_steps().refuses(&[Cause::NotFound, Cause::Unprocessable]),
     post(&["/engine/calls/{id}/events"], "reportEvents", "Say what happened in a call.", engine::report).by(Who::Engine).takes(Report::TABLE).gives(Shape::Bare(Reported::TABLE)).refuses(&[Cause::OutOfOrder]),
-    post(&["/engine/calls/{id}/tools/{name}"], "runTool", "Have a mid-call tool's request made.", engine::tool).by(Who::Engine).takes(Arguments::TABLE).gives(Shape::Bare(ToolReply::TABLE)).in_several_steps().refuses(&[Cause::Conflict, Cause::TooMany, Cause::Outside, Cause::Late]),
+    post(&["/engine/calls/{id}/tools/{name}"], "runTool", "Have a mid-call tool's request made.", engine::tool).by(Who::Engine).takes(Arguments::TABLE).gives(Shape::Bare(ToolReply::TABLE)).in_several_steps().refuses(&[Cause::Conflict, Cause::Outside, Cause::Late]),
     post(&["/engine/calls/{id}/knowledge"], "askKnowledge", "Search the knowledgebase of a call's assistant.", engine::knowledge).by(Who::Engine).takes(Question::TABLE).gives(Shape::DataList(Passage::TABLE)).refuses(&[Cause::Conflict]),
     ]),
     Group("Operator", &[
