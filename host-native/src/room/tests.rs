@@ -43,7 +43,8 @@ fn each_holder_gets_its_share_and_no_more() {
 
 #[test]
 fn however_many_hold_all_they_can_a_newcomer_finds_room() {
-    let room = Room::new(&Budget { all: 256, account: 128, address: 32, nobody: 64, waiting: 0, ..SMALL });
+    let room =
+        Room::new(&Budget { all: 256, account: 128, address: 32, nobody: 64, waiting: 0, shrinks: true, ..SMALL });
     let mut all: Vec<Held> = Vec::new();
     let mut fill = |holder: Holder| {
         let before = all.len();
