@@ -44,6 +44,24 @@ fn served(stream: &mut TcpStream) -> Result<(), String> {
     if heard.starts_with(b"HTTP/1.1 200") { Ok(()) } else { Err(String::from_utf8_lossy(&heard).into_owned()) }
 }
 
+fn connect(address: SocketAddr) -> Result<TcpStream, String> {
+    let told = |error: std::io::Error| error.to_string();
+    let stream = TcpStream::connect(address).map_err(told)?;
+    stream.set_read_timeout(Some(Duration::from_secs(30))).map_err(told)?;
+    Ok(stream)
+}
+
+/// Sends a request for which there is no connection left: after a moment it is refused in plain words.
+fn refused(address: SocketAddr) -> Result<TcpStream, String> {
+    let mut stream = connect(address)?;
+    let mut heard = String::new();
+    let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    // The connection may end in a reset: what was received before counts.
+    let _ = stream.read_to_string(&mut heard);
+    let refused = heard.starts_with("HTTP/1.1 429") || heard.starts_with("HTTP/1.1 503");
+    if refused && heard.ends_with("\"retry_after\":1}") { Ok(stream) } else { Err(format!("it heard {heard:?}")) }
+}
+
 fn rush(address: SocketAddr, key: &str, row: &mut Row) -> Result<(), String> {
     let told = |error: std::io::Error| error.to_string();
     let mut healthy = Line::to(address, key).map_err(told)?;
@@ -53,30 +71,26 @@ fn rush(address: SocketAddr, key: &str, row: &mut Row) -> Result<(), String> {
     };
     ask()?;
     let mut open = Vec::new();
-    for number in 0..FLOOD {
-        let mut stream = TcpStream::connect(address).map_err(told)?;
-        stream.set_read_timeout(Some(Duration::from_secs(30))).map_err(told)?;
-        // The healthy client holds one of the allowed connections.
-        if number < ROOM - 1 {
-            row.count(
-                served(&mut stream).map_err(|why| format!("connection {number}, for which there is room: {why}")),
-            );
-        } else {
-            let mut heard = String::new();
-            let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
-            // The connection may end in a reset: what was received before counts.
-            let _ = stream.read_to_string(&mut heard);
-            let refused = heard.starts_with("HTTP/1.1 429") || heard.starts_with("HTTP/1.1 503");
-            let plain = refused && heard.ends_with("\"retry_after\":1}");
-            row.count(if plain { Ok(()) } else { Err(format!("connection {number} heard {heard:?}")) });
-            if number % 2 == 0 {
-                // The others stay open, like careless clients.
-                continue;
-            }
-        }
+    // The healthy client holds one of the allowed connections.
+    for number in 1..ROOM {
+        let mut stream = connect(address)?;
+        row.count(served(&mut stream).map_err(|why| format!("connection {number}, for which there is room: {why}")));
         open.push(stream);
         ask()?;
     }
+    let excess: Vec<_> = (ROOM - 1..FLOOD).map(|_| std::thread::spawn(move || refused(address))).collect();
+    for (number, one) in excess.into_iter().enumerate() {
+        ask()?;
+        match one.join().map_err(|_| "a client panicked")? {
+            // Every other one stays open, like careless clients.
+            Ok(stream) => {
+                row.count(Ok(()));
+                open.extend((number % 2 == 0).then_some(stream));
+            }
+            Err(why) => row.count(Err(why)),
+        }
+    }
+    ask()?;
     drop(open);
     // Slots are free again once the server has noticed the closed connections.
     let patience = Instant::now() + Duration::from_mins(1);
