@@ -96,18 +96,18 @@ impl Seats {
     /// Takes a seat, waiting for one up to [`PATIENCE`] while all are in use: for one that is given up, when holders
     /// take turns, or for a connection that has become idle.
     pub async fn take(self: &Arc<Self>, holder: Holder) -> Result<Seat, UsedUp> {
-        match self.try_take(holder) {
-            Err(full) if !full.is_own() => {}
+        let full = match self.try_take(holder) {
+            Err(full) if !full.is_own() => full,
             taken => return taken,
-        }
+        };
         let mut turn = pin!(self.room.take(holder));
         let mut late = pin!(tokio::time::sleep(PATIENCE));
         let mut looks = tokio::time::interval(IDLE_MIN_OF_MANY);
         loop {
             tokio::select! {
                 held = &mut turn => return held.map(|held| self.seat(holder, held)),
-                () = &mut late => return Err(self.room.waited_too_long(holder)),
-                _ = looks.tick() => if self.make_way(holder, UsedUp::All) {
+                () = &mut late => return Err(full),
+                _ = looks.tick() => if self.make_way(holder, full) {
                     return Ok(self.seat(holder, self.room.overdraw(holder, 1)));
                 },
             }
@@ -324,6 +324,7 @@ mod tests {
         let began = Instant::now();
         assert_eq!(seats.take(of(2)).await.err(), Some(UsedUp::All), "all work");
         assert_eq!(began.elapsed(), PATIENCE);
+        assert_eq!(seats.room.refused(UsedUp::All), 1, "it is refused once");
         let [first, others @ ..] = running;
         let (waiting, ()) = tokio::join!(seats.take(of(2)), async { drop(first) });
         assert!(waiting.is_ok(), "one has become idle");
