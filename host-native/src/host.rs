@@ -186,7 +186,7 @@ impl Host {
             };
             match looked {
                 Ok(Output { outcome: Outcome::Wait, sends, account, .. }) => {
-                    self.perform(sends, &mut answers, self.payer(request, told, account)).await;
+                    Box::pin(self.perform(sends, &mut answers, self.payer(request, told, account))).await;
                 }
                 Ok(output) => {
                     let reply = self.reply_of(request, output, seed);
@@ -291,7 +291,7 @@ impl Host {
                 (Some(Owned::Http(back)), Ok(Output { outcome: Outcome::Wait, sends, account, .. })) => {
                     exchange = *back;
                     let holder = self.payer(&exchange.request, &exchange.told, account);
-                    self.perform(sends, &mut exchange.answers, holder).await;
+                    Box::pin(self.perform(sends, &mut exchange.answers, holder)).await;
                 }
                 (Some(Owned::Http(back)), Ok(Output { outcome: Outcome::Again, .. })) => {
                     exchange = *back;

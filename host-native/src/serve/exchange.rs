@@ -31,7 +31,7 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: Told)
     let (method, target) = (request.method, request.target.clone());
     let operation = host.service.operation(method, &target);
     let (reply, held) = match host.clock.seed() {
-        Ok(seed) if method.is_write() => write(host, request, body, told, seed).await,
+        Ok(seed) if method.is_write() => Box::pin(write(host, request, body, told, seed)).await,
         Ok(seed) => {
             drop(body);
             let request = Request { body: Body::None, ..request };

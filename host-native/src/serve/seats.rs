@@ -186,6 +186,9 @@ impl Activity {
 impl Seat {
     /// Notes that bytes were received or sent.
     pub fn moved(&self, bytes: usize) {
+        if bytes == 0 {
+            return;
+        }
         let earned = u64::try_from(earned(bytes).as_micros()).unwrap_or(u64::MAX);
         let moved = self.activity.moved.load(Ordering::Relaxed).saturating_add(earned);
         self.activity.moved.store(moved.min(self.seats.now()), Ordering::Relaxed);
