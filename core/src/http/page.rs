@@ -45,16 +45,16 @@ pub fn of(
     find: impl FnOnce() -> Result<Page, Halt>,
     write: impl FnMut(u32, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
 ) -> Result<Reply, Halt> {
-    /// Buffer sizes in bytes: enough for an envelope, and for a row of most kinds.
-    const ROOM: (usize, usize) = (4_096, 1_024);
+    /// Buffer size in bytes that is enough for most envelopes.
+    const ENVELOPE_BYTES: usize = 4_096;
     let envelope = || {
         let page = find()?;
         let links = Links::of(ctx, page.total, query);
-        let mut head = Vec::with_capacity(ROOM.0 + page.ids.len() * ROOM.1);
+        let mut head = Vec::with_capacity(ENVELOPE_BYTES);
         let mut envelope = Object::open(&mut head);
         envelope.member("current_page", links.current);
         envelope.name("data").push(b'[');
-        let mut tail = Vec::with_capacity(ROOM.0);
+        let mut tail = Vec::with_capacity(ENVELOPE_BYTES);
         tail.push(b']');
         let mut rest = Object::open(&mut tail);
         links.write(&mut rest, page.ids.len(), page.total, query);
