@@ -1,9 +1,7 @@
 //! The commands `serve` and `dev`: start, signals and orderly stop.
 
-use std::convert::Infallible;
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,10 +29,6 @@ use tracing_subscriber::EnvFilter;
 use super::Failed;
 
 const DATA: &str = "./switchboard-data";
-/// Makes mimalloc return freed memory to the system after 10 ms (`mi_option_purge_delay`) instead of a second: with
-/// large bodies coming and going, that second holds as much again as is in use. The allocator reads it before `main`
-/// runs, and its function for setting it later is `unsafe` to call.
-const PURGE_DELAY: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "10");
 
 /// Runs the service until a signal stops it.
 pub fn serve(settings: Settings, json: bool) -> Result<(), Failed> {
@@ -46,22 +40,8 @@ pub fn dev(settings: Settings, json: bool) -> Result<(), Failed> {
     start(&settings.load()?.for_development(), json)
 }
 
-/// Replaces this process with a new run of the same program and one more environment variable; returns only on failure.
-fn restart_with((name, value): (&str, &str)) -> std::io::Result<Infallible> {
-    let mut arguments = std::env::args_os();
-    let mut command = std::process::Command::new(std::env::current_exe()?);
-    if let Some(program) = arguments.next() {
-        command.arg0(program);
-    }
-    Err(command.args(arguments).env(name, value).exec())
-}
-
 fn start(settings: &Settings, json: bool) -> Result<(), Failed> {
     log(settings)?;
-    if std::env::var_os(PURGE_DELAY.0).is_none() {
-        let error = restart_with(PURGE_DELAY);
-        tracing::warn!(?error, "freed memory stays with the process for a second: it could not restart itself");
-    }
     let mut config = settings.service()?;
     let engine = settings.simulated_engine()?.map(|yields| inside(&mut config, yields)).transpose()?;
     let folder = settings.data.clone().unwrap_or_else(|| PathBuf::from(DATA));
