@@ -51,7 +51,7 @@ pub struct Test {
 pub const BENCH: &str = "switchboard-bench";
 
 /// All parts, in the order of the page.
-pub const PARTS: [Part; 21] = [
+pub const PARTS: [Part; 22] = [
     Part {
         name: "reads",
         title: "Reads and pages beside bare hyper",
@@ -141,6 +141,12 @@ pub const PARTS: [Part; 21] = [
         title: "Faults",
         about: "The real binary and the real store.",
         measure: Measure::Program("switchboard-faults", &["--long"], &[]),
+    },
+    Part {
+        name: "attacks",
+        title: "Attacks",
+        about: "All at once for ten minutes, by tenants and by strangers; each by itself is part of the test command. The neighbour's 99th percentile beside the attack is held against its own next to an honest load of equal processor time, the middle of three; 20 ms are always allowed.",
+        measure: Measure::Program("switchboard-attacks", &["--long", "--mixed"], &["--mixed"]),
     },
     Part {
         name: "fuzz",
