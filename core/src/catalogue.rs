@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use crate::choice;
 use crate::json::{self, Value};
 use crate::record;
-use crate::record::{Errors, Record, Ref, Source, check, choice, choices, id, ids, text};
+use crate::record::{Errors, MemberSource, Record, Ref, check, choice, choices, id, ids, text};
 
 static SHIPPED: &[u8] = include_bytes!("../data/catalogue.json");
 
@@ -211,7 +211,7 @@ fn list<T: Record + Identified>(value: &Value, name: &str) -> Result<Vec<T>, Str
     for (at, entry) in entries.iter().enumerate() {
         let Value::Object(members) = entry else { return Err(format!("{name}.{at} must be an object")) };
         let said = |errors: Errors| format!("{name}.{at}: {}", errors.first());
-        let entry: T = check(T::TABLE, members.clone(), Source::Body).finish().map_err(said)?;
+        let entry: T = check(T::TABLE, members.clone(), MemberSource::Body).finish().map_err(said)?;
         if list.last().is_some_and(|last| last.identity() >= entry.identity()) {
             return Err(format!("{name}.{at}: ids must rise, {} does not", entry.identity()));
         }

@@ -77,6 +77,7 @@ pub mod limits;
 pub mod llm;
 pub mod memory;
 pub mod number;
+mod numbered;
 pub mod numbering;
 pub mod outside;
 pub mod rate;

@@ -38,6 +38,8 @@ pub const JSON_DEPTH_MAX: usize = 32;
 pub const TARGET_BYTES_MAX: usize = 8 << 10;
 /// Most query parameters of one request.
 pub const QUERY_PARAMETERS_MAX: usize = 100;
+/// Redirects that one request outside follows at most; `host-wasm/js/npm/host/send.js` has the same number.
+pub const REDIRECTS_MAX: u32 = 3;
 /// Longest URL anywhere in the service, characters.
 pub const URL_MAX: usize = 2048;
 /// Most entries in `tools`, `tool_ids`, `post_call_schema`, `headers` and `schema`.

@@ -35,12 +35,12 @@ pub struct Wish {
     /// Whether to evaluate it: success, sentiment and summary.
     pub evaluation: bool,
     /// Fields to extract from the transcript.
-    pub fields: Vec<Field>,
+    pub fields: Vec<ExtractionField>,
 }
 
 /// One field of `post_call_schema`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Field {
+pub struct ExtractionField {
     /// Name of the field, the key of its value.
     pub name: String,
     /// Type: `string`, `number` or `bool`.
@@ -56,7 +56,7 @@ impl Wish {
     }
 }
 
-impl Field {
+impl ExtractionField {
     fn json_type(&self) -> &'static str {
         match self.kind {
             "number" => "number",
@@ -77,14 +77,14 @@ impl Field {
 
 /// Valid parts of a model's answer.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct ModelAnswer {
     /// `{success, sentiment, summary}`; `None` if not asked for or malformed.
     pub evaluation: Option<Value>,
     /// Names and values of the fields found; missing or mistyped ones are left out.
     pub variables: Vec<(String, Value)>,
 }
 
-impl Found {
+impl ModelAnswer {
     /// Takes the valid parts of an object `{evaluation, variables}`; the rest is dropped.
     pub fn of(wish: &Wish, said: &Members) -> Self {
         let evaluation = said.get("evaluation").filter(|_| wish.evaluation).and_then(evaluation);
@@ -140,7 +140,7 @@ impl Llm {
     }
 
     /// Parses an answer; `None` if it failed, was cut off or is not in the requested form.
-    pub fn read(&self, wish: &Wish, answer: &Answer) -> Option<Found> {
+    pub fn read(&self, wish: &Wish, answer: &Answer) -> Option<ModelAnswer> {
         let Answer::Http(answer) = answer else { return None };
         if answer.status != 200 || answer.cut {
             return None;
@@ -149,7 +149,7 @@ impl Llm {
         let choice = reply.member("choices").and_then(Value::as_list)?.first()?;
         let content = choice.member("message")?.member("content")?.as_text()?;
         let said = json::parse(unfenced(content).as_bytes()).ok()?;
-        let found = Found::of(wish, said.as_object()?);
+        let found = ModelAnswer::of(wish, said.as_object()?);
         // Fields may be missing, but not an evaluation that was asked for.
         (found.evaluation.is_some() || !wish.evaluation).then_some(found)
     }
@@ -205,7 +205,7 @@ fn format_of(wish: &Wish) -> Value {
         properties.push(("evaluation".to_string(), schema(members)));
     }
     if !wish.fields.is_empty() {
-        let field = |field: &Field| {
+        let field = |field: &ExtractionField| {
             let about = Value::Text(field.description.clone());
             (field.name.clone(), object([("type", kinds(&[field.json_type(), "null"])), ("description", about)]))
         };
@@ -219,18 +219,21 @@ fn format_of(wish: &Wish) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::{Number, ToJson};
+    use crate::json::{JsonNumber, ToJson};
     use crate::outside::HttpIn;
     use alloc::vec;
 
     fn wish() -> Wish {
-        let entry =
-            |name: &str, kind: &'static str| Field { name: name.into(), kind, description: "What it is".into() };
+        let entry = |name: &str, kind: &'static str| ExtractionField {
+            name: name.into(),
+            kind,
+            description: "What it is".into(),
+        };
         Wish { evaluation: true, fields: vec![entry("city", "string"), entry("age", "number"), entry("ok", "bool")] }
     }
 
     fn number(n: u64) -> Value {
-        Value::Number(Number::Unsigned(n))
+        Value::Number(JsonNumber::Unsigned(n))
     }
 
     fn answer(content: &str) -> Answer {
@@ -281,6 +284,6 @@ mod tests {
         assert_eq!(model().read(&wish(), &Answer::Http(HttpIn { status: 500, ..HttpIn::default() })), None);
         let unevaluated = Wish { evaluation: false, ..wish() };
         let said = Members(vec![("variables".into(), object([("age", number(7))]))]);
-        assert_eq!(Found::of(&unevaluated, &said).variables, [("age".to_string(), number(7))]);
+        assert_eq!(ModelAnswer::of(&unevaluated, &said).variables, [("age".to_string(), number(7))]);
     }
 }

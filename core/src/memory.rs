@@ -7,7 +7,7 @@ use core::ops::Range;
 use crate::key::Key;
 use crate::rate::{Caller, Rate};
 use crate::store::Change;
-use crate::view::{Bytes, Order, Stop, View, Visit, copies};
+use crate::view::{Bytes, Order, RowVisitor, Stop, View, copies};
 
 /// Ordered byte map in memory, without rate limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,10 +38,10 @@ impl View for Memory {
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
-        copies(|visit| self.each(range, order, limit, visit))
+        copies(|visit| self.scan_with(range, order, limit, visit))
     }
 
-    fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
+    fn scan_with(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut RowVisitor<'_>) -> Result<(), Stop> {
         // The standard map panics on a range that ends before it begins; a message may ask for one.
         if range.start >= range.end {
             return Ok(());

@@ -35,8 +35,8 @@ pub enum Work {
         /// The file or page, at most [`FILE_BYTES_MAX`](crate::limits::FILE_BYTES_MAX).
         bytes: Vec<u8>,
     },
-    /// Nothing: answered at once with [`Answer::Elapsed`], which starts a task in a step of its own.
-    Turn,
+    /// Nothing: answered at once with [`Answer::Yielded`], which starts a task in a step of its own.
+    Yield,
 }
 
 choice! {
@@ -85,8 +85,10 @@ pub enum Answer {
     Hashed(Vec<u8>),
     /// Whether the password matches.
     Verified(bool),
-    /// A wait ended without news, or the request has yielded to other writers.
+    /// A wait ended without news.
     Elapsed,
+    /// The exchange or task has yielded to other writers.
+    Yielded,
     /// The text of a file or page, or why there is none: a full sentence of at most 255 characters.
     Extracted(Result<Extracted, String>),
     /// A piece of a list was sent: the rest is to be written.
@@ -207,19 +209,19 @@ pub enum SendError {
 ///
 /// A handler runs from its start each time, so it must ask the same questions in the same order; two questions are two
 /// calls.
-pub struct Asks<'a> {
+pub struct AskedWork<'a> {
     answers: &'a [Answer],
     asked: Cell<usize>,
     unanswered: RefCell<Vec<Work>>,
 }
 
-impl<'a> Asks<'a> {
+impl<'a> AskedWork<'a> {
     /// Starts with the answers so far.
     pub fn of(answers: &'a [Answer]) -> Self {
         Self { answers, asked: Cell::new(0), unanswered: RefCell::new(Vec::new()) }
     }
 
-    /// Returns the answer; `None` if there is none yet, and the work is then in [`Asks::unanswered`].
+    /// Returns the answer; `None` if there is none yet, and the work is then in [`AskedWork::unanswered`].
     pub fn ask(&self, work: impl FnOnce() -> Work) -> Option<Answer> {
         let at = self.asked.get();
         self.asked.set(at + 1);

@@ -90,7 +90,7 @@ pub fn dequeue(account: Scope<'_>, mode: Mode, call: u32) -> Result<(), Stop> {
 }
 
 /// Wakes waiting claims when a line of the account is free, by writing its first waiting call again.
-pub fn ring(account: Scope<'_>) -> Result<(), Stop> {
+pub fn wake_claims(account: Scope<'_>) -> Result<(), Stop> {
     let Space::Account(number) = account.space() else { return Ok(()) };
     let root = account.other(Space::Root);
     let first = root.scan(key::waiting_from(number), Order::Ascending, 1)?;

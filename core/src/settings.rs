@@ -14,12 +14,12 @@ use crate::json::{self, Members, Value};
 use crate::limits::URL_MAX;
 use crate::llm::Llm;
 use crate::record;
-use crate::record::Kind;
-use crate::record::{Errors, Record, Secret, Source, check, choice, format, int, object, text, texts};
+use crate::record::ColumnType;
+use crate::record::{Errors, MemberSource, Record, Secret, check, choice, format, int, object, text, texts};
 use crate::setup::{CALENDAR_URL, Config};
 
 /// List entry: an address range or an origin.
-static WORD: Kind = Kind::Text { min: 1, max: 255, format: None };
+static WORD: ColumnType = ColumnType::Text { min: 1, max: 255, format: None };
 
 choice! {
     /// What happens to a call while no engine is attached.
@@ -102,8 +102,9 @@ pub fn parse(bytes: &[u8]) -> Result<Configured, String> {
     let catalogue = members.remove("catalogue").map(|value| Catalogue::of(&value)).transpose();
     let catalogue = catalogue.map_err(|error| format!("catalogue: {error}"))?;
     known(&members)?;
-    let settings: Settings =
-        check(Settings::TABLE, members, Source::Body).finish().map_err(|errors: Errors| errors.first().to_string())?;
+    let settings: Settings = check(Settings::TABLE, members, MemberSource::Body)
+        .finish()
+        .map_err(|errors: Errors| errors.first().to_string())?;
     Ok(Configured {
         rate_limit: settings.rate_limit,
         egress_allow: ranges("egress_allow", &settings.egress_allow)?,

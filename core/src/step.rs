@@ -99,9 +99,9 @@ pub enum Outcome {
     Wait,
     /// Run the step again on news of the topic, or at this time if there is none.
     Park(Topic, Timestamp),
-    /// Run the step again with one more [`Answer::Elapsed`], after other waiting writers: its changes take more than
+    /// Run the step again with one more [`Answer::Yielded`], after other waiting writers: its changes take more than
     /// one commit.
-    Again,
+    Yield,
 }
 
 /// Recipient of an answer.

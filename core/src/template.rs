@@ -15,7 +15,7 @@ pub struct Filled {
 
 /// Error: the filled text would exceed its limit of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooLong;
+pub struct FilledTooLong;
 
 /// Replaces each placeholder by its `value`, or by what `unknown` returns for a name without one. Values are not filled
 /// again. Stops as soon as the text exceeds `bytes_max` bytes, so it never holds more than that and one value.
@@ -24,7 +24,7 @@ pub fn fill(
     bytes_max: usize,
     value: impl Fn(&str) -> Option<String>,
     unknown: impl Fn(&str) -> String,
-) -> Result<Filled, TooLong> {
+) -> Result<Filled, FilledTooLong> {
     let mut filled = Filled { text: String::with_capacity(text.len().min(bytes_max)), unknown: Vec::new() };
     // A set, not a search of the list: a text of a megabyte has room for many names.
     let mut told: BTreeSet<&str> = BTreeSet::new();
@@ -40,12 +40,12 @@ pub fn fill(
             }
         }
         if filled.text.len() > bytes_max {
-            return Err(TooLong);
+            return Err(FilledTooLong);
         }
         rest = after;
     }
     filled.text.push_str(rest);
-    if filled.text.len() > bytes_max { Err(TooLong) } else { Ok(filled) }
+    if filled.text.len() > bytes_max { Err(FilledTooLong) } else { Ok(filled) }
 }
 
 /// Returns the first placeholder: the text before it, its name, the text after it.
@@ -107,7 +107,7 @@ mod tests {
             (name == "a").then(|| long.clone())
         };
         let text = "{{a}}".repeat(190_000);
-        assert_eq!(fill(&text, 10_000, value, |_| String::new()), Err(TooLong));
+        assert_eq!(fill(&text, 10_000, value, |_| String::new()), Err(FilledTooLong));
         assert_eq!(asked.get(), 11, "what comes behind the bound is not looked up");
         for (text, bytes_max, fits) in [("{{a}}b", 1_001, true), ("{{a}}b", 1_000, false), ("{{b}}{{b}}", 3, false)] {
             let filled = fill(text, bytes_max, value, |_| "yy".into());

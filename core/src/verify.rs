@@ -21,7 +21,7 @@ const FAULTS_MAX: usize = 20;
 
 /// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct VerifyReport {
     /// Number of keys read.
     pub keys: u64,
     /// Number of resource rows read.
@@ -30,7 +30,7 @@ pub struct Report {
     pub faults: Vec<String>,
 }
 
-impl Report {
+impl VerifyReport {
     fn fault(&mut self, text: String) {
         if self.faults.len() < FAULTS_MAX {
             self.faults.push(text);
@@ -39,8 +39,8 @@ impl Report {
 }
 
 /// Reads the whole store, rebuilds every set and ledger from the rows, and compares.
-pub fn verify(view: &dyn View) -> Result<Report, Stop> {
-    let mut report = Report::default();
+pub fn verify(view: &dyn View) -> Result<VerifyReport, Stop> {
+    let mut report = VerifyReport::default();
     let mut stored: BTreeMap<Key, Vec<u8>> = BTreeMap::new();
     let mut rebuilt = Memory::default();
     let mut usage = Usage::default();
@@ -59,7 +59,7 @@ pub fn verify(view: &dyn View) -> Result<Report, Stop> {
             if key::is_set(&at) {
                 stored.insert(at, value);
             } else if key::is_row(&at) {
-                judge(&at, &value, &mut going, &mut edits, &mut report)?;
+                verify_row(&at, &value, &mut going, &mut edits, &mut report)?;
             }
         }
         rebuild(&mut rebuilt, &edits)?;
@@ -71,12 +71,12 @@ pub fn verify(view: &dyn View) -> Result<Report, Stop> {
     Ok(report)
 }
 
-fn judge(
+fn verify_row(
     at: &[u8],
     value: &[u8],
     going: &mut Going<'_>,
     edits: &mut BTreeMap<(Space, Kind), Vec<Edit>>,
-    report: &mut Report,
+    report: &mut VerifyReport,
 ) -> Result<(), Stop> {
     report.rows += 1;
     let (Some(space), Some((kind, count))) = (key::space_of(at), key::read_row(at)) else {
@@ -126,7 +126,7 @@ fn rebuild(rebuilt: &mut Memory, edits: &BTreeMap<(Space, Kind), Vec<Edit>>) -> 
     Ok(())
 }
 
-fn compare(stored: &BTreeMap<Key, Vec<u8>>, rebuilt: &BTreeMap<Key, Vec<u8>>, report: &mut Report) {
+fn compare(stored: &BTreeMap<Key, Vec<u8>>, rebuilt: &BTreeMap<Key, Vec<u8>>, report: &mut VerifyReport) {
     for (at, value) in stored {
         match rebuilt.get(at) {
             Some(want) if want == value => {}

@@ -24,7 +24,7 @@ pub enum Read {
 }
 
 /// Scan of a range of keys.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scan {
     /// Start of the range, included.
     pub from: Key,
@@ -61,18 +61,18 @@ pub enum Stop {
 }
 
 /// Callback for each row of a scan: key and value.
-pub type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> Result<(), Stop> + 'v;
+pub type RowVisitor<'v> = dyn FnMut(&[u8], &[u8]) -> Result<(), Stop> + 'v;
 
 /// Callback for each value found: the index of its key among those requested, and the value.
-pub type Look<'v> = dyn FnMut(usize, &[u8]) -> Result<(), Stop> + 'v;
+pub type ValueVisitor<'v> = dyn FnMut(usize, &[u8]) -> Result<(), Stop> + 'v;
 
 /// Calls `look` for each value that was found, with the index of its key.
-pub fn each_value(found: &[Option<Bytes>], look: &mut Look<'_>) -> Result<(), Stop> {
+pub fn each_value(found: &[Option<Bytes>], look: &mut ValueVisitor<'_>) -> Result<(), Stop> {
     found.iter().enumerate().try_for_each(|(at, value)| value.as_ref().map_or(Ok(()), |value| look(at, value)))
 }
 
 /// Collects copies of the rows that `show` visits.
-pub fn copies(show: impl FnOnce(&mut Visit<'_>) -> Result<(), Stop>) -> Result<Vec<(Key, Bytes)>, Stop> {
+pub fn copies(show: impl FnOnce(&mut RowVisitor<'_>) -> Result<(), Stop>) -> Result<Vec<(Key, Bytes)>, Stop> {
     let mut rows = Vec::new();
     show(&mut |key, value| {
         rows.push((key.to_vec(), value.to_vec()));
@@ -90,12 +90,12 @@ pub trait View {
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop>;
 
     /// Visits the values that [`Self::get`] returns, in the order of `keys`.
-    fn show(&self, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
+    fn get_with(&self, keys: &[Key], look: &mut ValueVisitor<'_>) -> Result<(), Stop> {
         each_value(&self.get(keys)?, look)
     }
 
     /// Visits the rows that [`Self::scan`] returns, one by one: a host that holds them in memory need not copy them.
-    fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
+    fn scan_with(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut RowVisitor<'_>) -> Result<(), Stop> {
         self.scan(range, order, limit)?.iter().try_for_each(|(key, value)| visit(key, value))
     }
 

@@ -19,7 +19,7 @@ pub fn perform(work: &Work) -> Option<Answer> {
             Some(digest) => Answer::Hashed([&salt[..], &digest].concat()),
             None => Answer::Failed(SendError::Unreachable),
         }),
-        Work::Turn => Some(Answer::Elapsed),
+        Work::Yield => Some(Answer::Yielded),
         Work::VerifyPassword { password, stored } => Some(Answer::Verified(verify(password, stored))),
     }
 }

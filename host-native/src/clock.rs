@@ -206,7 +206,7 @@ mod tests {
     use switchboard_core::rate::Caller;
 
     use super::*;
-    use crate::limiter::{Limiter, Told};
+    use crate::limiter::{Limiter, RateDecisions};
 
     #[test]
     fn a_pace_is_the_same_in_every_process() {
@@ -319,14 +319,15 @@ mod tests {
                         let now = clock.now();
                         assert!(now >= last, "time fell from {last:?} to {now:?}");
                         last = now;
-                        limiter.admit(Caller::Token { account: token, token: 1 }, now, &Told::default());
+                        limiter.admit(Caller::Token { account: token, token: 1 }, now, &RateDecisions::default());
                     }
                 })
             })
             .collect();
         let caller = Caller::Token { account: 9, token: 1 };
         let admitted = || {
-            let admit = || limiter.admit(caller, clock.now(), &Told::default()).is_some_and(|rate| rate.admitted);
+            let admit =
+                || limiter.admit(caller, clock.now(), &RateDecisions::default()).is_some_and(|rate| rate.admitted);
             (0..200).filter(|_| admit()).count()
         };
         assert_eq!(admitted(), 10, "the burst");

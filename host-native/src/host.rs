@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use switchboard_core::http::base;
 use switchboard_core::http::caller::Credential;
-use switchboard_core::http::list::Piece;
+use switchboard_core::http::list::ListChunk;
 use switchboard_core::http::notice::Notice;
 use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::{Content, Reply};
@@ -33,14 +33,14 @@ use crate::clock::Clock;
 use crate::edge::EdgeToken;
 use crate::extract::child::Extractor;
 use crate::large::{LargeReads, Turn};
-use crate::limiter::{Limiter, Told};
+use crate::limiter::{Limiter, RateDecisions};
 use crate::metrics::Metrics;
 use crate::news::{News, Waiting};
 use crate::room::{Held, Holder, UsedUp};
 use crate::rooms::Rooms;
-use crate::send::{Outside, Sender};
+use crate::send::{Outside, SendExecutor};
 use crate::store::{Admission, Snapshot, Store};
-use crate::writer::{Care, Exchange, Failure, Owned, Parts, Writer, guarded};
+use crate::writer::{Care, Exchange, Failure, Writer, WriterContext, WriterInput, guarded};
 
 /// The operation that hands calls to engines.
 const CLAIM: &str = "claimCalls";
@@ -48,7 +48,7 @@ const CLAIM: &str = "claimCalls";
 const USED_MAX: usize = 100_000;
 
 /// Everything a service is started with.
-pub struct Means {
+pub struct HostOptions {
     /// The operator's configuration.
     pub config: Config,
     /// The store, already open.
@@ -82,7 +82,7 @@ pub struct Host {
     large: LargeReads,
     limiter: Arc<Limiter>,
     writer: Writer,
-    sender: Sender,
+    sender: SendExecutor,
     used: Mutex<BTreeSet<Credential>>,
     news: Arc<News>,
     wake: watch::Receiver<Option<Timestamp>>,
@@ -97,7 +97,7 @@ pub struct Host {
     hand_back: watch::Sender<bool>,
 }
 
-/// Result of judging a write before its body is read.
+/// Result of checking a write before its body is read.
 pub enum Verdict {
     /// Read its body, at most this many bytes.
     Read(usize),
@@ -113,7 +113,7 @@ impl Host {
     /// Builds the host over an open store and starts the writer; returns its thread, to be joined after the last
     /// handle.
     pub fn start(
-        Means { config, store, per_minute, clock, outside, edge, rooms }: Means,
+        HostOptions { config, store, per_minute, clock, outside, edge, rooms }: HostOptions,
     ) -> Result<(Arc<Self>, std::thread::JoinHandle<()>), Fault> {
         let rooms = Arc::new(rooms);
         let metrics = Arc::new(Metrics::of(&rooms));
@@ -122,7 +122,7 @@ impl Host {
         let (clock, limiter) = (Arc::new(clock), Arc::new(Limiter::new(per_minute)));
         let (plan, wake) = watch::channel(None);
         let news = Arc::new(News::default());
-        let parts = Parts {
+        let parts = WriterContext {
             service: Arc::clone(&service),
             store: Arc::clone(&store),
             clock: Arc::clone(&clock),
@@ -132,7 +132,7 @@ impl Host {
             news: Arc::clone(&news),
         };
         let (writer, thread) = Writer::start(parts)?;
-        let sender = Sender::new(
+        let sender = SendExecutor::new(
             outside,
             Extractor::of_this_program(Arc::clone(&rooms.readers))?,
             Arc::clone(&metrics),
@@ -164,7 +164,7 @@ impl Host {
     }
 
     /// Runs a write on a snapshot before its body is read, so that a refused one never waits for the writer.
-    pub fn judge(&self, request: &Request, told: &Told, seed: Seed) -> Verdict {
+    pub fn precheck(&self, request: &Request, told: &RateDecisions, seed: Seed) -> Verdict {
         match self.look(request, &[], told, seed) {
             Ok(Output { outcome: Outcome::ReadBody(max), .. }) => Verdict::Read(max),
             Ok(output) if output.changes.is_empty() && output.sends.is_empty() => {
@@ -176,7 +176,7 @@ impl Host {
     }
 
     /// Answers a request that changes nothing, from a snapshot. Accounts that read much wait for their turn.
-    pub async fn read(&self, request: &Request, told: &Told, seed: Seed) -> Reply {
+    pub async fn read(&self, request: &Request, told: &RateDecisions, seed: Seed) -> Reply {
         let mut answers = Vec::new();
         let mut turn = None;
         loop {
@@ -203,7 +203,7 @@ impl Host {
     }
 
     /// Returns the next piece of a list; `None` if it cannot be read any more, so that the answer breaks off.
-    pub async fn read_rest(&self, request: &Request, rest: Unwritten, told: &Told) -> Option<Piece> {
+    pub async fn read_rest(&self, request: &Request, rest: Unwritten, told: &RateDecisions) -> Option<ListChunk> {
         let seed = self.clock.seed().ok()?;
         let turn = self.large.turn(self.holder(request, told)).await.ok()?;
         // If the key was deleted meanwhile, the step refuses and the answer breaks off.
@@ -219,7 +219,7 @@ impl Host {
 
     /// Returns the holder that a request's resources count for: its account once known, the service for the operator
     /// and engines, else the client's address.
-    pub fn holder(&self, request: &Request, told: &Told) -> Holder {
+    pub fn holder(&self, request: &Request, told: &RateDecisions) -> Holder {
         if let Some(account) = told.account() {
             return Holder::Account(account);
         }
@@ -236,7 +236,7 @@ impl Host {
         })
     }
 
-    fn look(&self, request: &Request, answers: &[Answer], told: &Told, seed: Seed) -> Result<Output, Failure> {
+    fn look(&self, request: &Request, answers: &[Answer], told: &RateDecisions, seed: Seed) -> Result<Output, Failure> {
         self.look_before(request, answers, told, seed, None)
     }
 
@@ -245,7 +245,7 @@ impl Host {
         &self,
         request: &Request,
         answers: &[Answer],
-        told: &Told,
+        told: &RateDecisions,
         seed: Seed,
         large: Option<&LargeReads>,
     ) -> Result<Output, Failure> {
@@ -261,7 +261,13 @@ impl Host {
     ///
     /// A parked request is woken by news of its topic. When `gone` fires because its caller went away, it is dropped
     /// while it is parked or queued, before it takes a call or an event that nobody would receive.
-    pub async fn write(&self, request: Request, told: Told, seed: Seed, mut gone: oneshot::Receiver<()>) -> Reply {
+    pub async fn write(
+        &self,
+        request: Request,
+        told: RateDecisions,
+        seed: Seed,
+        mut gone: oneshot::Receiver<()>,
+    ) -> Reply {
         let Request { method, peer, door, .. } = request;
         let head = Request {
             method,
@@ -285,19 +291,19 @@ impl Host {
                 Ok(place) => place,
                 Err(full) => return Refusal::from(full).reply(Form::Message, Invalid::First),
             };
-            let (input, done) = self.writer.submit(Owned::Http(Box::new(exchange)), seed).await;
+            let (input, done) = self.writer.submit(WriterInput::Http(Box::new(exchange)), seed).await;
             drop(place);
             match (input, done) {
-                (Some(Owned::Http(back)), Ok(Output { outcome: Outcome::Wait, sends, account, .. })) => {
+                (Some(WriterInput::Http(back)), Ok(Output { outcome: Outcome::Wait, sends, account, .. })) => {
                     exchange = *back;
                     let holder = self.payer(&exchange.request, &exchange.told, account);
                     Box::pin(self.perform(sends, &mut exchange.answers, holder)).await;
                 }
-                (Some(Owned::Http(back)), Ok(Output { outcome: Outcome::Again, .. })) => {
+                (Some(WriterInput::Http(back)), Ok(Output { outcome: Outcome::Yield, .. })) => {
                     exchange = *back;
-                    exchange.answers.push(Answer::Elapsed);
+                    exchange.answers.push(Answer::Yielded);
                 }
-                (Some(Owned::Http(back)), Ok(Output { outcome: Outcome::Park(topic, until), .. })) => {
+                (Some(WriterInput::Http(back)), Ok(Output { outcome: Outcome::Park(topic, until), .. })) => {
                     exchange = *back;
                     let until = *deadline.get_or_insert(until);
                     tokio::select! {
@@ -305,9 +311,9 @@ impl Host {
                         _ = &mut gone => return service::failed(&head, None, &seed),
                     }
                 }
-                (Some(Owned::Http(back)), Ok(output)) => {
-                    // `Elapsed` shows that a mark was committed before the call was handed out.
-                    if care == Care::Careful && back.answers.contains(&Answer::Elapsed) {
+                (Some(WriterInput::Http(back)), Ok(output)) => {
+                    // `Yielded` shows that a mark was committed before the call was handed out.
+                    if care == Care::Careful && back.answers.contains(&Answer::Yielded) {
                         self.claimed();
                     }
                     return self.reply_of(&head, output, seed);
@@ -402,7 +408,7 @@ impl Host {
     /// Executes the reads of a step at an edge node; `None` if something it read before no longer holds.
     pub fn read_for(&self, call: &ReadCall) -> Result<Option<ReadAnswer>, Failure> {
         let snapshot = self.snapshot()?;
-        let (told, now) = (Told::default(), self.clock.now());
+        let (told, now) = (RateDecisions::default(), self.clock.now());
         let limits = Admission { limiter: &self.limiter, told: &told, now, full: false, large: None };
         let view = snapshot.view(Some(&limits));
         if !region::holds(&view, &call.seen).map_err(Failure::Stopped)? {
@@ -423,7 +429,7 @@ impl Host {
 
     /// Commits the changes of a step at an edge node, if everything it read still holds.
     pub async fn commit_for(&self, call: CommitCall) -> Result<(), Failure> {
-        self.decide(Owned::Commit(call)).await.map(drop)
+        self.decide(WriterInput::Commit(call)).await.map(drop)
     }
 
     fn note(&self, credential: Credential) {
@@ -435,7 +441,7 @@ impl Host {
 
     /// Returns the holder that pays for a request's sends: the account named by the core, as for an engine's call, else
     /// the request's own holder.
-    fn payer(&self, request: &Request, told: &Told, account: Option<u32>) -> Holder {
+    fn payer(&self, request: &Request, told: &RateDecisions, account: Option<u32>) -> Holder {
         account.map_or_else(|| self.holder(request, told), Holder::Account)
     }
 
@@ -462,7 +468,7 @@ impl Host {
         let seed = self.clock.seed()?;
         let mut answers = Vec::new();
         loop {
-            let (_, done) = self.writer.submit(Owned::FirstStart(answers.clone()), seed).await;
+            let (_, done) = self.writer.submit(WriterInput::FirstStart(answers.clone()), seed).await;
             match done.map_err(|failure| format!("the first start failed: {failure:?}"))? {
                 Output { outcome: Outcome::Wait, sends, .. } => {
                     self.perform(sends, &mut answers, Holder::Service).await;
@@ -479,7 +485,7 @@ impl Host {
     }
 
     /// Runs an input other than a request on the writer; the caller performs the sends of its output.
-    pub async fn decide(&self, input: Owned) -> Result<Output, Failure> {
+    pub async fn decide(&self, input: WriterInput) -> Result<Output, Failure> {
         let seed = self.clock.seed().map_err(|_| Failure::Unavailable)?;
         self.writer.submit(input, seed).await.1
     }

@@ -12,9 +12,9 @@ pub struct Limiter(Mutex<Buckets>);
 
 /// Rate decisions of one exchange: a step that is run again gets the same decision and pays once.
 #[derive(Debug, Default)]
-pub struct Told(Mutex<Vec<(Caller, Option<Rate>)>>);
+pub struct RateDecisions(Mutex<Vec<(Caller, Option<Rate>)>>);
 
-impl Told {
+impl RateDecisions {
     /// Takes over decisions made by an edge node.
     pub fn of(rates: Vec<(Caller, Option<Rate>)>) -> Self {
         Self(Mutex::new(rates))
@@ -34,7 +34,7 @@ impl Limiter {
     }
 
     /// Takes one request's worth from the caller's bucket, once for each exchange; `None`: not limited.
-    pub fn admit(&self, caller: Caller, now: Timestamp, told: &Told) -> Option<Rate> {
+    pub fn admit(&self, caller: Caller, now: Timestamp, told: &RateDecisions) -> Option<Rate> {
         let mut told = told.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, rate)) = told.iter().find(|(asked, _)| *asked == caller) {
             return *rate;
@@ -54,11 +54,11 @@ mod tests {
         let limiter = Limiter::new(6);
         let now = Timestamp::from_seconds(100);
         let caller = Caller::Token { account: 1, token: 1 };
-        let told = Told::default();
+        let told = RateDecisions::default();
         let first = limiter.admit(caller, now, &told);
         assert!(first.is_some_and(|rate| rate.admitted));
         assert_eq!(limiter.admit(caller, now, &told), first);
-        assert_eq!(limiter.admit(caller, now, &Told::of(vec![(caller, first)])), first);
-        assert!(limiter.admit(caller, now, &Told::default()).is_some_and(|rate| !rate.admitted));
+        assert_eq!(limiter.admit(caller, now, &RateDecisions::of(vec![(caller, first)])), first);
+        assert!(limiter.admit(caller, now, &RateDecisions::default()).is_some_and(|rate| !rate.admitted));
     }
 }

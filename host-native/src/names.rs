@@ -1,4 +1,4 @@
-//! [`Names`]: DNS look-ups for requests to the outside.
+//! [`LimitedResolver`]: DNS look-ups for requests to the outside.
 //!
 //! The system's resolver blocks its thread for an unbounded time, so each look-up has a thread of its own and holds a
 //! place in a room until that thread ends: a name that does not resolve keeps its place beyond the time limit of the
@@ -27,12 +27,12 @@ pub async fn held_by<F: Future>(holder: Holder, request: F) -> F::Output {
 type LookUp = fn(&str) -> std::io::Result<Vec<SocketAddr>>;
 
 /// Resolver that asks the system, with as many look-ups at once as its room has places.
-pub struct Names {
+pub struct LimitedResolver {
     room: Arc<Room>,
     look_up: LookUp,
 }
 
-impl Names {
+impl LimitedResolver {
     /// Creates a resolver whose look-ups take places in `room`.
     pub fn new(room: Arc<Room>) -> Self {
         Self { room, look_up: |name| Ok((name, 0).to_socket_addrs()?.collect()) }
@@ -57,7 +57,7 @@ impl From<&NoRoom> for SendError {
     }
 }
 
-impl Resolve for Names {
+impl Resolve for LimitedResolver {
     /// The client calls this while it polls the request itself, so the task-local holder is set here; the returned
     /// look-up may be polled elsewhere.
     fn resolve(&self, name: Name) -> Resolving {
@@ -81,14 +81,14 @@ mod tests {
 
     const WAIT: Duration = Duration::from_millis(5);
 
-    async fn find(names: &Names, holder: Holder, name: &str) -> Result<Vec<SocketAddr>, String> {
+    async fn find(names: &LimitedResolver, holder: Holder, name: &str) -> Result<Vec<SocketAddr>, String> {
         let found = held_by(holder, async { names.resolve(name.parse().expect("a name")).await }).await;
         found.map(Iterator::collect).map_err(|error| error.to_string())
     }
 
     #[tokio::test]
     async fn names_lead_where_the_system_says() {
-        let names = Names::new(Room::new(&LOOKUPS));
+        let names = LimitedResolver::new(Room::new(&LOOKUPS));
         let found = find(&names, Holder::Service, "localhost").await.expect("a name that every system knows");
         assert!(!found.is_empty() && found.iter().all(|address| address.ip().is_loopback()), "{found:?}");
         assert!(find(&names, Holder::Service, "no.such.name.invalid").await.is_err());
@@ -116,7 +116,7 @@ mod tests {
             }
             Ok(vec![SocketAddr::from(([127, 0, 0, 1], 0))])
         };
-        let names = Arc::new(Names { room: Room::new(budget), look_up });
+        let names = Arc::new(LimitedResolver { room: Room::new(budget), look_up });
         for _ in 0..40 {
             let asked = find(&names, Holder::Account(1), "hangs");
             assert!(tokio::time::timeout(WAIT, asked).await.is_err(), "given up");

@@ -68,7 +68,7 @@ pub enum Existing {
 }
 
 /// A file that appears under its name once it is complete; if dropped before, it leaves nothing.
-pub struct Aside {
+pub struct PartialFile {
     partial: PathBuf,
     path: PathBuf,
     existing: Existing,
@@ -76,7 +76,7 @@ pub struct Aside {
     pub file: File,
 }
 
-impl Aside {
+impl PartialFile {
     /// Creates the partial file beside `path`; fails if `path` exists and is to be kept.
     pub fn begin(path: &Path, existing: Existing) -> Result<Self> {
         refuse_existing(path, existing)?;
@@ -98,7 +98,7 @@ impl Aside {
     }
 }
 
-impl Drop for Aside {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.partial);
     }

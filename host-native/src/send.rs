@@ -1,4 +1,4 @@
-//! [`Sender`] performs the sends of steps: HTTP requests, slow pure work on a thread of its own, and files read in a
+//! [`SendExecutor`] performs the sends of steps: HTTP requests, slow pure work on a thread of its own, and files read in a
 //! process of their own.
 
 use std::error::Error;
@@ -10,19 +10,17 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Method, Response, StatusCode, Url};
+use switchboard_core::limits::REDIRECTS_MAX;
 use switchboard_core::outside::{Answer, Egress, HttpIn, HttpOut, Redirects, SendError, Work};
 use switchboard_core::work;
 
 use crate::apart::{apart, give_way};
 use crate::extract::child::Extractor;
 use crate::metrics::Metrics;
-use crate::names::{Names, NoRoom, held_by};
+use crate::names::{LimitedResolver, NoRoom, held_by};
 use crate::room::{Holder, Room};
 use crate::rooms::Rooms;
 use switchboard_core::egress::Filter;
-
-/// Most redirects that one request follows; the reply of the next one is the answer.
-const REDIRECTS_MAX: usize = 3;
 
 /// Where requests to the outside go.
 pub enum Outside {
@@ -37,7 +35,7 @@ pub enum Outside {
 type Script = Box<dyn Fn(&Work) -> Answer + Send + Sync>;
 
 /// Performs sends, each in the room of its kind.
-pub struct Sender {
+pub struct SendExecutor {
     script: Option<Script>,
     users: Way,
     operator: Way,
@@ -84,7 +82,7 @@ impl Resolve for Guard {
     }
 }
 
-impl Sender {
+impl SendExecutor {
     /// Creates the clients for users and for the operator; fails if TLS cannot be set up.
     pub fn new(
         outside: Outside,
@@ -92,14 +90,14 @@ impl Sender {
         metrics: Arc<Metrics>,
         rooms: &Rooms,
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
-        let system: Arc<dyn Resolve> = Arc::new(Names::new(Arc::clone(&rooms.lookups)));
+        let system: Arc<dyn Resolve> = Arc::new(LimitedResolver::new(Arc::clone(&rooms.lookups)));
         let (filter, names, script) = match outside {
             Outside::World(filter) => (filter, system, None),
             Outside::Named(filter, names) => (filter, names, None),
             Outside::Script(script) => (Filter::new(Vec::new()), system, Some(script)),
         };
         let users = client()?.dns_resolver(Arc::new(Guard { filter: filter.clone(), names }));
-        let operator = client()?.dns_resolver(Arc::new(Names::new(Arc::clone(&rooms.operator_lookups))));
+        let operator = client()?.dns_resolver(Arc::new(LimitedResolver::new(Arc::clone(&rooms.operator_lookups))));
         Ok(Self {
             script,
             users: Way { client: users.build()?, room: Arc::clone(&rooms.user_requests) },
@@ -178,7 +176,7 @@ impl Sender {
 
     async fn one(&self, request: &HttpOut, method: Method, url: Url, body: Vec<u8>) -> Result<Response, SendError> {
         if request.egress == Egress::User {
-            self.judge(&url)?;
+            self.admit(&url)?;
         }
         let mut sent = self.way(request.egress).client.request(method, url).body(body);
         for (name, value) in &request.headers {
@@ -188,7 +186,7 @@ impl Sender {
     }
 
     /// Checks the scheme and a literal address, which never reaches the resolver and its guard.
-    fn judge(&self, url: &Url) -> Result<(), SendError> {
+    fn admit(&self, url: &Url) -> Result<(), SendError> {
         let host = url.host_str().ok_or(SendError::Refused)?;
         let literal = host.trim_matches(['[', ']']).parse().ok();
         let open =

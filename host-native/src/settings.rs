@@ -3,23 +3,19 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 use serde::Deserialize;
-use switchboard_core::carrier::Carrier;
-use switchboard_core::carrier::twilio::Twilio;
-use switchboard_core::catalogue::Catalogue;
-use switchboard_core::llm::Llm;
-use switchboard_core::record::Secret;
-use switchboard_core::setup::CALENDAR_URL;
-use switchboard_core::setup::Config;
+use serde_json::{Value, json};
+use switchboard_core::record::Choice;
+use switchboard_core::settings::{self, Configured, WithoutEngine};
 
 use crate::clock::Pace;
 
 /// Settings of `serve` and `dev`; the keys of a TOML file have the same names. Some are secret: there is no `Debug`.
 #[derive(Args, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Settings {
+pub struct ServeSettings {
     /// Address to listen on; port 0 picks a free one [default: 127.0.0.1:8080]
     #[arg(long, env = "SWITCHBOARD_LISTEN", value_name = "ADDR")]
     pub listen: Option<SocketAddr>,
@@ -60,9 +56,9 @@ pub struct Settings {
     /// Lifetime of a session token, seconds [default: 86400]
     #[arg(long, env = "SWITCHBOARD_SESSION_SECONDS", value_name = "SECONDS")]
     pub session_seconds: Option<u64>,
-    /// Carrier of numbers and messages: simulated or twilio [default: simulated]
+    /// Carrier of numbers and messages [default: simulated]
     #[arg(long, env = "SWITCHBOARD_CARRIER", value_name = "NAME")]
-    pub carrier: Option<String>,
+    pub carrier: Option<CarrierName>,
     /// Account SID at Twilio
     #[arg(long, env = "SWITCHBOARD_TWILIO_ACCOUNT_SID", value_name = "SID")]
     pub twilio_account_sid: Option<String>,
@@ -86,20 +82,20 @@ pub struct Settings {
     #[arg(long, env = "SWITCHBOARD_SEAL_KEYS", value_name = "KEYS", hide_env_values = true)]
     #[serde(skip)]
     pub seal_keys: Option<String>,
-    /// Format of the log: text or json [default: text]
+    /// Format of the log [default: text]
     #[arg(long, env = "SWITCHBOARD_LOG_FORMAT", value_name = "FORM")]
-    pub log_format: Option<String>,
-    /// Built-in engine that carries calls: simulated or none [default: simulated, until an engine token is made]
+    pub log_format: Option<LogFormat>,
+    /// Built-in engine that carries calls [default: simulated, until an engine token is made]
     #[arg(long, env = "SWITCHBOARD_ENGINE", value_name = "NAME")]
-    pub engine: Option<String>,
+    pub engine: Option<EngineName>,
     /// Speed of the simulated engine, as a multiple of real time [default: 50]
     #[arg(long, env = "SWITCHBOARD_ENGINE_SPEED", value_name = "FACTOR")]
     pub engine_speed: Option<f64>,
     /// Seed from which the simulated engine draws its conversations [default: 0]
     #[arg(long, env = "SWITCHBOARD_ENGINE_SEED", value_name = "NUMBER")]
     pub engine_seed: Option<u64>,
-    /// Handling of a call while no engine is attached: queue or refuse [default: queue]
-    #[arg(long, env = "SWITCHBOARD_WITHOUT_ENGINE", value_name = "WHAT")]
+    /// Handling of a call while no engine is attached [default: queue]
+    #[arg(long, env = "SWITCHBOARD_WITHOUT_ENGINE", value_name = "WHAT", value_parser = WithoutEngine::WORDS.to_vec())]
     pub without_engine: Option<String>,
     /// Base URL of the Cal.com installation for calendars [default: the public one]
     #[arg(long, env = "SWITCHBOARD_CALENDAR_URL", value_name = "URL")]
@@ -129,6 +125,37 @@ fn without_text(error: &toml::de::Error, text: &str) -> String {
     format!("line {}: {message}", before.matches('\n').count() + 1)
 }
 
+/// Carrier of numbers and messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CarrierName {
+    /// Sells numbers of its own and delivers every message, without a network.
+    Simulated,
+    /// Twilio, with `twilio-account-sid` and `twilio-auth-token`.
+    Twilio,
+}
+
+/// Built-in engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EngineName {
+    /// Carries calls without audio, from a script for each.
+    Simulated,
+    /// Calls wait for an engine that attaches.
+    None,
+}
+
+/// Format of the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// A line of text for each event.
+    #[default]
+    Text,
+    /// A JSON object for each event.
+    Json,
+}
+
 /// Whether the simulated engine stops taking calls once another engine has a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Yields(pub bool);
@@ -136,7 +163,7 @@ pub struct Yields(pub bool);
 /// Error in the settings: a sentence for the operator.
 pub type Refused = String;
 
-impl Settings {
+impl ServeSettings {
     /// Merges these settings over those of the TOML file that they name, if any.
     pub fn load(self) -> Result<Self, Refused> {
         let Some(path) = &self.config else { return Ok(self) };
@@ -191,73 +218,60 @@ impl Settings {
         self
     }
 
-    /// Builds the core's configuration, reading the catalogue file if one is set.
-    pub fn service(&self) -> Result<Config, Refused> {
-        let catalogue = match &self.catalogue {
-            None => None,
-            Some(path) => {
-                let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-                Some(Catalogue::parse(&bytes).map_err(|error| format!("{}: {error}", path.display()))?)
-            }
-        };
-        Ok(Config {
-            catalogue,
-            public_url: self.public_url.clone(),
-            trust_proxy: self.trust_proxy.clone(),
-            cors_origins: self.cors_origin.clone(),
-            separate_admin: self.admin_listen.is_some(),
-            session_seconds: self.session_seconds.unwrap_or(86_400),
-            carrier: self.carrier()?,
-            engine: None,
-            refuse_without_engine: self.refuse_without_engine()?,
-            calendar_url: self.calendar_url.clone().unwrap_or_else(|| CALENDAR_URL.into()),
-            llm: self.llm()?,
-            ..Config::default()
-        })
+    /// Checks the settings that all hosts share by the core's table, which has their bounds and defaults, and builds the
+    /// configuration from them; reads the catalogue file if one is set.
+    pub fn service(&self) -> Result<Configured, Refused> {
+        let mut shared = self.shared();
+        if let Some(path) = &self.catalogue {
+            let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let catalogue: Value =
+                serde_json::from_slice(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+            shared["catalogue"] = catalogue;
+        }
+        let mut configured = settings::parse(shared.to_string().as_bytes())?;
+        configured.config.separate_admin = self.admin_listen.is_some();
+        Ok(configured)
+    }
+
+    /// Returns the settings of `switchboard_core::settings`, without those that are not set.
+    fn shared(&self) -> Value {
+        let twilio = (self.carrier == Some(CarrierName::Twilio)).then(|| {
+            set(json!({
+                "account_sid": self.twilio_account_sid,
+                "auth_token": self.twilio_auth_token,
+                "base_url": self.twilio_base_url,
+                "number_cents": self.twilio_number_cents,
+            }))
+        });
+        let llm = set(json!({ "url": self.llm_url, "key": self.llm_key, "model": self.llm_model }));
+        set(json!({
+            "public_url": self.public_url,
+            "trust_proxy": self.trust_proxy,
+            "cors_origin": self.cors_origin,
+            "session_seconds": self.session_seconds,
+            "rate_limit": self.rate_limit,
+            "egress_allow": self.egress_allow,
+            "without_engine": self.without_engine,
+            "calendar_url": self.calendar_url,
+            "llm": llm.as_object().filter(|llm| !llm.is_empty()),
+            "twilio": twilio,
+        }))
     }
 
     /// Returns whether the simulated engine runs, `None` if not, and whether it yields once another engine has a token.
-    pub fn simulated_engine(&self) -> Result<Option<Yields>, Refused> {
-        match self.engine.as_deref() {
-            None => Ok(Some(Yields(true))),
-            Some("simulated") => Ok(Some(Yields(false))),
-            Some("none") => Ok(None),
-            Some(other) => Err(format!("there is no engine {other}: simulated and none are")),
+    pub fn simulated_engine(&self) -> Option<Yields> {
+        match self.engine {
+            None => Some(Yields(true)),
+            Some(EngineName::Simulated) => Some(Yields(false)),
+            Some(EngineName::None) => None,
         }
     }
+}
 
-    fn refuse_without_engine(&self) -> Result<bool, Refused> {
-        match self.without_engine.as_deref() {
-            None | Some("queue") => Ok(false),
-            Some("refuse") => Ok(true),
-            Some(other) => Err(format!("without an engine, calls can queue or be refused, not {other}")),
-        }
+/// Drops the members of an object that are null.
+fn set(mut members: Value) -> Value {
+    if let Value::Object(members) = &mut members {
+        members.retain(|_, value| !value.is_null());
     }
-
-    fn llm(&self) -> Result<Option<Llm>, Refused> {
-        let Some(url) = self.llm_url.clone() else {
-            let half = self.llm_model.is_some() || self.llm_key.is_some();
-            return if half { Err("llm-model and llm-key need llm-url".into()) } else { Ok(None) };
-        };
-        let Some(model) = self.llm_model.clone() else { return Err("llm-url needs llm-model".into()) };
-        Ok(Some(Llm { url, key: self.llm_key.clone().map(Secret), model }))
-    }
-
-    fn carrier(&self) -> Result<Carrier, Refused> {
-        match self.carrier.as_deref() {
-            None | Some("simulated") => Ok(Carrier::Simulated),
-            Some("twilio") => {
-                let (Some(sid), Some(token)) = (self.twilio_account_sid.clone(), self.twilio_auth_token.clone()) else {
-                    return Err("the carrier twilio needs twilio-account-sid and twilio-auth-token".into());
-                };
-                Ok(Carrier::Twilio(Twilio {
-                    base_url: self.twilio_base_url.clone().unwrap_or_else(|| Twilio::PUBLIC.into()),
-                    account_sid: sid,
-                    auth_token: Secret(token),
-                    number_price_cents: self.twilio_number_cents.unwrap_or(115),
-                }))
-            }
-            Some(other) => Err(format!("there is no carrier {other}: simulated and twilio are")),
-        }
-    }
+    members
 }

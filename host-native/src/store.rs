@@ -32,16 +32,19 @@ const CACHE_BYTES: usize = 128 << 20;
 /// A file of at most this many bytes is read whole when a service opens it, and every checksum compared.
 const WHOLE_BYTES_MAX: u64 = 256 << 20;
 
-/// Error of the store: a sentence, and whether the disk was full.
+/// Error of the store, as a phrase: what failed, and why.
 #[derive(Debug)]
-pub struct StoreError {
-    text: String,
-    full: bool,
+pub enum StoreError {
+    /// The disk had no room: reopening the store may help.
+    DiskFull(String),
+    /// Anything else.
+    Failed(String),
 }
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        let (Self::DiskFull(text) | Self::Failed(text)) = self;
+        f.write_str(text)
     }
 }
 
@@ -50,12 +53,7 @@ impl std::error::Error for StoreError {}
 impl StoreError {
     /// Creates an error from what failed and why.
     pub fn of(what: &str, error: &dyn fmt::Display) -> Self {
-        Self { text: format!("{what}: {error}"), full: false }
-    }
-
-    /// Returns whether the disk had no room, so that reopening the store may help.
-    pub fn is_full(&self) -> bool {
-        self.full
+        Self::Failed(format!("{what}: {error}"))
     }
 }
 
@@ -67,21 +65,23 @@ fn failed<E: fmt::Display>(what: &str) -> impl FnOnce(E) -> StoreError + '_ {
 pub fn refused<E: Into<redb::Error>>(what: &str) -> impl FnOnce(E) -> StoreError + '_ {
     move |error| {
         let error = error.into();
-        let full = matches!(&error, redb::Error::Io(error) if lacks_room(error));
-        StoreError { full, ..StoreError::of(what, &error) }
+        match &error {
+            redb::Error::Io(cause) if lacks_room(cause) => StoreError::DiskFull(format!("{what}: {error}")),
+            _ => StoreError::of(what, &error),
+        }
     }
 }
 
 /// How much of a store is read when it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum IntegrityCheck {
     /// The header of the last commit only.
     Quick,
     /// Every page, with its checksum: a damaged store fails to open.
     Whole,
 }
 
-type Opener = Box<dyn Fn(Look, &Arc<AtomicBool>) -> Result<Database, StoreError> + Send + Sync>;
+type Opener = Box<dyn Fn(IntegrityCheck, &Arc<AtomicBool>) -> Result<Database, StoreError> + Send + Sync>;
 
 /// An open store: snapshots for reads, one open write at a time.
 pub struct Store {
@@ -109,7 +109,7 @@ impl Store {
             create(folder, &path)?;
         }
         let bytes = std::fs::metadata(&path).map_or(0, |meta| meta.len());
-        Self::of_file(path, if bytes > WHOLE_BYTES_MAX { Look::Quick } else { Look::Whole })
+        Self::of_file(path, if bytes > WHOLE_BYTES_MAX { IntegrityCheck::Quick } else { IntegrityCheck::Whole })
     }
 
     /// Opens an existing store for inspection, without comparing checksums: that is left to [`Store::check`].
@@ -118,10 +118,10 @@ impl Store {
         if !path.is_file() {
             return Err(StoreError::of("there is nothing to open", &format!("{} holds no store", folder.display())));
         }
-        Self::of_file(path, Look::Quick)
+        Self::of_file(path, IntegrityCheck::Quick)
     }
 
-    fn of_file(path: PathBuf, look: Look) -> Result<Self, StoreError> {
+    fn of_file(path: PathBuf, look: IntegrityCheck) -> Result<Self, StoreError> {
         let of = path.clone();
         let opener = move |look, unsynced: &Arc<AtomicBool>| {
             let file = File::options().read(true).write(true).open(&of);
@@ -140,7 +140,7 @@ impl Store {
     /// `storage` must return the same bytes each time.
     pub fn over<B: StorageBackend>(
         storage: impl Fn() -> B + Send + Sync + 'static,
-        look: Look,
+        look: IntegrityCheck,
     ) -> Result<Self, StoreError> {
         let opener = move |look, unsynced: &Arc<AtomicBool>| {
             let storage = Watched::new(storage(), Arc::clone(unsynced));
@@ -154,7 +154,7 @@ impl Store {
         Self::with(Box::new(opener), None, look)
     }
 
-    fn with(opener: Opener, path: Option<PathBuf>, look: Look) -> Result<Self, StoreError> {
+    fn with(opener: Opener, path: Option<PathBuf>, look: IntegrityCheck) -> Result<Self, StoreError> {
         let unsynced = Arc::default();
         let database = RwLock::new(Some(opener(look, &unsynced)?));
         Ok(Self { opener, unsynced, database, latest: Arc::default(), path, reserve: None, seal: Arc::default() })
@@ -172,7 +172,7 @@ impl Store {
         self.latest.forget();
         // The old database holds the file's lock.
         drop(database.take());
-        *database = Some((self.opener)(Look::Quick, &self.unsynced)?);
+        *database = Some((self.opener)(IntegrityCheck::Quick, &self.unsynced)?);
         Ok(())
     }
 
@@ -180,7 +180,7 @@ impl Store {
         let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
         match &*database {
             Some(database) => then(database),
-            None => Err(StoreError { full: true, ..StoreError::of("the store is closed", &"the disk was full") }),
+            None => Err(StoreError::DiskFull("the store is closed: the disk was full".into())),
         }
     }
 
@@ -262,9 +262,9 @@ impl Latest {
     }
 }
 
-fn builder(look: Look) -> Builder {
+fn builder(look: IntegrityCheck) -> Builder {
     let mut builder = Database::builder();
-    builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(look == Look::Whole);
+    builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(look == IntegrityCheck::Whole);
     builder
 }
 
@@ -300,7 +300,7 @@ fn create(folder: &Path, path: &Path) -> Result<(), StoreError> {
     }
     let file = private::create(&aside).map_err(failed("the store cannot be made"))?;
     let storage = FileBackend::new(file).map_err(refused("the store cannot be made"))?;
-    let database = opened(|| builder(Look::Quick).create_with_backend(storage))?;
+    let database = opened(|| builder(IntegrityCheck::Quick).create_with_backend(storage))?;
     make(&database)?;
     drop(database);
     std::fs::rename(&aside, path).map_err(failed("the store cannot be renamed"))?;

@@ -22,7 +22,7 @@ use switchboard_core::view::{Scene, Stop, View};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::Clock;
-use crate::limiter::{Limiter, Told};
+use crate::limiter::{Limiter, RateDecisions};
 use crate::metrics::Metrics;
 use crate::news::News;
 use crate::store::{Admission, Store, StoreError, Write, caught};
@@ -35,7 +35,7 @@ const GROUP_TIME: Duration = Duration::from_millis(5);
 const GROUP_BYTES: usize = 32 << 20;
 
 /// An input of the writer that owns its data.
-pub enum Owned {
+pub enum WriterInput {
     /// An HTTP request with the answers so far.
     Http(Box<Exchange>),
     /// The answer to a job's send.
@@ -66,7 +66,7 @@ pub struct Exchange {
     /// Answers to its sends, in the order of asking.
     pub answers: Vec<Answer>,
     /// Rate decisions made for it so far.
-    pub told: Told,
+    pub told: RateDecisions,
     /// Source of its randomness, the same in every step.
     pub seed: Seed,
     /// Whether it marks a call before it hands it out.
@@ -87,10 +87,10 @@ pub enum Failure {
 }
 
 type Done = Result<Output, Failure>;
-type Waiting = oneshot::Sender<(Owned, Done)>;
+type Waiting = oneshot::Sender<(WriterInput, Done)>;
 
 struct Queued {
-    input: Owned,
+    input: WriterInput,
     seed: Seed,
     done: Waiting,
 }
@@ -102,7 +102,7 @@ pub struct Writer {
 }
 
 /// The parts of the host that the writer thread uses.
-pub struct Parts {
+pub struct WriterContext {
     /// The core, whose steps it runs.
     pub service: Arc<Service>,
     /// The store, which nobody else writes to meanwhile.
@@ -121,14 +121,14 @@ pub struct Parts {
 
 impl Writer {
     /// Starts the thread; it ends when every handle is dropped.
-    pub fn start(parts: Parts) -> std::io::Result<(Self, std::thread::JoinHandle<()>)> {
+    pub fn start(parts: WriterContext) -> std::io::Result<(Self, std::thread::JoinHandle<()>)> {
         let (queue, inputs) = sync_channel(QUEUE_MAX);
         let thread = std::thread::Builder::new().name("writer".into()).spawn(move || run(&parts, &inputs))?;
         Ok((Self { queue }, thread))
     }
 
     /// Queues an input and waits for its commit; returns the input, `None` if the writer died with it, and its result.
-    pub async fn submit(&self, input: Owned, seed: Seed) -> (Option<Owned>, Done) {
+    pub async fn submit(&self, input: WriterInput, seed: Seed) -> (Option<WriterInput>, Done) {
         let (done, wait) = oneshot::channel();
         match self.queue.try_send(Queued { input, seed, done }) {
             Ok(()) => {}
@@ -143,7 +143,7 @@ impl Writer {
     }
 }
 
-fn run(parts: &Parts, inputs: &Receiver<Queued>) {
+fn run(parts: &WriterContext, inputs: &Receiver<Queued>) {
     while let Ok(first) = inputs.recv() {
         let mut group = Group::default();
         // A damaged store may make redb panic: the thread goes on, and the group's callers get an error.
@@ -152,7 +152,7 @@ fn run(parts: &Parts, inputs: &Receiver<Queued>) {
         if let Err(error) = result {
             tracing::error!(%error, "a commit failed; nothing of it was acknowledged");
             group.fail();
-            if error.is_full() {
+            if matches!(error, StoreError::DiskFull(_)) {
                 open_again(&parts.store);
             }
         } else {
@@ -186,14 +186,14 @@ fn open_again(store: &Store) {
 
 #[derive(Default)]
 struct Group {
-    finished: Vec<(Owned, Done, Waiting)>,
+    finished: Vec<(WriterInput, Done, Waiting)>,
     changed_bytes: usize,
     wake: Option<Timestamp>,
     topics: BTreeSet<Topic>,
 }
 
 impl Group {
-    fn run(&mut self, parts: &Parts, inputs: &Receiver<Queued>, first: Queued) -> Result<(), StoreError> {
+    fn run(&mut self, parts: &WriterContext, inputs: &Receiver<Queued>, first: Queued) -> Result<(), StoreError> {
         let began = Instant::now();
         let mut next = Some(first);
         let mut write = match parts.store.begin() {
@@ -214,7 +214,7 @@ impl Group {
         if write.is_changed() { write.commit() } else { write.abort() }
     }
 
-    fn step(&mut self, parts: &Parts, write: &mut Write, queued: Queued) {
+    fn step(&mut self, parts: &WriterContext, write: &mut Write, queued: Queued) {
         let Queued { input, seed, done } = queued;
         let mut result = decide(parts, write, &input, seed);
         if let Ok(output) = &mut result {
@@ -246,25 +246,25 @@ fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp
     }
 }
 
-fn decide(parts: &Parts, write: &Write, input: &Owned, seed: Seed) -> Done {
+fn decide(parts: &WriterContext, write: &Write, input: &WriterInput, seed: Seed) -> Done {
     let now = parts.clock.now();
-    let fresh = Told::default();
-    let told = if let Owned::Http(exchange) = input { &exchange.told } else { &fresh };
+    let fresh = RateDecisions::default();
+    let told = if let WriterInput::Http(exchange) = input { &exchange.told } else { &fresh };
     let limits = Admission { limiter: &parts.limiter, told, now, full: parts.store.is_full(), large: None };
     let view = write.view(Some(&limits));
     let careful = match input {
-        Owned::Tick(care) => *care == Care::Careful,
-        Owned::Http(exchange) => exchange.care == Care::Careful,
+        WriterInput::Tick(care) => *care == Care::Careful,
+        WriterInput::Http(exchange) => exchange.care == Care::Careful,
         _ => false,
     };
     let scene = Scene { now, seed, view: &view, careful };
     let borrowed = match input {
-        Owned::Commit(call) => return held(&view, call),
-        Owned::Http(exchange) => Input::Http(&exchange.request, &exchange.answers),
-        Owned::Answered(ticket, answer) => Input::Answered(ticket.clone(), answer.clone()),
-        Owned::Tick(_) => Input::Tick,
-        Owned::Used(credentials) => Input::Used(credentials),
-        Owned::FirstStart(answers) => Input::FirstStart(answers),
+        WriterInput::Commit(call) => return held(&view, call),
+        WriterInput::Http(exchange) => Input::Http(&exchange.request, &exchange.answers),
+        WriterInput::Answered(ticket, answer) => Input::Answered(ticket.clone(), answer.clone()),
+        WriterInput::Tick(_) => Input::Tick,
+        WriterInput::Used(credentials) => Input::Used(credentials),
+        WriterInput::FirstStart(answers) => Input::FirstStart(answers),
     };
     guarded(&parts.metrics, || parts.service.step(&borrowed, &scene))
 }

@@ -72,8 +72,8 @@ impl Held {
         let changed: usize = output.changes.iter().map(bytes).sum();
         assert!(changed < (1 << 20) + (64 << 10), "a step changes {changed} bytes");
         match output.outcome {
-            Outcome::Again => {
-                answers.push(Answer::Elapsed);
+            Outcome::Yield => {
+                answers.push(Answer::Yielded);
                 Some(())
             }
             Outcome::Reply(reply) => {

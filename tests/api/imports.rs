@@ -401,8 +401,8 @@ impl Upload {
         assert!(kept < (1 << 20) + (64 << 10), "a commit keeps {kept} bytes");
         match output.outcome {
             Outcome::Reply(reply) => Some(reply),
-            Outcome::Again => {
-                self.answers.push(Answer::Elapsed);
+            Outcome::Yield => {
+                self.answers.push(Answer::Yielded);
                 None
             }
             other => panic!("{other:?}"),

@@ -262,7 +262,7 @@ fn begin(house: &mut House) -> Ticket {
     let output = house.service.step(&Input::Tick, &scene).expect("a step");
     house.store.apply(&output.changes);
     let [send] = output.sends.as_slice() else { panic!("one task is begun, not {}", output.sends.len()) };
-    assert_eq!(send.work, Work::Turn);
+    assert_eq!(send.work, Work::Yield);
     send.ticket.clone()
 }
 
@@ -275,7 +275,7 @@ fn a_careful_host_begins_one_job_at_a_time_and_a_mark_that_lapses_counts() {
     // The process dies here. Another one begins the second task, which completes.
     let ticket = begin(&mut house);
     let seed = house.seed();
-    let asked = house.step(&Input::Answered(ticket, Answer::Elapsed), seed).sends;
+    let asked = house.step(&Input::Answered(ticket, Answer::Yielded), seed).sends;
     let [send] = asked.as_slice() else { panic!("it asks its receiver") };
     let seed = house.seed();
     let answer = Answer::Http(HttpIn { status: 200, ..HttpIn::default() });
@@ -298,7 +298,7 @@ fn a_careful_host_begins_one_job_at_a_time_and_a_mark_that_lapses_counts() {
         // A job that failed before is begun this way on every host.
         let seed = house.seed();
         let sends = house.step(&Input::Tick, seed).sends;
-        assert!(matches!(sends.as_slice(), [send] if send.work == Work::Turn));
+        assert!(matches!(sends.as_slice(), [send] if send.work == Work::Yield));
     }
 }
 
@@ -351,10 +351,10 @@ fn a_careful_claim_marks_a_call_before_it_gives_it() {
     };
     // The process dies after the first of three marks: the other call is not delayed by that.
     let seed = house.seed();
-    assert_eq!(step(&mut house, &[], seed), Outcome::Again);
+    assert_eq!(step(&mut house, &[], seed), Outcome::Yield);
     let other = house.seed();
-    assert_eq!(step(&mut house, &[], other), Outcome::Again, "the other call is not kept waiting");
-    assert_eq!(given(step(&mut house, &[Answer::Elapsed], other)).len(), 1);
+    assert_eq!(step(&mut house, &[], other), Outcome::Yield, "the other call is not kept waiting");
+    assert_eq!(given(step(&mut house, &[Answer::Yielded], other)).len(), 1);
     let waiting: Vec<u64> =
         calls.into_iter().filter(|id| house.get(&format!("/user/calls/{id}")).json["status"] == "initiated").collect();
     let engaged = |house: &mut House, id: u64| {
@@ -367,7 +367,7 @@ fn a_careful_claim_marks_a_call_before_it_gives_it() {
     for _ in 0..2 {
         house.now = house.now.plus_seconds(10);
         let seed = house.seed();
-        assert_eq!(step(&mut house, &[], seed), Outcome::Again);
+        assert_eq!(step(&mut house, &[], seed), Outcome::Yield);
     }
     house.now = house.now.plus_seconds(10);
     let seed = house.seed();

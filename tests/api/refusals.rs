@@ -43,7 +43,7 @@ fn each_documented_refusal_is_seen() {
                 Some((.., says, provoke)) => is_refused(&provoke(), cause, says),
                 None => match stage.provoke(route, cause) {
                     Some((got, says)) => is_refused(&got, cause, says),
-                    None => Err("nobody provokes it".into()),
+                    None => Err("no request in tests/api/refusals provokes it: add one".into()),
                 },
             }));
             if let Err(why) = seen.unwrap_or_else(|_| Err("it panics, see above".into())) {

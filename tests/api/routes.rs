@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::{Body, Method};
-use switchboard_core::http::route::{Route, Shape, Who};
+use switchboard_core::http::route::{ReplyForm, Route, Who};
 use switchboard_core::service::routes::ROUTES;
 use switchboard_tests::house::{House, assistant, campaign};
 use switchboard_tests::places::Places;
@@ -197,7 +197,7 @@ fn a_body_over_the_limit_and_one_of_another_type_change_nothing() {
 fn a_head_request_gets_the_headers_of_a_get() {
     let (mut house, places) = filled();
     for (route, method, pattern) in walk() {
-        if method != Method::Get || matches!(route.shape, Shape::Media(_) | Shape::Status) {
+        if method != Method::Get || matches!(route.shape, ReplyForm::Media(_) | ReplyForm::Status) {
             continue;
         }
         let (token, target) = (token(&house, &places, route), target(&places, &pattern));

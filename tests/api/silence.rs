@@ -9,7 +9,7 @@ use switchboard_core::http::request::Method;
 use switchboard_core::json;
 use switchboard_core::key::{Kind, Space};
 use switchboard_core::number::tables::NewTrunk;
-use switchboard_core::record::{Record, Source, check};
+use switchboard_core::record::{MemberSource, Record, check};
 use switchboard_core::step::Input;
 use switchboard_core::store::{Change, Tx};
 use switchboard_core::tool::NewTool;
@@ -30,7 +30,7 @@ fn silent(shown: &dyn std::fmt::Debug) -> String {
 /// Returns the record that a body is checked into.
 fn of<R: Record>(body: &Value) -> R {
     let Ok(json::Value::Object(members)) = json::parse(body.to_string().as_bytes()) else { panic!("not an object") };
-    check(R::TABLE, members, Source::Body).finish().expect("a right body")
+    check(R::TABLE, members, MemberSource::Body).finish().expect("a right body")
 }
 
 #[test]

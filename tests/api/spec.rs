@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use switchboard_core::account::keys::NewKey;
-use switchboard_core::assistant::ListQuery;
 use switchboard_core::assistant::lookups::ModelQuery;
+use switchboard_core::assistant::tables::ListQuery;
 use switchboard_core::assistant::tables::{
     CalendarIntegration, CallTransfer, DtmfInput, EndCall, Extract, NewAssistant,
 };
@@ -13,7 +13,7 @@ use switchboard_core::assistant::webhooks::Enable;
 use switchboard_core::call::tables::CallQuery;
 use switchboard_core::lead::tables::{NewContact, NewLead};
 use switchboard_core::number::tables::SearchQuery;
-use switchboard_core::record::{Column, Kind, Literal, Need, Record, Rule, Table};
+use switchboard_core::record::{Column, ColumnType, Literal, Need, Record, Rule, Table};
 use switchboard_core::tool::{NewTool, Parameter, ToolHeader};
 
 const TRANSCRIPT: &str = include_str!("spec/tables.tsv");
@@ -105,14 +105,14 @@ fn judge(table: &Table, column: &Column, said: &Said<'_>) {
 fn shape(column: &Column) -> (&'static str, Option<f64>, Option<f64>, &'static [&'static str]) {
     #[expect(clippy::cast_precision_loss, reason = "bounds are far below 2^53")]
     match column.kind {
-        Kind::Text { min, max, .. } => ("string", Some(min as f64), Some(max as f64), &[]),
-        Kind::Choice(words) => ("string", None, None, words),
-        Kind::Int { min, max } => ("integer", Some(min as f64), Some(max as f64), &[]),
-        Kind::Number { min, max } => ("number", Some(min), Some(max), &[]),
-        Kind::Bool => ("boolean", None, None, &[]),
-        Kind::List { of: Kind::Int { .. }, .. } => ("integer[]", None, None, &[]),
-        Kind::List { .. } => ("array of objects", None, None, &[]),
-        Kind::Variables => ("object", None, None, &[]),
+        ColumnType::Text { min, max, .. } => ("string", Some(min as f64), Some(max as f64), &[]),
+        ColumnType::Choice(words) => ("string", None, None, words),
+        ColumnType::Int { min, max } => ("integer", Some(min as f64), Some(max as f64), &[]),
+        ColumnType::Number { min, max } => ("number", Some(min), Some(max), &[]),
+        ColumnType::Bool => ("boolean", None, None, &[]),
+        ColumnType::List { of: ColumnType::Int { .. }, .. } => ("integer[]", None, None, &[]),
+        ColumnType::List { .. } => ("array of objects", None, None, &[]),
+        ColumnType::Variables => ("object", None, None, &[]),
         other => panic!("{}: {other:?} is no kind of a body", column.name),
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use switchboard_core::http::route::BodyKind;
 use switchboard_core::json::{self, Members, ToJson};
 use switchboard_core::record::schema::{self, Purpose};
-use switchboard_core::record::{Cell, Checked, Column, Errors, Kind, Source, Table, check, check_update};
+use switchboard_core::record::{Cell, Checked, Column, ColumnType, Errors, MemberSource, Table, check, check_update};
 use switchboard_core::service::routes::ROUTES;
 use switchboard_tests::drawn::for_all;
 use switchboard_tests::strategy::{anything, body, broken};
@@ -51,7 +51,7 @@ fn errors(table: &'static Table, body: &Map<String, Value>) -> Errors {
 }
 
 fn checked(table: &'static Table, body: &Map<String, Value>) -> Checked {
-    check(table, members(body), Source::Body)
+    check(table, members(body), MemberSource::Body)
 }
 
 fn members(body: &Map<String, Value>) -> Members {
@@ -115,8 +115,8 @@ fn is_within(field: &str, other: &str) -> bool {
 fn places(table: &'static Table, body: &Map<String, Value>) -> Vec<(String, &'static Column)> {
     let mut found = Vec::new();
     for column in table.columns {
-        let inner: Vec<(String, &Kind, &Value)> = match (&column.kind, body.get(column.name)) {
-            (Kind::List { of, .. }, Some(Value::Array(entries))) => {
+        let inner: Vec<(String, &ColumnType, &Value)> = match (&column.kind, body.get(column.name)) {
+            (ColumnType::List { of, .. }, Some(Value::Array(entries))) => {
                 entries.iter().enumerate().map(|(at, entry)| (format!("{}.{at}", column.name), *of, entry)).collect()
             }
             (kind, Some(value)) => vec![(column.name.to_owned(), kind, value)],
@@ -124,8 +124,8 @@ fn places(table: &'static Table, body: &Map<String, Value>) -> Vec<(String, &'st
         };
         for (field, kind, value) in inner {
             let table = match kind {
-                Kind::Record(table) => Some(*table),
-                Kind::Tagged(all) => all.iter().find(|(word, _)| value["type"] == *word).map(|(_, table)| *table),
+                ColumnType::Record(table) => Some(*table),
+                ColumnType::Tagged(all) => all.iter().find(|(word, _)| value["type"] == *word).map(|(_, table)| *table),
                 _ => None,
             };
             if let (Some(table), Value::Object(body)) = (table, value) {
@@ -213,9 +213,11 @@ fn lenient_spellings_mean_the_same() {
 fn respell(table: &Table, name: &str, value: &Value, quoted: bool) -> Value {
     let column = table.columns.iter().find(|column| column.name == name).expect("a column of the table");
     match (&column.kind, value) {
-        (Kind::Int { .. } | Kind::Number { .. }, Value::Number(number)) => Value::String(number.to_string()),
-        (Kind::Bool, Value::Bool(truth)) if quoted => Value::String(u8::from(*truth).to_string()),
-        (Kind::Bool, Value::Bool(truth)) => Value::from(u8::from(*truth)),
+        (ColumnType::Int { .. } | ColumnType::Number { .. }, Value::Number(number)) => {
+            Value::String(number.to_string())
+        }
+        (ColumnType::Bool, Value::Bool(truth)) if quoted => Value::String(u8::from(*truth).to_string()),
+        (ColumnType::Bool, Value::Bool(truth)) => Value::from(u8::from(*truth)),
         (_, value) => value.clone(),
     }
 }

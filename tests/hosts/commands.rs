@@ -71,8 +71,9 @@ fn bad_settings_get_a_sentence() {
     for (arguments, says) in [
         (vec!["serve", "--config", config.to_str().expect("a path")], "listen-to"),
         (vec!["serve", "--catalogue", catalogue.to_str().expect("a path")], "voices must be an array"),
-        (vec!["serve", "--carrier", "pigeon"], "there is no carrier pigeon"),
-        (vec!["serve", "--carrier", "twilio"], "twilio-account-sid"),
+        (vec!["serve", "--carrier", "pigeon"], "[possible values: simulated, twilio]"),
+        (vec!["serve", "--carrier", "twilio"], "The twilio.account sid field is required."),
+        (vec!["serve", "--session-seconds", "59"], "The session seconds field must be between 60 and 31536000."),
         (vec!["verify", folder.0.to_str().expect("a path")], "holds no store"),
     ] {
         let output = run(&arguments);

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use switchboard_core::account::token::{Token, TokenKind};
 use switchboard_core::http::request::{Body, Door, Method, Request};
-use switchboard_core::remote::wire::{CommitCall, Message, ReadCall};
-use switchboard_core::remote::{Came, Do, Visit};
+use switchboard_core::remote::wire::{CommitCall, ReadCall, WireMessage};
+use switchboard_core::remote::{Do, EdgeRequest, NodeEvent};
 use switchboard_core::seed::Seed;
 use switchboard_core::service::Service;
 use switchboard_core::setup::Config;
@@ -56,20 +56,20 @@ impl Node {
     }
 
     /// Advances a visit until the node has to do something other than read its body.
-    fn advance(&self, visit: &mut Visit, body: &[u8], came: Came) -> Do {
+    fn advance(&self, visit: &mut EdgeRequest, body: &[u8], came: NodeEvent) -> Do {
         match visit.next(&self.service, came) {
-            Do::ReadBody(_) => visit.next(&self.service, Came::Body(Body::Full(body.to_vec()))),
+            Do::ReadBody(_) => visit.next(&self.service, NodeEvent::Body(Body::Full(body.to_vec()))),
             other => other,
         }
     }
 
-    fn finish(&self, visit: &mut Visit, body: &[u8], mut next: Do) -> Got {
+    fn finish(&self, visit: &mut EdgeRequest, body: &[u8], mut next: Do) -> Got {
         let mut asked = Vec::new();
         loop {
             let came = match next {
                 Do::Ask { path, body } => {
                     asked.push(path);
-                    self.ask(path, body).map_or(Came::Lost, |(status, body)| Came::Answer { status, body })
+                    self.ask(path, body).map_or(NodeEvent::Lost, |(status, body)| NodeEvent::Answer { status, body })
                 }
                 Do::Pass { head, otherwise } => {
                     let sent = [&head, body].concat();
@@ -90,18 +90,18 @@ impl Node {
 
     fn call(&self, method: Method, target: &str, key: &str, body: &[u8]) -> Got {
         let mut visit = visit(method, target, key, body, "application/json");
-        let next = self.advance(&mut visit, body, Came::Begin);
+        let next = self.advance(&mut visit, body, NodeEvent::Begin);
         self.finish(&mut visit, body, next)
     }
 }
 
-fn visit(method: Method, target: &str, key: &str, body: &[u8], media: &str) -> Visit {
+fn visit(method: Method, target: &str, key: &str, body: &[u8], media: &str) -> EdgeRequest {
     let mut headers = vec![("authorization", format!("Bearer {key}").into_bytes()), ("host", b"edge.example".to_vec())];
     headers.push(("content-type", media.as_bytes().to_vec()));
     headers.push(("content-length", body.len().to_string().into_bytes()));
     let state = if body.is_empty() { Body::None } else { Body::Pending };
     let request = Request { method, target: target.into(), headers, body: state, peer: None, door: Door::Main };
-    Visit::new(request, Seed::new([9; 32]))
+    EdgeRequest::new(request, Seed::new([9; 32]))
 }
 
 fn tool(name: &str) -> Vec<u8> {
@@ -181,11 +181,11 @@ fn what_came_in_between_runs_the_step_again() {
     let node = Node::new(&url);
     let body = tool("one");
     let mut slow = visit(Method::Post, "/user/tools", &key, &body, "application/json");
-    let mut next = node.advance(&mut slow, &body, Came::Begin);
+    let mut next = node.advance(&mut slow, &body, NodeEvent::Begin);
     // The slow visit has read everything; before it commits, another request commits first.
     while let Do::Ask { path: "/store/read", body: message } = next {
         let (status, answer) = node.ask("/store/read", message).expect("an answer");
-        next = node.advance(&mut slow, &body, Came::Answer { status, body: answer });
+        next = node.advance(&mut slow, &body, NodeEvent::Answer { status, body: answer });
     }
     let quick = node.call(Method::Post, "/user/tools", &key, &tool("two"));
     assert_eq!(quick.status, 201);
@@ -214,7 +214,7 @@ fn what_takes_longer_is_handed_over() {
     );
     let media = "multipart/form-data; boundary=b";
     let mut upload = visit(Method::Post, "/user/knowledgebases/1/documents", &key, form.as_bytes(), media);
-    let next = node.advance(&mut upload, form.as_bytes(), Came::Begin);
+    let next = node.advance(&mut upload, form.as_bytes(), NodeEvent::Begin);
     let uploaded = node.finish(&mut upload, form.as_bytes(), next);
     assert_eq!((uploaded.status, uploaded.passed), (201, true), "{}", uploaded.json);
     let engine = node.call(Method::Post, "/engine/claim", "sbe_none", b"{}");

@@ -10,7 +10,7 @@ use std::time::Duration;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use serde_json::json;
 use switchboard::room::Holder;
-use switchboard::send::{Outside, Sender};
+use switchboard::send::{Outside, SendExecutor};
 use switchboard_core::egress::Filter;
 use switchboard_core::http::request::Method;
 use switchboard_core::outside::{Answer, Egress, HttpOut, Redirects, SendError, Work};
@@ -257,7 +257,7 @@ impl Resolve for Names {
 /// The host's client, on a runtime of its own.
 struct Client {
     runtime: tokio::runtime::Runtime,
-    sender: Sender,
+    sender: SendExecutor,
 }
 
 impl Client {

@@ -15,7 +15,7 @@ use switchboard::seal::Seal;
 use switchboard::store::Store;
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Door, Method, Request};
-use switchboard_core::http::route::{Shape, Who};
+use switchboard_core::http::route::{ReplyForm, Who};
 use switchboard_core::seed::Seed;
 use switchboard_core::service::Service;
 use switchboard_core::service::routes::ROUTES;
@@ -77,7 +77,7 @@ fn write_each(name: &str) {
     let key = house.key.clone();
     let places = Places::of(&mut house, &key);
     house.tick();
-    let of_the_host = |shape: &Shape| matches!(shape, Shape::Media(_));
+    let of_the_host = |shape: &ReplyForm| matches!(shape, ReplyForm::Media(_));
     let reads = ROUTES
         .iter()
         .filter(|route| route.method == Method::Get && route.who == Who::User && !of_the_host(&route.shape))

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use switchboard::extract::child::Extractor;
 use switchboard::metrics::Metrics;
 use switchboard::rooms::Rooms;
-use switchboard::send::{Outside, Sender};
+use switchboard::send::{Outside, SendExecutor};
 
 use crate::server::binary;
 
 /// Returns the host's own sender, with budgets of its own.
-pub fn sender(outside: Outside) -> Sender {
+pub fn sender(outside: Outside) -> SendExecutor {
     let rooms = Arc::new(Rooms::default());
     let extractor = Extractor::new(binary(), Arc::clone(&rooms.readers)).expect("a thread");
-    Sender::new(outside, extractor, Arc::new(Metrics::of(&rooms)), &rooms).expect("a sender")
+    SendExecutor::new(outside, extractor, Arc::new(Metrics::of(&rooms)), &rooms).expect("a sender")
 }
 
 /// One received request.

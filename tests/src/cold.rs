@@ -1,6 +1,6 @@
 //! Runs a step over a view in which every first read is missing.
 
-use switchboard_core::remote::{Progress, Session, region};
+use switchboard_core::remote::{Progress, StepRun, region};
 use switchboard_core::service::Service;
 use switchboard_core::step::{Input, Output, OwnedInput};
 use switchboard_core::view::Scene;
@@ -11,7 +11,7 @@ use switchboard_core::view::Scene;
 /// If the step stops, or asks for the same read twice.
 #[track_caller]
 pub fn step(service: &Service, input: &Input<'_>, scene: &Scene<'_>) -> (Output, usize) {
-    let mut session = Session::new(own(input), scene.now, scene.seed);
+    let mut session = StepRun::new(own(input), scene.now, scene.seed);
     let (mut found, mut asked) = (Vec::new(), std::collections::BTreeSet::new());
     let mut trips = 0;
     loop {

@@ -283,7 +283,8 @@ impl House {
             match &output.outcome {
                 Outcome::Wait => {}
                 // Nothing else happens in this house while a request waits, so its wait times out at once.
-                Outcome::Park(..) | Outcome::Again => answers.push(Answer::Elapsed),
+                Outcome::Park(..) => answers.push(Answer::Elapsed),
+                Outcome::Yield => answers.push(Answer::Yielded),
                 _ => return (output, answers.len()),
             }
             for send in output.sends {

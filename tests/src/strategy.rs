@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
-use switchboard_core::record::{Column, Kind, Literal, Need, Ref, Rule, Table, When};
+use switchboard_core::record::{Column, ColumnType, Literal, Need, Ref, Rule, Table, When};
 
 /// Returns the ids that a reference may name.
 pub type Known<'k> = &'k dyn Fn(Ref) -> Vec<u64>;
@@ -102,7 +102,7 @@ fn holds(table: &Table, body: &Map<String, Value>, when: &When) -> bool {
 /// Draws a value that the column accepts.
 pub fn value(column: &'static Column, known: Known<'_>) -> BoxedStrategy<Value> {
     match (column.exists, &column.kind) {
-        (Some(what), Kind::List { max, .. }) => {
+        (Some(what), ColumnType::List { max, .. }) => {
             let ids = known(what);
             let most = (*max).min(4).min(ids.len());
             prop::sample::subsequence(ids, 0..=most).prop_map(|ids| json!(ids)).boxed()
@@ -112,27 +112,27 @@ pub fn value(column: &'static Column, known: Known<'_>) -> BoxedStrategy<Value> 
     }
 }
 
-fn kind_value(kind: &'static Kind, known: Known<'_>) -> BoxedStrategy<Value> {
+fn kind_value(kind: &'static ColumnType, known: Known<'_>) -> BoxedStrategy<Value> {
     match kind {
-        Kind::Text { min, max, format } => match format {
+        ColumnType::Text { min, max, format } => match format {
             Some(format) => formed(format.name, *min, *max),
             None => letters((*min).max(1), (*max).min(40)).prop_map(Value::String).boxed(),
         },
-        Kind::Int { min, max } => (*min..=*max).prop_map(|n| json!(n)).boxed(),
-        Kind::Number { min, max } => {
+        ColumnType::Int { min, max } => (*min..=*max).prop_map(|n| json!(n)).boxed(),
+        ColumnType::Number { min, max } => {
             prop_oneof![3 => (*min..=*max).prop_map(|n| json!(n)), 1 => select(vec![*min, *max]).prop_map(|n| json!(n))]
                 .boxed()
         }
-        Kind::Bool => any::<bool>().prop_map(|value| json!(value)).boxed(),
-        Kind::Choice(words) => select(*words).prop_map(|word| json!(word)).boxed(),
-        Kind::List { of, max, unique } => {
+        ColumnType::Bool => any::<bool>().prop_map(|value| json!(value)).boxed(),
+        ColumnType::Choice(words) => select(*words).prop_map(|word| json!(word)).boxed(),
+        ColumnType::List { of, max, unique } => {
             let unique = *unique;
             prop::collection::vec(kind_value(of, known), 0..=(*max).min(3))
                 .prop_map(move |entries| json!(distinct(entries, unique)))
                 .boxed()
         }
-        Kind::Record(table) => body(table, known).prop_map(Value::Object).boxed(),
-        Kind::Tagged(variants) => {
+        ColumnType::Record(table) => body(table, known).prop_map(Value::Object).boxed(),
+        ColumnType::Tagged(variants) => {
             let drawn: Vec<BoxedStrategy<Value>> = variants
                 .iter()
                 .map(|(word, table)| {
@@ -146,8 +146,13 @@ fn kind_value(kind: &'static Kind, known: Known<'_>) -> BoxedStrategy<Value> {
                 .collect();
             proptest::strategy::Union::new(drawn).boxed()
         }
-        Kind::Variables => variables(),
-        Kind::Iso | Kind::Sql | Kind::Decimal | Kind::Flag | Kind::Object | Kind::Any => Just(Value::Null).boxed(),
+        ColumnType::Variables => variables(),
+        ColumnType::Iso
+        | ColumnType::Sql
+        | ColumnType::Decimal
+        | ColumnType::Flag
+        | ColumnType::Object
+        | ColumnType::Any => Just(Value::Null).boxed(),
     }
 }
 
@@ -204,30 +209,35 @@ fn formed(name: &str, min: usize, max: usize) -> BoxedStrategy<Value> {
 /// Returns values that the column rejects: each of a wrong type, out of range, or badly formed.
 pub fn broken(column: &Column) -> Vec<Value> {
     let mut values = match &column.kind {
-        Kind::Text { min, max, format } => {
+        ColumnType::Text { min, max, format } => {
             let mut values = vec![json!(5), json!(true), json!(["x"]), json!("x".repeat(max + 1))];
             values.extend((*min > 1).then(|| json!("x".repeat(min - 1))));
             values.extend(format.filter(|format| format.name != "header_value").map(|_| json!("\u{1F600} \n")));
             values
         }
-        Kind::Int { min, max } => {
+        ColumnType::Int { min, max } => {
             vec![json!(min - 1), json!(max + 1), json!(1.5), json!("x"), json!(" 3"), json!(true), json!([])]
         }
-        Kind::Number { min, max } => {
+        ColumnType::Number { min, max } => {
             vec![json!(min - 0.001), json!(max + 0.001), json!("x"), json!("+1"), json!(false)]
         }
-        Kind::Bool => vec![json!("yes"), json!(2), json!([])],
-        Kind::Choice(_) => vec![json!("nope"), json!(1), json!([])],
-        Kind::List { max, of, .. } => {
+        ColumnType::Bool => vec![json!("yes"), json!(2), json!([])],
+        ColumnType::Choice(_) => vec![json!("nope"), json!(1), json!([])],
+        ColumnType::List { max, of, .. } => {
             let mut values = vec![json!("x"), json!({"a": 1}), json!(vec![1; max + 1])];
-            values.extend(matches!(of, Kind::Record(_) | Kind::Tagged(_)).then(|| json!([5])));
-            values.extend(matches!(of, Kind::Tagged(_)).then(|| json!([{"type": "nope"}])));
-            values.extend(matches!(of, Kind::Int { .. }).then(|| json!([0])));
+            values.extend(matches!(of, ColumnType::Record(_) | ColumnType::Tagged(_)).then(|| json!([5])));
+            values.extend(matches!(of, ColumnType::Tagged(_)).then(|| json!([{"type": "nope"}])));
+            values.extend(matches!(of, ColumnType::Int { .. }).then(|| json!([0])));
             values
         }
-        Kind::Record(_) | Kind::Tagged(_) => vec![json!("x")],
-        Kind::Variables => vec![json!("x"), json!([1]), json!({"a": null}), json!({"a": {}})],
-        Kind::Iso | Kind::Sql | Kind::Decimal | Kind::Flag | Kind::Object | Kind::Any => Vec::new(),
+        ColumnType::Record(_) | ColumnType::Tagged(_) => vec![json!("x")],
+        ColumnType::Variables => vec![json!("x"), json!([1]), json!({"a": null}), json!({"a": {}})],
+        ColumnType::Iso
+        | ColumnType::Sql
+        | ColumnType::Decimal
+        | ColumnType::Flag
+        | ColumnType::Object
+        | ColumnType::Any => Vec::new(),
     };
     if matches!(column.need, Need::Required) {
         values.push(Value::Null);

@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use super::profile;
 use super::token::{self, Token, TokenKind};
+use crate::http::caller::AuthenticatedToken;
 use crate::http::caller::Credential;
-use crate::http::caller::Session;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::request::Request;
 use crate::key::{self, Key, Kind, Space};
@@ -15,12 +15,12 @@ use crate::view::Stop;
 
 /// Private part of a credential's row: digest, expiry, password epoch and whether it is read-only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredToken {
     /// SHA-256 of the token.
     pub digest: [u8; 32],
     /// Time at which it expires; `None`: never.
     pub expires: Option<Timestamp>,
-    /// The account's [`profile::State::epoch`] at the login; 0 for API keys.
+    /// The account's [`profile::AccountFlags::epoch`] at the login; 0 for API keys.
     pub epoch: u32,
     /// Whether it may only call `GET` and `HEAD`.
     pub read_only: bool,
@@ -29,7 +29,7 @@ pub struct Kept {
 /// Stored as the expiry of a credential that never expires.
 const NEVER: u64 = u64::MAX;
 
-impl Kept {
+impl StoredToken {
     /// Encodes it: digest, expiry (microseconds) and epoch, little-endian, then a byte for `read_only`.
     pub fn to_bytes(self) -> Vec<u8> {
         let expires = self.expires.map_or(NEVER, Timestamp::micros);
@@ -65,14 +65,14 @@ pub fn bearer(request: &Request) -> Result<Token, Halt> {
 
 /// An account's token as a request presents it, not yet compared with the stored digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct PresentedToken {
     /// Row that would have its digest.
     pub credential: Credential,
     /// SHA-256 of the token.
     pub digest: [u8; 32],
 }
 
-impl Shown {
+impl PresentedToken {
     /// Reads the token of a request; those of engines and the operator are 401.
     pub fn by(request: &Request) -> Result<Self, Halt> {
         let token = bearer(request)?;
@@ -93,19 +93,20 @@ impl Shown {
     }
 
     /// Returns the session of the caller; 401 if the token is unknown or expired, or its password has changed since.
-    pub fn session(&self, tx: &Tx<'_>, now: Timestamp) -> Result<Session, Halt> {
+    pub fn session(&self, tx: &Tx<'_>, now: Timestamp) -> Result<AuthenticatedToken, Halt> {
         let Credential { account, session, count } = self.credential;
         let rows = tx.scope(Space::Account(account)).get_many(&self.keys())?;
         let [Some(row), Some(profile)] = rows.as_slice() else { return Err(Refusal::Unauthenticated.into()) };
-        let kept = Kept::from_bytes(Row::private_of(row)?).ok_or(Stop::Corrupt("a credential has an unknown form"))?;
-        let state = profile::State::of(profile)?;
+        let kept =
+            StoredToken::from_bytes(Row::private_of(row)?).ok_or(Stop::Corrupt("a credential has an unknown form"))?;
+        let state = profile::AccountFlags::of(profile)?;
         let valid = token::same(&self.digest, &kept.digest) && kept.expires.is_none_or(|at| at > now);
         let current = !session || kept.epoch == state.epoch;
         if !valid || !current {
             return Err(Refusal::Unauthenticated.into());
         }
         let (read_only, expires, suspended) = (kept.read_only, kept.expires, state.suspended);
-        Ok(Session { account, count, session, read_only, expires, suspended })
+        Ok(AuthenticatedToken { account, count, session, read_only, expires, suspended })
     }
 }
 

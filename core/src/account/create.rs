@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::keys::{self, NewKey};
-use super::profile::{Hidden, Profile, State};
+use super::profile::{AccountFlags, Hidden, Profile};
 use super::rows::ProfileRow;
 use super::signing;
 use super::token::Token;
@@ -17,7 +17,7 @@ use crate::time::Timestamp;
 use crate::view::Stop;
 
 /// Settings of a new account.
-pub struct New {
+pub struct AccountSpec {
     /// E-mail address that logs in; stored in lower case.
     pub email: String,
     /// Display name of the account.
@@ -39,7 +39,7 @@ pub struct Made {
 }
 
 /// Creates an account with a first key and a webhook secret; the caller has checked that the e-mail is free.
-pub fn account(root: Scope<'_>, new: New, now: Timestamp, seed: &Seed) -> Result<Made, Stop> {
+pub fn account(root: Scope<'_>, new: AccountSpec, now: Timestamp, seed: &Seed) -> Result<Made, Stop> {
     let (count, created_at) = root.allot(Kind::Account, now)?;
     // Counts start at 1, account numbers at 0.
     let number = count - 1;
@@ -56,7 +56,7 @@ pub fn account(root: Scope<'_>, new: New, now: Timestamp, seed: &Seed) -> Result
             created_at: Iso(created_at),
             rest: Rest::default(),
         },
-        state: State::default(),
+        state: AccountFlags::default(),
         password: Hidden(new.password),
     };
     let scope = root::space_of(root, number);

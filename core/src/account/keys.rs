@@ -3,13 +3,13 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::caller::{self, Kept};
+use super::caller::{self, StoredToken};
 use super::rows::CredentialRow;
 use super::token::{Token, TokenKind};
 use crate::collection::{Facet, count};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
-use crate::http::reply::{Reply, Shape, message};
+use crate::http::reply::{ObjectFn, Reply, message};
 use crate::http::route::Handled;
 use crate::id;
 use crate::json::{Object, ToJson};
@@ -93,7 +93,7 @@ pub fn room(account: Scope<'_>) -> Result<(), Halt> {
 
 /// Returns the 201 that shows a new key.
 pub fn created(key: &ShownKey) -> Reply {
-    Reply::created(&Shape(|o: &mut Object<'_>| {
+    Reply::created(&ObjectFn(|o: &mut Object<'_>| {
         o.member("message", "API key created successfully.").member("api_key", key);
     }))
 }
@@ -122,7 +122,7 @@ pub fn make(
         expires_at: expires.map(Iso),
         read_only: new.read_only,
     };
-    let kept = Kept { digest: token.digest(), expires, epoch: 0, read_only: new.read_only };
+    let kept = StoredToken { digest: token.digest(), expires, epoch: 0, read_only: new.read_only };
     let own = CredentialRow { name: Some(new.name.clone()), created_at: Iso(created_at), rest: Rest::default() };
     let row = Row { facets: Vec::new(), public: own.to_json(), private: kept.to_bytes() };
     scope.insert(Kind::ApiKey, count, created_at, &row)?;
@@ -138,14 +138,14 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
         .into_iter()
         .map(|(count, row)| show(account, count, &row))
         .collect::<Result<_, Stop>>()?;
-    Ok(Reply::ok(&Shape(|o: &mut Object<'_>| {
+    Ok(Reply::ok(&ObjectFn(|o: &mut Object<'_>| {
         o.member("api_keys", &keys);
     })))
 }
 
 fn show(scope: Scope<'_>, count: u32, row: &Row) -> Result<ApiKey, Stop> {
     let own = CredentialRow::read(&row.public)?;
-    let kept = Kept::from_bytes(&row.private).ok_or(CredentialRow::DAMAGED)?;
+    let kept = StoredToken::from_bytes(&row.private).ok_or(CredentialRow::DAMAGED)?;
     Ok(ApiKey {
         id: id::of(scope.space(), count),
         name: own.name.ok_or(CredentialRow::DAMAGED)?,

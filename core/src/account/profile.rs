@@ -36,7 +36,7 @@ record! {
 
 /// The part of a profile that every request reads; stored with a fixed length, to be read without the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct State {
+pub struct AccountFlags {
     /// Whether the operator suspended the account.
     pub suspended: bool,
     /// Number of times the password was changed; sessions of an earlier one are invalid.
@@ -47,7 +47,7 @@ pub struct State {
 
 const STATE_BYTES: usize = 14;
 
-impl State {
+impl AccountFlags {
     /// Reads the state from the stored bytes of a profile.
     pub fn of(profile: &[u8]) -> Result<Self, Stop> {
         Self::from_bytes(Row::private_of(profile)?).ok_or(ProfileRow::DAMAGED)
@@ -76,7 +76,7 @@ pub struct Profile {
     /// Name, address, time zone and plan.
     pub own: ProfileRow,
     /// The part that changes often and that every request reads.
-    pub state: State,
+    pub state: AccountFlags,
     /// Salt and digest of the password.
     pub password: Hidden,
 }
@@ -98,7 +98,7 @@ impl Profile {
         let Some(bytes) = scope.get(key::profile(number))? else { return Ok(None) };
         let row = Row::from_bytes(&bytes)?;
         let own = ProfileRow::read(&row.public)?;
-        let state = State::from_bytes(&row.private).ok_or(ProfileRow::DAMAGED)?;
+        let state = AccountFlags::from_bytes(&row.private).ok_or(ProfileRow::DAMAGED)?;
         let password = Hidden(row.private[STATE_BYTES..].to_vec());
         Ok(Some(Self { number, own, state, password }))
     }
@@ -144,8 +144,14 @@ impl Profile {
 
     /// Refunds a cost to a metered account.
     pub fn refund(&mut self, micros: i64) {
+        self.recharge(micros, 0);
+    }
+
+    /// Charges `cost` instead of what was `charged` before, both millionths of a dollar: the balance of a metered
+    /// account takes the difference, even below zero.
+    pub fn recharge(&mut self, charged: i64, cost: i64) {
         if let Some(balance) = &mut self.state.balance {
-            *balance += micros;
+            *balance += charged - cost;
         }
     }
 }

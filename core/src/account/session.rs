@@ -6,7 +6,7 @@ use core::net::{IpAddr, Ipv6Addr};
 
 use sha2::{Digest, Sha256};
 
-use super::caller::Kept;
+use super::caller::StoredToken;
 use super::logins::Logins;
 use super::profile::{Profile, dollars};
 use super::rows::CredentialRow;
@@ -159,7 +159,8 @@ fn begin(ctx: &Ctx<'_>, scope: Scope<'_>, profile: &Profile, name: Option<&str>)
     let (count, created_at) = scope.allot(Kind::Session, ctx.now)?;
     let token = Token::new(TokenKind::Session, profile.number, count, &ctx.seed.derive("session"));
     let expires = ctx.now.plus_seconds(ctx.setup.config.session_seconds);
-    let kept = Kept { digest: token.digest(), expires: Some(expires), epoch: profile.state.epoch, read_only: false };
+    let kept =
+        StoredToken { digest: token.digest(), expires: Some(expires), epoch: profile.state.epoch, read_only: false };
     let own = CredentialRow { name: name.map(String::from), created_at: Iso(created_at), rest: Rest::default() };
     let row = Row { facets: Vec::new(), public: own.to_json(), private: kept.to_bytes() };
     scope.insert(Kind::Session, count, created_at, &row)?;
@@ -168,7 +169,7 @@ fn begin(ctx: &Ctx<'_>, scope: Scope<'_>, profile: &Profile, name: Option<&str>)
 
 fn sweep(scope: Scope<'_>, now: Timestamp) -> Result<(), Stop> {
     for (count, row) in scope.list(Kind::Session, &Facet::ALL, SWEPT)? {
-        if Kept::from_bytes(&row.private).is_none_or(|kept| kept.expires.is_none_or(|at| at <= now)) {
+        if StoredToken::from_bytes(&row.private).is_none_or(|kept| kept.expires.is_none_or(|at| at <= now)) {
             scope.remove(Kind::Session, count, &row)?;
         }
     }

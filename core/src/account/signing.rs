@@ -10,7 +10,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use crate::http::ctx::Ctx;
-use crate::http::reply::{Reply, Shape};
+use crate::http::reply::{ObjectFn, Reply};
 use crate::http::route::Handled;
 use crate::id;
 use crate::json::{self, Object, ToJson};
@@ -75,7 +75,7 @@ pub fn sign(account: Scope<'_>, webhook_id: &str, at: Timestamp, body: &[u8]) ->
 
 fn shown(secrets: Vec<SigningSecret>, says: Option<&str>) -> impl ToJson {
     let says = says.map(ToString::to_string);
-    Shape(move |o: &mut Object<'_>| {
+    ObjectFn(move |o: &mut Object<'_>| {
         o.given("message", says.as_ref()).member("secrets", &secrets);
     })
 }

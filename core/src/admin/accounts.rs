@@ -1,7 +1,7 @@
 //! The operator's operations on accounts.
 
 use super::tables::{AdminQuery, ChangedAccount, MadeAccount, NewAccount};
-use crate::account::create::{self, New};
+use crate::account::create::{self, AccountSpec};
 use crate::account::keys::{self, NewKey};
 use crate::account::plan;
 use crate::account::profile::{Account, Hidden, Profile, micros};
@@ -16,7 +16,7 @@ use crate::json::{self, Members, ToJson};
 use crate::key::{Kind, Space};
 use crate::number;
 use crate::outside::{Answer, Work};
-use crate::record::{Cell, Record, Secret, Source, check, check_update};
+use crate::record::{Cell, MemberSource, Record, Secret, check, check_update};
 use crate::root;
 use crate::view::{Order, Stop};
 
@@ -26,7 +26,7 @@ const TAKEN: &str = "The email has already been taken.";
 /// `POST /admin/accounts`
 pub fn create(ctx: &Ctx<'_>) -> Handled {
     let root = ctx.root();
-    let mut checked = check(NewAccount::TABLE, ctx.members()?, Source::Body);
+    let mut checked = check(NewAccount::TABLE, ctx.members()?, MemberSource::Body);
     if let Cell::Text(email) = checked.get("email")
         && root::account_of(root, email)?.is_some()
     {
@@ -44,7 +44,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     let name = new.name.unwrap_or_else(|| new.email.clone());
     let made = create::account(
         root,
-        New { email: new.email, name, timezone: new.timezone, plan: new.plan, password: digest },
+        AccountSpec { email: new.email, name, timezone: new.timezone, plan: new.plan, password: digest },
         ctx.now,
         &ctx.seed,
     )?;

@@ -12,7 +12,7 @@ use crate::http::route::Handled;
 use crate::id;
 use crate::json::{Raw, ToJson};
 use crate::key::{self, Kind, Space};
-use crate::record::{Cell, Iso, Record, Rest, Secret, Source, check};
+use crate::record::{Cell, Iso, MemberSource, Record, Rest, Secret, check};
 use crate::store::Row;
 use crate::view::Stop;
 
@@ -30,7 +30,7 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
 /// `POST /admin/engine-tokens`
 pub fn create(ctx: &Ctx<'_>) -> Handled {
     let root = ctx.root();
-    let mut checked = check(NewEngineToken::TABLE, ctx.members()?, Source::Body);
+    let mut checked = check(NewEngineToken::TABLE, ctx.members()?, MemberSource::Body);
     for at in strangers(ctx, checked.get("account_ids"))? {
         checked.errors.invalid(&alloc::format!("account_ids.{at}"));
     }

@@ -9,10 +9,10 @@ use crate::http::page as envelope;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message};
 use crate::http::route::Handled;
-use crate::job::{self, JobState, Named, ShownJob, Task, Wanted, Work};
+use crate::job::{self, JobState, Named, ShownJob, Task, TaskContext, Wanted};
 use crate::json::ToJson;
 use crate::key::Kind;
-use crate::outside::Asks;
+use crate::outside::AskedWork;
 use crate::store::{Row, Scope};
 use crate::view::{Order, Stop};
 
@@ -73,13 +73,13 @@ pub fn retry(ctx: &Ctx<'_>) -> Handled {
 }
 
 /// `DELETE /admin/jobs/{id}`: `give_up` ends what the job was for as failed.
-pub fn remove(ctx: &Ctx<'_>, give_up: fn(&Work<'_>, &Task) -> Result<(), Stop>) -> Handled {
+pub fn remove(ctx: &Ctx<'_>, give_up: fn(&TaskContext<'_>, &Task) -> Result<(), Stop>) -> Handled {
     let (account, task) = aside(ctx)?;
     match task {
         Ok(task) => {
-            let asks = Asks::of(&[]);
+            let asks = AskedWork::of(&[]);
             let (seed, now) = (ctx.seed.child("give-up"), ctx.now);
-            let work = Work { setup: ctx.setup, account, now, seed, asks: &asks, attempt: 0 };
+            let work = TaskContext { setup: ctx.setup, account, now, seed, asks: &asks, attempt: 0 };
             give_up(&work, &task)?;
         }
         Err(bytes) => job::drop_unknown(account, &bytes)?,

@@ -10,7 +10,7 @@ use crate::http::reply::{Reply, data, message_data};
 use crate::http::route::Handled;
 use crate::json::ToJson;
 use crate::key::Kind;
-use crate::record::{Cell, Record, Source, Stored, check};
+use crate::record::{Cell, MemberSource, Record, Stored, check};
 use crate::view::Stop;
 
 const MISSING: &str = "Plan not found.";
@@ -27,7 +27,7 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
 /// `POST /admin/plans`
 pub fn create(ctx: &Ctx<'_>) -> Handled {
     let root = ctx.root();
-    let mut checked = check(Plan::TABLE, ctx.members()?, Source::Body);
+    let mut checked = check(Plan::TABLE, ctx.members()?, MemberSource::Body);
     if let Cell::Text(name) = checked.get("name")
         && plan::load(root, name)?.is_some()
     {

@@ -11,4 +11,4 @@ pub mod tables;
 pub mod webhooks;
 
 pub use numbers::assignable;
-pub use operations::{ListQuery, MISSING, all, create, delete, outbound, page, read, update};
+pub use operations::{MISSING, all, create, delete, outbound, page, read, update};

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::rows::{self, Meta, facet_of_type};
 use super::states::{AssistantEvent, FIRST, MOVES};
-use super::tables::{Assistant, Direction, NewAssistant, Outbound, Status, Summary, UPDATE};
+use super::tables::{Assistant, Direction, ListQuery, NewAssistant, Outbound, Status, Summary, UPDATE};
 use super::{mask, rules};
 use crate::account::plan;
 use crate::collection::{Facet, Query};
@@ -18,9 +18,8 @@ use crate::http::route::Handled;
 use crate::json::{Raw, ToJson};
 use crate::key::{self, Kind, Unique};
 use crate::limits::PLAN_ROWS_MAX;
-use crate::record;
 use crate::record::{
-    Cell, Checked, Choice, Iso, Record, Rest, Source, Stored, StoredValues, check, check_update, choice, id, per_page,
+    Cell, Checked, Choice, Iso, MemberSource, Record, Rest, Stored, StoredValues, check, check_update,
 };
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
@@ -34,10 +33,10 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
     let mut supplied = ctx.members()?;
     let masked = mask::restore(&mut supplied, &[]);
-    let mut checked = check(NewAssistant::TABLE, supplied, Source::Body);
+    let mut checked = check(NewAssistant::TABLE, supplied, MemberSource::Body);
     unknown_keys(&mut checked, &masked);
-    refs::judge(ctx, &mut checked, None)?;
-    rules::judge(ctx, &mut checked, None)?;
+    refs::check(ctx, &mut checked, None)?;
+    rules::check(ctx, &mut checked, None)?;
     let new = rules::fit(ctx.finish::<NewAssistant>(checked)?);
     let plan = plan::of(account)?;
     ctx.plan_room(Kind::Assistant, "assistants", plan.assistants.into(), Refusal::Forbidden)?;
@@ -101,8 +100,8 @@ pub fn update(ctx: &Ctx<'_>, wake: Follow) -> Handled {
     let meta = Meta::of(before);
     let mut checked = check_update(&UPDATE, members, supplied.clone());
     unknown_keys(&mut checked, &masked);
-    refs::judge(ctx, &mut checked, Some(&supplied))?;
-    rules::judge(ctx, &mut checked, Some(&rules::Before { count, changed_mode }))?;
+    refs::check(ctx, &mut checked, Some(&supplied))?;
+    rules::check(ctx, &mut checked, Some(&rules::UpdateContext { count, changed_mode }))?;
     let asked = match checked.get("status") {
         Cell::Text(word) => Status::of(word),
         _ => None,
@@ -136,18 +135,6 @@ pub fn delete(ctx: &Ctx<'_>, stop: Follow) -> Handled {
     account.put(key::part(account.space(), Kind::Assistant, count, 0), deleted.to_bytes())?;
     stop(account, count, ctx.now)?;
     Ok(Reply::ok(&message("Assistant deleted successfully")))
-}
-
-record! {
-    /// Query of `GET /user/assistants/get`.
-    pub struct ListQuery {
-        /// Number of rows per page.
-        per_page: u32 = per_page(10),
-        /// Page number, from 1.
-        page: u64 = id().or_int(1),
-        /// Only assistants of this type.
-        r#type: Option<Direction> = choice::<Direction>(),
-    }
 }
 
 /// `GET /user/assistants/get`

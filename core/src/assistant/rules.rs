@@ -35,7 +35,7 @@ const MULTIMODAL_ONLY: [&str; 3] = [
 ];
 
 /// The assistant before an update.
-pub struct Before {
+pub struct UpdateContext {
     /// Count of the assistant, which may keep its own number.
     pub count: u32,
     /// Whether the update changes the mode.
@@ -43,13 +43,13 @@ pub struct Before {
 }
 
 /// Adds the errors that depend on the catalogue or on other rows; `before` is `None` on creation.
-pub fn judge(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&Before>) -> Result<(), Stop> {
+pub fn check(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&UpdateContext>) -> Result<(), Stop> {
     voice(ctx, checked, before);
     number(ctx, checked, before)?;
     tools(ctx, checked)
 }
 
-fn voice(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&Before>) {
+fn voice(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&UpdateContext>) {
     let (Cell::Int(id), Cell::Text(mode)) = (checked.get("voice_id"), checked.get("mode")) else { return };
     if checked.errors.has("voice_id") {
         return;
@@ -64,7 +64,7 @@ fn voice(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&Before>) {
     }
 }
 
-fn number(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&Before>) -> Result<(), Stop> {
+fn number(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&UpdateContext>) -> Result<(), Stop> {
     let (Cell::Int(id), Cell::Text(direction)) = (checked.get("phone_number_id"), checked.get("type")) else {
         return Ok(());
     };

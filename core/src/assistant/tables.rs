@@ -8,8 +8,8 @@ use crate::key::Kind;
 use crate::limits::{ENTRIES_MAX, URL_MAX};
 use crate::record::{
     Column, DecimalText, Flag, Hundredths, Iso, Literal, Record, Ref, Secret, Table, Variables, boolean, choice,
-    decimal, fixed, flag, form_unless, format, hundredths, id, ids, int, iso, list, number, require, tagged, text,
-    texts, variables,
+    decimal, fixed, flag, form_unless, format, hundredths, id, ids, int, iso, list, number, per_page, require, tagged,
+    text, texts, variables,
 };
 use crate::{choice, record, tagged};
 
@@ -287,7 +287,7 @@ record! {
 }
 
 /// Bounds of one filler word.
-static FILLER: crate::record::Kind = crate::record::Kind::Text { min: 1, max: 255, format: None };
+static FILLER: crate::record::ColumnType = crate::record::ColumnType::Text { min: 1, max: 255, format: None };
 
 record! {
     /// An assistant: the members of its listing, then the remaining fields of its creation.
@@ -505,3 +505,15 @@ pub static UPDATE: Table = Table {
     columns: &UPDATE_COLUMNS,
     rules: NewAssistant::TABLE.rules,
 };
+
+record! {
+    /// Query of `GET /user/assistants/get`.
+    pub struct ListQuery {
+        /// Number of rows per page.
+        per_page: u32 = per_page(10),
+        /// Page number, from 1.
+        page: u64 = id().or_int(1),
+        /// Only assistants of this type.
+        r#type: Option<Direction> = choice::<Direction>(),
+    }
+}

@@ -37,7 +37,7 @@ pub fn by_service(reason: &str) -> ByService {
 
 /// Ends a running call, with `said` as the members of its last event. Returns `false`, and changes nothing, if the
 /// call's state does not allow `event`.
-pub fn over(
+pub fn end_call(
     account: Scope<'_>,
     call: &mut CallRow,
     event: CallEvent,
@@ -73,7 +73,7 @@ pub fn settle(account: Scope<'_>, call: &mut CallRow, now: Timestamp) -> Result<
         root::dequeue(account, Assistant::MEMBERS.mode.read(&row.public)?, call.count)?;
     }
     call.save(account, now)?;
-    root::ring(account)?;
+    root::wake_claims(account)?;
     if let Some(campaign) = call.campaign() {
         job::add(account, now, Task::Dial(campaign))?;
     }
@@ -96,7 +96,7 @@ pub fn charge(account: Scope<'_>, call: &mut CallRow) -> Result<(), Stop> {
     if total != call.live.charged_micros {
         let mut profile = Profile::of(account)?;
         // What was spoken is owed: a balance may become negative.
-        profile.refund(call.live.charged_micros - total);
+        profile.recharge(call.live.charged_micros, total);
         profile.save(account)?;
         call.live.charged_micros = total;
     }

@@ -2,11 +2,11 @@
 
 use alloc::vec::Vec;
 
-use super::ending::{by_service, complete, over};
-use super::place::{Caller, New, place};
+use super::ending::{by_service, complete, end_call};
+use super::place::{CallAssistant, CallSpec, place};
 use super::rows::{CallRow, formatted, tag};
 use super::states::CallEvent;
-use super::tables::{CallQuery, CallStatus, CallType, NewCall, Placed, PlacedCall};
+use super::tables::{CallQuery, CallStatus, CallType, EventsQuery, NewCall, Placed, PlacedCall};
 use crate::account::attached;
 use crate::account::profile::Profile;
 use crate::collection::{Facet, Query};
@@ -21,8 +21,7 @@ use crate::json::{Members, Raw, ToJson};
 use crate::key::{self, Kind, Topic};
 use crate::limits::{EVENTS_PAGE_MAX, LEASE_SECONDS};
 use crate::number::{CallerNumber, UNVERIFIED};
-use crate::record;
-use crate::record::{Choice, Errors, int};
+use crate::record::{Choice, Errors};
 use crate::store::Row;
 use crate::suppression::{self, plus};
 use crate::view::{Order, Stop};
@@ -110,13 +109,13 @@ pub fn make_call(ctx: &Ctx<'_>) -> Handled {
     if ctx.setup.config.refuse_without_engine && !attached::any(ctx.root(), ctx.now)? {
         return Err(Refusal::NoEngine.into());
     }
-    let caller = Caller::of(account, count, &assistant)?;
+    let caller = CallAssistant::of(account, count, &assistant)?;
     if caller.number == CallerNumber::Unverified {
         return Err(Refusal::Unprocessable(UNVERIFIED.into()).into());
     }
     let call = place(
         account,
-        New {
+        CallSpec {
             kind: CallType::Outbound,
             caller,
             client_phone_number: Some(new.phone_number),
@@ -145,7 +144,7 @@ pub fn hangup(ctx: &Ctx<'_>) -> Handled {
         return Err(Refusal::Conflict("The call is already over.".into()).into());
     }
     if call.live.engine.is_none() {
-        over(account, &mut call, CallEvent::Fail, &by_service("hangup"), ctx.now)?;
+        end_call(account, &mut call, CallEvent::Fail, &by_service("hangup"), ctx.now)?;
         return Ok(Reply::ok(&message("The call was called off.")));
     }
     if call.live.hangup_at.is_none() {
@@ -155,14 +154,6 @@ pub fn hangup(ctx: &Ctx<'_>) -> Handled {
         job::add(account, ctx.now.plus_seconds(LEASE_SECONDS), Task::Watch(count))?;
     }
     Ok(Reply::ok(&message("The engine is told to hang up.")))
-}
-
-record! {
-    /// Query of `GET /user/calls/{id}/events`.
-    pub struct EventsQuery {
-        /// Sequence number (the service's own) after which to start; 0 or nothing starts with the first event.
-        after: Option<u32> = int(0, 4_294_967_295),
-    }
 }
 
 /// `GET /user/calls/{id}/events`

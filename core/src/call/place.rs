@@ -13,7 +13,7 @@ use crate::json::Members;
 use crate::key::Kind;
 use crate::limits::UNCLAIMED_SECONDS;
 use crate::number::CallerNumber;
-use crate::record::{Pick, Rest, Sql, Variables};
+use crate::record::{MemberTuple, Rest, Sql, Variables};
 use crate::root;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
@@ -23,7 +23,7 @@ const UNVERIFIED: Stop = Stop::Corrupt("a call was placed with an unverified cal
 
 /// What a call takes from its assistant, as it is when the call is made.
 #[derive(Clone, Debug)]
-pub struct Caller {
+pub struct CallAssistant {
     /// Local id of the assistant.
     pub count: u32,
     /// Name of the assistant, copied into the call.
@@ -38,7 +38,7 @@ pub struct Caller {
     max_duration: u32,
 }
 
-impl Caller {
+impl CallAssistant {
     /// Reads it from the assistant's row, and its number from the number's row.
     pub fn of(account: Scope<'_>, count: u32, assistant: &Row) -> Result<Self, Stop> {
         let its = Assistant::MEMBERS;
@@ -53,11 +53,11 @@ impl Caller {
 }
 
 /// Input for a new call.
-pub struct New {
+pub struct CallSpec {
     /// Inbound, outbound or web; only outbound calls wait for an engine.
     pub kind: CallType,
     /// Assistant that speaks in the call.
-    pub caller: Caller,
+    pub caller: CallAssistant,
     /// Customer's number, E.164; `None` where an incoming call has none.
     pub client_phone_number: Option<String>,
     /// Variables that the call is given, filled into the assistant's prompts.
@@ -72,7 +72,7 @@ pub struct New {
 
 /// Stores a new call as `initiated` and returns its local id. An outbound call is queued for an engine, and fails if
 /// none claims it within [`UNCLAIMED_SECONDS`]. The caller of this function has refused an unverified caller id before.
-pub fn place(account: Scope<'_>, new: New, now: Timestamp) -> Result<u32, Stop> {
+pub fn place(account: Scope<'_>, new: CallSpec, now: Timestamp) -> Result<u32, Stop> {
     let (count, at) = account.allot(Kind::Call, now)?;
     let own = |count: u32| id::of(account.space(), count);
     let (caller, kind) = (new.caller, new.kind);

@@ -11,7 +11,7 @@ use crate::assistant::rows::of_call;
 use crate::assistant::tables::Assistant;
 use crate::key::Kind;
 use crate::lead;
-use crate::record::Pick;
+use crate::record::MemberTuple;
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;

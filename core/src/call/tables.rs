@@ -183,3 +183,11 @@ record! {
         data: Placed = crate::record::object::<Placed>().required(),
     }
 }
+
+record! {
+    /// Query of `GET /user/calls/{id}/events`.
+    pub struct EventsQuery {
+        /// Sequence number (the service's own) after which to start; 0 or nothing starts with the first event.
+        after: Option<u32> = int(0, 4_294_967_295),
+    }
+}

@@ -1,11 +1,11 @@
 //! Timeouts of a call: how long it may wait, ring, last, and go without an event from its engine (docs/api.md, States
 //! and Leases).
 
-use super::ending::{self, over};
+use super::ending::{self, end_call};
 use super::rows::CallRow;
 use super::states::CallEvent;
 use super::tables::CallStatus;
-use crate::job::{Progress, Work};
+use crate::job::{TaskContext, TaskOutcome};
 use crate::limits::{LEASE_SECONDS, UNCLAIMED_SECONDS};
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -20,34 +20,34 @@ enum Alarm {
 }
 
 /// Handles the timeouts of a call that are due; returns when to look at it again.
-pub fn watch(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
-    let Some(mut call) = CallRow::find(work.account, count)? else { return Ok(Progress::Done) };
+pub fn watch(work: &TaskContext<'_>, count: u32) -> Result<TaskOutcome, Stop> {
+    let Some(mut call) = CallRow::find(work.account, count)? else { return Ok(TaskOutcome::Done) };
     if !call.status().is_running() {
-        return Ok(Progress::Done);
+        return Ok(TaskOutcome::Done);
     }
     let (at, alarm) = next(&call)?;
     if at > work.now {
-        return Ok(Progress::At(at));
+        return Ok(TaskOutcome::At(at));
     }
     match alarm {
         Alarm::Over(event, reason) => {
-            over(work.account, &mut call, event, &ending::by_service(reason), work.now)?;
-            Ok(Progress::Done)
+            end_call(work.account, &mut call, event, &ending::by_service(reason), work.now)?;
+            Ok(TaskOutcome::Done)
         }
         Alarm::HangUp => {
             call.live.hangup_at = Some(work.now);
             call.save(work.account, work.now)?;
-            Ok(Progress::At(next(&call)?.0))
+            Ok(TaskOutcome::At(next(&call)?.0))
         }
     }
 }
 
 /// Gives up the work that a call waits for, at the operator's request: a running call fails, an ended one is completed.
-pub fn give_up(work: &Work<'_>, count: u32) -> Result<(), Stop> {
+pub fn give_up(work: &TaskContext<'_>, count: u32) -> Result<(), Stop> {
     let Some(mut call) = CallRow::find(work.account, count)? else { return Ok(()) };
     if call.status().is_running() {
         let said = ending::by_service("given_up");
-        over(work.account, &mut call, CallEvent::Fail, &said, work.now)?;
+        end_call(work.account, &mut call, CallEvent::Fail, &said, work.now)?;
         return Ok(());
     }
     ending::complete(work.account, &mut call, work.now)

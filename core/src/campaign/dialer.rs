@@ -7,13 +7,13 @@ use alloc::vec::Vec;
 
 use super::hours::Opening;
 use super::outcome::{move_contact, moved};
-use super::running::{Gate, Running};
+use super::running::{DialerCampaign, Gate};
 use super::tables::CampaignStatus;
 use super::{operations, states};
 use crate::call::tables::CallType;
-use crate::call::{self, Caller, New};
+use crate::call::{self, CallAssistant, CallSpec};
 use crate::collection::{Query, page};
-use crate::job::{self, Progress, Task, Work};
+use crate::job::{self, Task, TaskContext, TaskOutcome};
 use crate::json::Members;
 use crate::key::{self, Kind};
 use crate::lead::states::LeadEvent;
@@ -33,35 +33,35 @@ pub fn wake(account: Scope<'_>, campaign: u32, at: Timestamp) -> Result<(), Stop
 }
 
 /// Places the next calls of a campaign, at most [`DIALED_PER_RUN`] leads in one run.
-pub fn dial(work: &Work<'_>, count: u32) -> Result<Progress, Stop> {
+pub fn dial(work: &TaskContext<'_>, count: u32) -> Result<TaskOutcome, Stop> {
     let account = work.account;
-    let Some(campaign) = Running::find(account, count)? else { return Ok(Progress::Done) };
+    let Some(campaign) = DialerCampaign::find(account, count)? else { return Ok(TaskOutcome::Done) };
     if account.is_disk_full() {
         // The space that is left is kept for calls that end.
-        return Ok(Progress::At(work.now.plus_seconds(FULL_SECONDS)));
+        return Ok(TaskOutcome::At(work.now.plus_seconds(FULL_SECONDS)));
     }
     let lines = match campaign.gate(account, work.now)? {
         Gate::Open(lines) => lines,
         // No time is known: the change that opens the gate, such as a freed line, wakes the dialer.
-        Gate::Closed(_, None) => return Ok(Progress::Done),
-        Gate::Closed(_, Some(at)) => return Ok(Progress::At(at)),
+        Gate::Closed(_, None) => return Ok(TaskOutcome::Done),
+        Gate::Closed(_, Some(at)) => return Ok(TaskOutcome::At(at)),
     };
     let mut dialed = 0;
     for _ in 0..DIALED_PER_RUN {
         if dialed == lines {
             line_up(account, &campaign, work.now)?;
-            return Ok(Progress::Done);
+            return Ok(TaskOutcome::Done);
         }
         let Some(number) = next(account, &campaign, work.now)? else { return finish(account, &campaign, work.now) };
         if call_lead(account, &campaign, number, work.now)? {
             dialed += 1;
         }
     }
-    Ok(Progress::More)
+    Ok(TaskOutcome::More)
 }
 
 /// Returns the lead to call next: a retry that is due, else the oldest scheduled lead, else the oldest new one.
-fn next(account: Scope<'_>, campaign: &Running, now: Timestamp) -> Result<Option<u32>, Stop> {
+fn next(account: Scope<'_>, campaign: &DialerCampaign, now: Timestamp) -> Result<Option<u32>, Stop> {
     let due = account.scan(key::retries(account.space(), campaign.count), Order::Ascending, 1)?;
     let due = due.first().and_then(|(at, _)| key::read_retry(at)).filter(|(at, _)| *at <= now);
     if let Some((_, lead)) = due {
@@ -73,7 +73,7 @@ fn next(account: Scope<'_>, campaign: &Running, now: Timestamp) -> Result<Option
     })
 }
 
-fn first(account: Scope<'_>, campaign: &Running, status: LeadStatus) -> Result<Option<u32>, Stop> {
+fn first(account: Scope<'_>, campaign: &DialerCampaign, status: LeadStatus) -> Result<Option<u32>, Stop> {
     Ok(oldest(account, campaign.count, status, 1)?.0.first().copied())
 }
 
@@ -85,7 +85,7 @@ fn oldest(account: Scope<'_>, campaign: u32, status: LeadStatus, most: usize) ->
 }
 
 /// Calls the next person of a lead; returns `false` if none of them may be called.
-fn call_lead(account: Scope<'_>, campaign: &Running, number: u32, now: Timestamp) -> Result<bool, Stop> {
+fn call_lead(account: Scope<'_>, campaign: &DialerCampaign, number: u32, now: Timestamp) -> Result<bool, Stop> {
     let Some((row, lead)) = lead::find(account, number)? else { return Ok(false) };
     let mut after = lead.clone();
     after.updated_at = Iso(now.max(lead.updated_at.0));
@@ -141,7 +141,7 @@ fn person(account: Scope<'_>, number: u32, lead: &mut LeadRow, now: Timestamp) -
 
 fn skip(
     account: Scope<'_>,
-    campaign: &Running,
+    campaign: &DialerCampaign,
     number: u32,
     row: &Row,
     (before, after): (&LeadRow, &LeadRow),
@@ -158,21 +158,21 @@ fn skip(
 
 fn place(
     account: Scope<'_>,
-    campaign: &Running,
+    campaign: &DialerCampaign,
     lead: &LeadRow,
     (main, person): (u32, u32),
     now: Timestamp,
 ) -> Result<u32, Stop> {
     const GONE: Stop = Stop::Corrupt("a dialed lead is not there");
     let assistant = account.find(Kind::Assistant, campaign.assistant)?.ok_or(GONE)?;
-    let mut caller = Caller::of(account, campaign.assistant, &assistant)?;
+    let mut caller = CallAssistant::of(account, campaign.assistant, &assistant)?;
     if let Some(number) = turn(account, campaign)? {
         caller.number = CallerNumber::Shown(Some(number));
     }
     let (_, called) = lead::find(account, person)?.ok_or(GONE)?;
     let mut variables: Members = lead.variables.0.clone();
     called.variables.0.0.iter().for_each(|(name, value)| variables.set(name, value.clone()));
-    let new = New {
+    let new = CallSpec {
         kind: CallType::Outbound,
         caller,
         client_phone_number: Some(called.phone_number),
@@ -185,7 +185,7 @@ fn place(
 }
 
 /// Returns the number whose turn it is among those that may be shown, and advances the rotation.
-fn turn(account: Scope<'_>, campaign: &Running) -> Result<Option<String>, Stop> {
+fn turn(account: Scope<'_>, campaign: &DialerCampaign) -> Result<Option<String>, Stop> {
     if campaign.numbers.is_empty() {
         return Ok(None);
     }
@@ -202,7 +202,7 @@ fn turn(account: Scope<'_>, campaign: &Running) -> Result<Option<String>, Stop> 
 }
 
 /// Schedules the next new leads, as many as the campaign has lines.
-fn line_up(account: Scope<'_>, campaign: &Running, now: Timestamp) -> Result<(), Stop> {
+fn line_up(account: Scope<'_>, campaign: &DialerCampaign, now: Timestamp) -> Result<(), Stop> {
     let (_, lined_up) = oldest(account, campaign.count, LeadStatus::Scheduled, 1)?;
     let room = u64::from(campaign.lines).saturating_sub(lined_up);
     let most = usize::try_from(room).unwrap_or(0);
@@ -216,29 +216,23 @@ fn line_up(account: Scope<'_>, campaign: &Running, now: Timestamp) -> Result<(),
 }
 
 /// Ends a run that found nobody to call: waits for the next retry, or completes the campaign.
-fn finish(account: Scope<'_>, campaign: &Running, now: Timestamp) -> Result<Progress, Stop> {
+fn finish(account: Scope<'_>, campaign: &DialerCampaign, now: Timestamp) -> Result<TaskOutcome, Stop> {
     let due = account.scan(key::retries(account.space(), campaign.count), Order::Ascending, 1)?;
     if let Some((at, _)) = due.first().and_then(|(at, _)| key::read_retry(at)) {
-        return Ok(Progress::At(at));
+        return Ok(TaskOutcome::At(at));
     }
     // The end of a call in progress wakes the dialer again.
     if oldest(account, campaign.count, LeadStatus::Processing, 1)?.1 > 0 || !campaign.completes {
-        return Ok(Progress::Done);
+        return Ok(TaskOutcome::Done);
     }
     operations::shift(account, campaign.count, states::CampaignEvent::Complete, now)?;
-    Ok(Progress::Done)
+    Ok(TaskOutcome::Done)
 }
 
-/// Returns why a queued call may no longer be dialed, if so: by its caller id and, for a campaign's call, by the
-/// campaign's state and hours.
+/// Returns why a campaign's queued call may no longer be dialed, if so: by the campaign's state and hours.
 pub fn may_dial(account: Scope<'_>, call: &call::CallRow, now: Timestamp) -> Result<Option<&'static str>, Stop> {
-    if let Some(caller_id) = call.shown.assistant_phone_number.as_deref()
-        && number::is_unverified(account, caller_id)?
-    {
-        return Ok(Some("caller-id-unverified"));
-    }
     let Some(count) = call.campaign() else { return Ok(None) };
-    let Some(campaign) = Running::find(account, count)? else { return Ok(Some("campaign-gone")) };
+    let Some(campaign) = DialerCampaign::find(account, count)? else { return Ok(Some("campaign-gone")) };
     if campaign.status != CampaignStatus::InProgress {
         return Ok(Some("campaign-stopped"));
     }

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::running::{Gate, Reason, Running};
+use super::running::{DialerCampaign, Gate, Reason};
 use crate::account::{attached, plan};
 use crate::call::facet_of_engaged;
 use crate::collection::count;
@@ -64,7 +64,7 @@ pub fn explain_lead(ctx: &Ctx<'_>) -> Handled {
         reasons.push(because("do_not_call", "The number is on the account's list of numbers not to be called."));
     }
     let mut next_at = main.dial().due;
-    let campaign = Running::find(account, lead.campaign)?.ok_or(Refusal::NotFound(MISSING))?;
+    let campaign = DialerCampaign::find(account, lead.campaign)?.ok_or(Refusal::NotFound(MISSING))?;
     if let Gate::Closed(reason, at) = campaign.gate(account, ctx.now)? {
         reasons.push(of_campaign(reason));
         next_at = next_at.into_iter().chain(at).max();

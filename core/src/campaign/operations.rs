@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use super::rows::{changed, facet_of_assistant, facet_of_number, row, with_seconds};
-use super::running::Running;
+use super::running::DialerCampaign;
 use super::states::{CampaignEvent, MOVES};
 use super::tables::{Action, Campaign, CampaignStatus, NewCampaign, Switch, SwitchReply, Switched};
 use crate::account::plan;
@@ -25,7 +25,7 @@ use crate::json::Raw;
 use crate::key::{self, Kind};
 use crate::limits::PLAN_ROWS_MAX;
 use crate::number::UNVERIFIED;
-use crate::record::{Cell, Checked, Iso, Record, Source, Stored, check, check_update};
+use crate::record::{Cell, Checked, Iso, MemberSource, Record, Stored, check, check_update};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -83,7 +83,7 @@ fn call_off(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<(), Sto
         let Some(mut call) = call::CallRow::find(account, count)?.filter(|call| call.live.engine.is_none()) else {
             continue;
         };
-        call::ending::over(account, &mut call, CallEvent::Fail, &by_service("campaign-stopped"), now)?;
+        call::ending::end_call(account, &mut call, CallEvent::Fail, &by_service("campaign-stopped"), now)?;
     }
     Ok(())
 }
@@ -113,11 +113,11 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
 
 /// `POST /user/campaigns`
 pub fn create(ctx: &Ctx<'_>) -> Handled {
-    let mut checked = check(NewCampaign::TABLE, ctx.members()?, Source::Body);
-    refs::judge(ctx, &mut checked, None)?;
-    judge_hours(&mut checked);
+    let mut checked = check(NewCampaign::TABLE, ctx.members()?, MemberSource::Body);
+    refs::check(ctx, &mut checked, None)?;
+    check_hours(&mut checked);
     let mut new: NewCampaign = ctx.finish(checked)?;
-    judge_assistant(ctx, new.assistant_id)?;
+    check_assistant(ctx, new.assistant_id)?;
     let account = ctx.account();
     ctx.plan_room(Kind::Campaign, "campaigns", plan::of(account)?.campaigns.into(), Refusal::Forbidden)?;
     let (count, at) = account.allot(Kind::Campaign, ctx.now)?;
@@ -128,7 +128,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
 }
 
 /// Checks that the end of the hours is after their start, in either form, `HH:MM` or `HH:MM:SS`.
-fn judge_hours(checked: &mut Checked) {
+fn check_hours(checked: &mut Checked) {
     let (Cell::Text(start), Cell::Text(end)) =
         (checked.get("allowed_hours_start_time"), checked.get("allowed_hours_end_time"))
     else {
@@ -139,7 +139,7 @@ fn judge_hours(checked: &mut Checked) {
     }
 }
 
-fn judge_assistant(ctx: &Ctx<'_>, id: u64) -> Result<(), Halt> {
+fn check_assistant(ctx: &Ctx<'_>, id: u64) -> Result<(), Halt> {
     let row = match ctx.own(id) {
         Some(count) => ctx.account().find(Kind::Assistant, count)?,
         None => None,
@@ -167,11 +167,11 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let supplied = ctx.members()?;
     let old = Campaign::read(&before.public)?;
     let mut checked = check_update(NewCampaign::TABLE, Campaign::members(&before.public)?, supplied.clone());
-    refs::judge(ctx, &mut checked, Some(&supplied))?;
-    judge_hours(&mut checked);
+    refs::check(ctx, &mut checked, Some(&supplied))?;
+    check_hours(&mut checked);
     let mut new: NewCampaign = ctx.finish(checked)?;
     if supplied.get(Campaign::MEMBERS.assistant_id.name()).is_some() {
-        judge_assistant(ctx, new.assistant_id)?;
+        check_assistant(ctx, new.assistant_id)?;
     }
     ctx.if_match(&Raw(&before.public))?;
     let zone = zone(ctx, new.timezone.take())?;
@@ -211,7 +211,7 @@ pub fn switch(ctx: &Ctx<'_>) -> Handled {
         Action::Stop => (CampaignEvent::Stop, "Campaign stopped successfully.", NOT_RUNNING),
     };
     if body.action == Action::Start {
-        judge_start(ctx, count, &row)?;
+        check_start(ctx, count, &row)?;
     }
     let status = shift(account, count, event, ctx.now)?.ok_or(Refusal::Unsuccessful(refused.into()))?;
     match body.action {
@@ -223,9 +223,9 @@ pub fn switch(ctx: &Ctx<'_>) -> Handled {
 }
 
 /// Checks that a campaign can start: its assistant is active, its caller id verified, and the balance positive.
-fn judge_start(ctx: &Ctx<'_>, count: u32, row: &Row) -> Result<(), Halt> {
+fn check_start(ctx: &Ctx<'_>, count: u32, row: &Row) -> Result<(), Halt> {
     let account = ctx.account();
-    let campaign = Running::of(account, count, row)?;
+    let campaign = DialerCampaign::of(account, count, row)?;
     if !campaign.has_active_assistant(account)? {
         return Err(Refusal::Unsuccessful(INACTIVE.into()).into());
     }

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use super::running::{Rules, Running};
+use super::running::{DialerCampaign, Rules};
 use crate::call::CallRow;
 use crate::call::tables::{AnsweredBy, CallStatus};
 use crate::job::{self, Task};
@@ -20,7 +20,7 @@ const NOT_DIALED_SECONDS: u64 = 60;
 
 /// Outcome of a call to a lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CallOutcome {
     /// Somebody was reached, and the goal, if there is one, as well.
     Reached,
     /// Nobody was reached, or the campaign's rules count the call as a miss.
@@ -45,27 +45,29 @@ pub enum After {
 }
 
 /// Decides the next step, from its arguments alone. `people` counts the lead and its secondary contacts.
-pub fn after(rules: &Rules, dial: &Dial, people: u32, outcome: Outcome, now: Timestamp) -> After {
+pub fn after(rules: &Rules, dial: &Dial, people: u32, outcome: CallOutcome, now: Timestamp) -> After {
     match outcome {
-        Outcome::Reached => After::Done,
-        Outcome::NotDialed => After::Same(now.plus_seconds(NOT_DIALED_SECONDS)),
-        Outcome::Missed if dial.person + 1 < people => After::Person(dial.person + 1),
-        Outcome::Missed if dial.rounds < rules.max_retries => After::Round(now.plus_seconds(rules.interval_seconds)),
-        Outcome::Missed => After::GiveUp,
+        CallOutcome::Reached => After::Done,
+        CallOutcome::NotDialed => After::Same(now.plus_seconds(NOT_DIALED_SECONDS)),
+        CallOutcome::Missed if dial.person + 1 < people => After::Person(dial.person + 1),
+        CallOutcome::Missed if dial.rounds < rules.max_retries => {
+            After::Round(now.plus_seconds(rules.interval_seconds))
+        }
+        CallOutcome::Missed => After::GiveUp,
     }
 }
 
 /// Returns the outcome of a finished call by its campaign's rules.
-fn outcome(call: &CallRow, rules: &Rules) -> Outcome {
+fn outcome(call: &CallRow, rules: &Rules) -> CallOutcome {
     if call.live.engine.is_none() {
-        return Outcome::NotDialed;
+        return CallOutcome::NotDialed;
     }
     if call.status() != CallStatus::Completed {
-        return Outcome::Missed;
+        return CallOutcome::Missed;
     }
     let voicemail = call.shown.answered_by == AnsweredBy::Machine;
     let missed_goal = rules.goal.as_ref().is_some_and(|name| !tells_success(call.live.extracted.0.get(name)));
-    if rules.voicemail && voicemail || missed_goal { Outcome::Missed } else { Outcome::Reached }
+    if rules.voicemail && voicemail || missed_goal { CallOutcome::Missed } else { CallOutcome::Reached }
 }
 
 /// Returns whether the value of the goal's variable means success.
@@ -90,7 +92,7 @@ pub fn settle(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), 
     };
     // The lead may have moved to another campaign meanwhile: that one's rules apply.
     let campaign = lead.campaign;
-    let Some(running) = Running::find(account, campaign)? else { return Ok(()) };
+    let Some(running) = DialerCampaign::find(account, campaign)? else { return Ok(()) };
     if lead.status != LeadStatus::Processing {
         // The API set its status: the call that was going on no longer decides about it.
         lead::replace(account, main, &row, &lead, &lead.clone().with_dial(Dial::default()))?;
@@ -105,7 +107,7 @@ pub fn settle(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), 
     }
     let next = after(&running.rules, &dial, people, outcome, now);
     if main != person {
-        let event = if outcome == Outcome::Reached { LeadEvent::Reach } else { LeadEvent::Miss };
+        let event = if outcome == CallOutcome::Reached { LeadEvent::Reach } else { LeadEvent::Miss };
         move_contact(account, person, &[event], now)?;
     }
     let changed = advance(&lead, next, now);
@@ -170,14 +172,14 @@ mod tests {
         let later = now.plus_seconds(600);
         let dial = |rounds, person| Dial { rounds, person, call: 1, due: None };
         for (rounds, person, people, outcome, want) in [
-            (0, 0, 1, Outcome::Reached, After::Done),
-            (0, 0, 3, Outcome::Missed, After::Person(1)),
-            (0, 1, 3, Outcome::Missed, After::Person(2)),
-            (0, 2, 3, Outcome::Missed, After::Round(later)),
-            (1, 0, 1, Outcome::Missed, After::Round(later)),
-            (2, 0, 1, Outcome::Missed, After::GiveUp),
-            (2, 0, 2, Outcome::Missed, After::Person(1)),
-            (2, 0, 1, Outcome::NotDialed, After::Same(now.plus_seconds(60))),
+            (0, 0, 1, CallOutcome::Reached, After::Done),
+            (0, 0, 3, CallOutcome::Missed, After::Person(1)),
+            (0, 1, 3, CallOutcome::Missed, After::Person(2)),
+            (0, 2, 3, CallOutcome::Missed, After::Round(later)),
+            (1, 0, 1, CallOutcome::Missed, After::Round(later)),
+            (2, 0, 1, CallOutcome::Missed, After::GiveUp),
+            (2, 0, 2, CallOutcome::Missed, After::Person(1)),
+            (2, 0, 1, CallOutcome::NotDialed, After::Same(now.plus_seconds(60))),
         ] {
             assert_eq!(
                 after(&rules(), &dial(rounds, person), people, outcome, now),

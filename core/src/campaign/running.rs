@@ -23,7 +23,7 @@ use crate::zone::Zone;
 const ACCOUNT_SECONDS: u64 = 300;
 
 /// A campaign as its dialer reads it.
-pub struct Running {
+pub struct DialerCampaign {
     /// Local id within the account.
     pub count: u32,
     /// Name, copied into each call.
@@ -90,7 +90,7 @@ pub enum Reason {
 /// Facts that [`gate`] decides by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
-pub struct Facts {
+pub struct GateFacts {
     /// State of the campaign.
     pub status: CampaignStatus,
     /// Whether its assistant is active.
@@ -112,7 +112,7 @@ pub struct Facts {
 }
 
 /// Decides whether a campaign may place calls, from the facts alone.
-pub fn gate(facts: &Facts) -> Gate {
+pub fn gate(facts: &GateFacts) -> Gate {
     if facts.status != CampaignStatus::InProgress {
         return Gate::Closed(Reason::NotRunning, None);
     }
@@ -140,7 +140,7 @@ pub fn gate(facts: &Facts) -> Gate {
     }
 }
 
-impl Running {
+impl DialerCampaign {
     /// Finds a campaign of the account.
     pub fn find(account: Scope<'_>, number: u32) -> Result<Option<Self>, Stop> {
         account.find(Kind::Campaign, number)?.map(|row| Self::of(account, number, &row)).transpose()
@@ -206,7 +206,7 @@ impl Running {
     pub fn gate(&self, account: Scope<'_>, now: Timestamp) -> Result<Gate, Stop> {
         let state = Profile::of(account)?.state;
         let busy = count(account, Kind::Call, &facet_of_line(self.count))?;
-        Ok(gate(&Facts {
+        Ok(gate(&GateFacts {
             status: self.status,
             assistant_active: self.has_active_assistant(account)?,
             unverified: self.is_unverified(account)?,

@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::numbering::{self, Offer};
-use crate::outside::{Asks, Work};
+use crate::outside::{AskedWork, Work};
 use crate::seed::Seed;
 
 /// The configured carrier.
@@ -53,7 +53,7 @@ pub enum Ask<'a> {
 
 /// Answer of a carrier.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told {
+pub enum CarrierAnswer {
     /// Numbers for sale; may be empty.
     Offers(Vec<Offer>),
     /// We own the number.
@@ -93,7 +93,7 @@ pub const SEGMENT_MICROS: i64 = 7_900;
 
 impl Carrier {
     /// Asks a question; `None` means that the answer is still to come, and that the caller runs again with it.
-    pub fn ask(&self, asks: &Asks<'_>, seed: &Seed, ask: &Ask<'_>) -> Option<Told> {
+    pub fn ask(&self, asks: &AskedWork<'_>, seed: &Seed, ask: &Ask<'_>) -> Option<CarrierAnswer> {
         match self {
             Self::Simulated => Some(simulated::answer(ask, seed)),
             Self::Twilio(twilio) => Some(twilio.read(ask, &asks.ask(|| Work::Http(twilio.request(ask)))?)),

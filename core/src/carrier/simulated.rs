@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::ToString;
 
-use super::{Ask, Told, segments};
+use super::{Ask, CarrierAnswer, segments};
 use crate::numbering;
 use crate::seed::Seed;
 
@@ -11,18 +11,18 @@ use crate::seed::Seed;
 const OFFERS: usize = 30;
 
 /// Answers a question; never fails.
-pub fn answer(ask: &Ask<'_>, seed: &Seed) -> Told {
+pub fn answer(ask: &Ask<'_>, seed: &Seed) -> CarrierAnswer {
     match ask {
-        Ask::Search { country, digits } => Told::Offers(numbering::inventory(country, digits, OFFERS)),
+        Ask::Search { country, digits } => CarrierAnswer::Offers(numbering::inventory(country, digits, OFFERS)),
         Ask::Buy(number) | Ask::Owned(number) => match numbering::offer(number) {
-            Some(offer) => Told::Ours { id: (*number).to_string(), sms_capable: offer.sms_capable },
-            None => Told::NotAvailable,
+            Some(offer) => CarrierAnswer::Ours { id: (*number).to_string(), sms_capable: offer.sms_capable },
+            None => CarrierAnswer::NotAvailable,
         },
-        Ask::Release(_) => Told::Released,
-        Ask::Verified(_) => Told::Verified(true),
+        Ask::Release(_) => CarrierAnswer::Released,
+        Ask::Verified(_) => CarrierAnswer::Verified(true),
         Ask::Message { body, .. } => {
             let sid = format!("SM{}", uuid::Uuid::from_bytes(seed.uuid("message")).simple());
-            Told::Sent { sid, status: "queued".into(), segments: segments(body) }
+            CarrierAnswer::Sent { sid, status: "queued".into(), segments: segments(body) }
         }
     }
 }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use base64ct::{Base64, Encoding};
 
-use super::{Ask, Told};
+use super::{Ask, CarrierAnswer};
 use crate::json::{self, Value};
 use crate::limits::{CARRIER_REPLY_BYTES_MAX, CARRIER_TIMEOUT_MS};
 use crate::numbering::{self, Offer};
@@ -76,43 +76,45 @@ impl Twilio {
     }
 
     /// Interprets an answer. One without the documented shape is a failure, never guessed at.
-    pub fn read(&self, ask: &Ask<'_>, answer: &Answer) -> Told {
-        let Answer::Http(answer) = answer else { return Told::Silent };
+    pub fn read(&self, ask: &Ask<'_>, answer: &Answer) -> CarrierAnswer {
+        let Answer::Http(answer) = answer else { return CarrierAnswer::Silent };
         if answer.status == 429 {
-            return Told::Failed;
+            return CarrierAnswer::Failed;
         }
         if answer.status >= 500 || answer.cut {
-            return Told::Silent;
+            return CarrierAnswer::Silent;
         }
         let body = json::parse(&answer.body).unwrap_or(Value::Null);
         let code = body.member("code").and_then(Value::as_u64);
         match (ask, answer.status) {
             (Ask::Search { country, .. }, 200) => self.offers(country, &body),
             // The country is unknown to Twilio.
-            (Ask::Search { .. }, 404) => Told::Offers(Vec::new()),
-            (Ask::Buy(_), 201) => ours(&body).unwrap_or(Told::Silent),
-            (Ask::Buy(_), 400 | 404) if matches!(code, Some(21_421 | 21_422 | 21_404 | 20_404)) => Told::NotAvailable,
+            (Ask::Search { .. }, 404) => CarrierAnswer::Offers(Vec::new()),
+            (Ask::Buy(_), 201) => ours(&body).unwrap_or(CarrierAnswer::Silent),
+            (Ask::Buy(_), 400 | 404) if matches!(code, Some(21_421 | 21_422 | 21_404 | 20_404)) => {
+                CarrierAnswer::NotAvailable
+            }
             (Ask::Owned(_), 200) => match list(&body, "incoming_phone_numbers") {
-                Some([]) => Told::NotOurs,
-                Some([number, ..]) => ours(number).unwrap_or(Told::Failed),
-                None => Told::Failed,
+                Some([]) => CarrierAnswer::NotOurs,
+                Some([number, ..]) => ours(number).unwrap_or(CarrierAnswer::Failed),
+                None => CarrierAnswer::Failed,
             },
             // 404: it is already gone, as requested.
-            (Ask::Release(_), 204 | 404) => Told::Released,
+            (Ask::Release(_), 204 | 404) => CarrierAnswer::Released,
             (Ask::Verified(_), 200) => match list(&body, "outgoing_caller_ids") {
-                Some(listed) => Told::Verified(!listed.is_empty()),
-                None => Told::Failed,
+                Some(listed) => CarrierAnswer::Verified(!listed.is_empty()),
+                None => CarrierAnswer::Failed,
             },
             (Ask::Message { .. }, 201) => sent(&body),
             (Ask::Message { .. }, 400) if matches!(code, Some(21_211 | 21_614 | 21_265 | 21_408 | 21_610)) => {
-                Told::NoSuchNumber
+                CarrierAnswer::NoSuchNumber
             }
-            _ => Told::Failed,
+            _ => CarrierAnswer::Failed,
         }
     }
 
-    fn offers(&self, country: &str, body: &Value) -> Told {
-        let Some(list) = list(body, "available_phone_numbers") else { return Told::Failed };
+    fn offers(&self, country: &str, body: &Value) -> CarrierAnswer {
+        let Some(list) = list(body, "available_phone_numbers") else { return CarrierAnswer::Failed };
         let known = numbering::COUNTRIES.iter().find(|known| **known == country);
         let offers = list.iter().filter_map(|entry| {
             let number = text(entry, "phone_number").filter(|number| is_e164(number))?;
@@ -129,12 +131,12 @@ impl Twilio {
                 sms_capable: sms(entry),
             })
         });
-        Told::Offers(offers.collect())
+        CarrierAnswer::Offers(offers.collect())
     }
 }
 
-fn ours(number: &Value) -> Option<Told> {
-    Some(Told::Ours { id: text(number, "sid")?, sms_capable: sms(number) })
+fn ours(number: &Value) -> Option<CarrierAnswer> {
+    Some(CarrierAnswer::Ours { id: text(number, "sid")?, sms_capable: sms(number) })
 }
 
 /// Reads the SMS capability: search results spell it in capitals, owned numbers in small letters.
@@ -143,11 +145,11 @@ fn sms(number: &Value) -> bool {
     capability == Some(&Value::Bool(true))
 }
 
-fn sent(body: &Value) -> Told {
+fn sent(body: &Value) -> CarrierAnswer {
     let segments = text(body, "num_segments").and_then(|n| n.parse().ok()).unwrap_or(1);
     match (text(body, "sid"), text(body, "status")) {
-        (Some(sid), Some(status)) => Told::Sent { sid, status, segments },
-        _ => Told::Silent,
+        (Some(sid), Some(status)) => CarrierAnswer::Sent { sid, status, segments },
+        _ => CarrierAnswer::Silent,
     }
 }
 

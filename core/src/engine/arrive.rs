@@ -9,10 +9,10 @@ use super::tables::{Arrival, NewArrival};
 use crate::account::profile::Profile;
 use crate::assistant::rows::{facet_of_number, facet_of_type};
 use crate::assistant::tables::{Assistant, Direction, Status};
-use crate::call::ending::{by_service, over};
+use crate::call::ending::{by_service, end_call};
 use crate::call::states::CallEvent;
 use crate::call::tables::CallType;
-use crate::call::{CallRow, Caller, New, place};
+use crate::call::{CallAssistant, CallRow, CallSpec, place};
 use crate::collection::{Query, page};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
@@ -45,7 +45,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     let url = url.filter(|_| call.shown.r#type == CallType::Inbound);
     if let Some(url) = url {
         let asked = incoming::ask(ctx, account, &mut call, &url)?;
-        incoming::told(ctx, account, &mut call, &asked)?;
+        incoming::apply_webhook_answer(ctx, account, &mut call, &asked)?;
     }
     account.delete(note(ctx, account))?;
     let Some(compiled) = compiled::compile(ctx, account, &call)? else {
@@ -54,7 +54,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
             return Err(refusal.into());
         }
         // The call was committed before its webhook was asked: it is kept, as failed.
-        over(account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
+        end_call(account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
         return Ok(ctx.refused(refusal));
     };
     Ok(Reply::created(&Raw(&entry(account, &mut call, &compiled, ctx.now)?)))
@@ -70,7 +70,7 @@ fn arrive(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, row: &Row, body: NewArr
     if Profile::of(account)?.state.suspended {
         return Err(Refusal::NotFound(NOBODY).into());
     }
-    let mut caller = Caller::of(account, count, row)?;
+    let mut caller = CallAssistant::of(account, count, row)?;
     let kind = match body.r#type {
         Arrival::Inbound => CallType::Inbound,
         Arrival::Web => CallType::Web,
@@ -78,7 +78,7 @@ fn arrive(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, row: &Row, body: NewArr
     if kind == CallType::Web {
         caller.number = CallerNumber::Shown(None);
     }
-    let new = New {
+    let new = CallSpec {
         kind,
         caller,
         client_phone_number: body.from,

@@ -13,7 +13,7 @@ use crate::limits::TOOL_REPLY_BYTES_MAX;
 use crate::outside::{Answer, Egress, HttpIn, HttpOut, Redirects};
 use crate::record::Secret;
 use crate::store::Row;
-use crate::tool::{Asked, Values, plain, schema_of};
+use crate::tool::{ToolRequest, Values, plain, schema_of};
 use crate::view::Stop;
 
 /// Timeout of one request, seconds; each function makes two.
@@ -73,12 +73,12 @@ impl Calendar {
     /// Asks for the calendar's owner, then for its free times or a booking; returns the last answer.
     pub fn ask(&self, ctx: &Ctx<'_>, arguments: &Members, values: &Values) -> Result<Answer, Halt> {
         let base = ctx.setup.config.calendar_url.trim_end_matches('/');
-        let me = Asked::bounded(self.request("GET", alloc::format!("{base}/v2/me"), "2024-06-14", Vec::new()))?;
+        let me = ToolRequest::bounded(self.request("GET", alloc::format!("{base}/v2/me"), "2024-06-14", Vec::new()))?;
         let me = ctx.ask(|| me.work())?;
         let Some(username) = username(&me) else { return Ok(me) };
         let given = |name: &str| arguments.get(name).map(plain).or_else(|| values.get(name)).unwrap_or_default();
         let asked = if self.books { self.booking(base, &username, given) } else { self.slots(base, &username, given) };
-        let asked = Asked::bounded(asked)?;
+        let asked = ToolRequest::bounded(asked)?;
         ctx.ask(|| asked.work())
     }
 

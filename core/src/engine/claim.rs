@@ -12,7 +12,7 @@ use super::compiled::{self, Compiled};
 use super::tables::{Claim, ClaimedBy, Unsupported};
 use crate::account::profile::Profile;
 use crate::account::{attached, plan};
-use crate::call::ending::{by_service, over};
+use crate::call::ending::{by_service, end_call};
 use crate::call::states::CallEvent;
 use crate::call::{CallRow, facet_of_engaged};
 use crate::campaign;
@@ -21,7 +21,7 @@ use crate::collection::{Facet, count};
 use crate::http::caller::Engine;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Halt;
-use crate::http::reply::{Reply, Shape};
+use crate::http::reply::{ObjectFn, Reply};
 use crate::http::route::Handled;
 use crate::job::{self, Task};
 use crate::json::{Array, Object, Raw, ToJson};
@@ -30,6 +30,7 @@ use crate::limits::{
     CLAIM_ACCOUNTS_MAX, CLAIM_LOOKS_MAX, CLAIM_TRIES_MAX, CLAIM_TRY_SECONDS, CLAIMED_BYTES_MAX, CLAIMED_MAX,
     LEASE_SECONDS,
 };
+use crate::number;
 use crate::root;
 use crate::store::Scope;
 use crate::suppression;
@@ -52,18 +53,18 @@ pub fn claim(ctx: &Ctx<'_>) -> Handled {
         && claimed.calls.is_empty()
     {
         ctx.root().put(at.clone(), Mark { tries: tries + 1, at: ctx.now, by: name_of(ctx) }.to_bytes())?;
-        return Err(Halt::Again);
+        return Err(Halt::Yield);
     }
-    if claimed.calls.is_empty() && body.wait > 0 && !ctx.elapsed() {
+    if claimed.calls.is_empty() && body.wait > 0 && !ctx.has_waited() {
         // A parked exchange is not committed: calls that ended instead of being handed out would wait as long as the
         // claim.
         if claimed.is_settled {
-            return Err(Halt::Again);
+            return Err(Halt::Yield);
         }
         return Err(Halt::Park(Topic::Waiting, ctx.now.plus_seconds(body.wait.into())));
     }
     let claimed = claimed.calls;
-    Ok(Reply::ok(&Shape(|o: &mut Object<'_>| {
+    Ok(Reply::ok(&ObjectFn(|o: &mut Object<'_>| {
         let mut array = Array::open(o.name("calls"));
         claimed.iter().for_each(|entry| array.entry(Raw(entry)));
         array.close();
@@ -214,7 +215,7 @@ fn look_at(
         }
         if tries > 0 || ctx.careful {
             // One exchange marks one call only.
-            if !ctx.elapsed() && claimed.suspect.as_ref().is_none_or(|suspect| tries < suspect.tries) {
+            if !ctx.has_waited() && claimed.suspect.as_ref().is_none_or(|suspect| tries < suspect.tries) {
                 claimed.suspect = Some(Suspect { at, tries });
             }
             return Ok(());
@@ -237,7 +238,7 @@ fn look_at(
 fn lose(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, at: Key) -> Result<(), Stop> {
     ctx.root().delete(at)?;
     let _ = account.attempt(|| match CallRow::find(account, count)? {
-        Some(mut call) => over(account, &mut call, CallEvent::Fail, &by_service(NOT_GIVEN), ctx.now),
+        Some(mut call) => end_call(account, &mut call, CallEvent::Fail, &by_service(NOT_GIVEN), ctx.now),
         None => Ok(false),
     })?;
     Ok(())
@@ -249,11 +250,11 @@ fn give(ctx: &Ctx<'_>, engine: &Engine, body: &Claim, account: Scope<'_>, count:
         return Ok(None);
     };
     if let Some(reason) = stopped(ctx, account, &call)? {
-        over(account, &mut call, CallEvent::Fail, &by_service(reason), ctx.now)?;
+        end_call(account, &mut call, CallEvent::Fail, &by_service(reason), ctx.now)?;
         return Ok(None);
     }
     let Some(compiled) = compiled::compile(ctx, account, &call)? else {
-        over(account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
+        end_call(account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
         return Ok(None);
     };
     lend(ctx, engine, account, &mut call, &ClaimedBy { engine: body.engine.clone() })?;
@@ -268,6 +269,11 @@ fn stopped(ctx: &Ctx<'_>, account: Scope<'_>, call: &CallRow) -> Result<Option<&
     // The copy kept of a deleted assistant serves only calls that have begun.
     if account.find(Kind::Assistant, call.assistant())?.is_none() {
         return Ok(Some("assistant_deleted"));
+    }
+    if let Some(caller_id) = call.shown.assistant_phone_number.as_deref()
+        && number::is_unverified(account, caller_id)?
+    {
+        return Ok(Some("caller-id-unverified"));
     }
     campaign::may_dial(account, call, ctx.now)
 }

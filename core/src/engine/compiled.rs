@@ -60,7 +60,7 @@ record! {
 }
 
 /// Bounds of a placeholder's name.
-static NAME: record::Kind = record::Kind::Text { min: 1, max: 0, format: None };
+static NAME: record::ColumnType = record::ColumnType::Text { min: 1, max: 0, format: None };
 
 record! {
     /// Time limits of an assistant's calls, seconds.

@@ -40,9 +40,14 @@ fn body(account: Scope<'_>, call: &CallRow) -> Vec<u8> {
     body
 }
 
-/// Adds the members of a flat JSON answer to the call's variables. Ignores any other answer, and one with which the
-/// call would exceed the limits of variables.
-pub fn told(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, answer: &Answer) -> Result<(), Stop> {
+/// Stores the answer as the call's `webhook_response`, and adds the members of a flat JSON object to its variables, unless the
+/// call would then exceed the limits of variables.
+pub fn apply_webhook_answer(
+    ctx: &Ctx<'_>,
+    account: Scope<'_>,
+    call: &mut CallRow,
+    answer: &Answer,
+) -> Result<(), Stop> {
     let variables = variables(answer);
     let mut input = call.live.input.clone();
     variables.0.into_iter().for_each(|(name, value)| input.0.set(&name, value));

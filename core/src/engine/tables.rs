@@ -7,7 +7,7 @@ use crate::call::tables::{AnsweredBy, Call, CallStatus, Sender};
 use crate::catalogue::Mode;
 use crate::limits::{CAPACITY_MAX, CLAIM_WAIT_SECONDS, CLAIMED_MAX, ENGINE_EVENTS_MAX, TRANSCRIPT_BYTES_MAX, URL_MAX};
 use crate::record::{
-    Iso, Json, Kind, Variables, any, boolean, bytes, choice, choices, format, id, int, iso, list, number, object,
+    ColumnType, Iso, Json, Variables, any, boolean, bytes, choice, choices, format, id, int, iso, list, number, object,
     require, tagged, text, texts, variables,
 };
 use crate::{choice, record, tagged};
@@ -286,7 +286,7 @@ record! {
 }
 
 /// Bounds of a setting's name.
-static SETTING: Kind = Kind::Text { min: 1, max: 64, format: None };
+static SETTING: ColumnType = ColumnType::Text { min: 1, max: 64, format: None };
 
 record! {
     /// Members of a call's event `tool`.

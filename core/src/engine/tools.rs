@@ -20,7 +20,7 @@ use crate::outside::Answer;
 use crate::record::Stored;
 use crate::store::{Row, Scope};
 use crate::tool::tables::Arguments;
-use crate::tool::{self, Asked, Tool};
+use crate::tool::{self, Tool, ToolRequest};
 use crate::view::Stop;
 
 const NO_TOOL: &str = "Tool not found";
@@ -39,7 +39,7 @@ pub fn tool(ctx: &Ctx<'_>) -> Handled {
     let values = values::of(&assistant, &call, ctx.now);
     // The lease is extended by the request's timeout before the request is made.
     let answer = if let Some(tool) = attached(account, &assistant, name)? {
-        Asked::of(&tool, &body.arguments.0, &values).and_then(|asked| {
+        ToolRequest::of(&tool, &body.arguments.0, &values).and_then(|asked| {
             hold_first(ctx, account, &mut call, asked.timeout_seconds())?;
             ctx.ask(|| asked.work())
         })
@@ -66,7 +66,7 @@ pub fn tool(ctx: &Ctx<'_>) -> Handled {
         call.note(account, ctx.now.max(call.live.last_at), "tool", &said)?;
         hold(ctx, account, &mut call, 0)?;
     }
-    match answer.and_then(tool::told) {
+    match answer.and_then(tool::endpoint_response) {
         Ok(answer) => Ok(Reply::ok(&ToolReply {
             status: answer.status.into(),
             body: String::from_utf8_lossy(&answer.body).into_owned(),

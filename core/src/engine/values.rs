@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 use crate::assistant::tables::Assistant;
 use crate::call::CallRow;
 use crate::limits::ASSISTANT_BYTES_MAX;
-use crate::template::{Filled, TooLong, fill};
+use crate::template::{Filled, FilledTooLong, fill};
 use crate::time::Timestamp;
-use crate::tool::{Facts, Values};
+use crate::tool::{BuiltinValues, Values};
 
 /// Texts of an assistant with their placeholders filled in.
 #[derive(Default)]
@@ -30,21 +30,21 @@ pub struct FilledTexts {
 pub fn of(assistant: &Assistant, call: &CallRow, now: Timestamp) -> Values {
     let mut variables = assistant.variables.0.clone();
     call.shown.variables.0.0.iter().for_each(|(name, value)| variables.set(name, value.clone()));
-    let facts = Facts {
+    let facts = BuiltinValues {
         customer_phone: call.shown.client_phone_number.clone().unwrap_or_default(),
         assistant_phone: call.shown.assistant_phone_number.clone().unwrap_or_default(),
         assistant_id: assistant.id.to_string(),
         assistant_name: assistant.name.clone(),
-        ..Facts::of(&assistant.timezone, now)
+        ..BuiltinValues::of(&assistant.timezone, now)
     };
     Values { variables, facts }
 }
 
 /// Fills in the texts of an assistant, limited to [`ASSISTANT_BYTES_MAX`] in all.
-pub fn filled(values: &Values, assistant: &Assistant) -> Result<FilledTexts, TooLong> {
+pub fn filled(values: &Values, assistant: &Assistant) -> Result<FilledTexts, FilledTooLong> {
     let (mut unknown, mut known) = (Vec::new(), BTreeSet::new());
     let mut left = ASSISTANT_BYTES_MAX;
-    let mut filled = |text: Option<&String>| -> Result<Option<String>, TooLong> {
+    let mut filled = |text: Option<&String>| -> Result<Option<String>, FilledTooLong> {
         let Some(text) = text else { return Ok(None) };
         let as_it_stands = |name: &str| alloc::format!("{{{{{name}}}}}");
         let Filled { text, unknown: missing } = fill(text, left, |name| values.get(name), as_it_stands)?;

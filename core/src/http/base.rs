@@ -9,9 +9,9 @@ use crate::setup::Config;
 
 /// `scheme://host` as callers see it, without a trailing slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Base(pub String);
+pub struct BaseUrl(pub String);
 
-impl Base {
+impl BaseUrl {
     /// Returns the configured public URL, else one built from the request; forwarding headers count only from trusted
     /// proxies.
     pub fn of(config: &Config, request: &Request) -> Self {

@@ -39,7 +39,7 @@ impl Credential {
 
 /// A caller with a valid token.
 #[derive(Clone, Copy, Debug)]
-pub struct Session {
+pub struct AuthenticatedToken {
     /// Number of the account that the token belongs to.
     pub account: u32,
     /// Count of the token's row.
@@ -54,7 +54,7 @@ pub struct Session {
     pub suspended: bool,
 }
 
-impl Session {
+impl AuthenticatedToken {
     /// Returns the row of the token.
     pub fn credential(self) -> Credential {
         Credential { account: self.account, session: self.session, count: self.count }

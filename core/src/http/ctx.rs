@@ -3,23 +3,23 @@
 use alloc::string::{String, ToString};
 use core::cell::Cell;
 
-use super::base::Base;
-use super::caller::{Engine, Session};
+use super::base::BaseUrl;
+use super::caller::{AuthenticatedToken, Engine};
 use super::etag;
 use super::notice::Notice;
 use super::refusal::{Halt, Refusal};
 use super::reply::Reply;
 use super::request::{Body, Request};
 use super::route::{BodyKind, Route};
-use crate::carrier::{self, Told};
+use crate::carrier::{self, CarrierAnswer};
 use crate::id;
 use crate::job::{self, Task};
-use crate::json::{self, Malformed, Members, ToJson, Value};
+use crate::json::{self, JsonError, Members, ToJson, Value};
 use crate::key::{Kind, Space};
 use crate::limits::{DETACH_SECONDS, JSON_BODY_BYTES_MAX, UPLOAD_BODY_BYTES_MAX};
-use crate::outside::{Answer, Asks, Unwritten, Work};
+use crate::outside::{Answer, AskedWork, Unwritten, Work};
 use crate::rate::{Caller, Rate};
-use crate::record::{Checked, Record, Source, check, check_update};
+use crate::record::{Checked, MemberSource, Record, check, check_update};
 use crate::seed::Seed;
 use crate::setup::Setup;
 use crate::store::{Row, Scope, Tx};
@@ -41,7 +41,7 @@ pub struct Ctx<'a> {
     /// Text of each `{…}` segment of the path, in order, as sent.
     pub params: &'a [&'a str],
     /// The caller, if the operation requires an account's token.
-    pub caller: Option<Session>,
+    pub caller: Option<AuthenticatedToken>,
     /// The calling engine, if the operation requires an engine's token.
     pub engine: Option<Engine>,
     /// Time of this run; the host never lets it go backwards.
@@ -51,14 +51,14 @@ pub struct Ctx<'a> {
     /// Whether work that may never finish is marked before it starts: see [`Scene::careful`](crate::view::Scene).
     pub careful: bool,
     pub(crate) tx: &'a Tx<'a>,
-    pub(crate) asks: Asks<'a>,
+    pub(crate) asks: AskedWork<'a>,
     pub(crate) account: Cell<Option<u32>>,
     pub(crate) notice: Cell<Option<Notice>>,
 }
 
 impl<'a> Ctx<'a> {
     /// Returns the caller; the order of checks guarantees that there is one.
-    pub fn caller(&self) -> Session {
+    pub fn caller(&self) -> AuthenticatedToken {
         self.caller.expect("a row for users only runs with a caller")
     }
 
@@ -79,9 +79,9 @@ impl<'a> Ctx<'a> {
         self.notice.set(Some(notice));
     }
 
-    /// Returns whether the wait ended without news, or the operation has already yielded to other writers.
-    pub fn elapsed(&self) -> bool {
-        self.asks.has(&Answer::Elapsed)
+    /// Returns whether the exchange has already waited: for news until the deadline, or for other writers.
+    pub fn has_waited(&self) -> bool {
+        self.asks.has(&Answer::Elapsed) || self.asks.has(&Answer::Yielded)
     }
 
     /// Returns the part of a long list to write next; `None` for the first piece.
@@ -128,8 +128,8 @@ impl<'a> Ctx<'a> {
     }
 
     /// Returns the prefix of absolute URLs.
-    pub fn base(&self) -> Base {
-        Base::of(&self.setup.config, self.request)
+    pub fn base(&self) -> BaseUrl {
+        BaseUrl::of(&self.setup.config, self.request)
     }
 
     /// Returns the members of the JSON body; none if the body is empty.
@@ -192,7 +192,7 @@ impl<'a> Ctx<'a> {
 
     /// Checks the body but does not build the record yet, for handlers that add errors of their own.
     pub fn checked<T: Record>(&self) -> Result<Checked, Halt> {
-        Ok(check(T::TABLE, self.members()?, Source::Body))
+        Ok(check(T::TABLE, self.members()?, MemberSource::Body))
     }
 
     /// Returns the body as a record, or 422.
@@ -207,7 +207,7 @@ impl<'a> Ctx<'a> {
 
     /// Checks the query but does not build the record yet.
     pub fn checked_query<T: Record>(&self) -> Result<Checked, Halt> {
-        Ok(check(T::TABLE, super::query::parse(self.query)?, Source::Query))
+        Ok(check(T::TABLE, super::query::parse(self.query)?, MemberSource::Query))
     }
 
     /// Returns the query as a record, or 422.
@@ -237,7 +237,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// Asks the carrier; like [`Self::ask`], it returns the answer when the handler runs again.
-    pub fn carrier(&self, ask: &carrier::Ask<'_>) -> Result<Told, Halt> {
+    pub fn carrier(&self, ask: &carrier::Ask<'_>) -> Result<CarrierAnswer, Halt> {
         self.setup.config.carrier.ask(&self.asks, &self.seed, ask).ok_or(Halt::Wait)
     }
 
@@ -258,9 +258,9 @@ impl<'a> Ctx<'a> {
         let task = Task::Detach(kind, count);
         if !done {
             job::add(self.account(), self.now.plus_seconds(DETACH_SECONDS), task)?;
-            return Err(Halt::Again);
+            return Err(Halt::Yield);
         }
-        if self.asks.has(&Answer::Elapsed) {
+        if self.asks.has(&Answer::Yielded) {
             job::cancel(self.account(), &task)?;
         }
         Ok(())
@@ -285,7 +285,7 @@ impl<'a> Ctx<'a> {
     }
 }
 
-fn not_json(malformed: &Malformed) -> String {
+fn not_json(malformed: &JsonError) -> String {
     alloc::format!("The request body is not valid JSON: {}.", malformed.reason)
 }
 

@@ -11,7 +11,7 @@ use super::refusal::Refusal;
 use super::reply::{Content, Reply};
 use super::request::{Body, Request};
 use super::route::Route;
-use crate::job::{self, Progress, Task};
+use crate::job::{self, Task, TaskOutcome};
 use crate::key::{self, Key, Space};
 use crate::limits::{IDEMPOTENCY_RUNNING_SECONDS, IDEMPOTENCY_SECONDS, JSON_BODY_BYTES_MAX, SLICE_ROWS};
 use crate::store::Scope;
@@ -28,13 +28,13 @@ const SWEPT: usize = 8;
 
 /// Digests of a request's key and of the request itself.
 #[derive(Clone, Debug)]
-pub struct Claim {
+pub struct IdempotencyDigests {
     digest: [u8; 32],
     fingerprint: [u8; 32],
 }
 
 /// Stored record of an earlier request with the key.
-struct Kept {
+struct StoredReply {
     state: State,
     until: Timestamp,
     fingerprint: [u8; 32],
@@ -52,7 +52,7 @@ enum State {
     Secret = 2,
 }
 
-impl Claim {
+impl IdempotencyDigests {
     /// Reads the key of a `POST`; `None` if the route ignores keys or none was sent, 422 if it is malformed.
     ///
     /// Keys are unique within a space. Engines share the root space, so theirs are told apart by `engine`, the count of
@@ -95,9 +95,9 @@ impl Claim {
         Ok(Some(Self { digest: named.finalize().into(), fingerprint: print.finalize().into() }))
     }
 
-    fn kept(&self, scope: Scope<'_>, now: Timestamp) -> Result<Option<Kept>, Stop> {
+    fn kept(&self, scope: Scope<'_>, now: Timestamp) -> Result<Option<StoredReply>, Stop> {
         let Some(bytes) = scope.get(key::idempotency(scope.space(), &self.digest))? else { return Ok(None) };
-        let kept = Kept::from_bytes(&bytes).ok_or(Stop::Corrupt("an idempotency row has an unknown form"))?;
+        let kept = StoredReply::from_bytes(&bytes).ok_or(Stop::Corrupt("an idempotency row has an unknown form"))?;
         Ok(Some(kept).filter(|kept| kept.until > now))
     }
 
@@ -160,21 +160,21 @@ impl Claim {
         if scope.space() != Space::Root && scope.scan(all, Order::Ascending, 1)?.is_empty() {
             job::add(scope, until, Task::SweepIdempotency)?;
         }
-        let kept = Kept { state, until, fingerprint: self.fingerprint, status, body };
+        let kept = StoredReply { state, until, fingerprint: self.fingerprint, status, body };
         scope.put(key::idempotency_expiry(scope.space(), until, &self.digest), Vec::new())?;
         scope.put(key::idempotency(scope.space(), &self.digest), kept.to_bytes())
     }
 }
 
 /// Runs one slice of an account's sweep of expired keys.
-pub fn sweep_all(scope: Scope<'_>, now: Timestamp) -> Result<Progress, Stop> {
+pub fn sweep_all(scope: Scope<'_>, now: Timestamp) -> Result<TaskOutcome, Stop> {
     if sweep(scope, now, true)? {
-        return Ok(Progress::More);
+        return Ok(TaskOutcome::More);
     }
     let left = scope.scan(key::idempotency_expired(scope.space(), Timestamp::MAX), Order::Ascending, 1)?;
     Ok(match left.first().and_then(|(at, _)| key::read_idempotency_time(at)) {
-        Some(at) => Progress::At(at.max(now)),
-        None => Progress::Done,
+        Some(at) => TaskOutcome::At(at.max(now)),
+        None => TaskOutcome::Done,
     })
 }
 
@@ -190,7 +190,7 @@ pub fn sweep(scope: Scope<'_>, now: Timestamp, slice: bool) -> Result<bool, Stop
     let rows = rows.ok_or(Stop::Corrupt("an idempotency key has an unknown form"))?;
     let kept = scope.get_many(&rows)?;
     for (((at, _), row), kept) in expired.iter().zip(rows).zip(kept) {
-        let kept = kept.and_then(|bytes| Kept::from_bytes(&bytes));
+        let kept = kept.and_then(|bytes| StoredReply::from_bytes(&bytes));
         // The key may have been used again since: its row then stays, under a later expiry.
         if kept.is_some_and(|kept| kept.until <= now) {
             scope.delete(row)?;
@@ -200,7 +200,7 @@ pub fn sweep(scope: Scope<'_>, now: Timestamp, slice: bool) -> Result<bool, Stop
     Ok(expired.len() == limit)
 }
 
-impl Kept {
+impl StoredReply {
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(43 + self.body.len());
         bytes.push(self.state as u8);

@@ -18,7 +18,7 @@ use crate::view::Stop;
 
 /// One piece of a list's body.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct ListChunk {
     /// The bytes to send now.
     pub bytes: Vec<u8>,
     /// The part still to be written; `None` for the last piece.
@@ -84,10 +84,10 @@ pub fn reply(
     }
     if is_cut {
         let rest = Unwritten { rows: rows[written..].to_vec(), tail };
-        return Ok(Reply::piece(Piece { bytes: out, rest: Some(rest) }));
+        return Ok(Reply::piece(ListChunk { bytes: out, rest: Some(rest) }));
     }
     out.extend_from_slice(&tail);
-    Ok(if is_first { Reply::ok_raw(out) } else { Reply::piece(Piece { bytes: out, rest: None }) })
+    Ok(if is_first { Reply::ok_raw(out) } else { Reply::piece(ListChunk { bytes: out, rest: None }) })
 }
 
 /// Returns a plain JSON array of these rows.
@@ -96,7 +96,7 @@ pub fn array(rows: Vec<u32>) -> List {
 }
 
 impl Reply {
-    fn piece(piece: Piece) -> Self {
+    fn piece(piece: ListChunk) -> Self {
         Self { status: 200, headers: Vec::new(), content: Content::Piece(piece) }
     }
 }

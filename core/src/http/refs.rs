@@ -12,7 +12,7 @@ use crate::record::{Cell, Checked, Ref};
 use crate::view::Stop;
 
 /// Checks every id in a body, or in the supplied members of an update, and adds an error for each unknown one.
-pub fn judge(ctx: &Ctx<'_>, checked: &mut Checked, supplied: Option<&Members>) -> Result<(), Stop> {
+pub fn check(ctx: &Ctx<'_>, checked: &mut Checked, supplied: Option<&Members>) -> Result<(), Stop> {
     let mut asked: Vec<(Ref, alloc::string::String, u64)> = Vec::new();
     for (column, cell) in checked.columns() {
         let Some(what) = column.exists else { continue };

@@ -110,7 +110,7 @@ pub enum Halt {
     /// It runs again on news of the topic, or at this time if there is none; its changes are committed first.
     Park(Topic, Timestamp),
     /// It runs again after other waiting writers; its changes are committed first.
-    Again,
+    Yield,
     /// The step itself stops, for example because a read is not loaded yet.
     Stop(Stop),
 }

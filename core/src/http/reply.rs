@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::list::Piece;
+use super::list::ListChunk;
 use super::stream::Stream;
 use crate::json::{Object, ToJson};
 
@@ -35,14 +35,14 @@ pub enum Content {
     /// The first or a further piece of a long list; used only if [`Config::lists_in_pieces`] is set.
     ///
     /// [`Config::lists_in_pieces`]: crate::setup::Config::lists_in_pieces
-    Piece(Piece),
+    Piece(ListChunk),
 }
 
 impl Content {
     /// Returns the bytes produced so far; empty for [`Content::Empty`] and [`Content::Host`].
     pub fn made(&self) -> &[u8] {
         match self {
-            Self::Json(bytes) | Self::Piece(Piece { bytes, .. }) | Self::Stream(Stream { bytes, .. }) => bytes,
+            Self::Json(bytes) | Self::Piece(ListChunk { bytes, .. }) | Self::Stream(Stream { bytes, .. }) => bytes,
             Self::Empty | Self::Host(_) => &[],
         }
     }
@@ -139,9 +139,9 @@ impl Reply {
 }
 
 /// JSON object written member by member by a closure.
-pub struct Shape<F>(pub F);
+pub struct ObjectFn<F>(pub F);
 
-impl<F: Fn(&mut Object<'_>)> ToJson for Shape<F> {
+impl<F: Fn(&mut Object<'_>)> ToJson for ObjectFn<F> {
     fn write(&self, out: &mut Vec<u8>) {
         let mut object = Object::open(out);
         (self.0)(&mut object);
@@ -151,21 +151,21 @@ impl<F: Fn(&mut Object<'_>)> ToJson for Shape<F> {
 
 /// Returns `{message}`.
 pub fn message(text: &str) -> impl ToJson + '_ {
-    Shape(move |o: &mut Object<'_>| {
+    ObjectFn(move |o: &mut Object<'_>| {
         o.member("message", text);
     })
 }
 
 /// Returns `{message, data}`.
 pub fn message_data<'a>(text: &'a str, data: &'a (impl ToJson + ?Sized)) -> impl ToJson + 'a {
-    Shape(move |o: &mut Object<'_>| {
+    ObjectFn(move |o: &mut Object<'_>| {
         o.member("message", text).member("data", data);
     })
 }
 
 /// Returns `{data}`.
 pub fn data(data: &(impl ToJson + ?Sized)) -> impl ToJson + '_ {
-    Shape(move |o: &mut Object<'_>| {
+    ObjectFn(move |o: &mut Object<'_>| {
         o.member("data", data);
     })
 }

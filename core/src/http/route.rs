@@ -40,7 +40,7 @@ pub enum BodyKind {
 
 /// Form of a successful answer, for the `OpenAPI` document.
 #[derive(Clone, Copy, Debug)]
-pub enum Shape {
+pub enum ReplyForm {
     /// `{message}`
     Message,
     /// The record itself, without an envelope.
@@ -115,7 +115,7 @@ pub struct Route {
     /// Status of a successful answer: 200, 201 or 202.
     pub status: u16,
     /// Form of a successful answer.
-    pub shape: Shape,
+    pub shape: ReplyForm,
     /// Whether errors are `{message}` or `{error}`.
     pub form: Form,
     /// How validation errors are worded.
@@ -164,7 +164,7 @@ const fn row(
         body_bytes_max: None,
         query: None,
         status: 200,
-        shape: Shape::Message,
+        shape: ReplyForm::Message,
         form: Form::Message,
         invalid: Invalid::First,
         etag: matches!(method, Method::Get),
@@ -265,17 +265,17 @@ impl Route {
     }
 
     /// Answers 200 in this form.
-    pub const fn gives(self, shape: Shape) -> Self {
+    pub const fn gives(self, shape: ReplyForm) -> Self {
         Self { shape, ..self }
     }
 
     /// Answers 201 in this form.
-    pub const fn makes(self, shape: Shape) -> Self {
+    pub const fn makes(self, shape: ReplyForm) -> Self {
         Self { status: 201, shape, ..self }
     }
 
     /// Answers 202 in this form.
-    pub const fn accepts(self, shape: Shape) -> Self {
+    pub const fn accepts(self, shape: ReplyForm) -> Self {
         Self { status: 202, shape, ..self }
     }
 

@@ -11,14 +11,14 @@ use super::request::Method;
 use super::route::Route;
 
 /// Result of matching a path.
-pub struct Found<'p> {
+pub struct RouteMatch<'p> {
     /// The rows that share this path, one per method; never empty.
     pub routes: Vec<&'static Route>,
     /// Text of each `{…}` segment, in path order, as sent (not percent-decoded).
     pub params: Vec<&'p str>,
 }
 
-impl Found<'_> {
+impl RouteMatch<'_> {
     /// Returns the row for `method`; `HEAD` uses the `GET` row, and `None` means 405.
     pub fn route(&self, method: Method) -> Option<&'static Route> {
         let method = if method == Method::Head { Method::Get } else { method };
@@ -87,7 +87,7 @@ impl Router {
     }
 
     /// Finds the rows of a path. `/api/user/…` and `/api/leads/…` are the same as `/user/…` and `/leads/…`.
-    pub fn find<'p>(&self, path: &'p str) -> Option<Found<'p>> {
+    pub fn find<'p>(&self, path: &'p str) -> Option<RouteMatch<'p>> {
         let path = path
             .strip_prefix("/api")
             .filter(|rest| rest.starts_with("/user/") || rest.starts_with("/leads/"))
@@ -102,7 +102,7 @@ impl Router {
                 &node.param.as_deref().filter(|_| !segment.is_empty())?.1
             };
         }
-        (!node.routes.is_empty()).then(|| Found { routes: node.routes.clone(), params })
+        (!node.routes.is_empty()).then(|| RouteMatch { routes: node.routes.clone(), params })
     }
 }
 

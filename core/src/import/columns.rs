@@ -62,7 +62,7 @@ impl Columns {
             mapped.map_or(*name, |(_, member)| *member).to_string()
         });
         let names: Vec<String> = names.collect();
-        judge(&names, target, &mut errors);
+        check_names(&names, target, &mut errors);
         if errors.is_empty() { Ok(Self(names)) } else { Err(errors) }
     }
 
@@ -100,7 +100,7 @@ impl Columns {
     }
 }
 
-fn judge(names: &[String], target: Target, errors: &mut Errors) {
+fn check_names(names: &[String], target: Target, errors: &mut Errors) {
     if !names.iter().any(|name| name == PHONE) {
         errors.add("file", "The file has no phone_number column.");
     }

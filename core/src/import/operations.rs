@@ -32,7 +32,7 @@ pub const MEDIA: [&str; 2] = ["text/csv", "application/x-ndjson"];
 pub fn start_leads(ctx: &Ctx<'_>) -> Handled {
     let file = body(ctx)?;
     let mut checked = ctx.checked_query::<LeadImport>()?;
-    refs::judge(ctx, &mut checked, None)?;
+    refs::check(ctx, &mut checked, None)?;
     let query: LeadImport = ctx.finish(checked)?;
     let campaign = ctx.own(query.campaign_id).ok_or(Refusal::NotFound(MISSING))?;
     start(ctx, file, Target::Leads { campaign, allow_dupplicate: query.allow_dupplicate }, query.mapping.as_deref())
@@ -60,7 +60,7 @@ fn start(ctx: &Ctx<'_>, file: Option<&[u8]>, target: Target, mapping: Option<&st
         return go_on(ctx, file);
     }
     let format = if ctx.media_type().as_deref() == Some("text/csv") { ImportFormat::Csv } else { ImportFormat::Lines };
-    let mapping = judge_mapping(format, mapping).map_err(Refusal::Invalid)?;
+    let mapping = parse_mapping(format, mapping).map_err(Refusal::Invalid)?;
     let account = ctx.account();
     if count(account, Kind::Import, &rows::facet_under_way())? >= IMPORTS_MAX as u64 {
         let says = alloc::format!("At most {IMPORTS_MAX} imports may be under way; please wait for one to end.");
@@ -98,14 +98,14 @@ fn go_on(ctx: &Ctx<'_>, file: &[u8]) -> Handled {
 fn turn(ctx: &Ctx<'_>, number: u32, import: &ImportRow) -> Handled {
     if import.upload.is_some() {
         job::add(ctx.account(), ctx.now.plus_seconds(IMPORT_UPLOAD_SECONDS), Task::Import(number))?;
-        return Err(Halt::Again);
+        return Err(Halt::Yield);
     }
     job::add(ctx.account(), ctx.now, Task::Import(number))?;
     let started = Started { id: ctx.id(number), status: ImportStatus::Processing };
     Ok(Reply::accepted(&message_data("Import started.", &started)))
 }
 
-fn judge_mapping(format: ImportFormat, mapping: Option<&str>) -> Result<Mapping<'_>, Errors> {
+fn parse_mapping(format: ImportFormat, mapping: Option<&str>) -> Result<Mapping<'_>, Errors> {
     match mapping {
         None => Ok(Mapping::default()),
         Some(text) if format == ImportFormat::Csv => Mapping::of(text),

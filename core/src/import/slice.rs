@@ -11,7 +11,7 @@ use super::rows::{ImportRow, Target};
 use super::tables::ImportStatus;
 use super::taken::{self, Taken};
 use crate::campaign;
-use crate::job::{self, Progress, Task, Work};
+use crate::job::{self, Task, TaskContext, TaskOutcome};
 use crate::json::{self, Members, Value};
 use crate::key::Kind;
 use crate::limits::IMPORT_SLICE_RECORDS;
@@ -23,12 +23,12 @@ const GONE: &str = "The campaign was deleted.";
 const BROKEN_OFF: &str = "The file did not arrive whole.";
 
 /// Runs one slice: reads the next records, or ends an import that cannot go on.
-pub fn slice(work: &Work<'_>, number: u32) -> Result<Progress, Stop> {
+pub fn slice(work: &TaskContext<'_>, number: u32) -> Result<TaskOutcome, Stop> {
     let account = work.account;
-    let Some(row) = account.find(Kind::Import, number)? else { return Ok(Progress::Done) };
+    let Some(row) = account.find(Kind::Import, number)? else { return Ok(TaskOutcome::Done) };
     let mut import = ImportRow::read(&row.public)?;
     if import.status != ImportStatus::Processing {
-        return Ok(Progress::Done);
+        return Ok(TaskOutcome::Done);
     }
     let before = import.created;
     if lost(account, import.target())? {
@@ -46,14 +46,14 @@ pub fn slice(work: &Work<'_>, number: u32) -> Result<Progress, Stop> {
     }
     account.replace(Kind::Import, number, &row, &import.row())?;
     if import.status == ImportStatus::Processing {
-        return Ok(Progress::More);
+        return Ok(TaskOutcome::More);
     }
     job::add(account, work.now, Task::DropParts(Kind::Import, number))?;
-    Ok(Progress::Done)
+    Ok(TaskOutcome::Done)
 }
 
 /// Ends an import that cannot go on: it fails, and a job deletes its parts.
-pub fn give_up(work: &Work<'_>, number: u32, reason: &str) -> Result<(), Stop> {
+pub fn give_up(work: &TaskContext<'_>, number: u32, reason: &str) -> Result<(), Stop> {
     let Some(row) = work.account.find(Kind::Import, number)? else { return Ok(()) };
     let mut import = ImportRow::read(&row.public)?;
     if import.status != ImportStatus::Processing {
@@ -73,7 +73,7 @@ fn lost(account: Scope<'_>, target: Target) -> Result<bool, Stop> {
 }
 
 /// Processes up to [`IMPORT_SLICE_RECORDS`] records; returns `true` at the end of the file.
-fn read(work: &Work<'_>, number: u32, import: &mut ImportRow) -> Result<bool, Stop> {
+fn read(work: &TaskContext<'_>, number: u32, import: &mut ImportRow) -> Result<bool, Stop> {
     let account = work.account;
     let columns = file::columns(account, number)?;
     let window = file::window(account, number, import.file_bytes, import.offset)?;
@@ -123,7 +123,7 @@ fn members(record: &ImportRecord<'_>, columns: &Columns, target: Target) -> Resu
     }
 }
 
-fn take(work: &Work<'_>, target: Target, members: Members) -> Result<Taken, Stop> {
+fn take(work: &TaskContext<'_>, target: Target, members: Members) -> Result<Taken, Stop> {
     match target {
         Target::Leads { campaign, allow_dupplicate } => {
             taken::lead(work.account, campaign, allow_dupplicate, members, work.now)

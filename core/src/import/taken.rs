@@ -1,9 +1,9 @@
 //! Imported records: each is checked and stored like the body of a request.
 
 use crate::id;
-use crate::json::{Members, Number, Value};
+use crate::json::{JsonNumber, Members, Value};
 use crate::lead::{self, tables::NewLead};
-use crate::record::{Errors, Record, Source, check};
+use crate::record::{Errors, MemberSource, Record, check};
 use crate::store::Scope;
 use crate::suppression::{self, NewSuppressed};
 use crate::time::Timestamp;
@@ -29,11 +29,11 @@ pub fn lead(
     now: Timestamp,
 ) -> Result<Taken, Stop> {
     let id = id::of(account.space(), campaign);
-    members.set("campaign_id", Value::Number(Number::Unsigned(id)));
+    members.set("campaign_id", Value::Number(JsonNumber::Unsigned(id)));
     if matches!(members.get("allow_dupplicate"), None | Some(Value::Null)) {
         members.set("allow_dupplicate", Value::Bool(allow_dupplicate));
     }
-    let new: NewLead = match lead::judge(members).finish() {
+    let new: NewLead = match lead::check_new(members).finish() {
         Ok(new) => new,
         Err(errors) => return Ok(Taken::Rejected(errors)),
     };
@@ -46,7 +46,7 @@ pub fn lead(
 
 /// Adds a number not to be called from a record.
 pub fn number(account: Scope<'_>, members: Members, now: Timestamp) -> Result<Taken, Stop> {
-    let new: NewSuppressed = match check(NewSuppressed::TABLE, members, Source::Body).finish() {
+    let new: NewSuppressed = match check(NewSuppressed::TABLE, members, MemberSource::Body).finish() {
         Ok(new) => new,
         Err(errors) => return Ok(Taken::Rejected(errors)),
     };

@@ -6,7 +6,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::queue::{DAMAGED, Job, Standing, planned, sync};
+use super::queue::{DAMAGED, Job, QueuePosition, planned, sync};
 use super::task::{JobKind, Lane, Task};
 use crate::checksum::CRC32;
 use crate::collection::{Facet, Query, count, page};
@@ -74,9 +74,9 @@ pub fn facet_of_account(account: u32) -> Facet {
 /// Returns a job as the operator sees it.
 pub(super) fn shown(account: u32, job: &Job) -> ShownJob {
     let state = match job.standing {
-        Standing::Planned => JobState::Waiting,
-        Standing::Asked(_) | Standing::Trial(_) => JobState::Running,
-        Standing::Aside(_) => JobState::SetAside,
+        QueuePosition::Planned => JobState::Waiting,
+        QueuePosition::Asked(_) | QueuePosition::Trial(_) => JobState::Running,
+        QueuePosition::Aside(_) => JobState::SetAside,
     };
     ShownJob {
         id: id_of(account, &job.task.to_bytes()),
@@ -118,7 +118,7 @@ fn number_of(account: Scope<'_>) -> Result<u32, Stop> {
 pub(crate) fn enter(account: Scope<'_>, mut job: Job) -> Result<(), Stop> {
     let (root, number) = (root::of(account), number_of(account)?);
     let (count, at) = root.allot(Kind::Job, account.now())?;
-    job.standing = Standing::Aside(count);
+    job.standing = QueuePosition::Aside(count);
     job.put(account)?;
     store(root, number, count, at, &shown(number, &job), job.task.to_bytes())
 }
@@ -203,9 +203,9 @@ fn is_going(account: Scope<'_>, own: u32) -> Result<bool, Stop> {
 /// Puts a job that was set aside back into its lane, due now and with its faults cleared.
 pub fn retry(account: Scope<'_>, task: &Task) -> Result<(), Stop> {
     let job = Job::find(account, task)?.ok_or(DAMAGED)?;
-    if let Standing::Aside(count) = job.standing {
+    if let QueuePosition::Aside(count) = job.standing {
         forget(account, count)?;
-        let (due, standing) = (account.now(), Standing::Planned);
+        let (due, standing) = (account.now(), QueuePosition::Planned);
         Job { due, standing, attempt: 0, faults: 0, ..job }.put(account)?;
         sync(account)?;
     }

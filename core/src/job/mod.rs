@@ -15,6 +15,6 @@ pub use aside::{
     Figures, JobState, Named, ShownJob, drop_unknown, facet_of_account, facet_of_kind, figures, id_of, named, retry,
 };
 pub use list::{Wanted, going};
-pub use progress::{Progress, Work};
+pub use progress::{TaskContext, TaskOutcome};
 pub use queue::{add, add_all, cancel};
 pub use task::{JobKind, Lane, Task};

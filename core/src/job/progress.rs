@@ -1,13 +1,13 @@
 //! Context and result of a task's run.
 
-use crate::outside::Asks;
+use crate::outside::AskedWork;
 use crate::seed::Seed;
 use crate::setup::Setup;
 use crate::store::Scope;
 use crate::time::Timestamp;
 
 /// Context of one run of a task.
-pub struct Work<'a> {
+pub struct TaskContext<'a> {
     /// The configuration and what is derived from it.
     pub setup: &'a Setup,
     /// Store scope of the account that the task belongs to.
@@ -17,13 +17,13 @@ pub struct Work<'a> {
     /// Seed of this task and run.
     pub seed: Seed,
     /// Work asked for outside, and the answers so far.
-    pub asks: &'a Asks<'a>,
-    /// Failed tries so far that ended with [`Progress::Later`].
+    pub asks: &'a AskedWork<'a>,
+    /// Failed tries so far that ended with [`TaskOutcome::Later`].
     pub attempt: u32,
 }
 
 /// Result of a task's run.
-pub enum Progress {
+pub enum TaskOutcome {
     /// The task is finished and removed.
     Done,
     /// It has more to do and is due at once.

@@ -20,7 +20,7 @@ const ERROR_BYTES_MAX: usize = 255;
 
 /// Position of a job in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum QueuePosition {
     /// Waiting in the lane of its task.
     Planned,
     /// Waiting for the answer to the question with this lease number.
@@ -38,7 +38,7 @@ pub(crate) struct Job {
     pub due: Timestamp,
     /// Failed tries, as counted by the task itself: selects the backoff.
     pub attempt: u32,
-    pub standing: Standing,
+    pub standing: QueuePosition,
     /// When it was scheduled; moving it to an earlier time resets it.
     pub created_at: Timestamp,
     /// Runs in a row that stopped, panicked or were never answered.
@@ -58,7 +58,7 @@ pub fn add_all(account: Scope<'_>, at: Timestamp, tasks: Vec<Task>) -> Result<()
     let mut lanes = Vec::new();
     for task in tasks {
         let known = Job::find(account, &task)?;
-        if known.as_ref().is_some_and(|job| job.standing != Standing::Planned || job.faults > 0 || job.due <= at) {
+        if known.as_ref().is_some_and(|job| job.standing != QueuePosition::Planned || job.faults > 0 || job.due <= at) {
             continue;
         }
         if let Some(job) = &known {
@@ -80,7 +80,7 @@ pub fn add_all(account: Scope<'_>, at: Timestamp, tasks: Vec<Task>) -> Result<()
 pub fn cancel(account: Scope<'_>, task: &Task) -> Result<(), Stop> {
     if let Some(job) = Job::find(account, task)? {
         job.remove(account)?;
-        if let Standing::Aside(count) = job.standing {
+        if let QueuePosition::Aside(count) = job.standing {
             aside::forget(account, count)?;
         }
         sync(account)?;
@@ -91,7 +91,7 @@ pub fn cancel(account: Scope<'_>, task: &Task) -> Result<(), Stop> {
 impl Job {
     /// Returns a job for a task that is scheduled for the first time.
     pub fn new(task: Task, due: Timestamp, created_at: Timestamp) -> Self {
-        Self { task, due, attempt: 0, standing: Standing::Planned, created_at, faults: 0, error: None }
+        Self { task, due, attempt: 0, standing: QueuePosition::Planned, created_at, faults: 0, error: None }
     }
 
     /// Returns the job of a task; an unreadable row counts as none.
@@ -108,10 +108,10 @@ impl Job {
             |at: usize| Some(Timestamp::from_micros(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?)));
         let (due, lease) = (time(0)?, number(12)?);
         let standing = match bytes.get(16).copied().unwrap_or(0) {
-            0 if lease == 0 => Standing::Planned,
-            0 => Standing::Asked(lease),
-            1 => Standing::Trial(lease),
-            2 => Standing::Aside(lease),
+            0 if lease == 0 => QueuePosition::Planned,
+            0 => QueuePosition::Asked(lease),
+            1 => QueuePosition::Trial(lease),
+            2 => QueuePosition::Aside(lease),
             _ => return None,
         };
         let error = bytes.get(29..).filter(|error| !error.is_empty());
@@ -128,10 +128,10 @@ impl Job {
 
     fn to_bytes(&self) -> Vec<u8> {
         let (standing, lease) = match self.standing {
-            Standing::Planned => (0, 0),
-            Standing::Asked(lease) => (0, lease),
-            Standing::Trial(lease) => (1, lease),
-            Standing::Aside(count) => (2, count),
+            QueuePosition::Planned => (0, 0),
+            QueuePosition::Asked(lease) => (0, lease),
+            QueuePosition::Trial(lease) => (1, lease),
+            QueuePosition::Aside(count) => (2, count),
         };
         let error = self.error.as_deref().unwrap_or_default();
         let error = &error[..error.floor_char_boundary(ERROR_BYTES_MAX)];
@@ -150,9 +150,9 @@ impl Job {
     /// Returns the lane in which it waits; `None` once it was set aside.
     fn lane(&self) -> Option<Lane> {
         match self.standing {
-            Standing::Planned => Some(self.task.lane()),
-            Standing::Asked(_) | Standing::Trial(_) => Some(Lane::Leased),
-            Standing::Aside(_) => None,
+            QueuePosition::Planned => Some(self.task.lane()),
+            QueuePosition::Asked(_) | QueuePosition::Trial(_) => Some(Lane::Leased),
+            QueuePosition::Aside(_) => None,
         }
     }
 
@@ -169,7 +169,7 @@ impl Job {
     pub fn enter(mut self, account: Scope<'_>) -> Result<(), Stop> {
         if let Some(planned) = Self::find(account, &self.task)? {
             planned.remove(account)?;
-            if self.standing == Standing::Planned {
+            if self.standing == QueuePosition::Planned {
                 self.due = self.due.min(planned.due);
             }
         }
@@ -308,7 +308,9 @@ mod tests {
     #[test]
     fn a_row_reads_back_and_so_does_one_of_the_format_s_beginning() {
         let job = Job::new(Task::Dial(7), at(5), at(3));
-        for standing in [Standing::Planned, Standing::Asked(9), Standing::Trial(9), Standing::Aside(9)] {
+        for standing in
+            [QueuePosition::Planned, QueuePosition::Asked(9), QueuePosition::Trial(9), QueuePosition::Aside(9)]
+        {
             for (faults, error) in [(0, None), (4, Some("Why".into()))] {
                 let job = Job { standing, faults, error, attempt: 2, ..job.clone() };
                 assert_eq!(Job::read(job.task.clone(), &job.to_bytes()), Some(job));
@@ -348,7 +350,7 @@ mod tests {
         let tx = Tx::new(&memory);
         let account = tx.scope(Space::Account(0));
         for count in 0..40 {
-            let standing = if count < 32 { Standing::Asked(1) } else { Standing::Planned };
+            let standing = if count < 32 { QueuePosition::Asked(1) } else { QueuePosition::Planned };
             let job = Job::new(Task::Deliver(count), at(10), at(1));
             Job { standing, ..job }.enter(account).expect("sound");
         }

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use crate::choice;
 use crate::id;
 use crate::key::{Kind, Space};
+use crate::numbered::numbered;
 
 /// A unit of durable work. Its bytes are its identity within the account: scheduling the same task twice yields one
 /// job.
@@ -101,27 +102,17 @@ choice! {
     }
 }
 
-/// Queue that a task waits in: slow work delays only its own lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Lane {
-    /// Quick, and needs nothing from outside.
-    Quick = 0,
-    /// Asks something outside, over the network.
-    Asking = 1,
-    /// Waits for an answer: due when its lease expires.
-    Leased = 2,
-    /// One slice of long work.
-    Slice = 3,
-}
-
-impl Lane {
-    /// All lanes, in the order of their stored numbers.
-    pub const ALL: [Self; 4] = [Self::Quick, Self::Asking, Self::Leased, Self::Slice];
-
-    /// Returns the lane of a stored number.
-    pub fn from_u8(number: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|lane| *lane as u8 == number)
+numbered! {
+    /// Queue that a task waits in: slow work delays only its own lane.
+    pub enum Lane {
+        /// Quick, and needs nothing from outside.
+        Quick = 0,
+        /// Asks something outside, over the network.
+        Asking = 1,
+        /// Waits for an answer: due when its lease expires.
+        Leased = 2,
+        /// One slice of long work.
+        Slice = 3,
     }
 }
 

@@ -9,7 +9,7 @@ mod write;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-pub use parse::{Malformed, parse, parse_by_place, pick};
+pub use parse::{JsonError, parse, parse_by_place, pick};
 pub use write::{Array, Object, Raw, ToJson, joined, text};
 
 /// Returns the members of a record; none where its JSON form is not an object.
@@ -22,7 +22,7 @@ pub fn members(record: &impl ToJson) -> Members {
 
 /// Number as received: whole numbers keep all 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Number {
+pub enum JsonNumber {
     /// Whole number from 0 to 2^64 - 1.
     Unsigned(u64),
     /// Whole number below 0.
@@ -31,7 +31,7 @@ pub enum Number {
     Float(f64),
 }
 
-impl Number {
+impl JsonNumber {
     /// Returns the nearest double.
     #[expect(clippy::cast_precision_loss, reason = "ranges are small; a huge number is out of every range either way")]
     pub fn as_f64(self) -> f64 {
@@ -68,7 +68,7 @@ pub enum Value {
     /// The literals `true` and `false`.
     Bool(bool),
     /// Number, always finite.
-    Number(Number),
+    Number(JsonNumber),
     /// String, its escapes resolved.
     Text(String),
     /// Array, entries in order.

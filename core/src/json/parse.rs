@@ -7,46 +7,46 @@ use core::fmt;
 
 use serde_core::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::{Members, Number, Value};
+use super::{JsonNumber, Members, Value};
 use crate::limits::JSON_DEPTH_MAX;
 
 /// Reason why bytes are not JSON that the service accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Malformed {
+pub struct JsonError {
     /// What is wrong, with line and column; a phrase, not a full sentence.
     pub reason: String,
 }
 
 /// Parses one JSON value that spans all of `bytes`, at most [`JSON_DEPTH_MAX`] levels deep.
-pub fn parse(bytes: &[u8]) -> Result<Value, Malformed> {
+pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     Levels(JSON_DEPTH_MAX)
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value))
-        .map_err(|error| Malformed { reason: error.to_string() })
+        .map_err(|error| JsonError { reason: error.to_string() })
 }
 
 /// Callback that returns the place of a name; the second argument is where to look first.
-pub type Place<'p> = &'p dyn Fn(&str, usize) -> Option<usize>;
+pub type MemberIndex<'p> = &'p dyn Fn(&str, usize) -> Option<usize>;
 
 /// Parses an object that the service wrote itself: returns the values by place, `count` of them, and the members
 /// without a place, in their order.
 pub fn parse_by_place(
     bytes: &[u8],
     count: usize,
-    place: Place<'_>,
-) -> Result<(Vec<Option<Value>>, Members), Malformed> {
+    place: MemberIndex<'_>,
+) -> Result<(Vec<Option<Value>>, Members), JsonError> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     reader
         .deserialize_map(Placed { count, place })
         .and_then(|placed| reader.end().map(|()| placed))
-        .map_err(|error| Malformed { reason: error.to_string() })
+        .map_err(|error| JsonError { reason: error.to_string() })
 }
 
 /// Parses only the members with these names of an object that the service wrote itself.
-pub fn pick<const N: usize>(bytes: &[u8], names: [&str; N]) -> Result<[Option<Value>; N], Malformed> {
+pub fn pick<const N: usize>(bytes: &[u8], names: [&str; N]) -> Result<[Option<Value>; N], JsonError> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    reader.deserialize_map(Picked(names)).map_err(|error| Malformed { reason: error.to_string() })
+    reader.deserialize_map(Picked(names)).map_err(|error| JsonError { reason: error.to_string() })
 }
 
 /// Visitor of a value: how many levels may still open.
@@ -86,15 +86,19 @@ impl<'de> Visitor<'de> for Levels {
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::Number(Number::Unsigned(value)))
+        Ok(Value::Number(JsonNumber::Unsigned(value)))
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::Number(Number::Signed(value)))
+        Ok(Value::Number(JsonNumber::Signed(value)))
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        if value.is_finite() { Ok(Value::Number(Number::Float(value))) } else { Err(E::custom("number out of range")) }
+        if value.is_finite() {
+            Ok(Value::Number(JsonNumber::Float(value)))
+        } else {
+            Err(E::custom("number out of range"))
+        }
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -144,7 +148,7 @@ fn twice(members: &[(String, Value)]) -> Option<&str> {
 /// Visitor of an object's members by place.
 struct Placed<'p> {
     count: usize,
-    place: Place<'p>,
+    place: MemberIndex<'p>,
 }
 
 impl<'de> Visitor<'de> for Placed<'_> {
@@ -173,7 +177,7 @@ impl<'de> Visitor<'de> for Placed<'_> {
 }
 
 /// Visitor of a name: its place, or the name itself where it has none.
-struct PlaceOf<'p>(Place<'p>, usize);
+struct PlaceOf<'p>(MemberIndex<'p>, usize);
 
 impl<'de> DeserializeSeed<'de> for PlaceOf<'_> {
     type Value = Result<usize, String>;
@@ -246,7 +250,7 @@ mod tests {
     use super::*;
 
     fn refused(text: &str, says: &str) {
-        let Malformed { reason: sentence } = parse(text.as_bytes()).expect_err(text);
+        let JsonError { reason: sentence } = parse(text.as_bytes()).expect_err(text);
         assert!(sentence.contains(says) && sentence.contains("line 1 column"), "{sentence}");
     }
 
@@ -287,11 +291,11 @@ mod tests {
 
     #[test]
     fn numbers_keep_their_value() {
-        assert_eq!(parse(b"18446744073709551615"), Ok(Value::Number(Number::Unsigned(u64::MAX))));
-        assert_eq!(parse(b"-5"), Ok(Value::Number(Number::Signed(-5))));
-        assert_eq!(parse(b"0.1"), Ok(Value::Number(Number::Float(0.1))));
-        assert_eq!(Number::Float(12.0).as_whole(), Some(12));
-        assert_eq!(Number::Float(12.5).as_whole(), None);
-        assert_eq!(Number::Unsigned(u64::MAX).as_whole(), None);
+        assert_eq!(parse(b"18446744073709551615"), Ok(Value::Number(JsonNumber::Unsigned(u64::MAX))));
+        assert_eq!(parse(b"-5"), Ok(Value::Number(JsonNumber::Signed(-5))));
+        assert_eq!(parse(b"0.1"), Ok(Value::Number(JsonNumber::Float(0.1))));
+        assert_eq!(JsonNumber::Float(12.0).as_whole(), Some(12));
+        assert_eq!(JsonNumber::Float(12.5).as_whole(), None);
+        assert_eq!(JsonNumber::Unsigned(u64::MAX).as_whole(), None);
     }
 }

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Members, Number, Value};
+use super::{JsonNumber, Members, Value};
 
 /// Value with a JSON form.
 pub trait ToJson {
@@ -179,7 +179,7 @@ impl<T: ToJson> ToJson for Vec<T> {
     }
 }
 
-impl ToJson for Number {
+impl ToJson for JsonNumber {
     fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Unsigned(n) => n.write(out),
@@ -303,9 +303,9 @@ mod tests {
         let leaf = prop_oneof![
             Just(Value::Null),
             any::<bool>().prop_map(Value::Bool),
-            any::<u64>().prop_map(|n| Value::Number(Number::Unsigned(n))),
-            (i64::MIN..0).prop_map(|n| Value::Number(Number::Signed(n))),
-            any::<f64>().prop_filter("finite", |n| n.is_finite()).prop_map(|n| Value::Number(Number::Float(n))),
+            any::<u64>().prop_map(|n| Value::Number(JsonNumber::Unsigned(n))),
+            (i64::MIN..0).prop_map(|n| Value::Number(JsonNumber::Signed(n))),
+            any::<f64>().prop_filter("finite", |n| n.is_finite()).prop_map(|n| Value::Number(JsonNumber::Float(n))),
             any::<String>().prop_map(Value::Text),
         ];
         leaf.prop_recursive(4, 40, 6, |inner| {
@@ -327,7 +327,7 @@ mod tests {
         fn joined_objects_have_the_members_of_both(mut first: BTreeMap<String, u64>, second: BTreeMap<String, u64>) {
             first.retain(|name, _| !second.contains_key(name));
             let object = |members: &BTreeMap<String, u64>| {
-                Members(members.iter().map(|(name, n)| (name.clone(), Value::Number(Number::Unsigned(*n)))).collect())
+                Members(members.iter().map(|(name, n)| (name.clone(), Value::Number(JsonNumber::Unsigned(*n)))).collect())
             };
             let (first, second) = (object(&first), object(&second));
             let all = Members([first.0.clone(), second.0.clone()].concat());

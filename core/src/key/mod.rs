@@ -23,6 +23,7 @@ pub use queue::*;
 pub use search::*;
 pub use series::*;
 
+use crate::numbered::numbered;
 use crate::time::Timestamp;
 
 /// Key of the byte map.
@@ -37,87 +38,54 @@ pub enum Space {
     Account(u32),
 }
 
-/// Kind of a resource; its number is part of stored keys and never changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Kind {
-    /// Account of a customer (root space).
-    Account = 1,
-    /// Plan of accounts (root space).
-    Plan = 2,
-    /// Token of an engine (root space).
-    EngineToken = 3,
-    /// API key of an account.
-    ApiKey = 4,
-    /// Session that a login began.
-    Session = 5,
-    /// Assistant: how calls are held.
-    Assistant = 6,
-    /// Tool that assistants use during a call.
-    Tool = 7,
-    /// Phone number, caller id or SIP trunk.
-    Number = 8,
-    /// Knowledgebase that assistants search.
-    Knowledgebase = 9,
-    /// Document of a knowledgebase.
-    Document = 10,
-    /// Call, inbound or outbound.
-    Call = 11,
-    /// Campaign that calls its leads.
-    Campaign = 12,
-    /// Lead, or secondary contact of one; only leads are filed in lists.
-    Lead = 13,
-    /// Text message (SMS).
-    Message = 14,
-    /// Delivery of a webhook, its retries included.
-    Delivery = 15,
-    /// Event of the account's feed.
-    Event = 16,
-    /// Number that must not be called.
-    DoNotCall = 17,
-    /// Import of leads, or of numbers that must not be called.
-    Import = 18,
-    /// Secret that signs webhooks.
-    Secret = 19,
-    /// Job that was set aside after repeated failures (root space).
-    Job = 20,
+numbered! {
+    /// Kind of a resource; its number is part of stored keys and never changes.
+    pub enum Kind {
+        /// Account of a customer (root space).
+        Account = 1,
+        /// Plan of accounts (root space).
+        Plan = 2,
+        /// Token of an engine (root space).
+        EngineToken = 3,
+        /// API key of an account.
+        ApiKey = 4,
+        /// Session that a login began.
+        Session = 5,
+        /// Assistant: how calls are held.
+        Assistant = 6,
+        /// Tool that assistants use during a call.
+        Tool = 7,
+        /// Phone number, caller id or SIP trunk.
+        Number = 8,
+        /// Knowledgebase that assistants search.
+        Knowledgebase = 9,
+        /// Document of a knowledgebase.
+        Document = 10,
+        /// Call, inbound or outbound.
+        Call = 11,
+        /// Campaign that calls its leads.
+        Campaign = 12,
+        /// Lead, or secondary contact of one; only leads are filed in lists.
+        Lead = 13,
+        /// Text message (SMS).
+        Message = 14,
+        /// Delivery of a webhook, its retries included.
+        Delivery = 15,
+        /// Event of the account's feed.
+        Event = 16,
+        /// Number that must not be called.
+        DoNotCall = 17,
+        /// Import of leads, or of numbers that must not be called.
+        Import = 18,
+        /// Secret that signs webhooks.
+        Secret = 19,
+        /// Job that was set aside after repeated failures (root space).
+        Job = 20,
+    }
 }
 
 /// Number of slots for an array indexed by [`Kind`]: one more than the largest.
-pub const KINDS: usize = 21;
-
-impl Kind {
-    /// Returns the kind with this stored number; `None` for an unknown one.
-    pub fn from_u8(number: u8) -> Option<Self> {
-        use Kind::{
-            Account, ApiKey, Assistant, Call, Campaign, Delivery, DoNotCall, Document, EngineToken, Event, Import, Job,
-            Knowledgebase, Lead, Message, Number, Plan, Secret, Session, Tool,
-        };
-        let all = [
-            Account,
-            Plan,
-            EngineToken,
-            ApiKey,
-            Session,
-            Assistant,
-            Tool,
-            Number,
-            Knowledgebase,
-            Document,
-            Call,
-            Campaign,
-            Lead,
-            Message,
-            Delivery,
-            Event,
-            DoNotCall,
-            Import,
-            Secret,
-            Job,
-        ];
-        all.into_iter().find(|kind| *kind as u8 == number)
-    }
-}
+pub const KINDS: usize = Kind::ALL[Kind::ALL.len() - 1] as usize + 1;
 
 #[derive(Clone, Copy)]
 #[repr(u8)]

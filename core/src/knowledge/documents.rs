@@ -18,7 +18,7 @@ use crate::job::{self, Task};
 use crate::json::{Raw, ToJson};
 use crate::key::{self, Kind};
 use crate::limits::{FILE_BYTES_MAX, PART_BYTES, UNPAGED_ROWS_MAX, UPLOAD_BODY_BYTES_MAX};
-use crate::record::{Cell, Iso, Record, Rest, Source, Stored, check};
+use crate::record::{Cell, Iso, MemberSource, Record, Rest, Stored, check};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -49,7 +49,7 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
 pub fn create(ctx: &Ctx<'_>) -> Handled {
     let base = bases::above(ctx)?;
     let Upload { members, file } = upload(ctx)?;
-    let mut checked = check(NewDocument::TABLE, members, Source::Body);
+    let mut checked = check(NewDocument::TABLE, members, MemberSource::Body);
     let is_file = matches!(checked.get("type"), Cell::Text(kind) if kind != DocumentType::Website.word());
     match &file {
         None if is_file => checked.errors.add("file", NO_FILE),

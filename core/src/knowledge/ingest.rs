@@ -9,15 +9,15 @@ use url::Url;
 
 use super::documents::{self, set_status};
 use super::links;
-use super::progress::{self, Kept, ReadingProgress, Stage};
+use super::progress::{self, FetchedKind, ReadingProgress, Stage};
 use super::robots::Robots;
-use super::search::{self, Added, Language, Passages};
+use super::search::{self, Added, IndexLanguage, Passages};
 use super::tables::{Document, DocumentStatus, DocumentType};
-use crate::job::{self, Progress as Done, Task, Work};
+use crate::job::{self, Task, TaskContext, TaskOutcome as Done};
 use crate::json::ToJson;
 use crate::key::Kind;
 use crate::limits::search::{PASSAGE_BYTES_MAX, SEGMENT_PASSAGES_MAX};
-use crate::limits::{PAGE_BYTES_MAX, PAGE_TIMEOUT_MS, ROBOTS_BYTES_MAX, TEXT_WINDOW_PARTS};
+use crate::limits::{PAGE_BYTES_MAX, PAGE_TIMEOUT_MS, REDIRECTS_MAX, ROBOTS_BYTES_MAX, TEXT_WINDOW_PARTS};
 use crate::outside::{Answer, Egress, Extracted, HttpIn, HttpOut, Redirects, SendError, TextForm, Work as Asked};
 use crate::record::{Secret, Stored};
 use crate::store::Row;
@@ -26,8 +26,6 @@ use crate::view::Stop;
 const DAMAGED: Stop = Stop::Corrupt("a document has an unknown form");
 const FULL: &str = "The knowledgebase has no room for more text.";
 const BROKEN: &str = "The text could not be read.";
-/// Most redirects followed for one page.
-const HOPS_MAX: u32 = 3;
 /// Most tries if the text reader breaks.
 const READS_MAX: u32 = 3;
 const EMPTY: &str = "No text was found.";
@@ -36,7 +34,7 @@ const EXTRACT_SECONDS: u64 = 900;
 
 /// A document that is being read.
 struct Reading<'w, 'a> {
-    work: &'w Work<'a>,
+    work: &'w TaskContext<'a>,
     number: u32,
     base: u32,
     row: Row,
@@ -44,7 +42,7 @@ struct Reading<'w, 'a> {
 }
 
 /// Runs the next step of a document: reads its file, or fetches or reads a page.
-pub fn ingest(work: &Work<'_>, number: u32) -> Result<Done, Stop> {
+pub fn ingest(work: &TaskContext<'_>, number: u32) -> Result<Done, Stop> {
     let Some(mut reading) = Reading::load(work, number)? else { return Ok(Done::Done) };
     match reading.progress.stage {
         Stage::File => reading.file(),
@@ -58,13 +56,13 @@ pub fn ingest(work: &Work<'_>, number: u32) -> Result<Done, Stop> {
 }
 
 /// Indexes the next slice of a document's text.
-pub fn index(work: &Work<'_>, number: u32) -> Result<Done, Stop> {
+pub fn index(work: &TaskContext<'_>, number: u32) -> Result<Done, Stop> {
     let Some(mut reading) = Reading::load(work, number)? else { return Ok(Done::Done) };
     if reading.progress.stage == Stage::Index { reading.slice() } else { Ok(Done::Done) }
 }
 
 /// Ends the reading of a document that cannot go on: the document fails.
-pub fn give_up(work: &Work<'_>, number: u32, reason: &str) -> Result<(), Stop> {
+pub fn give_up(work: &TaskContext<'_>, number: u32, reason: &str) -> Result<(), Stop> {
     match Reading::load(work, number)? {
         Some(mut reading) => reading.end(Some(reason)).map(drop),
         None => Ok(()),
@@ -72,12 +70,12 @@ pub fn give_up(work: &Work<'_>, number: u32, reason: &str) -> Result<(), Stop> {
 }
 
 /// Removes one slice of a deleted document from the index.
-pub fn drop_passages(work: &Work<'_>, base: u32, number: u32) -> Result<Done, Stop> {
+pub fn drop_passages(work: &TaskContext<'_>, base: u32, number: u32) -> Result<Done, Stop> {
     Ok(if search::drop_slice(work.account, base, number)? { Done::Done } else { Done::More })
 }
 
 impl<'w, 'a> Reading<'w, 'a> {
-    fn load(work: &'w Work<'a>, number: u32) -> Result<Option<Self>, Stop> {
+    fn load(work: &'w TaskContext<'a>, number: u32) -> Result<Option<Self>, Stop> {
         let Some(row) = work.account.find(Kind::Document, number)? else { return Ok(None) };
         if Document::MEMBERS.status.read(&row.public)? != DocumentStatus::Processing {
             return Ok(None);
@@ -140,7 +138,7 @@ impl<'w, 'a> Reading<'w, 'a> {
         if self.progress.robots_of != origin {
             return self.robots(origin);
         }
-        let kept = progress::take(self.work.account, self.number, Kept::Robots)?.unwrap_or_default();
+        let kept = progress::load_fetched(self.work.account, self.number, FetchedKind::Robots)?.unwrap_or_default();
         let query = url.query().map_or(String::new(), |query| alloc::format!("?{query}"));
         if !Robots::parse(&kept).allows(&alloc::format!("{}{query}", url.path())) {
             return self.skip("The site's robots.txt does not allow the page to be read.");
@@ -163,7 +161,7 @@ impl<'w, 'a> Reading<'w, 'a> {
             Answer::Failed(SendError::Refused) => return self.skip("The address may not be reached from here."),
             _ => return self.skip("The site could not be reached."),
         };
-        progress::keep(self.work.account, self.number, Kept::Robots, Some(rules))?;
+        progress::keep(self.work.account, self.number, FetchedKind::Robots, Some(rules))?;
         self.progress.robots_of = origin;
         self.save()?;
         Ok(Done::More)
@@ -176,7 +174,7 @@ impl<'w, 'a> Reading<'w, 'a> {
             Answer::Failed(SendError::TimedOut) => return self.skip("The page did not come in time."),
             _ => return self.skip("The page could not be reached."),
         };
-        if let Some(next) = redirected(&page, &answer).filter(|_| self.progress.hops < HOPS_MAX) {
+        if let Some(next) = redirected(&page, &answer).filter(|_| self.progress.hops < REDIRECTS_MAX) {
             // The target has robots rules of its own: it is fetched like any other page.
             self.progress.queue[0] = next;
             self.progress.hops += 1;
@@ -194,27 +192,27 @@ impl<'w, 'a> Reading<'w, 'a> {
         self.progress.stage = Stage::Page;
         // The media type is stored on a line before the page.
         let kept = [media.as_bytes(), b"\n", &answer.body].concat();
-        progress::keep(self.work.account, self.number, Kept::Page, Some(kept))?;
+        progress::keep(self.work.account, self.number, FetchedKind::Page, Some(kept))?;
         self.save()?;
         Ok(Done::More)
     }
 
     fn page(&mut self) -> Result<Done, Stop> {
         let (account, number) = (self.work.account, self.number);
-        let kept = progress::take(account, number, Kept::Page)?.ok_or(DAMAGED)?;
+        let kept = progress::load_fetched(account, number, FetchedKind::Page)?.ok_or(DAMAGED)?;
         let end = kept.iter().position(|byte| *byte == b'\n').ok_or(DAMAGED)?;
         let form = core::str::from_utf8(&kept[..end]).ok().and_then(form_of).ok_or(DAMAGED)?;
         let asked = self.work.asks.ask(|| Asked::Extract { form, bytes: kept[end + 1..].to_vec() });
         let Some(answer) = asked else { return Ok(Done::WaitsFor(EXTRACT_SECONDS)) };
         match answer {
             Answer::Extracted(Ok(read)) => {
-                progress::keep(account, number, Kept::Page, None)?;
+                progress::keep(account, number, FetchedKind::Page, None)?;
                 let follow = links::follow(&self.progress.page, read.base_href.as_deref(), &read.links);
                 self.progress.follow(follow);
                 self.index_text(&read.text)
             }
             Answer::Extracted(Err(reason)) => {
-                progress::keep(account, number, Kept::Page, None)?;
+                progress::keep(account, number, FetchedKind::Page, None)?;
                 self.skip(&reason)
             }
             _ if self.work.attempt < READS_MAX => Ok(Done::Later),
@@ -256,7 +254,7 @@ impl<'w, 'a> Reading<'w, 'a> {
         }
         let over = !more && (cut.at() >= text.len() || passages.is_empty());
         if !passages.is_empty() {
-            let language = Language::of(&passages.join("\n"));
+            let language = IndexLanguage::of(&passages.join("\n"));
             match search::add(account, self.base, number, language, &passages, self.progress.terms)? {
                 Added::Full => return self.end(Some(FULL)),
                 Added::Terms(written) => {

@@ -34,7 +34,7 @@ choice! {
 }
 
 /// Bounds of a page's address.
-static PAGE_URL: record::Kind = record::Kind::Text { min: 1, max: URL_MAX, format: None };
+static PAGE_URL: record::ColumnType = record::ColumnType::Text { min: 1, max: URL_MAX, format: None };
 
 record! {
     /// Progress of reading a document.
@@ -144,23 +144,23 @@ pub fn drop_file(account: Scope<'_>, document: u32) -> Result<(), Stop> {
 
 /// Data stored between two steps.
 #[derive(Clone, Copy)]
-pub enum Kept {
+pub enum FetchedKind {
     /// A fetched page, behind a line with its media type.
     Page,
     /// The robots.txt of the current host.
     Robots,
 }
 
-fn kept(account: Scope<'_>, document: u32, what: Kept) -> key::Key {
+fn kept(account: Scope<'_>, document: u32, what: FetchedKind) -> key::Key {
     let at = match what {
-        Kept::Page => PAGE,
-        Kept::Robots => ROBOTS,
+        FetchedKind::Page => PAGE,
+        FetchedKind::Robots => ROBOTS,
     };
     key::part(account.space(), Kind::Document, document, at)
 }
 
 /// Stores such data, cut at [`PART_BYTES`], or deletes it with `None`.
-pub fn keep(account: Scope<'_>, document: u32, what: Kept, bytes: Option<Vec<u8>>) -> Result<(), Stop> {
+pub fn keep(account: Scope<'_>, document: u32, what: FetchedKind, bytes: Option<Vec<u8>>) -> Result<(), Stop> {
     let at = kept(account, document, what);
     match bytes {
         Some(mut bytes) => {
@@ -172,7 +172,7 @@ pub fn keep(account: Scope<'_>, document: u32, what: Kept, bytes: Option<Vec<u8>
 }
 
 /// Reads such data; `None` if there is none.
-pub fn take(account: Scope<'_>, document: u32, what: Kept) -> Result<Option<Vec<u8>>, Stop> {
+pub fn load_fetched(account: Scope<'_>, document: u32, what: FetchedKind) -> Result<Option<Vec<u8>>, Stop> {
     account.get(kept(account, document, what))
 }
 

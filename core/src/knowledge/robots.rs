@@ -241,7 +241,7 @@ mod tests {
         ("Allow: /robots\nDisallow: /robots.txt", &["/robots.txt"], &["/robots.txt?x"]),
     ];
 
-    fn judge(file: &str, open: &[&str], closed: &[&str]) {
+    fn check(file: &str, open: &[&str], closed: &[&str]) {
         let robots = Robots::parse(file.as_bytes());
         for (paths, allowed) in [(open, true), (closed, false)] {
             for path in paths {
@@ -252,12 +252,12 @@ mod tests {
 
     #[test]
     fn the_group_of_this_crawler_or_of_all_counts() {
-        GROUPS.iter().for_each(|(file, open, closed)| judge(file, open, closed));
+        GROUPS.iter().for_each(|(file, open, closed)| check(file, open, closed));
     }
 
     #[test]
     fn the_longest_rule_decides() {
-        RULES.iter().for_each(|(rules, open, closed)| judge(&format!("User-agent: *\n{rules}\n"), open, closed));
+        RULES.iter().for_each(|(rules, open, closed)| check(&format!("User-agent: *\n{rules}\n"), open, closed));
     }
 
     #[test]
@@ -271,8 +271,8 @@ mod tests {
         let start = "User-agent: *\nDisallow: /a\n#";
         let padding = "x".repeat(ROBOTS_BYTES_MAX - start.len() - "\nDisallow: /b".len());
         let file = format!("{start}{padding}\nDisallow: /bcd\nDisallow: /e");
-        judge(&file, &["/b", "/bcd", "/e"], &["/a"]);
-        judge(&format!("User-agent: *\nDisallow: {}", "/".repeat(ROBOTS_BYTES_MAX)), &["/", "//"], &[]);
+        check(&file, &["/b", "/bcd", "/e"], &["/a"]);
+        check(&format!("User-agent: *\nDisallow: {}", "/".repeat(ROBOTS_BYTES_MAX)), &["/", "//"], &[]);
     }
 
     #[test]
@@ -280,6 +280,6 @@ mod tests {
         let many =
             (0..=RULES_MAX).fold(String::from("User-agent: *\n"), |file, n| file + &format!("Disallow: /{n}$\n"));
         let last = RULES_MAX - 1;
-        judge(&many, &[&format!("/{RULES_MAX}")], &["/0", &format!("/{last}")]);
+        check(&many, &[&format!("/{RULES_MAX}")], &["/0", &format!("/{last}")]);
     }
 }

@@ -10,7 +10,7 @@ use super::rows::{self, LeadRow};
 use super::tables::{LeadStatus, NewLead};
 use crate::json::Members;
 use crate::key::Kind;
-use crate::record::{Cell, Checked, Errors, Iso, Record, Rest, Source, Variables, check};
+use crate::record::{Cell, Checked, Errors, Iso, MemberSource, Record, Rest, Variables, check};
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -19,16 +19,16 @@ use crate::view::Stop;
 pub const DUPLICATE: &str = "field is already used by a lead of this campaign.";
 
 /// Checks the body of a creation against its table, and what the table cannot express.
-pub fn judge(members: Members) -> Checked {
-    let mut checked = check(NewLead::TABLE, members, Source::Body);
-    judge_people(&mut checked);
+pub fn check_new(members: Members) -> Checked {
+    let mut checked = check(NewLead::TABLE, members, MemberSource::Body);
+    check_people(&mut checked);
     checked
 }
 
 /// Checks that `customer_name` and `email` are strings (docs/api.md, Creating a lead).
-pub fn judge_people(checked: &mut Checked) {
+pub fn check_people(checked: &mut Checked) {
     let mut wrong = Vec::new();
-    let mut judge = |path: &str, cell: &Cell| {
+    let mut check_variables = |path: &str, cell: &Cell| {
         let Cell::Object(members) = cell else { return };
         for name in ["customer_name", "email"] {
             if members.get(name).is_some_and(|value| value.as_text().is_none()) {
@@ -36,11 +36,11 @@ pub fn judge_people(checked: &mut Checked) {
             }
         }
     };
-    judge("variables", checked.get("variables"));
+    check_variables("variables", checked.get("variables"));
     if let Cell::List(contacts) = checked.get("secondary_contacts") {
         for (at, contact) in contacts.iter().enumerate() {
             if let Cell::Record(cells) = contact {
-                cells.iter().for_each(|cell| judge(&format!("secondary_contacts.{at}.variables"), cell));
+                cells.iter().for_each(|cell| check_variables(&format!("secondary_contacts.{at}.variables"), cell));
             }
         }
     }

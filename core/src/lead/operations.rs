@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::creation::{self, DUPLICATE, judge_people};
+use super::creation::{self, DUPLICATE, check_people};
 use super::phones;
 use super::recall;
 use super::rows::{self, Dial, LeadRow, facet_of_campaign, facet_of_status};
@@ -21,7 +21,7 @@ use crate::job::{self, Task};
 use crate::json::{Raw, ToJson, Value};
 use crate::key::Kind;
 use crate::limits::{VARIABLES_BYTES_MAX, VARIABLES_MAX};
-use crate::record::{Cell, Errors, Iso, Record, Source, Stored, check};
+use crate::record::{Cell, Errors, Iso, MemberSource, Record, Stored, check};
 use crate::store::Row;
 use crate::view::{Order, Stop};
 use crate::webhook;
@@ -31,8 +31,8 @@ const AUTOMATIC: &str = "This status is assigned automatically and cannot be set
 
 /// `POST /user/lead`
 pub fn create(ctx: &Ctx<'_>) -> Handled {
-    let mut checked = creation::judge(ctx.members()?);
-    refs::judge(ctx, &mut checked, None)?;
+    let mut checked = creation::check_new(ctx.members()?);
+    refs::check(ctx, &mut checked, None)?;
     let new: NewLead = ctx.finish(checked)?;
     let account = ctx.account();
     let campaign = ctx.own(new.campaign_id).ok_or(Refusal::NotFound(MISSING))?;
@@ -81,14 +81,14 @@ pub fn read(ctx: &Ctx<'_>) -> Handled {
 /// `PUT /user/leads/{id}`
 pub fn update(ctx: &Ctx<'_>) -> Handled {
     let (count, row, before) = named(ctx)?;
-    let mut checked = check(ChangedLead::TABLE, ctx.members()?, Source::Body);
-    judge_people(&mut checked);
+    let mut checked = check(ChangedLead::TABLE, ctx.members()?, MemberSource::Body);
+    check_people(&mut checked);
     if let Cell::Text(word) = checked.get("status")
         && !["created", "completed", "reached-max-retries"].contains(&word.as_str())
     {
         checked.errors.add("status", AUTOMATIC);
     }
-    refs::judge(ctx, &mut checked, None)?;
+    refs::check(ctx, &mut checked, None)?;
     let change: ChangedLead = ctx.finish(checked)?;
     let account = ctx.account();
     let campaign = change.campaign_id.and_then(|id| ctx.own(id)).unwrap_or(before.campaign);
@@ -101,7 +101,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
         after = after.with_dial(anew(&before, waiting.is_some()));
     }
     change.variables.0.0.into_iter().for_each(|(name, value): (String, Value)| after.variables.0.set(&name, value));
-    judge_change(ctx, count, &before, &after)?;
+    check_change(ctx, count, &before, &after)?;
     ctx.if_match(&Raw(&rows::json(account, count, &before)?))?;
     after.updated_at = Iso(ctx.now.max(before.updated_at.0));
     rows::replace(account, count, &row, &before, &after)?;
@@ -128,7 +128,7 @@ fn anew(lead: &LeadRow, called_off: bool) -> Dial {
 
 /// Refuses a number that the campaign already has, another campaign for a secondary contact alone, and too many
 /// variables.
-fn judge_change(ctx: &Ctx<'_>, count: u32, before: &LeadRow, after: &LeadRow) -> Result<(), Halt> {
+fn check_change(ctx: &Ctx<'_>, count: u32, before: &LeadRow, after: &LeadRow) -> Result<(), Halt> {
     let mut errors = Errors::default();
     if after.parent.is_some() && before.campaign != after.campaign {
         errors.say("campaign_id", "field of a secondary contact is that of its lead.");

@@ -7,7 +7,7 @@ use super::phones;
 use super::tables::{Contact, Lead, LeadCampaign, LeadStatus};
 use crate::collection::{Facet, subtract};
 use crate::id;
-use crate::job::{self, Progress, Task};
+use crate::job::{self, Task, TaskOutcome};
 use crate::json::ToJson;
 use crate::key::{self, Kind};
 use crate::limits::{SECONDARY_CONTACTS_MAX, SLICE_ROWS};
@@ -246,7 +246,7 @@ pub fn drop_campaign(account: Scope<'_>, campaign: u32, now: Timestamp) -> Resul
 
 /// Deletes one slice of a dropped campaign's leads: at most [`SLICE_ROWS`], and no more than fit the limit of feed
 /// events that one slice may empty.
-pub fn drop_slice(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<Progress, Stop> {
+pub fn drop_slice(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<TaskOutcome, Stop> {
     let slice = account.scan(key::lead_phones_of(account.space(), campaign), Order::Ascending, SLICE_ROWS)?;
     let planned = account.scan(key::retries(account.space(), campaign), Order::Ascending, SLICE_ROWS)?;
     let done = slice.len() < SLICE_ROWS && planned.len() < SLICE_ROWS;
@@ -258,12 +258,12 @@ pub fn drop_slice(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<P
         let count = key::read_lead_phone(&key).ok_or(LeadRow::DAMAGED)?;
         left -= webhook::empty_some(account, (Kind::Lead, count), left, now)?;
         if left == 0 {
-            return Ok(Progress::More);
+            return Ok(TaskOutcome::More);
         }
         account.delete(key::row(account.space(), Kind::Lead, count))?;
         account.delete(key)?;
     }
-    Ok(if done { Progress::Done } else { Progress::More })
+    Ok(if done { TaskOutcome::Done } else { TaskOutcome::More })
 }
 
 /// Returns a call's lead as the webhook shows it, or `None` if it was deleted; a secondary contact shows its lead's

@@ -9,7 +9,7 @@ use super::rows::NumberRow;
 use super::tables::{Number, NumberType, OneNumber, Verification};
 use super::{insert, row_of};
 use crate::account::plan;
-use crate::carrier::{Ask, Told};
+use crate::carrier::{Ask, CarrierAnswer};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, message_data};
@@ -29,7 +29,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     }
     ctx.plan_room(Kind::Number, "phone numbers", plan::of(account)?.numbers.into(), Refusal::Forbidden)?;
     // A carrier that does not answer has not confirmed: the caller id stays unverified.
-    let verified = ctx.carrier(&Ask::Verified(&number))? == Told::Verified(true);
+    let verified = ctx.carrier(&Ask::Verified(&number))? == CarrierAnswer::Verified(true);
     let (count, created_at) = account.allot(Kind::Number, ctx.now)?;
     let stored = NumberRow {
         country_code: numbering::country_of(&number).map(ToString::to_string),
@@ -56,7 +56,7 @@ fn again(ctx: &Ctx<'_>, count: u32) -> Handled {
     if stored.verified {
         return Err(Refusal::Declined("This caller id is already there.".into()).into());
     }
-    stored.verified = ctx.carrier(&Ask::Verified(&stored.phone_number))? == Told::Verified(true);
+    stored.verified = ctx.carrier(&Ask::Verified(&stored.phone_number))? == CarrierAnswer::Verified(true);
     account.replace(Kind::Number, count, &row, &stored.row(&row.private))?;
     Ok(Reply::created(&message_data("Caller id updated successfully.", &Number::of(ctx.id(count), &stored))))
 }

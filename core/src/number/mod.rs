@@ -98,7 +98,7 @@ pub fn shown_on_calls(account: Scope<'_>, count: u32) -> Result<Option<String>, 
 }
 
 /// A number that a text message is sent from.
-pub struct Sender {
+pub struct SmsSender {
     /// The number, E.164.
     pub phone_number: String,
     /// Whether it can send text messages.
@@ -106,10 +106,10 @@ pub struct Sender {
 }
 
 /// Returns a number of the account as a sender; `None` if there is no such number.
-pub fn sender(account: Scope<'_>, count: u32) -> Result<Option<Sender>, Stop> {
+pub fn sender(account: Scope<'_>, count: u32) -> Result<Option<SmsSender>, Stop> {
     let Some(row) = account.find(Kind::Number, count)? else { return Ok(None) };
     let NumberRow { phone_number, sms_capable, .. } = NumberRow::read(&row.public)?;
-    Ok(Some(Sender { phone_number, sms_capable }))
+    Ok(Some(SmsSender { phone_number, sms_capable }))
 }
 
 /// Returns the JSON of a number, whose entity tag `If-Match` is compared with.

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::rows::{NumberRow, facet_of_sms};
 use super::tables::{Available, Number, Rename, SearchQuery};
 use super::{MISSING, shown};
-use crate::carrier::{Ask, Told};
+use crate::carrier::{Ask, CarrierAnswer};
 use crate::collection::Facet;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
@@ -24,7 +24,7 @@ pub fn search(ctx: &Ctx<'_>) -> Handled {
     let query: SearchQuery = ctx.asks()?;
     let digits = query.contains.unwrap_or_default();
     match ctx.carrier(&Ask::Search { country: query.country_code.word(), digits: &digits })? {
-        Told::Offers(offers) => {
+        CarrierAnswer::Offers(offers) => {
             let mut shown = Vec::new();
             for offer in &offers {
                 // The simulated carrier, and one that serves several installations, may offer numbers taken here.

@@ -10,12 +10,12 @@ use super::rows::NumberRow;
 use super::tables::{NumberType, OneNumber, Purchased};
 use crate::account::plan;
 use crate::account::profile::Profile;
-use crate::carrier::{Ask, Told};
+use crate::carrier::{Ask, CarrierAnswer};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Form, Halt, Invalid, Refusal};
 use crate::http::reply::{Reply, message_data};
 use crate::http::route::Handled;
-use crate::job::{self, Progress, Task, Work};
+use crate::job::{self, Task, TaskContext, TaskOutcome};
 use crate::key::{Kind, Space};
 use crate::numbering;
 use crate::record::{Iso, Rest};
@@ -51,7 +51,7 @@ pub fn purchase(ctx: &Ctx<'_>) -> Handled {
         return refuse(Refusal::BadGateway(SILENT.into()));
     }
     match told {
-        Told::Ours { id, sms_capable } => {
+        CarrierAnswer::Ours { id, sms_capable } => {
             let count = enter(account, &number, id, sms_capable, ctx.now)?;
             let country_code = numbering::country_of(&number).map(ToString::to_string);
             let bought = Purchased {
@@ -64,11 +64,11 @@ pub fn purchase(ctx: &Ctx<'_>) -> Handled {
             Ok(Reply::created(&message_data("Phone number purchased successfully.", &bought)))
         }
         // The reservation was committed before the carrier was asked, so it has to be undone.
-        Told::NotAvailable => {
+        CarrierAnswer::NotAvailable => {
             undo(account, &number, micros)?;
             refuse(Refusal::Declined(NOT_AVAILABLE.into()))
         }
-        Told::Silent => refuse(Refusal::BadGateway(SILENT.into())),
+        CarrierAnswer::Silent => refuse(Refusal::BadGateway(SILENT.into())),
         _ => {
             undo(account, &number, micros)?;
             refuse(Refusal::BadGateway(FAILED.into()))
@@ -139,20 +139,20 @@ fn undo(account: Scope<'_>, number: &str, micros: i64) -> Result<(), Stop> {
 }
 
 /// Job that settles a purchase whose answer never arrived: inserts the number or refunds the price.
-pub fn settle(work: &Work<'_>, number: &str, micros: i64, claim: u32) -> Result<Progress, Stop> {
+pub fn settle(work: &TaskContext<'_>, number: &str, micros: i64, claim: u32) -> Result<TaskOutcome, Stop> {
     if !is_held(work.account, number, claim)? {
-        return Ok(Progress::Done);
+        return Ok(TaskOutcome::Done);
     }
     match work.setup.config.carrier.ask(work.asks, &work.seed, &Ask::Owned(number)) {
-        None => Ok(Progress::Waits),
-        Some(Told::Ours { id, sms_capable }) => {
+        None => Ok(TaskOutcome::Waits),
+        Some(CarrierAnswer::Ours { id, sms_capable }) => {
             enter(work.account, number, id, sms_capable, work.now)?;
-            Ok(Progress::Done)
+            Ok(TaskOutcome::Done)
         }
-        Some(Told::NotOurs | Told::NotAvailable) => {
+        Some(CarrierAnswer::NotOurs | CarrierAnswer::NotAvailable) => {
             undo(work.account, number, micros)?;
-            Ok(Progress::Done)
+            Ok(TaskOutcome::Done)
         }
-        Some(_) => Ok(Progress::Later),
+        Some(_) => Ok(TaskOutcome::Later),
     }
 }

@@ -4,12 +4,12 @@ use super::operations::named;
 use super::rows::NumberRow;
 use super::tables::NumberType;
 use super::{MISSING, remove, shown};
-use crate::carrier::{Ask, Told};
+use crate::carrier::{Ask, CarrierAnswer};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Form, Invalid, Refusal};
 use crate::http::reply::{Reply, message};
 use crate::http::route::Handled;
-use crate::job::{self, Progress, Task, Work};
+use crate::job::{self, Task, TaskContext, TaskOutcome};
 use crate::json::Raw;
 use crate::key::Kind;
 use crate::record::Stored;
@@ -52,7 +52,7 @@ pub fn release(ctx: &Ctx<'_>, lose: Lose) -> Handled {
         job::add(account, ctx.now.plus_seconds(AGAIN_SECONDS), Task::Release(count))?;
     }
     match ctx.carrier(&Ask::Release(&carrier_id))? {
-        Told::Released => {
+        CarrierAnswer::Released => {
             ctx.detached(Kind::Number, count, detach_all(account, count, ctx.now, lose)?)?;
             Ok(Reply::ok(&message(RELEASED)))
         }
@@ -75,18 +75,20 @@ pub fn detach_all(account: Scope<'_>, count: u32, now: Timestamp, lose: Lose) ->
 }
 
 /// Job that repeats a release which the carrier did not confirm.
-pub fn settle(work: &Work<'_>, count: u32, lose: Lose) -> Result<Progress, Stop> {
-    let Some(row) = work.account.find(Kind::Number, count)? else { return Ok(Progress::Done) };
+pub fn settle(work: &TaskContext<'_>, count: u32, lose: Lose) -> Result<TaskOutcome, Stop> {
+    let Some(row) = work.account.find(Kind::Number, count)? else { return Ok(TaskOutcome::Done) };
     let stored = NumberRow::read(&row.public)?;
-    let Some(carrier_id) = stored.carrier_id.as_deref().filter(|_| stored.releasing) else { return Ok(Progress::Done) };
+    let Some(carrier_id) = stored.carrier_id.as_deref().filter(|_| stored.releasing) else {
+        return Ok(TaskOutcome::Done);
+    };
     match work.setup.config.carrier.ask(work.asks, &work.seed, &Ask::Release(carrier_id)) {
-        None => Ok(Progress::Waits),
-        Some(Told::Released) => {
+        None => Ok(TaskOutcome::Waits),
+        Some(CarrierAnswer::Released) => {
             if !detach_all(work.account, count, work.now, lose)? {
                 job::add(work.account, work.now, Task::Detach(Kind::Number, count))?;
             }
-            Ok(Progress::Done)
+            Ok(TaskOutcome::Done)
         }
-        Some(_) => Ok(Progress::Later),
+        Some(_) => Ok(TaskOutcome::Later),
     }
 }

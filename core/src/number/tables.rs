@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::rows::NumberRow;
 use crate::limits::URL_MAX;
 use crate::numbering::{self, Offer};
-use crate::record::{Iso, Kind, Secret, boolean, choice, format, id, iso, number, require, text, texts};
+use crate::record::{ColumnType, Iso, Secret, boolean, choice, format, id, iso, number, require, text, texts};
 use crate::{choice, record};
 
 choice! {
@@ -229,7 +229,7 @@ choice! {
 }
 
 /// Bounds of an IP address or CIDR range.
-pub static ADDRESSES: Kind = Kind::Text { min: 1, max: 64, format: Some(&format::ADDRESS) };
+pub static ADDRESSES: ColumnType = ColumnType::Text { min: 1, max: 64, format: Some(&format::ADDRESS) };
 
 record! {
     /// Body of `POST /user/phone-numbers/sip-trunks`.

@@ -9,7 +9,7 @@ use once_cell::race::OnceBox;
 
 use crate::json::{self, Value};
 use crate::record;
-use crate::record::{Kind, Record, Source, boolean, check, int, list, text, texts};
+use crate::record::{ColumnType, MemberSource, Record, boolean, check, int, list, text, texts};
 
 static SHIPPED: &[u8] = include_bytes!("../../data/numbering.json");
 
@@ -19,8 +19,8 @@ const PREFIXES_MAX: usize = 100;
 const ENTRIES_MAX: usize = 16;
 
 /// First digits of a national number.
-static PREFIX: Kind = Kind::Text { min: 1, max: 5, format: None };
-static FORM: Kind = Kind::Text { min: 1, max: 16, format: None };
+static PREFIX: ColumnType = ColumnType::Text { min: 1, max: 5, format: None };
+static FORM: ColumnType = ColumnType::Text { min: 1, max: 16, format: None };
 
 record! {
     /// Numbers of a country: those with its calling code that begin with one of its prefixes, except foreign ones.
@@ -87,7 +87,7 @@ fn shipped() -> Option<Vec<NumberingPlan>> {
     let parsed = json::parse(SHIPPED).ok()?;
     let plan = |entry: &Value| {
         let members = entry.as_object()?.clone();
-        check(NumberingPlan::TABLE, members, Source::Body).finish().ok()
+        check(NumberingPlan::TABLE, members, MemberSource::Body).finish().ok()
     };
     parsed.as_list()?.iter().map(plan).collect()
 }

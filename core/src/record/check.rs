@@ -7,16 +7,16 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::cell::Cell;
-use super::errors::{Errors, Place, label};
+use super::errors::{Errors, ValuePath, label};
 use super::field::Choice;
 use super::format::Format;
-use super::{Column, Kind, Literal, Need, Record, Rule, Strictness, Table, When};
+use super::{Column, ColumnType, Literal, Need, Record, Rule, Strictness, Table, When};
 use crate::json::{self, Members, ToJson, Value};
 use crate::limits::{VARIABLES_BYTES_MAX, VARIABLES_MAX};
 
 /// Where the members come from: a query has text alone, and writes booleans as words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum MemberSource {
     /// Members of a JSON body.
     Body,
     /// Parameters of a query string.
@@ -55,9 +55,9 @@ impl Checked {
 }
 
 /// Checks members against a table.
-pub fn check(table: &'static Table, members: Members, source: Source) -> Checked {
+pub fn check(table: &'static Table, members: Members, source: MemberSource) -> Checked {
     let mut errors = Errors::default();
-    let cells = record(table, members, source, &Place::Whole, &mut errors);
+    let cells = record(table, members, source, &ValuePath::Whole, &mut errors);
     Checked { table, cells, errors }
 }
 
@@ -79,7 +79,7 @@ pub fn check_update(table: &'static Table, mut stored: Members, supplied: Member
             nulls.say(column.name, "field must not be null.");
         }
     }
-    let mut checked = check(table, stored, Source::Body);
+    let mut checked = check(table, stored, MemberSource::Body);
     for (field, sentences) in nulls.0 {
         sentences.into_iter().for_each(|sentence| checked.errors.add(&field, sentence));
     }
@@ -87,10 +87,10 @@ pub fn check_update(table: &'static Table, mut stored: Members, supplied: Member
 }
 
 /// Returns whether a value means "absent": `null`, and `""` for text (docs/api.md, Lenient values).
-fn is_empty(value: &Value, kind: &Kind) -> bool {
+fn is_empty(value: &Value, kind: &ColumnType) -> bool {
     match (value, kind) {
         (Value::Null, _) => true,
-        (Value::Text(text), Kind::Text { .. } | Kind::Choice(_)) => text.is_empty(),
+        (Value::Text(text), ColumnType::Text { .. } | ColumnType::Choice(_)) => text.is_empty(),
         _ => false,
     }
 }
@@ -98,8 +98,8 @@ fn is_empty(value: &Value, kind: &Kind) -> bool {
 fn record(
     table: &'static Table,
     members: Members,
-    source: Source,
-    place: &Place<'_>,
+    source: MemberSource,
+    place: &ValuePath<'_>,
     errors: &mut Errors,
 ) -> Vec<Cell> {
     let mut given: Vec<Option<Value>> = table.columns.iter().map(|_| None).collect();
@@ -114,21 +114,22 @@ fn record(
     }
     let mut cells = Vec::with_capacity(table.columns.len());
     for (column, value) in table.columns.iter().zip(given) {
-        let value = value
-            .filter(|value| !(is_empty(value, &column.kind) || source == Source::Query && value.as_text() == Some("")));
-        let field = Place::Member(place, column.name);
+        let value = value.filter(|value| {
+            !(is_empty(value, &column.kind) || source == MemberSource::Query && value.as_text() == Some(""))
+        });
+        let field = ValuePath::Member(place, column.name);
         cells.push(match value {
             Some(value) => one(&column.kind, value, source, &field, errors),
             None => absent(column, &field, errors),
         });
     }
     for rule in table.rules {
-        judge(rule, table, &cells, place, errors);
+        check_rule(rule, table, &cells, place, errors);
     }
     cells
 }
 
-fn absent(column: &Column, field: &Place<'_>, errors: &mut Errors) -> Cell {
+fn absent(column: &Column, field: &ValuePath<'_>, errors: &mut Errors) -> Cell {
     if matches!(column.need, Need::Required) {
         errors.say(&field.text(), "field is required.");
     }
@@ -144,7 +145,7 @@ pub(super) fn default_of(column: &Column) -> Cell {
         Need::Default(Literal::Number(value)) => Cell::Number(value),
         Need::Default(Literal::Text(value)) => Cell::Text(value.to_owned()),
         Need::Default(Literal::AllWords) => match column.kind {
-            Kind::List { of: Kind::Choice(words), .. } => {
+            ColumnType::List { of: ColumnType::Choice(words), .. } => {
                 Cell::List(words.iter().map(|word| Cell::Text((*word).to_owned())).collect())
             }
             _ => Cell::None,
@@ -152,30 +153,48 @@ pub(super) fn default_of(column: &Column) -> Cell {
     }
 }
 
-fn one(kind: &'static Kind, value: Value, source: Source, field: &Place<'_>, errors: &mut Errors) -> Cell {
+fn one(
+    kind: &'static ColumnType,
+    value: Value,
+    source: MemberSource,
+    field: &ValuePath<'_>,
+    errors: &mut Errors,
+) -> Cell {
     match kind {
-        Kind::Text { min, max, format } => text(*min, *max, *format, value, field, errors),
-        Kind::Int { min, max } => int(*min, *max, &value, source, field, errors),
-        Kind::Number { min, max } => number(*min, *max, &value, field, errors),
-        Kind::Bool => boolean(&value, source, field, errors),
-        Kind::Choice(words) => word(words, &value, field, errors),
-        Kind::List { of, max, unique } => list(of, *max, *unique, value, source, field, errors),
-        Kind::Record(table) => match value {
+        ColumnType::Text { min, max, format } => text(*min, *max, *format, value, field, errors),
+        ColumnType::Int { min, max } => int(*min, *max, &value, source, field, errors),
+        ColumnType::Number { min, max } => number(*min, *max, &value, field, errors),
+        ColumnType::Bool => boolean(&value, source, field, errors),
+        ColumnType::Choice(words) => word(words, &value, field, errors),
+        ColumnType::List { of, max, unique } => list(of, *max, *unique, value, source, field, errors),
+        ColumnType::Record(table) => match value {
             Value::Object(members) => Cell::Record(record(table, members, source, field, errors)),
             _ => wrong(field, "field must be an object.", errors),
         },
-        Kind::Tagged(variants) => tagged(variants, value, source, field, errors),
-        Kind::Variables => variables(value, field, errors),
-        Kind::Iso | Kind::Sql | Kind::Decimal | Kind::Flag | Kind::Object | Kind::Any => Cell::None,
+        ColumnType::Tagged(variants) => tagged(variants, value, source, field, errors),
+        ColumnType::Variables => variables(value, field, errors),
+        ColumnType::Iso
+        | ColumnType::Sql
+        | ColumnType::Decimal
+        | ColumnType::Flag
+        | ColumnType::Object
+        | ColumnType::Any => Cell::None,
     }
 }
 
-fn wrong(field: &Place<'_>, says: &str, errors: &mut Errors) -> Cell {
+fn wrong(field: &ValuePath<'_>, says: &str, errors: &mut Errors) -> Cell {
     errors.say(&field.text(), says);
     Cell::None
 }
 
-fn text(min: usize, max: usize, format: Option<&Format>, value: Value, field: &Place<'_>, errors: &mut Errors) -> Cell {
+fn text(
+    min: usize,
+    max: usize,
+    format: Option<&Format>,
+    value: Value,
+    field: &ValuePath<'_>,
+    errors: &mut Errors,
+) -> Cell {
     let Value::Text(text) = value else { return wrong(field, "field must be a string.", errors) };
     let length = text.chars().count();
     let before = errors.0.len();
@@ -201,14 +220,16 @@ fn form(format: &Format, text: &str, field: &str, errors: &mut Errors) {
     }
 }
 
-fn int(min: i64, max: i64, value: &Value, source: Source, field: &Place<'_>, errors: &mut Errors) -> Cell {
+fn int(min: i64, max: i64, value: &Value, source: MemberSource, field: &ValuePath<'_>, errors: &mut Errors) -> Cell {
     let whole = match value {
         Value::Number(number) => number.as_whole(),
         // A query has text alone: a number in it is read as one of a body.
-        Value::Text(text) if source == Source::Query && is_json_number(text) => match json::parse(text.as_bytes()) {
-            Ok(Value::Number(number)) => number.as_whole(),
-            _ => None,
-        },
+        Value::Text(text) if source == MemberSource::Query && is_json_number(text) => {
+            match json::parse(text.as_bytes()) {
+                Ok(Value::Number(number)) => number.as_whole(),
+                _ => None,
+            }
+        }
         Value::Text(text) if is_json_number(text) && !text.contains(['.', 'e', 'E']) => text.parse().ok(),
         _ => None,
     };
@@ -224,7 +245,7 @@ fn int(min: i64, max: i64, value: &Value, source: Source, field: &Place<'_>, err
     wrong(field, &says, errors)
 }
 
-fn number(min: f64, max: f64, value: &Value, field: &Place<'_>, errors: &mut Errors) -> Cell {
+fn number(min: f64, max: f64, value: &Value, field: &ValuePath<'_>, errors: &mut Errors) -> Cell {
     let number = match value {
         Value::Number(number) => Some(number.as_f64()),
         Value::Text(text) if is_json_number(text) => text.parse().ok().filter(|n: &f64| n.is_finite()),
@@ -262,7 +283,7 @@ fn is_json_number(text: &str) -> bool {
     }
 }
 
-fn boolean(value: &Value, source: Source, field: &Place<'_>, errors: &mut Errors) -> Cell {
+fn boolean(value: &Value, source: MemberSource, field: &ValuePath<'_>, errors: &mut Errors) -> Cell {
     let truth = match value {
         Value::Bool(truth) => Some(*truth),
         Value::Number(number) => match number.as_whole() {
@@ -271,8 +292,8 @@ fn boolean(value: &Value, source: Source, field: &Place<'_>, errors: &mut Errors
             _ => None,
         },
         Value::Text(text) => match (text.as_str(), source) {
-            ("1", _) | ("true", Source::Query) => Some(true),
-            ("0", _) | ("false", Source::Query) => Some(false),
+            ("1", _) | ("true", MemberSource::Query) => Some(true),
+            ("0", _) | ("false", MemberSource::Query) => Some(false),
             _ => None,
         },
         _ => None,
@@ -280,7 +301,7 @@ fn boolean(value: &Value, source: Source, field: &Place<'_>, errors: &mut Errors
     truth.map_or_else(|| wrong(field, "field must be true or false.", errors), Cell::Bool)
 }
 
-fn word(words: &[&str], value: &Value, field: &Place<'_>, errors: &mut Errors) -> Cell {
+fn word(words: &[&str], value: &Value, field: &ValuePath<'_>, errors: &mut Errors) -> Cell {
     match value {
         Value::Text(text) if words.contains(&text.as_str()) => Cell::Text(text.clone()),
         Value::Text(_) => {
@@ -292,12 +313,12 @@ fn word(words: &[&str], value: &Value, field: &Place<'_>, errors: &mut Errors) -
 }
 
 fn list(
-    of: &'static Kind,
+    of: &'static ColumnType,
     max: usize,
     unique: Option<&str>,
     value: Value,
-    source: Source,
-    field: &Place<'_>,
+    source: MemberSource,
+    field: &ValuePath<'_>,
     errors: &mut Errors,
 ) -> Cell {
     let Value::List(entries) = value else { return wrong(field, "field must be an array.", errors) };
@@ -307,12 +328,12 @@ fn list(
     let mut seen = BTreeSet::new();
     let mut cells = Vec::with_capacity(entries.len());
     for (at, entry) in entries.into_iter().enumerate() {
-        let entry_place = Place::Entry(field, at);
+        let entry_place = ValuePath::Entry(field, at);
         let key = unique.and_then(|member| entry.member(member)?.as_text().map(ToString::to_string));
         if let Some(member) = unique
             && key.is_some_and(|key| !seen.insert(key))
         {
-            errors.say(&Place::Member(&entry_place, member).text(), "field has a duplicate value.");
+            errors.say(&ValuePath::Member(&entry_place, member).text(), "field has a duplicate value.");
         }
         cells.push(one(of, entry, source, &entry_place, errors));
     }
@@ -322,12 +343,12 @@ fn list(
 fn tagged(
     variants: &[(&'static str, &'static Table)],
     value: Value,
-    source: Source,
-    field: &Place<'_>,
+    source: MemberSource,
+    field: &ValuePath<'_>,
     errors: &mut Errors,
 ) -> Cell {
     let Value::Object(members) = value else { return wrong(field, "field must be an object.", errors) };
-    let tag = Place::Member(field, "type");
+    let tag = ValuePath::Member(field, "type");
     match members.get("type") {
         None | Some(Value::Null) => wrong(&tag, "field is required.", errors),
         Some(Value::Text(word)) => {
@@ -342,7 +363,7 @@ fn tagged(
     }
 }
 
-fn variables(value: Value, field: &Place<'_>, errors: &mut Errors) -> Cell {
+fn variables(value: Value, field: &ValuePath<'_>, errors: &mut Errors) -> Cell {
     let members = match value {
         Value::Object(members) => members,
         // An empty PHP array is the empty object of the clients of this API family.
@@ -366,8 +387,8 @@ fn variables(value: Value, field: &Place<'_>, errors: &mut Errors) -> Cell {
     Cell::Object(members)
 }
 
-fn judge(rule: &Rule, table: &Table, cells: &[Cell], place: &Place<'_>, errors: &mut Errors) {
-    let at = |name: &str| Place::Member(place, name).text();
+fn check_rule(rule: &Rule, table: &Table, cells: &[Cell], place: &ValuePath<'_>, errors: &mut Errors) {
+    let at = |name: &str| ValuePath::Member(place, name).text();
     let cell = |name: &str| table.columns.iter().position(|c| c.name == name).map_or(&Cell::None, |at| &cells[at]);
     let failed = |name: &str, errors: &Errors| !errors.is_empty() && errors.has(&at(name));
     match rule {

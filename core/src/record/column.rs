@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use super::field::{Choice, DecimalText, Flag, Hundredths, Iso, Json, Sql, Tagged, Variables};
+use super::field::{Choice, DecimalText, Flag, Hundredths, Iso, Json, Sql, TaggedUnion, Variables};
 use super::format::Format;
 use super::{Field, Record, Rule};
 use crate::time::Timestamp;
@@ -33,7 +33,7 @@ pub struct Column {
     /// Description with units, from the field's doc comment.
     pub doc: &'static str,
     /// Type and bounds of its values.
-    pub kind: Kind,
+    pub kind: ColumnType,
     /// What applies when the member is absent.
     pub need: Need,
     /// Whether `null` in an update clears it.
@@ -48,7 +48,7 @@ pub struct Column {
 
 /// Type of a column, with the bounds of its values.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum ColumnType {
     /// Text of bounded length.
     Text {
         /// Minimum length, in Unicode scalar values.
@@ -79,7 +79,7 @@ pub enum Kind {
     /// Array whose entries are all of one kind.
     List {
         /// Kind of each entry.
-        of: &'static Kind,
+        of: &'static ColumnType,
         /// Maximum number of entries.
         max: usize,
         /// Member whose value must differ between entries, if any.
@@ -166,7 +166,7 @@ impl<T> Clone for Typed<T> {
 impl<T> Copy for Typed<T> {}
 
 impl<T> Typed<T> {
-    const fn new(kind: Kind) -> Self {
+    const fn new(kind: ColumnType) -> Self {
         Self::of(Column {
             name: "",
             doc: "",
@@ -252,8 +252,8 @@ impl<T> Typed<Option<T>> {
     /// Requires this format of the text, besides its length.
     pub const fn form(self, format: &'static Format) -> Self {
         match self.column.kind {
-            Kind::Text { min, max, .. } => {
-                Self::of(Column { kind: Kind::Text { min, max, format: Some(format) }, ..self.column })
+            ColumnType::Text { min, max, .. } => {
+                Self::of(Column { kind: ColumnType::Text { min, max, format: Some(format) }, ..self.column })
             }
             _ => panic!("only text has a form"),
         }
@@ -264,8 +264,8 @@ impl<T> Typed<Vec<T>> {
     /// Requires that this member differs between entries.
     pub const fn unique(self, member: &'static str) -> Self {
         match self.column.kind {
-            Kind::List { of, max, .. } => {
-                Self::of(Column { kind: Kind::List { of, max, unique: Some(member) }, ..self.column })
+            ColumnType::List { of, max, .. } => {
+                Self::of(Column { kind: ColumnType::List { of, max, unique: Some(member) }, ..self.column })
             }
             _ => panic!("only a list has entries"),
         }
@@ -282,12 +282,12 @@ pub const fn text<T>(min: usize, max: usize) -> Typed<Option<T>>
 where
     T: From<String>,
 {
-    Typed::new(Kind::Text { min, max, format: None })
+    Typed::new(ColumnType::Text { min, max, format: None })
 }
 
 /// Declares a whole number from `min` to `max`, both included.
 pub const fn int(min: i64, max: i64) -> Typed<Option<u32>> {
-    Typed::new(Kind::Int { min, max })
+    Typed::new(ColumnType::Int { min, max })
 }
 
 /// Declares the rows of a page, 1 to 100; `default` where the query names none.
@@ -302,110 +302,110 @@ pub const fn count() -> Typed<Option<u32>> {
 
 /// Declares a list of at most `max` ids without their account's part.
 pub const fn counts(max: usize) -> Typed<Vec<u32>> {
-    Typed::new(Kind::List { of: &Kind::Int { min: 0, max: u32::MAX as i64 }, max, unique: None })
+    Typed::new(ColumnType::List { of: &ColumnType::Int { min: 0, max: u32::MAX as i64 }, max, unique: None })
 }
 
 /// Declares an enum that is stored as a number from 0 to `max`.
 pub const fn numbered<T: Field>(max: i64) -> Typed<Option<T>> {
-    Typed::new(Kind::Int { min: 0, max })
+    Typed::new(ColumnType::Int { min: 0, max })
 }
 
 /// Declares a whole number of 64 bits that may be negative.
 pub const fn signed() -> Typed<Option<i64>> {
-    Typed::new(Kind::Int { min: i64::MIN, max: i64::MAX })
+    Typed::new(ColumnType::Int { min: i64::MIN, max: i64::MAX })
 }
 
 /// Declares a time in microseconds since 1970, the form of stored times that the API never shows.
 pub const fn micros() -> Typed<Option<Timestamp>> {
-    Typed::new(Kind::Int { min: 0, max: i64::MAX })
+    Typed::new(ColumnType::Int { min: 0, max: i64::MAX })
 }
 
 /// Declares a number of bytes from `min` to `max`, both included.
 pub const fn bytes(min: i64, max: i64) -> Typed<Option<u64>> {
-    Typed::new(Kind::Int { min, max })
+    Typed::new(ColumnType::Int { min, max })
 }
 
 /// Declares an id from 1 to [`ID_MAX`].
 pub const fn id() -> Typed<Option<u64>> {
-    Typed::new(Kind::Int { min: 1, max: ID_MAX })
+    Typed::new(ColumnType::Int { min: 1, max: ID_MAX })
 }
 
 /// Declares a list of at most `max` ids.
 pub const fn ids(max: usize) -> Typed<Vec<u64>> {
-    Typed::new(Kind::List { of: &Kind::Int { min: 1, max: ID_MAX }, max, unique: None })
+    Typed::new(ColumnType::List { of: &ColumnType::Int { min: 1, max: ID_MAX }, max, unique: None })
 }
 
 /// Declares a number from `min` to `max`, both included, a fraction allowed.
 pub const fn number(min: f64, max: f64) -> Typed<Option<f64>> {
-    Typed::new(Kind::Number { min, max })
+    Typed::new(ColumnType::Number { min, max })
 }
 
 /// Declares a number from `min` to `max` that is rounded to two decimals after its range was checked.
 pub const fn hundredths(min: f64, max: f64) -> Typed<Option<Hundredths>> {
-    Typed::new(Kind::Number { min, max })
+    Typed::new(ColumnType::Number { min, max })
 }
 
 /// Declares a boolean.
 pub const fn boolean() -> Typed<Option<bool>> {
-    Typed::new(Kind::Bool)
+    Typed::new(ColumnType::Bool)
 }
 
 /// Declares a text that is one of the words of `T`.
 pub const fn choice<T: Choice>() -> Typed<Option<T>> {
-    Typed::new(Kind::Choice(T::WORDS))
+    Typed::new(ColumnType::Choice(T::WORDS))
 }
 
 /// Declares a list of at most `max` words of `T`.
 pub const fn choices<T: Choice>(max: usize) -> Typed<Vec<T>> {
-    Typed::new(Kind::List { of: &Kind::Choice(T::WORDS), max, unique: None })
+    Typed::new(ColumnType::List { of: &ColumnType::Choice(T::WORDS), max, unique: None })
 }
 
 /// Declares a list of at most `max` texts of the kind `of`.
-pub const fn texts(of: &'static Kind, max: usize) -> Typed<Vec<String>> {
-    Typed::new(Kind::List { of, max, unique: None })
+pub const fn texts(of: &'static ColumnType, max: usize) -> Typed<Vec<String>> {
+    Typed::new(ColumnType::List { of, max, unique: None })
 }
 
 /// Declares a list of at most `max` records.
 pub const fn list<T: Record>(max: usize) -> Typed<Vec<T>> {
-    Typed::new(Kind::List { of: &Kind::Record(T::TABLE), max, unique: None })
+    Typed::new(ColumnType::List { of: &ColumnType::Record(T::TABLE), max, unique: None })
 }
 
 /// Declares a list of at most `max` records told apart by their member `type`.
-pub const fn tagged<T: Tagged>(max: usize) -> Typed<Vec<T>> {
-    Typed::new(Kind::List { of: &Kind::Tagged(T::VARIANTS), max, unique: None })
+pub const fn tagged<T: TaggedUnion>(max: usize) -> Typed<Vec<T>> {
+    Typed::new(ColumnType::List { of: &ColumnType::Tagged(T::VARIANTS), max, unique: None })
 }
 
-/// Declares an object of free names: [`Kind::Variables`].
+/// Declares an object of free names: [`ColumnType::Variables`].
 pub const fn variables() -> Typed<Variables> {
-    Typed::new(Kind::Variables)
+    Typed::new(ColumnType::Variables)
 }
 
 /// Declares a member that is a record itself.
 pub const fn object<T: Record>() -> Typed<Option<T>> {
-    Typed::new(Kind::Record(T::TABLE))
+    Typed::new(ColumnType::Record(T::TABLE))
 }
 
 /// Declares a time in the ISO form, for replies and rows.
 pub const fn iso() -> Typed<Option<Iso>> {
-    Typed::new(Kind::Iso)
+    Typed::new(ColumnType::Iso)
 }
 
 /// Declares a time in the SQL form, for replies and rows.
 pub const fn sql() -> Typed<Option<Sql>> {
-    Typed::new(Kind::Sql)
+    Typed::new(ColumnType::Sql)
 }
 
 /// Declares a number of a reply, carried as a string with two decimals.
 pub const fn decimal() -> Typed<Option<DecimalText>> {
-    Typed::new(Kind::Decimal)
+    Typed::new(ColumnType::Decimal)
 }
 
 /// Declares a boolean of a reply, carried as 1 or 0.
 pub const fn flag() -> Typed<Option<Flag>> {
-    Typed::new(Kind::Flag)
+    Typed::new(ColumnType::Flag)
 }
 
 /// Declares a member of a reply that may hold any JSON.
 pub const fn any() -> Typed<Option<Json>> {
-    Typed::new(Kind::Any)
+    Typed::new(ColumnType::Any)
 }

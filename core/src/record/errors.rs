@@ -1,4 +1,4 @@
-//! [`Errors`]: the fields that failed, each with its sentences; [`Place`]: the path to a value.
+//! [`Errors`]: the fields that failed, each with its sentences; [`ValuePath`]: the path to a value.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -12,23 +12,23 @@ use crate::json::{Object, ToJson};
 /// Path to a value in the checked body. Its text is built only for an error: most bodies are valid and have many
 /// members.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place<'p> {
+pub(super) enum ValuePath<'p> {
     /// The body itself.
     Whole,
     /// A member of the object at that path.
-    Member(&'p Place<'p>, &'p str),
+    Member(&'p ValuePath<'p>, &'p str),
     /// An entry of the list at that path, from 0.
-    Entry(&'p Place<'p>, usize),
+    Entry(&'p ValuePath<'p>, usize),
 }
 
-impl Place<'_> {
+impl ValuePath<'_> {
     /// Returns the path as errors show it: `tools.0.headers.1.name`.
     pub(super) fn text(&self) -> String {
         self.to_string()
     }
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for ValuePath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole => Ok(()),

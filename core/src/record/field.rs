@@ -6,7 +6,7 @@ use core::fmt;
 
 use super::Table;
 use super::cell::Cell;
-use crate::json::{self, Members, Number, ToJson, Value};
+use crate::json::{self, JsonNumber, Members, ToJson, Value};
 use crate::time::Timestamp;
 
 /// Rust type of a column.
@@ -50,7 +50,7 @@ pub trait Choice: Copy + 'static {
 }
 
 /// Enum of records told apart by their member `type`.
-pub trait Tagged {
+pub trait TaggedUnion {
     /// Value of `type` and table of each variant.
     const VARIANTS: &'static [(&'static str, &'static Table)];
 }
@@ -224,7 +224,7 @@ field! {
     Variables, Cell::Object(members) => Self(members), Self::default(); Value::Object(members) => Some(Self(members));
 }
 
-fn whole<T: TryFrom<i64>>(number: Number) -> Option<T> {
+fn whole<T: TryFrom<i64>>(number: JsonNumber) -> Option<T> {
     number.as_whole().and_then(|n| T::try_from(n).ok())
 }
 
@@ -282,7 +282,7 @@ macro_rules! of_rows {
 
 of_rows! {
     DecimalText = Self(Hundredths(0)); Value::Text(text) => Self::parse(&text);
-    Flag = Self(false); Value::Number(n) => match n { Number::Unsigned(n @ 0..=1) => Some(Self(n == 1)), _ => None };
+    Flag = Self(false); Value::Number(n) => match n { JsonNumber::Unsigned(n @ 0..=1) => Some(Self(n == 1)), _ => None };
     Iso = Self(Timestamp::default()); Value::Text(text) => Timestamp::parse_iso(&text).map(Self);
     Sql = Self(Timestamp::default()); Value::Text(text) => Timestamp::parse_sql(&text).map(Self);
     Timestamp = Self::default(); Value::Number(n) => whole(n).map(Self::from_micros);

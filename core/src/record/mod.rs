@@ -15,17 +15,17 @@ pub mod schema;
 mod stored;
 
 pub use cell::Cell;
-pub use check::{Checked, Source, check, check_update};
+pub use check::{Checked, MemberSource, check, check_update};
 pub use column::{
-    Column, ID_MAX, Kind, Literal, Need, Ref, Table, Typed, any, boolean, bytes, choice, choices, count, counts,
+    Column, ColumnType, ID_MAX, Literal, Need, Ref, Table, Typed, any, boolean, bytes, choice, choices, count, counts,
     decimal, flag, hundredths, id, ids, int, iso, list, micros, number, numbered, object, per_page, signed, sql,
     tagged, text, texts, variables,
 };
 pub use errors::Errors;
-pub use field::{Cells, Choice, DecimalText, Field, Flag, Hundredths, Iso, Json, Secret, Sql, Tagged, Variables};
+pub use field::{Cells, Choice, DecimalText, Field, Flag, Hundredths, Iso, Json, Secret, Sql, TaggedUnion, Variables};
 pub use format::is_e164;
 pub use rule::{Rule, Strictness, When, fixed, form_unless, one_of, ordered, require};
-pub use stored::{Member, Pick, Rest, Stored, StoredValues};
+pub use stored::{Member, MemberTuple, Rest, Stored, StoredValues};
 
 use crate::json::ToJson;
 
@@ -197,7 +197,7 @@ macro_rules! tagged {
         #[derive(Clone, Debug, PartialEq)]
         pub enum $name { $($(#[doc = $variant_doc])* $variant($type)),* }
 
-        impl $crate::record::Tagged for $name {
+        impl $crate::record::TaggedUnion for $name {
             const VARIANTS: &'static [(&'static str, &'static $crate::record::Table)] =
                 &[$(($word, <$type as $crate::record::Record>::TABLE)),*];
         }

@@ -6,8 +6,8 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::format::Format;
-use super::{Column, Kind, Literal, Need, Rule, Table, When};
-use crate::json::{Members, Number, Value};
+use super::{Column, ColumnType, Literal, Need, Rule, Table, When};
+use crate::json::{JsonNumber, Members, Value};
 
 /// Purpose of a schema: which members are required and which may be null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +36,11 @@ pub fn strings(texts: &[&str]) -> Value {
 }
 
 fn whole(n: i64) -> Value {
-    Value::Number(u64::try_from(n).map_or(Number::Signed(n), Number::Unsigned))
+    Value::Number(u64::try_from(n).map_or(JsonNumber::Signed(n), JsonNumber::Unsigned))
 }
 
 fn size(n: usize) -> Value {
-    Value::Number(Number::Unsigned(n as u64))
+    Value::Number(JsonNumber::Unsigned(n as u64))
 }
 
 /// Returns the schema of a table.
@@ -78,7 +78,7 @@ pub fn column(column: &Column, purpose: Purpose) -> Value {
         Purpose::Update => column.clears,
         Purpose::Reply => {
             matches!(column.need, Need::Optional)
-                && !matches!(column.kind, Kind::List { .. } | Kind::Variables | Kind::Any)
+                && !matches!(column.kind, ColumnType::List { .. } | ColumnType::Variables | ColumnType::Any)
         }
     };
     let mut schema = kind(&column.kind, purpose, nullable);
@@ -90,13 +90,13 @@ pub fn column(column: &Column, purpose: Purpose) -> Value {
     Value::Object(schema)
 }
 
-fn literal(literal: Literal, kind: &Kind) -> Value {
+fn literal(literal: Literal, kind: &ColumnType) -> Value {
     match (literal, kind) {
         (Literal::Bool(value), _) => Value::Bool(value),
         (Literal::Int(value), _) => whole(value),
-        (Literal::Number(value), _) => Value::Number(Number::Float(value)),
+        (Literal::Number(value), _) => Value::Number(JsonNumber::Float(value)),
         (Literal::Text(value), _) => string(value),
-        (Literal::AllWords, Kind::List { of: Kind::Choice(words), .. }) => strings(words),
+        (Literal::AllWords, ColumnType::List { of: ColumnType::Choice(words), .. }) => strings(words),
         (Literal::AllWords, _) => Value::Null,
     }
 }
@@ -107,10 +107,10 @@ fn typed(name: &str, nullable: bool) -> Members {
     schema
 }
 
-fn kind(of: &Kind, purpose: Purpose, nullable: bool) -> Members {
+fn kind(of: &ColumnType, purpose: Purpose, nullable: bool) -> Members {
     match of {
-        Kind::Text { min, max, format } => text(*min, *max, *format, purpose, nullable),
-        Kind::Int { min, max } => {
+        ColumnType::Text { min, max, format } => text(*min, *max, *format, purpose, nullable),
+        ColumnType::Int { min, max } => {
             let mut schema = typed("integer", nullable);
             if purpose != Purpose::Reply {
                 schema.set("minimum", whole(*min));
@@ -118,16 +118,16 @@ fn kind(of: &Kind, purpose: Purpose, nullable: bool) -> Members {
             }
             schema
         }
-        Kind::Number { min, max } => {
+        ColumnType::Number { min, max } => {
             let mut schema = typed("number", nullable);
             if purpose != Purpose::Reply {
-                schema.set("minimum", Value::Number(Number::Float(*min)));
-                schema.set("maximum", Value::Number(Number::Float(*max)));
+                schema.set("minimum", Value::Number(JsonNumber::Float(*min)));
+                schema.set("maximum", Value::Number(JsonNumber::Float(*max)));
             }
             schema
         }
-        Kind::Bool => typed("boolean", nullable),
-        Kind::Choice(words) => {
+        ColumnType::Bool => typed("boolean", nullable),
+        ColumnType::Choice(words) => {
             let mut schema = typed("string", nullable);
             // "" means "not given" as null does.
             let empty = (nullable && purpose == Purpose::Create).then(|| string(""));
@@ -135,7 +135,7 @@ fn kind(of: &Kind, purpose: Purpose, nullable: bool) -> Members {
             schema.set("enum", Value::List(words.iter().map(|word| string(word)).chain(empty).chain(null).collect()));
             schema
         }
-        Kind::List { of, max, .. } => {
+        ColumnType::List { of, max, .. } => {
             let mut schema = typed("array", nullable);
             schema.set("items", Value::Object(kind(of, purpose, false)));
             if purpose != Purpose::Reply {
@@ -143,9 +143,9 @@ fn kind(of: &Kind, purpose: Purpose, nullable: bool) -> Members {
             }
             schema
         }
-        Kind::Record(table) => nested(table, purpose, nullable),
-        Kind::Tagged(variants) => tagged(variants, purpose),
-        Kind::Variables => {
+        ColumnType::Record(table) => nested(table, purpose, nullable),
+        ColumnType::Tagged(variants) => tagged(variants, purpose),
+        ColumnType::Variables => {
             let mut schema = typed("object", nullable);
             schema.set("additionalProperties", object([("type", strings(&["string", "number", "boolean"]))]));
             if purpose != Purpose::Reply {
@@ -153,16 +153,16 @@ fn kind(of: &Kind, purpose: Purpose, nullable: bool) -> Members {
             }
             schema
         }
-        Kind::Iso => formatted("date-time", nullable),
-        Kind::Sql => patterned(r"^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}$", nullable),
-        Kind::Decimal => patterned(r"^[0-9]+\.[0-9]{2}$", nullable),
-        Kind::Flag => {
+        ColumnType::Iso => formatted("date-time", nullable),
+        ColumnType::Sql => patterned(r"^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}$", nullable),
+        ColumnType::Decimal => patterned(r"^[0-9]+\.[0-9]{2}$", nullable),
+        ColumnType::Flag => {
             let mut schema = typed("integer", nullable);
             schema.set("enum", Value::List([whole(0), whole(1)].into()));
             schema
         }
-        Kind::Object => typed("object", nullable),
-        Kind::Any => Members::default(),
+        ColumnType::Object => typed("object", nullable),
+        ColumnType::Any => Members::default(),
     }
 }
 
@@ -251,7 +251,7 @@ fn rule(rule: &Rule) -> Option<Value> {
             (when, object([("anyOf", Value::List(fields.iter().map(|f| given(f)).collect()))]))
         }
         Rule::Fixed(field, value, _, when) => {
-            let value = match literal(*value, &Kind::Bool) {
+            let value = match literal(*value, &ColumnType::Bool) {
                 Value::Null => return None,
                 value => value,
             };

@@ -137,7 +137,7 @@ impl<T> Member<T> {
 }
 
 /// Tuple of members of one stored record, read in one pass.
-pub trait Pick {
+pub trait MemberTuple {
     /// Values of the members, as a tuple in their order.
     type Values;
 
@@ -147,7 +147,7 @@ pub trait Pick {
 
 macro_rules! pick {
     ($(($($type:ident $member:ident $value:ident),*))*) => {$(
-        impl<$($type: Field),*> Pick for ($(Member<$type>,)*) {
+        impl<$($type: Field),*> MemberTuple for ($(Member<$type>,)*) {
             type Values = ($($type,)*);
 
             fn read(self, json: &[u8]) -> Result<Self::Values, Stop> {

@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use crate::account::caller::Shown;
+use crate::account::caller::PresentedToken;
 use crate::account::plan;
 use crate::collection::Facet;
 use crate::http::request::{Method, Request};
@@ -38,7 +38,7 @@ pub fn of(service: &Service, request: &Request) -> Vec<Read> {
     let path = request.target.split('?').next().unwrap_or_default();
     let Some(found) = service.router.find(path) else { return Vec::new() };
     let Some(route) = found.route(request.method).filter(|route| route.who == Who::User) else { return Vec::new() };
-    let Ok(shown) = Shown::by(request) else { return Vec::new() };
+    let Ok(shown) = PresentedToken::by(request) else { return Vec::new() };
     let space = Space::Account(shown.credential.account);
     let mut keys = Vec::from(shown.keys());
     match (route.about, found.params.first()) {

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::slice;
 
 use super::version::{self, Seen};
-use crate::account::caller::Shown;
+use crate::account::caller::PresentedToken;
 use crate::http::caller::Credential;
 use crate::http::refusal::Halt;
 use crate::limits::remote::MESSAGE_BYTES_MAX;
@@ -30,7 +30,11 @@ pub fn carry_out(view: &dyn View, reads: &[Read]) -> Result<Vec<Found>, Stop> {
 }
 
 /// Authenticates a token and takes one request from its rate limit; `None` if the token is not valid.
-pub fn admit(view: &dyn View, shown: &Shown, now: Timestamp) -> Result<Option<(Credential, Option<Rate>)>, Stop> {
+pub fn admit(
+    view: &dyn View,
+    shown: &PresentedToken,
+    now: Timestamp,
+) -> Result<Option<(Credential, Option<Rate>)>, Stop> {
     match shown.session(&Tx::new(view), now) {
         Ok(session) => Ok(Some((session.credential(), view.admit(session.credential().bucket())?))),
         Err(Halt::Stop(stop)) => Err(stop),

@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 
 use super::version::Seen;
-use super::wire::{CommitCall, Message, PassCall, ReadAnswer, ReadCall};
-use super::{Cold, Course, Event, Fault, Next, Progress, Session};
-use crate::account::caller::Shown;
+use super::wire::{CommitCall, PassCall, ReadAnswer, ReadCall, WireMessage};
+use super::{Fault, HostEvent, InputRun, LoadedReads, Next, Progress, StepRun};
+use crate::account::caller::PresentedToken;
 use crate::account::token::{Token, TokenKind};
 use crate::http::caller::Credential;
 use crate::http::request::{Body, Door, HEADERS, Method, Request};
@@ -35,10 +35,9 @@ fn caller() -> impl Strategy<Value = Caller> {
     ]
 }
 
-fn shown() -> impl Strategy<Value = Shown> {
-    (any::<u32>(), any::<bool>(), any::<u32>(), any::<[u8; 32]>()).prop_map(|(account, session, count, digest)| Shown {
-        credential: Credential { account, session, count },
-        digest,
+fn shown() -> impl Strategy<Value = PresentedToken> {
+    (any::<u32>(), any::<bool>(), any::<u32>(), any::<[u8; 32]>()).prop_map(|(account, session, count, digest)| {
+        PresentedToken { credential: Credential { account, session, count }, digest }
     })
 }
 
@@ -73,7 +72,7 @@ fn found() -> impl Strategy<Value = Found> {
     ]
 }
 
-fn read_back<M: Message + core::fmt::Debug>(message: &M) -> Result<(), TestCaseError> {
+fn read_back<M: WireMessage + core::fmt::Debug>(message: &M) -> Result<(), TestCaseError> {
     let bytes = message.to_bytes();
     let again = M::from_bytes(&bytes).map_err(TestCaseError::fail)?;
     // `Debug` hides a seed, so bytes are compared.
@@ -162,7 +161,7 @@ fn rows_that_no_scan_could_find_are_refused() {
         (Read::Get(vec![1]), rows(&[1]), false),
         (Read::Admit(Caller::LoginPair(1)), Found::Value(None), false),
     ] {
-        assert_eq!(Cold::default().load(read.clone(), found.clone()).is_ok(), fits, "{read:?} {found:?}");
+        assert_eq!(LoadedReads::default().load(read.clone(), found.clone()).is_ok(), fits, "{read:?} {found:?}");
     }
 }
 
@@ -175,15 +174,15 @@ fn request(target: &str) -> Request {
     Request { method: Method::Get, target: target.into(), headers, body: Body::None, peer: None, door: Door::Main }
 }
 
-fn begin(target: &str) -> (Service, Course) {
+fn begin(target: &str) -> (Service, InputRun) {
     let input = OwnedInput::Http(request(target), Vec::new());
-    (Service::new(Config::default()), Course::new(input, Timestamp::from_seconds(1), Seed::new([1; 32])))
+    (Service::new(Config::default()), InputRun::new(input, Timestamp::from_seconds(1), Seed::new([1; 32])))
 }
 
 #[test]
 fn a_host_that_answers_too_little_or_too_much_is_told() {
     let service = Service::new(Config::default());
-    let mut session = Session::new(OwnedInput::Tick, Timestamp::from_seconds(1), Seed::new([1; 32]));
+    let mut session = StepRun::new(OwnedInput::Tick, Timestamp::from_seconds(1), Seed::new([1; 32]));
     let Ok(Progress::Need(reads)) = session.advance(&service, Vec::new()) else { panic!("a tick reads") };
     let too_many = vec![Found::Value(None); reads.len() + 1];
     assert!(matches!(session.clone().advance(&service, too_many), Err(Fault::Misread(_))));
@@ -192,24 +191,24 @@ fn a_host_that_answers_too_little_or_too_much_is_told() {
 
 #[test]
 fn a_refusal_without_a_read_needs_no_store() {
-    let (service, mut course) = begin("/nowhere");
-    let Next::Done(output) = course.next(&service, Event::Begin) else { panic!("no reply") };
+    let (service, mut run) = begin("/nowhere");
+    let Next::Done(output) = run.next(&service, HostEvent::Begin) else { panic!("no reply") };
     assert!(matches!(output.outcome, crate::step::Outcome::Reply(reply) if reply.status == 404));
 }
 
 #[test]
 fn a_store_that_changes_for_ever_ends_in_503() {
-    let (service, mut course) = begin("/user/me");
-    assert!(course.request().is_some());
-    let mut next = course.next(&service, Event::Begin);
+    let (service, mut run) = begin("/user/me");
+    assert!(run.request().is_some());
+    let mut next = run.next(&service, HostEvent::Begin);
     let mut tries = 0;
     while let Next::Read(_) = next {
         tries += 1;
-        next = course.next(&service, Event::Changed);
+        next = run.next(&service, HostEvent::Changed);
     }
     assert!(matches!(next, Next::Contended), "{next:?}");
     assert_eq!(tries, CONFLICTS_MAX + 1);
-    let reply = course.failed(None).expect("a request has a reply");
+    let reply = run.failed(None).expect("a request has a reply");
     let header = |name: &str| reply.headers.iter().find(|(n, _)| *n == name).map(|(_, v)| v.clone());
     assert_eq!(
         (reply.status, header("retry-after"), header("x-request-id")),

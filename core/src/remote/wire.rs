@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use super::version::Seen;
-use crate::account::caller::Shown;
+use crate::account::caller::PresentedToken;
 use crate::http::caller::Credential;
 use crate::http::request::{Body, Door, Method, Request, known_header};
 use crate::limits::remote::ITEMS_MAX;
@@ -23,7 +23,7 @@ use crate::view::{Found, Order, Read, Scan};
 pub const PROTOCOL: u8 = 1;
 
 /// Why bytes are not a valid message, in words.
-pub type Malformed = &'static str;
+pub type WireError = &'static str;
 
 /// `POST /store/read`: execute reads on one snapshot in which `seen` holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct ReadCall {
     /// Reads to execute.
     pub reads: Vec<Read>,
     /// Token of a request, sent with its first reads: if it is valid, its rate limit is checked along with them.
-    pub shown: Option<Shown>,
+    pub shown: Option<PresentedToken>,
 }
 
 /// Answer to a [`ReadCall`].
@@ -68,7 +68,7 @@ pub struct PassCall {
 }
 
 /// A message of the store protocol.
-pub trait Message: Sized {
+pub trait WireMessage: Sized {
     /// Encodes the message, including the protocol number.
     fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::from([PROTOCOL]);
@@ -77,8 +77,8 @@ pub trait Message: Sized {
     }
 
     /// Decodes a complete message.
-    fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
-        let mut input = Input { rest: bytes };
+    fn from_bytes(bytes: &[u8]) -> Result<Self, WireError> {
+        let mut input = Decoder { rest: bytes };
         if input.byte()? != PROTOCOL {
             return Err("another protocol");
         }
@@ -90,10 +90,10 @@ pub trait Message: Sized {
     fn write(&self, out: &mut Vec<u8>);
 
     /// Decodes the members.
-    fn read(input: &mut Input<'_>) -> Result<Self, Malformed>;
+    fn read(input: &mut Decoder<'_>) -> Result<Self, WireError>;
 }
 
-impl Message for ReadCall {
+impl WireMessage for ReadCall {
     fn write(&self, out: &mut Vec<u8>) {
         list(out, &self.seen, write_seen);
         list(out, &self.reads, write_read);
@@ -104,14 +104,14 @@ impl Message for ReadCall {
         }
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, Malformed> {
+    fn read(input: &mut Decoder<'_>) -> Result<Self, WireError> {
         let (seen, reads) = (input.list(read_seen)?, input.list(read_read)?);
         let shown = if input.flag()? { Some(read_shown(input)?) } else { None };
         Ok(Self { seen, reads, shown })
     }
 }
 
-impl Message for ReadAnswer {
+impl WireMessage for ReadAnswer {
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.now.micros().to_be_bytes());
         out.extend_from_slice(self.seed.bytes());
@@ -119,14 +119,14 @@ impl Message for ReadAnswer {
         list(out, &self.rates, write_told);
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, Malformed> {
+    fn read(input: &mut Decoder<'_>) -> Result<Self, WireError> {
         let now = Timestamp::from_micros(u64::from_be_bytes(input.array()?));
         let seed = Seed::new(input.array()?);
         Ok(Self { now, seed, found: input.list(read_found)?, rates: input.list(read_told)? })
     }
 }
 
-impl Message for CommitCall {
+impl WireMessage for CommitCall {
     fn write(&self, out: &mut Vec<u8>) {
         list(out, &self.seen, write_seen);
         list(out, &self.changes, |change, out| match change {
@@ -142,7 +142,7 @@ impl Message for CommitCall {
         });
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, Malformed> {
+    fn read(input: &mut Decoder<'_>) -> Result<Self, WireError> {
         let seen = input.list(read_seen)?;
         let changes = input.list(|input| match input.byte()? {
             0 => Ok(Change::Put(input.bytes()?, input.bytes()?)),
@@ -153,7 +153,7 @@ impl Message for CommitCall {
     }
 }
 
-impl Message for PassCall {
+impl WireMessage for PassCall {
     fn write(&self, out: &mut Vec<u8>) {
         let request = &self.request;
         bytes(out, request.method.name().as_bytes());
@@ -167,7 +167,7 @@ impl Message for PassCall {
         list(out, &self.rates, write_told);
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, Malformed> {
+    fn read(input: &mut Decoder<'_>) -> Result<Self, WireError> {
         let method = Method::parse(&input.text()?);
         let target = input.text()?;
         let headers = input.list(|input| {
@@ -189,7 +189,7 @@ fn write_seen(seen: &Seen, out: &mut Vec<u8>) {
     out.extend_from_slice(&seen.version);
 }
 
-fn read_seen(input: &mut Input<'_>) -> Result<Seen, Malformed> {
+fn read_seen(input: &mut Decoder<'_>) -> Result<Seen, WireError> {
     match read_read(input)? {
         Read::Admit(_) => Err("a rate limit has no version"),
         read => Ok(Seen { read, version: input.array()? }),
@@ -215,7 +215,7 @@ fn write_read(read: &Read, out: &mut Vec<u8>) {
     }
 }
 
-fn read_read(input: &mut Input<'_>) -> Result<Read, Malformed> {
+fn read_read(input: &mut Decoder<'_>) -> Result<Read, WireError> {
     let order = match input.byte()? {
         0 => return Ok(Read::Get(input.bytes()?)),
         1 => Order::Ascending,
@@ -237,7 +237,7 @@ fn write_caller(caller: Caller, out: &mut Vec<u8>) {
     out.extend_from_slice(&digest.to_be_bytes());
 }
 
-fn read_caller(input: &mut Input<'_>) -> Result<Caller, Malformed> {
+fn read_caller(input: &mut Decoder<'_>) -> Result<Caller, WireError> {
     let kind = input.byte()?;
     let account = u32::from_be_bytes(input.array()?);
     let token = u64::from_be_bytes(input.array()?);
@@ -249,9 +249,9 @@ fn read_caller(input: &mut Input<'_>) -> Result<Caller, Malformed> {
     }
 }
 
-fn read_shown(input: &mut Input<'_>) -> Result<Shown, Malformed> {
+fn read_shown(input: &mut Decoder<'_>) -> Result<PresentedToken, WireError> {
     let credential = Credential::of_bucket(read_caller(input)?).ok_or("an unknown token")?;
-    Ok(Shown { credential, digest: input.array()? })
+    Ok(PresentedToken { credential, digest: input.array()? })
 }
 
 fn write_told((caller, rate): &(Caller, Option<Rate>), out: &mut Vec<u8>) {
@@ -259,7 +259,7 @@ fn write_told((caller, rate): &(Caller, Option<Rate>), out: &mut Vec<u8>) {
     write_rate(rate.as_ref(), out);
 }
 
-fn read_told(input: &mut Input<'_>) -> Result<(Caller, Option<Rate>), Malformed> {
+fn read_told(input: &mut Decoder<'_>) -> Result<(Caller, Option<Rate>), WireError> {
     Ok((read_caller(input)?, read_rate(input)?))
 }
 
@@ -284,7 +284,7 @@ fn write_found(found: &Found, out: &mut Vec<u8>) {
     }
 }
 
-fn read_found(input: &mut Input<'_>) -> Result<Found, Malformed> {
+fn read_found(input: &mut Decoder<'_>) -> Result<Found, WireError> {
     match input.byte()? {
         0 => Ok(Found::Value(None)),
         1 => Ok(Found::Value(Some(input.bytes()?))),
@@ -305,7 +305,7 @@ fn write_rate(rate: Option<&Rate>, out: &mut Vec<u8>) {
     }
 }
 
-fn read_rate(input: &mut Input<'_>) -> Result<Option<Rate>, Malformed> {
+fn read_rate(input: &mut Decoder<'_>) -> Result<Option<Rate>, WireError> {
     if !input.flag()? {
         return Ok(None);
     }
@@ -335,22 +335,22 @@ fn list<T>(out: &mut Vec<u8>, items: &[T], write: impl Fn(&T, &mut Vec<u8>)) {
 
 /// The rest of a message that is being decoded.
 #[derive(Debug)]
-pub struct Input<'b> {
+pub struct Decoder<'b> {
     rest: &'b [u8],
 }
 
-impl Input<'_> {
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+impl Decoder<'_> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
         let (array, rest) = self.rest.split_first_chunk::<N>().ok_or("cut")?;
         self.rest = rest;
         Ok(*array)
     }
 
-    fn byte(&mut self) -> Result<u8, Malformed> {
+    fn byte(&mut self) -> Result<u8, WireError> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    fn flag(&mut self) -> Result<bool, Malformed> {
+    fn flag(&mut self) -> Result<bool, WireError> {
         match self.byte()? {
             0 => Ok(false),
             1 => Ok(true),
@@ -358,23 +358,23 @@ impl Input<'_> {
         }
     }
 
-    fn length(&mut self) -> Result<usize, Malformed> {
+    fn length(&mut self) -> Result<usize, WireError> {
         usize::try_from(u32::from_be_bytes(self.array()?)).map_err(|_| "too long")
     }
 
-    fn bytes(&mut self) -> Result<Vec<u8>, Malformed> {
+    fn bytes(&mut self) -> Result<Vec<u8>, WireError> {
         let length = self.length()?;
         let (bytes, rest) = self.rest.split_at_checked(length).ok_or("cut")?;
         self.rest = rest;
         Ok(bytes.to_vec())
     }
 
-    fn text(&mut self) -> Result<String, Malformed> {
+    fn text(&mut self) -> Result<String, WireError> {
         String::from_utf8(self.bytes()?).map_err(|_| "not text")
     }
 
     /// Decodes a list of at most [`ITEMS_MAX`] items.
-    fn list<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, Malformed>) -> Result<Vec<T>, Malformed> {
+    fn list<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, WireError>) -> Result<Vec<T>, WireError> {
         let count = self.length()?;
         if count > ITEMS_MAX {
             return Err("too many items");

@@ -6,22 +6,22 @@ use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 
 use super::{Service, shown};
-use crate::account::caller::{self, Shown};
+use crate::account::caller::{self, PresentedToken};
 use crate::account::storage;
 use crate::engine;
-use crate::http::caller::{Engine, Session};
+use crate::http::caller::{AuthenticatedToken, Engine};
 use crate::http::ctx::{Ctx, body_bytes_max};
 use crate::http::etag;
-use crate::http::idempotency::{self, Claim};
+use crate::http::idempotency::{self, IdempotencyDigests};
 use crate::http::notice::Notice;
 use crate::http::refusal::{Form, Halt, Invalid, Refusal, server_error};
 use crate::http::reply::{Content, Reply};
 use crate::http::request::{Body, Door, Method, Request};
 use crate::http::route::{Footprint, Handled, Route, Who};
-use crate::http::router::Found;
+use crate::http::router::RouteMatch;
 use crate::key::Space;
 use crate::limits::{BUSY_SECONDS, FULL_SECONDS, TAGGED_BYTES_MAX, TARGET_BYTES_MAX};
-use crate::outside::{Answer, Asks, SendError};
+use crate::outside::{Answer, AskedWork, SendError};
 use crate::rate::Rate;
 use crate::step::{Outcome, Output, Send};
 use crate::store::Tx;
@@ -45,7 +45,7 @@ pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Sce
     };
     let (outcome, sends) = exchange.outcome()?;
     let changes = tx.finish()?;
-    let used = exchange.caller.get().map(Session::credential);
+    let used = exchange.caller.get().map(AuthenticatedToken::credential);
     Ok(Output {
         outcome,
         changes,
@@ -76,7 +76,7 @@ struct Exchange<'a> {
     scene: &'a Scene<'a>,
     tx: &'a Tx<'a>,
     rate: Cell<Option<Rate>>,
-    caller: Cell<Option<Session>>,
+    caller: Cell<Option<AuthenticatedToken>>,
     engine: RefCell<Option<Engine>>,
     admitted: Cell<bool>,
     account: Cell<Option<u32>>,
@@ -110,12 +110,12 @@ impl<'a> Exchange<'a> {
             }
             Err(Halt::Wait) => return Ok((Outcome::Wait, sends)),
             Err(Halt::Park(topic, until)) => return Ok((Outcome::Park(topic, until), Vec::new())),
-            Ok(_) | Err(Halt::Again) if self.is_over_storage(route)? => {
+            Ok(_) | Err(Halt::Yield) if self.is_over_storage(route)? => {
                 self.tx.forget();
                 self.notice.set(self.caller.get().map(|session| Notice::OverStorage(session.account)));
                 Refusal::OverStorage(route.about).reply(route.form, route.invalid)
             }
-            Err(Halt::Again) => return Ok((Outcome::Again, Vec::new())),
+            Err(Halt::Yield) => return Ok((Outcome::Yield, Vec::new())),
             Err(Halt::Refuse(refusal)) => {
                 self.tx.forget();
                 refusal.reply(route.form, route.invalid)
@@ -143,11 +143,11 @@ impl<'a> Exchange<'a> {
 
     /// Returns whether refusing a request for lack of room loses nothing.
     fn may_wait(&self, route: &Route) -> bool {
-        let is_answered = self.answers.iter().any(|answer| *answer != Answer::Elapsed);
+        let is_answered = self.answers.iter().any(|answer| !matches!(answer, Answer::Elapsed | Answer::Yielded));
         route.footprint != Footprint::None && !is_answered
     }
 
-    fn find<'p>(&self, path: &'p str) -> Result<Found<'p>, Refusal> {
+    fn find<'p>(&self, path: &'p str) -> Result<RouteMatch<'p>, Refusal> {
         if self.request.target.len() > TARGET_BYTES_MAX {
             return Err(Refusal::TargetTooLong);
         }
@@ -168,7 +168,7 @@ impl<'a> Exchange<'a> {
         route: &'static Route,
         path: &str,
         query: &str,
-        found: &Found<'_>,
+        found: &RouteMatch<'_>,
     ) -> Result<(Handled, Sends), Stop> {
         if let Err(halt) = self.admit(route) {
             return Ok((Err(halt), Vec::new()));
@@ -196,7 +196,7 @@ impl<'a> Exchange<'a> {
             seed: self.scene.seed,
             careful: self.scene.careful,
             tx: self.tx,
-            asks: Asks::of(self.answers),
+            asks: AskedWork::of(self.answers),
             account: Cell::new(self.caller.get().map(|session| session.account)),
             notice: Cell::new(None),
         };
@@ -205,7 +205,7 @@ impl<'a> Exchange<'a> {
         self.account.set(ctx.account.get());
         self.notice.set(ctx.notice.get());
         // Only the first of several yields marks the key as running, so that the body is not hashed each time.
-        let begins = self.answers.is_empty() && matches!(handled, Err(Halt::Again));
+        let begins = self.answers.is_empty() && matches!(handled, Err(Halt::Yield));
         if (begins || matches!(handled, Err(Halt::Wait)))
             && !matches!(self.request.body, Body::Pending)
             && let Some(claim) = self.claim(route, query, &found.params).ok().flatten()
@@ -227,7 +227,7 @@ impl<'a> Exchange<'a> {
             }
             Who::User => {}
         }
-        let session = Shown::by(self.request)?.session(self.tx, self.scene.now)?;
+        let session = PresentedToken::by(self.request)?.session(self.tx, self.scene.now)?;
         self.caller.set(Some(session));
         let rate = self.scene.view.admit(session.credential().bucket())?;
         self.rate.set(rate);
@@ -251,13 +251,13 @@ impl<'a> Exchange<'a> {
         self.caller.get().map_or(Space::Root, |session| Space::Account(session.account))
     }
 
-    fn claim(&self, route: &Route, query: &str, params: &[&str]) -> Result<Option<Claim>, Refusal> {
+    fn claim(&self, route: &Route, query: &str, params: &[&str]) -> Result<Option<IdempotencyDigests>, Refusal> {
         // A body that was too large or broke off cannot be compared.
         if matches!(self.request.body, Body::TooLarge | Body::Cut) {
             return Ok(None);
         }
         let engine = self.engine.borrow().as_ref().map(|engine| engine.token);
-        Claim::of(self.request, route, params, query, engine)
+        IdempotencyDigests::of(self.request, route, params, query, engine)
     }
 
     /// Returns the answer of an earlier request with the same idempotency key, or a refusal; `None` if the request is
@@ -316,7 +316,7 @@ impl<'a> Exchange<'a> {
         reply
     }
 
-    fn options(&self, found: &Found<'_>) -> Reply {
+    fn options(&self, found: &RouteMatch<'_>) -> Reply {
         let reply = Reply::no_content().header("allow", found.allow());
         if self.origin().is_none() || self.request.header("access-control-request-method").is_none() {
             return reply;

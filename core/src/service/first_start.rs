@@ -2,13 +2,13 @@
 
 use alloc::vec::Vec;
 
-use crate::account::create::{self, New};
+use crate::account::create::{self, AccountSpec};
 use crate::account::plan::{self, Plan};
 use crate::account::token::{Token, TokenKind};
-use crate::http::reply::{Reply, Shape};
+use crate::http::reply::{ObjectFn, Reply};
 use crate::json::Object;
 use crate::key::{self, Kind, Space};
-use crate::outside::{Answer, Asks, Work};
+use crate::outside::{Answer, AskedWork, Work};
 use crate::record::{Rest, Secret};
 use crate::step::{Outcome, Output, Send};
 use crate::store::{Ledger, Tx};
@@ -25,7 +25,7 @@ pub fn run(scene: &Scene<'_>, answers: &[Answer]) -> Result<Output, Stop> {
     if Ledger::load(root)?.last(Kind::Account) > 0 {
         return Ok(Output::default());
     }
-    let asks = Asks::of(answers);
+    let asks = AskedWork::of(answers);
     let password = Secret(scene.seed.word("owner-password", 20));
     let salt = scene.seed.uuid("owner-salt");
     let Some(answer) = asks.ask(|| Work::HashPassword { password: password.clone(), salt }) else {
@@ -34,7 +34,7 @@ pub fn run(scene: &Scene<'_>, answers: &[Answer]) -> Result<Output, Stop> {
     };
     let Answer::Hashed(digest) = answer else { return Err(Stop::Failed) };
     plan::save(root, &standard(), scene.now)?;
-    let new = New {
+    let new = AccountSpec {
         email: OWNER_EMAIL.into(),
         name: "Owner".into(),
         timezone: "Etc/UTC".into(),
@@ -44,7 +44,7 @@ pub fn run(scene: &Scene<'_>, answers: &[Answer]) -> Result<Output, Stop> {
     let made = create::account(root, new, scene.now, &scene.seed)?;
     let operator = Token::new(TokenKind::Operator, 0, 0, &scene.seed.derive("operator"));
     root.put(key::operator(), Vec::from(operator.digest()))?;
-    let reply = Reply::ok(&Shape(|o: &mut Object<'_>| {
+    let reply = Reply::ok(&ObjectFn(|o: &mut Object<'_>| {
         o.member("email", OWNER_EMAIL)
             .member("password", &password.0)
             .member("api_key", made.token.text())

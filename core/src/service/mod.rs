@@ -61,7 +61,7 @@ impl Service {
     ///      the step again with all answers so far, in the order of asking.
     ///    - [`Outcome::Park`](crate::Outcome::Park): runs the step again at news of the topic (a commit whose keys
     ///      [`key::topic_of`](crate::key::topic_of) maps to it), or at that time.
-    ///    - [`Outcome::Again`](crate::Outcome::Again): runs the step again with one more [`Answer::Elapsed`](crate::Answer::Elapsed), behind whoever waits to write.
+    ///    - [`Outcome::Yield`](crate::Outcome::Yield): runs the step again with one more [`Answer::Yielded`](crate::Answer::Yielded), behind whoever waits to write.
     /// 3. Executes [`Output::sends`]: no send before its commit. The answer to one whose ticket names a job comes back
     ///    as [`Input::Answered`]; one that never comes is a lease that lapses, and the job is retried.
     /// 4. Comes back with [`Input::Tick`] at [`Output::wake`], and when a committed key says so

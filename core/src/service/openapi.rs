@@ -12,8 +12,8 @@ use super::{Service, causes};
 use crate::http::cause::{Cause, ErrorBody};
 use crate::http::page;
 use crate::http::refusal::{Form, Invalid};
-use crate::http::route::{BodyKind, Route, Shape, Who};
-use crate::json::{Members, Number, Value};
+use crate::http::route::{BodyKind, ReplyForm, Route, Who};
+use crate::json::{JsonNumber, Members, Value};
 use crate::record::schema::{self, Purpose, object, string, strings};
 use crate::record::{Column, Need, Table};
 
@@ -277,14 +277,14 @@ fn success(route: &Route) -> Value {
     let array = |items: Value| object([("type", string("array")), ("items", items)]);
     let text = || object([("type", string("string"))]);
     let schema = match route.shape {
-        Shape::Message => members(&[("message", text())]),
-        Shape::Bare(table) => record(table),
-        Shape::BareList(table) => array(record(table)),
-        Shape::Data(table) => members(&[("data", record(table))]),
-        Shape::DataList(table) => members(&[("data", array(record(table)))]),
-        Shape::Page(table) => page::schema(table),
-        Shape::MessageData(table) => members(&[("message", text()), ("data", record(table))]),
-        Shape::MessageEmpty => {
+        ReplyForm::Message => members(&[("message", text())]),
+        ReplyForm::Bare(table) => record(table),
+        ReplyForm::BareList(table) => array(record(table)),
+        ReplyForm::Data(table) => members(&[("data", record(table))]),
+        ReplyForm::DataList(table) => members(&[("data", array(record(table)))]),
+        ReplyForm::Page(table) => page::schema(table),
+        ReplyForm::MessageData(table) => members(&[("message", text()), ("data", record(table))]),
+        ReplyForm::MessageEmpty => {
             let nothing = [
                 ("type", string("array")),
                 ("items", object([("type", string("object"))])),
@@ -292,20 +292,22 @@ fn success(route: &Route) -> Value {
             ];
             members(&[("message", text()), ("data", object(nothing))])
         }
-        Shape::MessageMember(name, table) => members(&[("message", text()), (name, record(table))]),
-        Shape::MemberList(name, table) => members(&[(name, array(record(table)))]),
-        Shape::Models(table) => array(without_code(record(table))),
-        Shape::Secrets(table) if writes(route) => members(&[("message", text()), ("secrets", array(record(table)))]),
-        Shape::Secrets(table) => members(&[("secrets", array(record(table)))]),
-        Shape::Feed(table) => {
+        ReplyForm::MessageMember(name, table) => members(&[("message", text()), (name, record(table))]),
+        ReplyForm::MemberList(name, table) => members(&[(name, array(record(table)))]),
+        ReplyForm::Models(table) => array(without_code(record(table))),
+        ReplyForm::Secrets(table) if writes(route) => {
+            members(&[("message", text()), ("secrets", array(record(table)))])
+        }
+        ReplyForm::Secrets(table) => members(&[("secrets", array(record(table)))]),
+        ReplyForm::Feed(table) => {
             return streamed(members(&[("data", array(record(table))), ("last_seq", integer())]));
         }
-        Shape::CallEvents => {
+        ReplyForm::CallEvents => {
             let event = members(&[("seq", integer()), ("at", text()), ("type", text())]);
             return streamed(members(&[("data", array(event))]));
         }
-        Shape::Status => members(&[("status", text())]),
-        Shape::Media(media_type) => return response("Done.", media_type, Value::Object(Members::default())),
+        ReplyForm::Status => members(&[("status", text())]),
+        ReplyForm::Media(media_type) => return response("Done.", media_type, Value::Object(Members::default())),
     };
     response("Done.", "application/json", schema)
 }
@@ -315,7 +317,7 @@ fn writes(route: &Route) -> bool {
 }
 
 fn integer_of(number: u64) -> Value {
-    Value::Number(Number::Unsigned(number))
+    Value::Number(JsonNumber::Unsigned(number))
 }
 
 fn integer() -> Value {

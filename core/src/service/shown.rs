@@ -6,12 +6,12 @@
 
 use alloc::vec::Vec;
 
-use crate::http::route::{Route, Shape};
+use crate::http::route::{ReplyForm, Route};
 use crate::id;
 use crate::json::{self, Members, Value};
 use crate::key::{self, Kind};
 use crate::lead;
-use crate::record::{Kind as ColumnKind, Table};
+use crate::record::{ColumnType as ColumnKind, Table};
 use crate::root;
 use crate::store::Scope;
 use crate::view::Stop;
@@ -63,7 +63,7 @@ pub fn is_deleted(scope: Scope<'_>, route: &Route, body: &[u8]) -> Result<bool, 
 /// Returns whether the answers of an operation may show a resource that can be deleted.
 pub fn may_show(route: &Route) -> bool {
     match route.shape {
-        Shape::Bare(table) | Shape::Data(table) | Shape::MessageData(table) => {
+        ReplyForm::Bare(table) | ReplyForm::Data(table) | ReplyForm::MessageData(table) => {
             table_shows(table, route.made.or(route.about).is_some())
         }
         _ => false,

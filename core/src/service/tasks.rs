@@ -14,11 +14,11 @@ use core::cell::Cell;
 use crate::account::storage;
 use crate::http::idempotency;
 use crate::http::notice::Notice;
-use crate::job::queue::{Job, Standing};
-use crate::job::{Lane, Progress, Task, Work, aside, cancel, queue};
+use crate::job::queue::{Job, QueuePosition};
+use crate::job::{Lane, Task, TaskContext, TaskOutcome, aside, cancel, queue};
 use crate::key::{self, Kind, Space};
 use crate::limits::{ACCOUNTS_PER_TICK, JOB_FAULTS_MAX, JOBS_PER_TURN, SLICE_ROWS};
-use crate::outside::{self, Answer, Asks, SendError};
+use crate::outside::{self, Answer, AskedWork, SendError};
 use crate::root;
 use crate::seed::Seed;
 use crate::setup::Setup;
@@ -82,12 +82,12 @@ pub fn answered(setup: &Setup, scene: &Scene<'_>, ticket: &Ticket, answer: &Answ
     let turn = Turn { setup, scene, tx: &tx, account: tx.scope(Space::Account(*account)), notice: &notice };
     let sends = match Job::find(turn.account, task)? {
         // An answer that arrives after its lease has expired is ignored: another try is under way.
-        Some(job) if job.standing == Standing::Asked(*lease) && is_postponed(answer) => {
+        Some(job) if job.standing == QueuePosition::Asked(*lease) && is_postponed(answer) => {
             turn.postpone(job, POSTPONED_SECONDS)?;
             Vec::new()
         }
-        Some(job) if job.standing == Standing::Asked(*lease) => turn.run(job, core::slice::from_ref(answer))?,
-        Some(job) if job.standing == Standing::Trial(*lease) => turn.run(job, &[])?,
+        Some(job) if job.standing == QueuePosition::Asked(*lease) => turn.run(job, core::slice::from_ref(answer))?,
+        Some(job) if job.standing == QueuePosition::Trial(*lease) => turn.run(job, &[])?,
         _ => Vec::new(),
     };
     queue::sync(turn.account)?;
@@ -123,7 +123,7 @@ impl Turn<'_> {
         };
         let mut sends = Vec::new();
         for job in queue::due(self.account, lane, self.scene.now, most)? {
-            if job.standing != Standing::Planned {
+            if job.standing != QueuePosition::Planned {
                 job.remove(self.account)?;
                 self.fault(job, LAPSED)?;
             } else if self.scene.careful || job.faults > 0 {
@@ -149,8 +149,8 @@ impl Turn<'_> {
         let ticket = self.ticket(&job, lease)?;
         job.remove(self.account)?;
         let due = self.scene.now.plus_seconds(LEASE_SECONDS);
-        Job { due, standing: Standing::Trial(lease), ..job }.put(self.account)?;
-        Ok(Send { ticket, work: outside::Work::Turn })
+        Job { due, standing: QueuePosition::Trial(lease), ..job }.put(self.account)?;
+        Ok(Send { ticket, work: outside::Work::Yield })
     }
 
     /// Runs a task; if it stops, its changes are rolled back.
@@ -176,7 +176,7 @@ impl Turn<'_> {
     fn fault(&self, job: Job, says: &str) -> Result<(), Stop> {
         aside::note_fault(self.account)?;
         let wait = FAULT_WAITS.get(job.faults as usize);
-        let job = Job { faults: job.faults + 1, error: Some(says.into()), standing: Standing::Planned, ..job };
+        let job = Job { faults: job.faults + 1, error: Some(says.into()), standing: QueuePosition::Planned, ..job };
         if let Some(seconds) = wait {
             return Job { due: self.scene.now.plus_seconds(*seconds), ..job }.put(self.account);
         }
@@ -189,7 +189,7 @@ impl Turn<'_> {
     /// Reschedules a job that was not run; this does not count as a fault.
     fn postpone(&self, job: Job, seconds: u64) -> Result<(), Stop> {
         job.remove(self.account)?;
-        Job { due: self.scene.now.plus_seconds(seconds), standing: Standing::Planned, ..job }.enter(self.account)
+        Job { due: self.scene.now.plus_seconds(seconds), standing: QueuePosition::Planned, ..job }.enter(self.account)
     }
 
     fn is_over_storage(&self) -> Result<bool, Stop> {
@@ -204,13 +204,13 @@ impl Turn<'_> {
         if let Task::Dial(_) = job.task {
             return self.postpone(job, FULL_SECONDS);
         }
-        let asks = Asks::of(&[]);
+        let asks = AskedWork::of(&[]);
         end(&self.work(&job, &asks), &job.task, OVER_STORAGE)?;
         cancel(self.account, &job.task)
     }
 
-    fn work<'w>(&'w self, job: &Job, asks: &'w Asks<'w>) -> Work<'w> {
-        Work {
+    fn work<'w>(&'w self, job: &Job, asks: &'w AskedWork<'w>) -> TaskContext<'w> {
+        TaskContext {
             setup: self.setup,
             account: self.tx.scope(self.account.space()),
             now: self.scene.now,
@@ -230,42 +230,43 @@ impl Turn<'_> {
     }
 
     fn carry_out(&self, job: Job, answers: &[Answer]) -> Result<Vec<Send>, Stop> {
-        let asks = Asks::of(answers);
+        let asks = AskedWork::of(answers);
         let work = self.work(&job, &asks);
         job.remove(self.account)?;
         let progress = perform(&work, &job.task)?;
         let now = self.scene.now;
         let (due, attempt, asked) = match progress {
-            Progress::Done => return Ok(Vec::new()),
-            Progress::More => (now, 0, false),
-            Progress::At(at) => (at, 0, false),
-            Progress::Later => {
+            TaskOutcome::Done => return Ok(Vec::new()),
+            TaskOutcome::More => (now, 0, false),
+            TaskOutcome::At(at) => (at, 0, false),
+            TaskOutcome::Later => {
                 (now.plus_seconds(WAITS[(job.attempt as usize).min(WAITS.len() - 1)]), job.attempt + 1, false)
             }
-            Progress::Waits => (now.plus_seconds(LEASE_SECONDS), job.attempt, true),
-            Progress::WaitsFor(seconds) => (now.plus_seconds(seconds), job.attempt, true),
+            TaskOutcome::Waits => (now.plus_seconds(LEASE_SECONDS), job.attempt, true),
+            TaskOutcome::WaitsFor(seconds) => (now.plus_seconds(seconds), job.attempt, true),
         };
         if !asked {
             // The run succeeded, so earlier faults are cleared.
-            Job { due, attempt, standing: Standing::Planned, faults: 0, error: None, ..job }.enter(self.account)?;
+            Job { due, attempt, standing: QueuePosition::Planned, faults: 0, error: None, ..job }
+                .enter(self.account)?;
             return Ok(Vec::new());
         }
         let lease = work.seed.number("lease", 1..=u32::MAX);
         let ticket = self.ticket(&job, lease)?;
-        Job { due, attempt, standing: Standing::Asked(lease), ..job }.enter(self.account)?;
+        Job { due, attempt, standing: QueuePosition::Asked(lease), ..job }.enter(self.account)?;
         Ok(asks.unanswered().into_iter().map(|work| Send { ticket: ticket.clone(), work }).collect())
     }
 }
 
 /// Gives up a task that was set aside, on the operator's request: its resource ends as failed, if it can be read.
-pub(super) fn give_up(work: &Work<'_>, task: &Task) -> Result<(), Stop> {
+pub(super) fn give_up(work: &TaskContext<'_>, task: &Task) -> Result<(), Stop> {
     // A resource that cannot be read stays as it is; the job is removed in any case.
     let _ = work.account.attempt(|| end(work, task, DROPPED))?;
     cancel(work.account, task)
 }
 
 /// Ends the task's resource as failed, with this reason if the resource shows one.
-fn end(work: &Work<'_>, task: &Task, reason: &str) -> Result<(), Stop> {
+fn end(work: &TaskContext<'_>, task: &Task, reason: &str) -> Result<(), Stop> {
     match task {
         Task::Watch(count) | Task::Conclude(count) => call::give_up(work, *count),
         Task::Deliver(count) => webhook::give_up(work.account, *count),
@@ -285,7 +286,7 @@ fn end(work: &Work<'_>, task: &Task, reason: &str) -> Result<(), Stop> {
     }
 }
 
-fn perform(work: &Work<'_>, task: &Task) -> Result<Progress, Stop> {
+fn perform(work: &TaskContext<'_>, task: &Task) -> Result<TaskOutcome, Stop> {
     match task {
         Task::SettlePurchase { number, micros, claim } => number::settle_purchase(work, number, *micros, *claim),
         Task::Release(count) => number::settle_release(work, *count, campaign::lose_number),
@@ -310,17 +311,17 @@ fn perform(work: &Work<'_>, task: &Task) -> Result<Progress, Stop> {
 }
 
 /// Continues a deletion whose request did not come back.
-fn detach(work: &Work<'_>, kind: Kind, count: u32) -> Result<Progress, Stop> {
+fn detach(work: &TaskContext<'_>, kind: Kind, count: u32) -> Result<TaskOutcome, Stop> {
     let done = match kind {
         Kind::Tool => tool::detach_all(work.account, count, work.now)?,
         Kind::Knowledgebase => knowledge::detach_all(work.account, count, work.now)?,
         Kind::Number => number::detach_all(work.account, count, work.now, campaign::lose_number)?,
         _ => return Err(queue::DAMAGED),
     };
-    Ok(if done { Progress::Done } else { Progress::More })
+    Ok(if done { TaskOutcome::Done } else { TaskOutcome::More })
 }
 
-fn drop_parts(account: Scope<'_>, kind: Kind, count: u32) -> Result<Progress, Stop> {
+fn drop_parts(account: Scope<'_>, kind: Kind, count: u32) -> Result<TaskOutcome, Stop> {
     let parts = if kind == Kind::Call {
         account.scan(key::call_events(account.space(), count, 0), Order::Ascending, SLICE_ROWS)?
     } else {
@@ -331,5 +332,5 @@ fn drop_parts(account: Scope<'_>, kind: Kind, count: u32) -> Result<Progress, St
     for (key, _) in parts {
         account.delete(key)?;
     }
-    Ok(if done { Progress::Done } else { Progress::More })
+    Ok(if done { TaskOutcome::Done } else { TaskOutcome::More })
 }

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::account::profile::{Profile, dollars};
-use crate::carrier::{Ask, SEGMENT_MICROS, Told, segments};
+use crate::carrier::{Ask, CarrierAnswer, SEGMENT_MICROS, segments};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Form, Halt, Invalid, Refusal};
 use crate::http::reply::{Reply, message_data};
@@ -13,7 +13,7 @@ use crate::http::route::Handled;
 use crate::id;
 use crate::json::ToJson;
 use crate::key::{self, Kind, Unique};
-use crate::number::{self, Sender};
+use crate::number::{self, SmsSender};
 use crate::record;
 use crate::record::{Iso, Rest, Stored, format, id, int, iso, number, text};
 use crate::store::Row;
@@ -70,7 +70,7 @@ pub fn send(ctx: &Ctx<'_>) -> Handled {
         None => None,
     };
     let sender = sender.ok_or_else(|| declined("From number not found"))?;
-    let Sender { phone_number, sms_capable } = sender;
+    let SmsSender { phone_number, sms_capable } = sender;
     if !sms_capable {
         return Err(declined("From number is not SMS capable").into());
     }
@@ -127,7 +127,7 @@ fn message(
     }
 }
 
-fn settle(ctx: &Ctx<'_>, new: &NewMessage, note: &str, cost: i64, told: Told) -> Handled {
+fn settle(ctx: &Ctx<'_>, new: &NewMessage, note: &str, cost: i64, told: CarrierAnswer) -> Handled {
     let account = ctx.account();
     let noted = key::unique(account.space(), Unique::Message, note.as_bytes());
     let count = account.get(noted.clone())?.and_then(|bytes| Some(u32::from_be_bytes(bytes.try_into().ok()?)));
@@ -136,7 +136,7 @@ fn settle(ctx: &Ctx<'_>, new: &NewMessage, note: &str, cost: i64, told: Told) ->
     let refuse = |refusal: Refusal| Ok(refusal.reply(Form::Message, Invalid::First));
     let mut profile = Profile::of(account)?;
     match told {
-        Told::Sent { sid, status, segments } => {
+        CarrierAnswer::Sent { sid, status, segments } => {
             // The carrier's count of segments is what is paid, whatever was estimated.
             profile.refund(cost);
             let charged = profile.pay(i64::from(segments) * SEGMENT_MICROS);
@@ -152,7 +152,7 @@ fn settle(ctx: &Ctx<'_>, new: &NewMessage, note: &str, cost: i64, told: Told) ->
             Ok(Reply::created(&message_data("SMS sent successfully", &shown)))
         }
         // It may have been sent, so it stays charged and stored.
-        Told::Silent => {
+        CarrierAnswer::Silent => {
             refuse(Refusal::BadGateway("The carrier did not answer; the message may have been sent.".into()))
         }
         told => {
@@ -161,7 +161,7 @@ fn settle(ctx: &Ctx<'_>, new: &NewMessage, note: &str, cost: i64, told: Told) ->
             account.remove(Kind::Message, count, &row)?;
             account.delete(noted)?;
             match told {
-                Told::NoSuchNumber => refuse(declined("Invalid to phone number")),
+                CarrierAnswer::NoSuchNumber => refuse(declined("Invalid to phone number")),
                 _ => refuse(Refusal::BadGateway("The carrier refused the message.".into())),
             }
         }

@@ -6,7 +6,7 @@ use core::fmt;
 use core::ops::Range;
 
 use crate::key::Key;
-use crate::view::{Bytes, Look, Order, Stop, View, Visit, each_value};
+use crate::view::{Bytes, Order, RowVisitor, Stop, ValueVisitor, View, each_value};
 
 /// Change of the byte map; `Debug` shows the length of a value alone.
 #[derive(Clone, PartialEq, Eq)]
@@ -103,9 +103,9 @@ impl Layer {
     }
 
     /// Visits the values that [`Self::get`] returns, without copies where none of the keys is changed.
-    pub fn show(&self, view: &dyn View, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
+    pub fn get_with(&self, view: &dyn View, keys: &[Key], look: &mut ValueVisitor<'_>) -> Result<(), Stop> {
         if self.0.is_empty() || keys.iter().all(|key| !self.0.contains_key(key)) {
-            return view.show(keys, look);
+            return view.get_with(keys, look);
         }
         each_value(&self.get(view, keys)?, look)
     }
@@ -136,18 +136,18 @@ impl Layer {
     }
 
     /// Visits the rows that [`Self::scan`] returns, without copies where none in the range is changed.
-    pub fn each(
+    pub fn scan_with(
         &self,
         view: &dyn View,
         range: Range<Key>,
         order: Order,
         limit: usize,
-        visit: &mut Visit<'_>,
+        visit: &mut RowVisitor<'_>,
     ) -> Result<(), Stop> {
         if range.is_empty() || self.0.range(range.clone()).next().is_some() {
             return self.scan(view, range, order, limit)?.iter().try_for_each(|(key, value)| visit(key, value));
         }
-        view.each(range, order, limit, visit)
+        view.scan_with(range, order, limit, visit)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::key::{Key, Series, Space, content_of, space_of};
 use crate::limits::step::{CHANGED_BYTES_MAX, CHANGES_MAX, READ_BYTES_MAX, READS_MAX};
 use crate::rate::{Caller, Rate};
 use crate::time::Timestamp;
-use crate::view::{Bytes, Look, Order, Stop, View, Visit};
+use crate::view::{Bytes, Order, RowVisitor, Stop, ValueVisitor, View};
 
 /// Transaction of a step: its reads and, until it ends, its changes.
 pub struct Tx<'a> {
@@ -178,16 +178,16 @@ impl<'a> Tx<'a> {
         self.changed.borrow().get(&self.budget, keys)
     }
 
-    fn show(&self, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
-        self.changed.borrow().show(&self.budget, keys, look)
+    fn get_with(&self, keys: &[Key], look: &mut ValueVisitor<'_>) -> Result<(), Stop> {
+        self.changed.borrow().get_with(&self.budget, keys, look)
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
         self.changed.borrow().scan(&self.budget, range, order, limit)
     }
 
-    fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
-        self.changed.borrow().each(&self.budget, range, order, limit, visit)
+    fn scan_with(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut RowVisitor<'_>) -> Result<(), Stop> {
+        self.changed.borrow().scan_with(&self.budget, range, order, limit, visit)
     }
 }
 
@@ -219,9 +219,9 @@ impl View for Budget<'_> {
         Ok(found)
     }
 
-    fn show(&self, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
+    fn get_with(&self, keys: &[Key], look: &mut ValueVisitor<'_>) -> Result<(), Stop> {
         self.spend(keys.len(), 0)?;
-        self.view.show(keys, &mut |at, value| {
+        self.view.get_with(keys, &mut |at, value| {
             self.spend(0, value.len())?;
             look(at, value)
         })
@@ -233,9 +233,9 @@ impl View for Budget<'_> {
         Ok(rows)
     }
 
-    fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
+    fn scan_with(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut RowVisitor<'_>) -> Result<(), Stop> {
         self.spend(1, 0)?;
-        self.view.each(range, order, limit, &mut |key, value| {
+        self.view.scan_with(range, order, limit, &mut |key, value| {
             self.spend(1, key.len() + value.len())?;
             visit(key, value)
         })
@@ -248,6 +248,16 @@ impl View for Budget<'_> {
     fn is_full(&self) -> bool {
         self.view.is_full()
     }
+}
+
+/// Returns whether one scan reads these numbers faster than a read by key for each: they ascend or descend, close to
+/// each other.
+fn is_dense_run(numbers: &[u32]) -> bool {
+    /// Keys that a scan may cover for each that is wanted: passing over a row costs half of a read by key.
+    const PASSED: usize = 2;
+    let [first, _, .., last] = *numbers else { return false };
+    let is_sorted = numbers.is_sorted_by(|one, next| one < next) || numbers.is_sorted_by(|one, next| one > next);
+    is_sorted && (first.abs_diff(last) as usize) < numbers.len() * PASSED
 }
 
 /// One space of a step: an account's handlers have only their own, so they cannot name a row of another account.
@@ -279,42 +289,43 @@ impl<'t> Scope<'t> {
         self.tx.get(keys)
     }
 
-    /// Visits the values of `numbers` in a series, in their order, each with its index; returns whether all exist. A
-    /// dense sorted run is read with one scan, anything else key by key.
+    /// Visits the values of `numbers` in a series, in their order, each with its index; returns whether all exist.
     pub fn each_of(
         self,
         series: &Series,
         numbers: &[u32],
         mut visit: impl FnMut(usize, &[u8]) -> Result<(), Stop>,
     ) -> Result<bool, Stop> {
-        /// Keys that a scan may cover for each that is wanted: passing over a row costs half of a read by key.
-        const PASSED: usize = 2;
         self.own(series.prefix());
-        let (mut shown, wanted) = (0, numbers.len());
-        let (first, last) = (numbers.first().copied().unwrap_or(0), numbers.last().copied().unwrap_or(0));
-        let span = first.abs_diff(last) as usize;
-        let is_sorted = numbers.is_sorted_by(|one, next| one < next) || numbers.is_sorted_by(|one, next| one > next);
-        if wanted < 3 || !is_sorted || span >= wanted * PASSED {
+        let mut visited = 0;
+        let mut counted = |at: usize, value: &[u8]| {
+            visited += 1;
+            visit(at, value)
+        };
+        if is_dense_run(numbers) {
+            self.scan_run(series, numbers, &mut counted)?;
+        } else {
             let keys: Vec<_> = numbers.iter().map(|number| series.key(*number)).collect();
-            self.tx.show(&keys, &mut |at, value| {
-                shown += 1;
-                visit(at, value)
-            })?;
-            return Ok(shown == wanted);
+            self.tx.get_with(&keys, &mut counted)?;
         }
+        Ok(visited == numbers.len())
+    }
+
+    /// Visits the values of an ascending or descending run of numbers with one scan, passing over rows between them.
+    fn scan_run(self, series: &Series, run: &[u32], visit: &mut ValueVisitor<'_>) -> Result<(), Stop> {
+        let [first, .., last] = *run else { return Ok(()) };
         let (from, to) = (series.key(first), series.key(last));
         let (order, (low, high)) =
             if from < to { (Order::Ascending, (from, to)) } else { (Order::Descending, (to, from)) };
-        let mut left = numbers.iter().copied().enumerate().peekable();
-        self.tx.each(low..[high.as_slice(), &[0]].concat(), order, span + 1, &mut |key, value| {
+        let limit = first.abs_diff(last) as usize + 1;
+        let mut left = run.iter().copied().enumerate().peekable();
+        self.tx.scan_with(low..[high.as_slice(), &[0]].concat(), order, limit, &mut |key, value| {
             let Some(found) = series.number(key) else { return Ok(()) };
             let is_passed = |wanted: u32| if first < last { wanted < found } else { wanted > found };
             while left.next_if(|(_, wanted)| is_passed(*wanted)).is_some() {}
             let Some((at, _)) = left.next_if(|(_, wanted)| *wanted == found) else { return Ok(()) };
-            shown += 1;
             visit(at, value)
-        })?;
-        Ok(shown == wanted)
+        })
     }
 
     /// Returns the value of a key.

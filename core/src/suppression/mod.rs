@@ -4,6 +4,8 @@
 //! The do-not-call list. Asked by `call/operations.rs`, `campaign/dialer.rs` and, at the moment of dialing,
 //! `engine/claim.rs`.
 
+mod tables;
+
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -16,50 +18,14 @@ use crate::http::route::Handled;
 use crate::id;
 use crate::json::{Raw, ToJson};
 use crate::key::{self, Kind, Unique};
-use crate::record;
-use crate::record::{Errors, Iso, Rest, format, id, iso, per_page, text};
+use crate::record::{Errors, Iso, Rest};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
+pub use tables::{NewSuppressed, Suppressed, SuppressedQuery};
 
 const MISSING: &str = "Number not found";
 const THERE: &str = "field is already on the list.";
-
-record! {
-    /// Body of `POST /user/do-not-call`.
-    pub struct NewSuppressed {
-        /// Number that must not be called, E.164.
-        phone_number: String = text(1, 16).form(&format::E164).required(),
-        /// Why it must not be called, for people.
-        reason: Option<String> = text(1, 255),
-    }
-}
-
-record! {
-    /// A number that must not be called.
-    pub struct Suppressed stored as "a number not to be called" {
-        /// Id of the entry.
-        id: u64 = id().required(),
-        /// Number that must not be called, E.164.
-        phone_number: String = text(0, 16).required(),
-        /// Why it must not be called; null when not given.
-        reason: Option<String> = text(0, 255),
-        /// Time at which it was added.
-        created_at: Iso = iso().required(),
-    }
-}
-
-record! {
-    /// Query of `GET /user/do-not-call`.
-    pub struct SuppressedQuery {
-        /// Only this number, given whole; its `+` may be missing or a space.
-        phone_number: Option<String> = text(1, 32),
-        /// Number of rows per page.
-        per_page: u32 = per_page(15),
-        /// Page number, from 1.
-        page: u64 = id().or_int(1),
-    }
-}
 
 fn facet_of_number(phone: &str) -> Facet {
     Facet::new(1, phone.as_bytes())

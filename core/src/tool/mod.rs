@@ -7,12 +7,12 @@ pub mod tables;
 mod values;
 
 use alloc::string::String;
-use alloc::vec::Vec;
 
 pub use function::schema_of;
-pub use request::{Asked, told};
+pub use request::{ToolRequest, endpoint_response};
 pub use rows::{find, function, name_of};
-pub use values::{Facts, Values, plain};
+pub use tables::{NewTool, Parameter, ParameterType, Tool, ToolHeader, ToolMethod};
+pub use values::{BuiltinValues, Values, plain};
 
 use crate::account::plan;
 use crate::account::profile::Profile;
@@ -25,119 +25,13 @@ use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
 use crate::json::{Raw, Value};
 use crate::key::Kind;
-use crate::limits::{ENTRIES_MAX, PLAN_ROWS_MAX, URL_MAX};
-use crate::record::{
-    Iso, Json, Record, Secret, Source, Stored, check, check_update, choice, format, id, int, iso, list, text,
-};
+use crate::limits::PLAN_ROWS_MAX;
+use crate::record::{Json, MemberSource, Record, Stored, check, check_update};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
-use crate::{choice, record};
 use rows::{facet_of_name, shown};
 use tables::{Arguments, ToolTest};
-
-choice! {
-    /// The method of the request to a tool's endpoint.
-    pub enum ToolMethod {
-        /// `GET`, parameters in the query.
-        Get = "GET",
-        /// `POST`, parameters in a JSON body.
-        Post = "POST",
-        /// `PUT`, parameters in a JSON body.
-        Put = "PUT",
-        /// `PATCH`, parameters in a JSON body.
-        Patch = "PATCH",
-        /// `DELETE`, parameters in the query.
-        Delete = "DELETE",
-    }
-}
-
-impl ToolMethod {
-    /// Returns whether parameters go into a JSON body rather than into the query.
-    pub const fn has_body(self) -> bool {
-        matches!(self, Self::Post | Self::Put | Self::Patch)
-    }
-}
-
-choice! {
-    /// The type of a tool's parameter.
-    pub enum ParameterType {
-        /// A JSON string; `"test"` in a test.
-        String = "string",
-        /// A JSON number; `1` in a test.
-        Number = "number",
-        /// A JSON boolean; `true` in a test.
-        Boolean = "boolean",
-    }
-}
-
-record! {
-    /// A header of the request to a tool's endpoint.
-    pub struct ToolHeader stored as "a tool" {
-        /// Name of the header; not one that the service sets itself, such as `Host`.
-        name: String = text(1, 128).form(&format::HEADER_NAME).required(),
-        /// Value of the header; `{{variable}}` in it is filled in.
-        value: Secret = text(1, 2_048).form(&format::HEADER_VALUE).required(),
-    }
-}
-
-record! {
-    /// A parameter that the model extracts from the conversation.
-    pub struct Parameter stored as "a tool" {
-        /// Name of the parameter, in the request and as `{name}` in the endpoint.
-        name: String = text(2, 32).form(&format::PARAMETER_NAME).required(),
-        /// JSON type of the parameter.
-        r#type: ParameterType = choice::<ParameterType>().required(),
-        /// Tells the model what to pass.
-        description: String = text(3, 255).required(),
-    }
-}
-
-record! {
-    /// Body of `POST /user/tools`.
-    pub struct NewTool {
-        /// Name by which the model calls it.
-        name: String = text(1, 64).form(&format::TOOL_NAME).required(),
-        /// Tells the model when and how to use it.
-        description: String = text(1, 255).required(),
-        /// URL to request; `{parameter}` and `{{variable}}` in it are filled in.
-        endpoint: String = text(1, URL_MAX).form(&format::ENDPOINT).required(),
-        /// HTTP method of the request.
-        method: ToolMethod = choice::<ToolMethod>().required(),
-        /// Time the endpoint has to answer, seconds.
-        timeout: u32 = int(1, 30).or_int(10),
-        /// Headers of the request; `{{variable}}` in their values is filled in.
-        headers: Vec<ToolHeader> = list::<ToolHeader>(ENTRIES_MAX),
-        /// Parameters that the model extracts from the conversation and that are sent.
-        schema: Vec<Parameter> = list::<Parameter>(ENTRIES_MAX).unique("name"),
-    }
-}
-
-record! {
-    /// A mid-call tool: an HTTP request that the model can have made during a call.
-    pub struct Tool stored as "a tool" {
-        /// Id of the tool, as in `tool_ids`.
-        id: u64 = id().required(),
-        /// Name by which the model calls it.
-        name: String = text(0, 64).required(),
-        /// Tells the model when and how to use it.
-        description: String = text(0, 255).required(),
-        /// URL to request; `{parameter}` and `{{variable}}` in it are filled in.
-        endpoint: String = text(0, URL_MAX).required(),
-        /// HTTP method of the request.
-        method: ToolMethod = choice::<ToolMethod>().required(),
-        /// Time the endpoint has to answer, seconds.
-        timeout: u32 = int(1, 30).required(),
-        /// Headers of the request; values are masked for a read-only key.
-        headers: Vec<ToolHeader> = list::<ToolHeader>(ENTRIES_MAX),
-        /// Parameters that the model extracts from the conversation and that are sent.
-        schema: Vec<Parameter> = list::<Parameter>(ENTRIES_MAX),
-        /// Time of creation, UTC.
-        created_at: Iso = iso().required(),
-        /// Time of the last change, UTC; that of creation until then.
-        updated_at: Iso = iso().required(),
-    }
-}
 
 const MISSING: &str = "Tool not found";
 const SAME_NAME: &str = "An assistant has another tool of this name attached.";
@@ -154,7 +48,7 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
 
 /// `POST /user/tools`
 pub fn create(ctx: &Ctx<'_>) -> Handled {
-    let new: NewTool = ctx.finish(check(NewTool::TABLE, ctx.members()?, Source::Body))?;
+    let new: NewTool = ctx.finish(check(NewTool::TABLE, ctx.members()?, MemberSource::Body))?;
     let account = ctx.account();
     ctx.plan_room(Kind::Tool, "mid call tools", plan::of(account)?.tools.into(), Refusal::Unprocessable)?;
     let (count, at) = account.allot(Kind::Tool, ctx.now)?;
@@ -229,8 +123,8 @@ pub fn test(ctx: &Ctx<'_>) -> Handled {
     let body: Arguments = ctx.body()?;
     let zone = Profile::of(ctx.account())?.own.timezone;
     let arguments = request::samples(&tool, &body.arguments.0);
-    let asked = Asked::of(&tool, &arguments, &Values::without_call(&zone, ctx.now))?;
-    let answer = told(ctx.ask(|| asked.work())?)?;
+    let asked = ToolRequest::of(&tool, &arguments, &Values::without_call(&zone, ctx.now))?;
+    let answer = endpoint_response(ctx.ask(|| asked.work())?)?;
     let headers = answer.headers.into_iter().map(|(name, value)| (name, Value::Text(value))).collect();
     Ok(Reply::ok(&ToolTest {
         status: answer.status.into(),

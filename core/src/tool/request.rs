@@ -9,11 +9,11 @@ use url::Url;
 use super::values::{Values, plain};
 use super::{Parameter, ParameterType, Tool, ToolHeader};
 use crate::http::refusal::{Halt, Refusal};
-use crate::json::{Members, Number, ToJson, Value};
+use crate::json::{JsonNumber, Members, ToJson, Value};
 use crate::limits::{TOOL_REPLY_BYTES_MAX, TOOL_REQUEST_BYTES_MAX, URL_MAX};
 use crate::outside::{Answer, Egress, HttpIn, HttpOut, Redirects, SendError, Work};
 use crate::record::Secret;
-use crate::template::{TooLong, fill};
+use crate::template::{FilledTooLong, fill};
 
 /// Characters that are percent-encoded in a path or query value: all but the unreserved (RFC 3986 section 2.3).
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -28,7 +28,7 @@ const LATE: &str = "The tool's endpoint did not answer in time.";
 
 /// A complete request to a tool's endpoint, within its size limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked(HttpOut);
+pub struct ToolRequest(HttpOut);
 
 /// An argument that is sent to the endpoint.
 struct Given {
@@ -37,7 +37,7 @@ struct Given {
     in_url: bool,
 }
 
-impl Asked {
+impl ToolRequest {
     /// Builds the request; 502 if filling in the placeholders makes it invalid or too large.
     pub fn of(tool: &Tool, arguments: &Members, values: &Values) -> Result<Self, Halt> {
         let mut given = given(tool, arguments);
@@ -90,7 +90,7 @@ fn refused(says: &str) -> Halt {
 }
 
 /// Returns the endpoint's answer; 504 if it was late, 502 if it could not be reached.
-pub fn told(answer: Answer) -> Result<HttpIn, Refusal> {
+pub fn endpoint_response(answer: Answer) -> Result<HttpIn, Refusal> {
     match answer {
         Answer::Http(answer) => Ok(answer),
         Answer::Failed(SendError::TimedOut) => Err(Refusal::GatewayTimeout(LATE.into())),
@@ -114,19 +114,21 @@ fn address(endpoint: &str, given: &mut [Given], values: &Values) -> Result<Strin
     let mut url = String::new();
     for (at, part) in [&endpoint[..path_end], &endpoint[path_end..]].into_iter().enumerate() {
         let value = |name: &str| Some(encode(&values.get(name).unwrap_or_default()));
-        let known = fill(part, TOOL_REQUEST_BYTES_MAX, value, |_| String::new()).map_err(|TooLong| TOO_LARGE)?.text;
+        let known =
+            fill(part, TOOL_REQUEST_BYTES_MAX, value, |_| String::new()).map_err(|FilledTooLong| TOO_LARGE)?.text;
         let filled = parameters(&known, |name| {
             let given = given.iter_mut().find(|given| given.name == name)?;
             given.in_url = true;
             Some(encode(&plain(&given.value)))
         });
-        let filled = filled.map_err(|TooLong| TOO_LARGE)?;
+        let filled = filled.map_err(|FilledTooLong| TOO_LARGE)?;
         // No value may form a dot segment, by itself or with the text around it (`%2e{city}`): the count of dot
         // segments must be that of harmless values.
         if at == 0 && part.contains('{') {
             let one = |_: &str| Some("x".to_string());
             let neutral = fill(part, TOOL_REQUEST_BYTES_MAX, one, |_| "x".to_string());
-            let neutral = neutral.and_then(|neutral| parameters(&neutral.text, one)).map_err(|TooLong| TOO_LARGE)?;
+            let neutral =
+                neutral.and_then(|neutral| parameters(&neutral.text, one)).map_err(|FilledTooLong| TOO_LARGE)?;
             if dot_segments(&filled) != dot_segments(&neutral) {
                 return Err(DOTS);
             }
@@ -146,7 +148,7 @@ fn dot_segments(url: &str) -> usize {
 }
 
 /// Replaces each `{name}` by its value, or by nothing if it has none.
-fn parameters(text: &str, mut value: impl FnMut(&str) -> Option<String>) -> Result<String, TooLong> {
+fn parameters(text: &str, mut value: impl FnMut(&str) -> Option<String>) -> Result<String, FilledTooLong> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, inner)) = rest.split_once('{') {
@@ -158,7 +160,7 @@ fn parameters(text: &str, mut value: impl FnMut(&str) -> Option<String>) -> Resu
         };
         out.push_str(&value(name).unwrap_or_default());
         if out.len() > TOOL_REQUEST_BYTES_MAX {
-            return Err(TooLong);
+            return Err(FilledTooLong);
         }
         rest = after;
     }
@@ -187,7 +189,7 @@ fn headers(tool: &Tool, values: &Values) -> Result<Vec<(String, Secret)>, &'stat
     let mut left = TOOL_REQUEST_BYTES_MAX;
     for ToolHeader { name, value, .. } in &tool.headers {
         let known = |name: &str| Some(values.get(name).unwrap_or_default());
-        let value = fill(&value.0, left, known, |_| String::new()).map_err(|TooLong| TOO_LARGE)?.text;
+        let value = fill(&value.0, left, known, |_| String::new()).map_err(|FilledTooLong| TOO_LARGE)?.text;
         left -= value.len();
         if value.bytes().any(|b| b < b' ' || b == 0x7f) {
             return Err(CONTROL);
@@ -204,7 +206,7 @@ pub fn samples(tool: &Tool, arguments: &Members) -> Members {
         if out.get(name).is_none() {
             let sample = match r#type {
                 ParameterType::String => Value::Text("test".into()),
-                ParameterType::Number => Value::Number(Number::Unsigned(1)),
+                ParameterType::Number => Value::Number(JsonNumber::Unsigned(1)),
                 ParameterType::Boolean => Value::Bool(true),
             };
             out.set(name, sample);
@@ -227,7 +229,7 @@ mod tests {
         let mut values = Values::without_call("Etc/UTC", Timestamp::from_seconds(1_790_000_000));
         values.set("customer_phone", "+40 7");
         values.set("bad", "a\r\nb");
-        Asked::of(&tool, &arguments, &values).map(|asked| asked.0)
+        ToolRequest::of(&tool, &arguments, &values).map(|asked| asked.0)
     }
 
     fn tool(method: &str, endpoint: &str, headers: &str) -> String {

@@ -1,9 +1,114 @@
-//! Tables of the requests that run a tool.
+//! Tables of tools, and of the requests that run one.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
-use crate::record;
-use crate::record::{Json, Variables, any, id, int, text, variables};
+use crate::limits::{ENTRIES_MAX, URL_MAX};
+use crate::record::{Iso, Json, Secret, Variables, any, choice, format, id, int, iso, list, text, variables};
+use crate::{choice, record};
+
+choice! {
+    /// The method of the request to a tool's endpoint.
+    pub enum ToolMethod {
+        /// `GET`, parameters in the query.
+        Get = "GET",
+        /// `POST`, parameters in a JSON body.
+        Post = "POST",
+        /// `PUT`, parameters in a JSON body.
+        Put = "PUT",
+        /// `PATCH`, parameters in a JSON body.
+        Patch = "PATCH",
+        /// `DELETE`, parameters in the query.
+        Delete = "DELETE",
+    }
+}
+
+impl ToolMethod {
+    /// Returns whether parameters go into a JSON body rather than into the query.
+    pub const fn has_body(self) -> bool {
+        matches!(self, Self::Post | Self::Put | Self::Patch)
+    }
+}
+
+choice! {
+    /// The type of a tool's parameter.
+    pub enum ParameterType {
+        /// A JSON string; `"test"` in a test.
+        String = "string",
+        /// A JSON number; `1` in a test.
+        Number = "number",
+        /// A JSON boolean; `true` in a test.
+        Boolean = "boolean",
+    }
+}
+
+record! {
+    /// A header of the request to a tool's endpoint.
+    pub struct ToolHeader stored as "a tool" {
+        /// Name of the header; not one that the service sets itself, such as `Host`.
+        name: String = text(1, 128).form(&format::HEADER_NAME).required(),
+        /// Value of the header; `{{variable}}` in it is filled in.
+        value: Secret = text(1, 2_048).form(&format::HEADER_VALUE).required(),
+    }
+}
+
+record! {
+    /// A parameter that the model extracts from the conversation.
+    pub struct Parameter stored as "a tool" {
+        /// Name of the parameter, in the request and as `{name}` in the endpoint.
+        name: String = text(2, 32).form(&format::PARAMETER_NAME).required(),
+        /// JSON type of the parameter.
+        r#type: ParameterType = choice::<ParameterType>().required(),
+        /// Tells the model what to pass.
+        description: String = text(3, 255).required(),
+    }
+}
+
+record! {
+    /// Body of `POST /user/tools`.
+    pub struct NewTool {
+        /// Name by which the model calls it.
+        name: String = text(1, 64).form(&format::TOOL_NAME).required(),
+        /// Tells the model when and how to use it.
+        description: String = text(1, 255).required(),
+        /// URL to request; `{parameter}` and `{{variable}}` in it are filled in.
+        endpoint: String = text(1, URL_MAX).form(&format::ENDPOINT).required(),
+        /// HTTP method of the request.
+        method: ToolMethod = choice::<ToolMethod>().required(),
+        /// Time the endpoint has to answer, seconds.
+        timeout: u32 = int(1, 30).or_int(10),
+        /// Headers of the request; `{{variable}}` in their values is filled in.
+        headers: Vec<ToolHeader> = list::<ToolHeader>(ENTRIES_MAX),
+        /// Parameters that the model extracts from the conversation and that are sent.
+        schema: Vec<Parameter> = list::<Parameter>(ENTRIES_MAX).unique("name"),
+    }
+}
+
+record! {
+    /// A mid-call tool: an HTTP request that the model can have made during a call.
+    pub struct Tool stored as "a tool" {
+        /// Id of the tool, as in `tool_ids`.
+        id: u64 = id().required(),
+        /// Name by which the model calls it.
+        name: String = text(0, 64).required(),
+        /// Tells the model when and how to use it.
+        description: String = text(0, 255).required(),
+        /// URL to request; `{parameter}` and `{{variable}}` in it are filled in.
+        endpoint: String = text(0, URL_MAX).required(),
+        /// HTTP method of the request.
+        method: ToolMethod = choice::<ToolMethod>().required(),
+        /// Time the endpoint has to answer, seconds.
+        timeout: u32 = int(1, 30).required(),
+        /// Headers of the request; values are masked for a read-only key.
+        headers: Vec<ToolHeader> = list::<ToolHeader>(ENTRIES_MAX),
+        /// Parameters that the model extracts from the conversation and that are sent.
+        schema: Vec<Parameter> = list::<Parameter>(ENTRIES_MAX),
+        /// Time of creation, UTC.
+        created_at: Iso = iso().required(),
+        /// Time of the last change, UTC; that of creation until then.
+        updated_at: Iso = iso().required(),
+    }
+}
 
 record! {
     /// Body of `POST /engine/calls/{id}/tools/{name}` and of a tool's test.

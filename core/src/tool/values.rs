@@ -11,13 +11,13 @@ pub struct Values {
     /// Variables of the call over those of its assistant; they win over `facts`.
     pub variables: Members,
     /// Names that every call has, such as `customer_phone`.
-    pub facts: Facts,
+    pub facts: BuiltinValues,
 }
 
 impl Values {
     /// Returns the values without a call, for the test of a tool.
     pub fn without_call(zone: &str, now: Timestamp) -> Self {
-        Self { variables: Members::default(), facts: Facts::of(zone, now) }
+        Self { variables: Members::default(), facts: BuiltinValues::of(zone, now) }
     }
 
     /// Sets a variable.
@@ -34,7 +34,7 @@ impl Values {
 
 /// Names that every call has, besides its variables.
 #[derive(Default)]
-pub struct Facts {
+pub struct BuiltinValues {
     /// The customer's number, E.164; empty if it is not known.
     pub customer_phone: String,
     /// The number that the call shows, or that was called, E.164; empty if there is none.
@@ -49,7 +49,7 @@ pub struct Facts {
     pub current_time: String,
 }
 
-impl Facts {
+impl BuiltinValues {
     /// Returns the facts without a call: date and time in a time zone, the rest empty.
     pub fn of(zone: &str, now: Timestamp) -> Self {
         let local = Zone::of(zone).local(now);

@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 use crate::view::Stop;
 
 /// Records the result of an attempt, and switches the address off if it has failed for too long.
-pub fn judge(account: Scope<'_>, delivery: &DeliveryRow, good: bool, now: Timestamp) -> Result<(), Stop> {
+pub fn note_attempt(account: Scope<'_>, delivery: &DeliveryRow, good: bool, now: Timestamp) -> Result<(), Stop> {
     let known = key::address(account.space(), delivery.state.assistant, delivery.state.webhook() as u8);
     let url = &delivery.shown.url;
     let failing = account.get(known.clone())?.and_then(|bytes| read(&bytes, url));

@@ -7,7 +7,7 @@ use super::rows::DeliveryRow;
 use super::tables::{Attempt, Delivery, DeliveryStatus, WebhookResponse};
 use super::{address, feed};
 use crate::account::signing;
-use crate::job::{Progress, Work};
+use crate::job::{TaskContext, TaskOutcome};
 use crate::limits::{WEBHOOK_REPLY_BYTES_MAX, WEBHOOK_TIMEOUT_MS};
 use crate::outside::{self, Answer, Egress, HttpIn, HttpOut, Redirects, SendError};
 use crate::record::{Iso, Json, Rest, Secret};
@@ -54,32 +54,32 @@ pub fn request(
 pub type Keep = fn(Scope<'_>, u32, Json, Timestamp) -> Result<(), Stop>;
 
 /// Makes an attempt, or processes its answer; the answer to a delivery that is `alone` is passed to `keep`.
-pub fn deliver(work: &Work<'_>, count: u32, keep: Keep) -> Result<Progress, Stop> {
+pub fn deliver(work: &TaskContext<'_>, count: u32, keep: Keep) -> Result<TaskOutcome, Stop> {
     let account = work.account;
-    let Some(mut delivery) = DeliveryRow::find(account, count)? else { return Ok(Progress::Done) };
+    let Some(mut delivery) = DeliveryRow::find(account, count)? else { return Ok(TaskOutcome::Done) };
     let Some(body) = feed::payload(account, delivery.state.seq)? else {
         delivery.stands(DeliveryStatus::Exhausted, None);
         delivery.save(account)?;
-        return Ok(Progress::Done);
+        return Ok(TaskOutcome::Done);
     };
     if work.asks.answered() == 0 && work.account.get(crate::key::secrets(account.space()))?.is_none() {
         signing::make(account, work.now, &work.seed)?;
     }
     let Delivery { url, webhook_id, .. } = &delivery.shown;
     let request = request(account, url, webhook_id, body, work.now, WEBHOOK_TIMEOUT_MS)?;
-    let Some(answer) = work.asks.ask(|| outside::Work::Http(request)) else { return Ok(Progress::Waits) };
+    let Some(answer) = work.asks.ask(|| outside::Work::Http(request)) else { return Ok(TaskOutcome::Waits) };
     note(&mut delivery, &answer, work.now);
     if delivery.state.alone.0
         && let Answer::Http(answer) = &answer
     {
         keep(account, delivery.state.call, response(answer), work.now)?;
     }
-    let next = judge(&mut delivery, &answer, &work.seed, work.now);
+    let next = note_answer(&mut delivery, &answer, &work.seed, work.now);
     delivery.save(account)?;
-    address::judge(account, &delivery, matches!(next, Next::Delivered), work.now)?;
+    address::note_attempt(account, &delivery, matches!(next, Next::Delivered), work.now)?;
     Ok(match next {
-        Next::Again(at) => Progress::At(at),
-        Next::Delivered | Next::GivenUp => Progress::Done,
+        Next::Again(at) => TaskOutcome::At(at),
+        Next::Delivered | Next::GivenUp => TaskOutcome::Done,
     })
 }
 
@@ -96,7 +96,7 @@ enum Next {
     GivenUp,
 }
 
-fn judge(delivery: &mut DeliveryRow, answer: &Answer, seed: &Seed, now: Timestamp) -> Next {
+fn note_answer(delivery: &mut DeliveryRow, answer: &Answer, seed: &Seed, now: Timestamp) -> Next {
     let (status, retry_after) = match answer {
         Answer::Http(answer) => (answer.status, answer.retry_after()),
         _ => (0, None),

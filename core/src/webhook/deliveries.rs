@@ -14,7 +14,7 @@ use crate::http::reply::{Reply, message};
 use crate::http::route::Handled;
 use crate::job::{self, Task};
 use crate::key::Kind;
-use crate::record::{Iso, Pick};
+use crate::record::{Iso, MemberTuple};
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};

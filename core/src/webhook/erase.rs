@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::tables::{EventHead, EventMentions, PayloadMentions};
 use super::{deliveries, feed};
 use crate::id;
-use crate::job::{self, Progress, Task};
+use crate::job::{self, Task, TaskOutcome};
 use crate::key::{self, Kind, Space};
 use crate::record::Stored;
 use crate::store::Scope;
@@ -86,9 +86,9 @@ pub fn some(account: Scope<'_>, deleted: Mention, most: usize, now: Timestamp) -
 }
 
 /// Empties one slice of the indexed events that show a row.
-pub fn slice(account: Scope<'_>, deleted: Mention, now: Timestamp) -> Result<Progress, Stop> {
+pub fn slice(account: Scope<'_>, deleted: Mention, now: Timestamp) -> Result<TaskOutcome, Stop> {
     let emptied = some(account, deleted, EVENTS_AT_ONCE, now)?;
-    Ok(if emptied < EVENTS_AT_ONCE { Progress::Done } else { Progress::More })
+    Ok(if emptied < EVENTS_AT_ONCE { TaskOutcome::Done } else { TaskOutcome::More })
 }
 
 /// Returns the oldest event, if it is older than the index.
@@ -106,12 +106,12 @@ fn indexed_since(account: Scope<'_>) -> Result<u32, Stop> {
 }
 
 /// Searches one slice of the events older than the index, starting at `from`. A campaign stands for all of its leads.
-pub fn old_slice(account: Scope<'_>, deleted: Mention, from: u32, now: Timestamp) -> Result<Progress, Stop> {
+pub fn old_slice(account: Scope<'_>, deleted: Mention, from: u32, now: Timestamp) -> Result<TaskOutcome, Stop> {
     let space = account.space();
     let mut range = key::events(space, from.saturating_sub(1));
     range.end = range.end.min(key::event(space, indexed_since(account)?));
     if range.is_empty() {
-        return Ok(Progress::Done);
+        return Ok(TaskOutcome::Done);
     }
     let events = account.scan(range, Order::Ascending, READ_AT_ONCE)?;
     for (at, bytes) in &events {
@@ -128,11 +128,11 @@ pub fn old_slice(account: Scope<'_>, deleted: Mention, from: u32, now: Timestamp
     }
     let Some(last) = events.last().and_then(|(at, _)| key::read_event(at)).filter(|_| events.len() == READ_AT_ONCE)
     else {
-        return Ok(Progress::Done);
+        return Ok(TaskOutcome::Done);
     };
     let (kind, count) = deleted;
     job::add(account, now, Task::EmptyOldEvents { kind, count, from: last + 1 })?;
-    Ok(Progress::Done)
+    Ok(TaskOutcome::Done)
 }
 
 /// Empties an event, removes it from the index, and gives up its deliveries.

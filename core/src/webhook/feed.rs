@@ -10,11 +10,11 @@ use super::tables::{Delivery, EventHead, EventMentions, EventQuery};
 use crate::collection::Query;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Refusal;
-use crate::http::reply::{Reply, Shape};
+use crate::http::reply::{ObjectFn, Reply};
 use crate::http::route::Handled;
 use crate::http::stream::{self, Frame};
 use crate::id;
-use crate::job::{self, Progress, Task};
+use crate::job::{self, Task, TaskOutcome};
 use crate::json::{Array, Object, Raw, ToJson};
 use crate::key::{self, Kind, Topic};
 use crate::limits::{EVENTS_BYTES_MAX, EVENTS_SECONDS, SLICE_ROWS, STREAM_BYTES_MAX};
@@ -91,7 +91,7 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
         let frames = frames.collect::<Option<Vec<_>>>().ok_or(DAMAGED)?;
         return Ok(stream::reply(Topic::Feed(ctx.caller().account), after.unwrap_or(0), &frames));
     }
-    Ok(Reply::ok(&Shape(|o: &mut Object<'_>| {
+    Ok(Reply::ok(&ObjectFn(|o: &mut Object<'_>| {
         let mut array = Array::open(o.name("data"));
         rows.iter().for_each(|(_, bytes)| array.entry(Raw(bytes)));
         array.close();
@@ -125,12 +125,12 @@ pub fn read(
 }
 
 /// Deletes one slice of the events and deliveries that are older than 30 days.
-pub fn sweep(account: Scope<'_>, now: Timestamp) -> Result<Progress, Stop> {
+pub fn sweep(account: Scope<'_>, now: Timestamp) -> Result<TaskOutcome, Stop> {
     for (at, bytes) in account.scan(key::events(account.space(), 0), Order::Ascending, SLICE_ROWS / 4)? {
         let event = EventMentions::read(&bytes)?;
         let until = event.created_at.0.plus_seconds(EVENTS_SECONDS);
         if until > now {
-            return Ok(Progress::At(until));
+            return Ok(TaskOutcome::At(until));
         }
         drop_deliveries(account, now)?;
         let seq = key::read_event(&at).ok_or(DAMAGED)?;
@@ -138,7 +138,7 @@ pub fn sweep(account: Scope<'_>, now: Timestamp) -> Result<Progress, Stop> {
         account.delete(at)?;
     }
     let left = account.scan(key::events(account.space(), 0), Order::Ascending, 1)?;
-    Ok(if left.is_empty() { Progress::Done } else { Progress::More })
+    Ok(if left.is_empty() { TaskOutcome::Done } else { TaskOutcome::More })
 }
 
 /// Deletes the oldest deliveries if they are that old: three at a time, for an event has at most two.

@@ -1,4 +1,4 @@
-//! [`Language`]: which stemmer fits a text, detected by its function words.
+//! [`IndexLanguage`]: which stemmer fits a text, detected by its function words.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -15,7 +15,7 @@ const SHARE_MIN: usize = 8;
 /// A language whose inflection the index knows. The numbers are stored and must never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Language {
+pub enum IndexLanguage {
     /// None of these, or undetected: words are left unchanged.
     Plain = 0,
     /// English, stemmed by Porter2.
@@ -40,7 +40,7 @@ pub enum Language {
     Russian = 10,
 }
 
-impl Language {
+impl IndexLanguage {
     /// All languages, in the order of their numbers.
     pub const ALL: [Self; 11] = [
         Self::Plain,
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn function_words_are_written_as_the_index_writes_them() {
-        for language in Language::ALL {
+        for language in IndexLanguage::ALL {
             let mut written = String::new();
             tokens::each(language.function_words(), |word| {
                 written.push(' ');
@@ -175,14 +175,14 @@ mod tests {
 
     #[test]
     fn numbers_are_places() {
-        assert!(Language::ALL.iter().enumerate().all(|(at, language)| *language as usize == at));
+        assert!(IndexLanguage::ALL.iter().enumerate().all(|(at, language)| *language as usize == at));
     }
 
     #[test]
     fn what_is_not_clear_is_plain() {
         for text in ["", "12 34", "Acme GmbH", "東京都庁の窓口", "\u{202e}\0", "Kasa Wodnik 12/4, Szczecin ul. Polna"]
         {
-            assert_eq!(Language::of(text), Language::Plain, "{text}");
+            assert_eq!(IndexLanguage::of(text), IndexLanguage::Plain, "{text}");
         }
     }
 }

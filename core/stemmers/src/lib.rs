@@ -1,4 +1,4 @@
-//! Turns text into the words that a search compares: [`tokens`] splits and folds, [`Language`] detects the language,
+//! Turns text into the words that a search compares: [`tokens`] splits and folds, [`IndexLanguage`] detects the language,
 //! and [`stem`] removes inflection.
 //!
 //! Used for an index and for its queries, so that both see the same words. The results are stored: after a change of
@@ -17,5 +17,5 @@ mod language;
 mod stem;
 pub mod tokens;
 
-pub use language::Language;
+pub use language::IndexLanguage;
 pub use stem::stem;

@@ -9,46 +9,46 @@ use super::endings::{
     DUTCH, DUTCH_LATE, FRENCH, GERMAN, ITALIAN, PORTUGUESE, ROMANIAN, RUSSIAN, SPANISH, SWEDISH, Step,
 };
 use super::english;
-use super::language::Language;
+use super::language::IndexLanguage;
 
 /// Fewest letters of a word that may have an ending.
 const SHORTEST: usize = 4;
 
 /// Replaces a word in the index's form by its stem.
-pub fn stem(language: Language, word: &mut String) {
-    if language == Language::English {
+pub fn stem(language: IndexLanguage, word: &mut String) {
+    if language == IndexLanguage::English {
         return english::stem(word);
     }
     if word.bytes().any(|letter| letter.is_ascii_digit()) || word.chars().count() < SHORTEST {
         return;
     }
     match language {
-        Language::Plain | Language::English => {}
-        Language::German => {
+        IndexLanguage::Plain | IndexLanguage::English => {}
+        IndexLanguage::German => {
             join_umlauts(word);
             take_off(word, GERMAN);
         }
-        Language::French => {
+        IndexLanguage::French => {
             take_off(word, FRENCH);
             undouble(word);
         }
-        Language::Spanish => take_off(word, SPANISH),
-        Language::Italian => take_off(word, ITALIAN),
-        Language::Portuguese => take_off(word, PORTUGUESE),
-        Language::Dutch => {
+        IndexLanguage::Spanish => take_off(word, SPANISH),
+        IndexLanguage::Italian => take_off(word, ITALIAN),
+        IndexLanguage::Portuguese => take_off(word, PORTUGUESE),
+        IndexLanguage::Dutch => {
             take_off(word, DUTCH);
             settle_dutch(word);
             take_off(word, DUTCH_LATE);
         }
-        Language::Romanian => {
+        IndexLanguage::Romanian => {
             take_off(word, ROMANIAN);
             join_diphthongs(word);
         }
-        Language::Swedish => {
+        IndexLanguage::Swedish => {
             take_off(word, SWEDISH);
             undouble(word);
         }
-        Language::Russian => {
+        IndexLanguage::Russian => {
             take_off(word, RUSSIAN);
             drop_fleeting_vowel(word);
         }
@@ -158,7 +158,7 @@ mod tests {
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
-    fn stems(language: Language, text: &str) -> Vec<String> {
+    fn stems(language: IndexLanguage, text: &str) -> Vec<String> {
         let mut stems = Vec::new();
         tokens::each(text, |word| {
             let mut word = String::from(word);
@@ -171,26 +171,26 @@ mod tests {
     #[test]
     fn forms_of_a_word_meet() {
         for (language, forms) in [
-            (Language::English, "return returned returning returns"),
-            (Language::German, "Rechnung Rechnungen rechnen rechnet"),
-            (Language::German, "Öffnung Öffnungen öffnen oeffnen"),
-            (Language::French, "réservation réservations réserver réservé réservée"),
-            (Language::French, "cheval chevaux"),
-            (Language::Spanish, "cancelación cancelaciones cancelar cancelado canceladas"),
-            (Language::Spanish, "vez veces"),
-            (Language::Italian, "prenotazione prenotazioni prenotare prenotato prenotata"),
-            (Language::Italian, "banca banche"),
-            (Language::Portuguese, "cartão cartões"),
-            (Language::Portuguese, "pagamento pagamentos pagar pago"),
-            (Language::Dutch, "bestelling bestellingen bestellen bestel"),
-            (Language::Dutch, "huis huizen"),
-            (Language::Dutch, "apparaat apparaten"),
-            (Language::Romanian, "rezervare rezervări rezervările rezervarea rezervărilor"),
-            (Language::Romanian, "student studenți studenților studentului"),
-            (Language::Swedish, "bokning bokningar bokningen boka bokade"),
-            (Language::Swedish, "nyckel nycklar nyckeln nycklarna"),
-            (Language::Russian, "доставка доставки доставкой доставку"),
-            (Language::Russian, "ковёр ковра ковры коврами"),
+            (IndexLanguage::English, "return returned returning returns"),
+            (IndexLanguage::German, "Rechnung Rechnungen rechnen rechnet"),
+            (IndexLanguage::German, "Öffnung Öffnungen öffnen oeffnen"),
+            (IndexLanguage::French, "réservation réservations réserver réservé réservée"),
+            (IndexLanguage::French, "cheval chevaux"),
+            (IndexLanguage::Spanish, "cancelación cancelaciones cancelar cancelado canceladas"),
+            (IndexLanguage::Spanish, "vez veces"),
+            (IndexLanguage::Italian, "prenotazione prenotazioni prenotare prenotato prenotata"),
+            (IndexLanguage::Italian, "banca banche"),
+            (IndexLanguage::Portuguese, "cartão cartões"),
+            (IndexLanguage::Portuguese, "pagamento pagamentos pagar pago"),
+            (IndexLanguage::Dutch, "bestelling bestellingen bestellen bestel"),
+            (IndexLanguage::Dutch, "huis huizen"),
+            (IndexLanguage::Dutch, "apparaat apparaten"),
+            (IndexLanguage::Romanian, "rezervare rezervări rezervările rezervarea rezervărilor"),
+            (IndexLanguage::Romanian, "student studenți studenților studentului"),
+            (IndexLanguage::Swedish, "bokning bokningar bokningen boka bokade"),
+            (IndexLanguage::Swedish, "nyckel nycklar nyckeln nycklarna"),
+            (IndexLanguage::Russian, "доставка доставки доставкой доставку"),
+            (IndexLanguage::Russian, "ковёр ковра ковры коврами"),
         ] {
             let met: BTreeSet<String> = stems(language, forms).into_iter().collect();
             assert_eq!(met.len(), 1, "{forms}: {met:?}");
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn what_is_short_or_a_number_stays() {
-        for language in Language::ALL {
+        for language in IndexLanguage::ALL {
             let words = "die lab mit 24ers a1000en";
             assert_eq!(stems(language, words).join(" "), words, "{language:?}");
         }
@@ -211,7 +211,7 @@ mod tests {
         for step in tables.into_iter().flatten() {
             let endings: Vec<&str> = step.endings.split(' ').map(|it| it.split('>').next().unwrap_or("")).collect();
             assert!(endings.is_sorted_by_key(|ending| core::cmp::Reverse(ending.chars().count())), "{endings:?}");
-            assert_eq!(stems(Language::Plain, &endings.join(" ")), endings);
+            assert_eq!(stems(IndexLanguage::Plain, &endings.join(" ")), endings);
             assert_eq!(endings.iter().collect::<BTreeSet<_>>().len(), endings.len(), "{endings:?}");
         }
     }
@@ -219,8 +219,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_stem_is_part_of_its_word_in_length(text in "[a-z]{1,12}( [а-я]{1,12})?|\\PC{1,20}") {
-            for language in Language::ALL {
-                for (stem, word) in stems(language, &text).iter().zip(stems(Language::Plain, &text)) {
+            for language in IndexLanguage::ALL {
+                for (stem, word) in stems(language, &text).iter().zip(stems(IndexLanguage::Plain, &text)) {
                     prop_assert!(!stem.is_empty() && stem.len() <= word.len() + 1, "{stem} of {word}");
                 }
             }

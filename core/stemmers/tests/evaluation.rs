@@ -8,19 +8,19 @@
 use std::collections::BTreeMap;
 
 use rust_stemmers::{Algorithm, Stemmer};
-use switchboard_stemmers::{Language, stem, tokens};
+use switchboard_stemmers::{IndexLanguage, stem, tokens};
 
-const PAIRS: [(Language, Algorithm, &str); 10] = [
-    (Language::English, Algorithm::English, include_str!("../pairs/en.txt")),
-    (Language::German, Algorithm::German, include_str!("../pairs/de.txt")),
-    (Language::French, Algorithm::French, include_str!("../pairs/fr.txt")),
-    (Language::Spanish, Algorithm::Spanish, include_str!("../pairs/es.txt")),
-    (Language::Italian, Algorithm::Italian, include_str!("../pairs/it.txt")),
-    (Language::Portuguese, Algorithm::Portuguese, include_str!("../pairs/pt.txt")),
-    (Language::Dutch, Algorithm::Dutch, include_str!("../pairs/nl.txt")),
-    (Language::Romanian, Algorithm::Romanian, include_str!("../pairs/ro.txt")),
-    (Language::Swedish, Algorithm::Swedish, include_str!("../pairs/sv.txt")),
-    (Language::Russian, Algorithm::Russian, include_str!("../pairs/ru.txt")),
+const PAIRS: [(IndexLanguage, Algorithm, &str); 10] = [
+    (IndexLanguage::English, Algorithm::English, include_str!("../pairs/en.txt")),
+    (IndexLanguage::German, Algorithm::German, include_str!("../pairs/de.txt")),
+    (IndexLanguage::French, Algorithm::French, include_str!("../pairs/fr.txt")),
+    (IndexLanguage::Spanish, Algorithm::Spanish, include_str!("../pairs/es.txt")),
+    (IndexLanguage::Italian, Algorithm::Italian, include_str!("../pairs/it.txt")),
+    (IndexLanguage::Portuguese, Algorithm::Portuguese, include_str!("../pairs/pt.txt")),
+    (IndexLanguage::Dutch, Algorithm::Dutch, include_str!("../pairs/nl.txt")),
+    (IndexLanguage::Romanian, Algorithm::Romanian, include_str!("../pairs/ro.txt")),
+    (IndexLanguage::Swedish, Algorithm::Swedish, include_str!("../pairs/sv.txt")),
+    (IndexLanguage::Russian, Algorithm::Russian, include_str!("../pairs/ru.txt")),
 ];
 /// Pairs in each language's file.
 const COUNT: usize = 48;
@@ -51,7 +51,7 @@ fn terms(text: &str, become_term: impl Fn(&str) -> String) -> Terms {
 }
 
 /// Returns how many questions find their answer among the first five.
-fn recall(pairs: &[(&str, &str)], language: Language, become_term: impl Fn(&str) -> String + Copy) -> usize {
+fn recall(pairs: &[(&str, &str)], language: IndexLanguage, become_term: impl Fn(&str) -> String + Copy) -> usize {
     let answers: Vec<Terms> = pairs.iter().map(|(_, answer)| terms(answer, become_term)).collect();
     let found = pairs.iter().enumerate().filter(|(own, (question, _))| {
         let asked = words(question).into_iter().filter(|word| !language.is_function_word(&folded(word)));

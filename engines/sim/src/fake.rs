@@ -63,7 +63,7 @@ pub struct SeenCall {
 }
 
 /// State of the service.
-pub struct State {
+pub struct FakeState {
     /// Calls waiting to be claimed.
     pub queue: VecDeque<Value>,
     /// Claimed calls, by id.
@@ -82,7 +82,7 @@ pub struct State {
 pub struct Fake {
     /// Base URL, on a free port of 127.0.0.1.
     pub url: String,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<FakeState>>,
     version: watch::Receiver<u64>,
 }
 
@@ -95,7 +95,7 @@ impl Fake {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}/", listener.local_addr().expect("an address"));
         let (sender, version) = watch::channel(0);
-        let state = State {
+        let state = FakeState {
             queue: calls.into(),
             calls: BTreeMap::new(),
             wrongs: Vec::new(),
@@ -115,12 +115,12 @@ impl Fake {
     }
 
     /// Reads or changes the service's state.
-    pub fn with<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
+    pub fn with<T>(&self, look: impl FnOnce(&mut FakeState) -> T) -> T {
         look(&mut self.state.lock().expect("no test thread panicked in here"))
     }
 
     /// Waits until the state satisfies a condition.
-    pub async fn until(&self, holds: impl Fn(&State) -> bool) {
+    pub async fn until(&self, holds: impl Fn(&FakeState) -> bool) {
         let mut version = self.version.clone();
         let waiting = async {
             while !self.with(|state| holds(state)) {
@@ -164,7 +164,7 @@ impl SeenCall {
     }
 }
 
-async fn serve(state: Arc<Mutex<State>>, stream: TcpStream) {
+async fn serve(state: Arc<Mutex<FakeState>>, stream: TcpStream) {
     let service = service_fn(|request| {
         let state = Arc::clone(&state);
         async move { answer(state, request).await.ok_or("the connection is dropped") }
@@ -173,7 +173,7 @@ async fn serve(state: Arc<Mutex<State>>, stream: TcpStream) {
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
-async fn answer(state: Arc<Mutex<State>>, request: Request<Incoming>) -> Option<Response<Full<Bytes>>> {
+async fn answer(state: Arc<Mutex<FakeState>>, request: Request<Incoming>) -> Option<Response<Full<Bytes>>> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.ok()?.to_bytes();
     let told: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
@@ -196,7 +196,7 @@ async fn answer(state: Arc<Mutex<State>>, request: Request<Incoming>) -> Option<
     reply.body(Full::from(body.to_string())).ok()
 }
 
-impl State {
+impl FakeState {
     fn answer(&mut self, path: &[&str], told: &Value) -> Answered {
         match path {
             ["engine", "claim"] => Some(self.claim(told)),
@@ -312,14 +312,14 @@ impl SeenCall {
             self.status = next(&self.status, event).ok_or_else(|| format!("{event} while {}", self.status))?;
             self.held += 1;
             if self.held > self.events.len() {
-                self.judge_time(event)?;
+                self.check_time(event)?;
                 self.events.push(event.clone());
             }
         }
         Ok(())
     }
 
-    fn judge_time(&self, event: &Value) -> Result<(), String> {
+    fn check_time(&self, event: &Value) -> Result<(), String> {
         let time = |event: &Value| event["at"].as_str().and_then(|at| at.parse::<Timestamp>().ok());
         let now = time(event).ok_or_else(|| format!("{event} has no time"))?;
         let ordered = self.events.last().and_then(time).is_none_or(|before| before <= now);

@@ -10,7 +10,7 @@ use super::Failed;
 
 /// Read a file from standard input and print its text as JSON.
 #[derive(Args)]
-pub struct Extract {
+pub struct ExtractArgs {
     /// Format of the file: pdf, docx, txt or html
     #[arg(long, value_parser = form, required_unless_present = "check")]
     form: Option<TextForm>,
@@ -34,7 +34,7 @@ fn form(word: &str) -> Result<TextForm, String> {
 }
 
 /// Reads a file from standard input, or runs the self-check.
-pub fn extract(file: &Extract) -> Result<(), Failed> {
+pub fn extract(file: &ExtractArgs) -> Result<(), Failed> {
     let bounds = Bounds { memory_bytes: file.memory_bytes, cpu_seconds: file.cpu_seconds };
     if let Some(parent) = file.parent {
         lock::end_with(parent)?;

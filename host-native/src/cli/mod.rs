@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use switchboard::private::Existing;
-use switchboard::settings::Settings;
+use switchboard::settings::ServeSettings;
 
 #[derive(Parser)]
 #[command(name = "switchboard", version, about = "A self-hosted voice assistant management service")]
@@ -27,9 +27,9 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run the service
-    Serve(Box<Settings>),
+    Serve(Box<ServeSettings>),
     /// Run the service for development: data in ./switchboard-data, loopback reachable, no rate limit
-    Dev(Box<Settings>),
+    Dev(Box<ServeSettings>),
     /// Manage the accounts of a running service
     Account {
         #[command(subcommand)]
@@ -85,7 +85,7 @@ enum Command {
     Openapi,
     /// Read a file from standard input and print its text as JSON; the service runs this for each file
     #[command(hide = true)]
-    Extract(extract::Extract),
+    Extract(extract::ExtractArgs),
 }
 
 /// Seal keys of a store.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 use switchboard::backup;
-use switchboard::private::{Aside, Existing};
+use switchboard::private::{Existing, PartialFile};
 use switchboard::seal::{self, Seal};
 use switchboard::store::{Store, caught};
 use switchboard_core::service::openapi;
@@ -42,7 +42,7 @@ pub fn seal_key(file: Option<&Path>, json: bool) -> Result<(), Failed> {
     let Some(file) = file else {
         return if json { say(&json!({ "seal_key": key }).to_string()) } else { say(&key) };
     };
-    let mut out = Aside::begin(file, Existing::Keep)?;
+    let mut out = PartialFile::begin(file, Existing::Keep)?;
     writeln!(out.file, "{key}")?;
     out.finish()?;
     if json { say(&json!({ "file": file }).to_string()) } else { say(&format!("{} holds a new key", file.display())) }

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use serde_json::{Value, json};
-use switchboard::private::{Aside, Existing};
+use switchboard::private::{Existing, PartialFile};
 
 use super::{Account, At, EngineToken, Failed, Jobs, Key, say};
 
@@ -91,7 +91,7 @@ pub fn jobs(command: Jobs, json: bool) -> Result<(), Failed> {
 
 /// Runs `backup`: the file appears under its name once it is complete.
 pub fn backup(file: &Path, existing: Existing, at: &At, json: bool) -> Result<(), Failed> {
-    let begun = Aside::begin(file, existing);
+    let begun = PartialFile::begin(file, existing);
     let mut out = begun.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => format!("{error}: --force replaces it").into(),
         _ => Failed::from(error),

@@ -7,18 +7,19 @@ use std::sync::Arc;
 
 use switchboard::clock::Clock;
 use switchboard::edge::EdgeToken;
-use switchboard::host::{Host, Means};
-use switchboard::private::{Aside, Existing};
+use switchboard::host::{Host, HostOptions};
+use switchboard::private::{Existing, PartialFile};
 use switchboard::rooms::Rooms;
 use switchboard::seal::Seal;
 use switchboard::send::{self, Outside};
-use switchboard::settings::{Settings, Yields};
+use switchboard::settings::{LogFormat, ServeSettings, Yields};
 use switchboard::store::Store;
 use switchboard::{clock, serve};
 use switchboard_core::account::token::{Token, TokenKind};
 use switchboard_core::egress::Filter;
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::Door;
+use switchboard_core::settings::Configured;
 use switchboard_core::setup::{BuiltIn, Config};
 use switchboard_engine_sim as engine;
 use tokio::signal::unix::{SignalKind, signal};
@@ -31,28 +32,28 @@ use super::Failed;
 const DATA: &str = "./switchboard-data";
 
 /// Runs the service until a signal stops it.
-pub fn serve(settings: Settings, json: bool) -> Result<(), Failed> {
+pub fn serve(settings: ServeSettings, json: bool) -> Result<(), Failed> {
     start(&settings.load()?, json)
 }
 
-/// Runs the service with the settings of [`Settings::for_development`].
-pub fn dev(settings: Settings, json: bool) -> Result<(), Failed> {
+/// Runs the service with the settings of [`ServeSettings::for_development`].
+pub fn dev(settings: ServeSettings, json: bool) -> Result<(), Failed> {
     start(&settings.load()?.for_development(), json)
 }
 
-fn start(settings: &Settings, json: bool) -> Result<(), Failed> {
-    log(settings)?;
-    let mut config = settings.service()?;
-    let engine = settings.simulated_engine()?.map(|yields| inside(&mut config, yields)).transpose()?;
+fn start(settings: &ServeSettings, json: bool) -> Result<(), Failed> {
+    log(settings);
+    let Configured { mut config, rate_limit, egress_allow } = settings.service()?;
+    let engine = settings.simulated_engine().map(|yields| inside(&mut config, yields)).transpose()?;
     let folder = settings.data.clone().unwrap_or_else(|| PathBuf::from(DATA));
     let store = sealed(Store::open(&folder)?, settings)?.counted()?.reserving();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let means = Means {
+    let means = HostOptions {
         config,
         store,
-        per_minute: settings.rate_limit.unwrap_or(600),
+        per_minute: rate_limit,
         clock: Clock::at(settings.pace),
-        outside: Outside::World(Filter::new(settings.egress_allow.clone())),
+        outside: Outside::World(Filter::new(egress_allow)),
         edge: settings.store_token.as_deref().map(EdgeToken::new).transpose()?,
         rooms: Rooms::with_connections(serve::room(settings.max_connections.map_or(serve::CONNECTIONS_MAX, u64::from))),
     };
@@ -66,7 +67,7 @@ fn start(settings: &Settings, json: bool) -> Result<(), Failed> {
 }
 
 /// Gives the store its seal keys; without any, warns that secrets are stored in clear.
-fn sealed(store: Store, settings: &Settings) -> Result<Store, Failed> {
+fn sealed(store: Store, settings: &ServeSettings) -> Result<Store, Failed> {
     let seal = Seal::of(settings.seal_key_file.as_deref(), settings.seal_keys.as_deref())?;
     if seal.current().is_none() {
         tracing::warn!("secrets stand in the store in clear: no seal key is set (--seal-key-file)");
@@ -87,7 +88,7 @@ fn inside(config: &mut Config, Yields(yields): Yields) -> Result<Token, Failed> 
 
 /// Starts the simulated engine in this process; it connects over HTTP to the address that any engine uses.
 fn attach(
-    settings: &Settings,
+    settings: &ServeSettings,
     address: SocketAddr,
     token: &Token,
     stopping: watch::Receiver<bool>,
@@ -102,24 +103,22 @@ fn attach(
     Ok(tokio::spawn(engine::run(own, send::client()?.build()?, stopping)))
 }
 
-fn log(settings: &Settings) -> Result<(), Failed> {
+fn log(settings: &ServeSettings) {
     let wanted = std::env::var("SWITCHBOARD_LOG").ok();
     let wanted = wanted.as_deref().unwrap_or("info");
     // These libraries log a line for each malformed request of a stranger; `SWITCHBOARD_LOG` can turn them back on.
     let filter = EnvFilter::try_new(format!("h2=error,hyper=error,{wanted}"));
     let filter = filter.unwrap_or_else(|_| EnvFilter::new("h2=error,hyper=error,info"));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    match settings.log_format.as_deref() {
-        None | Some("text") => builder.init(),
-        Some("json") => builder.json().init(),
-        Some(other) => return Err(format!("there is no log format {other}: text and json are").into()),
+    match settings.log_format.unwrap_or_default() {
+        LogFormat::Text => builder.init(),
+        LogFormat::Json => builder.json().init(),
     }
-    Ok(())
 }
 
 async fn run(
     host: Arc<Host>,
-    settings: &Settings,
+    settings: &ServeSettings,
     folder: &Path,
     token: Option<Token>,
     json: bool,
@@ -160,7 +159,7 @@ async fn run(
 
 /// Prints the server's address, writes the ready file and, on the first start, shows the owner's secrets.
 fn announce(
-    settings: &Settings,
+    settings: &ServeSettings,
     folder: &Path,
     address: SocketAddr,
     secrets: Option<&Reply>,
@@ -176,7 +175,7 @@ fn announce(
     }
     ready.insert("pid".into(), std::process::id().into());
     if let Some(file) = &settings.ready_file {
-        let mut out = Aside::begin(file, Existing::Replace)?;
+        let mut out = PartialFile::begin(file, Existing::Replace)?;
         out.file.write_all(&serde_json::to_vec(&ready)?)?;
         out.finish()?;
     }

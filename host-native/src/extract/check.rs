@@ -16,7 +16,7 @@ use super::lock::{self, Locks};
 
 /// Results of a locked process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checked {
+pub struct SandboxReport {
     /// The locks in force.
     pub locks: Locks,
     /// What it tried with all locks in force, and the `errno` of each attempt; `None`: it succeeded, -1: no number.
@@ -25,7 +25,7 @@ pub struct Checked {
     pub opened: Option<i32>,
 }
 
-/// Locks this process, makes the attempts and writes [`Checked`] as JSON.
+/// Locks this process, makes the attempts and writes [`SandboxReport`] as JSON.
 pub fn run(bounds: Bounds, output: &mut impl Write) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     // A loopback address with a free port: any failure but the lock's shows in its `errno`.
     let udp = || UdpSocket::bind("127.0.0.1:0");
@@ -47,7 +47,7 @@ pub fn run(bounds: Bounds, output: &mut impl Write) -> Result<(), Box<dyn std::e
         ("folder", number(std::env::set_current_dir("/tmp"))),
     ];
     let tried = tried.into_iter().map(|(what, number)| (what.to_owned(), number)).collect();
-    serde_json::to_writer(&mut *output, &Checked { locks, tried, opened })?;
+    serde_json::to_writer(&mut *output, &SandboxReport { locks, tried, opened })?;
     Ok(output.flush()?)
 }
 

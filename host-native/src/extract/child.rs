@@ -15,7 +15,7 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::check::Checked;
+use super::check::SandboxReport;
 use super::confined::{Bounds, Said};
 use super::noun;
 use crate::room::{Holder, Room};
@@ -162,7 +162,7 @@ impl Extractor {
     }
 
     /// Runs a process that locks itself and tries what it must not be able to do.
-    pub async fn check(&self) -> Result<Checked, String> {
+    pub async fn check(&self) -> Result<SandboxReport, String> {
         let output = self.command().arg("--check").stdin(Stdio::null()).output();
         let output = tokio::time::timeout(self.wall, output).await.map_err(|_| "it took too long")?;
         let output = output.map_err(|error| error.to_string())?;

@@ -37,14 +37,14 @@ impl Default for Bounds {
 #[serde(rename_all = "snake_case")]
 pub(super) enum Said {
     /// The text, title and links.
-    Read(Found),
+    Read(ExtractedWire),
     /// Why the file could not be read, as a complete sentence.
     Failed(String),
 }
 
 /// [`Extracted`] in the form that is passed between the processes.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Found {
+pub(super) struct ExtractedWire {
     title: Option<String>,
     text: String,
     links: Vec<String>,
@@ -52,16 +52,16 @@ pub(super) struct Found {
     noindex: bool,
 }
 
-impl From<Extracted> for Found {
+impl From<Extracted> for ExtractedWire {
     fn from(extracted: Extracted) -> Self {
         let Extracted { title, text, links, base_href, noindex } = extracted;
         Self { title, text, links, base_href, noindex }
     }
 }
 
-impl From<Found> for Extracted {
-    fn from(found: Found) -> Self {
-        let Found { title, text, links, base_href, noindex } = found;
+impl From<ExtractedWire> for Extracted {
+    fn from(found: ExtractedWire) -> Self {
+        let ExtractedWire { title, text, links, base_href, noindex } = found;
         Self { title, text, links, base_href, noindex }
     }
 }

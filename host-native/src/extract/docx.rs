@@ -12,7 +12,7 @@ use switchboard_core::outside::Extracted;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::prose::{Prose, TooLong, title};
+use super::prose::{Prose, TextTooLong, title};
 
 /// Path of the main part as Word writes it; another path is found through the archive's relations.
 const MAIN_PART: &str = "word/document.xml";
@@ -191,7 +191,7 @@ impl Body {
         Ok(())
     }
 
-    fn empty(&mut self, name: &str) -> Result<(), TooLong> {
+    fn empty(&mut self, name: &str) -> Result<(), TextTooLong> {
         if self.dropped > 0 {
             return Ok(());
         }
@@ -202,7 +202,7 @@ impl Body {
     }
 
     /// Handles elements that represent a character within a run.
-    fn mark(&mut self, name: &str) -> Result<(), TooLong> {
+    fn mark(&mut self, name: &str) -> Result<(), TextTooLong> {
         match name {
             "tab" if self.runs > 0 => self.prose.space(),
             "br" | "cr" if self.runs > 0 => self.prose.line_end(),

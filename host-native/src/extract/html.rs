@@ -12,7 +12,7 @@ use switchboard_core::knowledge::robots::PRODUCT_TOKEN;
 use switchboard_core::limits::{LINKS_MAX, URL_MAX};
 use switchboard_core::outside::Extracted;
 
-use super::prose::{Prose, TooLong, title};
+use super::prose::{Prose, TextTooLong, title};
 use super::txt;
 
 /// Number of leading bytes in which a page may declare its encoding (HTML, section 4.2.5.4).
@@ -134,7 +134,7 @@ impl Tag {
 }
 
 impl Page {
-    fn take(&mut self, event: &CallbackEvent<'_>) -> Result<(), TooLong> {
+    fn take(&mut self, event: &CallbackEvent<'_>) -> Result<(), TextTooLong> {
         match event {
             CallbackEvent::OpenStartTag { name } => self.tag = Tag { name: name.to_vec(), ..Tag::default() },
             CallbackEvent::AttributeName { name } => self.tag.attribute = name.to_vec(),
@@ -199,7 +199,7 @@ impl Page {
         }
     }
 
-    fn text(&mut self, text: &str) -> Result<(), TooLong> {
+    fn text(&mut self, text: &str) -> Result<(), TextTooLong> {
         if self.dropped.is_some() {
             return Ok(());
         }

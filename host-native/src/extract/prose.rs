@@ -18,10 +18,10 @@ pub struct Prose {
 
 /// Error for more text than `TEXT_BYTES_MAX`.
 #[derive(Debug)]
-pub struct TooLong;
+pub struct TextTooLong;
 
-impl From<TooLong> for String {
-    fn from(_: TooLong) -> Self {
+impl From<TextTooLong> for String {
+    fn from(_: TextTooLong) -> Self {
         format!("There is more than {} MB of text.", TEXT_BYTES_MAX / 1_000_000)
     }
 }
@@ -37,12 +37,12 @@ enum Gap {
 
 impl Prose {
     /// Appends text and keeps its line ends.
-    pub fn push(&mut self, text: &str) -> Result<(), TooLong> {
+    pub fn push(&mut self, text: &str) -> Result<(), TextTooLong> {
         text.chars().try_for_each(|c| self.push_char(c))
     }
 
     /// Appends text in which line ends are spaces.
-    pub fn push_flowing(&mut self, text: &str) -> Result<(), TooLong> {
+    pub fn push_flowing(&mut self, text: &str) -> Result<(), TextTooLong> {
         text.chars().try_for_each(|c| self.push_char(if c.is_whitespace() { ' ' } else { c }))
     }
 
@@ -71,7 +71,7 @@ impl Prose {
         self.text
     }
 
-    fn push_char(&mut self, c: char) -> Result<(), TooLong> {
+    fn push_char(&mut self, c: char) -> Result<(), TextTooLong> {
         let returned = std::mem::replace(&mut self.returned, c == '\r');
         match c {
             '\n' if returned => {}
@@ -87,7 +87,7 @@ impl Prose {
         Ok(())
     }
 
-    fn write(&mut self, text: &str) -> Result<(), TooLong> {
+    fn write(&mut self, text: &str) -> Result<(), TextTooLong> {
         let gap = match std::mem::take(&mut self.gap) {
             _ if self.text.is_empty() => "",
             Gap::Nothing => "",
@@ -96,7 +96,7 @@ impl Prose {
             Gap::Blank => "\n\n",
         };
         if self.text.len() + gap.len() + text.len() > TEXT_BYTES_MAX {
-            return Err(TooLong);
+            return Err(TextTooLong);
         }
         self.text.push_str(gap);
         self.text.push_str(text);

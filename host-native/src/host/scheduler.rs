@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use super::Host;
 use crate::room::Holder;
-use crate::writer::{Care, Failure, Owned};
+use crate::writer::{Care, Failure, WriterInput};
 
 /// How often the last use of keys is written to the store.
 const USED_EVERY: Duration = Duration::from_mins(1);
@@ -60,7 +60,7 @@ impl Host {
         let used: Vec<Credential> =
             std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect();
         if !used.is_empty()
-            && let Err(failure) = self.decide(Owned::Used(used)).await
+            && let Err(failure) = self.decide(WriterInput::Used(used)).await
         {
             tracing::warn!(?failure, "the last use of some keys was not noted");
         }
@@ -69,7 +69,7 @@ impl Host {
     async fn tick(self: &Arc<Self>) {
         self.plan.send_replace(None);
         let care = self.care();
-        match self.decide(Owned::Tick(care)).await {
+        match self.decide(WriterInput::Tick(care)).await {
             Ok(mut output) if care == Care::Careful => {
                 self.careful.store(self.careful.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
                 // Await each send, so that what was begun ends or panics before the next task is begun.
@@ -123,13 +123,13 @@ impl Host {
         let _carried = self.carried.read().await;
         let mut stopping = self.hand_back.subscribe();
         let answer = match send.work {
-            Work::Turn => Answer::Elapsed,
+            Work::Yield => Answer::Yielded,
             work => tokio::select! {
                 answer = self.perform_one(work, Holder::Account(account)) => answer,
                 _ = stopping.wait_for(|stopping| *stopping) => Answer::Failed(SendError::Busy),
             },
         };
-        if let Ok(output) = self.decide(Owned::Answered(send.ticket, answer)).await {
+        if let Ok(output) = self.decide(WriterInput::Answered(send.ticket, answer)).await {
             self.plan_after(output);
         }
     }

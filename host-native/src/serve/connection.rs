@@ -23,11 +23,11 @@ use super::exchange;
 use super::incoming::Coming;
 use super::owed::{Owed, Why};
 use super::patient::Patient;
-use super::response::{Out, response};
-use super::seats::{Running, Seat, Unfinished};
+use super::response::{ResponseBody, response};
+use super::seats::{ActiveRequest, Seat, Unfinished};
 use super::store;
 use crate::host::Host;
-use crate::limiter::Told;
+use crate::limiter::RateDecisions;
 
 /// How long the head of a request may take, and how long an idle connection is kept.
 const HEAD: Duration = Duration::from_secs(15);
@@ -121,8 +121,8 @@ async fn answer(
     incoming: hyper::Request<Incoming>,
     peer: IpAddr,
     door: Door,
-    running: Running,
-) -> Result<Response<Out>, Infallible> {
+    running: ActiveRequest,
+) -> Result<Response<ResponseBody>, Infallible> {
     let unfinished = running.unfinished();
     Ok(answered(dispatch(&host, incoming, peer, door, unfinished).await, running))
 }
@@ -134,7 +134,7 @@ async fn dispatch(
     peer: IpAddr,
     door: Door,
     unfinished: Unfinished,
-) -> Response<Out> {
+) -> Response<ResponseBody> {
     let (head, body) = incoming.into_parts();
     if head.version == Version::HTTP_11 && head.headers.get_all("host").iter().count() != 1 {
         // RFC 9112 section 3.2.
@@ -146,11 +146,11 @@ async fn dispatch(
         return Box::pin(store::answer(host, &head, Coming::new(body, unfinished))).await;
     }
     let request = exchange::request_of(&head, &body, peer, door);
-    exchange::carry(host, request, Coming::new(body, unfinished), Told::default()).await
+    exchange::carry(host, request, Coming::new(body, unfinished), RateDecisions::default()).await
 }
 
 /// Keeps the connection busy until the end of an answer of unknown length.
-fn answered(answer: Response<Out>, running: Running) -> Response<Out> {
+fn answered(answer: Response<ResponseBody>, running: ActiveRequest) -> Response<ResponseBody> {
     if answer.body().size_hint().exact().is_some() {
         return answer;
     }
@@ -158,8 +158,8 @@ fn answered(answer: Response<Out>, running: Running) -> Response<Out> {
 }
 
 struct Ongoing {
-    body: Out,
-    _running: Running,
+    body: ResponseBody,
+    _running: ActiveRequest,
 }
 
 impl Body for Ongoing {

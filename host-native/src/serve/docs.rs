@@ -6,12 +6,12 @@ use hyper::header::HeaderValue;
 use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::Reply;
 
-use super::response::{Out, full, response as plain};
+use super::response::{ResponseBody, full, response as plain};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// Returns a file of the API explorer; unknown names are 404.
-pub fn response(reply: Reply, target: &str) -> Response<Out> {
+pub fn response(reply: Reply, target: &str) -> Response<ResponseBody> {
     let file =
         target.split('?').next().unwrap_or_default().strip_prefix("/docs").unwrap_or_default().trim_start_matches('/');
     let (media, body, packed): (_, &'static [u8], _) = match file {

@@ -14,10 +14,10 @@ use switchboard_core::seed::Seed;
 use tokio::sync::oneshot;
 
 use super::incoming::{Coming, Intake};
-use super::response::Out;
+use super::response::ResponseBody;
 use super::{list, pages, stream};
 use crate::host::{Host, Verdict};
-use crate::limiter::Told;
+use crate::limiter::RateDecisions;
 use crate::room::{Held, Holder, UsedUp};
 
 /// Heads up to this size, in bytes, are not counted among the bodies.
@@ -26,7 +26,7 @@ const HEAD_BYTES: u64 = 4 << 10;
 const ANSWER_BYTES: usize = 64 << 10;
 
 /// Executes a request whose head is read, and returns the response.
-pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: Told) -> Response<Out> {
+pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateDecisions) -> Response<ResponseBody> {
     let began = Instant::now();
     let (method, target) = (request.method, request.target.clone());
     let operation = host.service.operation(method, &target);
@@ -90,9 +90,15 @@ fn headers(map: &HeaderMap) -> Vec<(&'static str, Vec<u8>)> {
     headers
 }
 
-async fn write(host: &Arc<Host>, request: Request, body: Coming, told: Told, seed: Seed) -> (Reply, Option<Held>) {
+async fn write(
+    host: &Arc<Host>,
+    request: Request,
+    body: Coming,
+    told: RateDecisions,
+    seed: Seed,
+) -> (Reply, Option<Held>) {
     let sent = request.body == Body::Pending;
-    let max = match host.judge(&request, &told, seed) {
+    let max = match host.precheck(&request, &told, seed) {
         Verdict::Refused(reply) => {
             if sent {
                 body.drain().await;

@@ -8,22 +8,28 @@ use std::task::{Context, Poll, ready};
 use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::body::{Body, Bytes, Frame};
-use switchboard_core::http::list::Piece;
+use switchboard_core::http::list::ListChunk;
 use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::Reply;
 use switchboard_core::http::request::Request;
 use tokio::sync::mpsc;
 
-use super::response::{Out, response as plain};
+use super::response::{ResponseBody, response as plain};
 use crate::host::Host;
-use crate::limiter::Told;
+use crate::limiter::RateDecisions;
 use crate::room::Held;
 
 /// Pieces in the channel: the next one is read once the last was taken.
 const PIECES: usize = 1;
 
 /// Builds the response of a list whose first piece is read; a task reads the others.
-pub fn response(host: &Arc<Host>, reply: Reply, begin: Piece, request: Request, told: Told) -> Response<Out> {
+pub fn response(
+    host: &Arc<Host>,
+    reply: Reply,
+    begin: ListChunk,
+    request: Request,
+    told: RateDecisions,
+) -> Response<ResponseBody> {
     let place = match host.rooms.lists.try_take(host.holder(&request, &told), 1) {
         Ok(place) => place,
         Err(full) => return plain(Refusal::from(full).reply(Form::Message, Invalid::First), None),
@@ -41,8 +47,14 @@ pub fn response(host: &Arc<Host>, reply: Reply, begin: Piece, request: Request, 
 }
 
 /// Sends piece after piece; `None` if the client went away or the rest cannot be read any more.
-async fn write(host: &Host, begin: Piece, request: &Request, told: &Told, pieces: &mpsc::Sender<Bytes>) -> Option<()> {
-    let Piece { bytes, mut rest } = begin;
+async fn write(
+    host: &Host,
+    begin: ListChunk,
+    request: &Request,
+    told: &RateDecisions,
+    pieces: &mpsc::Sender<Bytes>,
+) -> Option<()> {
+    let ListChunk { bytes, mut rest } = begin;
     pieces.send(bytes.into()).await.ok()?;
     while let Some(wanted) = rest.take() {
         // Reserve room first, so that at most two pieces are in memory.

@@ -13,7 +13,7 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::time::Instant;
 
 use super::incoming::{BODY, BODY_RATE};
-use super::response::Out;
+use super::response::ResponseBody;
 
 /// Bytes of an answer handed to the connection at once: whether the client takes them can be seen only when more are
 /// asked for.
@@ -86,7 +86,7 @@ impl Owed {
 impl Owing {
     /// Starts the deadline for taking the answer: [`BODY`], and its bytes at [`BODY_RATE`]. An answer of unknown length
     /// has a deadline for each piece.
-    pub fn answered(self, answer: Response<Out>) -> Response<Out> {
+    pub fn answered(self, answer: Response<ResponseBody>) -> Response<ResponseBody> {
         if let Some(bytes) = answer.body().size_hint().exact() {
             self.set(Some(Instant::now() + BODY + Duration::from_micros(bytes * 1_000_000 / BODY_RATE)));
         }
@@ -111,7 +111,7 @@ impl Drop for Owing {
 
 /// The body of an answer, handed over in pieces of at most `PIECE` bytes.
 struct Pieces {
-    body: Out,
+    body: ResponseBody,
     rest: Bytes,
     /// Whether its length is unknown: then each piece has a deadline of its own.
     goes_on: bool,

@@ -12,7 +12,7 @@ use switchboard_core::http::reply::{Content, HostPage, Reply};
 use tokio::sync::mpsc;
 
 use super::docs;
-use super::response::{Counted, Out, full, response as plain};
+use super::response::{Counted, ResponseBody, full, response as plain};
 use crate::backup;
 use crate::host::Host;
 use crate::room::Held;
@@ -28,7 +28,7 @@ pub fn response(
     held: Option<Held>,
     operation: &str,
     target: &str,
-) -> Response<Out> {
+) -> Response<ResponseBody> {
     let page = match reply.content {
         Content::Host(page) => page,
         // The document is large and public: all responses share one copy, which is made at the first request.
@@ -64,7 +64,7 @@ impl AsRef<[u8]> for Document {
     }
 }
 
-fn ready(host: &Host, mut reply: Reply) -> Response<Out> {
+fn ready(host: &Host, mut reply: Reply) -> Response<ResponseBody> {
     let body: &'static [u8] = if host.store.snapshot().is_err() {
         br#"{"message":"The store does not answer."}"#
     } else if host.store.is_full() {
@@ -77,7 +77,7 @@ fn ready(host: &Host, mut reply: Reply) -> Response<Out> {
 }
 
 /// Streams a backup; one that stops half way lacks its digest, and `restore` refuses it.
-fn stream(host: Arc<Host>) -> Out {
+fn stream(host: Arc<Host>) -> ResponseBody {
     let (chunks, wait) = mpsc::channel::<Result<Bytes, std::io::Error>>(CHUNKS);
     tokio::task::spawn_blocking(move || {
         let mut out = std::io::BufWriter::with_capacity(CHUNK_BYTES, Chunks(&chunks));
@@ -92,7 +92,7 @@ fn stream(host: Arc<Host>) -> Out {
 }
 
 /// Returns a body of the chunks that arrive on a channel.
-pub fn received(wait: mpsc::Receiver<Result<Bytes, std::io::Error>>) -> Out {
+pub fn received(wait: mpsc::Receiver<Result<Bytes, std::io::Error>>) -> ResponseBody {
     Received(wait).boxed()
 }
 

@@ -10,7 +10,7 @@ use switchboard_core::http::reply::{Content, Reply};
 use crate::room::Held;
 
 /// Body of a response.
-pub type Out = BoxBody<Bytes, std::io::Error>;
+pub type ResponseBody = BoxBody<Bytes, std::io::Error>;
 
 /// Bytes that count against the budget of answers until the last of them is taken.
 pub struct Counted {
@@ -32,7 +32,7 @@ impl AsRef<[u8]> for Counted {
 }
 
 /// Converts a reply; `body`, with its media type, replaces the reply's content.
-pub fn response(reply: Reply, body: Option<(&'static str, Out)>) -> Response<Out> {
+pub fn response(reply: Reply, body: Option<(&'static str, ResponseBody)>) -> Response<ResponseBody> {
     let (media, body) = match (reply.content, body) {
         (_, Some((media, body))) => (Some(media), body),
         (Content::Json(bytes), None) => (Some("application/json"), full(bytes)),
@@ -54,6 +54,6 @@ pub fn response(reply: Reply, body: Option<(&'static str, Out)>) -> Response<Out
 }
 
 /// Wraps bytes as a body of known length.
-pub fn full(bytes: impl Into<Bytes>) -> Out {
+pub fn full(bytes: impl Into<Bytes>) -> ResponseBody {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed()
 }

@@ -61,13 +61,13 @@ pub struct Seat {
 }
 
 /// A request or an answer in progress: its connection is not idle.
-pub struct Running(Arc<Activity>);
+pub struct ActiveRequest(Arc<Activity>);
 
 /// A request that is still being received: until it is complete, its connection counts as idle whenever its bytes come
 /// too slowly.
 pub struct Unfinished(Arc<Activity>);
 
-impl Running {
+impl ActiveRequest {
     /// Marks the body of the request as still being received.
     pub fn unfinished(&self) -> Unfinished {
         self.0.running.fetch_sub(1, Ordering::Relaxed);
@@ -81,7 +81,7 @@ impl Drop for Unfinished {
     }
 }
 
-impl Drop for Running {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, Ordering::Relaxed);
     }
@@ -195,11 +195,11 @@ impl Seat {
     }
 
     /// Marks the beginning of a request.
-    pub fn running(&self) -> Running {
+    pub fn running(&self) -> ActiveRequest {
         self.activity.moved.store(self.seats.now(), Ordering::Relaxed);
         self.activity.asked.store(true, Ordering::Relaxed);
         self.activity.running.fetch_add(1, Ordering::Relaxed);
-        Running(Arc::clone(&self.activity))
+        ActiveRequest(Arc::clone(&self.activity))
     }
 
     /// Waits until the connection is asked to close.
@@ -290,7 +290,7 @@ mod tests {
         let seats = seats(3, 3);
         let many: Vec<_> = (0..3).map(|_| seats.try_take(of(1)).expect("room")).collect();
         let running: Vec<_> = many.iter().map(Seat::running).collect();
-        let mut unfinished: Vec<_> = running.iter().map(Running::unfinished).collect();
+        let mut unfinished: Vec<_> = running.iter().map(ActiveRequest::unfinished).collect();
         drop(unfinished.pop());
         tokio::time::sleep(IDLE_MIN_OF_MANY + Duration::from_millis(1)).await;
         many[0].moved(1);

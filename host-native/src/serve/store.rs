@@ -11,15 +11,15 @@ use hyper::http::request;
 use hyper::{Method, Response, StatusCode};
 use switchboard_core::http::request::{Body, Door};
 use switchboard_core::limits::remote::{HEAD_BYTES_MAX, MESSAGE_BYTES_MAX};
-use switchboard_core::remote::wire::{CommitCall, Malformed, Message, PassCall, ReadCall};
+use switchboard_core::remote::wire::{CommitCall, PassCall, ReadCall, WireError, WireMessage};
 use switchboard_core::service::Service;
 use switchboard_core::view::Stop;
 
 use super::exchange::carry;
 use super::incoming::{BODY, Coming, Intake};
-use super::response::{Out, full};
+use super::response::{ResponseBody, full};
 use crate::host::Host;
-use crate::limiter::Told;
+use crate::limiter::RateDecisions;
 use crate::room::{Held, Holder};
 use crate::writer::Failure;
 
@@ -32,7 +32,7 @@ const REFUSED: &str = "switchboard-store";
 /// Why a message was not executed.
 enum Refused {
     /// 400: the message is unknown, cannot be parsed, or was cut.
-    Malformed(Malformed),
+    Malformed(WireError),
     /// 401: the store token is missing or wrong.
     Token,
     /// 405: the message was not a `POST`.
@@ -55,14 +55,14 @@ pub fn is_for(host: &Host, head: &request::Parts, door: Door) -> bool {
 }
 
 /// Answers a message of an edge node.
-pub async fn answer(host: &Arc<Host>, head: &request::Parts, body: Coming) -> Response<Out> {
+pub async fn answer(host: &Arc<Host>, head: &request::Parts, body: Coming) -> Response<ResponseBody> {
     match carry_out(host, head, body).await {
         Ok(response) => response,
         Err(refused) => refused.response(),
     }
 }
 
-async fn carry_out(host: &Arc<Host>, head: &request::Parts, body: Coming) -> Result<Response<Out>, Refused> {
+async fn carry_out(host: &Arc<Host>, head: &request::Parts, body: Coming) -> Result<Response<ResponseBody>, Refused> {
     let shown = head.headers.get("authorization").map_or(&b""[..], HeaderValue::as_bytes);
     if !host.edge.is_some_and(|token| token.fits(shown)) {
         return Err(Refused::Token);
@@ -95,24 +95,24 @@ async fn message(host: &Host, body: Coming) -> Result<(Vec<u8>, Held), Refused> 
     }
 }
 
-fn read_rows(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<Out>, Refused> {
+fn read_rows(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<ResponseBody>, Refused> {
     let call = ReadCall::from_bytes(bytes).map_err(Refused::Malformed)?;
     let answer = host.read_for(&call)?.ok_or(Refused::Changed)?;
     Ok(octets(StatusCode::OK, answer.to_bytes()))
 }
 
-async fn commit(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<Out>, Refused> {
+async fn commit(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<ResponseBody>, Refused> {
     let call = CommitCall::from_bytes(bytes).map_err(Refused::Malformed)?;
     host.commit_for(call).await?;
     Ok(octets(StatusCode::NO_CONTENT, Vec::new()))
 }
 
 /// Executes a request that the node passes on: its head, then its body as it arrives.
-async fn pass(host: &Arc<Host>, mut body: Coming) -> Result<Response<Out>, Refused> {
+async fn pass(host: &Arc<Host>, mut body: Coming) -> Result<Response<ResponseBody>, Refused> {
     let taken = tokio::time::timeout(BODY, take_head(&mut body)).await;
     let head = taken.map_err(|_| Refused::Malformed("cut"))??;
     let PassCall { request, rates } = PassCall::from_bytes(&head).map_err(Refused::Malformed)?;
-    Ok(carry(host, request, body, Told::of(rates)).await)
+    Ok(carry(host, request, body, RateDecisions::of(rates)).await)
 }
 
 /// Reads the head of a passed request: its length (u32 BE), then the message.
@@ -125,7 +125,7 @@ async fn take_head(body: &mut Coming) -> Result<Vec<u8>, Refused> {
     body.take(length).await.ok_or(Refused::Malformed("cut"))
 }
 
-fn octets(status: StatusCode, bytes: Vec<u8>) -> Response<Out> {
+fn octets(status: StatusCode, bytes: Vec<u8>) -> Response<ResponseBody> {
     let mut response = Response::new(full(bytes));
     *response.status_mut() = status;
     response.headers_mut().insert("content-type", HeaderValue::from_static("application/octet-stream"));
@@ -144,7 +144,7 @@ impl From<Failure> for Refused {
 }
 
 impl Refused {
-    fn response(self) -> Response<Out> {
+    fn response(self) -> Response<ResponseBody> {
         let (status, text) = match self {
             Self::Malformed(why) => (StatusCode::BAD_REQUEST, why),
             Self::Token => (StatusCode::UNAUTHORIZED, "the store token does not fit"),

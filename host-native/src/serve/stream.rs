@@ -12,9 +12,9 @@ use switchboard_core::http::stream::Stream;
 use tokio::sync::mpsc;
 
 use super::pages::received;
-use super::response::{Out, response as plain};
+use super::response::{ResponseBody, response as plain};
 use crate::host::Host;
-use crate::limiter::Told;
+use crate::limiter::RateDecisions;
 use crate::room::Held;
 
 /// Chunks in the channel: the stream waits for a slower reader.
@@ -25,7 +25,13 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 const LONGEST: Duration = Duration::from_hours(1);
 
 /// Builds the response of a live stream; a task writes its events.
-pub fn response(host: &Arc<Host>, reply: Reply, begin: Stream, request: Request, told: Told) -> Response<Out> {
+pub fn response(
+    host: &Arc<Host>,
+    reply: Reply,
+    begin: Stream,
+    request: Request,
+    told: RateDecisions,
+) -> Response<ResponseBody> {
     let place = match host.rooms.streams.try_take(host.holder(&request, &told), 1) {
         Ok(place) => place,
         Err(full) => return plain(Refusal::from(full).reply(Form::Message, Invalid::First), None),
@@ -41,7 +47,14 @@ pub fn response(host: &Arc<Host>, reply: Reply, begin: Stream, request: Request,
 
 type Chunks = mpsc::Sender<Result<Bytes, std::io::Error>>;
 
-async fn go_on(host: &Arc<Host>, mut stream: Stream, mut request: Request, told: &Told, chunks: &Chunks, _place: Held) {
+async fn go_on(
+    host: &Arc<Host>,
+    mut stream: Stream,
+    mut request: Request,
+    told: &RateDecisions,
+    chunks: &Chunks,
+    _place: Held,
+) {
     let mut waiting = host.subscribe(stream.topic);
     let mut sent_nothing = true;
     loop {

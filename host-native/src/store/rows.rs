@@ -8,12 +8,12 @@ use switchboard_core::http::caller::Credential;
 use switchboard_core::key::Key;
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::time::Timestamp;
-use switchboard_core::view::{Bytes, Look, Order, Stop, View, Visit, copies};
+use switchboard_core::view::{Bytes, Order, RowVisitor, Scan, Stop, ValueVisitor, View, copies};
 
 use super::cache::{Copies, ROW_BYTES_MAX, ReadCache};
 use super::{ROWS, StoreError, refused};
 use crate::large::LargeReads;
-use crate::limiter::{Limiter, Told};
+use crate::limiter::{Limiter, RateDecisions};
 use crate::seal::{Seal, sealed_with};
 
 type Rows = ReadOnlyTable<&'static [u8], &'static [u8]>;
@@ -26,33 +26,18 @@ pub struct Snapshot {
     seal: Arc<Seal>,
 }
 
-/// What a scan reads: the key of its cached result.
-#[derive(PartialEq, Eq, Hash)]
-struct Scan {
-    range: Range<Key>,
-    order: Order,
-    limit: usize,
-}
-
-impl Scan {
-    /// Iterates over the stored rows without copying them.
-    fn of<'t>(
-        &self,
-        table: &'t Rows,
-    ) -> Result<impl Iterator<Item = Result<(Stored<'t>, Stored<'t>), StorageError>>, StorageError> {
-        let mut found = table.range(self.range.start.as_slice()..self.range.end.as_slice())?;
-        let order = self.order;
-        let next = move || match order {
-            Order::Ascending => found.next(),
-            Order::Descending => found.next_back(),
-        };
-        Ok(std::iter::from_fn(next).take(self.limit))
-    }
-
-    /// Returns copies of the rows.
-    fn copied(&self, table: &Rows) -> Result<Vec<(Key, Bytes)>, StorageError> {
-        self.of(table)?.map(|row| row.map(|(key, value)| (key.value().to_vec(), value.value().to_vec()))).collect()
-    }
+/// Iterates over the stored rows of a scan without copying them.
+fn scan_of<'t>(
+    table: &'t Rows,
+    Scan { from, to, order, limit }: &Scan,
+) -> Result<impl Iterator<Item = Result<(Stored<'t>, Stored<'t>), StorageError>>, StorageError> {
+    let mut found = table.range(from.as_slice()..to.as_slice())?;
+    let order = *order;
+    let next = move || match order {
+        Order::Ascending => found.next(),
+        Order::Descending => found.next_back(),
+    };
+    Ok(std::iter::from_fn(next).take(*limit))
 }
 
 impl Snapshot {
@@ -65,8 +50,10 @@ impl Snapshot {
 
     /// Returns at most `limit` rows as stored, sealed ones still sealed: for backups.
     pub fn stored(&self, range: Range<Key>, limit: usize) -> Result<Vec<(Key, Bytes)>, StoreError> {
-        let scan = Scan { range, order: Order::Ascending, limit };
-        scan.copied(&self.rows).map_err(refused("the store cannot be read"))
+        let scan = Scan { from: range.start, to: range.end, order: Order::Ascending, limit };
+        let rows = scan_of(&self.rows, &scan).map_err(refused("the store cannot be read"))?;
+        let copies = rows.map(|row| row.map(|(key, value)| (key.value().to_vec(), value.value().to_vec())));
+        copies.collect::<Result<_, _>>().map_err(refused("the store cannot be read"))
     }
 
     /// Returns the view for one exchange; without `limits` nobody is rate-limited.
@@ -85,7 +72,7 @@ pub struct Admission<'l> {
     /// Buckets of all callers.
     pub limiter: &'l Limiter,
     /// Rate decisions made for this exchange so far.
-    pub told: &'l Told,
+    pub told: &'l RateDecisions,
     /// Time of the step, at which buckets are asked.
     pub now: Timestamp,
     /// Whether the disk is full, see [`View::is_full`].
@@ -106,14 +93,14 @@ pub struct RowsView<'v> {
 impl View for RowsView<'_> {
     fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
         let mut found = vec![None; keys.len()];
-        self.show(keys, &mut |at, value| {
+        self.get_with(keys, &mut |at, value| {
             found[at] = Some(value.to_vec());
             Ok(())
         })?;
         Ok(found)
     }
 
-    fn show(&self, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
+    fn get_with(&self, keys: &[Key], look: &mut ValueVisitor<'_>) -> Result<(), Stop> {
         for (at, key) in keys.iter().enumerate() {
             let mut shown = |stored: &[u8]| opened(self.seal, key, stored, &mut |value| look(at, value));
             if let Some(stored) = self.cache.and_then(|cache| cache.rows.get(key.as_slice())) {
@@ -131,17 +118,17 @@ impl View for RowsView<'_> {
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
-        copies(|visit| self.each(range, order, limit, visit))
+        copies(|visit| self.scan_with(range, order, limit, visit))
     }
 
-    fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
-        let scan = Scan { range, order, limit };
+    fn scan_with(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut RowVisitor<'_>) -> Result<(), Stop> {
+        let scan = Scan { from: range.start, to: range.end, order, limit };
         let mut shown = |key: &[u8], stored: &[u8]| opened(self.seal, key, stored, &mut |value| visit(key, value));
         if let Some(rows) = self.cache.and_then(|cache| cache.scans.get(&scan)) {
             return rows.iter().try_for_each(|(key, stored)| shown(key, stored));
         }
         let mut copies = self.cache.map(|_| Copies::default());
-        for row in scan.of(self.rows).map_err(|error| log(&error))? {
+        for row in scan_of(self.rows, &scan).map_err(|error| log(&error))? {
             let (key, stored) = row.map_err(|error| log(&error))?;
             shown(key.value(), stored.value())?;
             if let Some(copies) = &mut copies {
@@ -207,7 +194,7 @@ mod tests {
             let first: Vec<_> = model.range(all.clone()).take(limit).map(rows).collect();
             let last: Vec<_> = model.range(all.clone()).rev().take(limit).map(rows).collect();
             for (order, rows) in [(Order::Ascending, first), (Order::Descending, last)] {
-                assert_eq!(copies(|visit| view.each(all.clone(), order, limit, visit)).as_ref(), Ok(&rows));
+                assert_eq!(copies(|visit| view.scan_with(all.clone(), order, limit, visit)).as_ref(), Ok(&rows));
                 assert_eq!(view.scan(all.clone(), order, limit), Ok(rows));
             }
         }

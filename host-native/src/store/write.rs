@@ -10,7 +10,7 @@ use redb::WriteTransaction;
 use switchboard_core::key::Key;
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::store::{Change, Layer};
-use switchboard_core::view::{Bytes, Look, Order, Stop, View, Visit};
+use switchboard_core::view::{Bytes, Order, RowVisitor, Stop, ValueVisitor, View};
 
 use super::rows::{Admission, RowsView, Snapshot};
 use super::{Latest, ROWS, Store, StoreError, failed, refused};
@@ -111,16 +111,16 @@ impl View for WriteView<'_> {
         self.changed.get(&self.before, keys)
     }
 
-    fn show(&self, keys: &[Key], look: &mut Look<'_>) -> Result<(), Stop> {
-        self.changed.show(&self.before, keys, look)
+    fn get_with(&self, keys: &[Key], look: &mut ValueVisitor<'_>) -> Result<(), Stop> {
+        self.changed.get_with(&self.before, keys, look)
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
         self.changed.scan(&self.before, range, order, limit)
     }
 
-    fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
-        self.changed.each(&self.before, range, order, limit, visit)
+    fn scan_with(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut RowVisitor<'_>) -> Result<(), Stop> {
+        self.changed.scan_with(&self.before, range, order, limit, visit)
     }
 
     fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop> {

@@ -185,6 +185,7 @@ pub fn answer(answer: &In) -> Answer {
         "hashed" => Answer::Hashed(answer.digest()),
         "verified" => Answer::Verified(answer.fits()),
         "elapsed" => Answer::Elapsed,
+        "yielded" => Answer::Yielded,
         "extracted" => Answer::Extracted(extracted(answer)),
         "unreadable" => Answer::Extracted(Err(cut(&answer.reason(), REASON_CHARS_MAX))),
         _ => Answer::Failed(match answer.error().as_str() {

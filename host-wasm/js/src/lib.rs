@@ -15,7 +15,7 @@ use switchboard_core::egress::Filter;
 use switchboard_core::http::request::{HEADERS, Method, Request};
 use switchboard_core::key;
 use switchboard_core::rate::{Buckets, Caller, Rate};
-use switchboard_core::remote::{self, Event, Fault, Next};
+use switchboard_core::remote::{self, Fault, HostEvent, Next};
 use switchboard_core::settings;
 use switchboard_core::step::OwnedInput;
 use switchboard_core::time::Timestamp;
@@ -23,7 +23,7 @@ use switchboard_core::view::{Found, Read};
 use wasm_bindgen::prelude::*;
 
 use incoming::In;
-use outgoing::Out;
+use outgoing::JsObject;
 
 /// A configured service, with its rate limits in memory.
 #[wasm_bindgen]
@@ -66,7 +66,7 @@ impl Service {
 /// One input from its beginning to its end.
 #[wasm_bindgen]
 pub struct Course {
-    core: remote::Course,
+    core: remote::InputRun,
     asked: Vec<Asked>,
     told: Vec<(Caller, Option<Rate>)>,
     now: Timestamp,
@@ -124,9 +124,9 @@ impl Course {
     }
 
     /// Continues after `event`, at the time `now`; returns what the host must do next.
-    pub fn next(&mut self, service: &Service, event: &JsValue, now: f64) -> Out {
+    pub fn next(&mut self, service: &Service, event: &JsValue, now: f64) -> JsObject {
         let event = self.event(event);
-        if !matches!(event, Event::Found(_) | Event::Committed) {
+        if !matches!(event, HostEvent::Found(_) | HostEvent::Committed) {
             // One run of the step sees one time.
             self.now = incoming::time(now);
             self.core.set_now(self.now);
@@ -138,7 +138,7 @@ impl Course {
                 return outgoing::reads(reads);
             }
             let told = self.found(None);
-            next = self.core.next(&service.core, Event::Found(told));
+            next = self.core.next(&service.core, HostEvent::Found(told));
         }
         match next {
             Next::Failed(fault) => outgoing::failed(&format!("{fault:?}"), self.core.failed(Some(&fault))),
@@ -148,12 +148,12 @@ impl Course {
     }
 
     /// Returns the answer to a request when the store fails: 503. `None` for other inputs.
-    pub fn unavailable(&self) -> Option<Out> {
+    pub fn unavailable(&self) -> Option<JsObject> {
         self.core.failed(None).map(outgoing::reply)
     }
 
     /// Returns the answer to a request when its step panicked: 500. `None` for other inputs.
-    pub fn broken(&self) -> Option<Out> {
+    pub fn broken(&self) -> Option<JsObject> {
         self.core.failed(Some(&Fault::Misread("the step panicked"))).map(outgoing::reply)
     }
 
@@ -169,26 +169,27 @@ impl Course {
 
     fn of(input: OwnedInput, now: f64, seed: &[u8]) -> Self {
         let now = incoming::time(now);
-        let core = remote::Course::new(input, now, incoming::seed(seed));
+        let core = remote::InputRun::new(input, now, incoming::seed(seed));
         Self { core, asked: Vec::new(), told: Vec::new(), now }
     }
 
-    fn event(&mut self, event: &JsValue) -> Event {
+    fn event(&mut self, event: &JsValue) -> HostEvent {
         match event.as_string().as_deref() {
-            Some("begin") => return Event::Begin,
-            Some("changed") => return Event::Changed,
-            Some("committed") => return Event::Committed,
-            Some("news") => return Event::News,
-            Some("elapsed") => return Event::Elapsed,
+            Some("begin") => return HostEvent::Begin,
+            Some("changed") => return HostEvent::Changed,
+            Some("committed") => return HostEvent::Committed,
+            Some("news") => return HostEvent::News,
+            Some("elapsed") => return HostEvent::Elapsed,
+            Some("yielded") => return HostEvent::Yielded,
             _ => {}
         }
         let event: &In = event.unchecked_ref();
         if let Some(found) = event.found() {
-            Event::Found(self.found(Some(&found)))
+            HostEvent::Found(self.found(Some(&found)))
         } else if let Some(answers) = event.answers() {
-            Event::Answered(incoming::answers(&answers))
+            HostEvent::Answered(incoming::answers(&answers))
         } else {
-            Event::Body(incoming::body(&event.body()))
+            HostEvent::Body(incoming::body(&event.body()))
         }
     }
 
@@ -243,6 +244,6 @@ pub fn due_of(key: &[u8]) -> Option<f64> {
 
 /// Hashes a password, or compares one with its digest; `None` for other work.
 #[wasm_bindgen]
-pub fn perform(work: &In) -> Option<Out> {
+pub fn perform(work: &In) -> Option<JsObject> {
     switchboard_core::work::perform(&incoming::work(work)?).map(outgoing::answer)
 }

@@ -2,7 +2,7 @@
 
 use js_sys::Array;
 use switchboard_core::http::caller::Credential;
-use switchboard_core::http::list::Piece;
+use switchboard_core::http::list::ListChunk;
 use switchboard_core::http::reply::{Content, HostPage, Reply};
 use switchboard_core::key::{self, Topic};
 use switchboard_core::limits::step::READS_MAX;
@@ -18,124 +18,126 @@ use wasm_bindgen::prelude::*;
 extern "C" {
     /// A plain object for JavaScript.
     #[wasm_bindgen(js_name = Object)]
-    pub type Out;
+    pub type JsObject;
 
     #[wasm_bindgen(constructor, js_class = "Object")]
-    fn new() -> Out;
+    fn new() -> JsObject;
 
     // What a host does next.
     #[wasm_bindgen(method, setter)]
-    fn set_read(this: &Out, reads: &Array);
+    fn set_read(this: &JsObject, reads: &Array);
     #[wasm_bindgen(method, setter)]
-    fn set_commit(this: &Out, changes: &Array);
+    fn set_commit(this: &JsObject, changes: &Array);
     #[wasm_bindgen(method, setter)]
-    fn set_topics(this: &Out, topics: &Array);
+    fn set_topics(this: &JsObject, topics: &Array);
     #[wasm_bindgen(method, setter)]
-    fn set_due(this: &Out, micros: Option<f64>);
+    fn set_due(this: &JsObject, micros: Option<f64>);
     #[wasm_bindgen(method, setter, js_name = "readBody")]
-    fn set_read_body(this: &Out, bytes_max: f64);
+    fn set_read_body(this: &JsObject, bytes_max: f64);
     #[wasm_bindgen(method, setter)]
-    fn set_perform(this: &Out, sends: &Array);
+    fn set_perform(this: &JsObject, sends: &Array);
     #[wasm_bindgen(method, setter)]
-    fn set_park(this: &Out, topic: &str);
+    fn set_yield(this: &JsObject, yields: bool);
     #[wasm_bindgen(method, setter)]
-    fn set_until(this: &Out, micros: f64);
+    fn set_park(this: &JsObject, topic: &str);
     #[wasm_bindgen(method, setter)]
-    fn set_done(this: &Out, output: &Out);
+    fn set_until(this: &JsObject, micros: f64);
     #[wasm_bindgen(method, setter)]
-    fn set_failed(this: &Out, why: &str);
+    fn set_done(this: &JsObject, output: &JsObject);
+    #[wasm_bindgen(method, setter)]
+    fn set_failed(this: &JsObject, why: &str);
 
     // Reads and changes.
     #[wasm_bindgen(method, setter)]
-    fn set_get(this: &Out, key: Vec<u8>);
+    fn set_get(this: &JsObject, key: Vec<u8>);
     #[wasm_bindgen(method, setter)]
-    fn set_from(this: &Out, key: Vec<u8>);
+    fn set_from(this: &JsObject, key: Vec<u8>);
     #[wasm_bindgen(method, setter)]
-    fn set_to(this: &Out, key: Vec<u8>);
+    fn set_to(this: &JsObject, key: Vec<u8>);
     #[wasm_bindgen(method, setter)]
-    fn set_descending(this: &Out, descending: bool);
+    fn set_descending(this: &JsObject, descending: bool);
     #[wasm_bindgen(method, setter)]
-    fn set_limit(this: &Out, rows: f64);
+    fn set_limit(this: &JsObject, rows: f64);
     #[wasm_bindgen(method, setter)]
-    fn set_put(this: &Out, key: Vec<u8>);
+    fn set_put(this: &JsObject, key: Vec<u8>);
     #[wasm_bindgen(method, setter)]
-    fn set_value(this: &Out, value: Vec<u8>);
+    fn set_value(this: &JsObject, value: Vec<u8>);
     #[wasm_bindgen(method, setter)]
-    fn set_delete(this: &Out, key: Vec<u8>);
+    fn set_delete(this: &JsObject, key: Vec<u8>);
 
     // Replies.
     #[wasm_bindgen(method, setter)]
-    fn set_reply(this: &Out, reply: Option<Out>);
+    fn set_reply(this: &JsObject, reply: Option<JsObject>);
     #[wasm_bindgen(method, setter)]
-    fn set_status(this: &Out, status: u16);
+    fn set_status(this: &JsObject, status: u16);
     #[wasm_bindgen(method, setter, js_name = "headers")]
-    fn set_head(this: &Out, lines: &str);
+    fn set_head(this: &JsObject, lines: &str);
     #[wasm_bindgen(method, setter)]
-    fn set_media(this: &Out, media: &str);
+    fn set_media(this: &JsObject, media: &str);
     #[wasm_bindgen(method, setter)]
-    fn set_body(this: &Out, body: Vec<u8>);
+    fn set_body(this: &JsObject, body: Vec<u8>);
     #[wasm_bindgen(method, setter)]
-    fn set_page(this: &Out, page: &str);
+    fn set_page(this: &JsObject, page: &str);
     #[wasm_bindgen(method, setter)]
-    fn set_stream(this: &Out, topic: &str);
+    fn set_stream(this: &JsObject, topic: &str);
     #[wasm_bindgen(method, setter)]
-    fn set_last(this: &Out, event: u32);
+    fn set_last(this: &JsObject, event: u32);
 
     // Outputs, credentials and tickets.
     #[wasm_bindgen(method, setter)]
-    fn set_sends(this: &Out, sends: &Array);
+    fn set_sends(this: &JsObject, sends: &Array);
     #[wasm_bindgen(method, setter)]
-    fn set_wake(this: &Out, micros: Option<f64>);
+    fn set_wake(this: &JsObject, micros: Option<f64>);
     #[wasm_bindgen(method, setter)]
-    fn set_used(this: &Out, credential: Option<Out>);
+    fn set_used(this: &JsObject, credential: Option<JsObject>);
     #[wasm_bindgen(method, setter)]
-    fn set_account(this: &Out, account: u32);
+    fn set_account(this: &JsObject, account: u32);
     #[wasm_bindgen(method, setter)]
-    fn set_session(this: &Out, session: bool);
+    fn set_session(this: &JsObject, session: bool);
     #[wasm_bindgen(method, setter)]
-    fn set_count(this: &Out, count: u32);
+    fn set_count(this: &JsObject, count: u32);
     #[wasm_bindgen(method, setter)]
-    fn set_ticket(this: &Out, ticket: Option<Out>);
+    fn set_ticket(this: &JsObject, ticket: Option<JsObject>);
     #[wasm_bindgen(method, setter)]
-    fn set_task(this: &Out, task: Vec<u8>);
+    fn set_task(this: &JsObject, task: Vec<u8>);
     #[wasm_bindgen(method, setter)]
-    fn set_lease(this: &Out, lease: u32);
+    fn set_lease(this: &JsObject, lease: u32);
 
     // Work and the answers that the core makes itself.
     #[wasm_bindgen(method, setter)]
-    fn set_work(this: &Out, work: &Out);
+    fn set_work(this: &JsObject, work: &JsObject);
     #[wasm_bindgen(method, setter)]
-    fn set_kind(this: &Out, kind: &str);
+    fn set_kind(this: &JsObject, kind: &str);
     #[wasm_bindgen(method, setter)]
-    fn set_method(this: &Out, method: &str);
+    fn set_method(this: &JsObject, method: &str);
     #[wasm_bindgen(method, setter)]
-    fn set_url(this: &Out, url: &str);
+    fn set_url(this: &JsObject, url: &str);
     #[wasm_bindgen(method, setter)]
-    fn set_headers(this: &Out, headers: &Array);
+    fn set_headers(this: &JsObject, headers: &Array);
     #[wasm_bindgen(method, setter, js_name = "timeoutMs")]
-    fn set_timeout_ms(this: &Out, timeout_ms: f64);
+    fn set_timeout_ms(this: &JsObject, timeout_ms: f64);
     #[wasm_bindgen(method, setter, js_name = "replyBytesMax")]
-    fn set_reply_bytes_max(this: &Out, bytes: f64);
+    fn set_reply_bytes_max(this: &JsObject, bytes: f64);
     #[wasm_bindgen(method, setter)]
-    fn set_egress(this: &Out, egress: &str);
+    fn set_egress(this: &JsObject, egress: &str);
     #[wasm_bindgen(method, setter)]
-    fn set_redirects(this: &Out, redirects: &str);
+    fn set_redirects(this: &JsObject, redirects: &str);
     #[wasm_bindgen(method, setter)]
-    fn set_password(this: &Out, password: &str);
+    fn set_password(this: &JsObject, password: &str);
     #[wasm_bindgen(method, setter)]
-    fn set_salt(this: &Out, salt: Vec<u8>);
+    fn set_salt(this: &JsObject, salt: Vec<u8>);
     #[wasm_bindgen(method, setter)]
-    fn set_stored(this: &Out, stored: Vec<u8>);
+    fn set_stored(this: &JsObject, stored: Vec<u8>);
     #[wasm_bindgen(method, setter)]
-    fn set_form(this: &Out, form: &str);
+    fn set_form(this: &JsObject, form: &str);
     #[wasm_bindgen(method, setter)]
-    fn set_bytes(this: &Out, bytes: Vec<u8>);
+    fn set_bytes(this: &JsObject, bytes: Vec<u8>);
     #[wasm_bindgen(method, setter)]
-    fn set_digest(this: &Out, digest: Vec<u8>);
+    fn set_digest(this: &JsObject, digest: Vec<u8>);
     #[wasm_bindgen(method, setter)]
-    fn set_fits(this: &Out, fits: bool);
+    fn set_fits(this: &JsObject, fits: bool);
     #[wasm_bindgen(method, setter)]
-    fn set_error(this: &Out, error: &str);
+    fn set_error(this: &JsObject, error: &str);
 }
 
 /// Converts a time to microseconds since 1970.
@@ -149,7 +151,7 @@ fn size(bytes: usize) -> f64 {
     bytes as f64
 }
 
-fn list(items: impl IntoIterator<Item = Out>) -> Array {
+fn list(items: impl IntoIterator<Item = JsObject>) -> Array {
     let list = Array::new();
     for item in items {
         list.push(&item);
@@ -158,12 +160,13 @@ fn list(items: impl IntoIterator<Item = Out>) -> Array {
 }
 
 /// Converts what a host does next, other than reading and failing.
-pub fn next(next: Next) -> Out {
-    let out = Out::new();
+pub fn next(next: Next) -> JsObject {
+    let out = JsObject::new();
     match next {
         Next::Commit(changes) => commit(&out, changes),
         Next::ReadBody(bytes_max) => out.set_read_body(size(bytes_max)),
         Next::Perform(sends) => out.set_perform(&list(sends.into_iter().map(send))),
+        Next::Yield => out.set_yield(true),
         Next::Park(awaited, until) => {
             out.set_park(&topic(awaited));
             out.set_until(micros(until));
@@ -175,31 +178,31 @@ pub fn next(next: Next) -> Out {
 }
 
 /// Converts a failed input, with the reply if it is a request.
-pub fn failed(why: &str, answer: Option<Reply>) -> Out {
-    let out = Out::new();
+pub fn failed(why: &str, answer: Option<Reply>) -> JsObject {
+    let out = JsObject::new();
     out.set_failed(why);
     out.set_reply(answer.map(reply));
     out
 }
 
 /// Converts the reads that JavaScript executes.
-pub fn reads(reads: Vec<Read>) -> Out {
+pub fn reads(reads: Vec<Read>) -> JsObject {
     let one = |read| match read {
         Read::Get(key) => {
-            let out = Out::new();
+            let out = JsObject::new();
             out.set_get(key);
             Some(out)
         }
         Read::Scan(range) => Some(scan(range)),
         Read::Admit(_) => None,
     };
-    let out = Out::new();
+    let out = JsObject::new();
     out.set_read(&list(reads.into_iter().filter_map(one)));
     out
 }
 
-fn scan(scan: Scan) -> Out {
-    let out = Out::new();
+fn scan(scan: Scan) -> JsObject {
+    let out = JsObject::new();
     out.set_from(scan.from);
     out.set_to(scan.to);
     out.set_descending(scan.order == Order::Descending);
@@ -209,7 +212,7 @@ fn scan(scan: Scan) -> Out {
 }
 
 /// Sets the changes, their topics, and when work is due according to them.
-fn commit(out: &Out, changes: Vec<Change>) {
+fn commit(out: &JsObject, changes: Vec<Change>) {
     let (mut topics, mut due) = (Vec::new(), None::<Timestamp>);
     for change in &changes {
         let Change::Put(at, _) = change else { continue };
@@ -223,8 +226,8 @@ fn commit(out: &Out, changes: Vec<Change>) {
     out.set_due(due.map(micros));
 }
 
-fn change(change: Change) -> Out {
-    let out = Out::new();
+fn change(change: Change) -> JsObject {
+    let out = JsObject::new();
     match change {
         Change::Put(key, value) => {
             out.set_put(key);
@@ -244,11 +247,11 @@ pub fn topic(topic: Topic) -> String {
     }
 }
 
-fn output(output: Output) -> Out {
-    let out = Out::new();
+fn output(output: Output) -> JsObject {
+    let out = JsObject::new();
     out.set_reply(match output.outcome {
         Outcome::Reply(answer) => Some(reply(answer)),
-        Outcome::Nothing | Outcome::ReadBody(_) | Outcome::Wait | Outcome::Park(..) | Outcome::Again => None,
+        Outcome::Nothing | Outcome::ReadBody(_) | Outcome::Wait | Outcome::Park(..) | Outcome::Yield => None,
     });
     out.set_sends(&list(output.sends.into_iter().map(send)));
     out.set_wake(output.wake.map(micros));
@@ -256,8 +259,8 @@ fn output(output: Output) -> Out {
     out
 }
 
-fn credential(used: Credential) -> Out {
-    let out = Out::new();
+fn credential(used: Credential) -> JsObject {
+    let out = JsObject::new();
     out.set_account(used.account);
     out.set_session(used.session);
     out.set_count(used.count);
@@ -265,13 +268,13 @@ fn credential(used: Credential) -> Out {
 }
 
 /// Converts a reply; its head as lines of `name: value`.
-pub fn reply(reply: Reply) -> Out {
-    let out = Out::new();
+pub fn reply(reply: Reply) -> JsObject {
+    let out = JsObject::new();
     out.set_status(reply.status);
     out.set_head(&lines(&reply.headers));
     match reply.content {
         // Lists arrive whole: this host asks for no pieces.
-        Content::Json(bytes) | Content::Piece(Piece { bytes, .. }) => {
+        Content::Json(bytes) | Content::Piece(ListChunk { bytes, .. }) => {
             out.set_media("application/json");
             out.set_body(bytes);
         }
@@ -300,12 +303,12 @@ fn lines(headers: &[(&'static str, String)]) -> String {
     lines
 }
 
-fn send(send: Send) -> Out {
-    let out = Out::new();
+fn send(send: Send) -> JsObject {
+    let out = JsObject::new();
     out.set_ticket(match send.ticket {
         Ticket::Exchange => None,
         Ticket::Job { account, task, lease } => {
-            let ticket = Out::new();
+            let ticket = JsObject::new();
             ticket.set_account(account);
             ticket.set_task(task.to_bytes());
             ticket.set_lease(lease);
@@ -316,8 +319,8 @@ fn send(send: Send) -> Out {
     out
 }
 
-fn work(work: Work) -> Out {
-    let out = Out::new();
+fn work(work: Work) -> JsObject {
+    let out = JsObject::new();
     match work {
         Work::Http(request) => {
             out.set_kind("http");
@@ -333,7 +336,7 @@ fn work(work: Work) -> Out {
             out.set_password(&password.0);
             out.set_stored(stored);
         }
-        Work::Turn => out.set_kind("turn"),
+        Work::Yield => out.set_kind("yield"),
         Work::Extract { form, bytes } => {
             out.set_kind("extract");
             out.set_form(match form {
@@ -349,7 +352,7 @@ fn work(work: Work) -> Out {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a time-out is far below 2^53 ms")]
-fn http(out: &Out, request: HttpOut) {
+fn http(out: &JsObject, request: HttpOut) {
     let header = |(name, value): (String, switchboard_core::record::Secret)| {
         JsValue::from(Array::of2(&JsValue::from(name), &JsValue::from(value.0)))
     };
@@ -371,8 +374,8 @@ fn http(out: &Out, request: HttpOut) {
 }
 
 /// Converts an answer that the core made itself.
-pub fn answer(answer: Answer) -> Out {
-    let out = Out::new();
+pub fn answer(answer: Answer) -> JsObject {
+    let out = JsObject::new();
     match answer {
         Answer::Hashed(digest) => {
             out.set_kind("hashed");

@@ -110,6 +110,7 @@ fn answer(answer: wit::Answer) -> Answer {
         wit::Answer::Hashed(bytes) => Answer::Hashed(bytes),
         wit::Answer::Verified(fits) => Answer::Verified(fits),
         wit::Answer::Elapsed => Answer::Elapsed,
+        wit::Answer::Yielded => Answer::Yielded,
         wit::Answer::Extracted(read) => Answer::Extracted(read.map(|read| Extracted {
             title: read.title,
             text: read.text,
@@ -124,7 +125,7 @@ fn answer(answer: wit::Answer) -> Answer {
 pub fn work(work: wit::Work) -> Option<Work> {
     Some(match work {
         wit::Work::Http(_) | wit::Work::Extract(_) => return None,
-        wit::Work::Turn => Work::Turn,
+        wit::Work::Yield => Work::Yield,
         wit::Work::HashPassword(new) => {
             Work::HashPassword { password: Secret(new.password), salt: new.salt.try_into().ok()? }
         }

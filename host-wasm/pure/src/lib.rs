@@ -28,7 +28,7 @@ struct Service(Rc<switchboard_core::service::Service>);
 /// A step in progress.
 struct Session {
     service: Rc<switchboard_core::service::Service>,
-    step: RefCell<remote::Session>,
+    step: RefCell<remote::StepRun>,
 }
 
 impl Guest for Engine {
@@ -60,7 +60,7 @@ impl GuestSession for Session {
     fn new(service: ServiceBorrow<'_>, input: Input, now: u64, seed: Seed) -> Self {
         let service = Rc::clone(&service.get::<Service>().0);
         let now = Timestamp::from_micros(now);
-        Self { service, step: RefCell::new(remote::Session::new(incoming::input(input), now, incoming::seed(seed))) }
+        Self { service, step: RefCell::new(remote::StepRun::new(incoming::input(input), now, incoming::seed(seed))) }
     }
 
     fn advance(&self, found: Vec<Found>) -> Result<Progress, Stop> {

@@ -37,7 +37,7 @@ pub fn output(output: Output) -> wit::Output {
             Outcome::Reply(sent) => wit::Outcome::Reply(reply(sent)),
             Outcome::ReadBody(max) => wit::Outcome::ReadBody(max as u64),
             Outcome::Wait => wit::Outcome::Wait,
-            Outcome::Again => wit::Outcome::Again,
+            Outcome::Yield => wit::Outcome::Yield,
             Outcome::Park(awaited, until) => {
                 wit::Outcome::Park(wit::Park { topic: topic(awaited), until: until.micros() })
             }
@@ -111,7 +111,7 @@ fn send(send: Send) -> wit::Send {
             Work::VerifyPassword { password, stored } => {
                 wit::Work::VerifyPassword(wit::PasswordCheck { password: password.0, stored })
             }
-            Work::Turn => wit::Work::Turn,
+            Work::Yield => wit::Work::Yield,
             Work::Extract { form, bytes } => wit::Work::Extract(wit::File {
                 form: match form {
                     TextForm::Pdf => wit::TextForm::Pdf,
@@ -159,6 +159,7 @@ pub fn answer(answer: Answer) -> wit::Answer {
         Answer::Hashed(bytes) => wit::Answer::Hashed(bytes),
         Answer::Verified(fits) => wit::Answer::Verified(fits),
         Answer::Elapsed => wit::Answer::Elapsed,
+        Answer::Yielded => wit::Answer::Yielded,
         Answer::Extracted(read) => wit::Answer::Extracted(read.map(extracted)),
         Answer::Rest(_) => unreachable!("the core never answers itself for the rest of a list"),
     }

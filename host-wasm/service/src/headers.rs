@@ -2,10 +2,10 @@
 
 use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 
-use switchboard_core::remote::Answered;
+use switchboard_core::remote::CompleteReply;
 use switchboard_core::service::Service;
 
-use crate::settings::Settings;
+use crate::settings::EdgeSettings;
 
 /// Header names and values in the form of `wasi:http`.
 pub type Fields = Vec<(String, Vec<u8>)>;
@@ -58,7 +58,7 @@ pub fn request(method: Method, target: Option<String>, authority: Option<String>
 }
 
 /// Returns the headers of a request to the region.
-pub fn to_region(settings: &Settings, length: Option<u64>) -> Fields {
+pub fn to_region(settings: &EdgeSettings, length: Option<u64>) -> Fields {
     let mut fields = vec![
         ("content-type".to_owned(), b"application/octet-stream".to_vec()),
         ("authorization".to_owned(), format!("Bearer {}", settings.store_token).into_bytes()),
@@ -84,8 +84,8 @@ pub fn from_region(mut fields: Fields) -> Fields {
 
 /// Frames an answer for sending: with its length, so that a truncated one is noticed, and without a body where none may
 /// follow.
-pub fn framed(answered: Answered, method: Method) -> Framed {
-    let Answered { status, headers, mut body } = answered;
+pub fn framed(answered: CompleteReply, method: Method) -> Framed {
+    let CompleteReply { status, headers, mut body } = answered;
     let mut headers: Fields = headers.into_iter().map(|(name, value)| (name.to_owned(), value.into_bytes())).collect();
     headers.retain(|(name, _)| !is_hop_by_hop(name));
     if has_body(status, Method::Get) && !headers.iter().any(|(name, _)| name == "content-length") {
@@ -108,7 +108,7 @@ pub fn has_body(status: u16, method: Method) -> bool {
 }
 
 /// Returns the answer of an edge whose region does not answer, with the time to retry.
-pub fn unreachable(mut fallback: Answered) -> Answered {
+pub fn unreachable(mut fallback: CompleteReply) -> CompleteReply {
     fallback.status = 503;
     if !fallback.headers.iter().any(|(name, _)| *name == "retry-after") {
         fallback.headers.push(("retry-after", "1".to_owned()));
@@ -178,7 +178,7 @@ mod tests {
             (304, Method::Get, None, None, ""),
         ] {
             let headers = known.map(|known: &str| ("content-length", known.to_owned())).into_iter().collect();
-            let framed = framed(Answered { status, headers, body: b"four".to_vec() }, method);
+            let framed = framed(CompleteReply { status, headers, body: b"four".to_vec() }, method);
             let lengths = length.map_or_else(Vec::new, |length| fields(&[("content-length", length)]));
             assert_eq!((framed.headers, framed.body), (lengths, body.as_bytes().to_vec()), "{status} {method:?}");
         }
@@ -186,8 +186,8 @@ mod tests {
 
     #[test]
     fn a_lost_region_is_503_with_a_time_to_come_back() {
-        let fallback = |headers| Answered { status: 200, headers, body: Vec::new() };
-        let retry = |answered: Answered| (answered.status, answered.headers);
+        let fallback = |headers| CompleteReply { status: 200, headers, body: Vec::new() };
+        let retry = |answered: CompleteReply| (answered.status, answered.headers);
         assert_eq!(retry(unreachable(fallback(vec![]))), (503, vec![("retry-after", "1".to_owned())]));
         let own = vec![("retry-after", "7".to_owned())];
         assert_eq!(retry(unreachable(fallback(own.clone()))), (503, own));

@@ -8,7 +8,7 @@ use crate::limits::{DRAIN, DRAIN_BYTES_MAX, body_time};
 
 /// Result of reading from a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Chunk {
+pub enum BodyChunk {
     /// The next bytes of the body.
     Bytes(Vec<u8>),
     /// The body is complete.
@@ -19,12 +19,12 @@ pub enum Chunk {
 
 /// The stream of a body.
 #[allow(async_fn_in_trait, reason = "both shells are single-threaded")]
-pub trait Source {
+pub trait BodySource {
     /// Limits the time for the rest of the body; after that it counts as broken off.
     fn within(&mut self, time: Duration);
 
     /// Waits for the next chunk; not called again after `End` or `Broken`.
-    async fn chunk(&mut self) -> Chunk;
+    async fn chunk(&mut self) -> BodyChunk;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub struct Incoming<S> {
     taken: u64,
 }
 
-impl<S: Source> Incoming<S> {
+impl<S: BodySource> Incoming<S> {
     /// Creates a body that follows; `announced` is its `Content-Length`, if there is one.
     pub fn pending(source: S, announced: Option<usize>) -> Self {
         let announced = announced.map(|length| length as u64);
@@ -82,7 +82,7 @@ impl<S: Source> Incoming<S> {
                 State::Ended => return Ok(()),
                 State::Broken => return Err(Body::Cut),
                 State::Untouched | State::Begun => {
-                    if let Chunk::Bytes(bytes) = self.more().await {
+                    if let BodyChunk::Bytes(bytes) = self.more().await {
                         self.kept.extend_from_slice(&bytes);
                     }
                 }
@@ -101,10 +101,10 @@ impl<S: Source> Incoming<S> {
     }
 
     /// Returns the next bytes that were not read yet.
-    pub async fn next(&mut self) -> Chunk {
+    pub async fn next(&mut self) -> BodyChunk {
         match self.state {
-            State::Ended => Chunk::End,
-            State::Broken => Chunk::Broken,
+            State::Ended => BodyChunk::End,
+            State::Broken => BodyChunk::Broken,
             State::Untouched | State::Begun => self.more().await,
         }
     }
@@ -115,7 +115,7 @@ impl<S: Source> Incoming<S> {
             self.begin(DRAIN);
         }
         let enough = self.taken.saturating_add(DRAIN_BYTES_MAX);
-        while self.taken < enough && matches!(self.next().await, Chunk::Bytes(_)) {}
+        while self.taken < enough && matches!(self.next().await, BodyChunk::Bytes(_)) {}
     }
 
     /// Returns the source itself, for a shell that can move the unread rest more cheaply; `None` if nothing is left.
@@ -137,19 +137,19 @@ impl<S: Source> Incoming<S> {
         }
     }
 
-    async fn more(&mut self) -> Chunk {
+    async fn more(&mut self) -> BodyChunk {
         self.begin_reading();
-        let Some(source) = &mut self.source else { return Chunk::End };
+        let Some(source) = &mut self.source else { return BodyChunk::End };
         let chunk = source.chunk().await;
         match &chunk {
-            Chunk::Bytes(bytes) => self.taken += bytes.len() as u64,
+            BodyChunk::Bytes(bytes) => self.taken += bytes.len() as u64,
             // Some hosts report a truncated body as complete: the length exposes it.
-            Chunk::End if self.announced.is_some_and(|length| length != self.taken) => {
+            BodyChunk::End if self.announced.is_some_and(|length| length != self.taken) => {
                 self.state = State::Broken;
-                return Chunk::Broken;
+                return BodyChunk::Broken;
             }
-            Chunk::End => self.state = State::Ended,
-            Chunk::Broken => self.state = State::Broken,
+            BodyChunk::End => self.state = State::Ended,
+            BodyChunk::Broken => self.state = State::Broken,
         }
         chunk
     }
@@ -159,31 +159,31 @@ impl<S: Source> Incoming<S> {
 pub mod script {
     //! Scripted bodies for tests.
 
-    use super::{Chunk, Duration, Incoming, Source};
+    use super::{BodyChunk, BodySource, Duration, Incoming};
 
     /// Returns scripted chunks, and records the limits it was given.
     #[derive(Debug)]
     pub struct Script {
         /// Chunks still to be returned.
-        pub chunks: Vec<Chunk>,
+        pub chunks: Vec<BodyChunk>,
         /// Time limits set so far.
         pub limits: Vec<Duration>,
     }
 
-    impl Source for Script {
+    impl BodySource for Script {
         fn within(&mut self, time: Duration) {
             self.limits.push(time);
         }
 
-        async fn chunk(&mut self) -> Chunk {
+        async fn chunk(&mut self) -> BodyChunk {
             assert!(!self.chunks.is_empty(), "the source was asked after its end");
             self.chunks.remove(0)
         }
     }
 
     /// Creates a body of these texts.
-    pub fn incoming(announced: Option<usize>, texts: &[&str], end: Chunk) -> Incoming<Script> {
-        let mut chunks: Vec<Chunk> = texts.iter().map(|text| Chunk::Bytes(text.as_bytes().to_vec())).collect();
+    pub fn incoming(announced: Option<usize>, texts: &[&str], end: BodyChunk) -> Incoming<Script> {
+        let mut chunks: Vec<BodyChunk> = texts.iter().map(|text| BodyChunk::Bytes(text.as_bytes().to_vec())).collect();
         chunks.push(end);
         Incoming::pending(Script { chunks, limits: Vec::new() }, announced)
     }
@@ -198,13 +198,13 @@ mod tests {
     #[test]
     fn bodies_are_read_up_to_a_bound() {
         for (announced, texts, end, max, body) in [
-            (None, &["ab", "c"][..], Chunk::End, 3, Body::Full(b"abc".to_vec())),
-            (None, &["ab", "c"], Chunk::End, 2, Body::TooLarge),
-            (Some(3), &["ab", "c"], Chunk::End, 3, Body::Full(b"abc".to_vec())),
-            (Some(3), &[], Chunk::End, 2, Body::TooLarge),
-            (Some(4), &["ab", "c"], Chunk::End, 9, Body::Cut),
-            (None, &["ab"], Chunk::Broken, 9, Body::Cut),
-            (None, &[], Chunk::End, 9, Body::None),
+            (None, &["ab", "c"][..], BodyChunk::End, 3, Body::Full(b"abc".to_vec())),
+            (None, &["ab", "c"], BodyChunk::End, 2, Body::TooLarge),
+            (Some(3), &["ab", "c"], BodyChunk::End, 3, Body::Full(b"abc".to_vec())),
+            (Some(3), &[], BodyChunk::End, 2, Body::TooLarge),
+            (Some(4), &["ab", "c"], BodyChunk::End, 9, Body::Cut),
+            (None, &["ab"], BodyChunk::Broken, 9, Body::Cut),
+            (None, &[], BodyChunk::End, 9, Body::None),
         ] {
             assert_eq!(at_once(incoming(announced, texts, end).read(max)), body, "{announced:?} {texts:?} {max}");
         }
@@ -213,27 +213,30 @@ mod tests {
 
     #[test]
     fn what_was_read_is_kept_for_who_reads_on() {
-        let mut body = incoming(None, &["ab", "cd", "ef"], Chunk::End);
+        let mut body = incoming(None, &["ab", "cd", "ef"], BodyChunk::End);
         assert_eq!(at_once(body.read(3)), Body::TooLarge);
-        assert_eq!((body.take_kept(), at_once(body.next())), (b"abcd".to_vec(), Chunk::Bytes(b"ef".to_vec())));
-        assert_eq!((at_once(body.next()), at_once(body.next())), (Chunk::End, Chunk::End));
-        let mut whole = incoming(None, &["ab"], Chunk::End);
+        assert_eq!((body.take_kept(), at_once(body.next())), (b"abcd".to_vec(), BodyChunk::Bytes(b"ef".to_vec())));
+        assert_eq!((at_once(body.next()), at_once(body.next())), (BodyChunk::End, BodyChunk::End));
+        let mut whole = incoming(None, &["ab"], BodyChunk::End);
         assert_eq!(at_once(whole.read(3)), Body::Full(b"ab".to_vec()));
-        assert_eq!((whole.length(), whole.take_kept(), at_once(whole.next())), (Some(2), b"ab".to_vec(), Chunk::End));
+        assert_eq!(
+            (whole.length(), whole.take_kept(), at_once(whole.next())),
+            (Some(2), b"ab".to_vec(), BodyChunk::End)
+        );
     }
 
     #[test]
     fn a_refused_body_is_passed_over_in_a_shorter_time() {
-        let mut untouched = incoming(None, &["ab", "cd"], Chunk::End);
+        let mut untouched = incoming(None, &["ab", "cd"], BodyChunk::End);
         at_once(untouched.drain());
         let source = untouched.source.expect("a source");
         assert_eq!((source.chunks.len(), source.limits), (0, vec![DRAIN]));
-        let mut begun = incoming(None, &["ab", "cd"], Chunk::End);
+        let mut begun = incoming(None, &["ab", "cd"], BodyChunk::End);
         assert_eq!(at_once(begun.read(1)), Body::TooLarge);
         at_once(begun.drain());
         let source = begun.source.expect("a source");
         assert_eq!((source.chunks.len(), source.limits), (0, vec![body_time(None), DRAIN]));
-        let mut broken = incoming(Some(4), &["ab"], Chunk::Broken);
+        let mut broken = incoming(Some(4), &["ab"], BodyChunk::Broken);
         assert_eq!((at_once(broken.read(9)), broken.is_broken()), (Body::Cut, true));
         at_once(broken.drain());
         assert_eq!(broken.source.expect("a source").limits, [body_time(Some(4))]);

@@ -1,6 +1,6 @@
 //! The edge of Switchboard as a component: any host of `wasi:http` can run it in front of a region.
 //!
-//! The core's `Visit` decides, without I/O; a shell executes. There are two shells, `p2` for `wasi:http` 0.2 and `p3`
+//! The core's `EdgeRequest` decides, without I/O; a shell executes. There are two shells, `p2` for `wasi:http` 0.2 and `p3`
 //! for 0.3, each behind the feature of its name, around one loop ([`visit`]). A component is built with one of them:
 //!
 //! ```text

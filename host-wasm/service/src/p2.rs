@@ -5,7 +5,7 @@ mod streams;
 use std::time::Duration;
 
 use switchboard_core::http::request::{Body, Method};
-use switchboard_core::remote::Came;
+use switchboard_core::remote::NodeEvent;
 
 use self::bindings::wasi::cli0_2_0::environment::get_environment;
 use self::bindings::wasi::http0_2_0::outgoing_handler;
@@ -19,7 +19,7 @@ use crate::alike::{address, alike, set_status};
 use crate::headers::{self, Fields, Framed, from_region, has_body, is_refusal, to_region};
 use crate::incoming::Incoming;
 use crate::limits::{ANSWER_BYTES_MAX, ASK_FIRST_BYTE, BETWEEN_BYTES, CONNECT, nanoseconds, pass_first_byte};
-use crate::settings::Settings;
+use crate::settings::EdgeSettings;
 use crate::visit::{PASS, Passed, Shell, answer, at_once, site};
 
 /// Bindings generated from the interface of `wasi:http` 0.2.
@@ -52,22 +52,22 @@ impl Shell for Exchange {
     type Source = Receiving;
     type Sent = ();
 
-    async fn ask(&self, settings: &Settings, path: &str, body: Vec<u8>) -> Came {
+    async fn ask(&self, settings: &EdgeSettings, path: &str, body: Vec<u8>) -> NodeEvent {
         let length = Some(body.len() as u64);
-        let Some((sending, coming)) = send(settings, path, length, ASK_FIRST_BYTE) else { return Came::Lost };
+        let Some((sending, coming)) = send(settings, path, length, ASK_FIRST_BYTE) else { return NodeEvent::Lost };
         if sending.write(&body) {
             sending.finish();
         }
-        let Some(response) = wait(&coming) else { return Came::Lost };
+        let Some(response) = wait(&coming) else { return NodeEvent::Lost };
         let status = response.status();
         let mut answer = Incoming::pending(Receiving::of_response(&response), None);
         match answer.fill(ANSWER_BYTES_MAX).await {
-            Ok(()) => Came::Answer { status, body: answer.take_kept() },
-            Err(_) => Came::Lost,
+            Ok(()) => NodeEvent::Answer { status, body: answer.take_kept() },
+            Err(_) => NodeEvent::Lost,
         }
     }
 
-    async fn pass(self, settings: &Settings, passed: Passed<Receiving>) {
+    async fn pass(self, settings: &EdgeSettings, passed: Passed<Receiving>) {
         let Passed { method, head, mut body, fallback } = passed;
         let length = body.length().map(|length| length + head.len() as u64);
         let sent = send(settings, PASS, length, pass_first_byte(body.length()));
@@ -121,7 +121,7 @@ impl Exchange {
 
 /// Sends a request to a path of the region; `None` if the host refuses.
 fn send(
-    settings: &Settings,
+    settings: &EdgeSettings,
     path: &str,
     length: Option<u64>,
     first_byte: Duration,

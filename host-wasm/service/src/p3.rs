@@ -5,7 +5,7 @@ mod streams;
 use std::time::Duration;
 
 use switchboard_core::http::request::{Body, Method};
-use switchboard_core::remote::Came;
+use switchboard_core::remote::NodeEvent;
 use wit_bindgen::{FutureReader, StreamReader, spawn_local};
 
 use self::bindings::wasi::cli0_3_0::environment::get_environment;
@@ -17,7 +17,7 @@ use crate::alike::{address, alike, set_status};
 use crate::headers::{self, Fields, Framed, from_region, has_body, is_refusal, to_region};
 use crate::incoming::Incoming;
 use crate::limits::{ANSWER_BYTES_MAX, ASK_FIRST_BYTE, BETWEEN_BYTES, CONNECT, nanoseconds, pass_first_byte};
-use crate::settings::Settings;
+use crate::settings::EdgeSettings;
 use crate::visit::{PASS, Passed, Shell, answer, site};
 
 /// Bindings generated from the interface of `wasi:http` 0.3.
@@ -47,21 +47,21 @@ impl Shell for Service {
     type Source = Receiving;
     type Sent = Response;
 
-    async fn ask(&self, settings: &Settings, path: &str, body: Vec<u8>) -> Came {
+    async fn ask(&self, settings: &EdgeSettings, path: &str, body: Vec<u8>) -> NodeEvent {
         let (sending, receiver) = Sending::new();
         let length = Some(body.len() as u64);
-        let Some(request) = request(settings, path, length, ASK_FIRST_BYTE, receiver) else { return Came::Lost };
+        let Some(request) = request(settings, path, length, ASK_FIRST_BYTE, receiver) else { return NodeEvent::Lost };
         spawn_local(sending.whole(body));
-        let Ok(response) = client::send(request).await else { return Came::Lost };
+        let Ok(response) = client::send(request).await else { return NodeEvent::Lost };
         let status = response.get_status_code();
         let mut answer = Incoming::pending(Receiving::of_response(response), None);
         match answer.fill(ANSWER_BYTES_MAX).await {
-            Ok(()) => Came::Answer { status, body: answer.take_kept() },
-            Err(_) => Came::Lost,
+            Ok(()) => NodeEvent::Answer { status, body: answer.take_kept() },
+            Err(_) => NodeEvent::Lost,
         }
     }
 
-    async fn pass(self, settings: &Settings, passed: Passed<Receiving>) -> Response {
+    async fn pass(self, settings: &EdgeSettings, passed: Passed<Receiving>) -> Response {
         let Passed { method, head, mut body, fallback } = passed;
         let (sending, receiver) = Sending::new();
         let length = body.length().map(|length| length + head.len() as u64);
@@ -101,7 +101,7 @@ fn forward(response: Response, method: Method) -> Response {
 
 /// Builds a request to a path of the region; `None` if the host rejects its address.
 fn request(
-    settings: &Settings,
+    settings: &EdgeSettings,
     path: &str,
     length: Option<u64>,
     first_byte: Duration,

@@ -16,7 +16,7 @@ pub const CONFIG: &str = "SWITCHBOARD_SETTINGS";
 
 /// The settings of an edge.
 #[derive(Clone)]
-pub struct Settings {
+pub struct EdgeSettings {
     /// Address of the region.
     pub region: Region,
     /// Token that the region requires of an edge.
@@ -36,7 +36,7 @@ pub struct Region {
     pub base: String,
 }
 
-impl Settings {
+impl EdgeSettings {
     /// Reads the settings from environment variables.
     ///
     /// # Errors
@@ -76,9 +76,9 @@ impl Region {
     }
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for EdgeSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings").field("region", &self.region).finish_non_exhaustive()
+        f.debug_struct("EdgeSettings").field("region", &self.region).finish_non_exhaustive()
     }
 }
 
@@ -86,9 +86,9 @@ impl fmt::Debug for Settings {
 mod tests {
     use super::*;
 
-    fn settings(region: &str, token: &str) -> Result<Settings, String> {
+    fn settings(region: &str, token: &str) -> Result<EdgeSettings, String> {
         let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        Settings::from_environment(&[variable(REGION, region), variable("HOME", "/"), variable(STORE_TOKEN, token)])
+        EdgeSettings::from_environment(&[variable(REGION, region), variable("HOME", "/"), variable(STORE_TOKEN, token)])
     }
 
     #[test]

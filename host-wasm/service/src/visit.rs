@@ -9,20 +9,20 @@ use std::task::{Context, Poll, Waker};
 use switchboard_core::http::reply::message;
 use switchboard_core::http::request::{Method, Request};
 use switchboard_core::json::ToJson;
-use switchboard_core::remote::{Answered, Came, Do, Visit};
+use switchboard_core::remote::{CompleteReply, Do, EdgeRequest, NodeEvent};
 use switchboard_core::seed::Seed;
 use switchboard_core::service::Service;
 
 use crate::headers::{Framed, framed, unreachable};
-use crate::incoming::{Incoming, Source};
-use crate::settings::Settings;
+use crate::incoming::{BodySource, Incoming};
+use crate::settings::EdgeSettings;
 
 /// The service and its settings: created once per instance of the component.
 pub struct Site {
     /// The service that decides.
     pub service: Service,
     /// Settings of the operator.
-    pub settings: Settings,
+    pub settings: EdgeSettings,
 }
 
 /// Path at which a region accepts whole requests.
@@ -32,15 +32,15 @@ pub const PASS: &str = "/store/pass";
 #[allow(async_fn_in_trait, reason = "both shells are single-threaded")]
 pub trait Shell {
     /// Source of request bodies.
-    type Source: Source;
+    type Source: BodySource;
     /// Proof of a sent answer, as the host expects it.
     type Sent;
 
-    /// Sends bytes to a path of the region: returns `Came::Answer` or `Came::Lost`.
-    async fn ask(&self, settings: &Settings, path: &str, body: Vec<u8>) -> Came;
+    /// Sends bytes to a path of the region: returns `NodeEvent::Answer` or `NodeEvent::Lost`.
+    async fn ask(&self, settings: &EdgeSettings, path: &str, body: Vec<u8>) -> NodeEvent;
 
     /// Forwards the request; sends the region's answer unchanged, or the fallback if there is none.
-    async fn pass(self, settings: &Settings, passed: Passed<Self::Source>) -> Self::Sent;
+    async fn pass(self, settings: &EdgeSettings, passed: Passed<Self::Source>) -> Self::Sent;
 
     /// Sends a framed answer.
     async fn reply(self, framed: Framed) -> Self::Sent;
@@ -66,7 +66,7 @@ thread_local! {
 pub fn site(environment: impl FnOnce() -> Vec<(String, String)>) -> Result<Rc<Site>, String> {
     SITE.with(|site| {
         site.get_or_init(|| {
-            let settings = Settings::from_environment(&environment())?;
+            let settings = EdgeSettings::from_environment(&environment())?;
             Ok(Rc::new(Site { service: Service::new(settings.config.clone()), settings }))
         })
         .clone()
@@ -87,12 +87,12 @@ pub async fn answer<S: Shell>(
         Err(why) => return refuse(method, body, misconfigured(&why), shell).await,
     };
     let Site { service, settings } = &*site;
-    let mut visit = Visit::new(request, Seed::new(seed));
-    let mut came = Came::Begin;
+    let mut visit = EdgeRequest::new(request, Seed::new(seed));
+    let mut came = NodeEvent::Begin;
     loop {
         came = match visit.next(service, came) {
             Do::Ask { path, body } => shell.ask(settings, path, body).await,
-            Do::ReadBody(max) => Came::Body(body.read(max).await),
+            Do::ReadBody(max) => NodeEvent::Body(body.read(max).await),
             Do::Pass { head, otherwise } => {
                 let fallback = framed(unreachable(otherwise), method);
                 return shell.pass(settings, Passed { method, head, body, fallback }).await;
@@ -103,16 +103,16 @@ pub async fn answer<S: Shell>(
 }
 
 /// Sends an answer of the edge's own, after draining the body.
-async fn refuse<S: Shell>(method: Method, mut body: Incoming<S::Source>, answered: Answered, shell: S) -> S::Sent {
+async fn refuse<S: Shell>(method: Method, mut body: Incoming<S::Source>, answered: CompleteReply, shell: S) -> S::Sent {
     body.drain().await;
     shell.reply(framed(answered, method)).await
 }
 
 /// Returns the answer to every request until the operator has completed the settings.
-fn misconfigured(why: &str) -> Answered {
+fn misconfigured(why: &str) -> CompleteReply {
     let text = format!("This edge is not configured: {why}");
     let headers = vec![("content-type", "application/json".to_owned())];
-    Answered { status: 500, headers, body: message(&text).to_json() }
+    CompleteReply { status: 500, headers, body: message(&text).to_json() }
 }
 
 /// Returns the result of a future that never waits, as those of a shell with blocking calls.
@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
     use crate::headers;
-    use crate::incoming::Chunk;
+    use crate::incoming::BodyChunk;
     use crate::incoming::script::{Script, incoming};
 
     /// A shell without a network: answers are returned to the test.
@@ -139,11 +139,11 @@ mod tests {
         type Source = Script;
         type Sent = Framed;
 
-        async fn ask(&self, _: &Settings, _: &str, _: Vec<u8>) -> Came {
-            Came::Lost
+        async fn ask(&self, _: &EdgeSettings, _: &str, _: Vec<u8>) -> NodeEvent {
+            NodeEvent::Lost
         }
 
-        async fn pass(self, _: &Settings, passed: Passed<Script>) -> Framed {
+        async fn pass(self, _: &EdgeSettings, passed: Passed<Script>) -> Framed {
             passed.fallback
         }
 
@@ -161,7 +161,7 @@ mod tests {
                 vec![("SWITCHBOARD_REGION".to_owned(), "http://region".to_owned())]
             });
             let head = headers::request(Method::Post, Some("/user/tools".into()), None, &Vec::new());
-            let body = incoming(None, &["ab", "cd"], Chunk::End);
+            let body = incoming(None, &["ab", "cd"], BodyChunk::End);
             let answered = at_once(answer(site, head, body, [7; 32], Desk));
             assert_eq!(answered.status, 500);
             let text = String::from_utf8(answered.body).expect("JSON is text");

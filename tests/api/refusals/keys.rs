@@ -66,7 +66,7 @@ pub fn running(route: &'static Route) -> Option<Got> {
     // A host that has just started hands out each call in a step of its own.
     let scene = Scene { now: first.house.now, seed, view: &first.house.store, careful: true };
     let output = first.house.service.step(&Input::Http(&request, &[]), &scene).expect("a step");
-    assert!(matches!(output.outcome, Outcome::Wait | Outcome::Again), "{}: {:?}", route.id, output.outcome);
+    assert!(matches!(output.outcome, Outcome::Wait | Outcome::Yield), "{}: {:?}", route.id, output.outcome);
     first.house.store.apply(&output.changes);
     Some(first.send())
 }
@@ -110,7 +110,7 @@ pub fn deleted(route: &'static Route) -> Option<Got> {
     let sent = valid(route.id, &mut house, &places)?;
     let mut first = Repeated::new(house, &places, route, sent);
     let got = first.send().expect(route.status);
-    let target = shown(&first, &got)?;
+    let target = deleted_at(&first, &got)?;
     if target.starts_with("/user/calls/") {
         end(&mut first.house, &places, &target);
     }
@@ -119,7 +119,7 @@ pub fn deleted(route: &'static Route) -> Option<Got> {
 }
 
 /// Returns the path of the resource that an answer shows.
-fn shown(first: &Repeated, got: &Got) -> Option<String> {
+fn deleted_at(first: &Repeated, got: &Got) -> Option<String> {
     let id = |value: &Value| value.as_u64().expect("an id");
     Some(match first.route.id {
         "createDocument"

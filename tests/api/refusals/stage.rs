@@ -6,7 +6,7 @@ use switchboard_core::http::request::{Body, Door};
 use switchboard_core::http::route::{BodyKind, Route, Who};
 use switchboard_core::limits::TARGET_BYTES_MAX;
 use switchboard_core::outside::HttpIn;
-use switchboard_core::record::{Kind, Table};
+use switchboard_core::record::{ColumnType, Table};
 use switchboard_core::setup::Config;
 use switchboard_tests::house::{Call, Got, House, assistant, with};
 use switchboard_tests::places::Places;
@@ -136,8 +136,8 @@ impl Stage {
 }
 
 fn of_another_type(table: &Table) -> Value {
-    let wrong = |kind: &Kind| match kind {
-        Kind::Variables | Kind::Object | Kind::Record(_) | Kind::Any => json!("text"),
+    let wrong = |kind: &ColumnType| match kind {
+        ColumnType::Variables | ColumnType::Object | ColumnType::Record(_) | ColumnType::Any => json!("text"),
         _ => json!({ "no": 1 }),
     };
     table.columns.iter().map(|column| (column.name.to_owned(), wrong(&column.kind))).collect()

@@ -91,7 +91,7 @@ impl Inside {
         let request = post(key, "/user/leads/import?campaign_id=1", "text/csv", csv);
         let (seed, mut answers, mut turns) = (clock::seed()?, Vec::new(), Vec::new());
         let mut turn = self.seeded(&Input::Http(&request, &answers), seed)?;
-        while turn.outcome == Outcome::Again {
+        while turn.outcome == Outcome::Yield {
             turns.push(turn);
             answers.push(Answer::Elapsed);
             turn = self.seeded(&Input::Http(&request, &answers), seed)?;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use switchboard::store::Store;
 use switchboard_claims::{Claim, tell};
 use switchboard_core::key::Space;
-use switchboard_core::knowledge::search::{Added, Language, Passages, add, drop_slice, hide, search};
+use switchboard_core::knowledge::search::{Added, IndexLanguage, Passages, add, drop_slice, hide, search};
 use switchboard_core::limits::search::SEGMENT_PASSAGES_MAX;
 use switchboard_core::memory::Memory;
 use switchboard_core::store::{Change, Scope, Tx};
@@ -111,7 +111,7 @@ fn fill(passages: u32, carry_out: &mut dyn FnMut(&mut Run<'_>) -> Result<(), Fai
             while let Added::Terms(written) = added {
                 let began = Instant::now();
                 carry_out(&mut |account| {
-                    added = add(account, BASE, document, Language::English, slice, written)?;
+                    added = add(account, BASE, document, IndexLanguage::English, slice, written)?;
                     Ok(())
                 })?;
                 filled.all += began.elapsed();

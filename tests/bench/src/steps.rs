@@ -8,7 +8,7 @@ use serde_json::json;
 use switchboard_claims::{Claim, tell};
 use switchboard_core::assistant::tables::NewAssistant;
 use switchboard_core::json::{self, Members, Value};
-use switchboard_core::record::{Record, Source, check};
+use switchboard_core::record::{MemberSource, Record, check};
 
 use crate::Failed;
 use crate::fill::{ASSISTANTS, Folder, Stock, assistant};
@@ -33,7 +33,7 @@ pub fn print() -> Result<bool, Failed> {
     let bytes = body.to_string().into_bytes();
     let members = members(&bytes)?;
     let parse = TURNS.middle(|_| Ok(members_of(black_box(&bytes))))?;
-    let checked = TURNS.middle(|_| Ok(check(NewAssistant::TABLE, black_box(members.clone()), Source::Body)))?;
+    let checked = TURNS.middle(|_| Ok(check(NewAssistant::TABLE, black_box(members.clone()), MemberSource::Body)))?;
     let clone = TURNS.middle(|_| Ok(black_box(&members).clone()))?;
     let folder = Folder::new("steps")?;
     let stock = Stock::new(&folder.0, "store", ASSISTANTS, 10_000)?;
@@ -70,7 +70,7 @@ pub fn print() -> Result<bool, Failed> {
 
 fn members(bytes: &[u8]) -> Result<Members, Failed> {
     let members = members_of(bytes).ok_or("the body is no object")?;
-    let errors = check(NewAssistant::TABLE, members.clone(), Source::Body).errors;
+    let errors = check(NewAssistant::TABLE, members.clone(), MemberSource::Body).errors;
     if errors.is_empty() { Ok(members) } else { Err(format!("the body is not right: {errors:?}").into()) }
 }
 

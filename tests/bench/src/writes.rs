@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use switchboard::clock;
-use switchboard::limiter::{Limiter, Told};
+use switchboard::limiter::{Limiter, RateDecisions};
 use switchboard::metrics::Metrics;
 use switchboard::store::Store;
-use switchboard::writer::{Care, Exchange, Owned, Parts, Writer};
+use switchboard::writer::{Care, Exchange, Writer, WriterContext, WriterInput};
 use switchboard_claims::{Claim, tell};
 use switchboard_core::http::request::Request;
 use switchboard_core::service::Service;
@@ -131,7 +131,7 @@ fn turn(folder: &Folder, stock: &Stock, group: u32) -> Result<Turn, Failed> {
 
 /// Runs the same steps in this process, queued for a writer by `clients` clients; returns the rate.
 fn queued(stock: &Stock, clients: u32) -> Result<f64, Failed> {
-    let parts = Parts {
+    let parts = WriterContext {
         service: Arc::new(Service::new(Config::default())),
         store: Arc::new(Store::existing(&stock.data)?),
         clock: Arc::default(),
@@ -164,9 +164,14 @@ async fn client(writer: &Writer, request: Request, began: Instant) -> Result<u32
     let mut done = 0;
     while began.elapsed() < SPAN {
         let seed = clock::seed()?;
-        let exchange =
-            Exchange { request: request.clone(), answers: Vec::new(), told: Told::default(), seed, care: Care::Usual };
-        let (_, output) = writer.submit(Owned::Http(Box::new(exchange)), seed).await;
+        let exchange = Exchange {
+            request: request.clone(),
+            answers: Vec::new(),
+            told: RateDecisions::default(),
+            seed,
+            care: Care::Usual,
+        };
+        let (_, output) = writer.submit(WriterInput::Http(Box::new(exchange)), seed).await;
         inside::succeeded(&request, &output.map_err(|failure| format!("{failure:?}"))?.outcome)?;
         done += 1;
     }

@@ -2,7 +2,7 @@
 
 use switchboard_core::http::route::{BodyKind, Route};
 use switchboard_core::json::ToJson;
-use switchboard_core::record::{Column, ID_MAX, Kind, Literal, Need, Ref, Rule, Table, When};
+use switchboard_core::record::{Column, ColumnType, ID_MAX, Literal, Need, Ref, Rule, Table, When};
 use switchboard_core::service::routes::ROUTES;
 
 use crate::operations;
@@ -49,11 +49,11 @@ pub fn body(route: &Route) -> Option<&'static Table> {
 }
 
 /// Returns the tables within a column: an object's, a list's entries', or one for each `type`, with that word.
-pub fn inner(kind: &Kind) -> Vec<(&'static str, &'static Table)> {
+pub fn inner(kind: &ColumnType) -> Vec<(&'static str, &'static Table)> {
     match kind {
-        Kind::Record(table) => vec![("", *table)],
-        Kind::Tagged(variants) => variants.to_vec(),
-        Kind::List { of, .. } => inner(of),
+        ColumnType::Record(table) => vec![("", *table)],
+        ColumnType::Tagged(variants) => variants.to_vec(),
+        ColumnType::List { of, .. } => inner(of),
         _ => Vec::new(),
     }
 }
@@ -89,7 +89,7 @@ fn answered(column: &Column, prefix: &str, tag: &str) -> Vec<String> {
         return vec![format!("| {member} | {kind}{or_null} | {what} As `{home}` answers. |\n")];
     }
     let words = match column.kind {
-        Kind::Choice(words) => format!(": {}", either(words)),
+        ColumnType::Choice(words) => format!(": {}", either(words)),
         _ => String::new(),
     };
     let own = format!("| {member} | {kind}{words}{or_null} | {what} |\n");
@@ -100,20 +100,23 @@ fn answered(column: &Column, prefix: &str, tag: &str) -> Vec<String> {
 
 /// Lists and variables are empty instead of null, and "any JSON" includes null already.
 fn may_be_null(column: &Column) -> bool {
-    matches!(column.need, Need::Optional) && !matches!(column.kind, Kind::List { .. } | Kind::Variables | Kind::Any)
+    matches!(column.need, Need::Optional)
+        && !matches!(column.kind, ColumnType::List { .. } | ColumnType::Variables | ColumnType::Any)
 }
 
 /// Returns the values of `type` that distinguish the entries of a tagged list.
-fn tags(kind: &Kind) -> Option<Vec<&'static str>> {
+fn tags(kind: &ColumnType) -> Option<Vec<&'static str>> {
     match kind {
-        Kind::List { of: Kind::Tagged(variants), .. } => Some(variants.iter().map(|(word, _)| *word).collect()),
+        ColumnType::List { of: ColumnType::Tagged(variants), .. } => {
+            Some(variants.iter().map(|(word, _)| *word).collect())
+        }
         _ => None,
     }
 }
 
 /// Returns the rows of the tables within a column.
 fn nested(column: &Column, name: &str, rows: fn(&Table, &str, &str) -> Vec<String>) -> Vec<String> {
-    let list = if matches!(column.kind, Kind::List { .. }) { "[]" } else { "" };
+    let list = if matches!(column.kind, ColumnType::List { .. }) { "[]" } else { "" };
     let prefix = format!("{name}{list}.");
     inner(&column.kind).into_iter().flat_map(|(tag, table)| rows(table, &prefix, tag)).collect()
 }
@@ -138,22 +141,22 @@ fn spelled(column: &Column) -> String {
     column.aliases.first().map(|alias| format!(" Also spelled `{alias}`.")).unwrap_or_default()
 }
 
-fn type_of(kind: &Kind) -> &'static str {
+fn type_of(kind: &ColumnType) -> &'static str {
     match kind {
-        Kind::Text { .. } | Kind::Choice(_) => "text",
-        Kind::Int { .. } => "integer",
-        Kind::Number { .. } => "number",
-        Kind::Bool => "boolean",
-        Kind::List { of: Kind::Int { .. }, .. } => "list of integers",
-        Kind::List { of: Kind::Text { .. } | Kind::Choice(_), .. } => "list of texts",
-        Kind::List { .. } => "list of objects",
-        Kind::Record(_) | Kind::Tagged(_) | Kind::Object => "object",
-        Kind::Variables => "variables",
-        Kind::Iso => "time (ISO)",
-        Kind::Sql => "time (SQL)",
-        Kind::Decimal => "decimal text",
-        Kind::Flag => "1 or 0",
-        Kind::Any => "any JSON",
+        ColumnType::Text { .. } | ColumnType::Choice(_) => "text",
+        ColumnType::Int { .. } => "integer",
+        ColumnType::Number { .. } => "number",
+        ColumnType::Bool => "boolean",
+        ColumnType::List { of: ColumnType::Int { .. }, .. } => "list of integers",
+        ColumnType::List { of: ColumnType::Text { .. } | ColumnType::Choice(_), .. } => "list of texts",
+        ColumnType::List { .. } => "list of objects",
+        ColumnType::Record(_) | ColumnType::Tagged(_) | ColumnType::Object => "object",
+        ColumnType::Variables => "variables",
+        ColumnType::Iso => "time (ISO)",
+        ColumnType::Sql => "time (SQL)",
+        ColumnType::Decimal => "decimal text",
+        ColumnType::Flag => "1 or 0",
+        ColumnType::Any => "any JSON",
     }
 }
 
@@ -164,18 +167,18 @@ fn bounds(table: &Table, column: &Column) -> String {
     if parts.is_empty() { "–".into() } else { parts.join("; ") }
 }
 
-fn bounds_of(kind: &Kind) -> Vec<String> {
+fn bounds_of(kind: &ColumnType) -> Vec<String> {
     match kind {
-        Kind::Text { min, max, format } => {
+        ColumnType::Text { min, max, format } => {
             let length = if min == max { format!("{max} characters") } else { format!("{min} to {max} characters") };
             let form = format.map(|format| says(format.says));
             std::iter::once(length).chain(form).collect()
         }
-        Kind::Int { min, max } if *max >= ID_MAX => vec![format!("at least {min}")],
-        Kind::Int { min, max } => vec![format!("{min} to {max}")],
-        Kind::Number { min, max } => vec![format!("{min} to {max}")],
-        Kind::Choice(words) => vec![either(words)],
-        Kind::List { of, max, unique } => {
+        ColumnType::Int { min, max } if *max >= ID_MAX => vec![format!("at least {min}")],
+        ColumnType::Int { min, max } => vec![format!("{min} to {max}")],
+        ColumnType::Number { min, max } => vec![format!("{min} to {max}")],
+        ColumnType::Choice(words) => vec![either(words)],
+        ColumnType::List { of, max, unique } => {
             let mut parts = vec![format!("at most {max} entries")];
             parts.extend(bounds_of(of).into_iter().map(|bound| format!("each {bound}")));
             parts.extend(unique.map(|member| format!("no two with the same `{member}`")));

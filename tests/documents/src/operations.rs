@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use switchboard_core::http::request::Method;
-use switchboard_core::http::route::{Route, Shape, Who};
+use switchboard_core::http::route::{ReplyForm, Route, Who};
 use switchboard_core::json::Value;
 use switchboard_core::record::Table;
 use switchboard_core::service::openapi;
@@ -54,18 +54,22 @@ pub fn name(route: &Route) -> String {
 /// Returns the record table of an operation's successful answer; `None` if the answer has no record.
 pub fn answered(route: &Route) -> Option<&'static Table> {
     match route.shape {
-        Shape::Bare(table)
-        | Shape::BareList(table)
-        | Shape::Data(table)
-        | Shape::DataList(table)
-        | Shape::Page(table)
-        | Shape::MessageData(table)
-        | Shape::MessageMember(_, table)
-        | Shape::MemberList(_, table)
-        | Shape::Models(table)
-        | Shape::Secrets(table)
-        | Shape::Feed(table) => Some(table),
-        Shape::Message | Shape::MessageEmpty | Shape::CallEvents | Shape::Status | Shape::Media(_) => None,
+        ReplyForm::Bare(table)
+        | ReplyForm::BareList(table)
+        | ReplyForm::Data(table)
+        | ReplyForm::DataList(table)
+        | ReplyForm::Page(table)
+        | ReplyForm::MessageData(table)
+        | ReplyForm::MessageMember(_, table)
+        | ReplyForm::MemberList(_, table)
+        | ReplyForm::Models(table)
+        | ReplyForm::Secrets(table)
+        | ReplyForm::Feed(table) => Some(table),
+        ReplyForm::Message
+        | ReplyForm::MessageEmpty
+        | ReplyForm::CallEvents
+        | ReplyForm::Status
+        | ReplyForm::Media(_) => None,
     }
 }
 
@@ -113,20 +117,20 @@ fn row(route: &Route, operation: &Operation) -> String {
 /// Returns the shape of a successful answer, as the tables show it.
 fn success(route: &Route) -> String {
     match route.shape {
-        Shape::Message => "`{message}`".into(),
-        Shape::Bare(_) => "the record".into(),
-        Shape::BareList(_) | Shape::Models(_) => "`[…]`".into(),
-        Shape::Data(_) => "`{data}`".into(),
-        Shape::DataList(_) | Shape::CallEvents => "`{data: […]}`".into(),
-        Shape::Page(_) => "page".into(),
-        Shape::MessageData(_) => "`{message, data}`".into(),
-        Shape::MessageEmpty => "`{message, data: []}`".into(),
-        Shape::MessageMember(name, _) => format!("`{{message, {name}}}`"),
-        Shape::MemberList(name, _) => format!("`{{{name}: […]}}`"),
-        Shape::Secrets(_) if route.method == Method::Get => "`{secrets: […]}`".into(),
-        Shape::Secrets(_) => "`{message, secrets: […]}`".into(),
-        Shape::Feed(_) => "`{data: […], last_seq}`".into(),
-        Shape::Status => "`{status}`".into(),
-        Shape::Media(media) => format!("`{media}`"),
+        ReplyForm::Message => "`{message}`".into(),
+        ReplyForm::Bare(_) => "the record".into(),
+        ReplyForm::BareList(_) | ReplyForm::Models(_) => "`[…]`".into(),
+        ReplyForm::Data(_) => "`{data}`".into(),
+        ReplyForm::DataList(_) | ReplyForm::CallEvents => "`{data: […]}`".into(),
+        ReplyForm::Page(_) => "page".into(),
+        ReplyForm::MessageData(_) => "`{message, data}`".into(),
+        ReplyForm::MessageEmpty => "`{message, data: []}`".into(),
+        ReplyForm::MessageMember(name, _) => format!("`{{message, {name}}}`"),
+        ReplyForm::MemberList(name, _) => format!("`{{{name}: […]}}`"),
+        ReplyForm::Secrets(_) if route.method == Method::Get => "`{secrets: […]}`".into(),
+        ReplyForm::Secrets(_) => "`{message, secrets: […]}`".into(),
+        ReplyForm::Feed(_) => "`{data: […], last_seq}`".into(),
+        ReplyForm::Status => "`{status}`".into(),
+        ReplyForm::Media(media) => format!("`{media}`"),
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use switchboard::store::{Look, Store};
+use switchboard::store::{IntegrityCheck, Store};
 use switchboard_sim::random::Random;
 use switchboard_tests::server::{Folder, Server, binary};
 
@@ -82,7 +82,7 @@ enum Secrets {
 fn made() -> (Disk, usize) {
     let disk = Disk::of(Vec::new());
     let storage = disk.clone();
-    let store = Store::over(move || storage.clone(), Look::Quick).expect("a store on a sound disk");
+    let store = Store::over(move || storage.clone(), IntegrityCheck::Quick).expect("a store on a sound disk");
     let made = disk.ops();
     drop(store);
     (disk, made)

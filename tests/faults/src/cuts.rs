@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{available_parallelism, scope};
 
-use switchboard::store::{Look, Store};
+use switchboard::store::{IntegrityCheck, Store};
 use switchboard_core::store::Change;
 use switchboard_core::verify::verify;
 use switchboard_sim::random::Random;
@@ -58,15 +58,15 @@ fn lives(claim: &'static str, wanted: u64, seed: u64, test: fn(u64, &mut Row)) -
 }
 
 /// Opens an image; returns its disk and store.
-fn open(image: Vec<u8>, look: Look) -> Result<(Disk, Store), String> {
+fn open(image: Vec<u8>, look: IntegrityCheck) -> Result<(Disk, Store), String> {
     let disk = Disk::of(image);
     let storage = disk.clone();
     let store = Store::over(move || storage.clone(), look).map_err(|error| format!("it does not open: {error}"))?;
     Ok((disk, store))
 }
 
-fn look(random: &mut Random) -> Look {
-    random.one(&[Look::Quick, Look::Whole])
+fn look(random: &mut Random) -> IntegrityCheck {
+    random.one(&[IntegrityCheck::Quick, IntegrityCheck::Whole])
 }
 
 /// Returns the rows of an opened image, or an error if they must not be there.
@@ -111,7 +111,7 @@ fn goes_on(disk: &Disk, store: Store, rows: Rows) -> Result<(), String> {
     store.commit(&[Change::Put(MARK.to_vec(), vec![1; 5_000])]).map_err(|error| error.to_string())?;
     store.commit(&[Change::Delete(MARK.to_vec())]).map_err(|error| error.to_string())?;
     drop(store);
-    let (_, mut again) = open(disk.bytes(), Look::Quick)?;
+    let (_, mut again) = open(disk.bytes(), IntegrityCheck::Quick)?;
     if !again.check().map_err(|error| error.to_string())? {
         return Err("its file needed repair after another commit".into());
     }

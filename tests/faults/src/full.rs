@@ -1,7 +1,7 @@
 //! A disk that is full, or broken, from any operation on: nothing acknowledged is lost, nothing unacknowledged is
 //! reported as done, and once there is room the service continues.
 
-use switchboard::store::{Look, Store};
+use switchboard::store::{IntegrityCheck, Store, StoreError};
 use switchboard_core::verify::verify;
 use switchboard_sim::random::Random;
 
@@ -49,7 +49,7 @@ fn fill(seed: u64) -> Result<(), String> {
     let mut refused = false;
     for _ in 0..TRIES {
         let Err(error) = life.commit() else { continue };
-        if !error.is_full() {
+        if !matches!(error, StoreError::DiskFull(_)) {
             return Err(format!("a full disk is told as something else: {error}"));
         }
         // Reopens as the writer does; without room that may fail too, and is retried with the next write.
@@ -95,7 +95,8 @@ fn smash(seed: u64) -> Result<(), String> {
 /// Checks that the disk's content opens, and holds what was acknowledged; of the failed commit, all or nothing.
 fn sound(life: &mut Life) -> Result<(), String> {
     let disk = Disk::of(life.disk.bytes());
-    let store = Store::over(move || disk.clone(), Look::Whole).map_err(|error| format!("it does not open: {error}"))?;
+    let store = Store::over(move || disk.clone(), IntegrityCheck::Whole)
+        .map_err(|error| format!("it does not open: {error}"))?;
     life.settle_on(&store).map_err(|why| format!("opened again: {why}"))?;
     let snapshot = store.snapshot().map_err(|error| error.to_string())?;
     let report = verify(&snapshot.plain()).map_err(|stop| format!("{stop:?}"))?;

@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
-use switchboard::store::{Look, Snapshot, Store, StoreError};
+use switchboard::store::{IntegrityCheck, Snapshot, Store, StoreError};
 use switchboard_core::http::request::Request;
 use switchboard_core::key;
 use switchboard_core::memory::Memory;
@@ -108,7 +108,7 @@ impl Life {
     pub fn begin(seed: u64) -> Result<Self, StoreError> {
         let disk = Disk::of(Vec::new());
         let storage = disk.clone();
-        let store = Store::over(move || storage.clone(), Look::Quick)?;
+        let store = Store::over(move || storage.clone(), IntegrityCheck::Quick)?;
         let made = Commit { began: 0, acknowledged: disk.ops(), rows: digest_of(&Memory::default()) };
         let mut life = Self {
             disk,

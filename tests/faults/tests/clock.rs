@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use switchboard::clock::{Clock, Pace, Reading, TimeSource};
-use switchboard::host::{Host, Means};
+use switchboard::host::{Host, HostOptions};
 use switchboard::rooms::Rooms;
 use switchboard::send::Outside;
 use switchboard::serve;
@@ -64,7 +64,7 @@ impl Town {
             other => switchboard_core::work::perform(other).expect("there is only HTTP and passwords"),
         };
         let source = Jumping { began: Instant::now(), forward_ms: Arc::clone(&forward_ms) };
-        let means = Means {
+        let means = HostOptions {
             config: Config::default(),
             store: Store::open(&folder.path("data")).expect("a store"),
             per_minute: 0,

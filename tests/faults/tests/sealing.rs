@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use switchboard::seal::{Seal, new_key, sealed_with};
-use switchboard::store::{Look, Store};
+use switchboard::store::{IntegrityCheck, Store};
 use switchboard_core::key::{self, Key, holds_secrets};
 use switchboard_core::store::Change;
 use switchboard_core::view::{Bytes, Order, View};
@@ -24,7 +24,7 @@ type Rows = BTreeMap<Key, Bytes>;
 
 fn over(disk: &Disk) -> Store {
     let storage = disk.clone();
-    Store::over(move || storage.clone(), Look::Whole).expect("it opens")
+    Store::over(move || storage.clone(), IntegrityCheck::Whole).expect("it opens")
 }
 
 /// Creates rows of every kind, with many that hold secrets.

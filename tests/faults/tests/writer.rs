@@ -10,8 +10,8 @@ use redb::StorageBackend;
 use switchboard::clock::Clock;
 use switchboard::limiter::Limiter;
 use switchboard::metrics::Metrics;
-use switchboard::store::{Look, Store};
-use switchboard::writer::{Failure, Owned, Parts, Writer};
+use switchboard::store::{IntegrityCheck, Store};
+use switchboard::writer::{Failure, Writer, WriterContext, WriterInput};
 use switchboard_core::remote::version::{self, Seen};
 use switchboard_core::remote::wire::CommitCall;
 use switchboard_core::seed::Seed;
@@ -96,8 +96,8 @@ impl Town {
     fn new() -> Self {
         let disk = Gated::new();
         let storage = disk.clone();
-        let store = Arc::new(Store::over(move || storage.clone(), Look::Quick).expect("a store"));
-        let parts = Parts {
+        let store = Arc::new(Store::over(move || storage.clone(), IntegrityCheck::Quick).expect("a store"));
+        let parts = WriterContext {
             service: Arc::new(Service::new(Config::default())),
             store: Arc::clone(&store),
             clock: Arc::new(Clock::default()),
@@ -128,7 +128,7 @@ impl Town {
         let seen = vec![Seen { read: Read::Get(vec![key_seen]), version }];
         let call = CommitCall { seen, changes: vec![Change::Put(vec![key], value.to_be_bytes().to_vec())] };
         let writer = self.writer.clone();
-        tokio::spawn(async move { writer.submit(Owned::Commit(call), Seed::new([0; 32])).await.1.map(drop) })
+        tokio::spawn(async move { writer.submit(WriterInput::Commit(call), Seed::new([0; 32])).await.1.map(drop) })
     }
 
     fn end(self) {

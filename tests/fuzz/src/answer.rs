@@ -196,7 +196,7 @@ pub fn plain(work: &Work, odd: bool) -> Answer {
     match work {
         Work::Http(_) => Answer::Failed(SendError::Unreachable),
         Work::HashPassword { .. } => Answer::Hashed(vec![7; HASHED_BYTES]),
-        Work::Turn => Answer::Elapsed,
+        Work::Yield => Answer::Yielded,
         Work::VerifyPassword { .. } => Answer::Verified(!odd),
         Work::Extract { .. } => Answer::Extracted(Ok(Extracted {
             text: "We open at nine.\n\nWe close at five.".into(),
@@ -254,7 +254,7 @@ pub fn parse(text: &[u8], work: &Work) -> Answer {
     let lossy = || String::from_utf8_lossy(body).into_owned();
     match (word, work) {
         // Work done in place gets no answer from outside.
-        (_, Work::HashPassword { .. } | Work::VerifyPassword { .. } | Work::Turn) => plain(work, body.len() % 2 == 1),
+        (_, Work::HashPassword { .. } | Work::VerifyPassword { .. } | Work::Yield) => plain(work, body.len() % 2 == 1),
         ("refused", _) => Answer::Failed(SendError::Refused),
         ("unreachable", _) => Answer::Failed(SendError::Unreachable),
         ("late", _) => Answer::Failed(SendError::TimedOut),

@@ -2,7 +2,7 @@
 
 use switchboard_core::http::request::{HEADERS, Method};
 use switchboard_core::http::route::{BodyKind, Route, Who};
-use switchboard_core::record::{Column, Kind, Table};
+use switchboard_core::record::{Column, ColumnType, Table};
 use switchboard_core::service::routes::ROUTES;
 use switchboard_sim::random::Random;
 
@@ -145,13 +145,13 @@ fn parameter(random: &mut Random, town: &Town, column: &Column) -> String {
         return mutate::text(random);
     }
     match column.kind {
-        Kind::Int { .. } | Kind::Number { .. } => match column.name {
+        ColumnType::Int { .. } | ColumnType::Number { .. } => match column.name {
             "per_page" | "page" | "limit" => random.one(&["1", "2", "100", "101", "0", "999999999"]).to_owned(),
             "campaign_id" => town.owner.id("/user/campaign").to_string(),
             _ => id(random),
         },
-        Kind::Choice(words) => random.one(words).to_owned(),
-        Kind::Bool => random.one(&["true", "false", "1", "0", "yes"]).to_owned(),
+        ColumnType::Choice(words) => random.one(words).to_owned(),
+        ColumnType::Bool => random.one(&["true", "false", "1", "0", "yes"]).to_owned(),
         _ => random
             .one(&["2026-09-21", "2026-12-31", "0001-01-01", "+40700000001", "40700", "415", "ra", "US"])
             .to_owned(),

@@ -70,7 +70,8 @@ impl Place<'_, '_> {
                 Outcome::Wait if !output.sends.is_empty() => {
                     answers.extend(output.sends.iter().map(|send| answer(&send.work)));
                 }
-                Outcome::Park(..) | Outcome::Again => answers.push(Answer::Elapsed),
+                Outcome::Park(..) => answers.push(Answer::Elapsed),
+                Outcome::Yield => answers.push(Answer::Yielded),
                 other => return Err(format!("the step ends with {other:?}")),
             }
         }

@@ -6,7 +6,7 @@ use base64ct::{Base64, Encoding};
 use serde_json::{Value, json};
 use switchboard_core::http::reply::Reply;
 use switchboard_core::outside::Work;
-use switchboard_core::remote::Answered;
+use switchboard_core::remote::CompleteReply;
 use switchboard_core::step::{Output, Send, Ticket};
 use switchboard_core::time::Timestamp;
 
@@ -58,14 +58,14 @@ impl Said {
     }
 
     /// Converts a reply of the core.
-    pub fn answered(answered: Answered, head: bool) -> Self {
+    pub fn answered(answered: CompleteReply, head: bool) -> Self {
         let headers = answered.headers.into_iter().map(|(name, value)| (name.to_owned(), value));
         Self::reply(answered.status, headers, answered.body, head)
     }
 
     /// Converts the reply of a first start, which has no headers.
     pub fn first(reply: Reply) -> Self {
-        let Answered { status, body, .. } = reply.into();
+        let CompleteReply { status, body, .. } = reply.into();
         Self::Reply { status, headers: Vec::new(), body }
     }
 
@@ -94,7 +94,7 @@ impl Said {
 fn send(send: &Send) -> Value {
     let mut said = match &send.work {
         Work::HashPassword { .. } => json!({ "kind": "hash" }),
-        Work::Turn => json!({ "kind": "turn" }),
+        Work::Yield => json!({ "kind": "yield" }),
         Work::VerifyPassword { .. } => json!({ "kind": "verify" }),
         Work::Extract { .. } => json!({ "kind": "extract" }),
         Work::Http(out) => {

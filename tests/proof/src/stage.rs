@@ -8,7 +8,7 @@ use switchboard_core::http::request::{Body, Method, Request};
 use switchboard_core::key::Key;
 use switchboard_core::outside::Answer;
 use switchboard_core::rate::{Buckets, Caller, Rate};
-use switchboard_core::remote::Answered;
+use switchboard_core::remote::CompleteReply;
 use switchboard_core::seed::Seed;
 use switchboard_core::service;
 use switchboard_core::step::{Outcome, Output, OwnedInput, Send};
@@ -159,7 +159,10 @@ impl<S: Steps> Stage<S> {
             let output = match self.step(&input, line) {
                 Ok(output) => output,
                 Err(stop) => {
-                    return Said::answered(Answered::from(service::failed(request, Some(&stop), &line.seed)), head);
+                    return Said::answered(
+                        CompleteReply::from(service::failed(request, Some(&stop), &line.seed)),
+                        head,
+                    );
                 }
             };
             match output.outcome {
@@ -171,7 +174,8 @@ impl<S: Steps> Stage<S> {
                         begun.body = read;
                     }
                 }
-                Outcome::Park(..) | Outcome::Again => input.answer(Answer::Elapsed),
+                Outcome::Park(..) => input.answer(Answer::Elapsed),
+                Outcome::Yield => input.answer(Answer::Yielded),
                 Outcome::Wait | Outcome::Nothing => {
                     output.sends.iter().for_each(|send| input.answer(outside::answer(&send.work)));
                 }

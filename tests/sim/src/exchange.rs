@@ -50,8 +50,8 @@ impl World {
                 self.exchanges.insert(id, exchange);
                 self.later(micros, Event::Told(id, answers));
             }
-            Stepped::Done(Output { outcome: Outcome::Again, .. }) => {
-                exchange.answers.push(Answer::Elapsed);
+            Stepped::Done(Output { outcome: Outcome::Yield, .. }) => {
+                exchange.answers.push(Answer::Yielded);
                 self.exchanges.insert(id, exchange);
                 self.later(0, Event::Told(id, Vec::new()));
             }

@@ -62,7 +62,7 @@ impl World {
             Stepped::Done(output) if careful => {
                 self.nodes[node].careful -= 1;
                 for Send { ticket, .. } in output.sends {
-                    self.answered(node, life, ticket, Answer::Elapsed);
+                    self.answered(node, life, ticket, Answer::Yielded);
                 }
             }
             Stepped::Done(output) => self.send(node, output.sends),
@@ -101,7 +101,7 @@ impl World {
     pub(crate) fn outside(&mut self, node: usize, work: &Work) -> Option<Reaction> {
         let request = match work {
             Work::Http(request) => request,
-            Work::Turn => return Some(Reaction { answer: Answer::Elapsed, after_micros: 0 }),
+            Work::Yield => return Some(Reaction { answer: Answer::Yielded, after_micros: 0 }),
             _ => return None,
         };
         if request.url.starts_with(MODEL) {

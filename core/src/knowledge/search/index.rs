@@ -8,7 +8,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use switchboard_stemmers::{Language, stem, tokens};
+use switchboard_stemmers::{IndexLanguage, stem, tokens};
 
 use super::stored::{Indexed, Posting, postings_to_bytes, read_terms, terms_to_bytes};
 use crate::key;
@@ -50,7 +50,7 @@ pub fn add(
     account: Scope<'_>,
     base: u32,
     document: u32,
-    language: Language,
+    language: IndexLanguage,
     passages: &[&str],
     written: u32,
 ) -> Result<Added, Stop> {
@@ -86,7 +86,7 @@ pub fn add(
 }
 
 /// Returns the terms of passages, each with its postings, and the number of all words.
-fn terms_of_all(language: Language, passages: &[&str]) -> (BTreeMap<String, Vec<Posting>>, u32) {
+fn terms_of_all(language: IndexLanguage, passages: &[&str]) -> (BTreeMap<String, Vec<Posting>>, u32) {
     let (mut terms, mut words) = (BTreeMap::<String, Vec<Posting>>::new(), 0);
     for (place, text) in (0_u8..).zip(passages) {
         let (counts, length) = terms_of(language, text);
@@ -114,7 +114,7 @@ fn begin(
 }
 
 /// Returns the terms of a passage with their counts, and the number of its words.
-pub(super) fn terms_of(language: Language, text: &str) -> (BTreeMap<String, u32>, u32) {
+pub(super) fn terms_of(language: IndexLanguage, text: &str) -> (BTreeMap<String, u32>, u32) {
     let (mut counts, mut length) = (BTreeMap::new(), 0);
     tokens::each(text, |word| {
         let mut term = String::from(word);

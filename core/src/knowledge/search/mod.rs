@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A document is read in slices: [`Passages::resume`], take up to [`SEGMENT_PASSAGES_MAX`] of its passages, detect
-//! their [`Language::of`], and [`add`] them until that returns that they are searchable. Short slices waste segments,
+//! their [`IndexLanguage::of`], and [`add`] them until that returns that they are searchable. Short slices waste segments,
 //! of which a knowledgebase has a limited number. To delete a document, call [`hide`] in the same commit, then
 //! [`drop_slice`] until it returns that nothing is left; nothing may be added to a document once it is hidden.
 //!
@@ -23,4 +23,4 @@ mod tests;
 pub use index::{Added, add, count, drop_slice, hide, text};
 pub use passages::Passages;
 pub use rank::{Hit, search};
-pub use switchboard_stemmers::Language;
+pub use switchboard_stemmers::IndexLanguage;

@@ -138,7 +138,7 @@ mod tests {
     }
 
     /// Checks the properties that the passages of every text have.
-    fn judge(text: &str) {
+    fn check(text: &str) {
         let passages: Vec<&str> = Passages::new(text).collect();
         for passage in &passages {
             assert!(passage.contains(is_word));
@@ -196,14 +196,14 @@ mod tests {
     #[test]
     fn hostile_texts_are_cut_too() {
         for unit in ["a", " ", "\u{200b}", "\u{202e}א", "𝕒", "\0", "\n", "。", "a\u{301}", "漢", ". ", "a\n\n"] {
-            judge(&unit.repeat((1 << 20) / unit.len()));
+            check(&unit.repeat((1 << 20) / unit.len()));
         }
     }
 
     proptest! {
         #[test]
         fn no_word_is_lost(text in "(\\PC|[a-z .\n\t]{1,400}|[漢字。]{1,90}){0,40}") {
-            judge(&text);
+            check(&text);
         }
     }
 }

@@ -6,7 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use switchboard_stemmers::{Language, stem, tokens};
+use switchboard_stemmers::{IndexLanguage, stem, tokens};
 
 use super::index::documents;
 use super::stored::{Posting, read_postings};
@@ -86,8 +86,8 @@ impl Corpus {
         if corpus.places > SEGMENTS_MAX as usize * SEGMENT_PASSAGES_MAX { Err(DAMAGED) } else { Ok(corpus) }
     }
 
-    fn languages(&self) -> Vec<Language> {
-        Language::ALL.into_iter().filter(|language| self.language_bits >> *language as u32 & 1 == 1).collect()
+    fn languages(&self) -> Vec<IndexLanguage> {
+        IndexLanguage::ALL.into_iter().filter(|language| self.language_bits >> *language as u32 & 1 == 1).collect()
     }
 
     /// Returns the place of a segment's first passage; `None` if its document is hidden, or the segment is not complete
@@ -164,7 +164,7 @@ fn best(scores: &[u32], limit: usize) -> Vec<usize> {
 
 /// Returns the terms of a query, stemmed in each language of a knowledgebase. Function words are left out, unless there
 /// are no others.
-pub(super) fn terms_of(query: &str, languages: &[Language]) -> Vec<String> {
+pub(super) fn terms_of(query: &str, languages: &[IndexLanguage]) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     tokens::each(&query[..query.floor_char_boundary(QUERY_BYTES_MAX)], |word| {
         if !words.iter().any(|known| known == word) {

@@ -64,7 +64,7 @@ fn members(json: &str) -> Members {
 }
 
 fn sample(json: &str) -> Result<Sample, Errors> {
-    check(Sample::TABLE, members(json), Source::Body).finish()
+    check(Sample::TABLE, members(json), MemberSource::Body).finish()
 }
 
 /// Asserts that this field alone fails, with exactly these sentences, in a body that is otherwise valid.
@@ -160,7 +160,7 @@ fn lenient_spellings() {
 fn a_number_of_a_query_is_read_as_one_of_a_body() {
     let count = |text: &str| {
         let query = members(&format!("{{\"name\":\"n\",\"colour\":\"red\",\"count\":\"{text}\"}}"));
-        check(Sample::TABLE, query, Source::Query).finish::<Sample>().map(|sample| sample.count).ok()
+        check(Sample::TABLE, query, MemberSource::Query).finish::<Sample>().map(|sample| sample.count).ok()
     };
     for (text, read) in [("7", Some(7)), ("7.0", Some(7)), ("7.5", None), ("07", None), ("7.", None), ("1e400", None)] {
         assert_eq!(count(text), read, "{text}");

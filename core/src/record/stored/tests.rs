@@ -1,7 +1,7 @@
 //! Stored records read back, whatever a newer release added to them.
 
 use super::*;
-use crate::json::{Number, Object, ToJson};
+use crate::json::{JsonNumber, Object, ToJson};
 use crate::record::{
     DecimalText, Flag, Hundredths, Iso, Json, Secret, Sql, Variables, any, boolean, choice, counts, decimal, flag,
     hundredths, id, int, iso, list, micros, number, object, signed, sql, tagged, text, variables,
@@ -64,7 +64,7 @@ fn json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any_value::<bool>().prop_map(Value::Bool),
-        any_value::<u64>().prop_map(|n| Value::Number(Number::Unsigned(n))),
+        any_value::<u64>().prop_map(|n| Value::Number(JsonNumber::Unsigned(n))),
         any_value::<String>().prop_map(Value::Text),
     ];
     leaf.prop_recursive(2, 9, 3, |inner| {

@@ -43,7 +43,7 @@ pub enum ScriptAct {
     /// URL of the recording.
     Recording(String),
     /// The engine's analysis of the call.
-    Analysis(CallAnalysis),
+    Analysis(ScriptedAnalysis),
     /// An answered call ends.
     End {
         /// Who ended the call.
@@ -144,7 +144,7 @@ impl CallSentiment {
 
 /// The engine's analysis of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CallAnalysis {
+pub struct ScriptedAnalysis {
     /// Whether the call reached its goal; `None` when unknown.
     pub success: Option<bool>,
     /// The tone of the customer.
@@ -211,7 +211,7 @@ pub fn cut_short(rest: &[ScriptStep], progress: CallProgress, reason: &'static s
 fn kept(act: &ScriptAct) -> Option<ScriptAct> {
     match act {
         ScriptAct::Recording(_) => Some(act.clone()),
-        ScriptAct::Analysis(analysis) => Some(ScriptAct::Analysis(CallAnalysis {
+        ScriptAct::Analysis(analysis) => Some(ScriptAct::Analysis(ScriptedAnalysis {
             success: None,
             sentiment: CallSentiment::Neutral,
             summary: "The call was cut short before its goal was reached or missed.".into(),

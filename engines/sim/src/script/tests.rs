@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::lines::{LookupAnswer, with_answer};
 use super::step::{
-    CallAnalysis, CallCost, CallProgress, CallSentiment, Party, ScriptAct, ScriptStep, Speaker, cut_short,
+    CallCost, CallProgress, CallSentiment, Party, ScriptAct, ScriptStep, ScriptedAnalysis, Speaker, cut_short,
 };
 use super::*;
 use crate::fake::claimed;
@@ -40,7 +40,7 @@ fn plain(phone: &str) -> CallInfo {
     call(phone, |_| {})
 }
 
-fn analysis(steps: &[ScriptStep]) -> Option<&CallAnalysis> {
+fn analysis(steps: &[ScriptStep]) -> Option<&ScriptedAnalysis> {
     steps.iter().find_map(|step| match &step.act {
         ScriptAct::Analysis(analysis) => Some(analysis),
         _ => None,

@@ -5,7 +5,9 @@ use serde_json::Map;
 use super::draw::Draw;
 use super::fill::{CallFacts, Goal};
 use super::lines;
-use super::step::{CallAnalysis, CallCost, CallProgress, CallSentiment, Party, Pickup, ScriptAct, ScriptStep, Speaker};
+use super::step::{
+    CallCost, CallProgress, CallSentiment, Party, Pickup, ScriptAct, ScriptStep, ScriptedAnalysis, Speaker,
+};
 use crate::call::{CallInfo, spoken};
 
 /// Speaking time per character, milliseconds: about 150 words a minute.
@@ -145,7 +147,7 @@ impl<'c> ScriptWriter<'c> {
         };
         let facts = self.facts(goal);
         let (summary, variables) = (lines::summary(&facts), facts.extracted());
-        self.act(400, ScriptAct::Analysis(CallAnalysis { success, sentiment, summary, variables }));
+        self.act(400, ScriptAct::Analysis(ScriptedAnalysis { success, sentiment, summary, variables }));
         if self.call.assistant.record {
             self.act(0, ScriptAct::Recording(format!("{RECORDINGS}/{}.wav", self.call.id)));
         }

@@ -14,7 +14,7 @@ const CODE_BYTES_MAX: usize = 4;
 
 /// A parsed `ToUnicode` table.
 #[derive(Debug, Default)]
-pub struct Table {
+pub struct ToUnicodeMap {
     /// Code space ranges: lowest and highest code, of the same length.
     spaces: Vec<(Vec<u8>, Vec<u8>)>,
     /// Mappings by the first code of each range: its last code, and the text of the first in UTF-16.
@@ -30,7 +30,7 @@ enum Token<'a> {
     Word(&'a [u8]),
 }
 
-impl Table {
+impl ToUnicodeMap {
     /// Parses a table; invalid parts map nothing.
     pub fn parse(bytes: &[u8]) -> Self {
         let (mut table, mut operands, mut rest) = (Self::default(), Vec::new(), bytes);
@@ -175,7 +175,7 @@ mod tests {
             (Adobe) /Supplement 0 >> def\n1 begincodespacerange<00><FF>endcodespacerange 4 beginbfchar\r<01> <0103> % a\n\
             <02><D83DDE00>\n<3> <66 00 69>\n<04> <05> endbfchar 2 beginbfrange <10> <12> <0078> <20> <22> [<0061> <0062>\n\
             <00630064>] endbfrange endcmap";
-        let table = Table::parse(frame.as_bytes());
+        let table = ToUnicodeMap::parse(frame.as_bytes());
         for (code, meaning) in [
             (0x01, Some("ă")),
             (0x02, Some("😀")),
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn codes_are_as_long_as_their_space() {
-        let table = Table::parse(b"2 begincodespacerange <00> <80> <8140> <9FFC> endcodespacerange");
+        let table = ToUnicodeMap::parse(b"2 begincodespacerange <00> <80> <8140> <9FFC> endcodespacerange");
         for (bytes, length) in
             [(&b"\x41\x42"[..], Some(1)), (b"\x81\x40\x41", Some(2)), (b"\x81\x10", None), (b"\x81", None), (b"", None)]
         {
@@ -214,10 +214,10 @@ mod tests {
             "beginbfchar <01> <D800> <02> <> endbfchar",
             "[ ] ] endbfrange endbfchar endcodespacerange",
         ] {
-            let table = Table::parse(table.as_bytes());
+            let table = ToUnicodeMap::parse(table.as_bytes());
             assert!((0..4).all(|code| table.meaning(code).is_none()), "{table:?}");
         }
-        let all = Table::parse(b"beginbfrange <00000000> <FFFFFFFF> <0041> endbfrange");
+        let all = ToUnicodeMap::parse(b"beginbfrange <00000000> <FFFFFFFF> <0041> endbfrange");
         assert_eq!((all.meaning(1).as_deref(), all.meaning(u32::MAX)), (Some("B"), None));
     }
 }

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use lopdf::content::{Content, Operation};
 use lopdf::{Dictionary, Document, Object, ObjectId};
 
-use super::super::prose::TooLong;
+use super::super::prose::TextTooLong;
 use super::TOO_COMPLEX;
 use super::font::Font;
-use super::place::{Lines, Matrix, Piece};
+use super::place::{Lines, Matrix, PlacedText};
 
 /// Most operators of all pages together.
 const OPERATORS_MAX: usize = 20_000_000;
@@ -189,7 +189,7 @@ impl<'a> Painter<'a> {
     }
 
     /// Executes an operator that shows text; others do nothing.
-    fn show(&mut self, stream: &mut Stream<'a>, operator: &str, operands: &[Object]) -> Result<(), TooLong> {
+    fn show(&mut self, stream: &mut Stream<'a>, operator: &str, operands: &[Object]) -> Result<(), TextTooLong> {
         match (operator, operands) {
             ("Tj", [Object::String(bytes, _)]) => self.string(stream, bytes),
             ("'", [Object::String(bytes, _)]) => {
@@ -214,13 +214,13 @@ impl<'a> Painter<'a> {
         }
     }
 
-    fn string(&mut self, stream: &mut Stream<'a>, bytes: &[u8]) -> Result<(), TooLong> {
+    fn string(&mut self, stream: &mut Stream<'a>, bytes: &[u8]) -> Result<(), TextTooLong> {
         let state = &stream.state;
         let Some(font) = state.font.as_ref() else { return Ok(()) };
         let shown = font.show(bytes);
         let spaces = state.char_space * shown.codes + state.word_space * shown.spaces;
         let length = (shown.width * state.size + spaces) * state.scale;
-        self.lines.show(&Piece {
+        self.lines.show(&PlacedText {
             text: &shown.text,
             matrix: stream.text.then(state.page),
             size: state.size,

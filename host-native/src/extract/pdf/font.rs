@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use encoding_rs::UTF_16BE;
 use lopdf::{Dictionary, Document, Encoding, Object};
 
-use super::cmap::Table;
+use super::cmap::ToUnicodeMap;
 
 /// Most bytes of a font's unpacked `ToUnicode` table.
 const TABLE_BYTES_MAX: usize = 8 << 20;
@@ -25,7 +25,7 @@ enum Codes {
     /// Codes of one byte, with the text of each.
     Bytes(Box<[String; 256]>),
     /// Codes mapped by the table; each is two bytes if `pairs`, else as long as the table's code space says.
-    Table { table: Table, pairs: bool },
+    Table { table: ToUnicodeMap, pairs: bool },
     /// Codes of two bytes that are UTF-16 units.
     Utf16,
     /// Codes of two bytes whose text is unknown.
@@ -48,7 +48,7 @@ enum Widths {
 }
 
 /// Text and measures of a shown string.
-pub struct Shown {
+pub struct ShownText {
     /// The decoded text; empty if the codes are unknown.
     pub text: String,
     /// Width, in font sizes.
@@ -80,8 +80,8 @@ impl Font {
     }
 
     /// Decodes and measures a string of codes.
-    pub fn show(&self, bytes: &[u8]) -> Shown {
-        let mut shown = Shown { text: String::new(), width: 0.0, codes: 0.0, spaces: 0.0 };
+    pub fn show(&self, bytes: &[u8]) -> ShownText {
+        let mut shown = ShownText { text: String::new(), width: 0.0, codes: 0.0, spaces: 0.0 };
         let mut rest = bytes;
         while !rest.is_empty() {
             let (code, after) = rest.split_at(self.code_bytes(rest).clamp(1, rest.len()));
@@ -185,9 +185,9 @@ fn is_utf16(name: &[u8]) -> bool {
 }
 
 /// Returns the font's `ToUnicode` table.
-fn to_unicode(font: &Dictionary, document: &Document) -> Option<Table> {
+fn to_unicode(font: &Dictionary, document: &Document) -> Option<ToUnicodeMap> {
     let stream = font.get_deref(b"ToUnicode", document).and_then(Object::as_stream).ok()?;
-    Some(Table::parse(&stream.get_plain_content_with_limit(TABLE_BYTES_MAX).ok()?))
+    Some(ToUnicodeMap::parse(&stream.get_plain_content_with_limit(TABLE_BYTES_MAX).ok()?))
 }
 
 /// Returns the text of the 256 codes of a simple font: its named encoding, overridden by its `Differences`, both

@@ -1,6 +1,6 @@
 //! Positions of text on a page, and the ends of words and lines derived from them (PDF 32000-1, 8.3 and 9.4).
 
-use super::super::prose::{Prose, TooLong};
+use super::super::prose::{Prose, TextTooLong};
 
 /// Gap along the line that separates words, in font sizes.
 const WORD_GAP: f64 = 0.17;
@@ -32,7 +32,7 @@ impl Matrix {
 }
 
 /// A piece of text and its placement.
-pub struct Piece<'a> {
+pub struct PlacedText<'a> {
     /// The text itself, decoded.
     pub text: &'a str,
     /// Transformation from text space, where it begins at the origin, to the page.
@@ -71,7 +71,7 @@ impl Lines {
     }
 
     /// Appends a piece, separated from the last one by their distance.
-    pub fn show(&mut self, piece: &Piece<'_>) -> Result<(), TooLong> {
+    pub fn show(&mut self, piece: &PlacedText<'_>) -> Result<(), TextTooLong> {
         let [a, b, c, d, x, y] = piece.matrix.0;
         let size = (piece.size * c).hypot(piece.size * d);
         if let Some(last) = &self.last {

@@ -96,6 +96,7 @@ export class Carrier {
     run.turn.leave();
     if ("readBody" in next) return this.#readBody(next.readBody, run);
     if ("perform" in next) return this.#perform(next.perform, run);
+    if ("yield" in next) return this.#yield(run);
     return this.#park(next, run);
   }
 
@@ -149,6 +150,17 @@ export class Carrier {
     for (const send of sends) answers.push(await this.#outside.perform(send.work));
     await run.turn.enter();
     return { answers };
+  }
+
+  /**
+   * Lets others who wait to write go first.
+   *
+   * @param {Run} run
+   * @returns {Promise<Event>}
+   */
+  async #yield(run) {
+    await run.turn.enter();
+    return "yielded";
   }
 
   /**

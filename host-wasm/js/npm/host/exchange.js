@@ -105,7 +105,7 @@ export class Exchange {
 
   /** @param {Event} event */
   #remember(event) {
-    if (event === "elapsed") this.#answers.push({ kind: "elapsed" });
+    if (event === "elapsed" || event === "yielded") this.#answers.push({ kind: event });
     if (typeof event === "string") {
       if (event !== "committed") this.picture = undefined;
     } else if ("answers" in event) {

@@ -56,7 +56,7 @@ export class Outside {
    * @returns {Promise<Answer>}
    */
   async perform(work) {
-    if (work.kind === "turn") return { kind: "elapsed" };
+    if (work.kind === "yield") return { kind: "yielded" };
     const [slots, act] = this.#plan(work);
     try {
       await slots.enter();
@@ -77,7 +77,7 @@ export class Outside {
   }
 
   /**
-   * @param {Exclude<Work, { kind: "turn" }>} work
+   * @param {Exclude<Work, { kind: "yield" }>} work
    * @returns {[Slots, () => Promise<Answer>]}
    */
   #plan(work) {

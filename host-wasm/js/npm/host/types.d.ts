@@ -38,7 +38,7 @@ export type Password =
   | { kind: "verify"; password: string; stored: Bytes };
 
 /** Work of a send. A `turn` needs none: its task is begun by itself. */
-export type Work = Http | Password | { kind: "extract"; form: Form; bytes: Bytes } | { kind: "turn" };
+export type Work = Http | Password | { kind: "extract"; form: Form; bytes: Bytes } | { kind: "yield" };
 
 /** Work outside the module; without a ticket its answer goes to the request that asked. */
 export type Send = { ticket: Ticket | undefined; work: Work };
@@ -67,6 +67,7 @@ export type Answer =
   | { kind: "hashed"; digest: Bytes }
   | { kind: "verified"; fits: boolean }
   | { kind: "elapsed" }
+  | { kind: "yielded" }
   | ({ kind: "extracted"; links: string[] } & Extracted)
   | { kind: "unreadable"; reason: string };
 
@@ -77,6 +78,7 @@ export type Event =
   | "committed"
   | "news"
   | "elapsed"
+  | "yielded"
   | { found: Found[] }
   | { body: Body }
   | { answers: Answer[] };
@@ -114,6 +116,7 @@ export type Next =
   | Commit
   | { readBody: number }
   | { perform: Send[] }
+  | { yield: true }
   | Park
   | { done: Decided }
   | { failed: string; reply: Reply | undefined };

@@ -7,7 +7,7 @@ use super::bindings::wasi::clocks0_2_0::monotonic_clock::subscribe_duration;
 use super::bindings::wasi::http0_2_0::types::{IncomingBody, IncomingRequest, IncomingResponse, OutgoingBody};
 use super::bindings::wasi::io::poll::{Pollable, poll};
 use super::bindings::wasi::io::streams::{InputStream, OutputStream, StreamError};
-use crate::incoming::{Chunk, Source};
+use crate::incoming::{BodyChunk, BodySource};
 use crate::limits::{CHUNK_BYTES, nanoseconds};
 
 /// An outgoing body. Dropped before its end, it counts as broken off.
@@ -120,20 +120,20 @@ impl State {
     }
 }
 
-impl Source for Receiving {
+impl BodySource for Receiving {
     fn within(&mut self, time: Duration) {
         self.limit = Some(subscribe_duration(nanoseconds(time)));
     }
 
-    async fn chunk(&mut self) -> Chunk {
+    async fn chunk(&mut self) -> BodyChunk {
         let limit = mem::take(&mut self.limit);
-        let Some((stream, ready)) = self.open() else { return Chunk::End };
+        let Some((stream, ready)) = self.open() else { return BodyChunk::End };
         let chunk = loop {
             match stream.read(CHUNK_BYTES as u64) {
-                Ok(bytes) if !bytes.is_empty() => break Chunk::Bytes(bytes),
+                Ok(bytes) if !bytes.is_empty() => break BodyChunk::Bytes(bytes),
                 Ok(_) if wait(ready, limit.as_ref()) => {}
-                Err(StreamError::Closed) => break Chunk::End,
-                Ok(_) | Err(StreamError::LastOperationFailed(_)) => break Chunk::Broken,
+                Err(StreamError::Closed) => break BodyChunk::End,
+                Ok(_) | Err(StreamError::LastOperationFailed(_)) => break BodyChunk::Broken,
             }
         };
         self.limit = limit;

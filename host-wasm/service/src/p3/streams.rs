@@ -11,7 +11,7 @@ use wit_bindgen::{FutureReader, FutureWriter, StreamReader, StreamResult, Stream
 use super::bindings::wasi::clocks0_3_0::monotonic_clock::wait_for;
 use super::bindings::wasi::http0_3_0::types::{ErrorCode, Request, Response, Trailers};
 use super::bindings::{wit_future, wit_stream};
-use crate::incoming::{Chunk, Incoming, Source};
+use crate::incoming::{BodyChunk, BodySource, Incoming};
 use crate::limits::{CHUNK_BYTES, nanoseconds};
 
 /// How a body ended: complete with or without trailers, or broken off.
@@ -55,9 +55,9 @@ impl Sending {
         let mut taken = self.write(start).await;
         while taken {
             match body.next().await {
-                Chunk::Bytes(bytes) => taken = self.write(bytes).await,
-                Chunk::End => return self.finish().await,
-                Chunk::Broken => return,
+                BodyChunk::Bytes(bytes) => taken = self.write(bytes).await,
+                BodyChunk::End => return self.finish().await,
+                BodyChunk::Broken => return,
             }
         }
         drop(self);
@@ -100,10 +100,10 @@ impl Receiving {
     }
 
     /// Returns how a drained stream has ended.
-    async fn end(&mut self) -> Chunk {
+    async fn end(&mut self) -> BodyChunk {
         match mem::replace(&mut self.state, State::Closed) {
-            State::Open(_, end) => end.await.map_or(Chunk::Broken, |_| Chunk::End),
-            State::Unopened(_) | State::Closed => Chunk::End,
+            State::Open(_, end) => end.await.map_or(BodyChunk::Broken, |_| BodyChunk::End),
+            State::Unopened(_) | State::Closed => BodyChunk::End,
         }
     }
 }
@@ -119,19 +119,19 @@ fn no_error() -> FutureReader<Result<(), ErrorCode>> {
     wit_future::new(|| Ok(())).1
 }
 
-impl Source for Receiving {
+impl BodySource for Receiving {
     fn within(&mut self, time: Duration) {
         self.limit = Some(Box::pin(wait_for(nanoseconds(time))));
     }
 
-    async fn chunk(&mut self) -> Chunk {
+    async fn chunk(&mut self) -> BodyChunk {
         self.open();
-        let State::Open(stream, _) = &mut self.state else { return Chunk::End };
+        let State::Open(stream, _) = &mut self.state else { return BodyChunk::End };
         let read = stream.read(Vec::with_capacity(CHUNK_BYTES));
         match before(self.limit.as_mut(), read).await {
-            Some((StreamResult::Complete(_), bytes)) => Chunk::Bytes(bytes),
+            Some((StreamResult::Complete(_), bytes)) => BodyChunk::Bytes(bytes),
             Some((StreamResult::Dropped, _)) => self.end().await,
-            Some((StreamResult::Cancelled, _)) | None => Chunk::Broken,
+            Some((StreamResult::Cancelled, _)) | None => BodyChunk::Broken,
         }
     }
 }

@@ -12,7 +12,7 @@ use switchboard_core::http::request::{Body, Method, Request};
 use switchboard_core::http::route::{BodyKind, Who};
 use switchboard_core::key::{self, Kind};
 use switchboard_core::outside::{Answer, HttpIn, Work};
-use switchboard_core::remote::{Course, Event, Next, region};
+use switchboard_core::remote::{HostEvent, InputRun, Next, region};
 use switchboard_core::service::routes::ROUTES;
 use switchboard_core::step::{Input, Outcome, OwnedInput, Ticket};
 use switchboard_core::time::Timestamp;
@@ -163,7 +163,7 @@ impl<'t> Copies<'t> {
 
     fn copy(&self, request: &Request, told: &Told<'_>, random: &mut Random) -> Copy<'_> {
         let input = OwnedInput::Http(request.clone(), Vec::new());
-        Copy { town: self.town, course: Course::new(input, told.now, random.seed()), event: Some(Event::Begin) }
+        Copy { town: self.town, course: InputRun::new(input, told.now, random.seed()), event: Some(HostEvent::Begin) }
     }
 }
 
@@ -215,8 +215,8 @@ impl<'m> Told<'m> {
 /// One copy in progress.
 struct Copy<'t> {
     town: &'t Town,
-    course: Course,
-    event: Option<Event>,
+    course: InputRun,
+    event: Option<HostEvent>,
 }
 
 enum Step {
@@ -228,7 +228,7 @@ enum Step {
 impl Copy<'_> {
     fn act(&mut self, told: &mut Told<'_>, random: &mut Random) -> Result<Step, String> {
         let event = self.event.take().ok_or("a copy goes on after its end")?;
-        let committed = matches!(event, Event::Committed);
+        let committed = matches!(event, HostEvent::Committed);
         let next = self.course.next(&self.town.service, event);
         // The commit is durable, and its reply is lost.
         if committed && told.dies(random) {
@@ -236,17 +236,20 @@ impl Copy<'_> {
         }
         let holds = region::holds(&told.layer, &self.course.seen()).map_err(|stop| format!("{stop:?}"))?;
         self.event = Some(match next {
-            Next::Read(_) | Next::Commit(_) if !holds => Event::Changed,
+            Next::Read(_) | Next::Commit(_) if !holds => HostEvent::Changed,
             Next::Read(reads) => {
-                Event::Found(region::carry_out(&told.layer, &reads).map_err(|stop| format!("{stop:?}"))?)
+                HostEvent::Found(region::carry_out(&told.layer, &reads).map_err(|stop| format!("{stop:?}"))?)
             }
             Next::Commit(changes) => {
                 told.layer.apply(&changes);
-                Event::Committed
+                HostEvent::Committed
             }
-            Next::ReadBody(_) => Event::Body(Body::Full(Vec::new())),
-            Next::Perform(sends) => Event::Answered(sends.iter().map(|send| told.outside.answer(&send.work)).collect()),
-            Next::Park(..) => Event::Elapsed,
+            Next::ReadBody(_) => HostEvent::Body(Body::Full(Vec::new())),
+            Next::Perform(sends) => {
+                HostEvent::Answered(sends.iter().map(|send| told.outside.answer(&send.work)).collect())
+            }
+            Next::Yield => HostEvent::Yielded,
+            Next::Park(..) => HostEvent::Elapsed,
             Next::Done(output) => {
                 let Outcome::Reply(reply) = output.outcome else { return Err("a request ends without a reply".into()) };
                 told.replies.push(reply);

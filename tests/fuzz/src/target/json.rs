@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use switchboard_core::http::route::BodyKind;
 use switchboard_core::json::{self, ToJson, Value};
-use switchboard_core::record::{Source, Table, check, check_update};
+use switchboard_core::record::{MemberSource, Table, check, check_update};
 use switchboard_core::service::routes::ROUTES;
 use switchboard_sim::random::Random;
 
@@ -35,7 +35,7 @@ impl<'t> Json<'t> {
     /// Checks that every error about a body names a field and is a complete sentence.
     fn judged(&self, name: &str, members: json::Members) -> Result<bool, String> {
         let Some(table) = self.tables.get(name) else { return Ok(false) };
-        let source = if members.0.len().is_multiple_of(5) { Source::Query } else { Source::Body };
+        let source = if members.0.len().is_multiple_of(5) { MemberSource::Query } else { MemberSource::Body };
         let updated = check_update(table, members.clone(), members.clone());
         for errors in [check(table, members, source).errors, updated.errors] {
             for (field, sentences) in &errors.0 {

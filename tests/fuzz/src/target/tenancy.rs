@@ -331,7 +331,7 @@ impl Target for Tenancy<'_> {
 mod tests {
     use super::*;
     use switchboard_core::http::route::BodyKind;
-    use switchboard_core::record::{Column, ID_MAX, Kind as Of, Ref};
+    use switchboard_core::record::{Column, ColumnType as Of, ID_MAX, Ref};
 
     /// Parameters that are not ids, or name what every account may see: pages, and the operator's accounts.
     const NO_IDS: [(&str, &str); 3] = [("page", ""), ("account_ids", "createEngineToken"), ("account_id", "listJobs")];

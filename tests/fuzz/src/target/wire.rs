@@ -3,13 +3,13 @@
 //! The first byte of an input selects the message; for a conversation, the second selects the damaged answer, and the
 //! rest is the request.
 
-use switchboard_core::account::caller::Shown;
+use switchboard_core::account::caller::PresentedToken;
 use switchboard_core::account::token::{Token, TokenKind};
 use switchboard_core::http::caller::Credential;
 use switchboard_core::http::request::Body;
 use switchboard_core::remote::version::{self, Seen as Read};
-use switchboard_core::remote::wire::{CommitCall, Message, PassCall, ReadAnswer, ReadCall};
-use switchboard_core::remote::{Came, Do, Visit, region};
+use switchboard_core::remote::wire::{CommitCall, PassCall, ReadAnswer, ReadCall, WireMessage};
+use switchboard_core::remote::{Do, EdgeRequest, NodeEvent, region};
 use switchboard_core::seed::Seed;
 use switchboard_core::store::Change;
 use switchboard_core::view::{self, Order, Scan};
@@ -100,7 +100,7 @@ impl<'t> Messages<'t> {
     }
 
     /// Draws a token of the town in its wire form, now and then a forged one.
-    fn shown(&self, random: &mut Random) -> Option<Shown> {
+    fn shown(&self, random: &mut Random) -> Option<PresentedToken> {
         let (_, text) = random.one(&self.town.tokens.iter().collect::<Vec<_>>());
         let token = Token::parse(text)?;
         let mut digest = token.digest();
@@ -108,7 +108,7 @@ impl<'t> Messages<'t> {
             digest[0] ^= 1;
         }
         let session = token.kind == TokenKind::Session;
-        Some(Shown { credential: Credential { account: token.account, session, count: token.count }, digest })
+        Some(PresentedToken { credential: Credential { account: token.account, session, count: token.count }, digest })
     }
 
     /// Has a region parse a message and execute it.
@@ -146,8 +146,8 @@ impl<'t> Messages<'t> {
             request.body = Body::None;
         }
         let mut random = Random::new(corpus::digest(input));
-        let mut visit = Visit::new(request, Seed::new([2; 32]));
-        let mut came = Came::Begin;
+        let mut visit = EdgeRequest::new(request, Seed::new([2; 32]));
+        let mut came = NodeEvent::Begin;
         for at in 0..ROUNDS_MAX {
             came = match visit.next(&self.town.service, came) {
                 Do::Reply(answered) => return Ok(Seen::word(&format!("visit, {}", answered.status))),
@@ -155,13 +155,13 @@ impl<'t> Messages<'t> {
                     PassCall::from_bytes(head.get(4..).unwrap_or_default())?;
                     return Ok(Seen::word("visit, passed"));
                 }
-                Do::ReadBody(_) => Came::Body(body.clone()),
+                Do::ReadBody(_) => NodeEvent::Body(body.clone()),
                 Do::Ask { path, body } => {
                     let (status, mut answer) = self.ask(path, &body)?;
                     if at == usize::from(*round) {
                         mutate::bytes(&mut random, &mut answer);
                     }
-                    Came::Answer { status, body: answer }
+                    NodeEvent::Answer { status, body: answer }
                 }
             };
         }
@@ -188,7 +188,7 @@ impl<'t> Messages<'t> {
 }
 
 /// Checks that a written message round-trips.
-fn again<M: Message>(bytes: &[u8]) -> Result<(), String> {
+fn again<M: WireMessage>(bytes: &[u8]) -> Result<(), String> {
     let message = M::from_bytes(bytes).map_err(|why| format!("what was written cannot be read: {why}"))?;
     if message.to_bytes() == bytes { Ok(()) } else { Err("a message reads as another".into()) }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use switchboard_core::memory::Memory;
-use switchboard_core::remote::{Fault, Progress, Session, region};
+use switchboard_core::remote::{Fault, Progress, StepRun, region};
 use switchboard_core::seed::Seed;
 use switchboard_core::service::Service;
 use switchboard_core::step::{Output, OwnedInput};
@@ -30,7 +30,7 @@ impl Cold {
 impl Steps for Cold {
     fn step(&mut self, input: &OwnedInput, now: Timestamp, seed: Seed, limits: &Limits) -> Result<Output, Stop> {
         let view = Limited { rows: &self.rows, limits };
-        let mut session = Session::new(input.clone(), now, seed);
+        let mut session = StepRun::new(input.clone(), now, seed);
         let mut found = Vec::new();
         loop {
             match session.advance(&self.service, found) {

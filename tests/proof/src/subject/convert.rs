@@ -87,6 +87,7 @@ fn answer(answer: &Answer) -> wit::Answer {
         Answer::Hashed(bytes) => wit::Answer::Hashed(bytes.clone()),
         Answer::Verified(fits) => wit::Answer::Verified(*fits),
         Answer::Elapsed => wit::Answer::Elapsed,
+        Answer::Yielded => wit::Answer::Yielded,
         Answer::Rest(_) => unreachable!("nobody answers a component with the rest of a list"),
         Answer::Extracted(read) => wit::Answer::Extracted(read.clone().map(|read| wit::Extracted {
             title: read.title,
@@ -145,7 +146,7 @@ pub fn output(output: wit::Output) -> Output {
             wit::Outcome::Reply(sent) => Outcome::Reply(reply(sent)),
             wit::Outcome::ReadBody(max) => Outcome::ReadBody(usize::try_from(max).expect("a size")),
             wit::Outcome::Wait => Outcome::Wait,
-            wit::Outcome::Again => Outcome::Again,
+            wit::Outcome::Yield => Outcome::Yield,
             wit::Outcome::Park(park) => Outcome::Park(topic(park.topic), Timestamp::from_micros(park.until)),
         },
         changes: output.changes.into_iter().map(change).collect(),
@@ -245,7 +246,7 @@ fn work(work: wit::Work) -> Work {
         wit::Work::VerifyPassword(check) => {
             Work::VerifyPassword { password: Secret(check.password), stored: check.stored }
         }
-        wit::Work::Turn => Work::Turn,
+        wit::Work::Yield => Work::Yield,
         wit::Work::Extract(file) => Work::Extract {
             form: match file.form {
                 wit::TextForm::Pdf => TextForm::Pdf,

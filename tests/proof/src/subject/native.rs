@@ -9,13 +9,13 @@ use reqwest::{Client, Method};
 use serde_json::Value;
 use switchboard::clock::Clock;
 use switchboard::edge::EdgeToken;
-use switchboard::host::{Host, Means};
+use switchboard::host::{Host, HostOptions};
 use switchboard::room::Holder;
 use switchboard::rooms::Rooms;
 use switchboard::send::{Outside, client};
 use switchboard::serve;
 use switchboard::store::Store;
-use switchboard::writer::{Care, Owned};
+use switchboard::writer::{Care, WriterInput};
 use switchboard_core::http::request::{Body, Door, Request};
 use switchboard_core::step::Send;
 use tokio::runtime::Runtime;
@@ -47,7 +47,7 @@ impl Native {
     /// If it cannot start.
     pub fn start(settings: &Value, folder: &Path) -> Self {
         let configured = configured(settings);
-        let means = Means {
+        let means = HostOptions {
             config: configured.config,
             store: Store::open(folder).expect("a store opens"),
             per_minute: configured.rate_limit,
@@ -88,18 +88,18 @@ impl Native {
                 let reply = self.runtime.block_on(self.host.first_start()).expect("a first start");
                 Said::first(reply.expect("an owner"))
             }
-            Act::Tick => self.decide(Owned::Tick(Care::Usual)),
+            Act::Tick => self.decide(WriterInput::Tick(Care::Usual)),
             Act::Answer => match self.pending.pop_front() {
                 None => Said::Decided { wake: None, sends: Vec::new() },
                 Some(send) => {
                     let answer = self.runtime.block_on(self.host.perform_one(send.work, Holder::Service));
-                    self.decide(Owned::Answered(send.ticket, answer))
+                    self.decide(WriterInput::Answered(send.ticket, answer))
                 }
             },
         }
     }
 
-    fn decide(&mut self, input: Owned) -> Said {
+    fn decide(&mut self, input: WriterInput) -> Said {
         let output = self.runtime.block_on(self.host.decide(input)).expect("no step of a script stops");
         Said::decided(output, &mut self.pending)
     }

@@ -7,14 +7,14 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 
 use super::{BASE, House};
-use crate::knowledge::search::{Language, hide, index, rank};
+use crate::knowledge::search::{IndexLanguage, hide, index, rank};
 
 /// Largest difference between scores in fixed point and in floating point.
 const NEAR: f64 = 0.002;
 
 #[derive(Clone, Debug)]
 struct Document {
-    language: Language,
+    language: IndexLanguage,
     passages: Vec<String>,
     hidden: bool,
 }
@@ -25,7 +25,7 @@ fn words(most: usize) -> impl Strategy<Value = String> {
 }
 
 fn document() -> impl Strategy<Value = Document> {
-    let language = prop::sample::select(&[Language::Plain, Language::English, Language::German][..]);
+    let language = prop::sample::select(&[IndexLanguage::Plain, IndexLanguage::English, IndexLanguage::German][..]);
     (language, prop::collection::vec(words(12), 1..40), prop::bool::weighted(0.2))
         .prop_map(|(language, passages, hidden)| Document { language, passages, hidden })
 }
@@ -72,8 +72,8 @@ proptest! {
                 house.step(|account| hide(account, BASE, number));
             }
         }
-        let used = |language: &Language| documents.iter().any(|it| !it.hidden && it.language == *language);
-        let languages: Vec<Language> = Language::ALL.into_iter().filter(used).collect();
+        let used = |language: &IndexLanguage| documents.iter().any(|it| !it.hidden && it.language == *language);
+        let languages: Vec<IndexLanguage> = IndexLanguage::ALL.into_iter().filter(used).collect();
         let mut want = scores(&documents, &rank::terms_of(&query, &languages));
         want.retain(|(.., score)| *score > 0.0);
         // A stable sort keeps equal ones by document and place.
@@ -95,7 +95,7 @@ proptest! {
 fn equal_scores_go_by_document_and_place() {
     let mut house = House::default();
     for document in [9, 2, 5] {
-        house.add(document, Language::Plain, &["open one", "open two", "closed"]);
+        house.add(document, IndexLanguage::Plain, &["open one", "open two", "closed"]);
     }
     let hits = house.search("open", 5);
     let want = [(2, "open one"), (2, "open two"), (5, "open one"), (5, "open two"), (9, "open one")];
@@ -105,6 +105,6 @@ fn equal_scores_go_by_document_and_place() {
 #[test]
 fn a_word_that_every_passage_has_still_finds_them() {
     let mut house = House::default();
-    house.add(1, Language::Plain, &vec!["acme"; 2_000]);
+    house.add(1, IndexLanguage::Plain, &vec!["acme"; 2_000]);
     assert_eq!(house.search("acme", 20).len(), 20);
 }

@@ -7,29 +7,37 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::House;
-use crate::knowledge::search::Language;
+use crate::knowledge::search::IndexLanguage;
 
 /// A language, the beginning of callers' questions in it, and its questions and answers.
-const PAIRS: [(Language, &str, &str); 10] = [
-    (Language::English, "can you tell me what I have to do for the", include_str!("../../../../stemmers/pairs/en.txt")),
+const PAIRS: [(IndexLanguage, &str, &str); 10] = [
     (
-        Language::German,
+        IndexLanguage::English,
+        "can you tell me what I have to do for the",
+        include_str!("../../../../stemmers/pairs/en.txt"),
+    ),
+    (
+        IndexLanguage::German,
         "können Sie mir sagen, wie das bei Ihnen ist mit dem",
         include_str!("../../../../stemmers/pairs/de.txt"),
     ),
     (
-        Language::French,
+        IndexLanguage::French,
         "est-ce que vous pouvez me dire comment je fais pour",
         include_str!("../../../../stemmers/pairs/fr.txt"),
     ),
-    (Language::Spanish, "me puede decir cómo es con la", include_str!("../../../../stemmers/pairs/es.txt")),
-    (Language::Italian, "mi può dire come si fa per la", include_str!("../../../../stemmers/pairs/it.txt")),
-    (Language::Portuguese, "pode me dizer como é que se faz para a", include_str!("../../../../stemmers/pairs/pt.txt")),
-    (Language::Dutch, "kunt u mij zeggen hoe het is met de", include_str!("../../../../stemmers/pairs/nl.txt")),
-    (Language::Romanian, "puteți să îmi spuneți cum este cu", include_str!("../../../../stemmers/pairs/ro.txt")),
-    (Language::Swedish, "kan du säga mig hur det är med", include_str!("../../../../stemmers/pairs/sv.txt")),
+    (IndexLanguage::Spanish, "me puede decir cómo es con la", include_str!("../../../../stemmers/pairs/es.txt")),
+    (IndexLanguage::Italian, "mi può dire come si fa per la", include_str!("../../../../stemmers/pairs/it.txt")),
     (
-        Language::Russian,
+        IndexLanguage::Portuguese,
+        "pode me dizer como é que se faz para a",
+        include_str!("../../../../stemmers/pairs/pt.txt"),
+    ),
+    (IndexLanguage::Dutch, "kunt u mij zeggen hoe het is met de", include_str!("../../../../stemmers/pairs/nl.txt")),
+    (IndexLanguage::Romanian, "puteți să îmi spuneți cum este cu", include_str!("../../../../stemmers/pairs/ro.txt")),
+    (IndexLanguage::Swedish, "kan du säga mig hur det är med", include_str!("../../../../stemmers/pairs/sv.txt")),
+    (
+        IndexLanguage::Russian,
         "вы можете мне сказать, как у вас это есть с",
         include_str!("../../../../stemmers/pairs/ru.txt"),
     ),
@@ -45,7 +53,7 @@ fn pairs(text: &str) -> Pairs<'_> {
     pairs
 }
 
-fn house(pairs: &Pairs<'_>, language: Language) -> House {
+fn house(pairs: &Pairs<'_>, language: IndexLanguage) -> House {
     let mut house = House::default();
     house.add(language as u32, language, &pairs.iter().map(|(_, answer)| *answer).collect::<Vec<_>>());
     house
@@ -65,7 +73,7 @@ fn recall(house: &mut House, pairs: &Pairs<'_>, begin: &str) -> (usize, usize) {
 fn stems_find_what_words_miss() {
     for (language, begin, text) in PAIRS {
         let pairs = pairs(text);
-        let (_, plain) = recall(&mut house(&pairs, Language::Plain), &pairs, "");
+        let (_, plain) = recall(&mut house(&pairs, IndexLanguage::Plain), &pairs, "");
         let (first, five) = recall(&mut house(&pairs, language), &pairs, "");
         let (spoken, spoken_five) = recall(&mut house(&pairs, language), &pairs, begin);
         std::println!("{language:?}: words {plain}, stems {five} ({first} first), spoken {spoken_five} ({spoken})");
@@ -87,7 +95,7 @@ fn words_as_they_stand_are_found_as_well_as_before() {
             })
             .collect();
         pairs.iter_mut().zip(&questions).for_each(|(pair, question)| pair.0 = question);
-        let (plain, _) = recall(&mut house(&pairs, Language::Plain), &pairs, "");
+        let (plain, _) = recall(&mut house(&pairs, IndexLanguage::Plain), &pairs, "");
         let (first, _) = recall(&mut house(&pairs, language), &pairs, "");
         std::println!("{language:?}: words {plain}, stems {first}");
         assert!(first + 2 >= plain, "{language:?}: {plain}, {first}");
@@ -110,12 +118,12 @@ fn languages_share_a_knowledgebase() {
 #[test]
 fn languages_are_told() {
     for (language, begin, text) in PAIRS {
-        assert_eq!(Language::of(text), language);
-        assert_eq!(Language::of(begin), language);
-        let told: Vec<Language> = pairs(text).iter().map(|(_, answer)| Language::of(answer)).collect();
+        assert_eq!(IndexLanguage::of(text), language);
+        assert_eq!(IndexLanguage::of(begin), language);
+        let told: Vec<IndexLanguage> = pairs(text).iter().map(|(_, answer)| IndexLanguage::of(answer)).collect();
         let right = told.iter().filter(|told| **told == language).count();
         std::println!("{language:?}: {right} of {COUNT} single answers");
-        assert!(told.iter().all(|told| [language, Language::Plain].contains(told)), "{language:?}: {told:?}");
+        assert!(told.iter().all(|told| [language, IndexLanguage::Plain].contains(told)), "{language:?}: {told:?}");
         assert!(right * 3 >= COUNT * 2, "{language:?}: {right}");
     }
 }

@@ -10,7 +10,7 @@ use super::{BASE, House};
 use crate::key;
 use crate::key::Space;
 use crate::knowledge::search::stored::Indexed;
-use crate::knowledge::search::{Added, Language, Passages, add, rank, text};
+use crate::knowledge::search::{Added, IndexLanguage, Passages, add, rank, text};
 use crate::limits::search::{PASSAGES_MAX, QUERY_TERMS_MAX, SEGMENT_PASSAGES_MAX, SEGMENTS_MAX};
 
 #[test]
@@ -23,7 +23,7 @@ fn a_full_knowledgebase_takes_no_more() {
     ] {
         let mut house = House::default();
         house.step(|account| account.put(key::indexed(Space::Account(3), BASE, 1), indexed.to_bytes()));
-        let (added, changes) = house.step(|account| add(account, BASE, 2, Language::Plain, passages, 0));
+        let (added, changes) = house.step(|account| add(account, BASE, 2, IndexLanguage::Plain, passages, 0));
         assert_eq!(added, want, "{indexed:?}");
         assert_eq!(changes.is_empty(), want == Added::Full);
     }
@@ -32,21 +32,21 @@ fn a_full_knowledgebase_takes_no_more() {
 #[test]
 #[should_panic(expected = "a few passages")]
 fn a_segment_of_too_many_passages_is_a_bug() {
-    House::default().step(|account| add(account, BASE, 1, Language::Plain, &["a"; SEGMENT_PASSAGES_MAX + 1], 0));
+    House::default().step(|account| add(account, BASE, 1, IndexLanguage::Plain, &["a"; SEGMENT_PASSAGES_MAX + 1], 0));
 }
 
 /// Searches every segment of the largest knowledgebase for every term of a query.
 #[test]
 fn the_largest_search_is_within_budget() {
     let words: Vec<String> = ('a'..='q').map(|letter| format!("b{letter}nningen")).collect();
-    let languages = [Language::English, Language::German, Language::Dutch];
+    let languages = [IndexLanguage::English, IndexLanguage::German, IndexLanguage::Dutch];
     let terms = rank::terms_of(&words.join(" "), &languages);
     assert_eq!(terms.len(), QUERY_TERMS_MAX);
     let passage = terms.join(" ");
     let mut house = House::default();
     for segment in 0..SEGMENTS_MAX {
         // Plain text keeps its words as stems; each of the other languages has one segment.
-        let language = languages.get(segment as usize).copied().unwrap_or(Language::Plain);
+        let language = languages.get(segment as usize).copied().unwrap_or(IndexLanguage::Plain);
         house.add(segment / 3, language, &[passage.as_str()]);
     }
     assert_eq!(house.search(&words.join(" "), 20).len(), 20);
@@ -67,7 +67,7 @@ fn hostile_texts_are_bounded() {
     let texts = ["a", "\u{200b}", "\u{202e}אב ", "𝕒 ", "\0", "a\u{301}", "漢", "ﬃ", "İ", "' ", "1.", "ย์"];
     let repeated = texts.iter().map(|unit| unit.repeat((1 << 20) / unit.len()));
     for hostile in repeated.chain([han, singles]) {
-        for language in Language::ALL {
+        for language in IndexLanguage::ALL {
             let passages: Vec<&str> = Passages::new(&hostile).take(SEGMENT_PASSAGES_MAX).collect();
             if passages.is_empty() {
                 continue;
@@ -78,6 +78,6 @@ fn hostile_texts_are_bounded() {
             assert!(longest <= Some(TERM_BYTES_MAX + 24), "{longest:?}");
             house.search(&hostile, 20);
         }
-        Language::of(&hostile);
+        IndexLanguage::of(&hostile);
     }
 }

@@ -7,7 +7,7 @@ mod rows;
 
 use alloc::vec::Vec;
 
-use super::{Added, Hit, Language, add, search};
+use super::{Added, Hit, IndexLanguage, add, search};
 use crate::key::Space;
 use crate::limits::search::{SEGMENT_PASSAGES_MAX, SLICE_TERMS};
 use crate::memory::Memory;
@@ -34,7 +34,7 @@ impl House {
     }
 
     /// Adds passages to a document, a full segment at a time.
-    fn add(&mut self, document: u32, language: Language, passages: &[&str]) {
+    fn add(&mut self, document: u32, language: IndexLanguage, passages: &[&str]) {
         for segment in passages.chunks(SEGMENT_PASSAGES_MAX) {
             let mut written = 0;
             while let Some(more) = self.add_slice(document, language, segment, written) {
@@ -44,7 +44,7 @@ impl House {
     }
 
     /// Adds a slice of a segment's terms; returns how many are written, or `None` once it is searchable.
-    fn add_slice(&mut self, document: u32, language: Language, segment: &[&str], written: u32) -> Option<u32> {
+    fn add_slice(&mut self, document: u32, language: IndexLanguage, segment: &[&str], written: u32) -> Option<u32> {
         let (added, changes) = self.step(|account| add(account, BASE, document, language, segment, written));
         assert!(changes.len() <= SLICE_TERMS + SEGMENT_PASSAGES_MAX + 2, "{}", changes.len());
         match added {

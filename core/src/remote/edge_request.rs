@@ -1,4 +1,4 @@
-//! [`Visit`]: one request at an edge node, over the store protocol (docs/store-protocol.md).
+//! [`EdgeRequest`]: one request at an edge node, over the store protocol (docs/store-protocol.md).
 //!
 //! Routing, authentication, validation and the step itself run here; the region keeps the store, the rate limits, the
 //! clock, and all work that outlasts a reply. A request that a node does not process itself is handed over as a whole,
@@ -7,9 +7,9 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::course::{Course, Event, Next};
-use super::wire::{CommitCall, Message, PassCall, ReadAnswer, ReadCall};
-use crate::account::caller::Shown;
+use super::input_run::{HostEvent, InputRun, Next};
+use super::wire::{CommitCall, PassCall, ReadAnswer, ReadCall, WireMessage};
+use crate::account::caller::PresentedToken;
 use crate::http::refusal::{Form, Invalid, Refusal};
 use crate::http::reply::{Content, Reply};
 use crate::http::request::{Body, Request};
@@ -23,8 +23,8 @@ use crate::time::Timestamp;
 
 /// One request in progress at a node.
 #[derive(Debug)]
-pub struct Visit {
-    course: Course,
+pub struct EdgeRequest {
+    run: InputRun,
     asked: Asked,
     opened: bool,
 }
@@ -39,7 +39,7 @@ enum Asked {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Do {
     /// Send these bytes to this path of the region by `POST`, with the store token; return the answer as
-    /// [`Came::Answer`].
+    /// [`NodeEvent::Answer`].
     Ask {
         /// Path, `/store/read` or `/store/commit`.
         path: &'static str,
@@ -54,15 +54,15 @@ pub enum Do {
         /// Length (`u32`) and encoded head, to send before the body.
         head: Vec<u8>,
         /// Reply if the region cannot be reached: 503.
-        otherwise: Answered,
+        otherwise: CompleteReply,
     },
     /// Send this reply.
-    Reply(Answered),
+    Reply(CompleteReply),
 }
 
 /// A complete reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct CompleteReply {
     /// Status code.
     pub status: u16,
     /// All headers, with names in lower case.
@@ -73,7 +73,7 @@ pub struct Answered {
 
 /// Result of a node's action.
 #[derive(Debug)]
-pub enum Came {
+pub enum NodeEvent {
     /// Nothing was done yet: the first call.
     Begin,
     /// The region answered.
@@ -89,31 +89,32 @@ pub enum Came {
     Body(Body),
 }
 
-impl Visit {
-    /// Starts a visit for a request whose head was read. The node's `seed` is used only if the store is never asked,
+impl EdgeRequest {
+    /// Starts a request for a request whose head was read. The node's `seed` is used only if the store is never asked,
     /// which sends its own.
     pub fn new(request: Request, seed: Seed) -> Self {
         let input = OwnedInput::Http(request, Vec::new());
-        Self { course: Course::new(input, Timestamp::default(), seed), asked: Asked::Read, opened: false }
+        Self { run: InputRun::new(input, Timestamp::default(), seed), asked: Asked::Read, opened: false }
     }
 
     /// Processes the result of the last action and returns the next one.
-    pub fn next(&mut self, service: &Service, came: Came) -> Do {
+    pub fn next(&mut self, service: &Service, came: NodeEvent) -> Do {
         let event = match came {
-            Came::Begin if self.is_for_region(service) => return self.pass(),
-            Came::Begin => Event::Begin,
-            Came::Body(body) => Event::Body(body),
-            Came::Answer { status: 409, .. } => Event::Changed,
+            NodeEvent::Begin if self.is_for_region(service) => return self.pass(),
+            NodeEvent::Begin => HostEvent::Begin,
+            NodeEvent::Body(body) => HostEvent::Body(body),
+            NodeEvent::Answer { status: 409, .. } => HostEvent::Changed,
             // The message or its answer is too large, so the region processes the request.
-            Came::Answer { status: 413, .. } => return self.pass(),
-            Came::Answer { status: 200, body } if self.asked == Asked::Read => match ReadAnswer::from_bytes(&body) {
+            NodeEvent::Answer { status: 413, .. } => return self.pass(),
+            NodeEvent::Answer { status: 200, body } if self.asked == Asked::Read => match ReadAnswer::from_bytes(&body)
+            {
                 Ok(answer) => self.opened(answer),
                 Err(_) => return self.unavailable(),
             },
-            Came::Answer { status: 204, .. } if self.asked == Asked::Commit => Event::Committed,
-            Came::Answer { .. } | Came::Lost => return self.unavailable(),
+            NodeEvent::Answer { status: 204, .. } if self.asked == Asked::Commit => HostEvent::Committed,
+            NodeEvent::Answer { .. } | NodeEvent::Lost => return self.unavailable(),
         };
-        let next = self.course.next(service, event);
+        let next = self.run.next(service, event);
         self.act(service, next)
     }
 
@@ -124,41 +125,41 @@ impl Visit {
     }
 
     fn who(&self, service: &Service) -> Option<Who> {
-        let request = self.course.request()?;
+        let request = self.run.request()?;
         service.who(request.method, &request.target)
     }
 
     /// Returns the token of an account's request, until the region has reported its rate limit.
-    fn shown(&self, service: &Service) -> Option<Shown> {
+    fn shown(&self, service: &Service) -> Option<PresentedToken> {
         let user = !self.opened && self.who(service) == Some(Who::User);
-        if user { Shown::by(self.course.request()?).ok() } else { None }
+        if user { PresentedToken::by(self.run.request()?).ok() } else { None }
     }
 
-    fn opened(&mut self, answer: ReadAnswer) -> Event {
+    fn opened(&mut self, answer: ReadAnswer) -> HostEvent {
         if !self.opened {
             self.opened = true;
-            self.course.set_scene(answer.now, answer.seed);
-            answer.rates.into_iter().for_each(|(caller, rate)| self.course.tell(caller, rate));
+            self.run.set_scene(answer.now, answer.seed);
+            answer.rates.into_iter().for_each(|(caller, rate)| self.run.tell(caller, rate));
         }
-        Event::Found(answer.found)
+        HostEvent::Found(answer.found)
     }
 
     fn act(&mut self, service: &Service, next: Next) -> Do {
         match next {
             Next::Read(reads) => {
-                let call = ReadCall { seen: self.course.seen(), reads, shown: self.shown(service) };
+                let call = ReadCall { seen: self.run.seen(), reads, shown: self.shown(service) };
                 self.ask(Asked::Read, "/store/read", call.to_bytes())
             }
             Next::Commit(changes) => {
-                let call = CommitCall { seen: self.course.seen(), changes };
+                let call = CommitCall { seen: self.run.seen(), changes };
                 self.ask(Asked::Commit, "/store/commit", call.to_bytes())
             }
             Next::ReadBody(max) if max <= JSON_BODY_BYTES_MAX => Do::ReadBody(max),
             // Uploads, requests that need work outside, that wait, or that conflict too often.
-            Next::ReadBody(_) | Next::Perform(_) | Next::Park(..) | Next::Contended => self.pass(),
+            Next::ReadBody(_) | Next::Perform(_) | Next::Yield | Next::Park(..) | Next::Contended => self.pass(),
             Next::Done(Output { outcome: Outcome::Reply(reply), .. }) => self.reply(reply),
             Next::Done(_) => self.unavailable(),
-            Next::Failed(fault) => match self.course.failed(Some(&fault)) {
+            Next::Failed(fault) => match self.run.failed(Some(&fault)) {
                 Some(reply) => Do::Reply(reply.into()),
                 None => self.unavailable(),
             },
@@ -181,11 +182,11 @@ impl Visit {
     }
 
     fn pass(&self) -> Do {
-        let Some(request) = self.course.request() else { return self.unavailable() };
+        let Some(request) = self.run.request() else { return self.unavailable() };
         let body = if request.body == Body::None { Body::None } else { Body::Pending };
         let (target, headers) = (request.target.clone(), request.headers.clone());
         let request = Request { target, headers, body, ..*request };
-        let rates = self.course.session().cold().rates().iter().map(|(caller, rate)| (*caller, *rate)).collect();
+        let rates = self.run.step().loaded().rates().iter().map(|(caller, rate)| (*caller, *rate)).collect();
         let message = PassCall { request, rates }.to_bytes();
         let mut head = u32::try_from(message.len()).unwrap_or(u32::MAX).to_be_bytes().to_vec();
         head.extend_from_slice(&message);
@@ -196,13 +197,13 @@ impl Visit {
         Do::Reply(self.lost())
     }
 
-    fn lost(&self) -> Answered {
-        let reply = self.course.failed(None);
+    fn lost(&self) -> CompleteReply {
+        let reply = self.run.failed(None);
         reply.unwrap_or_else(|| Refusal::Unavailable.reply(Form::Message, Invalid::First)).into()
     }
 }
 
-impl From<Reply> for Answered {
+impl From<Reply> for CompleteReply {
     fn from(reply: Reply) -> Self {
         let (media, body) = match reply.content {
             Content::Json(body) => (Some("application/json"), body),

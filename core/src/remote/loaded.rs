@@ -1,4 +1,4 @@
-//! [`Cold`]: a view of loaded data only, which reports the reads that are missing.
+//! [`LoadedReads`]: a view of loaded data only, which reports the reads that are missing.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -8,17 +8,17 @@ use super::foresight;
 use super::version::{self, Seen};
 use crate::key::Key;
 use crate::rate::{Caller, Rate};
-use crate::view::{Bytes, Found, Order, Read, Scan, Stop, View, Visit, copies};
+use crate::view::{Bytes, Found, Order, Read, RowVisitor, Scan, Stop, View, copies};
 
 /// Data loaded for one input.
 #[derive(Clone, Debug, Default)]
-pub struct Cold {
+pub struct LoadedReads {
     values: BTreeMap<Key, Option<Bytes>>,
     scans: BTreeMap<Scan, Vec<(Key, Bytes)>>,
     rates: BTreeMap<Caller, Option<Rate>>,
 }
 
-impl Cold {
+impl LoadedReads {
     /// Stores the result of `read`; returns an error if it cannot be a result of this read.
     pub fn load(&mut self, read: Read, found: Found) -> Result<(), &'static str> {
         match (read, found) {
@@ -26,7 +26,7 @@ impl Cold {
                 self.values.insert(key, value);
             }
             (Read::Scan(scan), Found::Rows(rows)) => {
-                judge(&scan, &rows)?;
+                check_rows(&scan, &rows)?;
                 self.scans.insert(scan, rows);
             }
             (Read::Admit(caller), Found::Rate(rate)) => {
@@ -80,7 +80,7 @@ impl Cold {
 }
 
 /// Checks the rows of a scan: within its range, in its order, and no more than its limit.
-fn judge(scan: &Scan, rows: &[(Key, Bytes)]) -> Result<(), &'static str> {
+fn check_rows(scan: &Scan, rows: &[(Key, Bytes)]) -> Result<(), &'static str> {
     if rows.len() > scan.limit {
         return Err("a scan found more rows than were asked for");
     }
@@ -94,7 +94,7 @@ fn judge(scan: &Scan, rows: &[(Key, Bytes)]) -> Result<(), &'static str> {
     if sorted { Ok(()) } else { Err("the rows of a scan are not in its order") }
 }
 
-impl View for Cold {
+impl View for LoadedReads {
     fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
         let (mut found, mut missing) = (Vec::with_capacity(keys.len()), Vec::new());
         for key in keys {
@@ -107,10 +107,10 @@ impl View for Cold {
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
-        copies(|visit| self.each(range, order, limit, visit))
+        copies(|visit| self.scan_with(range, order, limit, visit))
     }
 
-    fn each(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut Visit<'_>) -> Result<(), Stop> {
+    fn scan_with(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut RowVisitor<'_>) -> Result<(), Stop> {
         let scan = Scan { from: range.start, to: range.end, order, limit };
         match self.scans.get(&scan) {
             Some(rows) => rows.iter().try_for_each(|(key, value)| visit(key, value)),

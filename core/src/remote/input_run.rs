@@ -1,11 +1,11 @@
-//! [`Course`]: one input from start to end, over a remote store.
+//! [`InputRun`]: one input from start to end, over a remote store.
 //!
 //! It returns the host's next action and takes its result. Nothing is answered before its commit. If a commit fails
 //! because the reads no longer hold, the step runs again.
 
 use alloc::vec::Vec;
 
-use super::session::{Fault, Progress, Session};
+use super::step_run::{Fault, Progress, StepRun};
 use super::version::Seen;
 use crate::http::reply::Reply;
 use crate::http::request::{Body, Request};
@@ -22,8 +22,8 @@ use crate::view::{Found, Stop};
 
 /// One input in progress.
 #[derive(Debug)]
-pub struct Course {
-    session: Session,
+pub struct InputRun {
+    step: StepRun,
     decided: Output,
     deadline: Option<Timestamp>,
     conflicts: usize,
@@ -31,7 +31,7 @@ pub struct Course {
 
 /// Result of the host's last action.
 #[derive(Debug)]
-pub enum Event {
+pub enum HostEvent {
     /// Nothing was done yet: the first call.
     Begin,
     /// The results of the reads, in their order.
@@ -48,6 +48,8 @@ pub enum Event {
     News,
     /// The wait ended without news.
     Elapsed,
+    /// Others who wait to write had their turn.
+    Yielded,
 }
 
 /// Next action of the host.
@@ -59,8 +61,10 @@ pub enum Next {
     Commit(Vec<Change>),
     /// Read the request's body, at most this many bytes.
     ReadBody(usize),
-    /// Do this work for the request; an empty list only yields to other writers.
+    /// Do this work for the request.
     Perform(Vec<Send>),
+    /// Let others who wait to write go first.
+    Yield,
     /// Wait for news of a topic, until this time at most.
     Park(Topic, Timestamp),
     /// The input is finished; its changes are durable.
@@ -71,49 +75,52 @@ pub enum Next {
     Contended,
 }
 
-impl Course {
-    /// Starts a course for an input; nothing is read yet.
+impl InputRun {
+    /// Starts the run of an input; nothing is read yet.
     pub fn new(input: OwnedInput, now: Timestamp, seed: Seed) -> Self {
-        Self { session: Session::new(input, now, seed), decided: Output::default(), deadline: None, conflicts: 0 }
+        Self { step: StepRun::new(input, now, seed), decided: Output::default(), deadline: None, conflicts: 0 }
     }
 
     /// Processes `event` and returns the next action.
-    pub fn next(&mut self, service: &Service, event: Event) -> Next {
+    pub fn next(&mut self, service: &Service, event: HostEvent) -> Next {
         match event {
-            Event::Begin => self.run(service, Vec::new()),
-            Event::Found(found) => self.run(service, found),
-            Event::Committed => self.act(),
-            Event::Changed if self.conflicts == CONFLICTS_MAX => Next::Contended,
-            Event::Changed => {
+            HostEvent::Begin => self.run(service, Vec::new()),
+            HostEvent::Found(found) => self.run(service, found),
+            HostEvent::Committed => self.act(),
+            HostEvent::Changed if self.conflicts == CONFLICTS_MAX => Next::Contended,
+            HostEvent::Changed => {
                 self.conflicts += 1;
                 self.again(service)
             }
-            Event::Body(body) => {
-                if let OwnedInput::Http(request, _) = self.session.input_mut() {
+            HostEvent::Body(body) => {
+                if let OwnedInput::Http(request, _) = self.step.input_mut() {
                     request.body = body;
                 }
                 // No restart: the reads made for the head stay loaded.
                 self.run(service, Vec::new())
             }
-            Event::Answered(answers) => {
-                answers.into_iter().for_each(|answer| self.session.input_mut().answer(answer));
+            HostEvent::Answered(answers) => {
+                answers.into_iter().for_each(|answer| self.step.input_mut().answer(answer));
                 self.again(service)
             }
-            Event::News => self.again(service),
-            Event::Elapsed => {
-                self.session.input_mut().answer(Answer::Elapsed);
-                self.again(service)
-            }
+            HostEvent::News => self.again(service),
+            HostEvent::Elapsed => self.answered(service, Answer::Elapsed),
+            HostEvent::Yielded => self.answered(service, Answer::Yielded),
         }
     }
 
+    fn answered(&mut self, service: &Service, answer: Answer) -> Next {
+        self.step.input_mut().answer(answer);
+        self.again(service)
+    }
+
     fn again(&mut self, service: &Service) -> Next {
-        self.session.restart();
+        self.step.restart();
         self.run(service, Vec::new())
     }
 
     fn run(&mut self, service: &Service, found: Vec<Found>) -> Next {
-        match self.session.advance(service, found) {
+        match self.step.advance(service, found) {
             Ok(Progress::Need(reads)) => Next::Read(reads),
             Ok(Progress::Done(mut output)) => {
                 let changes = core::mem::take(&mut output.changes);
@@ -129,10 +136,7 @@ impl Course {
         match output.outcome {
             Outcome::ReadBody(max) => Next::ReadBody(max),
             Outcome::Wait => Next::Perform(output.sends),
-            Outcome::Again => {
-                self.session.input_mut().answer(Answer::Elapsed);
-                Next::Perform(Vec::new())
-            }
+            Outcome::Yield => Next::Yield,
             // The first deadline is kept: it is one wait, however often the step wakes up.
             Outcome::Park(topic, until) => Next::Park(topic, *self.deadline.get_or_insert(until)),
             Outcome::Nothing | Outcome::Reply(_) => Next::Done(output),
@@ -141,38 +145,38 @@ impl Course {
 
     /// Sets the time of the following runs.
     pub fn set_now(&mut self, now: Timestamp) {
-        self.session.set_now(now);
+        self.step.set_now(now);
     }
 
     /// Sets whether work that may never finish is marked before it starts: see [`Scene::careful`](crate::view::Scene).
     pub fn set_careful(&mut self, careful: bool) {
-        self.session.set_careful(careful);
+        self.step.set_careful(careful);
     }
 
     /// Sets the store's time and seed, which arrive with the first reads, before anything was decided.
     pub fn set_scene(&mut self, now: Timestamp, seed: Seed) {
-        self.session.set_now(now);
-        self.session.set_seed(seed);
+        self.step.set_now(now);
+        self.step.set_seed(seed);
     }
 
     /// Stores a rate-limit decision that arrived with the first reads.
     pub fn tell(&mut self, caller: Caller, rate: Option<Rate>) {
-        self.session.tell(caller, rate);
+        self.step.tell(caller, rate);
     }
 
     /// Returns all reads so far with their versions.
     pub fn seen(&self) -> Vec<Seen> {
-        self.session.cold().seen()
+        self.step.loaded().seen()
     }
 
-    /// Returns the session of its step.
-    pub fn session(&self) -> &Session {
-        &self.session
+    /// Returns the run of its step.
+    pub fn step(&self) -> &StepRun {
+        &self.step
     }
 
     /// Returns the request, if the input is one.
     pub fn request(&self) -> Option<&Request> {
-        match self.session.input() {
+        match self.step.input() {
             OwnedInput::Http(request, _) => Some(request),
             _ => None,
         }
@@ -181,7 +185,7 @@ impl Course {
     /// Returns the reply to a request that failed: 503 if the store failed or was contended (`fault` is `None`), else
     /// 500. `None` if the input is not a request.
     pub fn failed(&self, fault: Option<&Fault>) -> Option<Reply> {
-        let (request, seed) = (self.request()?, self.session.seed());
+        let (request, seed) = (self.request()?, self.step.seed());
         let stop = match fault {
             Some(Fault::Stopped(stop)) => Some(stop),
             Some(Fault::Misread(_)) => None,

@@ -1,9 +1,9 @@
-//! [`Session`]: one step over a remote store, rerun with each batch of missing reads.
+//! [`StepRun`]: one step over a remote store, rerun with each batch of missing reads.
 
 use alloc::vec::Vec;
 
-use super::cold::Cold;
 use super::foresight;
+use super::loaded::LoadedReads;
 use crate::limits::remote::ROUNDS_MAX;
 use crate::rate::{Caller, Rate};
 use crate::seed::Seed;
@@ -14,11 +14,11 @@ use crate::view::{Found, Read, Scene, Stop};
 
 /// One step in progress.
 #[derive(Clone, Debug)]
-pub struct Session {
+pub struct StepRun {
     input: OwnedInput,
     now: Timestamp,
     seed: Seed,
-    cold: Cold,
+    loaded: LoadedReads,
     wanted: Vec<Read>,
     rounds: usize,
     careful: bool,
@@ -42,17 +42,17 @@ pub enum Fault {
     Misread(&'static str),
 }
 
-impl Session {
-    /// Starts a session for an input; nothing is read yet.
+impl StepRun {
+    /// Starts the run of a step for an input; nothing is read yet.
     pub fn new(input: OwnedInput, now: Timestamp, seed: Seed) -> Self {
-        Self { input, now, seed, cold: Cold::default(), wanted: Vec::new(), rounds: 0, careful: false }
+        Self { input, now, seed, loaded: LoadedReads::default(), wanted: Vec::new(), rounds: 0, careful: false }
     }
 
     /// Continues with the results of the last [`Progress::Need`], in the order of the reads; empty on the first call.
     /// More than [`ROUNDS_MAX`] rounds end with [`Stop::OverBudget`].
     pub fn advance(&mut self, service: &Service, found: Vec<Found>) -> Result<Progress, Fault> {
         self.load(found)?;
-        let scene = Scene { now: self.now, seed: self.seed, view: &self.cold, careful: self.careful };
+        let scene = Scene { now: self.now, seed: self.seed, view: &self.loaded, careful: self.careful };
         match service.step(&self.input.borrow(), &scene) {
             Ok(output) => Ok(Progress::Done(output)),
             Err(Stop::Missing(_)) if self.rounds == ROUNDS_MAX => Err(Fault::Stopped(Stop::OverBudget)),
@@ -80,14 +80,14 @@ impl Session {
             return Err(Fault::Misread("there are not as many answers as reads"));
         }
         for (read, found) in core::mem::take(&mut self.wanted).into_iter().zip(found) {
-            self.cold.load(read, found).map_err(Fault::Misread)?;
+            self.loaded.load(read, found).map_err(Fault::Misread)?;
         }
         Ok(())
     }
 
     /// Starts over with nothing read; rate-limit decisions are kept.
     pub fn restart(&mut self) {
-        self.cold.forget_rows();
+        self.loaded.forget_rows();
         self.wanted.clear();
         self.rounds = 0;
     }
@@ -119,12 +119,12 @@ impl Session {
 
     /// Stores a rate-limit decision before the step asks for it.
     pub fn tell(&mut self, caller: Caller, rate: Option<Rate>) {
-        self.cold.tell(caller, rate);
+        self.loaded.tell(caller, rate);
     }
 
     /// Returns the data read so far.
-    pub fn cold(&self) -> &Cold {
-        &self.cold
+    pub fn loaded(&self) -> &LoadedReads {
+        &self.loaded
     }
 
     /// Returns the seed of the exchange.
