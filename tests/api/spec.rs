@@ -104,7 +104,7 @@ fn judge(table: &Table, column: &Column, said: &Said<'_>) {
 
 fn shape(column: &Column) -> (&'static str, Option<f64>, Option<f64>, &'static [&'static str]) {
     #[expect(clippy::cast_precision_loss, reason = "bounds are far below 2^53")]
-    match column.kind {
+    match column.spec.kind {
         ColumnType::Text { min, max, .. } => ("string", Some(min as f64), Some(max as f64), &[]),
         ColumnType::Choice(words) => ("string", None, None, words),
         ColumnType::Int { min, max } => ("integer", Some(min as f64), Some(max as f64), &[]),
@@ -118,13 +118,13 @@ fn shape(column: &Column) -> (&'static str, Option<f64>, Option<f64>, &'static [
 }
 
 fn default(column: &Column) -> Option<String> {
-    let Need::Default(literal) = column.need else { return None };
+    let Need::Default(literal) = column.spec.need else { return None };
     let text = match literal {
         Literal::Bool(value) => value.to_string(),
         Literal::Int(value) => value.to_string(),
         Literal::Number(value) => value.to_string(),
         Literal::Text(value) => value.to_owned(),
-        Literal::AllWords => return None,
+        Literal::Words(_) => return None,
     };
     Some(plain(&text))
 }
@@ -135,7 +135,7 @@ fn plain(text: &str) -> String {
 }
 
 fn required(table: &Table, column: &Column, said: &str, place: &str) {
-    let is_required = matches!(column.need, Need::Required);
+    let is_required = matches!(column.spec.need, Need::Required);
     match said {
         "yes" => assert!(is_required, "{place}: required"),
         "no" => assert!(!is_required, "{place}: optional"),

@@ -115,7 +115,7 @@ fn is_within(field: &str, other: &str) -> bool {
 fn places(table: &'static Table, body: &Map<String, Value>) -> Vec<(String, &'static Column)> {
     let mut found = Vec::new();
     for column in table.columns {
-        let inner: Vec<(String, &ColumnType, &Value)> = match (&column.kind, body.get(column.name)) {
+        let inner: Vec<(String, &ColumnType, &Value)> = match (&column.spec.kind, body.get(column.name)) {
             (ColumnType::List { of, .. }, Some(Value::Array(entries))) => {
                 entries.iter().enumerate().map(|(at, entry)| (format!("{}.{at}", column.name), *of, entry)).collect()
             }
@@ -181,7 +181,7 @@ fn the_published_schema_of_an_update_agrees_with_its_checks() {
             if spoil {
                 let column = column.get(table.columns);
                 let mut values = broken(column);
-                values.extend((!column.clears).then_some(Value::Null));
+                values.extend((!column.spec.clears).then_some(Value::Null));
                 update.insert(column.name.to_owned(), value.get(&values).clone());
             }
             let ours = check_update(table, members(&stored), members(&update)).errors;
@@ -212,7 +212,7 @@ fn lenient_spellings_mean_the_same() {
 /// Respells a value (docs/api.md, Lenient values): numbers and ids as strings, booleans as 1 and 0.
 fn respell(table: &Table, name: &str, value: &Value, quoted: bool) -> Value {
     let column = table.columns.iter().find(|column| column.name == name).expect("a column of the table");
-    match (&column.kind, value) {
+    match (&column.spec.kind, value) {
         (ColumnType::Int { .. } | ColumnType::Number { .. }, Value::Number(number)) => {
             Value::String(number.to_string())
         }

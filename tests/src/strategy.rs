@@ -21,7 +21,7 @@ pub fn body(table: &'static Table, known: Known<'_>) -> BoxedStrategy<Map<String
         .columns
         .iter()
         .map(|column| {
-            let given = if matches!(column.need, Need::Required) { 1.0 } else { 0.6 };
+            let given = if matches!(column.spec.need, Need::Required) { 1.0 } else { 0.6 };
             (prop::bool::weighted(given), value(column, known)).boxed()
         })
         .collect();
@@ -81,15 +81,16 @@ fn literal_json(literal: Literal) -> Value {
         Literal::Int(value) => json!(value),
         Literal::Number(value) => json!(value),
         Literal::Text(value) => json!(value),
-        Literal::AllWords => Value::Null,
+        Literal::Words(words) => json!(words),
     }
 }
 
 fn holds(table: &Table, body: &Map<String, Value>, when: &When) -> bool {
-    let default = table.columns.iter().find(|column| column.name == when.field).and_then(|column| match column.need {
-        Need::Default(literal) => Some(literal_json(literal)),
-        _ => None,
-    });
+    let default =
+        table.columns.iter().find(|column| column.name == when.field).and_then(|column| match column.spec.need {
+            Need::Default(literal) => Some(literal_json(literal)),
+            _ => None,
+        });
     let value = body.get(when.field).cloned().or(default);
     let named = match value {
         Some(Value::String(word)) => when.is.contains(&word.as_str()),
@@ -101,7 +102,7 @@ fn holds(table: &Table, body: &Map<String, Value>, when: &When) -> bool {
 
 /// Draws a value that the column accepts.
 pub fn value(column: &'static Column, known: Known<'_>) -> BoxedStrategy<Value> {
-    match (column.exists, &column.kind) {
+    match (column.spec.exists, &column.spec.kind) {
         (Some(what), ColumnType::List { max, .. }) => {
             let ids = known(what);
             let most = (*max).min(4).min(ids.len());
@@ -208,7 +209,7 @@ fn formed(name: &str, min: usize, max: usize) -> BoxedStrategy<Value> {
 
 /// Returns values that the column rejects: each of a wrong type, out of range, or badly formed.
 pub fn broken(column: &Column) -> Vec<Value> {
-    let mut values = match &column.kind {
+    let mut values = match &column.spec.kind {
         ColumnType::Text { min, max, format } => {
             let mut values = vec![json!(5), json!(true), json!(["x"]), json!("x".repeat(max + 1))];
             values.extend((*min > 1).then(|| json!("x".repeat(min - 1))));
@@ -239,7 +240,7 @@ pub fn broken(column: &Column) -> Vec<Value> {
         | ColumnType::Object
         | ColumnType::Any => Vec::new(),
     };
-    if matches!(column.need, Need::Required) {
+    if matches!(column.spec.need, Need::Required) {
         values.push(Value::Null);
     }
     values

@@ -155,7 +155,7 @@ pub fn outbound(ctx: &Ctx<'_>) -> Handled {
     let outbound = || array(ctx, &facet_of_type(Direction::Outbound));
     list::reply(ctx, ctx.account(), Kind::Assistant, outbound, |_, row, out| {
         let outbound = StoredValues::parse(Outbound::TABLE, Row::public_of(row)?);
-        let outbound = outbound.and_then(|mut values| Outbound::from_values(&mut values)).ok_or(Assistant::DAMAGED)?;
+        let outbound = outbound.and_then(Outbound::from_values).ok_or(Assistant::DAMAGED)?;
         outbound.write(out);
         Ok(())
     })

@@ -15,7 +15,7 @@ use crate::view::Stop;
 pub fn check(ctx: &Ctx<'_>, checked: &mut Checked, supplied: Option<&Members>) -> Result<(), Stop> {
     let mut asked: Vec<(Ref, alloc::string::String, u64)> = Vec::new();
     for (column, cell) in checked.columns() {
-        let Some(what) = column.exists else { continue };
+        let Some(what) = column.spec.exists else { continue };
         // An update checks only the members it supplies: the stored ones were checked when they were set.
         if supplied.is_some_and(|members| members.get(column.name).is_none()) {
             continue;

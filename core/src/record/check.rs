@@ -66,14 +66,15 @@ pub fn check(table: &'static Table, members: Members, source: MemberSource) -> C
 pub fn check_update(table: &'static Table, mut stored: Members, supplied: Members) -> Checked {
     let mut nulls = Errors::default();
     for (name, value) in supplied.0 {
-        let Some(column) = table.columns.iter().find(|c| c.name == name || c.aliases.contains(&name.as_str())) else {
+        let Some(column) = table.columns.iter().find(|c| c.name == name || c.spec.aliases.contains(&name.as_str()))
+        else {
             continue;
         };
-        if !is_empty(&value, &column.kind) {
+        if !is_empty(&value, &column.spec.kind) {
             stored.set(column.name, value);
-        } else if column.clears {
+        } else if column.spec.clears {
             stored.remove(column.name);
-        } else if matches!(column.need, Need::Required) {
+        } else if matches!(column.spec.need, Need::Required) {
             nulls.say(column.name, "field is required.");
         } else {
             nulls.say(column.name, "field must not be null.");
@@ -105,7 +106,7 @@ fn record(
     let mut given: Vec<Option<Value>> = table.columns.iter().map(|_| None).collect();
     let mut next = 0;
     for (name, value) in members.0 {
-        let named = |column: &Column| column.name == name || column.aliases.contains(&name.as_str());
+        let named = |column: &Column| column.name == name || column.spec.aliases.contains(&name.as_str());
         // Members mostly come in table order: the search starts where the last one was found.
         let ahead = table.columns[next..].iter().position(named).map(|at| next + at);
         let Some(at) = ahead.or_else(|| table.columns[..next].iter().position(named)) else { continue };
@@ -115,11 +116,11 @@ fn record(
     let mut cells = Vec::with_capacity(table.columns.len());
     for (column, value) in table.columns.iter().zip(given) {
         let value = value.filter(|value| {
-            !(is_empty(value, &column.kind) || source == MemberSource::Query && value.as_text() == Some(""))
+            !(is_empty(value, &column.spec.kind) || source == MemberSource::Query && value.as_text() == Some(""))
         });
         let field = ValuePath::Member(place, column.name);
         cells.push(match value {
-            Some(value) => one(&column.kind, value, source, &field, errors),
+            Some(value) => one(&column.spec.kind, value, source, &field, errors),
             None => absent(column, &field, errors),
         });
     }
@@ -130,7 +131,7 @@ fn record(
 }
 
 fn absent(column: &Column, field: &ValuePath<'_>, errors: &mut Errors) -> Cell {
-    if matches!(column.need, Need::Required) {
+    if matches!(column.spec.need, Need::Required) {
         errors.say(&field.text(), "field is required.");
     }
     default_of(column)
@@ -138,18 +139,15 @@ fn absent(column: &Column, field: &ValuePath<'_>, errors: &mut Errors) -> Cell {
 
 /// Returns the cell of an absent column.
 pub(super) fn default_of(column: &Column) -> Cell {
-    match column.need {
+    match column.spec.need {
         Need::Optional | Need::Required => Cell::None,
         Need::Default(Literal::Bool(value)) => Cell::Bool(value),
         Need::Default(Literal::Int(value)) => Cell::Int(value),
         Need::Default(Literal::Number(value)) => Cell::Number(value),
         Need::Default(Literal::Text(value)) => Cell::Text(value.to_owned()),
-        Need::Default(Literal::AllWords) => match column.kind {
-            ColumnType::List { of: ColumnType::Choice(words), .. } => {
-                Cell::List(words.iter().map(|word| Cell::Text((*word).to_owned())).collect())
-            }
-            _ => Cell::None,
-        },
+        Need::Default(Literal::Words(words)) => {
+            Cell::List(words.iter().map(|word| Cell::Text((*word).to_owned())).collect())
+        }
     }
 }
 
@@ -450,7 +448,7 @@ fn literal(literal: Literal) -> Cell {
         Literal::Int(value) => Cell::Int(value),
         Literal::Number(value) => Cell::Number(value),
         Literal::Text(value) => Cell::Text(value.to_owned()),
-        Literal::AllWords => Cell::None,
+        Literal::Words(_) => Cell::None,
     }
 }
 

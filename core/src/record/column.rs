@@ -25,13 +25,20 @@ pub struct Table {
     pub rules: &'static [Rule],
 }
 
-/// Description of one member: its name, values, default and documentation.
+/// Description of one member: its name, documentation and values.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// Name on the wire, in bodies, replies and errors.
     pub name: &'static str,
     /// Description with units, from the field's doc comment.
     pub doc: &'static str,
+    /// Its values. Columns of the same values share one in the program.
+    pub spec: &'static ColumnSpec,
+}
+
+/// Values that a column takes: type and bounds, what applies without one, and what ids refer to.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnSpec {
     /// Type and bounds of its values.
     pub kind: ColumnType,
     /// What applies when the member is absent.
@@ -128,8 +135,8 @@ pub enum Literal {
     Number(f64),
     /// Default of a text, or the word of a choice.
     Text(&'static str),
-    /// Every word of the choice, for a list of words.
-    AllWords,
+    /// Default of a list of choices.
+    Words(&'static [&'static str]),
 }
 
 /// What an id refers to.
@@ -151,9 +158,9 @@ pub enum Ref {
     Row(crate::key::Kind),
 }
 
-/// Column with its Rust type, so that a table and its struct cannot disagree.
+/// Values of a column with their Rust type, so that a table and its struct cannot disagree.
 pub struct Typed<T> {
-    column: Column,
+    spec: ColumnSpec,
     of: PhantomData<fn() -> T>,
 }
 
@@ -167,64 +174,55 @@ impl<T> Copy for Typed<T> {}
 
 impl<T> Typed<T> {
     const fn new(kind: ColumnType) -> Self {
-        Self::of(Column {
-            name: "",
-            doc: "",
-            kind,
-            need: Need::Optional,
-            clears: false,
-            exists: None,
-            aliases: &[],
-            sparse: false,
-        })
+        Self::of(ColumnSpec { kind, need: Need::Optional, clears: false, exists: None, aliases: &[], sparse: false })
     }
 
-    const fn of(column: Column) -> Self {
-        Self { column, of: PhantomData }
+    const fn of(spec: ColumnSpec) -> Self {
+        Self { spec, of: PhantomData }
     }
 
     /// Returns the column with its name and documentation.
-    pub const fn named(self, name: &'static str, doc: &'static str) -> Column {
-        Column { name, doc, ..self.column }
+    pub const fn named(&'static self, name: &'static str, doc: &'static str) -> Column {
+        Column { name, doc, spec: &self.spec }
     }
 
     /// Lets `null` in an update clear the member.
     pub const fn clears(self) -> Self {
-        Self::of(Column { clears: true, ..self.column })
+        Self::of(ColumnSpec { clears: true, ..self.spec })
     }
 
     /// Requires that the id (or each id) refers to one of these.
     pub const fn exists(self, what: Ref) -> Self {
-        Self::of(Column { exists: Some(what), ..self.column })
+        Self::of(ColumnSpec { exists: Some(what), ..self.spec })
     }
 
     /// Accepts these other names on input.
     pub const fn alias(self, aliases: &'static [&'static str]) -> Self {
-        Self::of(Column { aliases, ..self.column })
+        Self::of(ColumnSpec { aliases, ..self.spec })
     }
 }
 
 impl<T> Typed<T> {
     /// Returns whether an empty value is left out of the JSON form.
     pub const fn is_sparse(self) -> bool {
-        self.column.sparse
+        self.spec.sparse
     }
 }
 
 impl<T> Typed<Option<T>> {
     /// Leaves an empty value out of the JSON form instead of writing `null`.
     pub const fn sparse(self) -> Self {
-        Self::of(Column { sparse: true, ..self.column })
+        Self::of(ColumnSpec { sparse: true, ..self.spec })
     }
 
     /// Makes the member required; in a reply it is never null.
     pub const fn required(self) -> Typed<T> {
-        Typed::of(Column { need: Need::Required, ..self.column })
+        Typed::of(ColumnSpec { need: Need::Required, ..self.spec })
     }
 
     /// Sets the value that an absent member takes.
     pub const fn or(self, default: Literal) -> Typed<T> {
-        Typed::of(Column { need: Need::Default(default), ..self.column })
+        Typed::of(ColumnSpec { need: Need::Default(default), ..self.spec })
     }
 
     /// Sets a boolean default: [`Typed::or`] with a [`Literal::Bool`].
@@ -251,9 +249,9 @@ impl<T> Typed<Option<T>> {
 impl<T> Typed<Option<T>> {
     /// Requires this format of the text, besides its length.
     pub const fn form(self, format: &'static Format) -> Self {
-        match self.column.kind {
+        match self.spec.kind {
             ColumnType::Text { min, max, .. } => {
-                Self::of(Column { kind: ColumnType::Text { min, max, format: Some(format) }, ..self.column })
+                Self::of(ColumnSpec { kind: ColumnType::Text { min, max, format: Some(format) }, ..self.spec })
             }
             _ => panic!("only text has a form"),
         }
@@ -263,17 +261,24 @@ impl<T> Typed<Option<T>> {
 impl<T> Typed<Vec<T>> {
     /// Requires that this member differs between entries.
     pub const fn unique(self, member: &'static str) -> Self {
-        match self.column.kind {
+        match self.spec.kind {
             ColumnType::List { of, max, .. } => {
-                Self::of(Column { kind: ColumnType::List { of, max, unique: Some(member) }, ..self.column })
+                Self::of(ColumnSpec { kind: ColumnType::List { of, max, unique: Some(member) }, ..self.spec })
             }
             _ => panic!("only a list has entries"),
         }
     }
+}
 
+impl<T: Choice> Typed<Vec<T>> {
     /// Defaults to every word of the choice.
     pub const fn or_all(self) -> Self {
-        Self::of(Column { need: Need::Default(Literal::AllWords), ..self.column })
+        self.or_words(T::WORDS)
+    }
+
+    /// Defaults to some words of the choice.
+    pub const fn or_words(self, words: &'static [&'static str]) -> Self {
+        Self::of(ColumnSpec { need: Need::Default(Literal::Words(words)), ..self.spec })
     }
 }
 

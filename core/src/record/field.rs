@@ -255,7 +255,13 @@ impl<T: Field> Field for Vec<T> {
 
     fn from_json(value: Value) -> Option<Self> {
         match value {
-            Value::List(values) => values.into_iter().map(T::from_json).collect(),
+            Value::List(values) => {
+                let mut list = Self::with_capacity(values.len());
+                for value in values {
+                    list.push(T::from_json(value)?);
+                }
+                Some(list)
+            }
             _ => None,
         }
     }

@@ -38,7 +38,7 @@ pub trait Record: Sized + ToJson {
     fn from_cells(cells: &mut Cells) -> Self;
 
     /// Builds the struct from stored values, in column order; `None` where a value has the wrong type.
-    fn from_values(values: &mut StoredValues) -> Option<Self>;
+    fn from_values(values: StoredValues) -> Option<Self>;
 }
 
 /// Strips the prefix of a Rust raw identifier: `r#type` is the member `type`.
@@ -81,7 +81,7 @@ macro_rules! record {
                 name: stringify!($name),
                 doc: concat!($($doc),*),
                 columns: &[$({
-                    const COLUMN: $crate::record::Typed<$type> = $column;
+                    const COLUMN: &$crate::record::Typed<$type> = &$column;
                     COLUMN.named($crate::record::member_name(stringify!($field)), concat!($($field_doc),*))
                 }),*],
                 rules: &[$($($rule),*)?],
@@ -94,8 +94,9 @@ macro_rules! record {
                 }
             }
 
-            fn from_values(values: &mut $crate::record::StoredValues) -> Option<Self> {
-                Some(Self { $($field: values.take()?,)* $($rest: values.rest(),)? })
+            fn from_values(mut values: $crate::record::StoredValues) -> Option<Self> {
+                let record = Self { $($field: values.take(),)* $($rest: values.rest(),)? };
+                values.fit(record)
             }
         }
 
@@ -103,7 +104,7 @@ macro_rules! record {
             fn write(&self, out: &mut ::alloc::vec::Vec<u8>) {
                 let mut object = $crate::json::Object::open(out);
                 $({
-                    const COLUMN: $crate::record::Typed<$type> = $column;
+                    const COLUMN: &$crate::record::Typed<$type> = &$column;
                     let name = const { $crate::record::member_name(stringify!($field)) };
                     if COLUMN.is_sparse() { object.given(name, &self.$field) } else { object.member(name, &self.$field) };
                 })*
@@ -119,7 +120,7 @@ macro_rules! record {
 
             fn from_json(value: $crate::json::Value) -> Option<Self> {
                 let table = <Self as $crate::record::Record>::TABLE;
-                $crate::record::Record::from_values(&mut $crate::record::StoredValues::of(table, value)?)
+                $crate::record::Record::from_values($crate::record::StoredValues::of(table, value)?)
             }
         }
     };
@@ -141,7 +142,7 @@ macro_rules! record {
                 #[allow(dead_code, reason = "few records are read one member at a time")]
                 pub const MEMBERS: MembersByName = MembersByName { $($field: {
                     const COLUMN: $crate::record::Column = {
-                        const TYPED: $crate::record::Typed<$type> = $column;
+                        const TYPED: &$crate::record::Typed<$type> = &$column;
                         TYPED.named($crate::record::member_name(stringify!($field)), "")
                     };
                     $crate::record::Member::new(&COLUMN, concat!($what, " has an unknown form"))

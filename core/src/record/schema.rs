@@ -65,7 +65,7 @@ pub fn of(table: &Table, purpose: Purpose) -> Value {
 
 fn is_required(column: &Column, purpose: Purpose) -> bool {
     match purpose {
-        Purpose::Create => matches!(column.need, Need::Required),
+        Purpose::Create => matches!(column.spec.need, Need::Required),
         Purpose::Update => false,
         Purpose::Reply => true,
     }
@@ -74,30 +74,29 @@ fn is_required(column: &Column, purpose: Purpose) -> bool {
 /// Returns the schema of one column.
 pub fn column(column: &Column, purpose: Purpose) -> Value {
     let nullable = match purpose {
-        Purpose::Create => !matches!(column.need, Need::Required),
-        Purpose::Update => column.clears,
+        Purpose::Create => !matches!(column.spec.need, Need::Required),
+        Purpose::Update => column.spec.clears,
         Purpose::Reply => {
-            matches!(column.need, Need::Optional)
-                && !matches!(column.kind, ColumnType::List { .. } | ColumnType::Variables | ColumnType::Any)
+            matches!(column.spec.need, Need::Optional)
+                && !matches!(column.spec.kind, ColumnType::List { .. } | ColumnType::Variables | ColumnType::Any)
         }
     };
-    let mut schema = kind(&column.kind, purpose, nullable);
+    let mut schema = kind(&column.spec.kind, purpose, nullable);
     schema.set("description", string(column.doc.trim()));
-    match column.need {
-        Need::Default(default) if purpose != Purpose::Reply => schema.set("default", literal(default, &column.kind)),
+    match column.spec.need {
+        Need::Default(default) if purpose != Purpose::Reply => schema.set("default", literal(default)),
         _ => {}
     }
     Value::Object(schema)
 }
 
-fn literal(literal: Literal, kind: &ColumnType) -> Value {
-    match (literal, kind) {
-        (Literal::Bool(value), _) => Value::Bool(value),
-        (Literal::Int(value), _) => whole(value),
-        (Literal::Number(value), _) => Value::Number(JsonNumber::Float(value)),
-        (Literal::Text(value), _) => string(value),
-        (Literal::AllWords, ColumnType::List { of: ColumnType::Choice(words), .. }) => strings(words),
-        (Literal::AllWords, _) => Value::Null,
+fn literal(literal: Literal) -> Value {
+    match literal {
+        Literal::Bool(value) => Value::Bool(value),
+        Literal::Int(value) => whole(value),
+        Literal::Number(value) => Value::Number(JsonNumber::Float(value)),
+        Literal::Text(value) => string(value),
+        Literal::Words(words) => strings(words),
     }
 }
 
@@ -251,7 +250,7 @@ fn rule(rule: &Rule) -> Option<Value> {
             (when, object([("anyOf", Value::List(fields.iter().map(|f| given(f)).collect()))]))
         }
         Rule::Fixed(field, value, _, when) => {
-            let value = match literal(*value, &ColumnType::Bool) {
+            let value = match literal(*value) {
                 Value::Null => return None,
                 value => value,
             };

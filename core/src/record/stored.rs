@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 
+use super::cell::Cell;
 use super::check::default_of;
 use super::{Column, Field, Need, Record, Table};
 use crate::json::{self, Members, Value};
@@ -19,9 +20,7 @@ pub trait Stored: Record {
 
     /// Reads the whole record from its JSON.
     fn read(json: &[u8]) -> Result<Self, Stop> {
-        StoredValues::parse(Self::TABLE, json)
-            .and_then(|mut values| Self::from_values(&mut values))
-            .ok_or(Self::DAMAGED)
+        StoredValues::parse(Self::TABLE, json).and_then(Self::from_values).ok_or(Self::DAMAGED)
     }
 
     /// Returns the stored members, the base on which an update is applied.
@@ -44,10 +43,20 @@ impl fmt::Debug for Rest {
 }
 
 /// Values of an object, consumed in the order of a table's columns.
+///
+/// A value that does not fit is noted rather than returned as an error at once: a record of forty members is then read
+/// without forty ways out, each of which drops those before it.
 pub struct StoredValues {
     columns: core::slice::Iter<'static, Column>,
     given: alloc::vec::IntoIter<Option<Value>>,
     rest: Rest,
+    is_unfit: bool,
+}
+
+/// Value of a column as it is read: stored, or the default of one that is absent.
+enum Read {
+    Stored(Value),
+    Default(Cell),
 }
 
 impl StoredValues {
@@ -55,29 +64,54 @@ impl StoredValues {
     pub fn parse(table: &'static Table, json: &[u8]) -> Option<Self> {
         let place = |name: &str, from| place(table, name, from);
         let (given, rest) = json::parse_by_place(json, table.columns.len(), &place).ok()?;
-        Some(Self { columns: table.columns.iter(), given: given.into_iter(), rest: Rest(rest) })
+        Some(Self { columns: table.columns.iter(), given: given.into_iter(), rest: Rest(rest), is_unfit: false })
     }
 
     /// Takes the values of a parsed object, such as one inside another; `None` for any other value.
     pub fn of(table: &'static Table, value: Value) -> Option<Self> {
         let Value::Object(members) = value else { return None };
         let mut given: Vec<Option<Value>> = table.columns.iter().map(|_| None).collect();
-        let (mut rest, mut next) = (Members::default(), 0);
+        let (mut rest, mut next) = (Rest::default(), 0);
         for (name, value) in members.0 {
             match place(table, &name, next) {
                 Some(at) => {
                     given[at] = Some(value);
                     next = at + 1;
                 }
-                None => rest.0.push((name, value)),
+                None => rest.0.0.push((name, value)),
             }
         }
-        Some(Self { columns: table.columns.iter(), given: given.into_iter(), rest: Rest(rest) })
+        Some(Self { columns: table.columns.iter(), given: given.into_iter(), rest, is_unfit: false })
     }
 
-    /// Returns the next column's value, or its default when absent; `None` where its type does not fit.
-    pub fn take<T: Field>(&mut self) -> Option<T> {
-        read(self.columns.next()?, self.given.next()?)
+    /// Returns the next column's value, or its default when absent. Where its type does not fit it is empty, and
+    /// [`Self::fit`] tells.
+    pub fn take<T: Field>(&mut self) -> T {
+        let default = match self.next() {
+            Read::Stored(value) => match T::from_json(value) {
+                Some(field) => return field,
+                None => self.unfit(),
+            },
+            Read::Default(cell) => cell,
+        };
+        T::from_cell(default)
+    }
+
+    fn next(&mut self) -> Read {
+        let column = self.columns.next().zip(self.given.next());
+        column.and_then(|(column, value)| read(column, value)).unwrap_or_else(|| Read::Default(self.unfit()))
+    }
+
+    /// Notes a value that does not fit, and returns the cell that stands for it.
+    #[inline(never)]
+    fn unfit(&mut self) -> Cell {
+        self.is_unfit = true;
+        Cell::None
+    }
+
+    /// Returns the record that was made of the values, if all of them fitted.
+    pub fn fit<T>(self, record: T) -> Option<T> {
+        (!self.is_unfit).then_some(record)
     }
 
     /// Takes the members without a column.
@@ -93,11 +127,18 @@ fn place(table: &Table, name: &str, from: usize) -> Option<usize> {
     ahead.iter().position(named).map(|at| before.len() + at).or_else(|| before.iter().position(named))
 }
 
-fn read<T: Field>(column: &Column, value: Option<Value>) -> Option<T> {
-    match (value, column.need) {
-        (Some(value), _) => T::from_json(value),
+fn read(column: &Column, value: Option<Value>) -> Option<Read> {
+    match (value, column.spec.need) {
+        (Some(value), _) => Some(Read::Stored(value)),
         (None, Need::Required) => None,
-        (None, Need::Optional | Need::Default(_)) => Some(T::from_cell(default_of(column))),
+        (None, Need::Optional | Need::Default(_)) => Some(Read::Default(default_of(column))),
+    }
+}
+
+fn read_as<T: Field>(column: &Column, value: Option<Value>) -> Option<T> {
+    match read(column, value)? {
+        Read::Stored(value) => T::from_json(value),
+        Read::Default(cell) => Some(T::from_cell(cell)),
     }
 }
 
@@ -154,7 +195,7 @@ macro_rules! pick {
                 let ($($member,)*) = self;
                 let damaged = Stop::Corrupt(self.0.damaged);
                 let [$($value),*] = json::pick(json, [$($member.column.name),*]).map_err(|_| damaged)?;
-                Ok(($(read($member.column, $value).ok_or(Stop::Corrupt($member.damaged))?,)*))
+                Ok(($(read_as($member.column, $value).ok_or(Stop::Corrupt($member.damaged))?,)*))
             }
         }
     )*};

@@ -124,16 +124,9 @@ fn parameters(route: &Route) -> Vec<Value> {
 }
 
 fn query(column: &Column) -> Value {
-    let strict = Column {
-        need: match column.need {
-            Need::Optional => Need::Required,
-            need => need,
-        },
-        ..*column
-    };
-    let Value::Object(mut schema) = schema::column(&strict, Purpose::Update) else { return Value::Null };
+    let Value::Object(mut schema) = schema::column(column, Purpose::Update) else { return Value::Null };
     schema.remove("description");
-    let required = matches!(column.need, Need::Required);
+    let required = matches!(column.spec.need, Need::Required);
     let mut parameter = parameter(column.name, "query", required, column.doc.trim(), Value::Object(schema));
     // `?status=` counts as not given.
     if let (Value::Object(members), false) = (&mut parameter, required) {
@@ -178,7 +171,7 @@ fn body(route: &Route) -> Option<Value> {
         );
     }
     let required =
-        table.columns.iter().any(|column| matches!(column.need, Need::Required)) && purpose == Purpose::Create;
+        table.columns.iter().any(|column| matches!(column.spec.need, Need::Required)) && purpose == Purpose::Create;
     Some(object([("required", Value::Bool(required)), ("content", Value::Object(content))]))
 }
 

@@ -74,7 +74,7 @@ fn table_shows(table: &Table, has_own: bool) -> bool {
     table.columns.iter().any(|column| {
         let is_reference = REFERENCES.iter().chain(&NESTED).any(|(name, _)| column.name == *name);
         let is_data =
-            matches!(column.kind, ColumnKind::Record(data) if column.name == "data" && table_shows(data, has_own));
+            matches!(column.spec.kind, ColumnKind::Record(data) if column.name == "data" && table_shows(data, has_own));
         is_reference || is_data || column.name == "id" && has_own || column.name == CLAIMED
     })
 }

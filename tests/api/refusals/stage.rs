@@ -140,7 +140,7 @@ fn of_another_type(table: &Table) -> Value {
         ColumnType::Variables | ColumnType::Object | ColumnType::Record(_) | ColumnType::Any => json!("text"),
         _ => json!({ "no": 1 }),
     };
-    table.columns.iter().map(|column| (column.name.to_owned(), wrong(&column.kind))).collect()
+    table.columns.iter().map(|column| (column.name.to_owned(), wrong(&column.spec.kind))).collect()
 }
 
 /// Returns words that distinguish a refusal from others with the same status.

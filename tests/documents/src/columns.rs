@@ -65,10 +65,10 @@ fn all_asked(table: &Table, prefix: &str, tag: &str) -> Vec<String> {
 /// Returns the rows of a request member: its own, and those of the tables within.
 fn asked(table: &Table, column: &Column, prefix: &str, tag: &str) -> Vec<String> {
     let name = format!("{prefix}{}", column.name);
-    let (kind, bounds, default) = (type_of(&column.kind), bounds(table, column), default(table, column));
+    let (kind, bounds, default) = (type_of(&column.spec.kind), bounds(table, column), default(table, column));
     let own =
         format!("| {} | {kind} | {bounds} | {default} | {}{} |\n", member(&name, tag), what(column), spelled(column));
-    let words = tags(&column.kind).map(|words| {
+    let words = tags(&column.spec.kind).map(|words| {
         format!("| `{name}[].type` | text | {} | required | Which of these an entry is. |\n", either(&words))
     });
     [own].into_iter().chain(words).chain(nested(column, &name, all_asked)).collect()
@@ -82,26 +82,26 @@ fn all_answered(table: &Table, prefix: &str, tag: &str) -> Vec<String> {
 fn answered(column: &Column, prefix: &str, tag: &str) -> Vec<String> {
     let name = format!("{prefix}{}", column.name);
     let or_null = if may_be_null(column) { " or null" } else { "" };
-    let (member, kind, what) = (member(&name, tag), type_of(&column.kind), what(column));
-    if let [(_, table)] = inner(&column.kind)[..]
+    let (member, kind, what) = (member(&name, tag), type_of(&column.spec.kind), what(column));
+    if let [(_, table)] = inner(&column.spec.kind)[..]
         && let Some(home) = home(table)
     {
         return vec![format!("| {member} | {kind}{or_null} | {what} As `{home}` answers. |\n")];
     }
-    let words = match column.kind {
+    let words = match column.spec.kind {
         ColumnType::Choice(words) => format!(": {}", either(words)),
         _ => String::new(),
     };
     let own = format!("| {member} | {kind}{words}{or_null} | {what} |\n");
-    let words = tags(&column.kind)
+    let words = tags(&column.spec.kind)
         .map(|words| format!("| `{name}[].type` | text: {} | Which of these an entry is. |\n", either(&words)));
     [own].into_iter().chain(words).chain(nested(column, &name, all_answered)).collect()
 }
 
 /// Lists and variables are empty instead of null, and "any JSON" includes null already.
 fn may_be_null(column: &Column) -> bool {
-    matches!(column.need, Need::Optional)
-        && !matches!(column.kind, ColumnType::List { .. } | ColumnType::Variables | ColumnType::Any)
+    matches!(column.spec.need, Need::Optional)
+        && !matches!(column.spec.kind, ColumnType::List { .. } | ColumnType::Variables | ColumnType::Any)
 }
 
 /// Returns the values of `type` that distinguish the entries of a tagged list.
@@ -116,9 +116,9 @@ fn tags(kind: &ColumnType) -> Option<Vec<&'static str>> {
 
 /// Returns the rows of the tables within a column.
 fn nested(column: &Column, name: &str, rows: fn(&Table, &str, &str) -> Vec<String>) -> Vec<String> {
-    let list = if matches!(column.kind, ColumnType::List { .. }) { "[]" } else { "" };
+    let list = if matches!(column.spec.kind, ColumnType::List { .. }) { "[]" } else { "" };
     let prefix = format!("{name}{list}.");
-    inner(&column.kind).into_iter().flat_map(|(tag, table)| rows(table, &prefix, tag)).collect()
+    inner(&column.spec.kind).into_iter().flat_map(|(tag, table)| rows(table, &prefix, tag)).collect()
 }
 
 /// Returns the operation that answers with this record, to refer to it. A record of up to 8 members is shown wherever
@@ -138,7 +138,7 @@ fn what(column: &Column) -> String {
 }
 
 fn spelled(column: &Column) -> String {
-    column.aliases.first().map(|alias| format!(" Also spelled `{alias}`.")).unwrap_or_default()
+    column.spec.aliases.first().map(|alias| format!(" Also spelled `{alias}`.")).unwrap_or_default()
 }
 
 fn type_of(kind: &ColumnType) -> &'static str {
@@ -161,8 +161,8 @@ fn type_of(kind: &ColumnType) -> &'static str {
 }
 
 fn bounds(table: &Table, column: &Column) -> String {
-    let mut parts = bounds_of(&column.kind);
-    parts.extend(column.exists.map(|named| names(named).to_owned()));
+    let mut parts = bounds_of(&column.spec.kind);
+    parts.extend(column.spec.exists.map(|named| names(named).to_owned()));
     parts.extend(table.rules.iter().filter_map(|rule| bound_by(rule, column.name)));
     if parts.is_empty() { "–".into() } else { parts.join("; ") }
 }
@@ -207,12 +207,17 @@ fn bound_by(rule: &Rule, name: &str) -> Option<String> {
 }
 
 fn default(table: &Table, column: &Column) -> String {
-    let own = match column.need {
+    let own = match column.spec.need {
         Need::Required => "required".to_owned(),
-        Need::Default(value) => literal(value),
+        Need::Default(value) => match (value, column.spec.kind) {
+            (Literal::Words(all), ColumnType::List { of: ColumnType::Choice(words), .. }) if all == *words => {
+                "all of them".into()
+            }
+            _ => literal(value),
+        },
         Need::Optional => table.rules.iter().find_map(|rule| required_by(rule, column.name)).unwrap_or("–".to_owned()),
     };
-    match (column.clears, &*own) {
+    match (column.spec.clears, &*own) {
         (false, _) => own,
         (true, "–") => "`null` clears it".into(),
         (true, own) => format!("{own}; `null` clears it"),
@@ -248,7 +253,7 @@ fn literal(literal: Literal) -> String {
         Literal::Int(value) => format!("`{value}`"),
         Literal::Number(value) => format!("`{}`", String::from_utf8_lossy(&value.to_json())),
         Literal::Text(value) => format!("`{value}`"),
-        Literal::AllWords => "all of them".into(),
+        Literal::Words(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
     }
 }
 

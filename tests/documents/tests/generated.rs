@@ -52,7 +52,7 @@ fn the_contract_shows_every_table() {
 fn gather(table: &'static Table, shown: &mut BTreeSet<&'static str>) {
     shown.insert(table.name);
     for column in table.columns {
-        for (_, inner) in columns::inner(&column.kind) {
+        for (_, inner) in columns::inner(&column.spec.kind) {
             gather(inner, shown);
         }
     }

@@ -144,7 +144,7 @@ fn parameter(random: &mut Random, town: &Town, column: &Column) -> String {
     if random.chance(200) {
         return mutate::text(random);
     }
-    match column.kind {
+    match column.spec.kind {
         ColumnType::Int { .. } | ColumnType::Number { .. } => match column.name {
             "per_page" | "page" | "limit" => random.one(&["1", "2", "100", "101", "0", "999999999"]).to_owned(),
             "campaign_id" => town.owner.id("/user/campaign").to_string(),

@@ -341,11 +341,11 @@ mod tests {
 
     fn names_a_row(route: &Route, column: &Column) -> bool {
         let of_id = |kind: &Of| matches!(kind, Of::Int { max, .. } if *max == ID_MAX);
-        let is_id = match &column.kind {
+        let is_id = match &column.spec.kind {
             Of::List { of, .. } => of_id(of),
             kind => of_id(kind),
         };
-        let other = column.exists.is_some_and(|what| !matches!(what, Ref::Row(_)));
+        let other = column.spec.exists.is_some_and(|what| !matches!(what, Ref::Row(_)));
         let lookup = route.id.starts_with("list") && ["language_id", "synthesizer_provider_id"].contains(&column.name);
         let counted = NO_IDS.iter().any(|(name, id)| column.name == *name && (id.is_empty() || route.id == *id));
         is_id && !other && !lookup && !counted
