@@ -70,7 +70,7 @@ record! {
         /// Provider that synthesizes it; null: the multimodal model itself.
         synthesizer_provider_id: Option<u64> = id(),
         /// Engine modes that can use it.
-        modes: Vec<Mode> = choices::<Mode>(3),
+        modes: Vec<Mode> = choices::<Mode>(3).or_words(&["pipeline", "dualplex"]),
     }
 }
 
