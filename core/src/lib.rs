@@ -65,6 +65,7 @@ pub mod collection;
 pub mod egress;
 pub mod engine;
 pub mod filing;
+pub mod folder;
 pub mod http;
 pub mod id;
 pub mod import;
@@ -99,6 +100,7 @@ pub mod tool;
 pub mod verify;
 pub mod view;
 pub mod webhook;
+pub mod whatsapp;
 pub mod work;
 pub mod zone;
 

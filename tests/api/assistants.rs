@@ -69,7 +69,7 @@ fn every_member_of_the_stored_form_is_there_with_its_default() {
         "widget_settings": {}, "created_at": at, "updated_at": at, "deleted_at": null, "tool_ids": [],
         "secondary_language_ids": [], "chat_llm_fallback_id": null, "turn_detection_threshold": null,
         "tts_emotion_enabled": true, "max_initial_silence_duration": null, "ringing_time": 30,
-        "reengagement_prompt": null, "voice_mail_message": null,
+        "reengagement_prompt": null, "voice_mail_message": null, "folder_id": null, "label_ids": [],
     });
     assert_eq!(got, want);
 }

@@ -1,6 +1,7 @@
 //! Lists of assistants, the catalogue that assistants draw on, and their webhook switches.
 
 use serde_json::{Value, json};
+use switchboard_core::http::request::Method;
 use switchboard_tests::house::{House, assistant, trunk, with};
 
 fn ids(list: &Value) -> Vec<u64> {
@@ -140,6 +141,46 @@ fn webhooks_are_switched_on_and_off() {
         let stored = house.get(&format!("/user/assistant/{id}")).json;
         assert_eq!(json!([stored["inbound_webhook_url"], stored["webhook_url"], stored["is_webhook_active"]]), left);
     }
+}
+
+#[test]
+fn webhooks_are_switched_by_a_path_that_names_the_assistant() {
+    let mut house = House::default();
+    let id = house.make("/user/assistant", &assistant());
+    let other = house.make("/user/assistant", &assistant());
+    let uuid = house.get(&format!("/user/assistant/{id}")).json["uuid"].as_str().expect("a uuid").to_owned();
+    let url = "https://hook.example/in";
+    let (on, both, off) = (json!([url, null, false]), json!([url, url, true]), json!([null, null, false]));
+    let cases = [
+        (Method::Post, format!("/user/assistant/{id}/enable-inbound-webhook"), "Webhook enabled", on.clone()),
+        (Method::Post, format!("/user/assistants/{uuid}/webhook"), "Webhook enabled", both.clone()),
+        (Method::Delete, format!("/user/assistants/{uuid}/webhook"), "Webhook disabled", on.clone()),
+        (Method::Post, format!("/user/assistant/{id}/enable-webhook"), "Webhook enabled", both),
+        (Method::Post, format!("/user/assistant/{id}/disable-webhook"), "Webhook disabled", on.clone()),
+        (
+            Method::Post,
+            format!("/user/assistant/{uuid}/disable-inbound-webhook"),
+            "Inbound webhook disabled",
+            off.clone(),
+        ),
+        (Method::Post, format!("/user/assistants/{id}/inbound-webhook"), "Webhook enabled", on),
+        (Method::Delete, format!("/user/assistants/{id}/inbound-webhook"), "Inbound webhook disabled", off),
+    ];
+    for (method, path, says, left) in cases {
+        let sent = json!({ "webhook_url": url, "assistant_id": id });
+        let call = house.call(method, &path);
+        let call = if method == Method::Post { call.json(&sent) } else { call };
+        let got = call.send().expect(200);
+        assert_eq!(got.json, json!({ "message": format!("{says} successfully"), "data": [] }), "{path}");
+        let stored = house.get(&format!("/user/assistant/{id}")).json;
+        let shown = json!([stored["inbound_webhook_url"], stored["webhook_url"], stored["is_webhook_active"]]);
+        assert_eq!(shown, left, "{path}");
+    }
+    let path = format!("/user/assistant/{id}/enable-webhook");
+    house.post(&path, &json!({ "webhook_url": url })).send().expect(200);
+    house.post(&path, &json!({ "webhook_url": url, "assistant_id": other })).send().wrong(&["assistant_id"]);
+    house.post(&path, &json!({})).send().wrong(&["webhook_url"]);
+    house.post("/user/assistant/99/enable-webhook", &json!({})).send().message(404, "Assistant not found");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod detaching;
 mod dialer;
 mod engine;
 mod filled;
+mod folders;
 mod headers;
 mod histories;
 mod idempotency;

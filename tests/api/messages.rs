@@ -18,7 +18,7 @@ fn send(house: &mut House, from: u64, to: &str, body: &str) -> Got {
 #[test]
 fn one_is_sent_and_shown() {
     let (mut house, from) = house();
-    let got = send(&mut house, from, "+40700000001", "Hi").expect(201);
+    let got = send(&mut house, from, "+40 700 000-001", "Hi").expect(200);
     let data = &got.json["data"];
     let want = json!({
         "id": got.id(), "phone_number_id": from, "to": "+40700000001", "body": "Hi", "user_id": 1, "segments": 1,
@@ -43,7 +43,7 @@ fn it_is_paid_by_the_segment() {
         [("x".repeat(160), 1), ("x".repeat(161), 2), ("x".repeat(300), 2), ("ș".repeat(70), 1), ("ș".repeat(71), 2)];
     for (body, segments) in cases {
         left(&mut house, Some(1.0));
-        let got = send(&mut house, from, "+40700000001", &body).expect(201);
+        let got = send(&mut house, from, "+40700000001", &body).expect(200);
         assert_eq!(got.json["data"]["segments"], segments);
         let cost = got.json["data"]["total_cost"].as_f64().expect("a cost");
         assert!((left(&mut house, None) + cost - 1.0).abs() < 1e-9);
@@ -51,6 +51,14 @@ fn it_is_paid_by_the_segment() {
     left(&mut house, Some(0.001));
     send(&mut house, from, "+40700000001", "Hi").message(400, "Insufficient balance");
     assert!((left(&mut house, None) - 0.001).abs() < 1e-9);
+}
+
+#[test]
+fn its_text_may_be_called_message_and_its_path_end_in_send() {
+    let (mut house, from) = house();
+    let body = json!({ "from": from, "to": "+40700000001", "message": "Hi" });
+    let got = house.post("/user/sms/send", &body).send().expect(200);
+    assert_eq!(got.json["data"]["body"], "Hi");
 }
 
 #[test]

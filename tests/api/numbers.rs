@@ -1,6 +1,7 @@
 //! Phone numbers of the simulated carrier, caller ids and SIP trunks.
 
 use serde_json::{Value, json};
+use switchboard_core::http::request::Method;
 use switchboard_tests::house::{Got, House, assistant, campaign, trunk, with};
 
 const IN_USE: &str = "This phone number is already in use.";
@@ -161,6 +162,7 @@ fn a_trunk_is_a_number_whose_password_is_never_shown() {
         "id": id, "phone_number": "+40700000002", "nickname": "Office", "sip_username": "anna",
         "sip_address": "sip.example:5060", "sip_calling_format": "+e164", "inbound_authorization_type": "auth",
         "allowed_inbound_ips": [], "country_code": null, "outbound_proxy": null, "created_at": house.now.iso(),
+        "sip_trunk_type": "number", "inbound_trunk_id": null, "outbound_trunk_id": null, "updated_at": house.now.iso(),
     });
     assert_eq!((got.json["message"].is_string(), &got.json["data"]), (true, &want));
     let path = format!("{TRUNKS}/{id}");
@@ -211,6 +213,92 @@ fn what_a_trunk_must_keep_to() {
     house.make(TRUNKS, &trunk("+40700000002"));
     let caller = house.make("/user/phone-numbers/caller-ids", &json!({ "phone_number": "+40700000009" }));
     house.get(&format!("{TRUNKS}/{caller}")).error(404, "SIP trunk not found.");
+}
+
+#[test]
+fn a_trunk_may_be_an_extension_of_the_accounts_own() {
+    let mut house = House::default();
+    let stranger = house.account("stranger@example.com");
+    let extension = with(trunk("101"), &json!({ "sip_trunk_type": "extension" }));
+    let id = house.make(TRUNKS, &extension);
+    let shown = house.get(&format!("{TRUNKS}/{id}")).json["data"].clone();
+    assert_eq!(json!([shown["phone_number"], shown["sip_trunk_type"]]), json!(["101", "extension"]));
+    assert_eq!(all(&mut house)[0]["phone_number"], "101");
+    house.post(TRUNKS, &extension).send().error(409, IN_USE);
+    house.make(TRUNKS, &with(extension.clone(), &json!({ "sip_address": "other.example" })));
+    house.post(TRUNKS, &extension).token(&stranger).send().expect(201);
+    let path = format!("{TRUNKS}/{id}");
+    house.put(&path, &json!({ "sip_address": "other.example" })).send().error(409, IN_USE);
+    house.put(&path, &json!({ "sip_trunk_type": "number" })).send().wrong(&["phone_number"]);
+    house.put(&path, &json!({ "phone_number": "+40700000002" })).send().wrong(&["phone_number"]);
+    for bad in ["", "1 01", "+40700000002", "x".repeat(16).as_str()] {
+        house.post(TRUNKS, &with(extension.clone(), &json!({ "phone_number": bad }))).send().wrong(&["phone_number"]);
+    }
+    let turned = json!({ "phone_number": "+40 700 000 002", "sip_trunk_type": "trunk" });
+    let got = house.put(&path, &turned).send().expect(200);
+    let data = &got.json["data"];
+    assert_eq!(json!([data["phone_number"], data["sip_trunk_type"]]), json!(["+40700000002", "number"]));
+    house.post(TRUNKS, &trunk("+40700000002")).token(&stranger).send().error(409, IN_USE);
+    house.make(TRUNKS, &extension);
+    house.put(&path, &json!({ "phone_number": "desk.2", "sip_trunk_type": "extension" })).send().expect(200);
+    house.post(TRUNKS, &trunk("+40700000002")).token(&stranger).send().expect(201);
+    house.delete(&format!("/user/phone-numbers/{id}")).expect(200);
+    house.make(TRUNKS, &with(trunk("desk.2"), &json!({ "sip_trunk_type": "extension" })));
+}
+
+#[test]
+fn calls_go_out_through_a_proxy_a_trunks_own_address_or_neither() {
+    let mut house = House::default();
+    let id = house.make(TRUNKS, &with(trunk("+40700000002"), &json!({ "outbound_proxy": true })));
+    let path = format!("{TRUNKS}/{id}");
+    assert_eq!(house.get(&path).json["data"]["outbound_proxy"], true);
+    for (sent, shown) in [
+        (json!(false), json!(false)),
+        (json!(1), json!(true)),
+        (json!("proxy.example:5060"), json!("proxy.example:5060")),
+        (Value::Null, Value::Null),
+    ] {
+        house.put(&path, &json!({ "outbound_proxy": sent })).send().expect(200);
+        assert_eq!(house.get(&path).json["data"]["outbound_proxy"], shown);
+    }
+    for bad in [json!("a b"), json!(2), json!(["proxy.example"])] {
+        house.put(&path, &json!({ "outbound_proxy": bad })).send().wrong(&["outbound_proxy"]);
+    }
+}
+
+#[test]
+fn a_changed_trunk_tells_when() {
+    let mut house = House::default();
+    let id = house.make(TRUNKS, &trunk("+40700000002"));
+    let made = house.now.iso();
+    let path = format!("{TRUNKS}/{id}");
+    let times = |house: &mut House| {
+        let data = house.get(&path).json["data"].clone();
+        [data["created_at"].clone(), data["updated_at"].clone()]
+    };
+    assert_eq!(times(&mut house), [json!(made), json!(made)]);
+    house.now = house.now.plus_seconds(5);
+    house.put(&path, &json!({ "sip_address": "10.0.0.1" })).send().expect(200);
+    assert_eq!(times(&mut house), [json!(made), json!(house.now.iso())]);
+    house.now = house.now.plus_seconds(5);
+    house.put(&format!("/user/phone-numbers/{id}"), &json!({ "nickname": "Desk" })).send().expect(200);
+    assert_eq!(times(&mut house), [json!(made), json!(house.now.iso())]);
+}
+
+#[test]
+fn a_number_is_read_alone() {
+    let mut house = House::default();
+    let number = offer(&mut house, true);
+    let id = buy(&mut house, &number).id();
+    let path = format!("/user/phone-numbers/{id}");
+    let got = house.get(&path).expect(200);
+    assert_eq!(got.json, json!({ "data": all(&mut house)[0] }));
+    let tag = got.header("etag").expect("a tag").to_owned();
+    house.put(&path, &json!({ "nickname": "Desk" })).header("if-match", &tag).send().expect(200);
+    house.put(&path, &json!({ "nickname": "Bank" })).header("if-match", &tag).send().expect(412);
+    house.get("/user/phone-numbers/99").error(404, MISSING);
+    let stranger = house.account("stranger@example.com");
+    house.call(Method::Get, &path).token(&stranger).send().error(404, MISSING);
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn a_strangers_id_is_answered_like_one_that_never_was() {
         };
         let nowhere = reply(&target(&Places::all("4000000"), &pattern));
         assert_eq!(nowhere.0, 404, "{method:?} {pattern}");
-        for places in [&theirs, &Places::all("x"), &Places::all("0"), &Places::all("18446744073709551616")] {
+        for places in [&theirs, &Places::all("0"), &Places::all("18446744073709551616")] {
             assert_eq!(reply(&target(places, &pattern)), nowhere, "{method:?} {pattern}");
         }
         if pattern.contains("{document_id}") {

@@ -280,9 +280,10 @@ fn planted_markers_leave_only_where_they_must() {
 
 /// In responses: a tool's headers in those of that tool alone, a token in the one that creates it.
 fn answers_show(client: &Client, tool_id: u64, made: &[Made]) {
-    let (own, all) = (format!("/user/tools/{tool_id}"), "/user/tools");
-    assert_eq!(client.shows(HEADER, |what| what.ends_with(all) || what.contains(&own)), [""; 0]);
-    assert_eq!(client.shows(OTHER, |what| what.ends_with(all)), [""; 0]);
+    let of_all = |what: &str| ["/user/tools", "/user/mid-call-tools"].iter().any(|all| what.ends_with(all));
+    let own = ["tools", "mid-call-tools"].map(|all| format!("/user/{all}/{tool_id}"));
+    assert_eq!(client.shows(HEADER, |what| of_all(what) || own.iter().any(|own| what.contains(own))), [""; 0]);
+    assert_eq!(client.shows(OTHER, of_all), [""; 0]);
     for marker in [HEADER, OTHER] {
         assert!(client.said.iter().any(|said| said.status == 200 && said.text.contains(marker)), "the search finds");
     }

@@ -32,6 +32,8 @@ impl Places {
             "is_webhook_active": true, "webhook_url": "https://a.example", "send_webhook_only_on_completed": false,
             "tool_ids": [tool],
         });
+        let folder = make("/user/folder", &json!({ "name": "Sales" }));
+        let label = make("/user/label", &json!({ "name": "Trial" }));
         let assistant = make("/user/assistant", &with(assistant(), &told));
         let number = make("/user/phone-numbers/caller-ids", &json!({ "phone_number": "+40700000001" }));
         let trunk_number = format!("+4070000{:04}", assistant >> 32);
@@ -63,7 +65,10 @@ impl Places {
         let ids = [
             ("/user/api-keys", "{id}", key),
             ("/user/assistant", "{id}", assistant),
+            ("/user/folder", "{id}", folder),
+            ("/user/label", "{id}", label),
             ("/user/tools", "{id}", tool),
+            ("/user/mid-call-tools", "{id}", tool),
             ("/user/phone-numbers/sip-trunks", "{id}", trunk),
             ("/user/phone-numbers", "{id}", number),
             ("/user/knowledgebases", "{id}", base),

@@ -52,8 +52,9 @@ fn assemble(table: &Table, cells: &[(bool, Value)]) -> Map<String, Value> {
                 body.insert((*field).to_owned(), literal_json(*literal));
             }
             Rule::Form(field, format, when) if body.contains_key(*field) && holds(table, &body, when) => {
-                assert!((format.accepts)(NUMBER), "a sample of {} is known", format.name);
-                body.insert((*field).to_owned(), json!(NUMBER));
+                let sample = [NUMBER, "101"].into_iter().find(|text| (format.accepts)(text));
+                let sample = sample.unwrap_or_else(|| panic!("a sample of {} is known", format.name));
+                body.insert((*field).to_owned(), json!(sample));
             }
             Rule::Ordered(low, high, ..) => {
                 let (one, other) = (body.get(*low).cloned(), body.get(*high).cloned());
@@ -125,6 +126,9 @@ fn kind_value(kind: &'static ColumnType, known: Known<'_>) -> BoxedStrategy<Valu
                 .boxed()
         }
         ColumnType::Bool => any::<bool>().prop_map(|value| json!(value)).boxed(),
+        ColumnType::BoolOrText { max, format } => {
+            prop_oneof![any::<bool>().prop_map(|value| json!(value)), formed(format.name, 1, *max)].boxed()
+        }
         ColumnType::Choice(words) => select(*words).prop_map(|word| json!(word)).boxed(),
         ColumnType::List { of, max, unique } => {
             let unique = *unique;
@@ -186,7 +190,8 @@ fn pattern(regex: &str) -> BoxedStrategy<Value> {
 fn formed(name: &str, min: usize, max: usize) -> BoxedStrategy<Value> {
     match name {
         "url" => pattern("https?://[a-z]{1,10}\\.example(/[a-z0-9]{0,8}){0,3}(\\?[a-z]=[0-9]{1,3})?"),
-        "e164" => pattern("\\+[1-9][0-9]{6,12}"),
+        "e164" | "trunk_number" => pattern("\\+[1-9][0-9]{6,12}"),
+        "extension" => pattern("[0-9a-z][0-9a-z._-]{0,14}"),
         "zone" => select(vec!["Europe/Bucharest", "America/New_York", "Etc/UTC", "Asia/Kolkata"])
             .prop_map(|zone| json!(zone))
             .boxed(),
@@ -223,6 +228,9 @@ pub fn broken(column: &Column) -> Vec<Value> {
             vec![json!(min - 0.001), json!(max + 0.001), json!("x"), json!("+1"), json!(false)]
         }
         ColumnType::Bool => vec![json!("yes"), json!(2), json!([])],
+        ColumnType::BoolOrText { max, .. } => {
+            vec![json!(2), json!([]), json!("x".repeat(max + 1)), json!("\u{1F600} \n")]
+        }
         ColumnType::Choice(_) => vec![json!("nope"), json!(1), json!([])],
         ColumnType::List { max, of, .. } => {
             let mut values = vec![json!("x"), json!({"a": 1}), json!(vec![1; max + 1])];

@@ -35,6 +35,8 @@ record! {
         numbers: u32 = int(1, 10_000).or_int(1_000),
         /// Limit of calls at once; further ones wait for an engine.
         parallel_calls: u32 = int(1, 10_000).or_int(100),
+        /// Limit of folders, and of labels.
+        folders: u32 = int(1, 10_000).or_int(1_000),
         /// Limit of stored bytes: resources with their texts, files, events and kept answers.
         storage_bytes: u64 = bytes(1 << 20, 16 << 40).or_int(STORAGE_BYTES),
     }

@@ -1,5 +1,6 @@
 //! Assistants (docs/api.md, Assistants): tables, rules that involve other rows, operations.
 
+mod filter;
 pub mod lookups;
 mod mask;
 mod numbers;

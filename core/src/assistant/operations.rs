@@ -1,13 +1,12 @@
 //! Creating, reading, changing and deleting assistants, in the order of docs/api.md.
 
-use alloc::vec::Vec;
-
+use super::filter::AssistantFilter;
 use super::rows::{self, Meta, facet_of_type};
 use super::states::{AssistantEvent, FIRST, MOVES};
-use super::tables::{Assistant, Direction, ListQuery, NewAssistant, Outbound, Status, Summary, UPDATE};
+use super::tables::{AllQuery, Assistant, Direction, ListQuery, NewAssistant, Outbound, Status, Summary, UPDATE};
 use super::{mask, rules};
 use crate::account::plan;
-use crate::collection::{Facet, Query};
+use crate::collection::{Facet, Page, Query};
 use crate::http::ctx::Ctx;
 use crate::http::list::{self, List};
 use crate::http::page;
@@ -69,7 +68,7 @@ fn summary(new: &NewAssistant, meta: &Meta) -> Summary {
 }
 
 /// Returns the assistant in the path, given by id or by uuid.
-fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
+pub(super) fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
     let account = ctx.account();
     let text = ctx.params.first().copied().unwrap_or_default();
     let count = match ctx.param(0) {
@@ -140,14 +139,40 @@ pub fn delete(ctx: &Ctx<'_>, stop: Follow) -> Handled {
 /// `GET /user/assistants/get`
 pub fn page(ctx: &Ctx<'_>) -> Handled {
     let query: ListQuery = ctx.asks()?;
-    let facets: Vec<Facet> = query.r#type.map(facet_of_type).into_iter().collect();
-    let query = Query::page(facets, 0..u32::MAX, Order::Ascending, query.per_page, query.page);
-    page::list(ctx, ctx.account(), Kind::Assistant, &query, page::public)
+    let filter = AssistantFilter {
+        r#type: query.r#type,
+        status: query.status,
+        folder: query.folder_id,
+        labels: query.label_id,
+        search: query.search,
+    };
+    let account = ctx.account();
+    let query = Query::page(filter.facets(ctx), 0..u32::MAX, Order::Ascending, query.per_page, query.page);
+    if !filter.reads_rows() {
+        return page::list(ctx, account, Kind::Assistant, &query, page::public);
+    }
+    let find = || {
+        let ids = filter.select(account, &query.facets)?;
+        let skip = usize::try_from(query.offset).unwrap_or(usize::MAX);
+        let total = ids.len() as u64;
+        Ok(Page { ids: ids.into_iter().skip(skip).take(query.limit).collect(), total })
+    };
+    page::of(ctx, account, Kind::Assistant, &query, find, page::public)
 }
 
 /// `GET /user/assistants`
 pub fn all(ctx: &Ctx<'_>) -> Handled {
-    list::reply(ctx, ctx.account(), Kind::Assistant, || array(ctx, &Facet::ALL), page::public)
+    let query: AllQuery = ctx.asks()?;
+    let filter = AssistantFilter {
+        r#type: query.r#type,
+        status: query.status,
+        folder: query.folder_id,
+        labels: query.label_id,
+        search: query.search,
+    };
+    let account = ctx.account();
+    let found = || Ok(list::array(filter.select(account, &filter.facets(ctx))?));
+    list::reply(ctx, account, Kind::Assistant, found, page::public)
 }
 
 /// `GET /user/assistants/outbound`

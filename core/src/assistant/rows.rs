@@ -22,6 +22,8 @@ mod tag {
     pub const NUMBER: u8 = 2;
     pub const KNOWLEDGEBASE: u8 = 3;
     pub const TOOL: u8 = 4;
+    pub const FOLDER: u8 = 5;
+    pub const LABEL: u8 = 6;
 }
 
 /// Facet of the assistants of a type.
@@ -42,6 +44,16 @@ pub fn facet_of_knowledgebase(count: u32) -> Facet {
 /// Facet of the assistants to which a tool is attached.
 pub fn facet_of_tool(count: u32) -> Facet {
     Facet::id(tag::TOOL, count)
+}
+
+/// Facet of the assistants in a folder.
+pub fn facet_of_folder(count: u32) -> Facet {
+    Facet::id(tag::FOLDER, count)
+}
+
+/// Facet of the assistants with a label.
+pub fn facet_of_label(count: u32) -> Facet {
+    Facet::id(tag::LABEL, count)
 }
 
 /// Members of an assistant that its creation body does not have.
@@ -148,6 +160,8 @@ fn facets(assistant: &Assistant) -> Vec<Facet> {
     facets.extend(assistant.phone_number_id.map(|id| facet_of_number(id::count(id))));
     facets.extend(assistant.knowledgebase_id.map(|id| facet_of_knowledgebase(id::count(id))));
     facets.extend(assistant.tool_ids.iter().map(|id| facet_of_tool(id::count(*id))));
+    facets.extend(assistant.folder_id.map(|id| facet_of_folder(id::count(id))));
+    facets.extend(assistant.label_ids.iter().map(|id| facet_of_label(id::count(*id))));
     facets
 }
 
@@ -236,6 +250,8 @@ fn form(new: &NewAssistant, meta: Meta, language: Option<String>) -> Assistant {
         ringing_time: new.ringing_time,
         reengagement_prompt: new.reengagement_prompt,
         voice_mail_message: new.voice_mail_message,
+        folder_id: new.folder_id,
+        label_ids: new.label_ids,
         rest: meta.rest,
     }
 }

@@ -8,8 +8,8 @@ use crate::key::Kind;
 use crate::limits::{ENTRIES_MAX, URL_MAX};
 use crate::record::{
     Column, DecimalText, Flag, Hundredths, Iso, Literal, Record, Ref, Secret, Table, Variables, boolean, choice,
-    decimal, fixed, flag, form_unless, format, hundredths, id, ids, int, iso, list, number, per_page, require, tagged,
-    text, texts, variables,
+    decimal, fixed, flag, form_unless, format, hundredths, id, id_or_zero, ids, int, iso, list, number, per_page,
+    require, tagged, text, texts, variables,
 };
 use crate::{choice, record, tagged};
 
@@ -263,6 +263,10 @@ record! {
         post_call_schema: Vec<Extract> = list::<Extract>(ENTRIES_MAX).unique("name"),
         /// Default values of `{{variable_name}}` in prompts; a call's own variables override them.
         variables: Variables = variables(),
+        /// Folder that it is in.
+        folder_id: Option<u64> = id().exists(Ref::Row(Kind::Folder)).clears(),
+        /// Labels that it has.
+        label_ids: Vec<u64> = ids(ENTRIES_MAX).exists(Ref::Row(Kind::Label)),
     } rules {
         require("llm_model_id", "mode", &["pipeline"]),
         require("multimodal_model_id", "mode", MULTIMODAL),
@@ -426,6 +430,10 @@ record! {
         reengagement_prompt: Option<String> = text(0, 1_000),
         /// Message left on voicemail; null: none.
         voice_mail_message: Option<String> = text(0, 1_000),
+        /// Id of the folder that it is in; null: none.
+        folder_id: Option<u64> = id(),
+        /// Ids of its labels.
+        label_ids: Vec<u64> = ids(ENTRIES_MAX),
     }
 }
 
@@ -486,8 +494,8 @@ record! {
 /// Column `status`, which only an update takes.
 const STATUS: Column = choice::<Status>().named("status", " Whether it answers calls and serves campaigns.");
 
-const fn with_status() -> [Column; 52] {
-    let mut columns = [STATUS; 52];
+const fn with_status() -> [Column; 54] {
+    let mut columns = [STATUS; 54];
     let mut at = 0;
     while at < columns.len() - 1 {
         columns[at] = NewAssistant::TABLE.columns[at];
@@ -496,7 +504,7 @@ const fn with_status() -> [Column; 52] {
     columns
 }
 
-static UPDATE_COLUMNS: [Column; 52] = with_status();
+static UPDATE_COLUMNS: [Column; 54] = with_status();
 
 /// Body of `PUT /user/assistant/{id}`: the columns of a creation, then `status`.
 pub static UPDATE: Table = Table {
@@ -515,5 +523,29 @@ record! {
         page: u64 = id().or_int(1),
         /// Only assistants of this type.
         r#type: Option<Direction> = choice::<Direction>(),
+        /// Only assistants of this status.
+        status: Option<Status> = choice::<Status>(),
+        /// Only assistants in this folder; 0: in none.
+        folder_id: Option<u64> = id_or_zero(),
+        /// Only assistants with this label; given several times, with all of them.
+        label_id: Vec<u64> = ids(ENTRIES_MAX),
+        /// Only assistants whose name contains this text, whatever the case of its letters.
+        search: Option<String> = text(1, 255),
+    }
+}
+
+record! {
+    /// Query of `GET /user/assistants`.
+    pub struct AllQuery {
+        /// Only assistants of this type.
+        r#type: Option<Direction> = choice::<Direction>(),
+        /// Only assistants of this status.
+        status: Option<Status> = choice::<Status>(),
+        /// Only assistants in this folder; 0: in none.
+        folder_id: Option<u64> = id_or_zero(),
+        /// Only assistants with this label; given several times, with all of them.
+        label_id: Vec<u64> = ids(ENTRIES_MAX),
+        /// Only assistants whose name contains this text, whatever the case of its letters.
+        search: Option<String> = text(1, 255),
     }
 }

@@ -2,17 +2,19 @@
 
 use alloc::string::String;
 
-use super::operations::MISSING;
+use super::operations::{MISSING, named};
 use super::rows;
 use super::tables::Assistant;
 use crate::http::ctx::Ctx;
-use crate::http::refusal::Refusal;
+use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message_data};
 use crate::http::route::Handled;
+use crate::json::Raw;
 use crate::key::Kind;
 use crate::limits::URL_MAX;
 use crate::record;
-use crate::record::{format, id, text};
+use crate::record::{Cell, Record, format, id, text};
+use crate::store::Row;
 
 record! {
     /// Body of the enable operations.
@@ -32,45 +34,151 @@ record! {
     }
 }
 
+record! {
+    /// Body of the enable operations whose path names the assistant.
+    pub struct EnableThis {
+        /// The assistant in the path, again.
+        assistant_id: Option<u64> = id(),
+        /// URL that the webhook is sent to.
+        webhook_url: String = text(1, URL_MAX).form(&format::URL).required(),
+    }
+}
+
+record! {
+    /// Body of the disable operations whose path names the assistant.
+    pub struct DisableThis {
+        /// The assistant in the path, again.
+        assistant_id: Option<u64> = id(),
+    }
+}
+
+/// A webhook of an assistant.
+#[derive(Clone, Copy)]
+enum Webhook {
+    /// Sent when an inbound call ends.
+    Inbound,
+    /// Sent after a call.
+    PostCall,
+}
+
+impl Webhook {
+    fn set(self, assistant: &mut Assistant, url: Option<String>) {
+        match self {
+            Self::Inbound => assistant.inbound_webhook_url = url,
+            Self::PostCall => {
+                assistant.is_webhook_active = url.is_some();
+                assistant.webhook_url = url;
+            }
+        }
+    }
+
+    const fn disabled(self) -> &'static str {
+        match self {
+            Self::Inbound => "Inbound webhook disabled successfully",
+            Self::PostCall => "Webhook disabled successfully",
+        }
+    }
+}
+
 /// `POST /user/assistants/enable-inbound-webhook`
 pub fn enable_inbound(ctx: &Ctx<'_>) -> Handled {
-    let body: Enable = ctx.body()?;
-    switch(ctx, body.assistant_id, "Webhook enabled successfully", |assistant| {
-        assistant.inbound_webhook_url = Some(body.webhook_url.clone());
-    })
+    enable(ctx, Webhook::Inbound)
 }
 
 /// `POST /user/assistants/disable-inbound-webhook`
 pub fn disable_inbound(ctx: &Ctx<'_>) -> Handled {
-    let body: Disable = ctx.body()?;
-    switch(ctx, body.assistant_id, "Inbound webhook disabled successfully", |assistant| {
-        assistant.inbound_webhook_url = None;
-    })
+    disable(ctx, Webhook::Inbound)
 }
 
 /// `POST /user/assistants/enable-webhook`
-pub fn enable(ctx: &Ctx<'_>) -> Handled {
-    let body: Enable = ctx.body()?;
-    switch(ctx, body.assistant_id, "Webhook enabled successfully", |assistant| {
-        assistant.webhook_url = Some(body.webhook_url.clone());
-        assistant.is_webhook_active = true;
-    })
+pub fn enable_post_call(ctx: &Ctx<'_>) -> Handled {
+    enable(ctx, Webhook::PostCall)
 }
 
 /// `POST /user/assistants/disable-webhook`
-pub fn disable(ctx: &Ctx<'_>) -> Handled {
-    let body: Disable = ctx.body()?;
-    switch(ctx, body.assistant_id, "Webhook disabled successfully", |assistant| {
-        assistant.webhook_url = None;
-        assistant.is_webhook_active = false;
-    })
+pub fn disable_post_call(ctx: &Ctx<'_>) -> Handled {
+    disable(ctx, Webhook::PostCall)
 }
 
-fn switch(ctx: &Ctx<'_>, id: u64, says: &str, change: impl FnOnce(&mut Assistant)) -> Handled {
-    let account = ctx.account();
+/// `POST /user/assistant/{id}/enable-inbound-webhook`
+pub fn enable_this_inbound(ctx: &Ctx<'_>) -> Handled {
+    enable_this(ctx, Webhook::Inbound)
+}
+
+/// `POST /user/assistant/{id}/disable-inbound-webhook`
+pub fn disable_this_inbound(ctx: &Ctx<'_>) -> Handled {
+    disable_this(ctx, Webhook::Inbound)
+}
+
+/// `DELETE /user/assistants/{id}/inbound-webhook`
+pub fn remove_inbound(ctx: &Ctx<'_>) -> Handled {
+    remove(ctx, Webhook::Inbound)
+}
+
+/// `POST /user/assistant/{id}/enable-webhook`
+pub fn enable_this_post_call(ctx: &Ctx<'_>) -> Handled {
+    enable_this(ctx, Webhook::PostCall)
+}
+
+/// `POST /user/assistant/{id}/disable-webhook`
+pub fn disable_this_post_call(ctx: &Ctx<'_>) -> Handled {
+    disable_this(ctx, Webhook::PostCall)
+}
+
+/// `DELETE /user/assistants/{id}/webhook`
+pub fn remove_post_call(ctx: &Ctx<'_>) -> Handled {
+    remove(ctx, Webhook::PostCall)
+}
+
+fn enable(ctx: &Ctx<'_>, webhook: Webhook) -> Handled {
+    let body: Enable = ctx.body()?;
+    switch(ctx, webhook, &of_body(ctx, body.assistant_id)?, Some(body.webhook_url))
+}
+
+fn disable(ctx: &Ctx<'_>, webhook: Webhook) -> Handled {
+    let body: Disable = ctx.body()?;
+    switch(ctx, webhook, &of_body(ctx, body.assistant_id)?, None)
+}
+
+fn enable_this(ctx: &Ctx<'_>, webhook: Webhook) -> Handled {
+    let found = named(ctx)?;
+    let body: EnableThis = this(ctx, found.0)?;
+    switch(ctx, webhook, &found, Some(body.webhook_url))
+}
+
+fn disable_this(ctx: &Ctx<'_>, webhook: Webhook) -> Handled {
+    let found = named(ctx)?;
+    this::<DisableThis>(ctx, found.0)?;
+    switch(ctx, webhook, &found, None)
+}
+
+fn remove(ctx: &Ctx<'_>, webhook: Webhook) -> Handled {
+    let found = named(ctx)?;
+    ctx.if_match(&Raw(&found.1.public))?;
+    switch(ctx, webhook, &found, None)
+}
+
+fn of_body(ctx: &Ctx<'_>, id: u64) -> Result<(u32, Row), Halt> {
     let count = ctx.own(id).ok_or(Refusal::NotFound(MISSING))?;
-    let row = account.find(Kind::Assistant, count)?.ok_or(Refusal::NotFound(MISSING))?;
-    account.replace(Kind::Assistant, count, &row, &rows::changed(&row, ctx.now, change)?)?;
+    let row = ctx.account().find(Kind::Assistant, count)?.ok_or(Refusal::NotFound(MISSING))?;
+    Ok((count, row))
+}
+
+/// Returns the body, whose `assistant_id` must be that of the path where it is given.
+fn this<T: Record>(ctx: &Ctx<'_>, count: u32) -> Result<T, Halt> {
+    let mut checked = ctx.checked::<T>()?;
+    if let Cell::Int(id) = *checked.get("assistant_id")
+        && u64::try_from(id).ok() != Some(ctx.id(count))
+    {
+        checked.errors.say("assistant_id", "field must be the assistant in the path.");
+    }
+    ctx.finish(checked)
+}
+
+fn switch(ctx: &Ctx<'_>, webhook: Webhook, (count, row): &(u32, Row), url: Option<String>) -> Handled {
+    let says = if url.is_some() { "Webhook enabled successfully" } else { webhook.disabled() };
+    let changed = rows::changed(row, ctx.now, |assistant| webhook.set(assistant, url))?;
+    ctx.account().replace(Kind::Assistant, *count, row, &changed)?;
     let nothing: [u64; 0] = [];
     Ok(Reply::ok(&message_data(says, &nothing[..])))
 }

@@ -12,6 +12,7 @@ use crate::account::profile::Profile;
 use crate::collection::{Facet, Query};
 use crate::http::ctx::Ctx;
 use crate::http::page;
+use crate::http::query;
 use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, data, message};
 use crate::http::route::Handled;
@@ -23,7 +24,7 @@ use crate::limits::{EVENTS_PAGE_MAX, LEASE_SECONDS};
 use crate::number::{CallerNumber, UNVERIFIED};
 use crate::record::{Choice, Errors};
 use crate::store::Row;
-use crate::suppression::{self, plus};
+use crate::suppression;
 use crate::view::{Order, Stop};
 use crate::{assistant, webhook};
 
@@ -37,7 +38,9 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     let mut facets = Vec::new();
     facets.extend(query.status.map(|status| Facet::new(tag::STATUS, status.word().as_bytes())));
     facets.extend(query.r#type.map(|kind| Facet::new(tag::TYPE, kind.word().as_bytes())));
-    facets.extend(query.phone_number.as_deref().map(|phone| Facet::new(tag::PHONE, plus(phone).as_bytes())));
+    facets.extend(
+        query.phone_number.as_deref().map(|phone| Facet::new(tag::PHONE, query::phone_number(phone).as_bytes())),
+    );
     // The id of another account's row matches nothing: the page is empty.
     facets.extend(query.assistant_id.map(|id| Facet::id(tag::ASSISTANT, ctx.own(id).unwrap_or(0))));
     facets.extend(query.campaign_id.map(|id| Facet::id(tag::CAMPAIGN, ctx.own(id).unwrap_or(0))));

@@ -110,11 +110,74 @@ impl Carrier {
     }
 }
 
-/// Counts the segments of a message: 160 characters of the GSM alphabet or 70 of any other in a single one, 153 or 67
-/// each if there are several (3GPP TS 23.038). ASCII other than the backtick counts as the GSM alphabet.
+/// Characters of the GSM 7-bit alphabet besides the ASCII ones that it shares (3GPP TS 23.038, 6.2.1).
+const GSM_OTHER: &str = "£¥èéùìòÇØøÅåΔΦΓΛΩΠΨΣΘΞÆæßÉ¤¡ÄÖÑÜ§¿äöñüà";
+/// Characters that take two places there, an escape and one of the extension table.
+const GSM_ESCAPED: &str = "\u{c}^{}\\[~]|€";
+
+/// Counts the segments of a message: 160 characters of the GSM alphabet or 70 UTF-16 units of any other in a single
+/// one, 153 or 67 each if there are several. No character is split between two (3GPP TS 23.038 and 23.040).
 pub fn segments(body: &str) -> u32 {
-    let units = body.encode_utf16().count();
-    let plain = body.is_ascii() && !body.contains('`');
-    let (single, part) = if plain { (160, 153) } else { (70, 67) };
-    u32::try_from(if units <= single { 1 } else { units.div_ceil(part) }).unwrap_or(u32::MAX)
+    let is_gsm = body.chars().all(|c| septets(c).is_some());
+    let (single, part) = if is_gsm { (160, 153) } else { (70, 67) };
+    let places = |c: char| if is_gsm { septets(c).unwrap_or(1) } else { c.len_utf16() };
+    if body.chars().map(places).sum::<usize>() <= single {
+        return 1;
+    }
+    let (mut segments, mut room) = (0, 0);
+    for places in body.chars().map(places) {
+        if room < places {
+            segments += 1;
+            room = part;
+        }
+        room -= places;
+    }
+    segments
+}
+
+/// Returns the places that a character takes in the GSM alphabet; `None` if it has none there.
+fn septets(c: char) -> Option<usize> {
+    let is_shared = matches!(c, '\n' | '\r' | ' '..='~') && !"`^{}\\[~]|".contains(c);
+    match c {
+        c if is_shared || GSM_OTHER.contains(c) => Some(1),
+        c if GSM_ESCAPED.contains(c) => Some(2),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::segments;
+
+    #[test]
+    fn segments_are_counted_by_the_alphabet() {
+        for (unit, times, count) in [
+            ("", 0, 1),
+            ("x", 160, 1),
+            ("x", 161, 2),
+            ("x", 306, 2),
+            ("x", 307, 3),
+            // Outside ASCII, yet in the GSM alphabet.
+            ("é", 160, 1),
+            ("£", 161, 2),
+            // In ASCII, yet of two places; an escape is not split from its character: 76 fit where 153 places are.
+            ("{", 80, 1),
+            ("{", 81, 2),
+            ("{", 152, 2),
+            ("{", 153, 3),
+            ("€", 80, 1),
+            // Outside the GSM alphabet.
+            ("`", 70, 1),
+            ("`", 71, 2),
+            ("ș", 134, 2),
+            ("ș", 135, 3),
+            // Two units each, which are not split: 33 fit where 67 units are.
+            ("\u{1F600}", 35, 1),
+            ("\u{1F600}", 36, 2),
+            ("\u{1F600}", 66, 2),
+            ("\u{1F600}", 67, 3),
+        ] {
+            assert_eq!(segments(&unit.repeat(times)), count, "{times} times {unit:?}");
+        }
+    }
 }

@@ -19,7 +19,7 @@ use crate::key::{Kind, Space};
 use crate::limits::{DETACH_SECONDS, JSON_BODY_BYTES_MAX, UPLOAD_BODY_BYTES_MAX};
 use crate::outside::{Answer, AskedWork, Unwritten, Work};
 use crate::rate::{Caller, Rate};
-use crate::record::{Checked, MemberSource, Record, check, check_update};
+use crate::record::{Checked, ColumnType, MemberSource, Record, check, check_update};
 use crate::seed::Seed;
 use crate::setup::Setup;
 use crate::store::{Row, Scope, Tx};
@@ -207,7 +207,13 @@ impl<'a> Ctx<'a> {
 
     /// Checks the query but does not build the record yet.
     pub fn checked_query<T: Record>(&self) -> Result<Checked, Halt> {
-        Ok(check(T::TABLE, super::query::parse(self.query)?, MemberSource::Query))
+        let mut members = super::query::parse(self.query)?;
+        for column in T::TABLE.columns {
+            if matches!(column.spec.kind, ColumnType::List { .. }) && members.get(column.name).is_some() {
+                members.set(column.name, Value::List(super::query::all(self.query, column.name)?));
+            }
+        }
+        Ok(check(T::TABLE, members, MemberSource::Query))
     }
 
     /// Returns the query as a record, or 422.

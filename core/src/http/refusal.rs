@@ -58,6 +58,8 @@ pub enum Refusal {
     OverStorage(Option<Kind>),
     /// 404: no operation at this path.
     NoRoute,
+    /// 404: an operation of WhatsApp, which there is not.
+    NoWhatsApp,
     /// 404: no such resource that this caller may see.
     NotFound(&'static str),
     /// 404 with `success: false` (campaign switch).
@@ -139,7 +141,7 @@ impl Refusal {
             Self::Payment(_) => Cause::Payment,
             Self::Forbidden(_) => Cause::Limit,
             Self::OverStorage(about) => Cause::storage(*about),
-            Self::NoRoute => Cause::NoRoute,
+            Self::NoRoute | Self::NoWhatsApp => Cause::NoRoute,
             Self::NotFound(_) => Cause::NotFound,
             Self::NotFoundUnsuccessful(_) => Cause::NotFoundUnsuccessful,
             Self::Method(_) => Cause::Method,
@@ -175,6 +177,7 @@ impl Refusal {
                 return plain(status, form, "Unauthenticated.").header("www-authenticate", "Bearer");
             }
             Self::Unsuccessful(says) => return with(status, &says, "success", false),
+            Self::NoWhatsApp => return no_whatsapp(status),
             Self::NotFoundUnsuccessful(says) => return with(status, says, "success", false),
             Self::OutOfOrder(says, next_seq) => return with(status, &says, "next_seq", next_seq),
             Self::TooMany(seconds) => return wait(status, "Too many requests.", seconds),
@@ -250,6 +253,17 @@ fn with(status: u16, says: &str, name: &str, value: impl ToJson) -> Reply {
     let mut body = Vec::new();
     let mut object = Object::open(&mut body);
     object.member("message", says).member(name, value);
+    object.close();
+    Reply::with_status(status, body)
+}
+
+/// Builds the 404 that clients of WhatsApp read as "no sender is set up".
+fn no_whatsapp(status: u16) -> Reply {
+    const SAYS: &str = "This service has no WhatsApp senders.";
+    let mut body = Vec::new();
+    let mut object = Object::open(&mut body);
+    object.member("success", false).member("error", SAYS).member("error_code", "SENDER_NOT_FOUND");
+    object.member("message", SAYS);
     object.close();
     Reply::with_status(status, body)
 }

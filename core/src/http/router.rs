@@ -86,12 +86,9 @@ impl Router {
         Ok(())
     }
 
-    /// Finds the rows of a path. `/api/user/…` and `/api/leads/…` are the same as `/user/…` and `/leads/…`.
+    /// Finds the rows of a path. A segment that is neither a number nor a UUID is no `{id}`, nor any other `{…id}`.
     pub fn find<'p>(&self, path: &'p str) -> Option<RouteMatch<'p>> {
-        let path = path
-            .strip_prefix("/api")
-            .filter(|rest| rest.starts_with("/user/") || rest.starts_with("/leads/"))
-            .unwrap_or(path);
+        let path = canonical(path);
         let mut node = &self.root;
         let mut params = Vec::new();
         for segment in path.strip_prefix('/')?.split('/') {
@@ -99,11 +96,29 @@ impl Router {
                 next
             } else {
                 params.push(segment);
-                &node.param.as_deref().filter(|_| !segment.is_empty())?.1
+                &node.param.as_deref().filter(|(name, _)| is_value(name, segment))?.1
             };
         }
         (!node.routes.is_empty()).then(|| RouteMatch { routes: node.routes.clone(), params })
     }
+}
+
+/// Returns the path without its `/api`: `/api/user/…` and `/api/leads/…` are the same as `/user/…` and `/leads/…`.
+pub fn canonical(path: &str) -> &str {
+    let inner = path.strip_prefix("/api").filter(|rest| rest.starts_with("/user/") || rest.starts_with("/leads/"));
+    inner.unwrap_or(path)
+}
+
+/// Returns whether a segment can be the value of a parameter.
+fn is_value(name: &str, segment: &str) -> bool {
+    let is_uuid = || {
+        segment.len() == 36
+            && segment.bytes().enumerate().all(|(at, byte)| match at {
+                8 | 13 | 18 | 23 => byte == b'-',
+                _ => byte.is_ascii_hexdigit(),
+            })
+    };
+    !segment.is_empty() && (!name.ends_with("id") || segment.bytes().all(|b| b.is_ascii_digit()) || is_uuid())
 }
 
 impl Node {
@@ -152,6 +167,23 @@ mod tests {
         assert_eq!(refused(CALLED), "two rows are called a");
         assert_eq!(refused(NAMED), "/a/{name}/b of b: {name} stands where {id} does");
         assert_eq!(refused(BOTH), "");
+    }
+
+    #[test]
+    fn an_id_is_a_number_or_a_uuid() {
+        let router = Router::new([&A]).expect("a table");
+        for (segment, is_id) in [
+            ("7", true),
+            ("0b8a1f6e-2c3d-4e5f-8a9b-0c1d2e3f4a5b", true),
+            ("", false),
+            ("seven", false),
+            ("7a", false),
+            ("%37", false),
+            ("0b8a1f6e-2c3d-4e5f-8a9b-0c1d2e3f4a5g", false),
+            ("0b8a1f6e02c3d04e5f08a9b00c1d2e3f4a5b", false),
+        ] {
+            assert_eq!(router.find(&format!("/a/{segment}")).is_some(), is_id, "{segment}");
+        }
     }
 
     #[test]

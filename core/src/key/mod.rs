@@ -81,6 +81,10 @@ numbered! {
         Secret = 19,
         /// Job that was set aside after repeated failures (root space).
         Job = 20,
+        /// Folder of assistants.
+        Folder = 21,
+        /// Label of assistants.
+        Label = 22,
     }
 }
 
@@ -298,6 +302,10 @@ pub enum Unique {
     DoNotCall = 6,
     /// Call that an engine brings, by the identity of its request.
     Arrival = 7,
+    /// Name of a folder, in lower case.
+    FolderName = 8,
+    /// Name of a label, in lower case.
+    LabelName = 9,
 }
 
 /// Returns the key of a value in a unique index.

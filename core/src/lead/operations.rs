@@ -13,6 +13,7 @@ use super::tables::{ChangedLead, LeadQuery, NewLead};
 use crate::collection::Query;
 use crate::http::ctx::Ctx;
 use crate::http::page;
+use crate::http::query;
 use crate::http::refs;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message, message_data};
@@ -57,7 +58,7 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
         out.extend_from_slice(&rows::json(account, count, &LeadRow::read(Row::public_of(row)?)?)?);
         Ok(())
     };
-    let part: Option<String> = query.phone_number.map(|text| text.trim().trim_start_matches('+').into());
+    let part: Option<String> = query.phone_number.map(|text| query::phone_number(&text).split_off(1));
     let query = Query::page(facets, range, Order::Descending, query.per_page, query.page);
     match part.filter(|part| !part.is_empty()) {
         None => page::list(ctx, account, Kind::Lead, &query, show),

@@ -9,7 +9,7 @@ pub mod tables;
 mod trunks;
 
 pub use caller_ids::{create as create_caller_id, set_verified};
-pub use operations::{all, search, sms_capable, update};
+pub use operations::{all, read, search, sms_capable, update};
 pub use purchase::{purchase, settle as settle_purchase};
 pub use release::{detach_all, release, settle as settle_release};
 pub use rows::NumberRow;
@@ -18,6 +18,7 @@ pub use trunks::{create as create_trunk, list as list_trunks, read as read_trunk
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::http::reply::data;
 use crate::json::ToJson;
 use crate::key::{self, Kind, Unique};
 use crate::record::Stored;
@@ -30,15 +31,19 @@ const MISSING: &str = "Phone number not found.";
 /// Refusal of a call that would show an unverified caller id.
 pub const UNVERIFIED: &str = "The caller id is not verified.";
 
-/// Inserts a new number, and the key that finds it by its E.164.
+/// Inserts a new number, and the key that finds it by its E.164 or extension.
 fn insert(account: Scope<'_>, count: u32, stored: &NumberRow, password: &[u8]) -> Result<(), Stop> {
     let unique = key::unique(account.space(), Unique::Number, &unique_value(stored));
     account.put(unique, count.to_be_bytes().to_vec())?;
     account.insert(Kind::Number, count, stored.created_at.0, &stored.row(password))
 }
 
-/// Returns the unique value of a number. It starts with a class, as a caller id and another number may share an E.164.
+/// Returns the unique value of a number. It starts with a class, as a caller id and another number may share an E.164,
+/// and extensions of several telephone systems are alike.
 fn unique_value(stored: &NumberRow) -> Vec<u8> {
+    if let Some(trunk) = stored.trunk.as_ref().filter(|_| stored.is_extension()) {
+        return [b"x", trunk.sip_address.as_bytes(), &[0], stored.phone_number.as_bytes()].concat();
+    }
     let class = if stored.r#type == NumberType::CallerId { b"c" } else { b"n" };
     [&class[..], stored.phone_number.as_bytes()].concat()
 }
@@ -50,7 +55,7 @@ fn row_of(account: Scope<'_>, e164: &str, caller_id: bool) -> Result<Option<u32>
     Ok(bytes.and_then(|bytes| Some(u32::from_be_bytes(bytes.try_into().ok()?))))
 }
 
-/// Removes the row of a number and the key that finds it by its E.164.
+/// Removes the row of a number and the key that finds it.
 fn remove(account: Scope<'_>, count: u32, row: &Row, stored: &NumberRow) -> Result<(), Stop> {
     account.delete(key::unique(account.space(), Unique::Number, &unique_value(stored)))?;
     account.remove(Kind::Number, count, row)
@@ -112,7 +117,7 @@ pub fn sender(account: Scope<'_>, count: u32) -> Result<Option<SmsSender>, Stop>
     Ok(Some(SmsSender { phone_number, sms_capable }))
 }
 
-/// Returns the JSON of a number, whose entity tag `If-Match` is compared with.
+/// Returns the answer that shows a number, whose entity tag `If-Match` is compared with.
 fn shown(id: u64, stored: &NumberRow) -> Vec<u8> {
-    tables::Number::of(id, stored).to_json()
+    data(&tables::Number::of(id, stored)).to_json()
 }

@@ -14,7 +14,7 @@ use crate::http::route::Handled;
 use crate::json::{self, Raw};
 use crate::key::Kind;
 use crate::limits::PLAN_ROWS_MAX;
-use crate::record::Stored;
+use crate::record::{Iso, Stored};
 use crate::root;
 use crate::store::Row;
 use crate::view::Stop;
@@ -62,6 +62,12 @@ pub(super) fn named(ctx: &Ctx<'_>, missing: &'static str) -> Result<(u32, Row, N
     Ok((count, row, stored))
 }
 
+/// `GET /user/phone-numbers/{id}`
+pub fn read(ctx: &Ctx<'_>) -> Handled {
+    let (count, _, stored) = named(ctx, MISSING)?;
+    Ok(Reply::ok(&data(&Number::of(ctx.id(count), &stored))))
+}
+
 /// `PUT /user/phone-numbers/{id}`
 pub fn update(ctx: &Ctx<'_>) -> Handled {
     let (count, row, mut stored) = named(ctx, MISSING)?;
@@ -69,6 +75,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     ctx.if_match(&Raw(&shown(ctx.id(count), &stored)))?;
     if let Some(trunk) = &mut stored.trunk {
         trunk.nickname.clone_from(&rename.nickname);
+        trunk.updated_at = Some(Iso(ctx.now));
     }
     stored.nickname = rename.nickname;
     ctx.account().replace(Kind::Number, count, &row, &stored.row(&row.private))?;

@@ -66,7 +66,7 @@ pub fn detach_all(account: Scope<'_>, count: u32, now: Timestamp, lose: Lose) ->
     let stored = NumberRow::read(&row.public)?;
     let done = lose(account, count, now)?;
     if done {
-        if stored.r#type != NumberType::CallerId {
+        if stored.r#type != NumberType::CallerId && !stored.is_extension() {
             root::disown(account, &stored.phone_number)?;
         }
         remove(account, count, &row, &stored)?;

@@ -3,11 +3,12 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::tables::{ADDRESSES, Authorization, CallingFormat, NewTrunk, NumberType};
+use super::tables::{ADDRESSES, Authorization, CallingFormat, NewTrunk, NumberType, OutboundProxy, TrunkType};
 use crate::collection::Facet;
 use crate::json::ToJson;
+use crate::limits::URL_MAX;
 use crate::record;
-use crate::record::{Iso, Rest, Secret, boolean, choice, iso, object, text, texts};
+use crate::record::{Iso, Rest, Secret, boolean, boolean_or_text, choice, format, iso, object, text, texts};
 use crate::store::Row;
 
 /// Facet of the numbers of a type.
@@ -23,8 +24,10 @@ pub fn facet_of_sms() -> Facet {
 record! {
     /// Settings of a trunk; its password is in the row's private part.
     pub struct TrunkSettings stored as "a trunk" {
-        /// Number of the trunk, E.164.
+        /// Number of the trunk, E.164, or its extension.
         phone_number: String = text(0, 16).required(),
+        /// Whether `phone_number` is a telephone number or an extension.
+        sip_trunk_type: TrunkType = choice::<TrunkType>().or_text("number"),
         /// Label of the trunk, shown in lists.
         nickname: Option<String> = text(0, 50),
         /// User name for authentication at the trunk.
@@ -39,15 +42,17 @@ record! {
         allowed_inbound_ips: Vec<String> = texts(&ADDRESSES, 50),
         /// Country as it was given, ISO 3166-1 alpha-2.
         country_code: Option<String> = text(0, 2),
-        /// Host that outgoing calls are sent through.
-        outbound_proxy: Option<String> = text(0, 255),
+        /// Host that outgoing calls are sent through, or whether `sip_address` is.
+        outbound_proxy: Option<OutboundProxy> = boolean_or_text(URL_MAX, &format::SIP_HOST),
+        /// Time of the last change; `None`: not changed since its creation.
+        updated_at: Option<Iso> = iso().sparse(),
     }
 }
 
 record! {
     /// A stored phone number of any type.
     pub struct NumberRow stored as "a phone number" {
-        /// The number, E.164.
+        /// The number, E.164, or the extension of a trunk.
         phone_number: String = text(0, 16).required(),
         /// Whether it is bought, a SIP trunk or a caller id.
         r#type: NumberType = choice::<NumberType>().required(),
@@ -80,6 +85,11 @@ impl NumberRow {
         Row { facets, public: self.to_json(), private: password.to_vec() }
     }
 
+    /// Returns whether it is an extension, which belongs to its account alone.
+    pub fn is_extension(&self) -> bool {
+        self.trunk.as_ref().is_some_and(|trunk| trunk.sip_trunk_type == TrunkType::Extension)
+    }
+
     /// Returns whether it is a caller id that calls may not show.
     pub fn is_unverified(&self) -> bool {
         self.r#type == NumberType::CallerId && !self.verified
@@ -87,11 +97,17 @@ impl NumberRow {
 }
 
 impl TrunkSettings {
-    /// Takes the settings from a body; `rest` are the unknown members of the stored trunk when it is updated.
-    pub fn new(new: &NewTrunk, rest: Rest) -> Self {
+    /// Takes the settings from a body. In an update, `updated_at` is its time and `rest` are the unknown members of the
+    /// stored trunk.
+    pub fn new(new: &NewTrunk, updated_at: Option<Iso>, rest: Rest) -> Self {
         let new = new.clone();
+        let sip_trunk_type = match new.sip_trunk_type {
+            TrunkType::Number | TrunkType::Trunk => TrunkType::Number,
+            TrunkType::Extension => TrunkType::Extension,
+        };
         Self {
             phone_number: new.phone_number,
+            sip_trunk_type,
             nickname: new.nickname,
             sip_username: new.sip_username,
             sip_address: new.sip_address,
@@ -100,6 +116,7 @@ impl TrunkSettings {
             allowed_inbound_ips: new.allowed_inbound_ips,
             country_code: new.country_code,
             outbound_proxy: new.outbound_proxy,
+            updated_at,
             rest,
         }
     }
@@ -108,6 +125,7 @@ impl TrunkSettings {
     pub fn into_body(self, sip_password: Option<Secret>) -> NewTrunk {
         NewTrunk {
             phone_number: self.phone_number,
+            sip_trunk_type: self.sip_trunk_type,
             nickname: self.nickname,
             sip_username: self.sip_username,
             sip_password,

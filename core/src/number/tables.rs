@@ -4,9 +4,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::rows::NumberRow;
+use crate::json::{ToJson, Value};
 use crate::limits::URL_MAX;
 use crate::numbering::{self, Offer};
-use crate::record::{ColumnType, Iso, Secret, boolean, choice, format, id, iso, number, require, text, texts};
+use crate::record::{
+    Cell, ColumnType, Field, Iso, Secret, boolean, boolean_or_text, choice, form_if, form_unless, format, id, iso,
+    number, require, text, texts,
+};
 use crate::{choice, record};
 
 choice! {
@@ -140,7 +144,7 @@ record! {
     pub struct Number {
         /// Id of the number, as in `phone_number_id`.
         id: u64 = id().required(),
-        /// Phone number in E.164, such as `+12025550123`.
+        /// Phone number in E.164, such as `+12025550123`; of a trunk maybe an extension, such as `101`.
         phone_number: String = text(0, 16).required(),
         /// Label of the number, shown in lists.
         nickname: Option<String> = text(0, 50),
@@ -228,14 +232,64 @@ choice! {
     }
 }
 
+choice! {
+    /// What the telephone system knows a trunk by.
+    pub enum TrunkType {
+        /// A telephone number.
+        Number = "number",
+        /// Another word for `number`.
+        Trunk = "trunk",
+        /// An extension of the telephone system.
+        Extension = "extension",
+    }
+}
+
+/// Where a trunk's outgoing calls are sent through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OutboundProxy {
+    /// This host.
+    Host(String),
+    /// Through the trunk's own `sip_address`, or not through any.
+    Own(bool),
+}
+
+impl Field for OutboundProxy {
+    fn from_cell(cell: Cell) -> Self {
+        match cell {
+            Cell::Text(host) => Self::Host(host),
+            cell => Self::Own(cell == Cell::Bool(true)),
+        }
+    }
+
+    fn from_json(value: Value) -> Option<Self> {
+        match value {
+            Value::Text(host) => Some(Self::Host(host)),
+            Value::Bool(own) => Some(Self::Own(own)),
+            _ => None,
+        }
+    }
+}
+
+impl ToJson for OutboundProxy {
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Host(host) => host.write(out),
+            Self::Own(own) => own.write(out),
+        }
+    }
+}
+
 /// Bounds of an IP address or CIDR range.
 pub static ADDRESSES: ColumnType = ColumnType::Text { min: 1, max: 64, format: Some(&format::ADDRESS) };
 
 record! {
     /// Body of `POST /user/phone-numbers/sip-trunks`.
     pub struct NewTrunk {
-        /// Number of the trunk, E.164; unique in the installation.
-        phone_number: String = text(1, 16).form(&format::E164).required(),
+        /// Number of the trunk: E.164, unique in the installation; or an extension, unique in the account at its
+        /// `sip_address`.
+        phone_number: String = text(1, 16).form(&format::TRUNK_NUMBER).required(),
+        /// Whether `phone_number` is a telephone number (`number`, or `trunk`) or an `extension`.
+        sip_trunk_type: TrunkType = choice::<TrunkType>().or_text("number"),
         /// Label of the trunk, shown in lists.
         nickname: Option<String> = text(1, 50).clears(),
         /// User name for authentication at the trunk.
@@ -252,9 +306,11 @@ record! {
         allowed_inbound_ips: Vec<String> = texts(&ADDRESSES, 50),
         /// Country of the number, ISO 3166-1 alpha-2; found from the number when not given.
         country_code: Option<String> = text(2, 2).clears(),
-        /// Host that outgoing calls are sent through; none when not given.
-        outbound_proxy: Option<String> = text(1, URL_MAX).form(&format::SIP_HOST).clears(),
+        /// Host that outgoing calls are sent through; true: `sip_address`; false or not given: none.
+        outbound_proxy: Option<OutboundProxy> = boolean_or_text(URL_MAX, &format::SIP_HOST).clears(),
     } rules {
+        form_unless("phone_number", &format::E164, "sip_trunk_type", &["extension"]),
+        form_if("phone_number", &format::EXTENSION, "sip_trunk_type", &["extension"]),
         require("sip_username", "inbound_authorization_type", &["auth"]),
         require("sip_password", "inbound_authorization_type", &["auth"]),
         require("allowed_inbound_ips", "inbound_authorization_type", &["ip"]),
@@ -266,8 +322,10 @@ record! {
     pub struct Trunk {
         /// Id of the trunk, and of its phone number.
         id: u64 = id().required(),
-        /// Number of the trunk, E.164; unique in the installation.
+        /// Number of the trunk, E.164, or its extension.
         phone_number: String = text(0, 16).required(),
+        /// Whether `phone_number` is a telephone number (`number`) or an `extension`.
+        sip_trunk_type: TrunkType = choice::<TrunkType>().required(),
         /// Label of the trunk, shown in lists.
         nickname: Option<String> = text(0, 50),
         /// User name for authentication at the trunk.
@@ -282,9 +340,15 @@ record! {
         allowed_inbound_ips: Vec<String> = texts(&ADDRESSES, 50),
         /// Country as it was given, ISO 3166-1 alpha-2; null when it was not.
         country_code: Option<String> = text(0, 2),
-        /// Host that outgoing calls are sent through; null: none.
-        outbound_proxy: Option<String> = text(0, 255),
+        /// Host that outgoing calls are sent through; true: `sip_address`; false or null: none.
+        outbound_proxy: Option<OutboundProxy> = boolean_or_text(URL_MAX, &format::SIP_HOST),
+        /// Always null: there is no trunk of a carrier behind it.
+        inbound_trunk_id: Option<String> = text(0, 255),
+        /// Always null, for the same reason.
+        outbound_trunk_id: Option<String> = text(0, 255),
         /// Time of creation, UTC.
         created_at: Iso = iso().required(),
+        /// Time of the last change, UTC.
+        updated_at: Iso = iso().required(),
     }
 }

@@ -3,10 +3,10 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::insert;
 use super::operations::named;
 use super::rows::{NumberRow, TrunkSettings, facet_of_type};
 use super::tables::{NewTrunk, NumberType, Trunk};
+use super::{insert, unique_value};
 use crate::account::plan;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
@@ -35,6 +35,7 @@ fn shown(id: u64, stored: &NumberRow) -> Result<Trunk, Stop> {
     Ok(Trunk {
         id,
         phone_number: trunk.phone_number,
+        sip_trunk_type: trunk.sip_trunk_type,
         nickname: trunk.nickname,
         sip_username: trunk.sip_username,
         sip_address: trunk.sip_address,
@@ -43,7 +44,10 @@ fn shown(id: u64, stored: &NumberRow) -> Result<Trunk, Stop> {
         allowed_inbound_ips: trunk.allowed_inbound_ips,
         country_code: trunk.country_code,
         outbound_proxy: trunk.outbound_proxy,
+        inbound_trunk_id: None,
+        outbound_trunk_id: None,
         created_at: stored.created_at,
+        updated_at: trunk.updated_at.unwrap_or(stored.created_at),
     })
 }
 
@@ -62,7 +66,7 @@ fn stored(new: &NewTrunk, created_at: Iso) -> (NumberRow, Vec<u8>) {
         carrier_id: None,
         releasing: false,
         created_at,
-        trunk: Some(TrunkSettings::new(new, Rest::default())),
+        trunk: Some(TrunkSettings::new(new, None, Rest::default())),
         rest: Rest::default(),
     };
     (stored, password)
@@ -82,15 +86,32 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
 pub fn create(ctx: &Ctx<'_>) -> Handled {
     let new: NewTrunk = ctx.body()?;
     let account = ctx.account();
-    if root::owner(account, &new.phone_number)?.is_some() {
-        return Err(Refusal::Conflict(TAKEN.into()).into());
-    }
+    let (mut stored, password) = stored(&new, Iso(ctx.now));
+    free(account, &stored)?;
     ctx.plan_room(Kind::Number, "phone numbers", plan::of(account)?.numbers.into(), Refusal::Forbidden)?;
     let (count, created_at) = account.allot(Kind::Number, ctx.now)?;
-    let (stored, password) = stored(&new, Iso(created_at));
+    stored.created_at = Iso(created_at);
     insert(account, count, &stored, &password)?;
-    root::own(account, &new.phone_number, Owner { account: ctx.caller().account, count, claim: 0 })?;
+    own(account, ctx.caller().account, count, &stored)?;
     Ok(Reply::created(&message_data("SIP trunk created successfully.", &shown(ctx.id(count), &stored)?)))
+}
+
+/// Refuses a number that somebody has, or an extension that the account has at this address.
+fn free(account: Scope<'_>, stored: &NumberRow) -> Result<(), Halt> {
+    let is_taken = if stored.is_extension() {
+        account.get(key::unique(account.space(), Unique::Number, &unique_value(stored)))?.is_some()
+    } else {
+        root::owner(account, &stored.phone_number)?.is_some()
+    };
+    if is_taken { Err(Refusal::Conflict(TAKEN.into()).into()) } else { Ok(()) }
+}
+
+/// Notes in the root who has a number; an extension belongs to its account alone.
+fn own(account: Scope<'_>, owner: u32, count: u32, stored: &NumberRow) -> Result<(), Stop> {
+    if stored.is_extension() {
+        return Ok(());
+    }
+    root::own(account, &stored.phone_number, Owner { account: owner, count, claim: 0 })
 }
 
 fn trunk(ctx: &Ctx<'_>) -> Result<(u32, Row, NumberRow), Halt> {
@@ -112,22 +133,24 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let new: NewTrunk = ctx.update(members(settings, &row.private)?)?;
     ctx.if_match(&data(&shown(ctx.id(count), &before)?))?;
     let account = ctx.account();
-    if new.phone_number != before.phone_number {
-        rename(account, ctx.caller().account, count, &before.phone_number, &new.phone_number)?;
-    }
     let (after, password) = stored(&new, before.created_at);
-    let after = NumberRow { trunk: Some(TrunkSettings::new(&new, kept)), rest: before.rest, ..after };
+    let trunk = Some(TrunkSettings::new(&new, Some(Iso(ctx.now)), kept));
+    let after = NumberRow { trunk, rest: before.rest.clone(), ..after };
+    rename(account, ctx.caller().account, count, (&before, &after))?;
     account.replace(Kind::Number, count, &row, &after.row(&password))?;
     Ok(Reply::ok(&message_data("SIP trunk updated successfully.", &shown(ctx.id(count), &after)?)))
 }
 
-fn rename(account: Scope<'_>, owner: u32, count: u32, old: &str, new: &str) -> Result<(), Halt> {
-    if root::owner(account, new)?.is_some() {
-        return Err(Refusal::Conflict(TAKEN.into()).into());
+fn rename(account: Scope<'_>, owner: u32, count: u32, (before, after): (&NumberRow, &NumberRow)) -> Result<(), Halt> {
+    let (old, new) = (unique_value(before), unique_value(after));
+    if old == new {
+        return Ok(());
     }
-    root::disown(account, old)?;
-    root::own(account, new, Owner { account: owner, count, claim: 0 })?;
-    let unique = |number: &str| key::unique(account.space(), Unique::Number, &[b"n", number.as_bytes()].concat());
-    account.delete(unique(old))?;
-    Ok(account.put(unique(new), count.to_be_bytes().to_vec())?)
+    free(account, after)?;
+    if !before.is_extension() {
+        root::disown(account, &before.phone_number)?;
+    }
+    own(account, owner, count, after)?;
+    account.delete(key::unique(account.space(), Unique::Number, &old))?;
+    Ok(account.put(key::unique(account.space(), Unique::Number, &new), count.to_be_bytes().to_vec())?)
 }

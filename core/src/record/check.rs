@@ -91,7 +91,9 @@ pub fn check_update(table: &'static Table, mut stored: Members, supplied: Member
 fn is_empty(value: &Value, kind: &ColumnType) -> bool {
     match (value, kind) {
         (Value::Null, _) => true,
-        (Value::Text(text), ColumnType::Text { .. } | ColumnType::Choice(_)) => text.is_empty(),
+        (Value::Text(text), ColumnType::Text { .. } | ColumnType::BoolOrText { .. } | ColumnType::Choice(_)) => {
+            text.is_empty()
+        }
         _ => false,
     }
 }
@@ -163,6 +165,11 @@ fn one(
         ColumnType::Int { min, max } => int(*min, *max, &value, source, field, errors),
         ColumnType::Number { min, max } => number(*min, *max, &value, field, errors),
         ColumnType::Bool => boolean(&value, source, field, errors),
+        ColumnType::BoolOrText { max, format } => match value {
+            Value::Text(_) => text(1, *max, Some(format), value, field, errors),
+            Value::Bool(_) | Value::Number(_) => boolean(&value, source, field, errors),
+            _ => wrong(field, "field must be a boolean or a string.", errors),
+        },
         ColumnType::Choice(words) => word(words, &value, field, errors),
         ColumnType::List { of, max, unique } => list(of, *max, *unique, value, source, field, errors),
         ColumnType::Record(table) => match value {
@@ -193,7 +200,10 @@ fn text(
     field: &ValuePath<'_>,
     errors: &mut Errors,
 ) -> Cell {
-    let Value::Text(text) = value else { return wrong(field, "field must be a string.", errors) };
+    let Value::Text(mut text) = value else { return wrong(field, "field must be a string.", errors) };
+    if let Some(tidy) = format.and_then(|format| format.tidy) {
+        text = tidy(&text);
+    }
     let length = text.chars().count();
     let before = errors.0.len();
     if length > max {

@@ -81,6 +81,13 @@ pub enum ColumnType {
     },
     /// Boolean; bodies may also say 1 or 0, as a number or as text.
     Bool,
+    /// Boolean, or text of bounded length.
+    BoolOrText {
+        /// Maximum length of the text, in Unicode scalar values.
+        max: usize,
+        /// Format that the text must have.
+        format: &'static Format,
+    },
     /// Text that is one of these words.
     Choice(&'static [&'static str]),
     /// Array whose entries are all of one kind.
@@ -335,6 +342,11 @@ pub const fn id() -> Typed<Option<u64>> {
     Typed::new(ColumnType::Int { min: 1, max: ID_MAX })
 }
 
+/// Declares the id of a filter, in which 0 stands for "none".
+pub const fn id_or_zero() -> Typed<Option<u64>> {
+    Typed::new(ColumnType::Int { min: 0, max: ID_MAX })
+}
+
 /// Declares a list of at most `max` ids.
 pub const fn ids(max: usize) -> Typed<Vec<u64>> {
     Typed::new(ColumnType::List { of: &ColumnType::Int { min: 1, max: ID_MAX }, max, unique: None })
@@ -353,6 +365,11 @@ pub const fn hundredths(min: f64, max: f64) -> Typed<Option<Hundredths>> {
 /// Declares a boolean.
 pub const fn boolean() -> Typed<Option<bool>> {
     Typed::new(ColumnType::Bool)
+}
+
+/// Declares a boolean or a text of 1 to `max` Unicode scalar values in a format.
+pub const fn boolean_or_text<T: Field>(max: usize, format: &'static Format) -> Typed<Option<T>> {
+    Typed::new(ColumnType::BoolOrText { max, format })
 }
 
 /// Declares a text that is one of the words of `T`.

@@ -1,5 +1,7 @@
 //! Formats of text: each a check, its pattern for the published schema, and its error sentence.
 
+use alloc::string::String;
+
 use url::Url;
 
 /// Format that a column may require of its text.
@@ -14,6 +16,8 @@ pub struct Format {
     pub known_as: Option<&'static str>,
     /// End of the error sentence, after "The … field"; with a leading `=`, the whole sentence.
     pub says: &'static str,
+    /// Rewrites the text before its check, where what people write has more forms than what is kept.
+    pub tidy: Option<fn(&str) -> String>,
     /// Check: whether a text has the format.
     pub accepts: fn(&str) -> bool,
 }
@@ -44,6 +48,7 @@ pub static URL: Format = Format {
     pattern: url!(""),
     known_as: Some("whatwg-url"),
     says: "must be a valid URL.",
+    tidy: None,
     accepts: is_url,
 };
 
@@ -53,6 +58,7 @@ pub static ENDPOINT: Format = Format {
     pattern: url!("{}"),
     known_as: Some("whatwg-url"),
     says: "must be a valid URL.",
+    tidy: None,
     accepts: |text| {
         let authority = text.split("://").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next());
         is_url(text) && authority.is_some_and(|authority| !authority.contains(['{', '}']))
@@ -60,13 +66,52 @@ pub static ENDPOINT: Format = Format {
 };
 
 /// Telephone number (ITU-T E.164), checked by [`is_e164`].
-pub static E164: Format = Format {
+pub static E164: Format = E164_FORMAT;
+
+const E164_FORMAT: Format = Format {
     name: "e164",
     pattern: r"^\+[1-9][0-9]{1,14}$",
     known_as: None,
     says: "must be a phone number in E.164 format.",
+    tidy: None,
     accepts: is_e164,
 };
+
+/// Telephone number as people write it, kept as [`E164`]: see [`dialed`].
+pub static WRITTEN_E164: Format = Format { tidy: Some(dialed), ..E164_FORMAT };
+
+/// Number of a SIP trunk: a telephone number as people write it, or an extension of the telephone system.
+pub static TRUNK_NUMBER: Format = Format {
+    name: "trunk_number",
+    pattern: r"^(\+[1-9][0-9]{1,14}|[A-Za-z0-9._-]{1,15})$",
+    known_as: None,
+    says: "must be a phone number in E.164 format, or an extension of 1 to 15 letters, digits, dots, hyphens and underscores.",
+    tidy: Some(dialed),
+    accepts: |text| is_e164(text) || (EXTENSION.accepts)(text),
+};
+
+/// Extension of a telephone system, such as `101` or `front-desk`.
+pub static EXTENSION: Format = Format {
+    name: "extension",
+    pattern: "^[A-Za-z0-9._-]{1,15}$",
+    known_as: None,
+    says: "must be an extension of 1 to 15 letters, digits, dots, hyphens and underscores.",
+    tidy: None,
+    accepts: |text| {
+        (1..=15).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+    },
+};
+
+/// Drops the blanks, dots, dashes and brackets of a number that begins with `+`; returns any other text as it is.
+pub fn dialed(text: &str) -> String {
+    match text.trim().strip_prefix('+') {
+        Some(rest) => {
+            let digits = rest.chars().filter(|c| !matches!(c, ' ' | '\u{a0}' | '.' | '-' | '(' | ')'));
+            core::iter::once('+').chain(digits).collect()
+        }
+        None => text.into(),
+    }
+}
 
 /// Returns whether a text is `+` and 2 to 15 digits, the first not 0 (ITU-T E.164).
 pub fn is_e164(text: &str) -> bool {
@@ -81,6 +126,7 @@ pub static ZONE: Format = Format {
     pattern: r"^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)+$",
     known_as: None,
     says: "must be a valid timezone.",
+    tidy: None,
     accepts: |text| crate::time::zone(text).is_some(),
 };
 
@@ -90,6 +136,7 @@ pub static EMAIL: Format = Format {
     pattern: r"^[^\s@]+@[^\s@]+$",
     known_as: Some("mailbox"),
     says: "must be a valid email address.",
+    tidy: None,
     accepts: |text| {
         let clean = !text.chars().any(|c| c.is_whitespace() || c.is_control());
         clean
@@ -105,6 +152,7 @@ pub static DIGITS: Format = Format {
     pattern: "^[0-9]*$",
     known_as: None,
     says: "must contain digits only.",
+    tidy: None,
     accepts: |text| text.bytes().all(|b| b.is_ascii_digit()),
 };
 
@@ -114,6 +162,7 @@ pub static DATE: Format = Format {
     pattern: r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
     known_as: None,
     says: "must be a valid date in the form YYYY-MM-DD.",
+    tidy: None,
     accepts: |text| crate::time::Day::parse(text).is_some(),
 };
 
@@ -123,6 +172,7 @@ pub static INSTANT: Format = Format {
     pattern: r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z$",
     known_as: None,
     says: "must be a valid time in the form YYYY-MM-DDTHH:MM:SSZ.",
+    tidy: None,
     accepts: |text| crate::time::Timestamp::parse_iso(text).is_some(),
 };
 
@@ -132,6 +182,7 @@ pub static CLOCK: Format = Format {
     pattern: "^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$",
     known_as: None,
     says: "must be a time in the form HH:MM.",
+    tidy: None,
     accepts: is_clock,
 };
 
@@ -141,6 +192,7 @@ pub static TOOL_NAME: Format = Format {
     pattern: "^[a-z][a-z_]*$",
     known_as: None,
     says: "=Tool name must contain only lowercase letters and underscores, and start with a letter.",
+    tidy: None,
     accepts: |text| begins(text, char::is_ascii_lowercase) && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'),
 };
 
@@ -150,6 +202,7 @@ pub static PARAMETER_NAME: Format = Format {
     pattern: "^[A-Za-z][A-Za-z_]*$",
     known_as: None,
     says: "must contain only letters and underscores and start with a letter.",
+    tidy: None,
     accepts: |text| {
         begins(text, char::is_ascii_alphabetic) && text.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_')
     },
@@ -161,6 +214,7 @@ pub static EXTRACT_NAME: Format = Format {
     pattern: "^[a-z0-9_]*$",
     known_as: None,
     says: "must contain only lowercase letters, digits and underscores.",
+    tidy: None,
     accepts: |text| text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'),
 };
 
@@ -171,6 +225,7 @@ pub static HEADER_NAME: Format = Format {
     pattern: "^(?!([hH][oO][sS][tT]|[cC][oO][nN][tT][eE][nN][tT]-[lL][eE][nN][gG][tT][hH]|[tT][rR][aA][nN][sS][fF][eE][rR]-[eE][nN][cC][oO][dD][iI][nN][gG]|[cC][oO][nN][nN][eE][cC][tT][iI][oO][nN])$|[wW][eE][bB][hH][oO][oO][kK]-)[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
     known_as: None,
     says: "must be the name of a header that a tool may send.",
+    tidy: None,
     accepts: is_header_name,
 };
 
@@ -180,6 +235,7 @@ pub static HEADER_VALUE: Format = Format {
     pattern: r"^[^\u0000-\u001f\u007f]*$",
     known_as: None,
     says: "must not contain control characters.",
+    tidy: None,
     accepts: |text| !text.bytes().any(|b| b < b' ' || b == 0x7f),
 };
 
@@ -189,6 +245,7 @@ pub static ADDRESS: Format = Format {
     pattern: "^[0-9a-fA-F.:]+(/[0-9]{1,3})?$",
     known_as: None,
     says: "must be an IP address or a CIDR range.",
+    tidy: None,
     accepts: |text| text.parse::<core::net::IpAddr>().is_ok() || text.parse::<ipnet::IpNet>().is_ok(),
 };
 
@@ -198,6 +255,7 @@ pub static SIP_HOST: Format = Format {
     pattern: r"^[A-Za-z0-9.:\[\]_-]+$",
     known_as: None,
     says: "must be a host name or address.",
+    tidy: None,
     accepts: |text| text.bytes().all(|b| b.is_ascii_alphanumeric() || b".:[]_-".contains(&b)),
 };
 
@@ -207,6 +265,7 @@ pub static PLAN_NAME: Format = Format {
     pattern: "^[a-z0-9_-]+$",
     known_as: None,
     says: "must contain only lowercase letters, digits, hyphens and underscores.",
+    tidy: None,
     accepts: |text| text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_-".contains(&b)),
 };
 
@@ -308,6 +367,15 @@ mod tests {
         check(&HEADER_VALUE, &["", "plain", "ünïcode"], &["a\r\nb", "a\0", "\u{7f}"]);
         check(&ADDRESS, &["1.2.3.4", "10.0.0.0/8", "::1", "fd00::/8"], &["1.2.3", "10.0.0.0/33", "host"]);
         check(&E164, &["+12", "+123456789012345"], &["12", "+0123", "+1", "+1234567890123456", "+1a"]);
+    }
+
+    #[test]
+    fn a_number_is_read_as_people_write_it() {
+        let written = ["+40 721 000 001", "+40-721.000(001)", " +40\u{a0}721000001 "];
+        assert!(written.iter().all(|text| dialed(text) == "+40721000001"));
+        for kept in ["0721 000 001", "front-desk", "+4072100000a", ""] {
+            assert_eq!(dialed(kept), kept);
+        }
     }
 
     #[test]

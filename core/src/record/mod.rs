@@ -17,14 +17,14 @@ mod stored;
 pub use cell::Cell;
 pub use check::{Checked, MemberSource, check, check_update};
 pub use column::{
-    Column, ColumnType, ID_MAX, Literal, Need, Ref, Table, Typed, any, boolean, bytes, choice, choices, count, counts,
-    decimal, flag, hundredths, id, ids, int, iso, list, micros, number, numbered, object, per_page, signed, sql,
-    tagged, text, texts, variables,
+    Column, ColumnType, ID_MAX, Literal, Need, Ref, Table, Typed, any, boolean, boolean_or_text, bytes, choice,
+    choices, count, counts, decimal, flag, hundredths, id, id_or_zero, ids, int, iso, list, micros, number, numbered,
+    object, per_page, signed, sql, tagged, text, texts, variables,
 };
 pub use errors::Errors;
 pub use field::{Cells, Choice, DecimalText, Field, Flag, Hundredths, Iso, Json, Secret, Sql, TaggedUnion, Variables};
 pub use format::is_e164;
-pub use rule::{Rule, Strictness, When, fixed, form_unless, one_of, ordered, require};
+pub use rule::{Rule, Strictness, When, fixed, form_if, form_unless, one_of, ordered, require};
 pub use stored::{Member, MemberTuple, Rest, Stored, StoredValues};
 
 use crate::json::ToJson;

@@ -53,6 +53,16 @@ pub const fn form_unless(
     Rule::Form(field, form, When { field: unless, is, unless: true })
 }
 
+/// Requires a format of the text of `field` when another member has one of these values.
+pub const fn form_if(
+    field: &'static str,
+    form: &'static Format,
+    when: &'static str,
+    is: &'static [&'static str],
+) -> Rule {
+    Rule::Form(field, form, When { field: when, is, unless: false })
+}
+
 /// Requires `value` of `field` when the member `when` has one of these values; `says` is the error sentence.
 pub const fn fixed(
     field: &'static str,

@@ -126,6 +126,11 @@ fn kind(of: &ColumnType, purpose: Purpose, nullable: bool) -> Members {
             schema
         }
         ColumnType::Bool => typed("boolean", nullable),
+        ColumnType::BoolOrText { max, format } => {
+            let mut schema = text(1, *max, Some(format), purpose, nullable);
+            schema.set("type", strings(if nullable { &["boolean", "string", "null"] } else { &["boolean", "string"] }));
+            schema
+        }
         ColumnType::Choice(words) => {
             let mut schema = typed("string", nullable);
             // "" means "not given" as null does.

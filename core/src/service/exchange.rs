@@ -18,7 +18,7 @@ use crate::http::refusal::{Form, Halt, Invalid, Refusal, server_error};
 use crate::http::reply::{Content, Reply};
 use crate::http::request::{Body, Door, Method, Request};
 use crate::http::route::{Footprint, Handled, Route, Who};
-use crate::http::router::RouteMatch;
+use crate::http::router::{RouteMatch, canonical};
 use crate::key::Space;
 use crate::limits::{BUSY_SECONDS, FULL_SECONDS, TAGGED_BYTES_MAX, TARGET_BYTES_MAX};
 use crate::outside::{Answer, AskedWork, SendError};
@@ -26,6 +26,7 @@ use crate::rate::Rate;
 use crate::step::{Outcome, Output, Send};
 use crate::store::Tx;
 use crate::view::{Scene, Stop};
+use crate::whatsapp;
 
 /// Runs one request as far as its answers so far allow.
 pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Scene<'_>) -> Result<Output, Stop> {
@@ -151,7 +152,8 @@ impl<'a> Exchange<'a> {
         if self.request.target.len() > TARGET_BYTES_MAX {
             return Err(Refusal::TargetTooLong);
         }
-        let found = self.service.router.find(path).ok_or(Refusal::NoRoute)?;
+        let none = || if canonical(path).starts_with(whatsapp::PATHS) { Refusal::NoWhatsApp } else { Refusal::NoRoute };
+        let found = self.service.router.find(path).ok_or_else(none)?;
         let operator = found.routes.iter().any(|route| route.who == Who::Operator);
         // With a separate admin address, operator routes do not exist at the public address, nor users' and engines'
         // routes at the admin address.

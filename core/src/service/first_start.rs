@@ -63,6 +63,7 @@ fn standard() -> Plan {
         knowledgebases: most,
         campaigns: most,
         numbers: most,
+        folders: most,
         parallel_calls: calls,
         storage_bytes: plan::STORAGE_BYTES.unsigned_abs(),
         rest: Rest::default(),

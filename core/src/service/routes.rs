@@ -14,9 +14,9 @@ use crate::admin::tables::{
     AdminQuery, ChangedAccount, EngineToken, JobQuery, MadeAccount, NewAccount, NewEngineToken, ShownEngineToken,
 };
 use crate::assistant::lookups::{ModelQuery, NumberQuery, ProviderQuery, VoiceQuery};
-use crate::assistant::tables::ListQuery;
+use crate::assistant::tables::{AllQuery, ListQuery};
 use crate::assistant::tables::{Assistant, NewAssistant, Outbound, Summary, UPDATE};
-use crate::assistant::webhooks::{Disable, Enable};
+use crate::assistant::webhooks::{Disable, DisableThis, Enable, EnableThis};
 use crate::assistant::{lookups, webhooks};
 use crate::call::tables::EventsQuery;
 use crate::call::tables::{Call, CallQuery, NewCall, PlacedCall};
@@ -24,6 +24,8 @@ use crate::campaign::explain::Explanation;
 use crate::campaign::tables::{Campaign, NewCampaign, Switch, SwitchReply};
 use crate::catalogue::{Language, MultimodalModel, Provider, Voice};
 use crate::engine::tables::{Claim, Claimed, ClaimedCalls, NewArrival, Report, Reported, ToolReply};
+use crate::folder::tables::{Folder, FolderQuery, NewFolder};
+use crate::folder::{FOLDERS, LABELS};
 use crate::http::cause::Cause;
 use crate::http::refusal::Invalid;
 use crate::http::reply::{HostPage, Reply};
@@ -44,8 +46,10 @@ use crate::suppression::{NewSuppressed, Suppressed, SuppressedQuery};
 use crate::tool::tables::{Arguments, ToolTest};
 use crate::tool::{NewTool, Tool};
 use crate::webhook::tables::{Delivery, DeliveryQuery, Event, EventQuery};
+use crate::whatsapp::WhatsAppSender;
 use crate::{
     admin, assistant, call, campaign, engine, import, knowledge, lead, number, sms, suppression, tool, webhook,
+    whatsapp,
 };
 
 /// Every operation, one row each.
@@ -63,12 +67,12 @@ const GROUPS: &[Group] = &[
     delete(&["/user/api-keys/{id}"], "deleteApiKey", "Delete an API key.", keys::delete).about(Kind::ApiKey),
     ]),
     Group("Assistants", &[
-    post(&["/user/assistant"], "createAssistant", "Create an assistant.", assistant::create).about(Kind::Assistant).takes(NewAssistant::TABLE).makes(ReplyForm::MessageData(Summary::TABLE)).invalid(Invalid::Failed).refuses(&[Cause::Limit]),
+    post(&["/user/assistant", "/user/assistants"], "createAssistant", "Create an assistant.", assistant::create).about(Kind::Assistant).takes(NewAssistant::TABLE).makes(ReplyForm::MessageData(Summary::TABLE)).invalid(Invalid::Failed).refuses(&[Cause::Limit]),
     put(&["/user/assistant/{id}", "/user/assistants/{id}"], "updateAssistant", "Change an assistant.", |ctx| assistant::update(ctx, campaign::wake_those_of)).about(Kind::Assistant).and_patch().takes(&UPDATE).gives(ReplyForm::MessageData(Summary::TABLE)).invalid(Invalid::Failed),
     get(&["/user/assistant/{id}", "/user/assistants/{id}"], "getAssistant", "An assistant, by id or uuid.", assistant::read).about(Kind::Assistant).gives(ReplyForm::Bare(Assistant::TABLE)),
     delete(&["/user/assistant/{id}", "/user/assistants/{id}"], "deleteAssistant", "Delete an assistant.", |ctx| assistant::delete(ctx, campaign::stop_those_of)).about(Kind::Assistant),
     get(&["/user/assistants/get"], "listAssistants", "List the assistants, by pages.", assistant::page).about(Kind::Assistant).asks(ListQuery::TABLE).gives(ReplyForm::Page(Assistant::TABLE)),
-    get(&["/user/assistants"], "allAssistants", "All assistants.", assistant::all).about(Kind::Assistant).gives(ReplyForm::BareList(Assistant::TABLE)),
+    get(&["/user/assistants"], "allAssistants", "All assistants.", assistant::all).about(Kind::Assistant).asks(AllQuery::TABLE).gives(ReplyForm::BareList(Assistant::TABLE)),
     get(&["/user/assistants/outbound"], "outboundAssistants", "All outbound assistants, in short.", assistant::outbound).gives(ReplyForm::BareList(Outbound::TABLE)),
     get(&["/user/assistants/models"], "listModels", "Models to choose from; `code` is in the multimodal listing.", lookups::models).asks(ModelQuery::TABLE).gives(ReplyForm::Models(MultimodalModel::TABLE)),
     get(&["/user/assistants/voices"], "listVoices", "Voices to choose from.", lookups::voices).asks(VoiceQuery::TABLE).gives(ReplyForm::BareList(Voice::TABLE)),
@@ -78,16 +82,32 @@ const GROUPS: &[Group] = &[
     get(&["/user/assistants/phone-numbers"], "listAssignableNumbers", "Numbers that an assistant may hold.", assistant::assignable).asks(NumberQuery::TABLE).gives(ReplyForm::BareList(Assignable::TABLE)),
     post(&["/user/assistants/enable-inbound-webhook"], "enableInboundWebhook", "Switch an assistant's inbound webhook on.", webhooks::enable_inbound).takes(Enable::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData).refuses(&[Cause::NotFound]),
     post(&["/user/assistants/disable-inbound-webhook"], "disableInboundWebhook", "Switch an assistant's inbound webhook off.", webhooks::disable_inbound).takes(Disable::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData).stores_nothing().refuses(&[Cause::NotFound]),
-    post(&["/user/assistants/enable-webhook"], "enableWebhook", "Switch an assistant's post-call webhook on.", webhooks::enable).takes(Enable::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData).refuses(&[Cause::NotFound]),
-    post(&["/user/assistants/disable-webhook"], "disableWebhook", "Switch an assistant's post-call webhook off.", webhooks::disable).takes(Disable::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData).stores_nothing().refuses(&[Cause::NotFound]),
+    post(&["/user/assistants/enable-webhook"], "enableWebhook", "Switch an assistant's post-call webhook on.", webhooks::enable_post_call).takes(Enable::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData).refuses(&[Cause::NotFound]),
+    post(&["/user/assistants/disable-webhook"], "disableWebhook", "Switch an assistant's post-call webhook off.", webhooks::disable_post_call).takes(Disable::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData).stores_nothing().refuses(&[Cause::NotFound]),
+    post(&["/user/assistant/{id}/enable-inbound-webhook", "/user/assistants/{id}/inbound-webhook"], "enableInboundWebhookOf", "Switch the inbound webhook of the assistant in the path on.", webhooks::enable_this_inbound).about(Kind::Assistant).takes(EnableThis::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData),
+    post(&["/user/assistant/{id}/disable-inbound-webhook"], "disableInboundWebhookOf", "Switch the inbound webhook of the assistant in the path off.", webhooks::disable_this_inbound).about(Kind::Assistant).takes(DisableThis::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData).stores_nothing(),
+    delete(&["/user/assistants/{id}/inbound-webhook"], "removeInboundWebhook", "Switch the inbound webhook of the assistant in the path off.", webhooks::remove_inbound).about(Kind::Assistant).gives(ReplyForm::MessageEmpty),
+    post(&["/user/assistant/{id}/enable-webhook", "/user/assistants/{id}/webhook"], "enableWebhookOf", "Switch the post-call webhook of the assistant in the path on.", webhooks::enable_this_post_call).about(Kind::Assistant).takes(EnableThis::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData),
+    post(&["/user/assistant/{id}/disable-webhook"], "disableWebhookOf", "Switch the post-call webhook of the assistant in the path off.", webhooks::disable_this_post_call).about(Kind::Assistant).takes(DisableThis::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData).stores_nothing(),
+    delete(&["/user/assistants/{id}/webhook"], "removeWebhook", "Switch the post-call webhook of the assistant in the path off.", webhooks::remove_post_call).about(Kind::Assistant).gives(ReplyForm::MessageEmpty),
+    ]),
+    Group("Folders and labels", &[
+    get(&["/user/folders"], "listFolders", "List the folders.", |ctx| FOLDERS.list(ctx)).about(Kind::Folder).asks(FolderQuery::TABLE).gives(ReplyForm::Page(Folder::TABLE)),
+    post(&["/user/folder", "/user/folders"], "createFolder", "Create a folder.", |ctx| FOLDERS.create(ctx)).about(Kind::Folder).takes(NewFolder::TABLE).makes(ReplyForm::MessageData(Folder::TABLE)).refuses(&[Cause::Limit]),
+    put(&["/user/folder/{id}", "/user/folders/{id}"], "updateFolder", "Change a folder.", |ctx| FOLDERS.update(ctx)).about(Kind::Folder).and_patch().takes(NewFolder::TABLE).gives(ReplyForm::MessageData(Folder::TABLE)),
+    delete(&["/user/folder/{id}", "/user/folders/{id}"], "deleteFolder", "Delete a folder; its assistants stay.", |ctx| FOLDERS.delete(ctx)).about(Kind::Folder),
+    get(&["/user/labels"], "listLabels", "List the labels.", |ctx| LABELS.list(ctx)).about(Kind::Label).asks(FolderQuery::TABLE).gives(ReplyForm::Page(Folder::TABLE)),
+    post(&["/user/label", "/user/labels"], "createLabel", "Create a label.", |ctx| LABELS.create(ctx)).about(Kind::Label).takes(NewFolder::TABLE).makes(ReplyForm::MessageData(Folder::TABLE)).refuses(&[Cause::Limit]),
+    put(&["/user/label/{id}", "/user/labels/{id}"], "updateLabel", "Change a label.", |ctx| LABELS.update(ctx)).about(Kind::Label).and_patch().takes(NewFolder::TABLE).gives(ReplyForm::MessageData(Folder::TABLE)),
+    delete(&["/user/label/{id}", "/user/labels/{id}"], "deleteLabel", "Delete a label; its assistants stay.", |ctx| LABELS.delete(ctx)).about(Kind::Label),
     ]),
     Group("Mid-call tools", &[
-    get(&["/user/tools"], "listTools", "All mid-call tools.", tool::all).about(Kind::Tool).gives(ReplyForm::BareList(Tool::TABLE)),
-    post(&["/user/tools"], "createTool", "Create a mid-call tool.", tool::create).about(Kind::Tool).takes(NewTool::TABLE).makes(ReplyForm::MessageData(Tool::TABLE)).invalid(Invalid::Tool).refuses(&[Cause::ToolLimit]),
-    get(&["/user/tools/{id}"], "getTool", "A mid-call tool.", tool::read).about(Kind::Tool).gives(ReplyForm::Bare(Tool::TABLE)),
-    put(&["/user/tools/{id}"], "updateTool", "Change a mid-call tool.", tool::update).about(Kind::Tool).and_patch().takes(NewTool::TABLE).gives(ReplyForm::MessageData(Tool::TABLE)).invalid(Invalid::Failed),
-    delete(&["/user/tools/{id}"], "deleteTool", "Delete a mid-call tool.", tool::delete).about(Kind::Tool),
-    post(&["/user/tools/{id}/test"], "testTool", "Make a tool's request, and show the answer.", tool::test).about(Kind::Tool).takes(Arguments::TABLE).gives(ReplyForm::Bare(ToolTest::TABLE)).stores_nothing().in_several_steps().refuses(&[Cause::Outside, Cause::Late]),
+    get(&["/user/tools", "/user/mid-call-tools"], "listTools", "All mid-call tools.", tool::all).about(Kind::Tool).gives(ReplyForm::BareList(Tool::TABLE)),
+    post(&["/user/tools", "/user/mid-call-tools"], "createTool", "Create a mid-call tool.", tool::create).about(Kind::Tool).takes(NewTool::TABLE).makes(ReplyForm::MessageData(Tool::TABLE)).invalid(Invalid::Tool).refuses(&[Cause::ToolLimit]),
+    get(&["/user/tools/{id}", "/user/mid-call-tools/{id}"], "getTool", "A mid-call tool.", tool::read).about(Kind::Tool).gives(ReplyForm::Bare(Tool::TABLE)),
+    put(&["/user/tools/{id}", "/user/mid-call-tools/{id}"], "updateTool", "Change a mid-call tool.", tool::update).about(Kind::Tool).and_patch().takes(NewTool::TABLE).gives(ReplyForm::MessageData(Tool::TABLE)).invalid(Invalid::Failed),
+    delete(&["/user/tools/{id}", "/user/mid-call-tools/{id}"], "deleteTool", "Delete a mid-call tool.", tool::delete).about(Kind::Tool),
+    post(&["/user/tools/{id}/test", "/user/mid-call-tools/{id}/test"], "testTool", "Make a tool's request, and show the answer.", tool::test).about(Kind::Tool).takes(Arguments::TABLE).gives(ReplyForm::Bare(ToolTest::TABLE)).stores_nothing().in_several_steps().refuses(&[Cause::Outside, Cause::Late]),
     ]),
     Group("Phone numbers", &[
     get(&["/user/phone-numbers/search"], "searchNumbers", "Numbers that can be bought.", number::search).asks(SearchQuery::TABLE).gives(ReplyForm::DataList(Available::TABLE)).error_form().without_etag().in_several_steps().refuses(&[Cause::Outside]),
@@ -99,6 +119,7 @@ const GROUPS: &[Group] = &[
     post(&["/user/phone-numbers/sip-trunks"], "createTrunk", "Add a SIP trunk.", number::create_trunk).about(Kind::Number).takes(NewTrunk::TABLE).makes(ReplyForm::MessageData(Trunk::TABLE)).error_form().invalid(Invalid::GivenData).refuses(&[Cause::Limit, Cause::Conflict]),
     get(&["/user/phone-numbers/sip-trunks/{id}"], "getTrunk", "A SIP trunk.", number::read_trunk).about(Kind::Number).gives(ReplyForm::Data(Trunk::TABLE)).error_form(),
     put(&["/user/phone-numbers/sip-trunks/{id}"], "updateTrunk", "Change a SIP trunk.", number::update_trunk).about(Kind::Number).takes(NewTrunk::TABLE).gives(ReplyForm::MessageData(Trunk::TABLE)).error_form().invalid(Invalid::GivenData).refuses(&[Cause::Conflict]),
+    get(&["/user/phone-numbers/{id}"], "getNumber", "A number.", number::read).about(Kind::Number).gives(ReplyForm::Data(Number::TABLE)).error_form(),
     put(&["/user/phone-numbers/{id}"], "updateNumber", "Rename a number.", number::update).about(Kind::Number).takes(Rename::TABLE).gives(ReplyForm::MessageData(Number::TABLE)).error_form(),
     delete(&["/user/phone-numbers/{id}"], "releaseNumber", "Give a number back.", |ctx| number::release(ctx, campaign::lose_number)).about(Kind::Number).error_form().in_several_steps().refuses(&[Cause::Declined, Cause::Outside]),
     ]),
@@ -106,12 +127,12 @@ const GROUPS: &[Group] = &[
     get(&["/user/knowledgebases"], "listKnowledgebases", "All knowledgebases.", knowledge::all).about(Kind::Knowledgebase).gives(ReplyForm::DataList(Base::TABLE)).error_form(),
     post(&["/user/knowledgebases"], "createKnowledgebase", "Create a knowledgebase.", knowledge::create).about(Kind::Knowledgebase).takes(NewBase::TABLE).makes(ReplyForm::MessageData(Base::TABLE)).error_form().refuses(&[Cause::Limit]),
     get(&["/user/knowledgebases/{id}"], "getKnowledgebase", "A knowledgebase.", knowledge::read).about(Kind::Knowledgebase).gives(ReplyForm::Data(Base::TABLE)).error_form(),
-    put(&["/user/knowledgebases/{id}"], "updateKnowledgebase", "Change a knowledgebase.", knowledge::update).about(Kind::Knowledgebase).takes(NewBase::TABLE).gives(ReplyForm::MessageData(Base::TABLE)).error_form(),
+    put(&["/user/knowledgebases/{id}"], "updateKnowledgebase", "Change a knowledgebase.", knowledge::update).about(Kind::Knowledgebase).and_patch().takes(NewBase::TABLE).gives(ReplyForm::MessageData(Base::TABLE)).error_form(),
     delete(&["/user/knowledgebases/{id}"], "deleteKnowledgebase", "Delete a knowledgebase and its documents.", knowledge::delete).about(Kind::Knowledgebase).error_form(),
     get(&["/user/knowledgebases/{id}/documents"], "listDocuments", "All documents of a knowledgebase.", knowledge::all_documents).about(Kind::Knowledgebase).gives(ReplyForm::DataList(Document::TABLE)).error_form(),
     post(&["/user/knowledgebases/{id}/documents"], "createDocument", "Add a document: JSON for a website, a form for a file.", knowledge::create_document).about(Kind::Knowledgebase).of_made(Kind::Document).takes_document(NewDocument::TABLE).makes(ReplyForm::MessageData(Document::TABLE)).error_form().refuses(&[Cause::Limit]),
     get(&["/user/knowledgebases/{id}/documents/{document_id}"], "getDocument", "A document.", knowledge::read_document).about(Kind::Knowledgebase).gives(ReplyForm::Data(Document::TABLE)).error_form(),
-    put(&["/user/knowledgebases/{id}/documents/{document_id}"], "updateDocument", "Rename a document.", knowledge::update_document).about(Kind::Knowledgebase).takes(ChangedDocument::TABLE).gives(ReplyForm::MessageData(Document::TABLE)).error_form(),
+    put(&["/user/knowledgebases/{id}/documents/{document_id}"], "updateDocument", "Rename a document.", knowledge::update_document).about(Kind::Knowledgebase).and_patch().takes(ChangedDocument::TABLE).gives(ReplyForm::MessageData(Document::TABLE)).error_form(),
     delete(&["/user/knowledgebases/{id}/documents/{document_id}"], "deleteDocument", "Delete a document.", knowledge::delete_document).about(Kind::Knowledgebase).error_form(),
     post(&["/user/knowledgebases/{id}/search"], "searchKnowledgebase", "Search a knowledgebase.", knowledge::find).about(Kind::Knowledgebase).takes(Question::TABLE).gives(ReplyForm::DataList(Passage::TABLE)).error_form().stores_nothing(),
     ]),
@@ -127,7 +148,7 @@ const GROUPS: &[Group] = &[
     get(&["/user/campaigns"], "listCampaigns", "All campaigns.", campaign::all).about(Kind::Campaign).gives(ReplyForm::BareList(Campaign::TABLE)),
     post(&["/user/campaigns", "/user/campaign"], "createCampaign", "Create a campaign.", campaign::create).about(Kind::Campaign).takes(NewCampaign::TABLE).makes(ReplyForm::MessageData(Campaign::TABLE)).invalid(Invalid::GivenData).refuses(&[Cause::Limit, Cause::NotFound]),
     get(&["/user/campaigns/{id}", "/user/campaign/{id}"], "getCampaign", "A campaign.", campaign::read).about(Kind::Campaign).gives(ReplyForm::Bare(Campaign::TABLE)),
-    put(&["/user/campaigns/{id}", "/user/campaign/{id}"], "updateCampaign", "Change a campaign.", campaign::update).about(Kind::Campaign).takes(NewCampaign::TABLE).gives(ReplyForm::MessageData(Campaign::TABLE)).invalid(Invalid::GivenData),
+    put(&["/user/campaigns/{id}", "/user/campaign/{id}"], "updateCampaign", "Change a campaign.", campaign::update).about(Kind::Campaign).and_patch().takes(NewCampaign::TABLE).gives(ReplyForm::MessageData(Campaign::TABLE)).invalid(Invalid::GivenData),
     delete(&["/user/campaigns/{id}", "/user/campaign/{id}"], "deleteCampaign", "Delete a campaign and its leads.", campaign::delete).about(Kind::Campaign),
     post(&["/user/campaigns/update-status"], "switchCampaign", "Start or stop a campaign.", campaign::switch).takes(Switch::TABLE).gives(ReplyForm::Bare(SwitchReply::TABLE)).invalid(Invalid::GivenData).ends().refuses(&[Cause::Unsuccessful, Cause::NotFoundUnsuccessful]),
     ]),
@@ -137,7 +158,7 @@ const GROUPS: &[Group] = &[
     get(&["/user/leads/imports/{id}"], "getLeadImport", "How far an import of leads came.", import::read_leads).about(Kind::Import).gives(ReplyForm::Data(Import::TABLE)),
     get(&["/user/leads"], "listLeads", "List the leads, newest first.", lead::list).about(Kind::Lead).asks(LeadQuery::TABLE).gives(ReplyForm::Page(Lead::TABLE)),
     get(&["/user/leads/{id}"], "getLead", "A lead.", lead::read).about(Kind::Lead).gives(ReplyForm::Bare(Lead::TABLE)),
-    put(&["/user/leads/{id}", "/leads/{id}"], "updateLead", "Change a lead.", lead::update).about(Kind::Lead).takes(ChangedLead::TABLE).invalid(Invalid::Failed),
+    put(&["/user/leads/{id}", "/leads/{id}"], "updateLead", "Change a lead.", lead::update).about(Kind::Lead).and_patch().takes(ChangedLead::TABLE).invalid(Invalid::Failed),
     delete(&["/user/leads/{id}"], "deleteLead", "Delete a lead and its secondary contacts.", lead::delete).about(Kind::Lead),
     get(&["/user/leads/{id}/explain"], "explainLead", "Why a lead is, or is not, called now.", campaign::explain).about(Kind::Lead).gives(ReplyForm::Data(Explanation::TABLE)).without_etag(),
     get(&["/user/do-not-call"], "listDoNotCall", "List the numbers that are not to be called.", suppression::list).about(Kind::DoNotCall).asks(SuppressedQuery::TABLE).gives(ReplyForm::Page(Suppressed::TABLE)),
@@ -154,7 +175,10 @@ const GROUPS: &[Group] = &[
     get(&["/user/events"], "listEvents", "The account's events, oldest first; live as `text/event-stream`.", webhook::events).asks(EventQuery::TABLE).gives(ReplyForm::Feed(Event::TABLE)).without_etag().refuses(&[Cause::Forgotten, Cause::EventId]),
     ]),
     Group("Messages", &[
-    post(&["/user/sms"], "sendSms", "Send a text message.", sms::send).about(Kind::Message).takes(NewMessage::TABLE).makes(ReplyForm::MessageData(Message::TABLE)).in_several_steps().refuses(&[Cause::Declined, Cause::Outside]),
+    post(&["/user/sms", "/user/sms/send"], "sendSms", "Send a text message.", sms::send).about(Kind::Message).takes(NewMessage::TABLE).gives(ReplyForm::MessageData(Message::TABLE)).in_several_steps().refuses(&[Cause::Declined, Cause::Outside]),
+    ]),
+    Group("WhatsApp", &[
+    get(&["/user/whatsapp/senders"], "listWhatsAppSenders", "The WhatsApp senders: none, as there is no WhatsApp here.", whatsapp::senders).gives(ReplyForm::DataList(WhatsAppSender::TABLE)),
     ]),
     Group("Engine", &[
     post(&["/engine/claim"], "claimCalls", "Wait for calls, and take them.", engine::claim).by(Who::Engine).takes(Claim::TABLE).gives(ReplyForm::Bare(ClaimedCalls::TABLE)).in_several_steps(),

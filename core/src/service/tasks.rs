@@ -25,7 +25,7 @@ use crate::setup::Setup;
 use crate::step::{Output, Send, Ticket};
 use crate::store::{Scope, Tx};
 use crate::view::{Order, Scene, Stop};
-use crate::{call, campaign, import, knowledge, number, tool, webhook};
+use crate::{call, campaign, folder, import, knowledge, number, tool, webhook};
 
 /// Lease of a task that waits for an answer, seconds: longer than any send takes.
 const LEASE_SECONDS: u64 = 90;
@@ -316,7 +316,10 @@ fn detach(work: &TaskContext<'_>, kind: Kind, count: u32) -> Result<TaskOutcome,
         Kind::Tool => tool::detach_all(work.account, count, work.now)?,
         Kind::Knowledgebase => knowledge::detach_all(work.account, count, work.now)?,
         Kind::Number => number::detach_all(work.account, count, work.now, campaign::lose_number)?,
-        _ => return Err(queue::DAMAGED),
+        kind => match folder::of(kind) {
+            Some(grouping) => grouping.detach_all(work.account, count, work.now)?,
+            None => return Err(queue::DAMAGED),
+        },
     };
     Ok(if done { TaskOutcome::Done } else { TaskOutcome::More })
 }

@@ -25,10 +25,10 @@ record! {
     pub struct NewMessage {
         /// Id of the account's number to send from; must be `sms_capable`.
         from: u64 = id().required(),
-        /// Number to send to, E.164.
-        to: String = text(1, 16).form(&format::E164).required(),
+        /// Number to send to, E.164; blanks, dots, dashes and brackets are dropped.
+        to: String = text(1, 16).form(&format::WRITTEN_E164).required(),
         /// Text to send; long ones are split into segments.
-        body: String = text(1, 300).required(),
+        body: String = text(1, 300).required().alias(&["message"]),
     }
 }
 
@@ -55,9 +55,9 @@ record! {
         status: String = text(0, 32).required(),
         /// The carrier's id of the message.
         sms_sid: Option<String> = text(0, 64),
-        /// Time at which the carrier took it.
+        /// Time at which it was asked for.
         created_at: Iso = iso().required(),
-        /// Same as `created_at`: later changes of its status are not followed.
+        /// Time at which the carrier took it; later changes of its status are not followed.
         updated_at: Iso = iso().required(),
     }
 }
@@ -143,13 +143,14 @@ fn settle(ctx: &Ctx<'_>, new: &NewMessage, note: &str, cost: i64, told: CarrierA
             if !charged {
                 profile.state.balance = Some(0);
             }
-            let rest = Message::read(&row.public)?.rest;
-            let sent = message(ctx, new, count, (ctx.now, ctx.now), segments, status, Some(sid));
-            let shown = Message { rest, ..sent };
+            let stored = Message::read(&row.public)?;
+            let times = (stored.created_at.0, ctx.now.max(stored.created_at.0));
+            let sent = message(ctx, new, count, times, segments, status, Some(sid));
+            let shown = Message { rest: stored.rest, ..sent };
             account.replace(Kind::Message, count, &row, &Row::open(Vec::new(), shown.to_json()))?;
             account.delete(noted)?;
             profile.save(account)?;
-            Ok(Reply::created(&message_data("SMS sent successfully", &shown)))
+            Ok(Reply::ok(&message_data("SMS sent successfully", &shown)))
         }
         // It may have been sent, so it stays charged and stored.
         CarrierAnswer::Silent => {

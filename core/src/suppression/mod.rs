@@ -6,12 +6,12 @@
 
 mod tables;
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::collection::{Facet, Query};
 use crate::http::ctx::Ctx;
 use crate::http::page;
+use crate::http::query;
 use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
@@ -59,14 +59,10 @@ pub fn insert(account: Scope<'_>, new: NewSuppressed, now: Timestamp) -> Result<
 /// `GET /user/do-not-call`
 pub fn list(ctx: &Ctx<'_>) -> Handled {
     let query: SuppressedQuery = ctx.asks()?;
-    let facets: Vec<Facet> = query.phone_number.map(|phone| facet_of_number(&plus(&phone))).into_iter().collect();
+    let facets: Vec<Facet> =
+        query.phone_number.map(|phone| facet_of_number(&query::phone_number(&phone))).into_iter().collect();
     let query = Query::page(facets, 0..u32::MAX, Order::Ascending, query.per_page, query.page);
     page::list(ctx, ctx.account(), Kind::DoNotCall, &query, page::public)
-}
-
-/// Restores the `+` of a number in a query, where it may be missing or have been decoded to a space.
-pub fn plus(text: &str) -> String {
-    alloc::format!("+{}", text.trim().trim_start_matches('+'))
 }
 
 /// `POST /user/do-not-call`

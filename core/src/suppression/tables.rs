@@ -8,8 +8,8 @@ use crate::record::{Iso, format, id, iso, per_page, text};
 record! {
     /// Body of `POST /user/do-not-call`.
     pub struct NewSuppressed {
-        /// Number that must not be called, E.164.
-        phone_number: String = text(1, 16).form(&format::E164).required(),
+        /// Number that must not be called, E.164; blanks, dots, dashes and brackets are dropped.
+        phone_number: String = text(1, 16).form(&format::WRITTEN_E164).required(),
         /// Why it must not be called, for people.
         reason: Option<String> = text(1, 255),
     }

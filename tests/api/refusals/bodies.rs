@@ -38,14 +38,20 @@ pub fn valid(id: &str, house: &mut House, places: &Places) -> Option<Sent> {
     let long = "x".repeat(50);
     let own = |start: &str| places.id(start);
     let body = match id {
-        "createApiKey" | "createAccountKey" | "createEngineToken" | "createKnowledgebase" => json!({ "name": "New" }),
+        "createApiKey"
+        | "createAccountKey"
+        | "createEngineToken"
+        | "createKnowledgebase"
+        | "createFolder"
+        | "createLabel" => json!({ "name": "New" }),
         "createAccount" => json!({ "email": "new@example.com" }),
         "createAssistant" => assistant(),
         "enableInboundWebhook" | "enableWebhook" => {
             json!({ "assistant_id": own("/user/assistant"), "webhook_url": format!("https://a.example/{long}") })
         }
+        "enableInboundWebhookOf" | "enableWebhookOf" => json!({ "webhook_url": format!("https://a.example/{long}") }),
         "createTool" => tool("another"),
-        "updateAssistant" | "updateCampaign" => json!({ "name": long }),
+        "updateAssistant" | "updateCampaign" | "updateFolder" | "updateLabel" => json!({ "name": long }),
         "updateTool" | "updateKnowledgebase" | "updateDocument" => json!({ "description": long }),
         "updateTrunk" | "updateNumber" => json!({ "nickname": long }),
         "updateLead" => json!({ "variables": { "a": long } }),

@@ -126,6 +126,8 @@ fn deleted_at(first: &Repeated, got: &Got) -> Option<String> {
         | "createKnowledgebase"
         | "createTool"
         | "createCampaign"
+        | "createFolder"
+        | "createLabel"
         | "addDoNotCall"
         | "createAssistant" => format!("{}/{}", first.target, got.id()),
         "purchaseNumber" | "createCallerId" | "createTrunk" => format!("/user/phone-numbers/{}", got.id()),

@@ -40,6 +40,8 @@ pub const CASES: &[Case] = &[
     ("purchaseNumber", Cause::Limit, "plan limit of 1 phone numbers", || limited("purchaseNumber")),
     ("createCallerId", Cause::Limit, "plan limit of 1 phone numbers", || limited("createCallerId")),
     ("createTrunk", Cause::Limit, "plan limit of 1 phone numbers", || limited("createTrunk")),
+    ("createFolder", Cause::Limit, "plan limit of 1 folders", || limited("createFolder")),
+    ("createLabel", Cause::Limit, "plan limit of 1 labels", || limited("createLabel")),
     ("createDocument", Cause::Limit, "at most", documents),
     ("importLeads", Cause::Limit, "imports may be under way", || imports("importLeads")),
     ("importDoNotCall", Cause::Limit, "imports may be under way", || imports("importDoNotCall")),
@@ -124,7 +126,7 @@ fn beyond(target: &str, body: fn(usize) -> Value, by_operator: bool) -> Got {
 fn limited(id: &str) -> Got {
     let (mut house, places) = filled(House::default());
     let sent = valid(id, &mut house, &places).expect("a body");
-    let one = json!({ "assistants": 1, "tools": 1, "knowledgebases": 1, "campaigns": 1, "numbers": 1 });
+    let one = json!({ "assistants": 1, "tools": 1, "knowledgebases": 1, "campaigns": 1, "numbers": 1, "folders": 1 });
     operate(&mut house, "/admin/plans/standard", &one);
     let route = switchboard_core::service::routes::ROUTES.iter().find(|route| route.id == id).expect("a row");
     sent.with(house.call(Method::Post, route.paths[0])).send()

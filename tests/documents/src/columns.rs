@@ -147,6 +147,7 @@ fn type_of(kind: &ColumnType) -> &'static str {
         ColumnType::Int { .. } => "integer",
         ColumnType::Number { .. } => "number",
         ColumnType::Bool => "boolean",
+        ColumnType::BoolOrText { .. } => "boolean or text",
         ColumnType::List { of: ColumnType::Int { .. }, .. } => "list of integers",
         ColumnType::List { of: ColumnType::Text { .. } | ColumnType::Choice(_), .. } => "list of texts",
         ColumnType::List { .. } => "list of objects",
@@ -174,6 +175,7 @@ fn bounds_of(kind: &ColumnType) -> Vec<String> {
             let form = format.map(|format| says(format.says));
             std::iter::once(length).chain(form).collect()
         }
+        ColumnType::BoolOrText { max, format } => vec![format!("1 to {max} characters"), says(format.says)],
         ColumnType::Int { min, max } if *max >= ID_MAX => vec![format!("at least {min}")],
         ColumnType::Int { min, max } => vec![format!("{min} to {max}")],
         ColumnType::Number { min, max } => vec![format!("{min} to {max}")],

@@ -151,7 +151,7 @@ fn parameter(random: &mut Random, town: &Town, column: &Column) -> String {
             _ => id(random),
         },
         ColumnType::Choice(words) => random.one(words).to_owned(),
-        ColumnType::Bool => random.one(&["true", "false", "1", "0", "yes"]).to_owned(),
+        ColumnType::Bool | ColumnType::BoolOrText { .. } => random.one(&["true", "false", "1", "0", "yes"]).to_owned(),
         _ => random
             .one(&["2026-09-21", "2026-12-31", "0001-01-01", "+40700000001", "40700", "415", "ra", "US"])
             .to_owned(),

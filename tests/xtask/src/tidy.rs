@@ -23,10 +23,10 @@ const FLOORS: &[&[&str]] = &[
     &["http"],
     &["step"],
     // The resources.
-    &["account", "suppression"],
+    &["account", "suppression", "whatsapp"],
     &["budget", "number"],
     &["admin", "assistant", "sms"],
-    &["knowledge", "tool", "webhook"],
+    &["folder", "knowledge", "tool", "webhook"],
     &["call", "campaign", "lead"],
     &["engine", "import"],
     &["service"],

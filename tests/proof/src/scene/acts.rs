@@ -124,6 +124,16 @@ impl Recorder {
             );
         }
         self.ask(Method::Post, "/user/assistant", Some(&json!({ "mode": "multimodal", "voice_id": "x" })));
+        for (path, list) in [("/user/folder", "/user/folders"), ("/user/label", "/user/labels")] {
+            for name in ["First", "FIRST", "Second"] {
+                self.ask(Method::Post, path, Some(&json!({ "name": name, "color": "teal" })));
+            }
+            let made = self.json(Method::Get, list, &owner, None);
+            let ids: Vec<u64> = (0..2).filter_map(|at| made["data"][at]["id"].as_u64()).collect();
+            self.ask(Method::Patch, &format!("{path}/{}", ids[0]), Some(&json!({ "name": "Third" })));
+            self.ask(Method::Delete, &format!("{list}/{}", ids[1]), None);
+        }
+        self.look("/user/assistants?status=inactive&search=a&folder_id=0");
         self.look("/user/assistants/get?per_page=2&page=2");
         self.look("/user/assistants");
         self.look("/user/assistants/outbound");
@@ -141,6 +151,17 @@ impl Recorder {
             ["enable-inbound-webhook", "disable-inbound-webhook", "enable-webhook", "disable-webhook", "enable-webhook"]
         {
             self.ask(Method::Post, &format!("/user/assistants/{what}"), Some(&hook));
+        }
+        for (method, what) in [
+            (Method::Post, "/user/assistant/{id}/enable-inbound-webhook"),
+            (Method::Post, "/user/assistant/{id}/disable-inbound-webhook"),
+            (Method::Delete, "/user/assistants/{id}/inbound-webhook"),
+            (Method::Post, "/user/assistant/{id}/disable-webhook"),
+            (Method::Post, "/user/assistant/{id}/enable-webhook"),
+            (Method::Delete, "/user/assistants/{id}/webhook"),
+        ] {
+            let body = (method == Method::Post).then_some(&hook);
+            self.ask(method, &what.replace("{id}", &id.to_string()), body);
         }
         self.ask(Method::Get, "/user/assistants/phone-numbers", None);
         self.ask(Method::Delete, &format!("/user/assistant/{}", ids[2]), None);
