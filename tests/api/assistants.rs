@@ -70,6 +70,7 @@ fn every_member_of_the_stored_form_is_there_with_its_default() {
         "secondary_language_ids": [], "chat_llm_fallback_id": null, "turn_detection_threshold": null,
         "tts_emotion_enabled": true, "max_initial_silence_duration": null, "ringing_time": 30,
         "reengagement_prompt": null, "voice_mail_message": null, "folder_id": null, "label_ids": [],
+        "activates_on_use": true,
     });
     assert_eq!(got, want);
 }
@@ -268,7 +269,9 @@ fn an_update_changes_what_it_supplies() {
         update(&mut house, id, &json!({ "name": "Bea", "status": "active", "variables": { "b": 2 } })).expect(200);
     let data = json!({ "id": id, "name": "Bea", "status": "active", "type": "outbound", "mode": "pipeline" });
     assert_eq!(got.json, json!({ "message": "Assistant updated successfully", "data": data }));
-    let changes = json!({ "name": "Bea", "status": "active", "variables": { "b": 2 }, "updated_at": house.now.iso() });
+    let changes = json!({
+        "name": "Bea", "status": "active", "variables": { "b": 2 }, "updated_at": house.now.iso(), "activates_on_use": false,
+    });
     let mut want = before;
     want.as_object_mut().expect("an object").extend(changes.as_object().expect("an object").clone());
     assert_eq!(read(&mut house, id), want, "nothing else changed");

@@ -137,6 +137,9 @@ fn a_deleted_one_takes_its_leads_and_leaves_its_calls() {
 #[test]
 fn starting_and_stopping_is_refused_where_the_states_do_not_allow_it() {
     let (mut house, assistant_id) = house();
+    for status in ["active", "inactive"] {
+        house.put(&format!("/user/assistant/{assistant_id}"), &json!({ "status": status })).send().expect(200);
+    }
     let id = house.make("/user/campaigns", &campaign(assistant_id));
     for (action, campaign_id, status) in [("start", id, 400), ("stop", id, 400), ("start", 99, 404), ("stop", 99, 404)]
     {

@@ -14,6 +14,7 @@ mod detaching;
 mod dialer;
 mod engine;
 mod filled;
+mod first_use;
 mod folders;
 mod headers;
 mod histories;

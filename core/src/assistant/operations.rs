@@ -46,6 +46,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         user_id: crate::id::user(ctx.caller().account),
         uuid,
         status: FIRST,
+        activates_on_use: true,
         inbound_webhook_url: None,
         created_at: at,
         updated_at: at,
@@ -105,10 +106,15 @@ pub fn update(ctx: &Ctx<'_>, wake: Follow) -> Handled {
         Cell::Text(word) => Status::of(word),
         _ => None,
     };
-    let status = asked.and_then(|asked| MOVES.next(meta.status, AssistantEvent::to(asked))).unwrap_or(meta.status);
+    let switched = asked.and_then(|asked| MOVES.next(meta.status, AssistantEvent::to(asked)));
     let new = rules::fit(ctx.finish::<NewAssistant>(checked)?);
     ctx.if_match(&Raw(&row.public))?;
-    let meta = Meta { status, updated_at: ctx.now.max(meta.updated_at), ..meta };
+    let meta = Meta {
+        status: switched.unwrap_or(meta.status),
+        activates_on_use: meta.activates_on_use && switched.is_none(),
+        updated_at: ctx.now.max(meta.updated_at),
+        ..meta
+    };
     let summary = summary(&new, &meta);
     ctx.account().replace(Kind::Assistant, count, &row, &rows::row(ctx, &new, meta))?;
     wake(ctx.account(), count, ctx.now)?;

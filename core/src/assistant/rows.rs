@@ -67,6 +67,8 @@ pub struct Meta {
     pub uuid: String,
     /// Whether it answers calls and serves campaigns.
     pub status: Status,
+    /// Whether its first use makes it active: its owner never switched it.
+    pub activates_on_use: bool,
     /// URL of the inbound webhook; `None` while it is off.
     pub inbound_webhook_url: Option<String>,
     /// Time of creation, UTC.
@@ -85,6 +87,7 @@ impl Meta {
             user_id: assistant.user_id,
             uuid: assistant.uuid,
             status: assistant.status,
+            activates_on_use: assistant.activates_on_use,
             inbound_webhook_url: assistant.inbound_webhook_url,
             created_at: assistant.created_at.0,
             updated_at: assistant.updated_at.0,
@@ -252,6 +255,7 @@ fn form(new: &NewAssistant, meta: Meta, language: Option<String>) -> Assistant {
         voice_mail_message: new.voice_mail_message,
         folder_id: new.folder_id,
         label_ids: new.label_ids,
+        activates_on_use: meta.activates_on_use,
         rest: meta.rest,
     }
 }

@@ -10,11 +10,13 @@ pub enum AssistantEvent {
     Activate,
     /// An update sets `status` to `inactive`.
     Deactivate,
+    /// A campaign starts with it, or it takes an inbound call; counts only for one that was never switched.
+    Use,
 }
 
 impl AssistantEvent {
     /// Every event that [`MOVES`] knows.
-    pub const ALL: [Self; 2] = [Self::Activate, Self::Deactivate];
+    pub const ALL: [Self; 3] = [Self::Activate, Self::Deactivate, Self::Use];
 
     /// Returns the event that leads to `status`.
     pub const fn to(status: Status) -> Self {
@@ -29,6 +31,7 @@ impl AssistantEvent {
 #[rustfmt::skip]
 pub static MOVES: States<Status, AssistantEvent> = States(&[
     (Inactive, AssistantEvent::Activate,   Active),
+    (Inactive, AssistantEvent::Use,        Active),
     (Active,   AssistantEvent::Deactivate, Inactive),
 ]);
 

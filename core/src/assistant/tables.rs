@@ -434,6 +434,8 @@ record! {
         folder_id: Option<u64> = id(),
         /// Ids of its labels.
         label_ids: Vec<u64> = ids(ENTRIES_MAX),
+        /// Whether its first use makes it active: true from its creation until its `status` changes.
+        activates_on_use: bool = boolean().or_bool(false),
     }
 }
 

@@ -29,12 +29,13 @@ use crate::record::{Cell, Checked, Iso, MemberSource, Record, Stored, check, che
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
+use crate::webhook::{FirstUse, activate};
 
 const MISSING: &str = "Campaign not found";
 const NO_ASSISTANT: &str = "Assistant not found or not an outbound assistant.";
 const RUNNING: &str = "The campaign is already running.";
 const NOT_RUNNING: &str = "The campaign is not running.";
-const INACTIVE: &str = "The campaign's assistant is not active.";
+const INACTIVE: &str = "The campaign's assistant is not active. Set its status to \"active\".";
 const BALANCE: &str = "Insufficient balance.";
 /// Most queued calls of one campaign: the upper bound of `max_calls_in_parallel`.
 const LINES_MAX: usize = 10;
@@ -222,11 +223,14 @@ pub fn switch(ctx: &Ctx<'_>) -> Handled {
     Ok(Reply::ok(&SwitchReply { message: says.into(), success: true, data }))
 }
 
-/// Checks that a campaign can start: its assistant is active, its caller id verified, and the balance positive.
+/// Checks that a campaign can start: its assistant is active, or becomes it with this first use, its caller id is
+/// verified, and the balance positive.
 fn check_start(ctx: &Ctx<'_>, count: u32, row: &Row) -> Result<(), Halt> {
     let account = ctx.account();
     let campaign = DialerCampaign::of(account, count, row)?;
-    if !campaign.has_active_assistant(account)? {
+    if activate(account, campaign.assistant, FirstUse::Campaign, count, ctx.now)? {
+        wake_those_of(account, campaign.assistant, ctx.now)?;
+    } else if !campaign.has_active_assistant(account)? {
         return Err(Refusal::Unsuccessful(INACTIVE.into()).into());
     }
     if campaign.is_unverified(account)? {

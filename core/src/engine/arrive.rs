@@ -13,6 +13,7 @@ use crate::call::ending::{by_service, end_call};
 use crate::call::states::CallEvent;
 use crate::call::tables::CallType;
 use crate::call::{CallAssistant, CallRow, CallSpec, place};
+use crate::campaign::wake_those_of;
 use crate::collection::{Query, page};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
@@ -22,9 +23,11 @@ use crate::id;
 use crate::json::{Members, Raw};
 use crate::key::{self, Kind, Unique};
 use crate::number::CallerNumber;
+use crate::record::MemberTuple;
 use crate::root;
 use crate::store::{Row, Scope};
 use crate::view::{Order, Stop};
+use crate::webhook::{FirstUse, activate};
 
 const NOBODY: &str = "No active inbound assistant holds this number.";
 const MISSING: &str = "Assistant not found";
@@ -48,7 +51,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         incoming::apply_webhook_answer(ctx, account, &mut call, &asked)?;
     }
     account.delete(note(ctx, account))?;
-    let Some(compiled) = compiled::compile(ctx, account, &call)? else {
+    let Some(mut compiled) = compiled::compile(ctx, account, &call)? else {
         let refusal = Refusal::Unprocessable(LARGE.into());
         if ctx.answered() == 0 {
             return Err(refusal.into());
@@ -57,6 +60,12 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         end_call(account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
         return Ok(ctx.refused(refusal));
     };
+    let is_inbound = call.shown.r#type == CallType::Inbound;
+    if is_inbound && activate(account, assistant, FirstUse::Call, call.count, ctx.now)? {
+        wake_those_of(account, assistant, ctx.now)?;
+        // The engine gets the assistant as it is from here on: active, which takes no more room.
+        compiled = compiled::compile(ctx, account, &call)?.unwrap_or(compiled);
+    }
     Ok(Reply::created(&Raw(&entry(account, &mut call, &compiled, ctx.now)?)))
 }
 
@@ -98,7 +107,8 @@ fn noted(ctx: &Ctx<'_>, account: Scope<'_>) -> Result<CallRow, Stop> {
     CallRow::find(account, count.ok_or(LOST)?)?.ok_or(LOST)
 }
 
-/// Finds the active inbound assistant that holds a number, in any account that the engine serves.
+/// Finds the inbound assistant that holds a number and is active, or becomes it with this first use, in any account
+/// that the engine serves.
 fn called<'c>(ctx: &'c Ctx<'_>, number: &str) -> Result<(Scope<'c>, u32, Row), Halt> {
     let missing = || Halt::from(Refusal::NotFound(NOBODY));
     let owner = root::owner(ctx.root(), number)?.filter(|owner| owner.count > 0).ok_or_else(missing)?;
@@ -110,8 +120,9 @@ fn called<'c>(ctx: &'c Ctx<'_>, number: &str) -> Result<(Scope<'c>, u32, Row), H
     let holders = page(account, Kind::Assistant, &Query::of(facets, Order::Ascending, 0, 1))?.ids;
     let count = *holders.first().ok_or_else(missing)?;
     let row = account.find(Kind::Assistant, count)?.ok_or_else(missing)?;
-    let is_active = Assistant::MEMBERS.status.read(&row.public)? == Status::Active;
-    if is_active { Ok((account, count, row)) } else { Err(missing()) }
+    let its = Assistant::MEMBERS;
+    let (status, activates_on_use) = (its.status, its.activates_on_use).read(&row.public)?;
+    if status == Status::Active || activates_on_use { Ok((account, count, row)) } else { Err(missing()) }
 }
 
 /// Finds the assistant that the visitor of a web page talks to.

@@ -6,6 +6,7 @@
 
 use alloc::vec::Vec;
 
+use super::activation::FirstUse;
 use super::tables::{EventHead, EventMentions, PayloadMentions};
 use super::{deliveries, feed};
 use crate::id;
@@ -32,7 +33,8 @@ pub type Mention = (Kind, u32);
 fn of_payload(space: Space, payload: Option<&PayloadMentions>) -> Vec<Mention> {
     let Some(payload) = payload else { return Vec::new() };
     let own = |id: Option<u64>| id.and_then(|id| id::local(space, id));
-    let call = own(payload.id).or(own(payload.call_id));
+    let is_of_call = payload.by.as_deref() == Some(FirstUse::Call.word());
+    let call = own(payload.id).or(own(payload.call_id)).or(own(payload.reference.filter(|_| is_of_call)));
     let lead = payload.lead.as_ref();
     let contacts = lead.into_iter().flat_map(|lead| &lead.secondary_contacts).map(|contact| contact.id);
     let leads = lead.map(|lead| lead.id).into_iter().chain(contacts).filter_map(own);

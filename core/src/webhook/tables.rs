@@ -132,6 +132,10 @@ record! {
         id: Option<u64> = id(),
         /// Id of the call, in any other payload about one.
         call_id: Option<u64> = id(),
+        /// What `reference` is the id of: `call`, or another word.
+        by: Option<String> = text(0, 64),
+        /// Id of what an assistant was first used by.
+        reference: Option<u64> = id(),
         /// Lead that the call was to.
         lead: Option<LeadMention> = object::<LeadMention>(),
     }

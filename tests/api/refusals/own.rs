@@ -243,6 +243,9 @@ fn forgotten() -> Got {
 fn inactive() -> Got {
     let mut house = House::default();
     let id = house.make("/user/assistant", &assistant());
+    for status in ["active", "inactive"] {
+        house.put(&format!("/user/assistant/{id}"), &json!({ "status": status })).send().expect(200);
+    }
     let id = house.make("/user/campaigns", &campaign(id));
     house.post("/user/campaigns/update-status", &json!({ "campaign_id": id, "action": "start" })).send()
 }
