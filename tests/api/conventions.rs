@@ -130,6 +130,20 @@ fn a_body_too_large_or_cut_short_stores_nothing() {
 }
 
 #[test]
+fn a_word_that_does_not_fit_is_told_the_valid_ones() {
+    let mut house = House::default();
+    let mut errors = |changes: Value| {
+        house.post("/user/assistant", &with(assistant(), &changes)).send().expect(422).json["errors"].take()
+    };
+    let words = errors(json!({ "type": "sideways", "tools": [{ "type": "fly" }] }));
+    assert_eq!(words["type"], json!(["The selected type is invalid: inbound or outbound."]));
+    let tools = "The selected tools.0.type is invalid: call_transfer, end_call, dtmf_input or calendar_integration.";
+    assert_eq!(words["tools.0.type"], json!([tools]));
+    let ids = errors(json!({ "language_id": 999_999 }));
+    assert_eq!(ids["language_id"], json!(["The selected language id is invalid."]), "ids are not listed");
+}
+
+#[test]
 fn numbers_and_booleans_may_come_as_text() {
     let mut house = House::default();
     let mut judge = |field: &str, value: &Value| {

@@ -313,7 +313,7 @@ fn word(words: &[&str], value: &Value, field: &ValuePath<'_>, errors: &mut Error
     match value {
         Value::Text(text) if words.contains(&text.as_str()) => Cell::Text(text.clone()),
         Value::Text(_) => {
-            errors.invalid(&field.text());
+            errors.not_among(&field.text(), words.iter().copied());
             Cell::None
         }
         _ => wrong(field, "field must be a string.", errors),
@@ -363,7 +363,7 @@ fn tagged(
             if let Some((name, table)) = variants.iter().find(|(name, _)| name == word) {
                 Cell::Tagged(name, record(table, members, source, field, errors))
             } else {
-                errors.invalid(&tag.text());
+                errors.not_among(&tag.text(), variants.iter().map(|(name, _)| *name));
                 Cell::None
             }
         }

@@ -58,9 +58,15 @@ impl Errors {
         self.add(field, format!("The {} {says}", label(field)));
     }
 
-    /// Adds `The selected {field} is invalid.`
+    /// Adds `The selected {field} is invalid.`, for an id or name that names nothing.
     pub fn invalid(&mut self, field: &str) {
         self.add(field, format!("The selected {} is invalid.", label(field)));
+    }
+
+    /// Adds `The selected {field} is invalid: {words}.`, for a word that is none of the valid ones. Names all of them:
+    /// no choice has more than a dozen or so.
+    pub(super) fn not_among<'w>(&mut self, field: &str, words: impl IntoIterator<Item = &'w str>) {
+        self.add(field, format!("The selected {} is invalid: {}.", label(field), alternatives(words)));
     }
 
     /// Returns whether a field, or anything inside it, has an error.
@@ -105,4 +111,30 @@ impl ToJson for Errors {
 /// Returns a field's name as a sentence shows it: underscores become spaces.
 pub(crate) fn label(field: &str) -> String {
     field.replace('_', " ")
+}
+
+/// Returns words as a sentence lists them: `a`, `a or b`, `a, b or c`.
+fn alternatives<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
+    let words: Vec<&str> = words.into_iter().collect();
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_does_not_fit_is_told_the_valid_ones() {
+        let says = |words: &[&'static str]| {
+            let mut errors = Errors::default();
+            errors.not_among("end_type", words.iter().copied());
+            String::from(errors.first())
+        };
+        assert_eq!(says(&["a"]), "The selected end type is invalid: a.");
+        assert_eq!(says(&["a", "b_c"]), "The selected end type is invalid: a or b_c.");
+        assert_eq!(says(&["a", "b", "c"]), "The selected end type is invalid: a, b or c.");
+    }
 }

@@ -117,7 +117,7 @@ fn every_message() {
     );
     fails(r#""parts":[{},{},{}]"#, "parts", &["The parts field must not have more than 2 items."]);
     fails(r#""shapes":[{}]"#, "shapes.0.type", &["The shapes.0.type field is required."]);
-    fails(r#""shapes":[{"type":"x"}]"#, "shapes.0.type", &["The selected shapes.0.type is invalid."]);
+    fails(r#""shapes":[{"type":"x"}]"#, "shapes.0.type", &["The selected shapes.0.type is invalid: part or bare."]);
     fails(r#""variables":[1]"#, "variables", &["The variables field must be an object."]);
     fails(
         r#""variables":{"a":null}"#,
