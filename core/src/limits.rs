@@ -157,6 +157,11 @@ pub const IMPORT_ERROR_BYTES_MAX: usize = 4 << 10;
 pub const IMPORTS_MAX: usize = 16;
 /// Longest `mapping` of an import, characters.
 pub const MAPPING_MAX: usize = 4_096;
+/// Most stored bytes of assistants that one list reads to find those of a status, of a name or in no folder.
+pub const FILTERED_BYTES_MAX: usize = 64 << 20;
+/// Assistants that it reads at a time: the largest ones fit into one message to a node at the edge.
+pub const FILTERED_ROWS: usize = 12;
+
 /// Stored bytes of the assistants from which one step detaches a deleted resource: it rewrites each in full, and other
 /// writers wait for no more than that.
 pub const DETACHED_BYTES: usize = 512 << 10;

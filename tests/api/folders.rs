@@ -101,6 +101,23 @@ fn lists_of_assistants_are_narrowed() {
 }
 
 #[test]
+fn a_list_reads_so_much_and_no_more_to_narrow_itself() {
+    let mut house = House::default();
+    let label = house.make("/user/label", &json!({ "name": "Few" }));
+    let large = json!({ "system_prompt": "x".repeat(1_000_000) });
+    for _ in 0..68 {
+        house.make("/user/assistant", &with(assistant(), &large));
+    }
+    let few = house.make("/user/assistant", &with(assistant(), &json!({ "name": "Bea", "label_ids": [label] })));
+    for (query, field) in [("search=bea", "search"), ("status=active", "status"), ("folder_id=0", "folder_id")] {
+        house.get(&format!("/user/assistants?{query}")).wrong(&[field]);
+        house.get(&format!("/user/assistants/get?{query}")).wrong(&[field]);
+    }
+    let narrowed = house.get(&format!("/user/assistants?search=bea&label_id={label}")).expect(200).json;
+    assert_eq!(ids(&narrowed), [few]);
+}
+
+#[test]
 fn their_assistants_are_counted_and_stay() {
     let (mut house, [folder, trial, german], [anna, anne, ..]) = filed();
     let counts = |house: &mut House, path: &str| -> Vec<u64> {
