@@ -28,12 +28,14 @@ impl Places {
         };
         let key = make("/user/api-keys", &json!({ "name": "Walk" }));
         let tool = make("/user/tools", &tool("look"));
+        let folder = make("/user/folder", &json!({ "name": "Sales" }));
+        let label = make("/user/label", &json!({ "name": "Trial" }));
         let told = json!({
             "is_webhook_active": true, "webhook_url": "https://a.example", "send_webhook_only_on_completed": false,
             "tool_ids": [tool],
+            "folder_id": folder,
+            "label_ids": [label],
         });
-        let folder = make("/user/folder", &json!({ "name": "Sales" }));
-        let label = make("/user/label", &json!({ "name": "Trial" }));
         let assistant = make("/user/assistant", &with(assistant(), &told));
         let number = make("/user/phone-numbers/caller-ids", &json!({ "phone_number": "+40700000001" }));
         let trunk_number = format!("+4070000{:04}", assistant >> 32);
