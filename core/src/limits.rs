@@ -34,6 +34,14 @@ pub const BUSY_SECONDS: u64 = 1;
 pub const FULL_SECONDS: u64 = 10;
 /// Deepest nesting of a JSON body, levels.
 pub const JSON_DEPTH_MAX: usize = 32;
+/// Most unknown members of a body that a refusal names.
+pub const UNKNOWN_MAX: usize = 1_000;
+/// Most ignored members that an answer names.
+pub const IGNORED_MAX: usize = 20;
+/// Longest name of an ignored member, bytes as written; a longer one is cut.
+pub const IGNORED_NAME_BYTES_MAX: usize = 64;
+/// Longest list of ignored members, bytes.
+pub const IGNORED_BYTES_MAX: usize = 1 << 10;
 /// Longest request target (path and query), bytes.
 pub const TARGET_BYTES_MAX: usize = 8 << 10;
 /// Most query parameters of one request.
@@ -46,6 +54,10 @@ pub const URL_MAX: usize = 2048;
 pub const ENTRIES_MAX: usize = 50;
 /// Most keys of a `variables` object.
 pub const VARIABLES_MAX: usize = 100;
+/// Longest name of a variable, characters.
+pub const VARIABLE_NAME_MAX: usize = 64;
+/// Deepest nesting of a variable's value, levels; a text, a number or a boolean is one.
+pub const VARIABLE_DEPTH_MAX: usize = 8;
 /// Largest `variables` object as compact JSON, bytes (docs/api.md, Assistants).
 pub const VARIABLES_BYTES_MAX: usize = 16 << 10;
 /// Largest result collected in a call, from its engine and by extraction, as compact JSON, bytes.

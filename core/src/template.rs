@@ -57,8 +57,7 @@ fn placeholder(text: &str) -> Option<(&str, &str, &str)> {
         let end = inner.find(|c: char| !is_of_name(c) && !c.is_whitespace()).unwrap_or(inner.len());
         let name = inner[..end].trim();
         if let Some(after) = inner[end..].strip_prefix("}}")
-            && !name.is_empty()
-            && name.chars().all(is_of_name)
+            && is_name(name)
         {
             return Some((&text[..at], name, after));
         }
@@ -67,7 +66,13 @@ fn placeholder(text: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-fn is_of_name(c: char) -> bool {
+/// Returns whether a text can stand as the name in a placeholder.
+pub fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(is_of_name)
+}
+
+/// Returns whether a name may contain the character.
+pub fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '-' || c == '.'
 }
 

@@ -49,7 +49,7 @@ fn what_a_call_must_keep_to() {
     for (changes, field) in [
         (json!({ "phone_number": "0700" }), "phone_number"),
         (json!({ "assistant_id": "x" }), "assistant_id"),
-        (json!({ "variables": { "a": {} } }), "variables.a"),
+        (json!({ "variables": { "a": [null] } }), "variables.a"),
         (json!({ "variables": "x" }), "variables"),
     ] {
         house.post("/user/make_call", &with(good.clone(), &changes)).send().wrong(&[field]);

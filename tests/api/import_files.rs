@@ -196,7 +196,7 @@ fn an_import_of_cells_is_as_many_creations() {
         let (mut want, mut records) = ([0; 3], vec![String::from("name,phone_number,\"a \"\"b\"\"\"")]);
         for (phone, cells) in &rows {
             let phone = format!("+407000000{phone:02}");
-            let mut variables = json!({ "name": cells[0], "a \"b\"": cells[1] });
+            let mut variables = json!({ "name": cells[0], "a_b": cells[1] });
             variables.as_object_mut().expect("an object").retain(|_, cell| *cell != "");
             let body = with(lead(campaign_id, &phone), &json!({ "variables": variables }));
             want[usize::from(one.post("/user/lead", &body).send().status != 200)] += 1;

@@ -70,7 +70,7 @@ fn what_a_creation_must_keep_to() {
         (json!({ "campaign_id": 99 }), "campaign_id"),
         (json!({ "variables": { "customer_name": 5 } }), "variables.customer_name"),
         (json!({ "variables": { "email": true } }), "variables.email"),
-        (json!({ "variables": { "x": null } }), "variables.x"),
+        (json!({ "variables": { "x": [null] } }), "variables.x"),
         (json!({ "secondary_contacts": contacts(11) }), "secondary_contacts"),
         (json!({ "secondary_contacts": [{}] }), "secondary_contacts.0.phone_number"),
         (

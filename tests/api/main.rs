@@ -42,4 +42,5 @@ mod storage;
 mod suppression;
 mod tables;
 mod tools;
+mod unknown_members;
 mod webhooks;

@@ -4,10 +4,10 @@
 //! Causes that follow from a row's columns are provoked alike for all rows; a cause that a row names itself has a case
 //! of its own ([`own`]). A cause that nothing provokes fails the test.
 
-mod bodies;
+pub mod bodies;
 mod keys;
 mod own;
-mod stage;
+pub mod stage;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -168,13 +168,20 @@ fn distinct(entries: Vec<Value>, unique: Option<&str>) -> Vec<Value> {
 }
 
 fn variables() -> BoxedStrategy<Value> {
-    let value = prop_oneof![
+    let leaf = prop_oneof![
         any::<String>().prop_map(Value::String),
         any::<bool>().prop_map(Value::Bool),
         any::<i64>().prop_map(|n| json!(n)),
         any::<f64>().prop_filter("finite", |n| n.is_finite()).prop_map(|n| json!(n)),
     ];
-    prop::collection::btree_map(letters(1, 12), value, 0..4).prop_map(|map| json!(map)).boxed()
+    let value = leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(|list| json!(list)),
+            prop::collection::btree_map(letters(0, 6), inner, 0..3).prop_map(|map| json!(map)),
+        ]
+    });
+    let name = "[A-Za-z0-9_.-]{1,12}";
+    prop::collection::btree_map(name, value, 0..4).prop_map(|map| json!(map)).boxed()
 }
 
 /// Draws text of any script; its length counts Unicode scalar values.
@@ -240,7 +247,7 @@ pub fn broken(column: &Column) -> Vec<Value> {
             values
         }
         ColumnType::Record(_) | ColumnType::Tagged(_) => vec![json!("x")],
-        ColumnType::Variables => vec![json!("x"), json!([1]), json!({"a": null}), json!({"a": {}})],
+        ColumnType::Variables => vec![json!("x"), json!([1]), json!({"a": [null]}), json!({"a b": 1})],
         ColumnType::Iso
         | ColumnType::Sql
         | ColumnType::Decimal

@@ -19,7 +19,6 @@ use crate::limits::LEASE_SECONDS;
 use crate::outside::Answer;
 use crate::record::Stored;
 use crate::store::{Row, Scope};
-use crate::tool::tables::Arguments;
 use crate::tool::{self, Tool, ToolRequest};
 use crate::view::Stop;
 
@@ -29,7 +28,7 @@ const OVER: &str = "The call is over.";
 /// `POST /engine/calls/{id}/tools/{name}`
 pub fn tool(ctx: &Ctx<'_>) -> Handled {
     let (account, mut call) = session::call(ctx)?;
-    let body: Arguments = ctx.body()?;
+    let arguments = tool::arguments(ctx)?;
     if ctx.answered() == 0 && !call.status().is_running() {
         return Err(Refusal::Conflict(OVER.into()).into());
     }
@@ -39,14 +38,14 @@ pub fn tool(ctx: &Ctx<'_>) -> Handled {
     let values = values::of(&assistant, &call, ctx.now);
     // The lease is extended by the request's timeout before the request is made.
     let answer = if let Some(tool) = attached(account, &assistant, name)? {
-        ToolRequest::of(&tool, &body.arguments.0, &values).and_then(|asked| {
+        ToolRequest::of(&tool, &arguments, &values).and_then(|asked| {
             hold_first(ctx, account, &mut call, asked.timeout_seconds())?;
             ctx.ask(|| asked.work())
         })
     } else {
         let calendar = Calendar::of(&row, name)?.ok_or(Refusal::NotFound(NO_TOOL))?;
         hold_first(ctx, account, &mut call, Calendar::timeout_seconds())?;
-        calendar.ask(ctx, &body.arguments.0, &values)
+        calendar.ask(ctx, &arguments, &values)
     };
     let mut said = ToolAsked { name: name.into(), status: None, duration_ms: None, error: None };
     let answer = match answer {

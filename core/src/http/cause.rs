@@ -62,6 +62,8 @@ pub enum Cause {
     MediaType,
     /// Some fields of the body or of the query are invalid.
     Invalid,
+    /// The body has members that the operation does not know, and they are not to be ignored.
+    Unknown,
     /// The body is valid JSON, but not an object.
     NoObject,
     /// The idempotency key is malformed, or was used with another request.
@@ -142,6 +144,7 @@ impl Cause {
             Self::TargetTooLong => (414, Message, "Path and query are longer than 8 KiB."),
             Self::MediaType => (415, Message, "The body has a media type that is not accepted."),
             Self::Invalid => (422, Fields, "Some fields are invalid; each is named with its reasons."),
+            Self::Unknown => (422, Fields, "The operation does not know some members, and was asked not to ignore them."),
             Self::NoObject => (422, Message, "The body is not a JSON object."),
             Self::Key => (422, Message, "The idempotency key is malformed, or was used with another request."),
             Self::EventId => (422, Message, "`Last-Event-ID` is not the id of an event."),

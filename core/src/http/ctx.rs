@@ -1,16 +1,17 @@
 //! [`Ctx`]: the context that a handler works with.
 
 use alloc::string::{String, ToString};
-use core::cell::Cell;
+use alloc::vec::Vec;
+use core::cell::{Cell, RefCell};
 
 use super::base::BaseUrl;
 use super::caller::{AuthenticatedToken, Engine};
-use super::etag;
 use super::notice::Notice;
 use super::refusal::{Halt, Refusal};
 use super::reply::Reply;
 use super::request::{Body, Request};
 use super::route::{BodyKind, Route};
+use super::{etag, ignored};
 use crate::carrier::{self, CarrierAnswer};
 use crate::id;
 use crate::job::{self, Task};
@@ -54,6 +55,8 @@ pub struct Ctx<'a> {
     pub(crate) asks: AskedWork<'a>,
     pub(crate) account: Cell<Option<u32>>,
     pub(crate) notice: Cell<Option<Notice>>,
+    /// Unknown members of the body, once it is read.
+    pub(crate) unknown: RefCell<Vec<String>>,
 }
 
 impl<'a> Ctx<'a> {
@@ -139,7 +142,10 @@ impl<'a> Ctx<'a> {
             return Ok(Members::default());
         }
         match json::parse(bytes).map_err(|malformed| Refusal::BadRequest(not_json(&malformed)))? {
-            Value::Object(members) => Ok(members),
+            Value::Object(members) => {
+                self.unknown.replace(ignored::of(self.request, self.route, &members));
+                Ok(members)
+            }
             _ => Err(Refusal::Unprocessable("The request body must be a JSON object.".into()).into()),
         }
     }

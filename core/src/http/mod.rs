@@ -7,6 +7,7 @@ pub mod cause;
 pub mod ctx;
 pub mod etag;
 pub mod idempotency;
+pub mod ignored;
 pub mod list;
 pub mod notice;
 pub mod page;

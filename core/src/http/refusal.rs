@@ -82,6 +82,9 @@ pub enum Refusal {
     MediaType(String),
     /// 422: some fields are invalid, each with its reasons.
     Invalid(Errors),
+    /// 422: the body has members that the operation does not know, and perhaps fields that are invalid; always in the
+    /// form `{message, errors}`.
+    Unknown(Errors),
     /// 422: one sentence, no fields.
     Unprocessable(String),
     /// 429: over the rate limit. Holds the seconds to wait.
@@ -153,6 +156,7 @@ impl Refusal {
             Self::TargetTooLong => Cause::TargetTooLong,
             Self::MediaType(_) => Cause::MediaType,
             Self::Invalid(_) => Cause::Invalid,
+            Self::Unknown(_) => Cause::Unknown,
             Self::Unprocessable(_) => Cause::Unprocessable,
             Self::TooMany(_) | Self::ShareUsed(_) => Cause::TooMany,
             Self::Busy(_) | Self::Unavailable => Cause::Busy,
@@ -170,6 +174,10 @@ impl Refusal {
         let form = if cause.body() == ErrorBody::Own { form } else { Form::Message };
         let says = match self {
             Self::Invalid(errors) => return fields(status, &errors, invalid),
+            Self::Unknown(errors) => {
+                let invalid = if invalid == Invalid::Error { Invalid::First } else { invalid };
+                return fields(status, &errors, invalid);
+            }
             Self::Method(allow) => {
                 return plain(status, form, "This method is not allowed here.").header("allow", allow);
             }

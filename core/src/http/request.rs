@@ -62,7 +62,7 @@ impl Method {
 }
 
 /// Headers that the service reads; a host passes on no others.
-pub const HEADERS: [&str; 16] = [
+pub const HEADERS: [&str; 17] = [
     "accept",
     "authorization",
     "content-type",
@@ -72,6 +72,7 @@ pub const HEADERS: [&str; 16] = [
     "if-match",
     "if-none-match",
     "last-event-id",
+    "prefer",
     "x-request-id",
     "origin",
     "access-control-request-method",

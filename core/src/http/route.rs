@@ -75,6 +75,26 @@ pub enum ReplyForm {
     Media(&'static str),
 }
 
+impl ReplyForm {
+    /// Returns the table of the record, or of the records, that the answer shows.
+    pub const fn table(&self) -> Option<&'static Table> {
+        match self {
+            Self::Bare(table)
+            | Self::BareList(table)
+            | Self::Data(table)
+            | Self::DataList(table)
+            | Self::Page(table)
+            | Self::MessageData(table)
+            | Self::MessageMember(_, table)
+            | Self::MemberList(_, table)
+            | Self::Models(table)
+            | Self::Secrets(table)
+            | Self::Feed(table) => Some(table),
+            Self::Message | Self::MessageEmpty | Self::CallEvents | Self::Status | Self::Media(_) => None,
+        }
+    }
+}
+
 /// Effect of an operation on stored data, which decides whether it is refused when storage is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Footprint {
@@ -108,6 +128,11 @@ pub struct Route {
     pub who: Who,
     /// Which body it reads.
     pub body: BodyKind,
+    /// Further records whose members a body may carry without a word, because answers show them: a record that was read
+    /// may be sent back whole.
+    pub shown: &'static [&'static Table],
+    /// Whether unknown members of the body are refused even if the request does not ask for it.
+    pub strict: bool,
     /// Limit of the body in bytes, if lower than that of its [`BodyKind`].
     pub body_bytes_max: Option<usize>,
     /// Query parameters, if it has any.
@@ -161,6 +186,8 @@ const fn row(
         summary,
         who: Who::User,
         body: BodyKind::None,
+        shown: &[],
+        strict: false,
         body_bytes_max: None,
         query: None,
         status: 200,
@@ -252,6 +279,16 @@ impl Route {
     /// Reads a file of one of these media types, of at most `bytes_max` bytes.
     pub const fn takes_file(self, media: &'static [&'static str], bytes_max: usize) -> Self {
         Self { body: BodyKind::File(media, bytes_max), ..self }
+    }
+
+    /// Ignores the members of these records in a body without a word.
+    pub const fn shown_as(self, shown: &'static [&'static Table]) -> Self {
+        Self { shown, ..self }
+    }
+
+    /// Refuses unknown members of the body, because the operation costs money.
+    pub const fn strict(self) -> Self {
+        Self { strict: true, ..self }
     }
 
     /// Limits the body to this many bytes.

@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 
 use super::rows::Target;
 use crate::json::{self, Members, ToJson, Value};
-use crate::limits::VARIABLES_MAX;
+use crate::limits::{VARIABLE_NAME_MAX, VARIABLES_MAX};
 use crate::record::Errors;
+use crate::template;
 use crate::view::Stop;
 
 /// Column that every file must have.
@@ -55,13 +56,18 @@ impl Columns {
             }
             if target == Target::Numbers && ![PHONE, REASON].contains(member) {
                 errors.say("mapping", &format!("field names the member {member}, which there is not."));
+            } else if variable_name(member) != *member {
+                errors.say("mapping", &format!("field names the member {member}, which cannot be a variable's name."));
             }
         }
         let names = headers.iter().map(|name| {
             let mapped = mapping.0.iter().find(|(header, _)| header == name);
-            mapped.map_or(*name, |(_, member)| *member).to_string()
+            mapped.map_or_else(|| variable_name(name), |(_, member)| (*member).to_string())
         });
         let names: Vec<String> = names.collect();
+        if headers.iter().any(|name| name.chars().any(char::is_control)) {
+            errors.add("file", "The name of a column holds control characters; the file must be UTF-8 text.");
+        }
         check_names(&names, target, &mut errors);
         if errors.is_empty() { Ok(Self(names)) } else { Err(errors) }
     }
@@ -100,12 +106,19 @@ impl Columns {
     }
 }
 
+/// Returns the variable that a header names: each run of characters that no name has becomes an underscore, so that
+/// `First name` is `First_name`.
+fn variable_name(header: &str) -> String {
+    let words = header.split(|c: char| !template::is_of_name(c)).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("_")
+}
+
 fn check_names(names: &[String], target: Target, errors: &mut Errors) {
     if !names.iter().any(|name| name == PHONE) {
         errors.add("file", "The file has no phone_number column.");
     }
-    if names.iter().any(|name| name.chars().any(char::is_control)) {
-        errors.add("file", "The name of a column holds control characters; the file must be UTF-8 text.");
+    if let Some(long) = names.iter().find(|name| name.chars().count() > VARIABLE_NAME_MAX) {
+        errors.add("file", format!("The name of the column {long} is longer than {VARIABLE_NAME_MAX} characters."));
     }
     let mut sorted: Vec<&String> = names.iter().filter(|name| !name.is_empty()).collect();
     sorted.sort_unstable();
@@ -132,11 +145,12 @@ mod tests {
 
     #[test]
     fn headers_and_mappings_name_columns() {
-        let cases: [(&[&str], &str, Target, &[&str]); 6] = [
+        let cases: [(&[&str], &str, Target, &[&str]); 7] = [
             (&[" phone_number ", "customer_name"], "", LEADS, &["phone_number", "customer_name"]),
             (&["Nume", "Telefon"], "Telefon=phone_number", LEADS, &["Nume", "phone_number"]),
             (&["Nume", "Telefon", ""], "Telefon = phone_number,Nume=name", LEADS, &["name", "phone_number", ""]),
             (&["a=b", "phone_number"], "a=b=x", LEADS, &["x", "phone_number"]),
+            (&["E-Mail (work)", "phone_number"], "", LEADS, &["E-Mail_work", "phone_number"]),
             (&["phone_number", "phone_number"], "phone_number=old", LEADS, &[]),
             (&["N", "W", "Else"], "N=phone_number,W=reason", Target::Numbers, &["phone_number", "reason", "Else"]),
         ];
@@ -150,8 +164,11 @@ mod tests {
     fn what_is_wrong_with_them_is_said() {
         let many: Vec<String> = (0..=VARIABLES_MAX).map(|n| format!("c{n}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).chain(["phone_number"]).collect();
-        let cases: [(&[&str], &str, Target, &str); 10] = [
+        let cases: [(&[&str], &str, Target, &str); 13] = [
             (&["a"], "", LEADS, "no phone_number column"),
+            (&["phone_number", "a b", "a-", "a_b"], "", LEADS, "more than one a_b column"),
+            (&["phone_number", "a"], "a=b c", LEADS, "the member b c, which cannot be a variable's name"),
+            (&["phone_number", &"a".repeat(65)], "", LEADS, "is longer than 64 characters"),
             (&["p\0h"], "b=c", LEADS, "the column b, which the file does not have"),
             (&["phone_number", "a\0"], "", LEADS, "control characters"),
             (&["phone_number", "a", "a "], "", LEADS, "more than one a column"),

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::rows::{self, LeadRow};
 use super::tables::{LeadStatus, NewLead};
-use crate::json::Members;
+use crate::json::{Members, Value};
 use crate::key::Kind;
 use crate::record::{Cell, Checked, Errors, Iso, MemberSource, Record, Rest, Variables, check};
 use crate::store::Scope;
@@ -31,7 +31,7 @@ pub fn check_people(checked: &mut Checked) {
     let mut check_variables = |path: &str, cell: &Cell| {
         let Cell::Object(members) = cell else { return };
         for name in ["customer_name", "email"] {
-            if members.get(name).is_some_and(|value| value.as_text().is_none()) {
+            if members.get(name).is_some_and(|value| !matches!(value, Value::Text(_) | Value::Null)) {
                 wrong.push(format!("{path}.{name}"));
             }
         }

@@ -1,6 +1,5 @@
 //! Operations on leads, in the order of docs/api.md: create, list, read, change and delete.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -19,10 +18,9 @@ use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
 use crate::job::{self, Task};
-use crate::json::{Raw, ToJson, Value};
+use crate::json::Raw;
 use crate::key::Kind;
-use crate::limits::{VARIABLES_BYTES_MAX, VARIABLES_MAX};
-use crate::record::{Cell, Errors, Iso, MemberSource, Record, Stored, check};
+use crate::record::{Cell, Errors, Iso, MemberSource, Record, Stored, check, variables};
 use crate::store::Row;
 use crate::view::{Order, Stop};
 use crate::webhook;
@@ -85,23 +83,25 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let mut checked = check(ChangedLead::TABLE, ctx.members()?, MemberSource::Body);
     check_people(&mut checked);
     if let Cell::Text(word) = checked.get("status")
-        && !["created", "completed", "reached-max-retries"].contains(&word.as_str())
+        && !["created", "completed", "reached-max-retries", before.status.word()].contains(&word.as_str())
     {
         checked.errors.add("status", AUTOMATIC);
     }
     refs::check(ctx, &mut checked, None)?;
     let change: ChangedLead = ctx.finish(checked)?;
+    // The present status changes nothing.
+    let status = change.status.filter(|status| *status != before.status);
     let account = ctx.account();
     let campaign = change.campaign_id.and_then(|id| ctx.own(id)).unwrap_or(before.campaign);
     let mut after = before.clone();
     after.campaign = campaign;
     after.phone_number = change.phone_number.unwrap_or(after.phone_number);
     let waiting = recall::waiting(account, count, &before)?;
-    if let Some(status) = change.status {
+    if let Some(status) = status {
         after.status = MOVES.next(after.status, LeadEvent::set(status)).unwrap_or(status);
         after = after.with_dial(anew(&before, waiting.is_some()));
     }
-    change.variables.0.0.into_iter().for_each(|(name, value): (String, Value)| after.variables.0.set(&name, value));
+    change.variables.merge_into(&mut after.variables);
     check_change(ctx, count, &before, &after)?;
     ctx.if_match(&Raw(&rows::json(account, count, &before)?))?;
     after.updated_at = Iso(ctx.now.max(before.updated_at.0));
@@ -113,7 +113,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
         rows::replace(account, *contact, &row, &own, &LeadRow { campaign, ..own.clone() })?;
     }
     let elsewhere = (before.campaign, &before.phone_number) != (after.campaign, &after.phone_number);
-    if elsewhere || change.status.is_some() && before.parent.is_none() {
+    if elsewhere || status.is_some() && before.parent.is_none() {
         recall::call_off(account, waiting, before.parent.unwrap_or(count), ctx.now)?;
     }
     job::add(account, ctx.now, Task::Dial(after.campaign))?;
@@ -150,10 +150,8 @@ fn check_change(ctx: &Ctx<'_>, count: u32, before: &LeadRow, after: &LeadRow) ->
             }
         }
     }
-    if after.variables.0.0.len() > VARIABLES_MAX {
-        errors.say("variables", &format!("field must not have more than {VARIABLES_MAX} items."));
-    } else if after.variables.to_json().len() > VARIABLES_BYTES_MAX {
-        errors.say("variables", &format!("field must not be larger than {VARIABLES_BYTES_MAX} bytes."));
+    if let Some(says) = variables::over_bounds(&after.variables.0) {
+        errors.say("variables", &says);
     }
     if errors.is_empty() { Ok(()) } else { Err(Refusal::Invalid(errors).into()) }
 }

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use crate::key::Kind;
 use crate::limits::SECONDARY_CONTACTS_MAX;
 use crate::record::{
-    Ref, Sql, Strictness, Variables, boolean, choice, format, id, list, ordered, per_page, sql, text, variables,
+    Ref, Sql, Strictness, VariableChanges, Variables, boolean, choice, format, id, list, ordered, per_page, sql, text,
+    variable_changes, variables,
 };
 use crate::{choice, record};
 
@@ -66,8 +67,8 @@ record! {
         phone_number: Option<String> = text(1, 16).form(&format::E164),
         /// New state: `created`, `completed` or `reached-max-retries`.
         status: Option<LeadStatus> = choice::<LeadStatus>(),
-        /// Variables to add to the lead's own, or to replace there.
-        variables: Variables = variables(),
+        /// Variables to add to the lead's own, or to replace there; `null` removes one.
+        variables: VariableChanges = variable_changes(),
     }
 }
 

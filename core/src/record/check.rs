@@ -7,12 +7,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::cell::Cell;
-use super::errors::{Errors, ValuePath, label};
+use super::errors::{Errors, ValuePath};
 use super::field::Choice;
 use super::format::Format;
-use super::{Column, ColumnType, Literal, Need, Record, Rule, Strictness, Table, When};
+use super::{Column, ColumnType, Literal, Need, Record, Rule, Strictness, Table, When, variables};
 use crate::json::{self, Members, ToJson, Value};
-use crate::limits::{VARIABLES_BYTES_MAX, VARIABLES_MAX};
 
 /// Where the members come from: a query has text alone, and writes booleans as words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,17 +61,18 @@ pub fn check(table: &'static Table, members: Members, source: MemberSource) -> C
 }
 
 /// Applies the supplied members to the stored ones and checks the result as a whole, so that an update can never leave
-/// what a creation would refuse. `null` clears the columns that allow it.
+/// what a creation would refuse. `null` clears the columns that allow it, and changes nothing where there is no value,
+/// so that what was read can be sent back whole.
 pub fn check_update(table: &'static Table, mut stored: Members, supplied: Members) -> Checked {
     let mut nulls = Errors::default();
     for (name, value) in supplied.0 {
-        let Some(column) = table.columns.iter().find(|c| c.name == name || c.spec.aliases.contains(&name.as_str()))
-        else {
+        let Some(column) = table.columns.iter().find(|column| column.is_named(&name)) else {
             continue;
         };
+        let is_set = || stored.get(column.name).is_some_and(|value| !is_empty(value, &column.spec.kind));
         if !is_empty(&value, &column.spec.kind) {
             stored.set(column.name, value);
-        } else if column.spec.clears {
+        } else if column.spec.clears || !is_set() {
             stored.remove(column.name);
         } else if matches!(column.spec.need, Need::Required) {
             nulls.say(column.name, "field is required.");
@@ -108,7 +108,7 @@ fn record(
     let mut given: Vec<Option<Value>> = table.columns.iter().map(|_| None).collect();
     let mut next = 0;
     for (name, value) in members.0 {
-        let named = |column: &Column| column.name == name || column.spec.aliases.contains(&name.as_str());
+        let named = |column: &Column| column.is_named(&name);
         // Members mostly come in table order: the search starts where the last one was found.
         let ahead = table.columns[next..].iter().position(named).map(|at| next + at);
         let Some(at) = ahead.or_else(|| table.columns[..next].iter().position(named)) else { continue };
@@ -177,7 +177,7 @@ fn one(
             _ => wrong(field, "field must be an object.", errors),
         },
         ColumnType::Tagged(variants) => tagged(variants, value, source, field, errors),
-        ColumnType::Variables => variables(value, field, errors),
+        ColumnType::Variables => variables::check(value, field, errors),
         ColumnType::Iso
         | ColumnType::Sql
         | ColumnType::Decimal
@@ -369,30 +369,6 @@ fn tagged(
         }
         Some(_) => wrong(&tag, "field must be a string.", errors),
     }
-}
-
-fn variables(value: Value, field: &ValuePath<'_>, errors: &mut Errors) -> Cell {
-    let members = match value {
-        Value::Object(members) => members,
-        // An empty PHP array is the empty object of the clients of this API family.
-        Value::List(entries) if entries.is_empty() => Members::default(),
-        _ => return wrong(field, "field must be an object.", errors),
-    };
-    if members.0.len() > VARIABLES_MAX {
-        return wrong(field, &format!("field must not have more than {VARIABLES_MAX} items."), errors);
-    }
-    if members.to_json().len() > VARIABLES_BYTES_MAX {
-        return wrong(field, &format!("field must not be larger than {VARIABLES_BYTES_MAX} bytes."), errors);
-    }
-    for (name, value) in &members.0 {
-        if !matches!(value, Value::Text(_) | Value::Number(_) | Value::Bool(_)) {
-            // Names are unique: there is no earlier error of this field to add to.
-            let field = format!("{field}.{name}");
-            let says = format!("The {} field must be a string, a number or a boolean.", label(&field));
-            errors.0.push((field, [says].into()));
-        }
-    }
-    Cell::Object(members)
 }
 
 fn check_rule(rule: &Rule, table: &Table, cells: &[Cell], place: &ValuePath<'_>, errors: &mut Errors) {

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use super::field::{Choice, DecimalText, Flag, Hundredths, Iso, Json, Sql, TaggedUnion, Variables};
+use super::field::{Choice, DecimalText, Flag, Hundredths, Iso, Json, Sql, TaggedUnion, VariableChanges, Variables};
 use super::format::Format;
 use super::{Field, Record, Rule};
 use crate::time::Timestamp;
@@ -34,6 +34,13 @@ pub struct Column {
     pub doc: &'static str,
     /// Its values. Columns of the same values share one in the program.
     pub spec: &'static ColumnSpec,
+}
+
+impl Column {
+    /// Returns whether a member of this name, or alias, is the column's.
+    pub fn is_named(&self, name: &str) -> bool {
+        self.name == name || self.spec.aliases.contains(&name)
+    }
 }
 
 /// Values that a column takes: type and bounds, what applies without one, and what ids refer to.
@@ -399,6 +406,11 @@ pub const fn tagged<T: TaggedUnion>(max: usize) -> Typed<Vec<T>> {
 
 /// Declares an object of free names: [`ColumnType::Variables`].
 pub const fn variables() -> Typed<Variables> {
+    Typed::new(ColumnType::Variables)
+}
+
+/// Declares variables to be merged into stored ones: `null` removes a name.
+pub const fn variable_changes() -> Typed<VariableChanges> {
     Typed::new(ColumnType::Variables)
 }
 

@@ -79,6 +79,23 @@ pub struct Sql(pub Timestamp);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Variables(pub Members);
 
+/// [`Variables`] to be merged into stored ones; `null` stands for a name to be removed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VariableChanges(pub Members);
+
+impl VariableChanges {
+    /// Applies the changes to stored variables.
+    pub fn merge_into(self, variables: &mut Variables) {
+        for (name, value) in self.0.0 {
+            if value == Value::Null {
+                variables.0.remove(&name);
+            } else {
+                variables.0.set(&name, value);
+            }
+        }
+    }
+}
+
 /// JSON of any form, in a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Json(pub Value);
@@ -185,6 +202,12 @@ impl ToJson for Variables {
     }
 }
 
+impl ToJson for VariableChanges {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.0.write(out);
+    }
+}
+
 impl ToJson for Json {
     fn write(&self, out: &mut Vec<u8>) {
         self.0.write(out);
@@ -221,7 +244,14 @@ field! {
     f64, Cell::Number(n) => n, 0.0; Value::Number(n) => Some(n.as_f64());
     bool, Cell::Bool(value) => value, false; Value::Bool(value) => Some(value);
     Hundredths, Cell::Number(n) => Self::from_f64(n), Self(0); Value::Number(n) => Some(Self::from_f64(n.as_f64()));
-    Variables, Cell::Object(members) => Self(members), Self::default(); Value::Object(members) => Some(Self(members));
+    Variables, Cell::Object(members) => Self(given(members)), Self::default(); Value::Object(members) => Some(Self(members));
+    VariableChanges, Cell::Object(members) => Self(members), Self::default(); Value::Object(members) => Some(Self(members));
+}
+
+/// Returns the members that are not `null`.
+fn given(mut members: Members) -> Members {
+    members.0.retain(|(_, value)| *value != Value::Null);
+    members
 }
 
 fn whole<T: TryFrom<i64>>(number: JsonNumber) -> Option<T> {

@@ -13,19 +13,26 @@ pub mod format;
 mod rule;
 pub mod schema;
 mod stored;
+mod unknown;
+pub mod variables;
 
 pub use cell::Cell;
 pub use check::{Checked, MemberSource, check, check_update};
 pub use column::{
     Column, ColumnType, ID_MAX, Literal, Need, Ref, Table, Typed, any, boolean, boolean_or_text, bytes, choice,
     choices, count, counts, decimal, flag, hundredths, id, id_or_zero, ids, int, iso, list, micros, number, numbered,
-    object, per_page, signed, sql, tagged, text, texts, variables,
+    object, per_page, signed, sql, tagged, text, texts, variable_changes, variables,
 };
 pub use errors::Errors;
-pub use field::{Cells, Choice, DecimalText, Field, Flag, Hundredths, Iso, Json, Secret, Sql, TaggedUnion, Variables};
+pub(crate) use errors::label;
+pub use field::{
+    Cells, Choice, DecimalText, Field, Flag, Hundredths, Iso, Json, Secret, Sql, TaggedUnion, VariableChanges,
+    Variables,
+};
 pub use format::is_e164;
 pub use rule::{Rule, Strictness, When, fixed, form_if, form_unless, one_of, ordered, require};
 pub use stored::{Member, MemberTuple, Rest, Stored, StoredValues};
+pub use unknown::unknown;
 
 use crate::json::ToJson;
 

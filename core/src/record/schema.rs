@@ -151,10 +151,19 @@ fn kind(of: &ColumnType, purpose: Purpose, nullable: bool) -> Members {
         ColumnType::Tagged(variants) => tagged(variants, purpose),
         ColumnType::Variables => {
             let mut schema = typed("object", nullable);
-            schema.set("additionalProperties", object([("type", strings(&["string", "number", "boolean"]))]));
+            let values: &[&str] = match purpose {
+                Purpose::Reply => &["string", "number", "boolean", "array", "object"],
+                // A name that is null counts as not given.
+                _ => &["string", "number", "boolean", "array", "object", "null"],
+            };
+            let mut of = Members::default();
+            of.set("type", strings(values));
             if purpose != Purpose::Reply {
-                schema.set("maxProperties", size(crate::limits::VARIABLES_MAX));
+                of.set("items", object([("not", object([("type", string("null"))]))]));
+                let longest = size(crate::limits::VARIABLE_NAME_MAX);
+                schema.set("propertyNames", object([("pattern", string(NAME)), ("maxLength", longest)]));
             }
+            schema.set("additionalProperties", Value::Object(of));
             schema
         }
         ColumnType::Iso => formatted("date-time", nullable),
@@ -169,6 +178,9 @@ fn kind(of: &ColumnType, purpose: Purpose, nullable: bool) -> Members {
         ColumnType::Any => Members::default(),
     }
 }
+
+/// Names of variables: letters and digits of any script, and what joins them.
+const NAME: &str = r"^[\p{L}\p{M}\p{N}_.-]+$";
 
 fn formatted(format: &str, nullable: bool) -> Members {
     let mut schema = typed("string", nullable);

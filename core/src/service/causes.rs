@@ -41,7 +41,7 @@ fn of_request(route: &Route, causes: &mut Vec<Cause>) {
     let reads = !matches!(route.body, BodyKind::None) || route.query.is_some();
     causes.extend(reads.then_some(Cause::Invalid));
     let json = matches!(route.body, BodyKind::Json(..) | BodyKind::Document(_));
-    causes.extend(json.then_some(Cause::NoObject));
+    causes.extend(json.then_some([Cause::Unknown, Cause::NoObject]).into_iter().flatten());
 }
 
 /// Adds causes of storage.

@@ -13,6 +13,7 @@ use crate::http::caller::{AuthenticatedToken, Engine};
 use crate::http::ctx::{Ctx, body_bytes_max};
 use crate::http::etag;
 use crate::http::idempotency::{self, IdempotencyDigests};
+use crate::http::ignored;
 use crate::http::notice::Notice;
 use crate::http::refusal::{Form, Halt, Invalid, Refusal, server_error};
 use crate::http::reply::{Content, Reply};
@@ -23,6 +24,7 @@ use crate::key::Space;
 use crate::limits::{BUSY_SECONDS, FULL_SECONDS, TAGGED_BYTES_MAX, TARGET_BYTES_MAX};
 use crate::outside::{Answer, AskedWork, SendError};
 use crate::rate::Rate;
+use crate::record::Errors;
 use crate::step::{Outcome, Output, Send};
 use crate::store::Tx;
 use crate::view::{Scene, Stop};
@@ -43,6 +45,7 @@ pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Sce
         admitted: Cell::new(false),
         account: Cell::new(None),
         notice: Cell::new(None),
+        unknown: RefCell::default(),
     };
     let (outcome, sends) = exchange.outcome()?;
     let changes = tx.finish()?;
@@ -82,6 +85,8 @@ struct Exchange<'a> {
     admitted: Cell<bool>,
     account: Cell<Option<u32>>,
     notice: Cell<Option<Notice>>,
+    /// Unknown members of the body.
+    unknown: RefCell<Vec<String>>,
 }
 
 type Sends = Vec<Send>;
@@ -201,8 +206,13 @@ impl<'a> Exchange<'a> {
             asks: AskedWork::of(self.answers),
             account: Cell::new(self.caller.get().map(|session| session.account)),
             notice: Cell::new(None),
+            unknown: RefCell::default(),
         };
         let handled = (route.handler)(&ctx).and_then(|reply| ctx.unread().map(|()| reply));
+        self.unknown.swap(&ctx.unknown);
+        if let Some(refused) = self.refuse_unknown(route, &handled) {
+            return Ok((Err(refused.into()), Vec::new()));
+        }
         let sends = ctx.asks.unanswered().into_iter().map(Send::of_exchange).collect::<Sends>();
         self.account.set(ctx.account.get());
         self.notice.set(ctx.notice.get());
@@ -215,6 +225,21 @@ impl<'a> Exchange<'a> {
             claim.run(self.tx.scope(self.space()), self.scene.now)?;
         }
         Ok((handled, sends))
+    }
+
+    /// Refuses the body's unknown members, together with the fields that failed, if they are not ignored. What comes
+    /// after the validation of the body is not done then, whatever it found.
+    fn refuse_unknown(&self, route: &Route, handled: &Handled) -> Option<Refusal> {
+        if self.unknown.borrow().is_empty() || !ignored::is_strict(self.request, route) {
+            return None;
+        }
+        let mut errors = match handled {
+            Err(Halt::Stop(_)) => return None,
+            Err(Halt::Refuse(Refusal::Invalid(errors))) => errors.clone(),
+            _ => Errors::default(),
+        };
+        ignored::refuse(&mut errors, self.unknown.take());
+        Some(Refusal::Unknown(errors))
     }
 
     /// Authenticates the caller and checks the rate limit, suspension and read-only keys.
@@ -282,6 +307,9 @@ impl<'a> Exchange<'a> {
             return Ok(reads.then_some(Err(Halt::Wait)));
         }
         let seen = claim.look_up(scope, self.scene.now, |answer| shown::is_deleted(scope, route, answer))?;
+        if let Some(Ok(_)) = &seen {
+            self.unknown.replace(ignored::of_replay(self.request, route));
+        }
         Ok(seen.map(|seen| seen.map_err(Halt::from)))
     }
 
@@ -312,6 +340,11 @@ impl<'a> Exchange<'a> {
             }
             reply = reply.header("etag", tag);
         }
+        if reply.is_success()
+            && let Some(names) = ignored::header(&self.unknown.borrow())
+        {
+            reply = reply.header(ignored::HEADER, names);
+        }
         if route.secret && reply.is_success() {
             reply = reply.header("cache-control", "no-store");
         }
@@ -327,7 +360,7 @@ impl<'a> Exchange<'a> {
             .header("access-control-allow-methods", found.allow())
             .header(
                 "access-control-allow-headers",
-                "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-Request-Id",
+                "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id",
             )
             .header("access-control-max-age", "600")
     }
@@ -351,7 +384,7 @@ impl<'a> Exchange<'a> {
             reply = reply.header("vary", "Origin");
         }
         if let Some(origin) = self.origin() {
-            const SHOWN: &str = "ETag, Idempotency-Replayed, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
+            const SHOWN: &str = "ETag, Idempotency-Replayed, Retry-After, X-Ignored-Members, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
             reply = reply.header("access-control-allow-origin", origin).header("access-control-expose-headers", SHOWN);
         }
         if self.request.method == Method::Head

@@ -235,7 +235,9 @@ fn form(route: &Route, cause: Cause) -> Option<Value> {
         ErrorBody::Empty => return None,
         ErrorBody::Message => members(&[("message", text())]),
         ErrorBody::Own => members(&[(own, text())]),
-        ErrorBody::Fields if route.invalid == Invalid::Error => members(&[("error", text())]),
+        ErrorBody::Fields if route.invalid == Invalid::Error && cause != Cause::Unknown => {
+            members(&[("error", text())])
+        }
         ErrorBody::Fields => fields(),
         ErrorBody::Wait => members(&[("message", text()), ("retry_after", integer())]),
         ErrorBody::Unsuccessful => members(&[("message", text()), ("success", object([("type", string("boolean"))]))]),

@@ -67,8 +67,8 @@ const GROUPS: &[Group] = &[
     delete(&["/user/api-keys/{id}"], "deleteApiKey", "Delete an API key.", keys::delete).about(Kind::ApiKey),
     ]),
     Group("Assistants", &[
-    post(&["/user/assistant", "/user/assistants"], "createAssistant", "Create an assistant.", assistant::create).about(Kind::Assistant).takes(NewAssistant::TABLE).makes(ReplyForm::MessageData(Summary::TABLE)).invalid(Invalid::Failed).refuses(&[Cause::Limit]),
-    put(&["/user/assistant/{id}", "/user/assistants/{id}"], "updateAssistant", "Change an assistant.", |ctx| assistant::update(ctx, campaign::wake_those_of)).about(Kind::Assistant).and_patch().takes(&UPDATE).gives(ReplyForm::MessageData(Summary::TABLE)).invalid(Invalid::Failed),
+    post(&["/user/assistant", "/user/assistants"], "createAssistant", "Create an assistant.", assistant::create).about(Kind::Assistant).takes(NewAssistant::TABLE).shown_as(&[Assistant::TABLE]).makes(ReplyForm::MessageData(Summary::TABLE)).invalid(Invalid::Failed).refuses(&[Cause::Limit]),
+    put(&["/user/assistant/{id}", "/user/assistants/{id}"], "updateAssistant", "Change an assistant.", |ctx| assistant::update(ctx, campaign::wake_those_of)).about(Kind::Assistant).and_patch().takes(&UPDATE).shown_as(&[Assistant::TABLE]).gives(ReplyForm::MessageData(Summary::TABLE)).invalid(Invalid::Failed),
     get(&["/user/assistant/{id}", "/user/assistants/{id}"], "getAssistant", "An assistant, by id or uuid.", assistant::read).about(Kind::Assistant).gives(ReplyForm::Bare(Assistant::TABLE)),
     delete(&["/user/assistant/{id}", "/user/assistants/{id}"], "deleteAssistant", "Delete an assistant.", |ctx| assistant::delete(ctx, campaign::stop_those_of)).about(Kind::Assistant),
     get(&["/user/assistants/get"], "listAssistants", "List the assistants, by pages.", assistant::page).about(Kind::Assistant).asks(ListQuery::TABLE).gives(ReplyForm::Page(Assistant::TABLE)),
@@ -111,7 +111,7 @@ const GROUPS: &[Group] = &[
     ]),
     Group("Phone numbers", &[
     get(&["/user/phone-numbers/search"], "searchNumbers", "Numbers that can be bought.", number::search).asks(SearchQuery::TABLE).gives(ReplyForm::DataList(Available::TABLE)).error_form().without_etag().in_several_steps().refuses(&[Cause::Outside]),
-    post(&["/user/phone-numbers/purchase"], "purchaseNumber", "Buy a number.", number::purchase).of_made(Kind::Number).takes(OneNumber::TABLE).makes(ReplyForm::MessageData(Purchased::TABLE)).error_form().invalid(Invalid::Error).in_several_steps().refuses(&[Cause::Declined, Cause::Payment, Cause::Limit, Cause::Outside]),
+    post(&["/user/phone-numbers/purchase"], "purchaseNumber", "Buy a number.", number::purchase).of_made(Kind::Number).takes(OneNumber::TABLE).strict().makes(ReplyForm::MessageData(Purchased::TABLE)).error_form().invalid(Invalid::Error).in_several_steps().refuses(&[Cause::Declined, Cause::Payment, Cause::Limit, Cause::Outside]),
     get(&["/user/phone-numbers/all"], "allNumbers", "All numbers of the account.", number::all).about(Kind::Number).gives(ReplyForm::DataList(Number::TABLE)).error_form(),
     get(&["/user/phone-numbers"], "listSmsNumbers", "Numbers that can send messages.", number::sms_capable).gives(ReplyForm::BareList(Number::TABLE)).error_form(),
     post(&["/user/phone-numbers/caller-ids"], "createCallerId", "Add a caller id.", number::create_caller_id).about(Kind::Number).takes(OneNumber::TABLE).makes(ReplyForm::MessageData(Number::TABLE)).error_form().invalid(Invalid::Error).in_several_steps().refuses(&[Cause::Declined, Cause::Limit]),
@@ -140,7 +140,7 @@ const GROUPS: &[Group] = &[
     get(&["/user/calls"], "listCalls", "List the calls, newest first.", call::list).about(Kind::Call).asks(CallQuery::TABLE).gives(ReplyForm::Page(Call::TABLE)),
     get(&["/user/calls/{id}"], "getCall", "A call.", call::read).about(Kind::Call).gives(ReplyForm::Bare(Call::TABLE)),
     delete(&["/user/calls/{id}"], "deleteCall", "Delete a call.", call::delete).about(Kind::Call).refuses(&[Cause::Conflict]),
-    post(&["/user/make_call"], "makeCall", "Place a call.", call::make_call).about(Kind::Call).takes(NewCall::TABLE).gives(ReplyForm::Bare(PlacedCall::TABLE)).refuses(&[Cause::Payment, Cause::NotFound, Cause::Unprocessable, Cause::NoEngine]),
+    post(&["/user/make_call"], "makeCall", "Place a call.", call::make_call).about(Kind::Call).takes(NewCall::TABLE).strict().gives(ReplyForm::Bare(PlacedCall::TABLE)).refuses(&[Cause::Payment, Cause::NotFound, Cause::Unprocessable, Cause::NoEngine]),
     post(&["/user/calls/{id}/hangup"], "hangUpCall", "End a call.", call::hangup).about(Kind::Call).ends().refuses(&[Cause::Conflict]),
     get(&["/user/calls/{id}/events"], "listCallEvents", "What happened in a call; live as `text/event-stream`.", call::events).about(Kind::Call).asks(EventsQuery::TABLE).gives(ReplyForm::CallEvents).without_etag().refuses(&[Cause::EventId]),
     ]),
@@ -158,7 +158,7 @@ const GROUPS: &[Group] = &[
     get(&["/user/leads/imports/{id}"], "getLeadImport", "How far an import of leads came.", import::read_leads).about(Kind::Import).gives(ReplyForm::Data(Import::TABLE)),
     get(&["/user/leads"], "listLeads", "List the leads, newest first.", lead::list).about(Kind::Lead).asks(LeadQuery::TABLE).gives(ReplyForm::Page(Lead::TABLE)),
     get(&["/user/leads/{id}"], "getLead", "A lead.", lead::read).about(Kind::Lead).gives(ReplyForm::Bare(Lead::TABLE)),
-    put(&["/user/leads/{id}", "/leads/{id}"], "updateLead", "Change a lead.", lead::update).about(Kind::Lead).and_patch().takes(ChangedLead::TABLE).invalid(Invalid::Failed),
+    put(&["/user/leads/{id}", "/leads/{id}"], "updateLead", "Change a lead.", lead::update).about(Kind::Lead).and_patch().takes(ChangedLead::TABLE).shown_as(&[Lead::TABLE]).invalid(Invalid::Failed),
     delete(&["/user/leads/{id}"], "deleteLead", "Delete a lead and its secondary contacts.", lead::delete).about(Kind::Lead),
     get(&["/user/leads/{id}/explain"], "explainLead", "Why a lead is, or is not, called now.", campaign::explain).about(Kind::Lead).gives(ReplyForm::Data(Explanation::TABLE)).without_etag(),
     get(&["/user/do-not-call"], "listDoNotCall", "List the numbers that are not to be called.", suppression::list).about(Kind::DoNotCall).asks(SuppressedQuery::TABLE).gives(ReplyForm::Page(Suppressed::TABLE)),
@@ -175,7 +175,7 @@ const GROUPS: &[Group] = &[
     get(&["/user/events"], "listEvents", "The account's events, oldest first; live as `text/event-stream`.", webhook::events).asks(EventQuery::TABLE).gives(ReplyForm::Feed(Event::TABLE)).without_etag().refuses(&[Cause::Forgotten, Cause::EventId]),
     ]),
     Group("Messages", &[
-    post(&["/user/sms", "/user/sms/send"], "sendSms", "Send a text message.", sms::send).about(Kind::Message).takes(NewMessage::TABLE).gives(ReplyForm::MessageData(Message::TABLE)).in_several_steps().refuses(&[Cause::Declined, Cause::Outside]),
+    post(&["/user/sms", "/user/sms/send"], "sendSms", "Send a text message.", sms::send).about(Kind::Message).takes(NewMessage::TABLE).strict().gives(ReplyForm::MessageData(Message::TABLE)).in_several_steps().refuses(&[Cause::Declined, Cause::Outside]),
     ]),
     Group("WhatsApp", &[
     get(&["/user/whatsapp/senders"], "listWhatsAppSenders", "The WhatsApp senders: none, as there is no WhatsApp here.", whatsapp::senders).gives(ReplyForm::DataList(WhatsAppSender::TABLE)),

@@ -7,6 +7,7 @@ pub mod tables;
 mod values;
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 pub use function::schema_of;
 pub use request::{ToolRequest, endpoint_response};
@@ -20,13 +21,13 @@ use crate::assistant::rows::{detach, facet_of_tool};
 use crate::collection::{Facet, Query, ids, page};
 use crate::http::ctx::Ctx;
 use crate::http::list;
-use crate::http::refusal::Refusal;
+use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
-use crate::json::{Raw, Value};
+use crate::json::{Members, Raw, Value};
 use crate::key::Kind;
 use crate::limits::PLAN_ROWS_MAX;
-use crate::record::{Json, MemberSource, Record, Stored, check, check_update};
+use crate::record::{Cell, Json, MemberSource, Record, Stored, check, check_update};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
@@ -68,7 +69,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let (count, row) = ctx.named(Kind::Tool, MISSING)?;
     let before = Tool::read(&row.public)?;
     let mut checked = check_update(NewTool::TABLE, Tool::members(&row.public)?, ctx.members()?);
-    if let crate::record::Cell::Text(name) = checked.get("name")
+    if let Cell::Text(name) = checked.get("name")
         && *name != before.name
         && meets(ctx.account(), count, name)?
     {
@@ -116,20 +117,35 @@ pub fn detach_all(account: Scope<'_>, count: u32, now: Timestamp) -> Result<bool
     Ok(done)
 }
 
+/// Returns the arguments in a body: texts, numbers and booleans by parameter name, as a tool's schema has them.
+pub fn arguments(ctx: &Ctx<'_>) -> Result<Members, Halt> {
+    let mut checked = ctx.checked::<Arguments>()?;
+    let mut nested = Vec::new();
+    if let Cell::Object(members) = checked.get("arguments") {
+        let is_nested = |value: &Value| matches!(value, Value::List(_) | Value::Object(_));
+        let names = members.0.iter().filter(|(_, value)| is_nested(value)).map(|(name, _)| name);
+        nested.extend(names.map(|name| alloc::format!("arguments.{name}")));
+    }
+    nested
+        .iter()
+        .for_each(|field: &String| checked.errors.say(field, "field must be a string, a number or a boolean."));
+    Ok(ctx.finish::<Arguments>(checked)?.arguments.0)
+}
+
 /// `POST /user/tools/{id}/test`: makes the real request, with samples for the arguments that are not given.
 pub fn test(ctx: &Ctx<'_>) -> Handled {
     let (_, row) = ctx.named(Kind::Tool, MISSING)?;
     let tool = Tool::read(&row.public)?;
-    let body: Arguments = ctx.body()?;
+    let given = arguments(ctx)?;
     let zone = Profile::of(ctx.account())?.own.timezone;
-    let arguments = request::samples(&tool, &body.arguments.0);
+    let arguments = request::samples(&tool, &given);
     let asked = ToolRequest::of(&tool, &arguments, &Values::without_call(&zone, ctx.now))?;
     let answer = endpoint_response(ctx.ask(|| asked.work())?)?;
     let headers = answer.headers.into_iter().map(|(name, value)| (name, Value::Text(value))).collect();
     Ok(Reply::ok(&ToolTest {
         status: answer.status.into(),
         duration_ms: answer.duration_ms,
-        headers: Some(Json(Value::Object(crate::json::Members(headers)))),
+        headers: Some(Json(Value::Object(Members(headers)))),
         body: String::from_utf8_lossy(&answer.body).into_owned(),
     }))
 }

@@ -10,7 +10,8 @@ pub struct Sent {
     /// Query, with its question mark; empty if there is none.
     pub query: String,
     media: &'static str,
-    bytes: Vec<u8>,
+    /// Body as sent.
+    pub bytes: Vec<u8>,
 }
 
 impl Sent {

@@ -95,6 +95,9 @@ impl Stage {
                 self.ask(route).header("content-type", "text/css").raw(Body::Full(b"x".to_vec())).send()
             }
             Cause::Invalid => self.wrong(route),
+            Cause::Unknown => {
+                self.ask(route).json(&json!({ "no_such_member": 1 })).header("prefer", "handling=strict").send()
+            }
             Cause::NoObject => self.ask(route).json(&json!([])).send(),
             Cause::Key => self.ask(route).header("idempotency-key", &"k".repeat(256)).send(),
             Cause::Storage | Cause::KnowledgeStorage | Cause::ToolStorage => {
