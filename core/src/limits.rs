@@ -54,6 +54,10 @@ pub const URL_MAX: usize = 2048;
 pub const ENTRIES_MAX: usize = 50;
 /// Most keys of a `variables` object.
 pub const VARIABLES_MAX: usize = 100;
+/// Most filler words of a tone.
+pub const FILLERS_MAX: usize = 20;
+/// Most origins and variables of a widget.
+pub const WIDGET_ENTRIES_MAX: usize = 20;
 /// Longest name of a variable, characters.
 pub const VARIABLE_NAME_MAX: usize = 64;
 /// Deepest nesting of a variable's value, levels; a text, a number or a boolean is one.

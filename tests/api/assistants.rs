@@ -49,6 +49,10 @@ fn every_member_of_the_stored_form_is_there_with_its_default() {
     got["uuid"] = json!("");
     let at = house.now.iso();
     assert!(at.ends_with(".000000Z"));
+    let widget = json!({
+        "enabled": false, "allowed_origins": [], "variables": {}, "tool_ids": [], "voice": false,
+        "daily_cost_max": null, "title": null, "color": null, "position": "right", "theme": "auto",
+    });
     let lists = json!({ "neutral": [], "negative": [], "positive": [], "question": [] });
     let want = json!({
         "id": 1, "user_id": 1, "phone_number_id": null, "engine_id": null, "synthesizer_id": null,
@@ -66,7 +70,7 @@ fn every_member_of_the_stored_form_is_there_with_its_default() {
         "synthesizer_provider_id": got["synthesizer_provider_id"], "llm_model_id": 1, "multimodal_model_id": null,
         "knowledgebase_id": null, "knowledgebase_mode": "function_call", "webhook_url": null,
         "inbound_webhook_url": null, "post_call_schema": [], "tools": [], "filler_config": lists,
-        "widget_settings": {}, "created_at": at, "updated_at": at, "deleted_at": null, "tool_ids": [],
+        "widget_settings": widget, "inbound_webhook_events": ["call.completed"], "created_at": at, "updated_at": at, "deleted_at": null, "tool_ids": [],
         "secondary_language_ids": [], "chat_llm_fallback_id": null, "turn_detection_threshold": null,
         "tts_emotion_enabled": true, "max_initial_silence_duration": null, "ringing_time": 30,
         "reengagement_prompt": null, "voice_mail_message": null, "folder_id": null, "label_ids": [],
@@ -92,7 +96,9 @@ fn all_that_was_set_can_be_read() {
         "post_call_evaluation": false, "allow_interruptions": false, "synthesizer_provider_id": 1,
         "transcriber_provider_id": 1, "variables": { "shop": "Anna's", "floor": 2, "open": true },
         "post_call_schema": [{ "name": "goal_1", "type": "bool", "description": "Reached?" }],
-        "tools": [{ "type": "end_call", "description": "At the end" }, { "type": "call_transfer", "phone_number": "the desk", "custom": true }],
+        "tools": [{ "type": "end_call", "description": "At the end" }, {
+            "type": "call_transfer", "phone_number": "the desk", "custom": true, "warm_transfer": false,
+        }],
     });
     let id = create(&mut house, &set).expect(201).id();
     let got = read(&mut house, id);
@@ -249,8 +255,10 @@ fn a_calendar_key_is_shown_masked_and_kept() {
         |key: &str| json!([{ "type": "calendar_integration", "calcom_api_key": key, "calcom_event_slug": "x" }]);
     let id = create(&mut house, &json!({ "tools": calendar("cal_live_secret_wxyz") })).expect(201).id();
     let shown = read(&mut house, id)["tools"].clone();
-    let masked =
-        json!([{ "type": "calendar_integration", "calendar_api_key": "****wxyz", "calendar_event_slug": "x" }]);
+    let masked = json!([{
+        "type": "calendar_integration", "calendar_api_key": "****wxyz", "calendar_event_slug": "x",
+        "calcom_endpoint": "us", "calcom_booking_fields": [],
+    }]);
     assert_eq!(shown, masked);
     update(&mut house, id, &json!({ "tools": shown, "name": "B" })).expect(200);
     let kept = house.store.rows().values().any(|row| String::from_utf8_lossy(row).contains("cal_live_secret_wxyz"));

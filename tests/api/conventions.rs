@@ -137,7 +137,8 @@ fn a_word_that_does_not_fit_is_told_the_valid_ones() {
     };
     let words = errors(json!({ "type": "sideways", "tools": [{ "type": "fly" }] }));
     assert_eq!(words["type"], json!(["The selected type is invalid: inbound or outbound."]));
-    let tools = "The selected tools.0.type is invalid: call_transfer, end_call, dtmf_input or calendar_integration.";
+    let tools = "The selected tools.0.type is invalid: call_transfer, warm_call_transfer, \
+        assistant_transfer, end_call, dtmf_input, collect_keypad or calendar_integration.";
     assert_eq!(words["tools.0.type"], json!([tools]));
     let ids = errors(json!({ "language_id": 999_999 }));
     assert_eq!(ids["language_id"], json!(["The selected language id is invalid."]), "ids are not listed");

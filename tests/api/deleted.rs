@@ -117,8 +117,11 @@ fn a_call_that_is_deleted_before_its_conclusion_is_told_without_what_was_said() 
 fn every_event_of_an_inbound_call_is_emptied() {
     let (mut house, line, _) = hooked(&json!({}));
     let number = house.make("/user/phone-numbers/purchase", &json!({ "phone_number": "+12122011892" }));
-    let body =
-        with(assistant(), &json!({ "type": "inbound", "phone_number_id": number, "post_call_evaluation": false }));
+    let inbound = json!({
+        "type": "inbound", "phone_number_id": number, "post_call_evaluation": false,
+        "inbound_webhook_events": ["call.incoming", "call.completed"],
+    });
+    let body = with(assistant(), &inbound);
     let id = house.make("/user/assistant", &body);
     house.put(&format!("/user/assistant/{id}"), &json!({ "status": "active" })).send().expect(200);
     let enable = json!({ "assistant_id": id, "webhook_url": "https://in.example/" });

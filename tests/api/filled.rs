@@ -92,7 +92,10 @@ fn an_arriving_call_that_a_webhook_was_told_of_fails() {
         Ok::<_, SendError>(HttpIn { status: 200, body, ..HttpIn::default() })
     });
     let number = house.make("/user/phone-numbers/purchase", &json!({ "phone_number": "+12122011892" }));
-    let changes = json!({ "type": "inbound", "system_prompt": "{{a}}".repeat(100), "phone_number_id": number });
+    let changes = json!({
+        "type": "inbound", "system_prompt": "{{a}}".repeat(100), "phone_number_id": number,
+        "inbound_webhook_events": ["call.incoming"],
+    });
     let id = house.make("/user/assistant", &with(assistant(), &changes));
     house.put(&format!("/user/assistant/{id}"), &json!({ "status": "active" })).send().expect(200);
     let hook = json!({ "assistant_id": id, "webhook_url": "https://hook.example/" });

@@ -5,10 +5,12 @@
 mod account;
 mod assistants;
 mod budgets;
+mod built_in_tools;
 mod calls;
 mod campaigns;
 mod carrier;
 mod conventions;
+mod copies;
 mod deleted;
 mod detaching;
 mod dialer;

@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 
 use switchboard_core::account::keys::NewKey;
+use switchboard_core::assistant::built_in::{CalendarIntegration, CallTransfer, DtmfInput, EndCall};
 use switchboard_core::assistant::lookups::ModelQuery;
 use switchboard_core::assistant::tables::ListQuery;
-use switchboard_core::assistant::tables::{
-    CalendarIntegration, CallTransfer, DtmfInput, EndCall, Extract, NewAssistant,
-};
+use switchboard_core::assistant::tables::{Extract, NewAssistant};
 use switchboard_core::assistant::webhooks::Enable;
 use switchboard_core::call::tables::CallQuery;
 use switchboard_core::lead::tables::{NewContact, NewLead};
@@ -76,7 +75,7 @@ fn every_table_of_the_specification_is_held() {
 }
 
 /// Fields of a new assistant that the specification lacks, behind those that it has.
-const OWN: [&str; 2] = ["folder_id", "label_ids"];
+const OWN: [&str; 5] = ["folder_id", "label_ids", "filler_config", "inbound_webhook_events", "widget_settings"];
 
 #[test]
 fn the_assistant_has_the_fields_of_the_specification_then_its_own() {

@@ -132,7 +132,10 @@ fn places(table: &'static Table, body: &Map<String, Value>) -> Vec<(String, &'st
                 found.extend(places(table, body).into_iter().map(|(name, column)| (format!("{field}.{name}"), column)));
             }
         }
-        found.push((column.name.to_owned(), column));
+        // What any value fits cannot be broken.
+        if !broken(column).is_empty() {
+            found.push((column.name.to_owned(), column));
+        }
     }
     found
 }

@@ -106,7 +106,7 @@ fn what_costs_money_is_always_strict() {
 #[test]
 fn a_flood_of_them_is_cut() {
     let mut house = House::default();
-    let many: Map<String, Value> = (0..20_000).map(|at| (format!("{:a>40}", at), json!(1))).collect();
+    let many: Map<String, Value> = (0..20_000).map(|at| (format!("{at:a>40}"), json!(1))).collect();
     let body = with(tool("look"), &Value::Object(many));
     let got = house.post("/user/tools", &body).send().expect(201);
     let named = got.header(IGNORED).expect("names");

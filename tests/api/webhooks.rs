@@ -329,9 +329,11 @@ fn the_published_library_verifies_ours_and_no_other_bit_will_do() {
 fn inbound(changes: &Value, answers: Vec<Result<HttpIn, SendError>>) -> (House, Line, Seen, Value) {
     let (mut house, line, _) = hooked(&json!({}));
     let number = house.make("/user/phone-numbers/purchase", &json!({ "phone_number": "+12122011892" }));
-    let body =
-        with(assistant(), &json!({ "type": "inbound", "phone_number_id": number, "post_call_evaluation": false }));
-    let id = house.make("/user/assistant", &with(body, changes));
+    let inbound = json!({
+        "type": "inbound", "phone_number_id": number, "post_call_evaluation": false,
+        "inbound_webhook_events": ["call.incoming", "call.completed"],
+    });
+    let id = house.make("/user/assistant", &with(with(assistant(), &inbound), changes));
     house.put(&format!("/user/assistant/{id}"), &json!({ "status": "active" })).send().expect(200);
     let enable = json!({ "assistant_id": id, "webhook_url": "https://in.example/" });
     house.post("/user/assistants/enable-inbound-webhook", &enable).send().expect(200);
@@ -364,6 +366,24 @@ fn an_arriving_call_is_told_before_it_is_answered() {
     }
     let (.., got) = inbound(&json!({}), vec![Err(SendError::TimedOut)]);
     assert_eq!(got["call"]["variables"], json!({}), "the call goes on");
+}
+
+#[test]
+fn the_inbound_webhook_is_sent_the_events_that_the_assistant_names() {
+    for (events, posts) in [
+        (json!(["call.completed"]), vec!["call.completed"]),
+        (json!(["call.incoming"]), vec!["call.incoming"]),
+        (json!(null), vec!["call.completed"]),
+    ] {
+        let (mut house, line, seen, got) = inbound(&json!({ "inbound_webhook_events": events }), vec![]);
+        let mut held = Held::of(got);
+        line.say(&mut house, &mut held, &[json!({ "type": "answered" }), json!({ "type": "ended" })]).expect(200);
+        house.tick();
+        let told: Vec<String> = (0..seen.0.borrow().len())
+            .map(|at| seen.body(at)["event"].as_str().expect("an event").to_owned())
+            .collect();
+        assert_eq!(told, posts, "{events}");
+    }
 }
 
 #[test]

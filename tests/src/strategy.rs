@@ -130,9 +130,9 @@ fn kind_value(kind: &'static ColumnType, known: Known<'_>) -> BoxedStrategy<Valu
             prop_oneof![any::<bool>().prop_map(|value| json!(value)), formed(format.name, 1, *max)].boxed()
         }
         ColumnType::Choice(words) => select(*words).prop_map(|word| json!(word)).boxed(),
-        ColumnType::List { of, max, unique } => {
+        ColumnType::List { of, min, max, unique } => {
             let unique = *unique;
-            prop::collection::vec(kind_value(of, known), 0..=(*max).min(3))
+            prop::collection::vec(kind_value(of, known), *min..=(*max).min(3))
                 .prop_map(move |entries| json!(distinct(entries, unique)))
                 .boxed()
         }
@@ -197,6 +197,7 @@ fn pattern(regex: &str) -> BoxedStrategy<Value> {
 fn formed(name: &str, min: usize, max: usize) -> BoxedStrategy<Value> {
     match name {
         "url" => pattern("https?://[a-z]{1,10}\\.example(/[a-z0-9]{0,8}){0,3}(\\?[a-z]=[0-9]{1,3})?"),
+        "origin" => pattern("https?://[a-z]{1,10}\\.example(:[1-9][0-9]{3})?"),
         "e164" | "trunk_number" => pattern("\\+[1-9][0-9]{6,12}"),
         "extension" => pattern("[0-9a-z][0-9a-z._-]{0,14}"),
         "zone" => select(vec!["Europe/Bucharest", "America/New_York", "Etc/UTC", "Asia/Kolkata"])
@@ -239,8 +240,9 @@ pub fn broken(column: &Column) -> Vec<Value> {
             vec![json!(2), json!([]), json!("x".repeat(max + 1)), json!("\u{1F600} \n")]
         }
         ColumnType::Choice(_) => vec![json!("nope"), json!(1), json!([])],
-        ColumnType::List { max, of, .. } => {
+        ColumnType::List { min, max, of, .. } => {
             let mut values = vec![json!("x"), json!({"a": 1}), json!(vec![1; max + 1])];
+            values.extend((*min > 0).then(|| json!([])));
             values.extend(matches!(of, ColumnType::Record(_) | ColumnType::Tagged(_)).then(|| json!([5])));
             values.extend(matches!(of, ColumnType::Tagged(_)).then(|| json!([{"type": "nope"}])));
             values.extend(matches!(of, ColumnType::Int { .. }).then(|| json!([0])));

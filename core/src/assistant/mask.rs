@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::tables::BuiltInTool;
+use super::built_in::BuiltInTool;
 use crate::json::{Members, Value};
 
 /// Masks a secret: `****` and its last four characters, or `****` alone if it has fewer than twelve.
@@ -14,12 +14,13 @@ pub fn secret(text: &str) -> String {
     if length < 12 { "****".into() } else { format!("****{}", text.chars().skip(length - 4).collect::<String>()) }
 }
 
-/// Returns the tools with their secrets masked.
+/// Returns the tools as answers show them: secrets masked, and members repeated in `data` where they were sent so.
 pub fn tools(mut tools: Vec<BuiltInTool>) -> Vec<BuiltInTool> {
     for tool in &mut tools {
         if let BuiltInTool::CalendarIntegration(calendar) = tool {
             calendar.calendar_api_key.0 = secret(&calendar.calendar_api_key.0);
         }
+        tool.repeat();
     }
     tools
 }

@@ -1,5 +1,7 @@
 //! Assistants (docs/api.md, Assistants): tables, rules that involve other rows, operations.
 
+pub mod built_in;
+pub mod duplicate;
 mod filter;
 pub mod lookups;
 mod mask;
@@ -11,5 +13,6 @@ pub mod states;
 pub mod tables;
 pub mod webhooks;
 
+pub use duplicate::duplicate;
 pub use numbers::assignable;
-pub use operations::{MISSING, all, create, delete, outbound, page, read, update};
+pub use operations::{MISSING, all, create, delete, named, outbound, page, read, update};

@@ -1,5 +1,6 @@
 //! Creating, reading, changing and deleting assistants, in the order of docs/api.md.
 
+use super::built_in::{self, SentForm};
 use super::filter::AssistantFilter;
 use super::rows::{self, Meta, facet_of_type};
 use super::states::{AssistantEvent, FIRST, MOVES};
@@ -29,14 +30,22 @@ pub const MISSING: &str = "Assistant not found";
 
 /// `POST /user/assistant`
 pub fn create(ctx: &Ctx<'_>) -> Handled {
-    let account = ctx.account();
     let mut supplied = ctx.members()?;
+    let form = built_in::flatten(&mut supplied, &[]);
     let masked = mask::restore(&mut supplied, &[]);
     let mut checked = check(NewAssistant::TABLE, supplied, MemberSource::Body);
-    unknown_keys(&mut checked, &masked);
+    wrong_tools(&mut checked, &form, &masked);
     refs::check(ctx, &mut checked, None)?;
     rules::check(ctx, &mut checked, None)?;
-    let new = rules::fit(ctx.finish::<NewAssistant>(checked)?);
+    let mut new = rules::fit(ctx.finish::<NewAssistant>(checked)?);
+    form.mark(&mut new.tools, &mut []);
+    let summary = insert(ctx, &new)?;
+    Ok(Reply::created(&message_data("Assistant created successfully", &summary)))
+}
+
+/// Stores a new assistant: inactive, without an inbound webhook.
+pub(super) fn insert(ctx: &Ctx<'_>, new: &NewAssistant) -> Result<Summary, Halt> {
+    let account = ctx.account();
     let plan = plan::of(account)?;
     ctx.plan_room(Kind::Assistant, "assistants", plan.assistants.into(), Refusal::Forbidden)?;
     let (count, at) = account.allot(Kind::Assistant, ctx.now)?;
@@ -54,13 +63,15 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     };
     account
         .put(key::unique(account.space(), Unique::AssistantUuid, meta.uuid.as_bytes()), count.to_be_bytes().to_vec())?;
-    let summary = summary(&new, &meta);
-    account.insert(Kind::Assistant, count, at, &rows::row(ctx, &new, meta))?;
-    Ok(Reply::created(&message_data("Assistant created successfully", &summary)))
+    let summary = summary(new, &meta);
+    account.insert(Kind::Assistant, count, at, &rows::row(ctx, new, meta))?;
+    Ok(summary)
 }
 
-/// Adds an error for each masked calendar key that matches no stored one.
-fn unknown_keys(checked: &mut Checked, masked: &[usize]) {
+/// Adds the errors of the form in which tools were sent, and one for each masked calendar key that matches no stored
+/// one.
+fn wrong_tools(checked: &mut Checked, form: &SentForm, masked: &[usize]) {
+    form.errors.iter().for_each(|(field, sentence)| checked.errors.add(field, sentence.clone()));
     masked.iter().for_each(|at| checked.errors.invalid(&alloc::format!("tools.{at}.calendar_api_key")));
 }
 
@@ -69,7 +80,7 @@ fn summary(new: &NewAssistant, meta: &Meta) -> Summary {
 }
 
 /// Returns the assistant in the path, given by id or by uuid.
-pub(super) fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
+pub fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
     let account = ctx.account();
     let text = ctx.params.first().copied().unwrap_or_default();
     let count = match ctx.param(0) {
@@ -94,20 +105,25 @@ pub fn update(ctx: &Ctx<'_>, wake: Follow) -> Handled {
     let (count, row) = named(ctx)?;
     let mut supplied = ctx.members()?;
     let mut members = rows::members(&row)?;
-    let masked = mask::restore(&mut supplied, &rows::tools(&row)?);
+    let mut tools = rows::tools(&row)?;
+    let form = built_in::flatten(&mut supplied, &tools);
+    let masked = mask::restore(&mut supplied, &tools);
     let before = Assistant::read(&row.public)?;
+    rules::merge_widget(&before, &mut supplied);
+    let kept = rules::references(&before);
     let changed_mode = rules::change_mode(before.mode, &mut members, &supplied);
     let meta = Meta::of(before);
     let mut checked = check_update(&UPDATE, members, supplied.clone());
-    unknown_keys(&mut checked, &masked);
+    wrong_tools(&mut checked, &form, &masked);
     refs::check(ctx, &mut checked, Some(&supplied))?;
-    rules::check(ctx, &mut checked, Some(&rules::UpdateContext { count, changed_mode }))?;
+    rules::check(ctx, &mut checked, Some(&rules::UpdateContext { count, changed_mode, kept }))?;
     let asked = match checked.get("status") {
         Cell::Text(word) => Status::of(word),
         _ => None,
     };
     let switched = asked.and_then(|asked| MOVES.next(meta.status, AssistantEvent::to(asked)));
-    let new = rules::fit(ctx.finish::<NewAssistant>(checked)?);
+    let mut new = rules::fit(ctx.finish::<NewAssistant>(checked)?);
+    form.mark(&mut new.tools, &mut tools);
     ctx.if_match(&Raw(&row.public))?;
     let meta = Meta {
         status: switched.unwrap_or(meta.status),

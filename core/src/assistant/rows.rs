@@ -3,15 +3,16 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::built_in::BuiltInTool;
 use super::mask;
-use super::tables::{Assistant, BuiltInTool, Direction, FillerConfig, NewAssistant, Status};
+use super::tables::{Assistant, Direction, NewAssistant, Status};
 use crate::collection::{Facet, ids};
 use crate::http::ctx::Ctx;
 use crate::id;
 use crate::json::{self, Members, ToJson};
 use crate::key::{self, Kind};
 use crate::limits::{DETACHED_BYTES, DETACHED_ROWS, PLAN_ROWS_MAX};
-use crate::record::{DecimalText, Field, Flag, Iso, Rest, Stored, Variables};
+use crate::record::{DecimalText, Field, Flag, Iso, Rest, Stored, defaults};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -123,6 +124,11 @@ pub fn members(row: &Row) -> Result<Members, Stop> {
         let tools = json::parse(&row.private).map_err(|_| Assistant::DAMAGED)?;
         members.set(Assistant::MEMBERS.tools.name(), tools);
     }
+    let events = Assistant::MEMBERS.inbound_webhook_events;
+    if members.get(events.name()).is_none() {
+        // Stored by a release that sent both.
+        members.set(events.name(), json::parse(&events.read(&row.public)?.to_json()).map_err(|_| Assistant::DAMAGED)?);
+    }
     Ok(members)
 }
 
@@ -170,7 +176,7 @@ fn facets(assistant: &Assistant) -> Vec<Facet> {
 
 /// Builds the row of an assistant; its tools are also stored in clear if one has a secret.
 pub fn row(ctx: &Ctx<'_>, new: &NewAssistant, meta: Meta) -> Row {
-    let secret = new.tools.iter().any(|tool| matches!(tool, BuiltInTool::CalendarIntegration(_)));
+    let secret = new.tools.iter().any(BuiltInTool::has_secret);
     let private = if secret { new.tools.to_json() } else { Vec::new() };
     let language = ctx.setup.catalogue().language(new.language_id).map(|language| language.name.clone());
     let assistant = form(new, meta, language);
@@ -233,14 +239,8 @@ fn form(new: &NewAssistant, meta: Meta, language: Option<String>) -> Assistant {
         inbound_webhook_url: meta.inbound_webhook_url,
         post_call_schema: new.post_call_schema,
         tools: mask::tools(new.tools),
-        filler_config: FillerConfig {
-            neutral: Vec::new(),
-            negative: Vec::new(),
-            positive: Vec::new(),
-            question: Vec::new(),
-            rest: Rest::default(),
-        },
-        widget_settings: Variables::default(),
+        filler_config: new.filler_config.unwrap_or_else(defaults),
+        widget_settings: new.widget_settings.unwrap_or_else(defaults),
         created_at: Iso(meta.created_at),
         updated_at: Iso(meta.updated_at),
         deleted_at: None,
@@ -255,6 +255,7 @@ fn form(new: &NewAssistant, meta: Meta, language: Option<String>) -> Assistant {
         voice_mail_message: new.voice_mail_message,
         folder_id: new.folder_id,
         label_ids: new.label_ids,
+        inbound_webhook_events: new.inbound_webhook_events,
         activates_on_use: meta.activates_on_use,
         rest: meta.rest,
     }

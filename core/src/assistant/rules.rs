@@ -4,13 +4,16 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::vec::Vec;
 
+use super::built_in::BuiltInTool;
 use super::rows::{facet_of_number, facet_of_type};
 use super::tables::{Assistant, Direction, KnowledgeMode, NewAssistant};
 use crate::catalogue::Mode;
 use crate::collection::{Query, page};
 use crate::http::ctx::Ctx;
-use crate::json::{Members, Value};
+use crate::http::refs;
+use crate::json::{self, Members, ToJson, Value};
 use crate::key::{self, Kind};
+use crate::limits::WIDGET_ENTRIES_MAX;
 use crate::number;
 use crate::record::{Cell, Checked, Choice};
 use crate::store::Row;
@@ -40,13 +43,62 @@ pub struct UpdateContext {
     pub count: u32,
     /// Whether the update changes the mode.
     pub changed_mode: bool,
+    /// Ids that its tools and widget named before; what they name may have been deleted since.
+    pub kept: BTreeSet<u64>,
 }
 
 /// Adds the errors that depend on the catalogue or on other rows; `before` is `None` on creation.
 pub fn check(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&UpdateContext>) -> Result<(), Stop> {
     voice(ctx, checked, before);
     number(ctx, checked, before)?;
-    tools(ctx, checked)
+    tools(ctx, checked)?;
+    widget(checked);
+    let kept = before.map_or(&EMPTY, |before| &before.kept);
+    refs::check_inside(ctx, checked, &["tools", "widget_settings"], kept)?;
+    itself(ctx, checked, before);
+    Ok(())
+}
+
+static EMPTY: BTreeSet<u64> = BTreeSet::new();
+
+/// Returns the ids that the tools and the widget of an assistant name.
+pub fn references(assistant: &Assistant) -> BTreeSet<u64> {
+    let tools = assistant.tools.iter().filter_map(BuiltInTool::reference);
+    tools.chain(assistant.widget_settings.tool_ids.iter().copied()).collect()
+}
+
+/// Lays the supplied settings of the widget over the stored ones.
+pub fn merge_widget(before: &Assistant, supplied: &mut Members) {
+    let Some((_, Value::Object(settings))) = supplied.0.iter_mut().find(|(name, _)| name == "widget_settings") else {
+        return;
+    };
+    let Ok(Value::Object(mut merged)) = json::parse(&before.widget_settings.to_json()) else { return };
+    core::mem::take(settings).0.into_iter().for_each(|(name, value)| merged.set(&name, value));
+    *settings = merged;
+}
+
+/// A widget has fewer variables than a call.
+fn widget(checked: &mut Checked) {
+    let Cell::Record(cells) = checked.get("widget_settings") else { return };
+    let variables = cells.iter().find_map(|cell| match cell {
+        Cell::Object(members) => Some(members.0.len()),
+        _ => None,
+    });
+    if variables.is_some_and(|count| count > WIDGET_ENTRIES_MAX) {
+        let says = format!("field must not have more than {WIDGET_ENTRIES_MAX} items.");
+        checked.errors.say("widget_settings.variables", &says);
+    }
+}
+
+/// An assistant hands no call to itself.
+fn itself(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&UpdateContext>) {
+    let (Some(before), Cell::List(cells)) = (before, checked.get("tools")) else { return };
+    let own = Cell::Int(i64::try_from(ctx.id(before.count)).unwrap_or_default());
+    let is_own = |cell: &Cell| matches!(cell, Cell::Tagged("assistant_transfer", cells) if cells.first() == Some(&own));
+    let fields: Vec<_> = cells.iter().enumerate().filter(|(_, cell)| is_own(cell)).map(|(at, _)| at).collect();
+    for at in fields {
+        checked.errors.say(&format!("tools.{at}.assistant_id"), "field must name another assistant.");
+    }
 }
 
 fn voice(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&UpdateContext>) {

@@ -3,15 +3,16 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::built_in::BuiltInTool;
 use crate::catalogue::Mode;
 use crate::key::Kind;
-use crate::limits::{ENTRIES_MAX, URL_MAX};
+use crate::limits::{ENTRIES_MAX, FILLERS_MAX, URL_MAX, WIDGET_ENTRIES_MAX};
 use crate::record::{
-    Column, DecimalText, Flag, Hundredths, Iso, Literal, Record, Ref, Secret, Table, Variables, boolean, choice,
-    decimal, fixed, flag, form_unless, format, hundredths, id, id_or_zero, ids, int, iso, list, number, per_page,
+    Column, ColumnType, DecimalText, Flag, Hundredths, Iso, Literal, Record, Ref, Table, Variables, boolean, choice,
+    choices, decimal, fixed, flag, format, hundredths, id, id_or_zero, ids, int, iso, list, number, object, per_page,
     require, tagged, text, texts, variables,
 };
-use crate::{choice, record, tagged};
+use crate::{choice, record};
 
 choice! {
     /// Direction of an assistant's calls.
@@ -97,61 +98,13 @@ record! {
     }
 }
 
-record! {
-    /// Hands the call to a person.
-    pub struct CallTransfer stored as "an assistant" {
-        /// The number to transfer to, E.164; any text when `custom`.
-        phone_number: String = text(1, 64).required(),
-        /// Tells the model when to transfer the call.
-        description: Option<String> = text(1, 1_000).sparse(),
-        /// Whether the model may choose the number itself.
-        custom: Option<bool> = boolean().sparse(),
-        /// IANA time zone in which availability is judged.
-        timezone: Option<String> = text(1, 64).form(&format::ZONE).sparse(),
-    } rules {
-        form_unless("phone_number", &format::E164, "custom", &["true"]),
-    }
-}
-
-record! {
-    /// Lets the model hang up.
-    pub struct EndCall stored as "an assistant" {
-        /// Tells the model when to end the call.
-        description: Option<String> = text(1, 1_000).sparse(),
-    }
-}
-
-record! {
-    /// Lets the model send keypad tones.
-    pub struct DtmfInput stored as "an assistant" {
-        /// Tells the model when to send keypad tones, such as in menus.
-        description: Option<String> = text(1, 1_000).sparse(),
-    }
-}
-
-record! {
-    /// Offers times and books them through an external calendar service.
-    pub struct CalendarIntegration stored as "an assistant" {
-        /// API key of the calendar service; shown masked.
-        calendar_api_key: Secret = text(1, 255).alias(&["calcom_api_key"]).required(),
-        /// Slug of the event to book at the calendar service.
-        calendar_event_slug: String = text(1, 255).alias(&["calcom_event_slug"]).required(),
-        /// Tells the model when to offer scheduling.
-        description: Option<String> = text(1, 1_000).sparse(),
-    }
-}
-
-tagged! {
-    /// A built-in tool of an assistant, told apart by its `type`.
-    pub enum BuiltInTool {
-        /// Hands the call to a person.
-        CallTransfer(CallTransfer) = "call_transfer",
-        /// Hangs up the call.
-        EndCall(EndCall) = "end_call",
-        /// Sends keypad tones, for menus.
-        DtmfInput(DtmfInput) = "dtmf_input",
-        /// Books through a calendar service.
-        CalendarIntegration(CalendarIntegration) = "calendar_integration",
+choice! {
+    /// Event of the inbound webhook.
+    pub enum InboundEvent {
+        /// A call arrives; the answer becomes variables of the call.
+        Incoming = "call.incoming",
+        /// The call has ended.
+        Completed = "call.completed",
     }
 }
 
@@ -195,7 +148,7 @@ record! {
         phone_number_id: Option<u64> = id().exists(Ref::Row(Kind::Number)).clears(),
         /// Ids of the account's mid-call tools that the model may call; their names must differ.
         tool_ids: Vec<u64> = ids(ENTRIES_MAX).exists(Ref::Row(Kind::Tool)),
-        /// Built-in tools: call transfer, end of call, keypad tones, calendar.
+        /// Built-in tools: transfers, end of call, keypad tones, calendar.
         tools: Vec<BuiltInTool> = tagged::<BuiltInTool>(ENTRIES_MAX),
         /// Whether the voice shows emotion.
         tts_emotion_enabled: bool = boolean().or_bool(true),
@@ -267,6 +220,12 @@ record! {
         folder_id: Option<u64> = id().exists(Ref::Row(Kind::Folder)).clears(),
         /// Labels that it has.
         label_ids: Vec<u64> = ids(ENTRIES_MAX).exists(Ref::Row(Kind::Label)),
+        /// Filler words for pauses, by tone.
+        filler_config: Option<FillerConfig> = object::<FillerConfig>(),
+        /// Which events the inbound webhook is sent.
+        inbound_webhook_events: Vec<InboundEvent> = choices::<InboundEvent>(2).or_words(&["call.completed"]).filled(),
+        /// Settings of the widget that a page embeds; an update changes only those that it has.
+        widget_settings: Option<WidgetSettings> = object::<WidgetSettings>(),
     } rules {
         require("llm_model_id", "mode", &["pipeline"]),
         require("multimodal_model_id", "mode", MULTIMODAL),
@@ -277,21 +236,72 @@ record! {
 }
 
 record! {
-    /// Filler words for pauses, by tone; the service has none of its own.
+    /// Filler words for pauses, by tone.
     pub struct FillerConfig stored as "an assistant" {
-        /// Filler words for neutral moments; always empty.
-        neutral: Vec<String> = texts(&FILLER, 0),
-        /// Filler words for bad news; always empty.
-        negative: Vec<String> = texts(&FILLER, 0),
-        /// Filler words for good news; always empty.
-        positive: Vec<String> = texts(&FILLER, 0),
-        /// Filler words after a question; always empty.
-        question: Vec<String> = texts(&FILLER, 0),
+        /// Filler words for neutral moments.
+        neutral: Vec<String> = texts(&FILLER, FILLERS_MAX),
+        /// Filler words for bad news.
+        negative: Vec<String> = texts(&FILLER, FILLERS_MAX),
+        /// Filler words for good news.
+        positive: Vec<String> = texts(&FILLER, FILLERS_MAX),
+        /// Filler words after a question.
+        question: Vec<String> = texts(&FILLER, FILLERS_MAX),
     }
 }
 
 /// Bounds of one filler word.
-static FILLER: crate::record::ColumnType = crate::record::ColumnType::Text { min: 1, max: 255, format: None };
+static FILLER: ColumnType = ColumnType::Text { min: 1, max: 255, format: None };
+
+choice! {
+    /// Side of the page on which the widget stands.
+    pub enum WidgetPosition {
+        /// The right side.
+        Right = "right",
+        /// The left side.
+        Left = "left",
+    }
+}
+
+choice! {
+    /// Colours of the widget.
+    pub enum WidgetTheme {
+        /// As the visitor's system has it.
+        Auto = "auto",
+        /// Dark on light.
+        Light = "light",
+        /// Light on dark.
+        Dark = "dark",
+    }
+}
+
+record! {
+    /// Settings of the widget that a page embeds.
+    pub struct WidgetSettings stored as "an assistant" {
+        /// Whether strangers may talk to the assistant.
+        enabled: bool = boolean().or_bool(false),
+        /// Origins of the pages that may embed the widget.
+        allowed_origins: Vec<String> = texts(&ORIGIN, WIDGET_ENTRIES_MAX),
+        /// Variables of a stranger's conversation; at most 20.
+        variables: Variables = variables(),
+        /// Mid-call tools that a stranger's conversation may use.
+        tool_ids: Vec<u64> = ids(ENTRIES_MAX).exists(Ref::Row(Kind::Tool)),
+        /// Whether strangers may speak, not only write.
+        voice: bool = boolean().or_bool(false),
+        /// Most that strangers may cost a day; null: no limit of its own.
+        daily_cost_max: Option<f64> = number(0.0, 1_000_000.0),
+        /// Title above the conversation; null: the assistant's name.
+        title: Option<String> = text(1, 255),
+        /// Colour of the widget, as CSS has it; null: the service's.
+        color: Option<String> = text(1, 64),
+        /// Side of the page on which it stands.
+        position: WidgetPosition = choice::<WidgetPosition>().or_text("right"),
+        /// Its colours.
+        theme: WidgetTheme = choice::<WidgetTheme>().or_text("auto"),
+    }
+}
+
+/// An origin: scheme, host and port.
+static ORIGIN: ColumnType = ColumnType::Text { min: 1, max: URL_MAX, format: Some(&format::ORIGIN) };
 
 record! {
     /// An assistant: the members of its listing, then the remaining fields of its creation.
@@ -402,10 +412,10 @@ record! {
         post_call_schema: Vec<Extract> = list::<Extract>(ENTRIES_MAX),
         /// Built-in tools; calendar keys are masked to their last four characters.
         tools: Vec<BuiltInTool> = tagged::<BuiltInTool>(ENTRIES_MAX),
-        /// Filler words by tone; always empty.
-        filler_config: FillerConfig = crate::record::object::<FillerConfig>().required(),
-        /// Settings of a web widget; always empty.
-        widget_settings: Variables = variables(),
+        /// Filler words for pauses, by tone.
+        filler_config: FillerConfig = object::<FillerConfig>().required(),
+        /// Settings of the widget that a page embeds.
+        widget_settings: WidgetSettings = object::<WidgetSettings>().required(),
         /// Time of creation, UTC.
         created_at: Iso = iso().required(),
         /// Time of the last change, UTC; that of creation until then.
@@ -434,6 +444,8 @@ record! {
         folder_id: Option<u64> = id(),
         /// Ids of its labels.
         label_ids: Vec<u64> = ids(ENTRIES_MAX),
+        /// Which events the inbound webhook is sent.
+        inbound_webhook_events: Vec<InboundEvent> = choices::<InboundEvent>(2).or_all(),
         /// Whether its first use makes it active: true from its creation until its `status` changes.
         activates_on_use: bool = boolean().or_bool(false),
     }
@@ -496,8 +508,8 @@ record! {
 /// Column `status`, which only an update takes.
 const STATUS: Column = choice::<Status>().named("status", " Whether it answers calls and serves campaigns.");
 
-const fn with_status() -> [Column; 54] {
-    let mut columns = [STATUS; 54];
+const fn with_status() -> [Column; 57] {
+    let mut columns = [STATUS; 57];
     let mut at = 0;
     while at < columns.len() - 1 {
         columns[at] = NewAssistant::TABLE.columns[at];
@@ -506,7 +518,7 @@ const fn with_status() -> [Column; 54] {
     columns
 }
 
-static UPDATE_COLUMNS: [Column; 54] = with_status();
+static UPDATE_COLUMNS: [Column; 57] = with_status();
 
 /// Body of `PUT /user/assistant/{id}`: the columns of a creation, then `status`.
 pub static UPDATE: Table = Table {

@@ -8,7 +8,7 @@ use super::payload;
 use super::rows::CallRow;
 use super::tables::{CallStatus, CallType};
 use crate::assistant::rows::of_call;
-use crate::assistant::tables::Assistant;
+use crate::assistant::tables::{Assistant, InboundEvent};
 use crate::key::Kind;
 use crate::lead;
 use crate::record::MemberTuple;
@@ -22,7 +22,7 @@ use crate::webhook::{DeliveryRow, DeliveryState, Mention, Webhook, publish};
 struct Wishes {
     /// URL of the post-call webhook, if that is switched on.
     post_call: Option<String>,
-    /// URL of the inbound webhook.
+    /// URL of the inbound webhook, if it is told of ended calls.
     inbound: Option<String>,
     /// Whether the payloads carry the recording's URL.
     recording: bool,
@@ -34,14 +34,16 @@ impl Wishes {
     fn of(account: Scope<'_>, call: &CallRow) -> Result<Self, Stop> {
         let Some(row) = of_call(account, call.assistant())? else { return Ok(Self::default()) };
         let its = Assistant::MEMBERS;
-        let (post_call, is_active, inbound, recording, only_completed) = (
+        let (post_call, is_active, inbound, events, recording, only_completed) = (
             its.webhook_url,
             its.is_webhook_active,
             its.inbound_webhook_url,
+            its.inbound_webhook_events,
             its.include_recording_in_webhook,
             its.send_webhook_only_on_completed,
         )
             .read(&row.public)?;
+        let inbound = inbound.filter(|_| events.contains(&InboundEvent::Completed));
         Ok(Self { post_call: post_call.filter(|_| is_active), inbound, recording, only_completed })
     }
 }

@@ -68,7 +68,7 @@ record! {
         /// Time of day until which to call, after the start; `23:59` means the end of the day.
         allowed_hours_end_time: String = text(1, 8).form(&format::CLOCK).or_text("23:59"),
         /// Days of the week on which to call.
-        allowed_days: Vec<Weekday> = choices::<Weekday>(7).or_all(),
+        allowed_days: Vec<Weekday> = choices::<Weekday>(7).or_all().filled(),
         /// Most further rounds of calls to a lead that was not reached in the first.
         max_retries: u32 = int(1, 5).or_int(3),
         /// Time between rounds, minutes.

@@ -8,7 +8,7 @@ use super::incoming;
 use super::tables::{Arrival, NewArrival};
 use crate::account::profile::Profile;
 use crate::assistant::rows::{facet_of_number, facet_of_type};
-use crate::assistant::tables::{Assistant, Direction, Status};
+use crate::assistant::tables::{Assistant, Direction, InboundEvent, Status};
 use crate::call::ending::{by_service, end_call};
 use crate::call::states::CallEvent;
 use crate::call::tables::CallType;
@@ -44,8 +44,10 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     ctx.works_for(account.space());
     let mut call =
         if ctx.answered() == 0 { arrive(ctx, account, assistant, &row, body)? } else { noted(ctx, account)? };
-    let url = Assistant::MEMBERS.inbound_webhook_url.read(&row.public)?;
-    let url = url.filter(|_| call.shown.r#type == CallType::Inbound);
+    let (url, events) =
+        (Assistant::MEMBERS.inbound_webhook_url, Assistant::MEMBERS.inbound_webhook_events).read(&row.public)?;
+    let is_asked = call.shown.r#type == CallType::Inbound && events.contains(&InboundEvent::Incoming);
+    let url = url.filter(|_| is_asked);
     if let Some(url) = url {
         let asked = incoming::ask(ctx, account, &mut call, &url)?;
         incoming::apply_webhook_answer(ctx, account, &mut call, &asked)?;

@@ -4,8 +4,9 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use crate::assistant::built_in::{BookingField, BuiltInTool, CalendarEndpoint, CalendarIntegration};
 use crate::assistant::rows::tools;
-use crate::assistant::tables::{Assistant, BuiltInTool};
+use crate::assistant::tables::Assistant;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Halt;
 use crate::json::{self, Members, Object, Value};
@@ -13,7 +14,7 @@ use crate::limits::TOOL_REPLY_BYTES_MAX;
 use crate::outside::{Answer, Egress, HttpIn, HttpOut, Redirects};
 use crate::record::Secret;
 use crate::store::Row;
-use crate::tool::{ToolRequest, Values, plain, schema_of};
+use crate::tool::{FunctionParameter, ToolRequest, Values, function_of, plain, schema_of};
 use crate::view::Stop;
 
 /// Timeout of one request, seconds; each function makes two.
@@ -23,14 +24,17 @@ const BOOK: &str = "calendar_book";
 
 /// Calendar of an assistant, and whether it is to be read or booked.
 pub struct Calendar {
-    key: Secret,
-    event_slug: String,
+    tool: CalendarIntegration,
     timezone: String,
     books: bool,
 }
 
+/// URL of the installation in the European Union.
+const EU_URL: &str = "https://api.cal.eu";
+
 /// Returns the functions that a model may call if the assistant has a calendar.
-pub fn functions(about: &str) -> [Value; 2] {
+pub fn functions(tool: &CalendarIntegration) -> [Value; 2] {
+    let about = tool.description.as_deref().unwrap_or("Schedules an appointment.");
     let days = [
         ("start_date", "string", "The first day to look at, YYYY-MM-DD"),
         ("end_date", "string", "The last day to look at, YYYY-MM-DD"),
@@ -42,8 +46,27 @@ pub fn functions(about: &str) -> [Value; 2] {
     ];
     [
         schema_of(SLOTS, &alloc::format!("{about} Lists the times that are free."), &days),
-        schema_of(BOOK, &alloc::format!("{about} Books a free time."), &booking),
+        function_of(
+            BOOK,
+            &alloc::format!("{about} Books a free time."),
+            booking
+                .into_iter()
+                .map(FunctionParameter::required)
+                .chain(tool.calcom_booking_fields.iter().map(asked_for)),
+        ),
     ]
+}
+
+/// Returns the parameter for a further field of a booking.
+fn asked_for(field: &BookingField) -> FunctionParameter<'_> {
+    let description = field.label.as_deref().unwrap_or(&field.slug);
+    FunctionParameter {
+        name: &field.slug,
+        kind: "string",
+        description,
+        options: &field.options,
+        required: field.required,
+    }
 }
 
 impl Calendar {
@@ -57,12 +80,7 @@ impl Calendar {
             BuiltInTool::CalendarIntegration(calendar) => Some(calendar),
             _ => None,
         });
-        Ok(calendar.map(|calendar| Self {
-            key: calendar.calendar_api_key,
-            event_slug: calendar.calendar_event_slug,
-            timezone,
-            books: name == BOOK,
-        }))
+        Ok(calendar.map(|tool| Self { tool, timezone, books: name == BOOK }))
     }
 
     /// Returns the timeout of both requests together, seconds.
@@ -72,7 +90,7 @@ impl Calendar {
 
     /// Asks for the calendar's owner, then for its free times or a booking; returns the last answer.
     pub fn ask(&self, ctx: &Ctx<'_>, arguments: &Members, values: &Values) -> Result<Answer, Halt> {
-        let base = ctx.setup.config.calendar_url.trim_end_matches('/');
+        let base = self.base(&ctx.setup.config.calendar_url);
         let me = ToolRequest::bounded(self.request("GET", alloc::format!("{base}/v2/me"), "2024-06-14", Vec::new()))?;
         let me = ctx.ask(|| me.work())?;
         let Some(username) = username(&me) else { return Ok(me) };
@@ -82,15 +100,31 @@ impl Calendar {
         ctx.ask(|| asked.work())
     }
 
+    /// Returns the URL of the installation that is asked; `us` is the operator's.
+    fn base<'s>(&'s self, us: &'s str) -> &'s str {
+        let url = match self.tool.calcom_endpoint {
+            CalendarEndpoint::Us => us,
+            CalendarEndpoint::Eu => EU_URL,
+            CalendarEndpoint::Custom => self.tool.calcom_custom_endpoint.as_deref().unwrap_or(us),
+        };
+        url.trim_end_matches('/')
+    }
+
     fn slots(&self, base: &str, username: &str, given: impl Fn(&str) -> String) -> HttpOut {
+        let (owner, name) = self.owner(username);
         let query = form_urlencoded::Serializer::new(String::new())
-            .append_pair("eventTypeSlug", &self.event_slug)
-            .append_pair("username", username)
+            .append_pair("eventTypeSlug", &self.tool.calendar_event_slug)
+            .append_pair(owner, name)
             .append_pair("start", &given("start_date"))
             .append_pair("end", &given("end_date"))
             .append_pair("timeZone", &self.timezone)
             .finish();
         self.request("GET", alloc::format!("{base}/v2/slots?{query}"), "2024-09-04", Vec::new())
+    }
+
+    /// Returns whose event it is: the team's, or the user's.
+    fn owner<'s>(&'s self, username: &'s str) -> (&'static str, &'s str) {
+        self.tool.calcom_team_slug.as_deref().map_or(("username", username), |team| ("teamSlug", team))
     }
 
     fn booking(&self, base: &str, username: &str, given: impl Fn(&str) -> String) -> HttpOut {
@@ -100,15 +134,22 @@ impl Calendar {
         object.close();
         let mut body = Vec::new();
         let mut object = Object::open(&mut body);
-        object.member("eventTypeSlug", &self.event_slug).member("username", username);
+        let (owner, name) = self.owner(username);
+        object.member("eventTypeSlug", &self.tool.calendar_event_slug).member(owner, name);
         object.member("start", given("start")).member("attendee", json::Raw(&attendee));
+        let fields = self.tool.calcom_booking_fields.iter().map(|field| (field.slug.clone(), given(&field.slug)));
+        let fields: Vec<_> = fields.filter(|(_, value)| !value.is_empty()).collect();
+        if !fields.is_empty() {
+            let fields = fields.into_iter().map(|(slug, value)| (slug, Value::Text(value)));
+            object.member("bookingFieldsResponses", Value::Object(Members(fields.collect())));
+        }
         object.close();
         self.request("POST", alloc::format!("{base}/v2/bookings"), "2024-08-13", body)
     }
 
     fn request(&self, method: &'static str, url: String, version: &str, body: Vec<u8>) -> HttpOut {
         let mut headers = Vec::from([
-            ("authorization".to_string(), Secret(alloc::format!("Bearer {}", self.key.0))),
+            ("authorization".to_string(), Secret(alloc::format!("Bearer {}", self.tool.calendar_api_key.0))),
             ("cal-api-version".to_string(), Secret(version.into())),
         ]);
         if !body.is_empty() {
@@ -121,7 +162,8 @@ impl Calendar {
             body,
             timeout_ms: TIMEOUT_SECONDS * 1_000,
             reply_bytes_max: TOOL_REPLY_BYTES_MAX,
-            egress: Egress::Operator,
+            // A URL from the assistant is the user's; only that of the configuration is the operator's.
+            egress: if self.tool.calcom_endpoint == CalendarEndpoint::Us { Egress::Operator } else { Egress::User },
             redirects: Redirects::None,
         }
     }

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use crate::assistant::tables::Assistant;
 use crate::call::CallRow;
+use crate::json::Members;
 use crate::limits::ASSISTANT_BYTES_MAX;
 use crate::template::{Filled, FilledTooLong, fill};
 use crate::time::Timestamp;
@@ -28,11 +29,17 @@ pub struct FilledTexts {
 
 /// Returns the values for a call: its variables laid over the assistant's, and the facts that every call has.
 pub fn of(assistant: &Assistant, call: &CallRow, now: Timestamp) -> Values {
+    let mut values = without_call(assistant, &call.shown.variables.0, now);
+    values.facts.customer_phone = call.shown.client_phone_number.clone().unwrap_or_default();
+    values.facts.assistant_phone = call.shown.assistant_phone_number.clone().unwrap_or_default();
+    values
+}
+
+/// Returns the values without a call: variables laid over the assistant's, and what is known of it.
+pub fn without_call(assistant: &Assistant, given: &Members, now: Timestamp) -> Values {
     let mut variables = assistant.variables.0.clone();
-    call.shown.variables.0.0.iter().for_each(|(name, value)| variables.set(name, value.clone()));
+    given.0.iter().for_each(|(name, value)| variables.set(name, value.clone()));
     let facts = BuiltinValues {
-        customer_phone: call.shown.client_phone_number.clone().unwrap_or_default(),
-        assistant_phone: call.shown.assistant_phone_number.clone().unwrap_or_default(),
         assistant_id: assistant.id.to_string(),
         assistant_name: assistant.name.clone(),
         ..BuiltinValues::of(&assistant.timezone, now)

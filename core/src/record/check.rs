@@ -5,6 +5,7 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 
 use super::cell::Cell;
 use super::errors::{Errors, ValuePath};
@@ -171,7 +172,7 @@ fn one(
             _ => wrong(field, "field must be a boolean or a string.", errors),
         },
         ColumnType::Choice(words) => word(words, &value, field, errors),
-        ColumnType::List { of, max, unique } => list(of, *max, *unique, value, source, field, errors),
+        ColumnType::List { of, min, max, unique } => list(of, *min..=*max, *unique, value, source, field, errors),
         ColumnType::Record(table) => match value {
             Value::Object(members) => Cell::Record(record(table, members, source, field, errors)),
             _ => wrong(field, "field must be an object.", errors),
@@ -322,7 +323,7 @@ fn word(words: &[&str], value: &Value, field: &ValuePath<'_>, errors: &mut Error
 
 fn list(
     of: &'static ColumnType,
-    max: usize,
+    lengths: RangeInclusive<usize>,
     unique: Option<&str>,
     value: Value,
     source: MemberSource,
@@ -330,8 +331,11 @@ fn list(
     errors: &mut Errors,
 ) -> Cell {
     let Value::List(entries) = value else { return wrong(field, "field must be an array.", errors) };
-    if entries.len() > max {
-        return wrong(field, &format!("field must not have more than {max} items."), errors);
+    if entries.len() > *lengths.end() {
+        return wrong(field, &format!("field must not have more than {} items.", lengths.end()), errors);
+    }
+    if entries.len() < *lengths.start() {
+        return wrong(field, &format!("field must have at least {} item.", lengths.start()), errors);
     }
     let mut seen = BTreeSet::new();
     let mut cells = Vec::with_capacity(entries.len());

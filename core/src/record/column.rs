@@ -101,6 +101,8 @@ pub enum ColumnType {
     List {
         /// Kind of each entry.
         of: &'static ColumnType,
+        /// Minimum number of entries.
+        min: usize,
         /// Maximum number of entries.
         max: usize,
         /// Member whose value must differ between entries, if any.
@@ -110,7 +112,7 @@ pub enum ColumnType {
     Record(&'static Table),
     /// An object whose member `type` names its table.
     Tagged(&'static [(&'static str, &'static Table)]),
-    /// Object of free names whose values are strings, numbers or booleans, bounded by
+    /// Object of free names, bounded by
     /// [`VARIABLES_MAX`](crate::limits::VARIABLES_MAX) and [`VARIABLES_BYTES_MAX`](crate::limits::VARIABLES_BYTES_MAX).
     Variables,
     /// Replies only: an instant, ISO 8601 with microseconds.
@@ -273,11 +275,21 @@ impl<T> Typed<Option<T>> {
 }
 
 impl<T> Typed<Vec<T>> {
+    /// Requires at least one entry.
+    pub const fn filled(self) -> Self {
+        match self.spec.kind {
+            ColumnType::List { of, max, unique, .. } => {
+                Self::of(ColumnSpec { kind: ColumnType::List { of, min: 1, max, unique }, ..self.spec })
+            }
+            _ => panic!("only a list has entries"),
+        }
+    }
+
     /// Requires that this member differs between entries.
     pub const fn unique(self, member: &'static str) -> Self {
         match self.spec.kind {
-            ColumnType::List { of, max, .. } => {
-                Self::of(ColumnSpec { kind: ColumnType::List { of, max, unique: Some(member) }, ..self.spec })
+            ColumnType::List { of, min, max, .. } => {
+                Self::of(ColumnSpec { kind: ColumnType::List { of, min, max, unique: Some(member) }, ..self.spec })
             }
             _ => panic!("only a list has entries"),
         }
@@ -321,7 +333,7 @@ pub const fn count() -> Typed<Option<u32>> {
 
 /// Declares a list of at most `max` ids without their account's part.
 pub const fn counts(max: usize) -> Typed<Vec<u32>> {
-    Typed::new(ColumnType::List { of: &ColumnType::Int { min: 0, max: u32::MAX as i64 }, max, unique: None })
+    Typed::new(ColumnType::List { of: &ColumnType::Int { min: 0, max: u32::MAX as i64 }, min: 0, max, unique: None })
 }
 
 /// Declares an enum that is stored as a number from 0 to `max`.
@@ -356,7 +368,7 @@ pub const fn id_or_zero() -> Typed<Option<u64>> {
 
 /// Declares a list of at most `max` ids.
 pub const fn ids(max: usize) -> Typed<Vec<u64>> {
-    Typed::new(ColumnType::List { of: &ColumnType::Int { min: 1, max: ID_MAX }, max, unique: None })
+    Typed::new(ColumnType::List { of: &ColumnType::Int { min: 1, max: ID_MAX }, min: 0, max, unique: None })
 }
 
 /// Declares a number from `min` to `max`, both included, a fraction allowed.
@@ -386,22 +398,22 @@ pub const fn choice<T: Choice>() -> Typed<Option<T>> {
 
 /// Declares a list of at most `max` words of `T`.
 pub const fn choices<T: Choice>(max: usize) -> Typed<Vec<T>> {
-    Typed::new(ColumnType::List { of: &ColumnType::Choice(T::WORDS), max, unique: None })
+    Typed::new(ColumnType::List { of: &ColumnType::Choice(T::WORDS), min: 0, max, unique: None })
 }
 
 /// Declares a list of at most `max` texts of the kind `of`.
 pub const fn texts(of: &'static ColumnType, max: usize) -> Typed<Vec<String>> {
-    Typed::new(ColumnType::List { of, max, unique: None })
+    Typed::new(ColumnType::List { of, min: 0, max, unique: None })
 }
 
 /// Declares a list of at most `max` records.
 pub const fn list<T: Record>(max: usize) -> Typed<Vec<T>> {
-    Typed::new(ColumnType::List { of: &ColumnType::Record(T::TABLE), max, unique: None })
+    Typed::new(ColumnType::List { of: &ColumnType::Record(T::TABLE), min: 0, max, unique: None })
 }
 
 /// Declares a list of at most `max` records told apart by their member `type`.
 pub const fn tagged<T: TaggedUnion>(max: usize) -> Typed<Vec<T>> {
-    Typed::new(ColumnType::List { of: &ColumnType::Tagged(T::VARIANTS), max, unique: None })
+    Typed::new(ColumnType::List { of: &ColumnType::Tagged(T::VARIANTS), min: 0, max, unique: None })
 }
 
 /// Declares an object of free names: [`ColumnType::Variables`].

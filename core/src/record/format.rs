@@ -65,6 +65,16 @@ pub static ENDPOINT: Format = Format {
     },
 };
 
+/// Origin of a page (RFC 6454): scheme, host and, where it is not the scheme's own, port.
+pub static ORIGIN: Format = Format {
+    name: "origin",
+    pattern: r"^https?://[^\s\\/?#@A-Z]+$",
+    known_as: Some("origin"),
+    says: "must be an origin such as https://example.com.",
+    tidy: None,
+    accepts: |text| is_url(text) && Url::parse(text).is_ok_and(|url| url.origin().ascii_serialization() == text),
+};
+
 /// Telephone number (ITU-T E.164), checked by [`is_e164`].
 pub static E164: Format = E164_FORMAT;
 

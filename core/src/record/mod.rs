@@ -48,6 +48,11 @@ pub trait Record: Sized + ToJson {
     fn from_values(values: StoredValues) -> Option<Self>;
 }
 
+/// Returns the record of an empty object.
+pub fn defaults<T: Record>() -> T {
+    T::from_cells(&mut Cells::of(Cell::Record(T::TABLE.columns.iter().map(check::default_of).collect())))
+}
+
 /// Strips the prefix of a Rust raw identifier: `r#type` is the member `type`.
 pub const fn member_name(name: &'static str) -> &'static str {
     match name.as_bytes() {

@@ -67,7 +67,7 @@ fn is_required(column: &Column, purpose: Purpose) -> bool {
     match purpose {
         Purpose::Create => matches!(column.spec.need, Need::Required),
         Purpose::Update => false,
-        Purpose::Reply => true,
+        Purpose::Reply => !column.spec.sparse,
     }
 }
 
@@ -139,11 +139,14 @@ fn kind(of: &ColumnType, purpose: Purpose, nullable: bool) -> Members {
             schema.set("enum", Value::List(words.iter().map(|word| string(word)).chain(empty).chain(null).collect()));
             schema
         }
-        ColumnType::List { of, max, .. } => {
+        ColumnType::List { of, min, max, .. } => {
             let mut schema = typed("array", nullable);
             schema.set("items", Value::Object(kind(of, purpose, false)));
             if purpose != Purpose::Reply {
                 schema.set("maxItems", size(*max));
+                if *min > 0 {
+                    schema.set("minItems", size(*min));
+                }
             }
             schema
         }

@@ -13,6 +13,7 @@ use crate::account::{keys, session, signing};
 use crate::admin::tables::{
     AdminQuery, ChangedAccount, EngineToken, JobQuery, MadeAccount, NewAccount, NewEngineToken, ShownEngineToken,
 };
+use crate::assistant::duplicate::Duplicate;
 use crate::assistant::lookups::{ModelQuery, NumberQuery, ProviderQuery, VoiceQuery};
 use crate::assistant::tables::{AllQuery, ListQuery};
 use crate::assistant::tables::{Assistant, NewAssistant, Outbound, Summary, UPDATE};
@@ -24,6 +25,7 @@ use crate::campaign::explain::Explanation;
 use crate::campaign::tables::{Campaign, NewCampaign, Switch, SwitchReply};
 use crate::catalogue::{Language, MultimodalModel, Provider, Voice};
 use crate::engine::tables::{Claim, Claimed, ClaimedCalls, NewArrival, Report, Reported, ToolReply};
+use crate::engine::{Preview, PreviewBody};
 use crate::folder::tables::{Folder, FolderQuery, NewFolder};
 use crate::folder::{FOLDERS, LABELS};
 use crate::http::cause::Cause;
@@ -69,6 +71,8 @@ const GROUPS: &[Group] = &[
     Group("Assistants", &[
     post(&["/user/assistant", "/user/assistants"], "createAssistant", "Create an assistant.", assistant::create).about(Kind::Assistant).takes(NewAssistant::TABLE).shown_as(&[Assistant::TABLE]).makes(ReplyForm::MessageData(Summary::TABLE)).invalid(Invalid::Failed).refuses(&[Cause::Limit]),
     put(&["/user/assistant/{id}", "/user/assistants/{id}"], "updateAssistant", "Change an assistant.", |ctx| assistant::update(ctx, campaign::wake_those_of)).about(Kind::Assistant).and_patch().takes(&UPDATE).shown_as(&[Assistant::TABLE]).gives(ReplyForm::MessageData(Summary::TABLE)).invalid(Invalid::Failed),
+    post(&["/user/assistant/{id}/duplicate", "/user/assistants/{id}/duplicate"], "duplicateAssistant", "Copy an assistant.", assistant::duplicate).about(Kind::Assistant).takes(Duplicate::TABLE).makes(ReplyForm::MessageData(Summary::TABLE)).invalid(Invalid::Failed).refuses(&[Cause::Limit]),
+    post(&["/user/assistant/{id}/preview", "/user/assistants/{id}/preview"], "previewAssistant", "Show the texts of a call before one is placed.", engine::preview).about(Kind::Assistant).takes(PreviewBody::TABLE).gives(ReplyForm::Data(Preview::TABLE)).stores_nothing().refuses(&[Cause::Unprocessable]),
     get(&["/user/assistant/{id}", "/user/assistants/{id}"], "getAssistant", "An assistant, by id or uuid.", assistant::read).about(Kind::Assistant).gives(ReplyForm::Bare(Assistant::TABLE)),
     delete(&["/user/assistant/{id}", "/user/assistants/{id}"], "deleteAssistant", "Delete an assistant.", |ctx| assistant::delete(ctx, campaign::stop_those_of)).about(Kind::Assistant),
     get(&["/user/assistants/get"], "listAssistants", "List the assistants, by pages.", assistant::page).about(Kind::Assistant).asks(ListQuery::TABLE).gives(ReplyForm::Page(Assistant::TABLE)),

@@ -9,7 +9,7 @@ mod values;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-pub use function::schema_of;
+pub use function::{FunctionParameter, function_of, schema_of};
 pub use request::{ToolRequest, endpoint_response};
 pub use rows::{find, function, name_of};
 pub use tables::{NewTool, Parameter, ParameterType, Tool, ToolHeader, ToolMethod};

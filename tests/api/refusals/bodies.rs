@@ -51,6 +51,7 @@ pub fn valid(id: &str, house: &mut House, places: &Places) -> Option<Sent> {
             json!({ "assistant_id": own("/user/assistant"), "webhook_url": format!("https://a.example/{long}") })
         }
         "enableInboundWebhookOf" | "enableWebhookOf" => json!({ "webhook_url": format!("https://a.example/{long}") }),
+        "duplicateAssistant" => json!({ "name": long }),
         "createTool" => tool("another"),
         "updateAssistant" | "updateCampaign" | "updateFolder" | "updateLabel" => json!({ "name": long }),
         "updateTool" | "updateKnowledgebase" | "updateDocument" => json!({ "description": long }),
@@ -67,7 +68,7 @@ pub fn valid(id: &str, house: &mut House, places: &Places) -> Option<Sent> {
         "sendSms" => json!({ "from": sender(house), "to": "+40700000076", "body": "Hello" }),
         "claimCalls" => json!({ "engine": "E" }),
         "bringCall" => json!({ "type": "web", "assistant_id": own("/user/assistant") }),
-        "resendDelivery" | "rotateWebhookSecret" | "testTool" | "runTool" => json!({}),
+        "resendDelivery" | "rotateWebhookSecret" | "testTool" | "runTool" | "previewAssistant" => json!({}),
         "importLeads" => return Some(Sent::csv(format!("?campaign_id={}", own("/user/campaign")), FILE.into())),
         "importDoNotCall" => return Some(Sent::csv(String::new(), FILE.into())),
         _ => return None,

@@ -84,7 +84,9 @@ fn bought() -> House {
 
 /// Creates an active inbound assistant for a number, with its webhook on; returns its id.
 pub fn inbound(house: &mut House, number: u64) -> u64 {
-    let body = with(assistant(), &json!({ "type": "inbound", "phone_number_id": number }));
+    let events = ["call.incoming", "call.completed"];
+    let inbound = json!({ "type": "inbound", "phone_number_id": number, "inbound_webhook_events": events });
+    let body = with(assistant(), &inbound);
     let id = house.make("/user/assistant", &body);
     house.put(&format!("/user/assistant/{id}"), &json!({ "status": "active" })).send().expect(200);
     let hook = json!({ "assistant_id": id, "webhook_url": "https://a.example" });
@@ -130,6 +132,7 @@ fn deleted_at(first: &Repeated, got: &Got) -> Option<String> {
         | "createLabel"
         | "addDoNotCall"
         | "createAssistant" => format!("{}/{}", first.target, got.id()),
+        "duplicateAssistant" => format!("/user/assistant/{}", got.id()),
         "purchaseNumber" | "createCallerId" | "createTrunk" => format!("/user/phone-numbers/{}", got.id()),
         "createLead" => format!("/user/leads/{}", got.id()),
         "sendSms" => format!("/user/phone-numbers/{}", id(&got.json["data"]["phone_number_id"])),

@@ -34,6 +34,8 @@ pub const CASES: &[Case] = &[
     ("createPlan", Cause::Limit, "at most", || beyond("/admin/plans", |n| json!({ "name": format!("plan-{n}") }), true)),
     ("createEngineToken", Cause::Limit, "at most", || beyond("/admin/engine-tokens", |n| json!({ "name": format!("{n}") }), true)),
     ("createAssistant", Cause::Limit, "plan limit of 1 assistants", || limited("createAssistant")),
+    ("duplicateAssistant", Cause::Limit, "plan limit of 1 assistants", || limited("duplicateAssistant")),
+    ("previewAssistant", Cause::Unprocessable, "larger than 1 MiB", unfolding),
     ("createTool", Cause::ToolLimit, "plan limit of 1 mid call tools", || limited("createTool")),
     ("createKnowledgebase", Cause::Limit, "plan limit of 1 knowledgebases", || limited("createKnowledgebase")),
     ("createCampaign", Cause::Limit, "plan limit of 1 campaigns", || limited("createCampaign")),
@@ -129,7 +131,15 @@ fn limited(id: &str) -> Got {
     let one = json!({ "assistants": 1, "tools": 1, "knowledgebases": 1, "campaigns": 1, "numbers": 1, "folders": 1 });
     operate(&mut house, "/admin/plans/standard", &one);
     let route = switchboard_core::service::routes::ROUTES.iter().find(|route| route.id == id).expect("a row");
-    sent.with(house.call(Method::Post, route.paths[0])).send()
+    sent.with(house.call(Method::Post, &places.path(route.paths[0]))).send()
+}
+
+/// Previews an assistant whose texts unfold to more than a call may have.
+fn unfolding() -> Got {
+    let mut house = House::default();
+    let texts = json!({ "system_prompt": "{{a}}".repeat(200), "variables": { "a": "x".repeat(10_000) } });
+    let id = house.make("/user/assistant", &with(assistant(), &texts));
+    house.post(&format!("/user/assistant/{id}/preview"), &json!({})).send()
 }
 
 fn documents() -> Got {

@@ -180,8 +180,9 @@ fn bounds_of(kind: &ColumnType) -> Vec<String> {
         ColumnType::Int { min, max } => vec![format!("{min} to {max}")],
         ColumnType::Number { min, max } => vec![format!("{min} to {max}")],
         ColumnType::Choice(words) => vec![either(words)],
-        ColumnType::List { of, max, unique } => {
-            let mut parts = vec![format!("at most {max} entries")];
+        ColumnType::List { of, min, max, unique } => {
+            let most = if *min > 0 { format!("{min} to {max} entries") } else { format!("at most {max} entries") };
+            let mut parts = vec![most];
             parts.extend(bounds_of(of).into_iter().map(|bound| format!("each {bound}")));
             parts.extend(unique.map(|member| format!("no two with the same `{member}`")));
             parts
