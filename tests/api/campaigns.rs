@@ -29,7 +29,7 @@ fn one_is_created_as_a_draft_with_its_defaults() {
         "max_calls_in_parallel": 3, "allowed_hours_start_time": "00:00:00", "allowed_hours_end_time": "23:59:00",
         "allowed_days": week, "max_retries": 3, "retry_interval": 60, "retry_on_voicemail": false,
         "retry_on_goal_incomplete": false, "goal_completion_variable": null, "mark_complete_when_no_leads": true,
-        "phone_number_ids": [], "created_at": at, "updated_at": at,
+        "phone_number_ids": [], "starts_at": null, "created_at": at, "updated_at": at,
     });
     assert_eq!(got.json, json!({ "message": "Campaign created successfully", "data": want }));
     assert_eq!(house.get("/user/campaigns").expect(200).json, json!([want]));
@@ -54,6 +54,7 @@ fn what_a_creation_must_keep_to() {
         (json!({ "name": "x".repeat(256) }), "name"),
         (json!({ "assistant_id": null }), "assistant_id"),
         (json!({ "timezone": "UTC" }), "timezone"),
+        (json!({ "allowed_days": [] }), "allowed_days"),
         (json!({ "max_calls_in_parallel": 0 }), "max_calls_in_parallel"),
         (json!({ "max_calls_in_parallel": 11 }), "max_calls_in_parallel"),
         (json!({ "max_retries": 0 }), "max_retries"),
@@ -141,8 +142,7 @@ fn starting_and_stopping_is_refused_where_the_states_do_not_allow_it() {
         house.put(&format!("/user/assistant/{assistant_id}"), &json!({ "status": status })).send().expect(200);
     }
     let id = house.make("/user/campaigns", &campaign(assistant_id));
-    for (action, campaign_id, status) in [("start", id, 400), ("stop", id, 400), ("start", 99, 404), ("stop", 99, 404)]
-    {
+    for (action, campaign_id, status) in [("start", id, 400), ("start", 99, 404), ("stop", 99, 404)] {
         let body = json!({ "campaign_id": campaign_id, "action": action });
         let got = house.post("/user/campaigns/update-status", &body).send().expect(status);
         assert_eq!((&got.json["success"], got.json["message"].is_string()), (&json!(false), true), "{action}");
@@ -150,6 +150,66 @@ fn starting_and_stopping_is_refused_where_the_states_do_not_allow_it() {
     house.post("/user/campaigns/update-status", &json!({ "action": "pause" })).send().wrong(&["action", "campaign_id"]);
     assert_eq!(house.get("/user/campaigns/1").json["status"], "draft");
     house.call(Method::Put, "/user/campaigns/update-status").send().expect(405);
+    for status in [json!({ "status": "active" }), json!({ "status": "start" })] {
+        let got = house.call(Method::Patch, &format!("/user/campaigns/{id}/status")).json(&status).send().expect(400);
+        assert_eq!(got.json["success"], false);
+    }
+    let patch = |house: &mut House, body: Value| {
+        house.call(Method::Patch, &format!("/user/campaigns/{id}/status")).json(&body).send()
+    };
+    patch(&mut house, json!({})).wrong(&["status"]);
+    patch(&mut house, json!({ "status": "draft" })).wrong(&["status"]);
+    house.call(Method::Patch, "/user/campaigns/99/status").json(&json!({})).send().message(404, "Campaign not found");
+}
+
+/// Clients of this family switch a campaign in any of these ways, and more than once.
+#[test]
+fn a_switch_is_repeated_and_spelled_in_several_ways() {
+    let (mut house, assistant_id) = house();
+    let id = house.make("/user/campaigns", &campaign(assistant_id));
+    house.post("/user/leads", &lead(id, "+40700000001")).send().expect(200);
+    let update = |body: Value| (Method::Post, "/user/campaigns/update-status".to_owned(), body);
+    let this = |body: Value| (Method::Patch, format!("/user/campaigns/{id}/status"), body);
+    let named = |body: Value| update(with(json!({ "campaign_id": id }), &body));
+    let (on, off) = ("Campaign started successfully.", "Campaign stopped successfully.");
+    let steps = [
+        (named(json!({ "action": "stop" })), off, "draft"),
+        (named(json!({ "action": "start" })), on, "in-progress"),
+        (named(json!({ "action": "start" })), on, "in-progress"),
+        (named(json!({ "status": "active" })), on, "in-progress"),
+        (this(json!({ "status": "paused" })), off, "stopped"),
+        (named(json!({ "status": "paused" })), off, "stopped"),
+        (named(json!({ "status": "active", "action": "start" })), on, "in-progress"),
+        (this(json!({ "status": "active" })), on, "in-progress"),
+        (this(json!({ "action": "stop" })), off, "stopped"),
+    ];
+    for ((method, path, body), says, status) in steps {
+        let got = house.call(method, &path).json(&body).send().expect(200);
+        let data = json!({ "campaign_id": id, "status": status });
+        assert_eq!(got.json, json!({ "message": says, "success": true, "data": data }), "{body}");
+        assert_eq!(house.get(&format!("/user/campaigns/{id}")).json["status"], status);
+    }
+    let both = json!({ "campaign_id": id, "action": "start", "status": "paused" });
+    house.post("/user/campaigns/update-status", &both).send().wrong(&["status"]);
+    assert_eq!(house.get(&format!("/user/campaigns/{id}")).json["status"], "stopped");
+}
+
+#[test]
+fn a_start_is_an_instant_or_a_time_in_the_zone_of_the_campaign() {
+    let (mut house, assistant_id) = house();
+    let zone = json!({ "timezone": "Europe/Bucharest", "starts_at": "2026-11-20T09:00" });
+    let got = create(&mut house, &with(campaign(assistant_id), &zone)).expect(201);
+    assert_eq!(got.json["data"]["starts_at"], "2026-11-20T07:00:00.000000Z");
+    let path = format!("/user/campaigns/{}", got.id());
+    house.put(&path, &json!({ "starts_at": "2026-12-01T00:00:00Z" })).send().expect(200);
+    assert_eq!(house.get(&path).json["starts_at"], "2026-12-01T00:00:00.000000Z");
+    house.put(&path, &json!({ "timezone": "Asia/Kolkata" })).send().expect(200);
+    assert_eq!(house.get(&path).json["starts_at"], "2026-12-01T00:00:00.000000Z", "the instant stays");
+    house.put(&path, &json!({ "starts_at": null })).send().expect(200);
+    assert_eq!(house.get(&path).json["starts_at"], Value::Null);
+    for wrong in ["tomorrow", "2026-02-30T09:00", "2026-11-20", "2026-11-20T25:00", "2026-11-20T09:00+02:00"] {
+        house.put(&path, &json!({ "starts_at": wrong })).send().wrong(&["starts_at"]);
+    }
 }
 
 #[test]

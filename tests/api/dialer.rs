@@ -210,7 +210,42 @@ fn secondary_contacts_are_tried_in_order() {
     let feed = desk.house.get("/user/events").json;
     let last = feed["data"].as_array().and_then(|all| all.last()).expect("an event");
     assert_eq!(last["payload"]["lead"]["status"], "completed", "the webhook tells where the lead stands");
+    let told = &last["payload"]["campaign"];
+    assert_eq!(last["payload"]["lead"]["campaign"], *told);
+    let campaign = desk.house.get("/user/campaigns").json[0].clone();
+    let members = [
+        "id",
+        "name",
+        "status",
+        "allowed_hours_start_time",
+        "allowed_hours_end_time",
+        "allowed_days",
+        "max_calls_in_parallel",
+        "max_retries",
+        "retry_interval",
+        "created_at",
+        "updated_at",
+    ];
+    assert_eq!(told.as_object().expect("an object").keys().count(), members.len());
+    // The call ended while the campaign was still running.
+    for name in members.iter().filter(|name| !["status", "updated_at"].contains(name)) {
+        assert_eq!(told[name], campaign[name], "{name}");
+    }
     assert_eq!(desk.campaign(), "completed");
+}
+
+#[test]
+fn nobody_is_called_before_the_start() {
+    let mut desk = Desk::new(&json!({ "starts_at": "2026-09-21T15:30:00Z" }));
+    let lead = desk.lead(1);
+    desk.start();
+    assert!(desk.claim().is_empty());
+    let (_, codes, next) = desk.why(lead);
+    assert_eq!((codes, next), (vec!["not_yet".to_owned()], json!("2026-09-21T15:30:00.000000Z")));
+    desk.house.now = Timestamp::parse_iso("2026-09-21T15:29:59Z").expect("a time");
+    assert!(desk.claim().is_empty());
+    desk.house.now = Timestamp::parse_iso("2026-09-21T15:30:00Z").expect("a time");
+    assert_eq!(desk.phones(), ["+40700000001"]);
 }
 
 #[test]
@@ -280,7 +315,7 @@ fn a_stop_lets_running_calls_end_and_calls_off_the_rest() {
     desk.finish(&mut running[0], "human", &json!({}));
     assert_eq!((desk.status(leads[0]).as_str(), desk.campaign().as_str()), ("completed", "stopped"));
     assert_eq!(desk.why(leads[2]).1, ["campaign_not_running"]);
-    assert_eq!(desk.switch("stop").0, 400);
+    assert_eq!(desk.switch("stop").0, 200, "it does not run: nothing is changed");
     desk.start();
     desk.wait(60);
     assert_eq!(desk.phones().len(), 2);
@@ -300,7 +335,7 @@ fn what_a_start_needs() {
     assert_eq!(desk.switch("start").0, 400);
     desk.house.put("/admin/accounts/1", &json!({ "balance": 5 })).token(&operator).send().expect(200);
     desk.start();
-    assert_eq!(desk.switch("start").0, 400);
+    assert_eq!(desk.switch("start").0, 200, "it runs already: nothing is changed");
     desk.house.delete(&assistant).expect(200);
     assert_eq!(desk.campaign(), "stopped");
     assert_eq!(desk.switch("start").0, 400);

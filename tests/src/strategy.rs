@@ -207,6 +207,7 @@ fn formed(name: &str, min: usize, max: usize) -> BoxedStrategy<Value> {
         "digits" => pattern("[0-9]{1,9}"),
         "date" => pattern("20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"),
         "instant" => pattern("20[3-9][0-9]-0[1-9]-1[0-9]T1[0-9]:[0-5][0-9]:[0-5][0-9]Z"),
+        "start" => pattern("20[3-9][0-9]-0[1-9]-1[0-9]T1[0-9]:[0-5][0-9](:[0-5][0-9]Z)?"),
         "clock" => pattern("([01][0-9]|2[0-3]):[0-5][0-9]"),
         "tool_name" => pattern("[a-z][a-z_]{0,20}"),
         "parameter_name" => pattern("[A-Za-z][A-Za-z_]{1,20}"),

@@ -4,6 +4,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::rows::{CallRow, Line, formatted};
+use crate::campaign;
 use crate::id;
 use crate::json::{Object, Raw, ToJson};
 use crate::lead;
@@ -20,8 +21,12 @@ pub fn of_call(
     recording: bool,
 ) -> Result<Vec<u8>, Stop> {
     let shown = &call.shown;
+    let campaign = match shown.campaign_id.and_then(|id| id::local(account.space(), id)) {
+        Some(count) => campaign::webhook_json(account, count)?,
+        None => None,
+    };
     let lead = match call.lead() {
-        Some(count) => lead::webhook_json(account, count)?,
+        Some(count) => lead::webhook_json(account, count, campaign.as_deref())?,
         None => None,
     };
     let created_at = shown.created_at.0;
@@ -40,7 +45,7 @@ pub fn of_call(
         object.member("recording_url", &shown.recording_url);
     }
     object.member("created_at", created_at.iso()).member("finished_at", finished_at.iso());
-    object.member("lead", lead.as_deref().map(Raw));
+    object.member("lead", lead.as_deref().map(Raw)).member("campaign", campaign.as_deref().map(Raw));
     object.close();
     Ok(bytes)
 }

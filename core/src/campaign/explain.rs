@@ -110,6 +110,7 @@ fn of_campaign(reason: Reason) -> Because {
         Reason::CallerIdUnverified => because("caller_id_unverified", "The caller id of the calls is not verified."),
         Reason::Suspended => because("account_suspended", "The account is suspended."),
         Reason::NoBalance => because("no_balance", "The account's balance is used up."),
+        Reason::NotYet => because("not_yet", "The campaign starts later."),
         Reason::OutsideHours => because("outside_hours", "It is not within the campaign's calling hours."),
         Reason::NoDays => because("no_days", "The campaign allows no day."),
         Reason::LinesBusy => because("lines_busy", "Every parallel call of the campaign is in use."),

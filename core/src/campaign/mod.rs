@@ -12,6 +12,8 @@ pub mod tables;
 
 pub use dialer::{dial, may_dial, wake};
 pub use explain::explain_lead as explain;
-pub use operations::{all, create, delete, halt, lose_number, read, stop_those_of, switch, update, wake_those_of};
+pub use operations::{
+    all, create, delete, halt, lose_number, read, stop_those_of, switch, switch_this, update, wake_those_of,
+};
 pub use outcome::settle;
-pub use rows::name_of;
+pub use rows::{name_of, webhook_json};

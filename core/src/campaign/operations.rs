@@ -5,7 +5,7 @@ use alloc::string::String;
 use super::rows::{changed, facet_of_assistant, facet_of_number, row, with_seconds};
 use super::running::DialerCampaign;
 use super::states::{CampaignEvent, MOVES};
-use super::tables::{Action, Campaign, CampaignStatus, NewCampaign, Switch, SwitchReply, Switched};
+use super::tables::{Action, Campaign, CampaignStatus, NewCampaign, Switch, SwitchReply, SwitchThis, Switched};
 use crate::account::plan;
 use crate::account::profile::Profile;
 use crate::assistant;
@@ -25,7 +25,7 @@ use crate::json::Raw;
 use crate::key::{self, Kind};
 use crate::limits::PLAN_ROWS_MAX;
 use crate::number::UNVERIFIED;
-use crate::record::{Cell, Checked, Iso, MemberSource, Record, Stored, check, check_update};
+use crate::record::{Cell, Checked, Choice, Iso, MemberSource, Record, Stored, check, check_update};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -33,8 +33,6 @@ use crate::webhook::{FirstUse, activate};
 
 const MISSING: &str = "Campaign not found";
 const NO_ASSISTANT: &str = "Assistant not found or not an outbound assistant.";
-const RUNNING: &str = "The campaign is already running.";
-const NOT_RUNNING: &str = "The campaign is not running.";
 const INACTIVE: &str = "The campaign's assistant is not active. Set its status to \"active\".";
 const BALANCE: &str = "Insufficient balance.";
 /// Most queued calls of one campaign: the upper bound of `max_calls_in_parallel`.
@@ -203,23 +201,49 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
 
 /// `POST /user/campaigns/update-status`
 pub fn switch(ctx: &Ctx<'_>) -> Handled {
-    let body: Switch = ctx.body()?;
-    let account = ctx.account();
-    let count = ctx.own(body.campaign_id).ok_or(Refusal::NotFoundUnsuccessful(MISSING))?;
-    let row = account.find(Kind::Campaign, count)?.ok_or(Refusal::NotFoundUnsuccessful(MISSING))?;
-    let (event, says, refused) = match body.action {
-        Action::Start => (CampaignEvent::Start, "Campaign started successfully.", RUNNING),
-        Action::Stop => (CampaignEvent::Stop, "Campaign stopped successfully.", NOT_RUNNING),
+    let mut checked = ctx.checked::<Switch>()?;
+    let starts = |cell: &Cell| match cell {
+        Cell::Text(word) => Action::of(word).map(Action::starts),
+        _ => None,
     };
-    if body.action == Action::Start {
-        check_start(ctx, count, &row)?;
+    if let (Some(action), Some(status)) = (starts(checked.get("action")), starts(checked.get("status")))
+        && action != status
+    {
+        checked.errors.say("status", "field and the action field ask for different things.");
     }
-    let status = shift(account, count, event, ctx.now)?.ok_or(Refusal::Unsuccessful(refused.into()))?;
-    match body.action {
-        Action::Start => super::wake(account, count, ctx.now)?,
-        Action::Stop => call_off(account, count, ctx.now)?,
+    let body: Switch = ctx.finish(checked)?;
+    let count = ctx.own(body.campaign_id).ok_or(Refusal::NotFoundUnsuccessful(MISSING))?;
+    let row = ctx.account().find(Kind::Campaign, count)?.ok_or(Refusal::NotFoundUnsuccessful(MISSING))?;
+    apply(ctx, count, &row, body.action.or(body.status).is_some_and(Action::starts))
+}
+
+/// `PATCH /user/campaigns/{id}/status`
+pub fn switch_this(ctx: &Ctx<'_>) -> Handled {
+    let (count, row) = ctx.named(Kind::Campaign, MISSING)?;
+    let body: SwitchThis = ctx.body()?;
+    apply(ctx, count, &row, body.status.starts())
+}
+
+/// Starts or stops a campaign; changes nothing where it runs already, or does not run.
+fn apply(ctx: &Ctx<'_>, count: u32, row: &Row, starts: bool) -> Handled {
+    let account = ctx.account();
+    let status = Campaign::MEMBERS.status.read(&row.public)?;
+    let runs = status == CampaignStatus::InProgress;
+    let (event, says) = if starts {
+        (CampaignEvent::Start, "Campaign started successfully.")
+    } else {
+        (CampaignEvent::Stop, "Campaign stopped successfully.")
+    };
+    if starts && !runs {
+        check_start(ctx, count, row)?;
     }
-    let data = Switched { campaign_id: body.campaign_id, status };
+    let changed = if starts == runs { None } else { shift(account, count, event, ctx.now)? };
+    match changed {
+        Some(_) if starts => super::wake(account, count, ctx.now)?,
+        Some(_) => call_off(account, count, ctx.now)?,
+        None => {}
+    }
+    let data = Switched { campaign_id: ctx.id(count), status: changed.unwrap_or(status) };
     Ok(Reply::ok(&SwitchReply { message: says.into(), success: true, data }))
 }
 

@@ -42,6 +42,7 @@ pub struct DialerCampaign {
     pub completes: bool,
     hours: Hours,
     zone: String,
+    starts_at: Option<Timestamp>,
 }
 
 /// Rules for calling a lead again (docs/api.md, Who is called, and when).
@@ -79,6 +80,8 @@ pub enum Reason {
     Suspended,
     /// The account's balance is used up.
     NoBalance,
+    /// Before its `starts_at`.
+    NotYet,
     /// Outside its calling hours.
     OutsideHours,
     /// It allows no weekday.
@@ -101,8 +104,10 @@ pub struct GateFacts {
     pub suspended: bool,
     /// Whether the account has a positive balance, or is not metered.
     pub solvent: bool,
-    /// Whether its calling hours are open.
+    /// Whether its calling hours are open, from its `starts_at` on.
     pub opening: Opening,
+    /// Whether its `starts_at` is still to come.
+    pub early: bool,
     /// Most calls at once.
     pub lines: u32,
     /// Calls that run or are queued.
@@ -121,6 +126,7 @@ pub fn gate(facts: &GateFacts) -> Gate {
     }
     match facts.opening {
         Opening::Never => return Gate::Closed(Reason::NoDays, None),
+        Opening::At(at) if facts.early => return Gate::Closed(Reason::NotYet, Some(at)),
         Opening::At(at) => return Gate::Closed(Reason::OutsideHours, Some(at)),
         Opening::Open => {}
     }
@@ -167,12 +173,20 @@ impl DialerCampaign {
             },
             completes: campaign.mark_complete_when_no_leads,
             zone: campaign.timezone,
+            starts_at: campaign.starts_at.map(|at| at.0),
         })
     }
 
-    /// Returns whether its calling hours are open.
+    /// Returns whether its calling hours are open; they never are before its `starts_at`.
     pub fn opening(&self, now: Timestamp) -> Opening {
-        self.hours.opening(&Zone::of(&self.zone), now)
+        let zone = Zone::of(&self.zone);
+        match self.starts_at.filter(|at| *at > now) {
+            None => self.hours.opening(&zone, now),
+            Some(at) => match self.hours.opening(&zone, at) {
+                Opening::Open => Opening::At(at),
+                later => later,
+            },
+        }
     }
 
     /// Returns whether its calls could only show an unverified caller id: none of its own numbers can be shown, and one
@@ -213,6 +227,7 @@ impl DialerCampaign {
             suspended: state.suspended,
             solvent: state.balance.is_none_or(|balance| balance > 0),
             opening: self.opening(now),
+            early: self.starts_at.is_some_and(|at| at > now),
             lines: self.lines,
             busy: u32::try_from(busy).unwrap_or(u32::MAX),
             now,

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::key::Kind;
 use crate::limits::ENTRIES_MAX;
-use crate::record::{Iso, Ref, boolean, choice, choices, format, id, ids, int, iso, text};
+use crate::record::{Iso, Ref, any_of, boolean, choice, choices, format, id, ids, int, iso, text};
 use crate::{choice, record};
 
 choice! {
@@ -49,6 +49,17 @@ choice! {
         Start = "start",
         /// Place no further calls; those in progress go on.
         Stop = "stop",
+        /// As `start`.
+        Active = "active",
+        /// As `stop`.
+        Paused = "paused",
+    }
+}
+
+impl Action {
+    /// Returns whether the campaign is started.
+    pub const fn starts(self) -> bool {
+        matches!(self, Self::Start | Self::Active)
     }
 }
 
@@ -84,6 +95,8 @@ record! {
         mark_complete_when_no_leads: bool = boolean().or_bool(true),
         /// Ids of numbers to call from, in turn; the assistant's own number if empty.
         phone_number_ids: Vec<u64> = ids(ENTRIES_MAX).exists(Ref::Row(Kind::Number)),
+        /// Time before which a started campaign calls nobody: ISO, or `YYYY-MM-DDTHH:MM` in the campaign's zone.
+        starts_at: Option<String> = text(1, 40).form(&format::START).clears(),
     }
 }
 
@@ -122,6 +135,8 @@ record! {
         mark_complete_when_no_leads: bool = boolean().required(),
         /// Ids of the numbers it calls from, in turn; the assistant's own number if empty.
         phone_number_ids: Vec<u64> = ids(ENTRIES_MAX),
+        /// Time before which it calls nobody, UTC; null: from its start on.
+        starts_at: Option<Iso> = iso(),
         /// When the campaign was created, UTC.
         created_at: Iso = iso().required(),
         /// When the campaign last changed, UTC.
@@ -135,7 +150,19 @@ record! {
         /// Id of the campaign.
         campaign_id: u64 = id().required(),
         /// Whether to `start` or to `stop` it.
-        action: Action = choice::<Action>().required(),
+        action: Option<Action> = choice::<Action>(),
+        /// The same as `action`, for clients that call it so.
+        status: Option<Action> = choice::<Action>(),
+    } rules {
+        any_of(&["action", "status"]),
+    }
+}
+
+record! {
+    /// Body of `PATCH /user/campaigns/{id}/status`.
+    pub struct SwitchThis {
+        /// Whether to start (`active`) or to stop (`paused`) it.
+        status: Action = choice::<Action>().alias(&["action"]).required(),
     }
 }
 
@@ -158,5 +185,33 @@ record! {
         success: bool = boolean().required(),
         /// State of the campaign after the change.
         data: Switched = crate::record::object::<Switched>().required(),
+    }
+}
+
+record! {
+    /// A campaign in the payload of a call.
+    pub struct CampaignOfCall {
+        /// Id of the campaign.
+        id: u64 = id().required(),
+        /// Name of the campaign.
+        name: String = text(0, 255).required(),
+        /// Current state of the campaign.
+        status: CampaignStatus = choice::<CampaignStatus>().required(),
+        /// Time of day from which it calls, `HH:MM:SS`.
+        allowed_hours_start_time: String = text(0, 8).required(),
+        /// Time of day until which it calls, `HH:MM:SS`.
+        allowed_hours_end_time: String = text(0, 8).required(),
+        /// Days of the week on which it calls.
+        allowed_days: Vec<Weekday> = choices::<Weekday>(7),
+        /// Most calls at once.
+        max_calls_in_parallel: u32 = int(1, 10).required(),
+        /// Most further rounds of calls to a lead that was not reached in the first.
+        max_retries: u32 = int(1, 5).required(),
+        /// Time between rounds, minutes.
+        retry_interval: u32 = int(10, 4_320).required(),
+        /// When the campaign was created, UTC.
+        created_at: Iso = iso().required(),
+        /// When the campaign last changed, UTC.
+        updated_at: Iso = iso().required(),
     }
 }

@@ -238,6 +238,16 @@ pub const fn put(
     row(Method::Put, paths, id, summary, handler)
 }
 
+/// Returns a `PATCH` row with the defaults of its method.
+pub const fn patch(
+    paths: &'static [&'static str],
+    id: &'static str,
+    summary: &'static str,
+    handler: fn(&Ctx<'_>) -> Handled,
+) -> Route {
+    row(Method::Patch, paths, id, summary, handler)
+}
+
 /// Returns a `DELETE` row with the defaults of its method.
 pub const fn delete(
     paths: &'static [&'static str],

@@ -8,7 +8,7 @@ use super::tables::{Contact, Lead, LeadCampaign, LeadStatus};
 use crate::collection::{Facet, subtract};
 use crate::id;
 use crate::job::{self, Task, TaskOutcome};
-use crate::json::ToJson;
+use crate::json::{self, ToJson, Value};
 use crate::key::{self, Kind};
 use crate::limits::{SECONDARY_CONTACTS_MAX, SLICE_ROWS};
 use crate::record;
@@ -267,9 +267,21 @@ pub fn drop_slice(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<T
 }
 
 /// Returns a call's lead as the webhook shows it, or `None` if it was deleted; a secondary contact shows its lead's
-/// campaign.
-pub fn webhook_json(account: Scope<'_>, count: u32) -> Result<Option<Vec<u8>>, Stop> {
-    find(account, count)?.map(|(_, lead)| json(account, count, &lead)).transpose()
+/// Returns the lead as payloads of calls show it, with its campaign whole; `None` if there is no such lead. `campaign` is
+/// that of the call, which is the lead's unless that was moved.
+pub fn webhook_json(account: Scope<'_>, count: u32, campaign: Option<&[u8]>) -> Result<Option<Vec<u8>>, Stop> {
+    const DAMAGED: Stop = Stop::Corrupt("a campaign has an unknown form");
+    let Some((_, lead)) = find(account, count)? else { return Ok(None) };
+    let shown = show(account, count, &lead)?;
+    let campaign = campaign.map(|campaign| json::parse(campaign).map_err(|_| DAMAGED)).transpose()?;
+    let own = campaign.filter(|campaign| campaign.member("id").and_then(Value::as_u64) == Some(shown.campaign_id));
+    let Ok(Value::Object(mut members)) = json::parse(&shown.to_json()) else { return Err(DAMAGED) };
+    if let Some(own) = own {
+        members.set("campaign", own);
+    } else if let Some(whole) = campaign::webhook_json(account, lead.campaign)? {
+        members.set("campaign", json::parse(&whole).map_err(|_| DAMAGED)?);
+    }
+    Ok(Some(members.to_json()))
 }
 
 /// Returns the JSON of a lead, for `If-Match` and lists.

@@ -186,6 +186,21 @@ pub static INSTANT: Format = Format {
     accepts: |text| crate::time::Timestamp::parse_iso(text).is_some(),
 };
 
+/// Instant, or local time without a zone, `YYYY-MM-DDTHH:MM` or with seconds.
+pub static START: Format = Format {
+    name: "start",
+    pattern: r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]((\.[0-9]{1,6})?Z)?)?$",
+    known_as: None,
+    says: "must be a valid time in the form YYYY-MM-DDTHH:MM, or YYYY-MM-DDTHH:MM:SSZ.",
+    tidy: None,
+    accepts: |text| {
+        let at = |text: &str| crate::time::Timestamp::parse_iso(text).is_some();
+        at(text)
+            || matches!(text.len(), 16 | 19)
+                && at(&alloc::format!("{text}{}Z", if text.len() == 16 { ":00" } else { "" }))
+    },
+};
+
 /// Time of day, `HH:MM` or `HH:MM:SS`.
 pub static CLOCK: Format = Format {
     name: "clock",

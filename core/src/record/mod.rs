@@ -30,7 +30,7 @@ pub use field::{
     Variables,
 };
 pub use format::is_e164;
-pub use rule::{Rule, Strictness, When, fixed, form_if, form_unless, one_of, ordered, require};
+pub use rule::{Rule, Strictness, When, any_of, fixed, form_if, form_unless, one_of, ordered, require};
 pub use stored::{Member, MemberTuple, Rest, Stored, StoredValues};
 pub use unknown::unknown;
 

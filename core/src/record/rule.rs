@@ -79,6 +79,11 @@ pub const fn one_of(fields: &'static [&'static str], when: &'static str, is: &'s
     Rule::OneOf(fields, When { field: when, is, unless: false })
 }
 
+/// Requires at least one of `fields`.
+pub const fn any_of(fields: &'static [&'static str]) -> Rule {
+    Rule::OneOf(fields, When { field: "", is: &[], unless: true })
+}
+
 /// Requires that the text of `low` sorts before that of `high`, for texts whose byte order is their order: dates, times
 /// of day.
 pub const fn ordered(low: &'static str, high: &'static str, strictness: Strictness, says: &'static str) -> Rule {

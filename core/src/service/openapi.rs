@@ -155,7 +155,11 @@ fn body(route: &Route) -> Option<Value> {
         BodyKind::Document(table) => (table, Purpose::Create, true),
     };
     let mut content = Members::default();
-    content.set("application/json", media(schema::of(table, purpose)));
+    let mut schema = schema::of(table, purpose);
+    if let (true, Value::Object(members)) = (route.strict, &mut schema) {
+        members.set("additionalProperties", Value::Bool(false));
+    }
+    content.set("application/json", media(schema));
     if form {
         let text = || object([("type", string("string"))]);
         let kinds = object([("type", string("string")), ("enum", strings(&["pdf", "txt", "docx"]))]);

@@ -22,7 +22,7 @@ use crate::assistant::{lookups, webhooks};
 use crate::call::tables::EventsQuery;
 use crate::call::tables::{Call, CallQuery, NewCall, PlacedCall};
 use crate::campaign::explain::Explanation;
-use crate::campaign::tables::{Campaign, NewCampaign, Switch, SwitchReply};
+use crate::campaign::tables::{Campaign, NewCampaign, Switch, SwitchReply, SwitchThis};
 use crate::catalogue::{Language, MultimodalModel, Provider, Voice};
 use crate::engine::tables::{Claim, Claimed, ClaimedCalls, NewArrival, Report, Reported, ToolReply};
 use crate::engine::{Preview, PreviewBody};
@@ -31,7 +31,7 @@ use crate::folder::{FOLDERS, LABELS};
 use crate::http::cause::Cause;
 use crate::http::refusal::Invalid;
 use crate::http::reply::{HostPage, Reply};
-use crate::http::route::{Group, ReplyForm, Route, Who, count, delete, flat, get, post, put};
+use crate::http::route::{Group, ReplyForm, Route, Who, count, delete, flat, get, patch, post, put};
 use crate::import::tables::{Import, LeadImport, NumberImport, Started};
 use crate::job::ShownJob;
 use crate::key::Kind;
@@ -155,6 +155,7 @@ const GROUPS: &[Group] = &[
     put(&["/user/campaigns/{id}", "/user/campaign/{id}"], "updateCampaign", "Change a campaign.", campaign::update).about(Kind::Campaign).and_patch().takes(NewCampaign::TABLE).gives(ReplyForm::MessageData(Campaign::TABLE)).invalid(Invalid::GivenData),
     delete(&["/user/campaigns/{id}", "/user/campaign/{id}"], "deleteCampaign", "Delete a campaign and its leads.", campaign::delete).about(Kind::Campaign),
     post(&["/user/campaigns/update-status"], "switchCampaign", "Start or stop a campaign.", campaign::switch).takes(Switch::TABLE).gives(ReplyForm::Bare(SwitchReply::TABLE)).invalid(Invalid::GivenData).ends().refuses(&[Cause::Unsuccessful, Cause::NotFoundUnsuccessful]),
+    patch(&["/user/campaigns/{id}/status"], "switchCampaignOf", "Start or stop the campaign in the path.", campaign::switch_this).about(Kind::Campaign).takes(SwitchThis::TABLE).gives(ReplyForm::Bare(SwitchReply::TABLE)).invalid(Invalid::GivenData).refuses(&[Cause::Unsuccessful]),
     ]),
     Group("Leads", &[
     post(&["/user/lead", "/user/leads"], "createLead", "Create a lead.", lead::create).about(Kind::Lead).takes(NewLead::TABLE).gives(ReplyForm::MessageData(Lead::TABLE)).invalid(Invalid::Failed),

@@ -64,6 +64,7 @@ pub fn valid(id: &str, house: &mut House, places: &Places) -> Option<Sent> {
         "makeCall" => json!({ "phone_number": "+40700000074", "assistant_id": own("/user/assistant") }),
         "createCampaign" => campaign(own("/user/assistant")),
         "switchCampaign" => json!({ "campaign_id": own("/user/campaign"), "action": "start" }),
+        "switchCampaignOf" => json!({ "status": "active" }),
         "createLead" => lead(own("/user/campaign"), "+40700000075"),
         "sendSms" => json!({ "from": sender(house), "to": "+40700000076", "body": "Hello" }),
         "claimCalls" => json!({ "engine": "E" }),

@@ -74,6 +74,7 @@ pub const CASES: &[Case] = &[
     ("createCampaign", Cause::NotFound, NOT_THERE, || post("/user/campaigns", &json!({ "name": "C", "assistant_id": NOWHERE }))),
     ("switchCampaign", Cause::NotFoundUnsuccessful, "Campaign not found", || post("/user/campaigns/update-status", &json!({ "campaign_id": NOWHERE, "action": "start" }))),
     ("switchCampaign", Cause::Unsuccessful, "not active", inactive),
+    ("switchCampaignOf", Cause::Unsuccessful, "not active", inactive_of),
     ("sendSms", Cause::Declined, "From number not found", || post("/user/sms", &json!({ "from": NOWHERE, "to": "+40700000081", "body": "Hello" }))),
     ("sendSms", Cause::Outside, "did not answer", message),
     ("bringCall", Cause::NotFound, NOT_THERE, || bring(House::default(), &json!({ "type": "web", "assistant_id": NOWHERE }))),
@@ -251,13 +252,24 @@ fn forgotten() -> Got {
 }
 
 fn inactive() -> Got {
+    let (mut house, id) = with_inactive_assistant();
+    house.post("/user/campaigns/update-status", &json!({ "campaign_id": id, "action": "start" })).send()
+}
+
+fn inactive_of() -> Got {
+    let (mut house, id) = with_inactive_assistant();
+    house.call(Method::Patch, &format!("/user/campaigns/{id}/status")).json(&json!({ "status": "active" })).send()
+}
+
+/// Returns a campaign whose assistant was switched off.
+fn with_inactive_assistant() -> (House, u64) {
     let mut house = House::default();
     let id = house.make("/user/assistant", &assistant());
     for status in ["active", "inactive"] {
         house.put(&format!("/user/assistant/{id}"), &json!({ "status": status })).send().expect(200);
     }
     let id = house.make("/user/campaigns", &campaign(id));
-    house.post("/user/campaigns/update-status", &json!({ "campaign_id": id, "action": "start" })).send()
+    (house, id)
 }
 
 fn bring(mut house: House, body: &Value) -> Got {
