@@ -321,7 +321,9 @@ pub fn flatten(supplied: &mut Members, stored: &[BuiltInTool]) -> SentForm {
             }
             Some(Value::List(empty)) if empty.is_empty() => {}
             Some(_) => {
-                form.errors.push((format!("tools.{at}.data"), format!("The tools.{at}.data field must be an object.")))
+                let field = format!("tools.{at}.data");
+                let says = format!("The {field} field must be an object.");
+                form.errors.push((field, says));
             }
             None => {}
         }

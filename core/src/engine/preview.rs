@@ -10,7 +10,6 @@ use crate::http::ctx::Ctx;
 use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, data};
 use crate::http::route::Handled;
-use crate::limits::ASSISTANT_BYTES_MAX;
 use crate::record;
 use crate::record::{Stored, Variables, int, text, texts, variables};
 
@@ -32,7 +31,7 @@ record! {
         /// The greeting, filled in.
         initial_message: String = text(0, 255).required(),
         /// Size of prompt and greeting together, bytes.
-        bytes: u32 = int(0, ASSISTANT_BYTES_MAX as i64).required(),
+        bytes: u32 = int(0, 4_294_967_295).required(),
         /// Names of placeholders without a value; they stay in the texts as they are.
         unknown: Vec<String> = texts(&NAME, 0),
     }
