@@ -117,8 +117,15 @@ pub const CLAIM_ACCOUNTS_MAX: usize = 256;
 pub const ENGINE_EVENTS_MAX: usize = 100;
 /// Transcript text stored of a call, bytes.
 pub const TRANSCRIPT_BYTES_MAX: usize = 256 << 10;
-/// Events stored of a call; later ones are acknowledged and only change the call's state.
-pub const CALL_EVENTS_MAX: u32 = 10_000;
+/// Events stored of a call, its tool requests and searches among them; later ones are acknowledged and only change the
+/// call's state. Its end is stored all the same.
+pub const CALL_EVENTS_MAX: u32 = 20_000;
+/// Bytes of those events.
+pub const CALL_EVENTS_BYTES_MAX: usize = 8 << 20;
+/// Body of an endpoint's answer in the event of a tool request, bytes.
+pub const TOOL_EVENT_BODY_BYTES_MAX: usize = 4 << 10;
+/// Most passages that a search returns.
+pub const PASSAGES_MAX: u32 = 20;
 /// How long after a call its recording and cost are accepted, seconds.
 pub const AFTERMATH_SECONDS: u64 = 86_400;
 /// Most events in one reply.

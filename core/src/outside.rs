@@ -1,12 +1,18 @@
 //! Work that a step cannot do itself, and the answers to it.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 use core::fmt;
 
+use url::Url;
+
 use crate::choice;
 use crate::record::Secret;
+
+/// Most characters of a URL in a sentence; the rest is cut off with a mark.
+const NAMED_URL_CHARS_MAX: usize = 160;
 
 /// Work that a step cannot do itself: requests over the network, or slow computation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -205,6 +211,36 @@ pub enum SendError {
     Busy,
 }
 
+impl SendError {
+    /// Says why a request to this URL has no response: a sentence that names the URL as [`named`] does, at most 255
+    /// characters. `timeout_ms` is what the response had.
+    pub fn sentence(self, url: &str, timeout_ms: u64) -> String {
+        let url = named(url);
+        match self {
+            Self::Refused => format!("{url} may not be reached from here: its address is not open to requests."),
+            Self::Unreachable => format!("{url} could not be reached: there was no connection, or it broke off."),
+            Self::TimedOut => format!("{url} did not answer within {} s.", timeout_ms.div_ceil(1_000)),
+            Self::ShareUsed | Self::Busy => format!("{url} was not asked: too much is asked outside at once."),
+        }
+    }
+}
+
+/// Returns a URL as errors name it: without query, fragment and credentials, any of which may hold a secret, and cut
+/// at 160 characters.
+pub fn named(url: &str) -> String {
+    let Ok(mut url) = Url::parse(url) else { return "The URL".into() };
+    url.set_query(None);
+    url.set_fragment(None);
+    // A URL without a host can have no credentials either: then there is nothing to take away.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    let text = String::from(url);
+    match text.char_indices().nth(NAMED_URL_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
 /// Work that a handler asks for, matched with the answers so far by the order of asking.
 ///
 /// A handler runs from its start each time, so it must ask the same questions in the same order; two questions are two
@@ -250,5 +286,36 @@ impl<'a> AskedWork<'a> {
     /// Takes the work that has no answer yet.
     pub fn unanswered(&self) -> Vec<Work> {
         self.unanswered.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_named_without_what_may_be_secret() {
+        for (url, name) in [
+            ("https://a.example/x?key=k#f", "https://a.example/x"),
+            ("https://user:pass@a.example:8443/x/y?z", "https://a.example:8443/x/y"),
+            ("http://user@a.example", "http://a.example/"),
+            ("no url", "The URL"),
+        ] {
+            assert_eq!(named(url), name);
+        }
+        let long = named(&format!("https://a.example/{}", "ü".repeat(400)));
+        assert!(long.chars().count() == 161 && long.ends_with('…'), "{long}");
+    }
+
+    #[test]
+    fn every_error_is_a_sentence_about_the_url() {
+        use SendError::{Busy, Refused, ShareUsed, TimedOut, Unreachable};
+        let long = format!("https://a.example/{}?key=marker", "x".repeat(2_000));
+        for error in [Refused, Unreachable, TimedOut, ShareUsed, Busy] {
+            let says = error.sentence(&long, 600_000);
+            assert!(says.starts_with("https://a.example/") && says.ends_with('.'), "{says}");
+            assert!(says.chars().count() <= 255 && !says.contains("marker"), "{says}");
+        }
+        assert_eq!(TimedOut.sentence("https://a.example/?q", 7_000), "https://a.example/ did not answer within 7 s.");
     }
 }

@@ -9,7 +9,7 @@ use crate::collection::Facet;
 use crate::id;
 use crate::json::{self, Members, ToJson, Value};
 use crate::key::{self, Kind};
-use crate::limits::{COLLECTED_BYTES_MAX, VARIABLES_MAX};
+use crate::limits::{CALL_EVENTS_BYTES_MAX, CALL_EVENTS_MAX, COLLECTED_BYTES_MAX, VARIABLES_MAX};
 use crate::record;
 use crate::record::{
     Cell, Cells, Iso, Json, Record, Rest, Sql, Stored, Variables, any, choice, count, iso, micros, signed, text,
@@ -51,6 +51,8 @@ record! {
         seq: u32 = count().required(),
         /// Number of stored events, and so the last sequence number of the service's own count.
         events: u32 = count().required(),
+        /// Bytes of those events; 0 for a call of a release that did not count them.
+        event_bytes: u32 = count().or_int(0),
         /// When it began to ring; `None` if it never did.
         ringing_at: Option<Timestamp> = micros().sparse(),
         /// When it was answered; `None` if it was not.
@@ -205,9 +207,26 @@ impl CallRow {
         self.live.note(account, self.count, at, name, said)
     }
 
+    /// Stores an event as [`Self::note`] does, unless the call has [`CALL_EVENTS_MAX`] of them already, or would have
+    /// more than [`CALL_EVENTS_BYTES_MAX`] bytes of them.
+    pub fn note_within(
+        &mut self,
+        account: Scope<'_>,
+        at: Timestamp,
+        name: &str,
+        said: &impl ToJson,
+    ) -> Result<(), Stop> {
+        let event = self.live.event(at, name, said);
+        let bytes = self.live.event_bytes as usize + event.len();
+        if self.live.events >= CALL_EVENTS_MAX || bytes > CALL_EVENTS_BYTES_MAX {
+            return Ok(());
+        }
+        self.live.store(account, self.count, event)
+    }
+
     /// Reads the lines of the transcript from the events, in order.
     pub fn transcript(&self, account: Scope<'_>) -> Result<Vec<Line>, Stop> {
-        /// Only transcript events are parsed as JSON, for a call has up to 10,000 events. The type comes behind number
+        /// Only transcript events are parsed as JSON, for a call has up to 20,000 events. The type comes behind number
         /// and time, before anything that an engine wrote, so it is in the first `HEAD_BYTES`.
         const TYPE: &[u8] = b"\"type\":\"transcript\"";
         const HEAD_BYTES: usize = 96;
@@ -286,8 +305,18 @@ impl Live {
         name: &str,
         said: &impl ToJson,
     ) -> Result<(), Stop> {
+        self.store(account, call, self.event(at, name, said))
+    }
+
+    /// Builds the next event.
+    fn event(&self, at: Timestamp, name: &str, said: &impl ToJson) -> Vec<u8> {
+        let seq = self.events + 1;
+        json::joined(&CallEventRow { seq, at: Some(Iso(at)), r#type: name.into(), rest: Rest::default() }, said)
+    }
+
+    fn store(&mut self, account: Scope<'_>, call: u32, event: Vec<u8>) -> Result<(), Stop> {
         self.events += 1;
-        let event = CallEventRow { seq: self.events, at: Some(Iso(at)), r#type: name.into(), rest: Rest::default() };
-        account.put(key::call_event(account.space(), call, self.events), json::joined(&event, said))
+        self.event_bytes = self.event_bytes.saturating_add(u32::try_from(event.len()).unwrap_or(u32::MAX));
+        account.put(key::call_event(account.space(), call, self.events), event)
     }
 }

@@ -88,16 +88,17 @@ impl Calendar {
         2 * TIMEOUT_SECONDS
     }
 
-    /// Asks for the calendar's owner, then for its free times or a booking; returns the last answer.
-    pub fn ask(&self, ctx: &Ctx<'_>, arguments: &Members, values: &Values) -> Result<Answer, Halt> {
+    /// Asks for the calendar's owner, then for its free times or a booking; returns the last request and its answer.
+    pub fn ask(&self, ctx: &Ctx<'_>, arguments: &Members, values: &Values) -> Result<(ToolRequest, Answer), Halt> {
         let base = self.base(&ctx.setup.config.calendar_url);
-        let me = ToolRequest::bounded(self.request("GET", alloc::format!("{base}/v2/me"), "2024-06-14", Vec::new()))?;
-        let me = ctx.ask(|| me.work())?;
-        let Some(username) = username(&me) else { return Ok(me) };
+        let asked = ToolRequest::own(self.request("GET", alloc::format!("{base}/v2/me"), "2024-06-14", Vec::new()))?;
+        let me = ctx.ask(|| asked.work())?;
+        let Some(username) = username(&me) else { return Ok((asked, me)) };
         let given = |name: &str| arguments.get(name).map(plain).or_else(|| values.get(name)).unwrap_or_default();
         let asked = if self.books { self.booking(base, &username, given) } else { self.slots(base, &username, given) };
-        let asked = ToolRequest::bounded(asked)?;
-        ctx.ask(|| asked.work())
+        let asked = ToolRequest::own(asked)?;
+        let answer = ctx.ask(|| asked.work())?;
+        Ok((asked, answer))
     }
 
     /// Returns the URL of the installation that is asked; `us` is the operator's.

@@ -18,7 +18,7 @@ use crate::http::reply::Reply;
 use crate::http::route::Handled;
 use crate::job::{self, Task};
 use crate::json::ToJson;
-use crate::limits::{AFTERMATH_SECONDS, CALL_EVENTS_MAX, LEASE_SECONDS, TRANSCRIPT_BYTES_MAX};
+use crate::limits::{AFTERMATH_SECONDS, LEASE_SECONDS, TRANSCRIPT_BYTES_MAX};
 use crate::record::{Iso, Json, Stored};
 use crate::store::Scope;
 use crate::time::Timestamp;
@@ -161,9 +161,6 @@ fn apply(
 /// Stores an event, within the limits of a call.
 fn note(account: Scope<'_>, call: &mut CallRow, event: &EngineEvent, at: Timestamp) -> Result<(), Stop> {
     let last = matches!(event, EngineEvent::Ended(_) | EngineEvent::Failed(_));
-    if call.live.events >= CALL_EVENTS_MAX && !last {
-        return Ok(());
-    }
     let event = match event {
         EngineEvent::Transcript(transcript) => {
             let Some(text) = room(call, &transcript.text) else { return Ok(()) };
@@ -173,7 +170,7 @@ fn note(account: Scope<'_>, call: &mut CallRow, event: &EngineEvent, at: Timesta
     };
     // Sequence number and time are the service's own.
     let CallEventRow { r#type, rest: said, .. } = CallEventRow::read(&event)?;
-    call.note(account, at, &r#type, &said.0)
+    if last { call.note(account, at, &r#type, &said.0) } else { call.note_within(account, at, &r#type, &said.0) }
 }
 
 /// Returns the part of a text that the transcript still has room for; `None` once it was cut.

@@ -5,7 +5,10 @@ use alloc::vec::Vec;
 
 use crate::call::tables::{AnsweredBy, Call, CallStatus, Sender};
 use crate::catalogue::Mode;
-use crate::limits::{CAPACITY_MAX, CLAIM_WAIT_SECONDS, CLAIMED_MAX, ENGINE_EVENTS_MAX, TRANSCRIPT_BYTES_MAX, URL_MAX};
+use crate::limits::{
+    CAPACITY_MAX, CLAIM_WAIT_SECONDS, CLAIMED_MAX, ENGINE_EVENTS_MAX, PASSAGES_MAX, TOOL_EVENT_BODY_BYTES_MAX,
+    TRANSCRIPT_BYTES_MAX, URL_MAX,
+};
 use crate::record::{
     ColumnType, Iso, Json, Variables, any, boolean, bytes, choice, choices, format, id, int, iso, list, number, object,
     require, tagged, text, texts, variables,
@@ -293,12 +296,38 @@ record! {
     pub struct ToolAsked {
         /// Name of the tool.
         name: String = text(0, 255).required(),
-        /// HTTP status of the endpoint's answer; absent if there was none.
-        status: Option<u32> = int(100, 599).sparse(),
-        /// Time from the request to the end of the answer, milliseconds.
-        duration_ms: Option<u64> = bytes(0, i64::MAX).sparse(),
-        /// Why no request was made; absent if one was.
-        error: Option<String> = text(0, 255).sparse(),
+        /// Arguments as the engine sent them.
+        arguments: Variables = variables(),
+        /// HTTP status of the endpoint's answer; null if there was none.
+        status: Option<u32> = int(100, 599),
+        /// Body of the answer as text, cut at 4 KiB, the secrets of the tool's headers masked; null without an answer.
+        body: Option<String> = text(0, TOOL_EVENT_BODY_BYTES_MAX),
+        /// Why there is no answer, with the URL, or why no request was made; null if there is an answer.
+        error: Option<String> = text(0, 255),
+        /// Time from the request to the end of the answer, milliseconds; null if there was none.
+        duration_ms: Option<u64> = bytes(0, i64::MAX),
+    }
+}
+
+record! {
+    /// A passage in a call's event `knowledge`, without its text.
+    pub struct PassageScore {
+        /// Id of the document that the passage is from.
+        document_id: u64 = id().required(),
+        /// Relevance by BM25.
+        score: f64 = number(0.0, 1_000_000.0).required(),
+    }
+}
+
+record! {
+    /// Members of a call's event `knowledge`.
+    pub struct KnowledgeAsked {
+        /// Words that were searched for.
+        query: String = text(1, 1_000).required(),
+        /// Passages that were found, the best first.
+        passages: Vec<PassageScore> = list::<PassageScore>(PASSAGES_MAX as usize),
+        /// Time that the search took; null, for it is part of a single step, in which the service's clock stands still.
+        duration_ms: Option<u64> = bytes(0, i64::MAX),
     }
 }
 

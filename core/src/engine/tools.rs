@@ -4,20 +4,21 @@ use alloc::string::String;
 
 use super::calendar::Calendar;
 use super::session;
-use super::tables::{ToolAsked, ToolReply};
+use super::tables::{KnowledgeAsked, PassageScore, ToolAsked, ToolReply};
 use super::values;
 use crate::assistant::rows::of_call;
 use crate::assistant::tables::Assistant;
 use crate::call::CallRow;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
-use crate::http::reply::Reply;
+use crate::http::reply::{Reply, data};
 use crate::http::route::Handled;
 use crate::id;
+use crate::json::ToJson;
 use crate::knowledge::{self, tables::Question};
-use crate::limits::LEASE_SECONDS;
-use crate::outside::Answer;
-use crate::record::Stored;
+use crate::limits::{LEASE_SECONDS, TOOL_EVENT_BODY_BYTES_MAX};
+use crate::outside::HttpIn;
+use crate::record::{Stored, Variables};
 use crate::store::{Row, Scope};
 use crate::tool::{self, Tool, ToolRequest};
 use crate::view::Stop;
@@ -37,35 +38,28 @@ pub fn tool(ctx: &Ctx<'_>) -> Handled {
     let name = ctx.params.get(1).copied().unwrap_or_default();
     let values = values::of(&assistant, &call, ctx.now);
     // The lease is extended by the request's timeout before the request is made.
-    let answer = if let Some(tool) = attached(account, &assistant, name)? {
-        ToolRequest::of(&tool, &arguments, &values).and_then(|asked| {
+    let asked = if let Some(tool) = attached(account, &assistant, name)? {
+        ToolRequest::of(&tool, &arguments.0, &values).and_then(|asked| {
             hold_first(ctx, account, &mut call, asked.timeout_seconds())?;
-            ctx.ask(|| asked.work())
+            let answer = ctx.ask(|| asked.work())?;
+            Ok((asked, answer))
         })
     } else {
         let calendar = Calendar::of(&row, name)?.ok_or(Refusal::NotFound(NO_TOOL))?;
         hold_first(ctx, account, &mut call, Calendar::timeout_seconds())?;
-        calendar.ask(ctx, &arguments, &values)
+        calendar.ask(ctx, &arguments.0, &values)
     };
-    let mut said = ToolAsked { name: name.into(), status: None, duration_ms: None, error: None };
-    let answer = match answer {
-        Ok(Answer::Http(answer)) => {
-            (said.status, said.duration_ms) = (Some(answer.status.into()), Some(answer.duration_ms));
-            Ok(Answer::Http(answer))
+    let (asked, answer) = match asked {
+        Ok((asked, answer)) => {
+            let answer = asked.response(answer);
+            (Some(asked), answer)
         }
-        Ok(answer) => Ok(answer),
-        // The filled-in values make no valid request: the reason is recorded in the call.
-        Err(Halt::Refuse(Refusal::BadGateway(says))) => {
-            said.error = Some(says.clone());
-            Err(Refusal::BadGateway(says))
-        }
+        // The filled-in values make no valid request.
+        Err(Halt::Refuse(refusal @ Refusal::BadGateway(_))) => (None, Err(refusal)),
         Err(halt) => return Err(halt),
     };
-    if call.status().is_running() {
-        call.note(account, ctx.now.max(call.live.last_at), "tool", &said)?;
-        hold(ctx, account, &mut call, 0)?;
-    }
-    match answer.and_then(tool::endpoint_response) {
+    note(ctx, account, &mut call, "tool", &event(name, &arguments, asked.as_ref(), &answer))?;
+    match answer {
         Ok(answer) => Ok(Reply::ok(&ToolReply {
             status: answer.status.into(),
             body: String::from_utf8_lossy(&answer.body).into_owned(),
@@ -73,6 +67,38 @@ pub fn tool(ctx: &Ctx<'_>) -> Handled {
         })),
         Err(refusal) => Ok(ctx.refused(refusal)),
     }
+}
+
+/// Builds the event of a request; `asked` is `None` if its values made none.
+fn event(
+    name: &str,
+    arguments: &Variables,
+    asked: Option<&ToolRequest>,
+    answer: &Result<HttpIn, Refusal>,
+) -> ToolAsked {
+    let error = match answer {
+        Err(Refusal::BadGateway(says) | Refusal::GatewayTimeout(says)) => Some(says.clone()),
+        _ => None,
+    };
+    let answer = answer.as_ref().ok();
+    ToolAsked {
+        name: name.into(),
+        arguments: arguments.clone(),
+        status: answer.map(|answer| answer.status.into()),
+        body: asked.zip(answer).map(|(asked, answer)| excerpt(&asked.masked(&String::from_utf8_lossy(&answer.body)))),
+        error,
+        duration_ms: answer.map(|answer| answer.duration_ms),
+    }
+}
+
+fn excerpt(text: &str) -> String {
+    text[..text.floor_char_boundary(TOOL_EVENT_BODY_BYTES_MAX)].into()
+}
+
+/// Stores an event of the call, and renews the lease. A call that ended while its tool was asked has the event too.
+fn note(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, name: &str, said: &impl ToJson) -> Result<(), Halt> {
+    call.note_within(account, ctx.now.max(call.live.last_at), name, said)?;
+    if call.status().is_running() { hold(ctx, account, call, 0) } else { Ok(call.save(account, ctx.now)?) }
 }
 
 fn hold_first(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, seconds: u64) -> Result<(), Halt> {
@@ -109,7 +135,9 @@ pub fn knowledge(ctx: &Ctx<'_>) -> Handled {
     let assistant = assistant_of(account, &call)?;
     let base = Assistant::MEMBERS.knowledgebase_id.read(&assistant.public)?;
     let base = base.and_then(|id| id::local(account.space(), id));
-    let reply = knowledge::found(account, base, &body)?;
-    hold(ctx, account, &mut call, 0)?;
-    Ok(reply)
+    let found = knowledge::found(account, base, &body)?;
+    let passages = found.iter().map(|passage| PassageScore { document_id: passage.document_id, score: passage.score });
+    let said = KnowledgeAsked { query: body.query, passages: passages.collect(), duration_ms: None };
+    note(ctx, account, &mut call, "knowledge", &said)?;
+    Ok(Reply::ok(&data(&found)))
 }

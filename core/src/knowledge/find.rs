@@ -34,11 +34,11 @@ record! {
 pub fn find(ctx: &Ctx<'_>) -> Handled {
     let base = bases::above(ctx)?;
     let question: Question = ctx.body()?;
-    Ok(found(ctx.account(), Some(base), &question)?)
+    Ok(Reply::ok(&data(&found(ctx.account(), Some(base), &question)?)))
 }
 
-/// Runs a search and builds the reply; without a knowledgebase it is empty.
-pub fn found(account: Scope<'_>, base: Option<u32>, question: &Question) -> Result<Reply, Stop> {
+/// Runs a search; without a knowledgebase it finds nothing.
+pub fn found(account: Scope<'_>, base: Option<u32>, question: &Question) -> Result<Vec<Passage>, Stop> {
     const DAMAGED: Stop = Stop::Corrupt("a passage's document is not there");
     let mut shown = Vec::new();
     let search = |base| search::search(account, base, &question.query, question.limit as usize);
@@ -51,5 +51,5 @@ pub fn found(account: Scope<'_>, base: Option<u32>, question: &Question) -> Resu
             text: hit.text,
         });
     }
-    Ok(Reply::ok(&data(&shown)))
+    Ok(shown)
 }

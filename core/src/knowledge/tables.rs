@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::limits::{ENTRIES_MAX, URL_MAX};
+use crate::limits::{ENTRIES_MAX, PASSAGES_MAX, URL_MAX};
 use crate::record::{Iso, choice, format, id, int, iso, list, one_of, text};
 use crate::{choice, record};
 
@@ -187,6 +187,6 @@ record! {
         /// Words to search for.
         query: String = text(1, 1_000).required(),
         /// Most passages to return.
-        limit: u32 = int(1, 20).or_int(5),
+        limit: u32 = int(1, PASSAGES_MAX as i64).or_int(5),
     }
 }

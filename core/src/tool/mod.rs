@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use function::{FunctionParameter, function_of, schema_of};
-pub use request::{ToolRequest, endpoint_response};
+pub use request::ToolRequest;
 pub use rows::{find, function, name_of};
 pub use tables::{NewTool, Parameter, ParameterType, Tool, ToolHeader, ToolMethod};
 pub use values::{BuiltinValues, Values, plain};
@@ -27,7 +27,7 @@ use crate::http::route::Handled;
 use crate::json::{Members, Raw, Value};
 use crate::key::Kind;
 use crate::limits::PLAN_ROWS_MAX;
-use crate::record::{Cell, Json, MemberSource, Record, Stored, check, check_update};
+use crate::record::{Cell, Json, MemberSource, Record, Stored, Variables, check, check_update};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
@@ -118,7 +118,7 @@ pub fn detach_all(account: Scope<'_>, count: u32, now: Timestamp) -> Result<bool
 }
 
 /// Returns the arguments in a body: texts, numbers and booleans by parameter name, as a tool's schema has them.
-pub fn arguments(ctx: &Ctx<'_>) -> Result<Members, Halt> {
+pub fn arguments(ctx: &Ctx<'_>) -> Result<Variables, Halt> {
     let mut checked = ctx.checked::<Arguments>()?;
     let mut nested = Vec::new();
     if let Cell::Object(members) = checked.get("arguments") {
@@ -129,7 +129,7 @@ pub fn arguments(ctx: &Ctx<'_>) -> Result<Members, Halt> {
     nested
         .iter()
         .for_each(|field: &String| checked.errors.say(field, "field must be a string, a number or a boolean."));
-    Ok(ctx.finish::<Arguments>(checked)?.arguments.0)
+    Ok(ctx.finish::<Arguments>(checked)?.arguments)
 }
 
 /// `POST /user/tools/{id}/test`: makes the real request, with samples for the arguments that are not given.
@@ -138,9 +138,9 @@ pub fn test(ctx: &Ctx<'_>) -> Handled {
     let tool = Tool::read(&row.public)?;
     let given = arguments(ctx)?;
     let zone = Profile::of(ctx.account())?.own.timezone;
-    let arguments = request::samples(&tool, &given);
+    let arguments = request::samples(&tool, &given.0);
     let asked = ToolRequest::of(&tool, &arguments, &Values::without_call(&zone, ctx.now))?;
-    let answer = endpoint_response(ctx.ask(|| asked.work())?)?;
+    let answer = asked.response(ctx.ask(|| asked.work())?)?;
     let headers = answer.headers.into_iter().map(|(name, value)| (name, Value::Text(value))).collect();
     Ok(Reply::ok(&ToolTest {
         status: answer.status.into(),

@@ -22,13 +22,20 @@ const DOTS: &str = "A path parameter must not be . or ..";
 const CONTROL: &str = "A header value must not contain control characters.";
 const TOO_LONG: &str = "The URL of the request is too long.";
 const TOO_LARGE: &str = "The tool's request with its placeholders filled in is larger than 64 KiB.";
-const UNREACHABLE: &str = "The tool's endpoint could not be reached.";
-const CLOSED: &str = "The tool's endpoint may not be reached from here.";
-const LATE: &str = "The tool's endpoint did not answer in time.";
+/// What a secret of a header is replaced by.
+const MASK: &str = "****";
+/// Shortest word of a header's value that counts as a secret, bytes.
+const SECRET_BYTES_MIN: usize = 8;
+/// Headers whose values are no secrets.
+const OPEN_HEADERS: [&str; 5] = ["accept", "accept-language", "cal-api-version", "content-type", "user-agent"];
 
 /// A complete request to a tool's endpoint, within its size limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolRequest(HttpOut);
+pub struct ToolRequest {
+    out: HttpOut,
+    /// Words of its headers that nobody may see, should the endpoint send them back.
+    secrets: Vec<Secret>,
+}
 
 /// An argument that is sent to the endpoint.
 struct Given {
@@ -57,7 +64,7 @@ impl ToolRequest {
         if url.chars().count() > URL_MAX {
             return Err(refused(TOO_LONG));
         }
-        Self::bounded(HttpOut {
+        let out = HttpOut {
             method: tool.method.word(),
             url,
             headers,
@@ -66,37 +73,62 @@ impl ToolRequest {
             reply_bytes_max: TOOL_REPLY_BYTES_MAX,
             egress: Egress::User,
             redirects: Redirects::SameOrigin,
-        })
+        };
+        // What a variable fills in is shown with the call: only what the tool itself says is a secret.
+        Self::bounded(out, secrets(tool.headers.iter().map(|header| (&*header.name, &*header.value.0))))
     }
 
-    /// Checks that a request has at most [`TOOL_REQUEST_BYTES_MAX`]; else 502.
-    pub fn bounded(request: HttpOut) -> Result<Self, Halt> {
-        if request.bytes() > TOOL_REQUEST_BYTES_MAX { Err(refused(TOO_LARGE)) } else { Ok(Self(request)) }
+    /// Takes a request whose headers are all the service's own; 502 if it exceeds [`TOOL_REQUEST_BYTES_MAX`].
+    pub fn own(out: HttpOut) -> Result<Self, Halt> {
+        let secrets = secrets(out.headers.iter().map(|(name, value)| (&**name, &*value.0)));
+        Self::bounded(out, secrets)
+    }
+
+    fn bounded(out: HttpOut, secrets: Vec<Secret>) -> Result<Self, Halt> {
+        if out.bytes() > TOOL_REQUEST_BYTES_MAX { Err(refused(TOO_LARGE)) } else { Ok(Self { out, secrets }) }
     }
 
     /// Returns the time that the endpoint has to answer, seconds.
     pub fn timeout_seconds(&self) -> u64 {
-        self.0.timeout_ms / 1_000
+        self.out.timeout_ms / 1_000
     }
 
     /// Returns the work that makes the request.
     pub fn work(&self) -> Work {
-        Work::Http(self.0.clone())
+        Work::Http(self.out.clone())
     }
+
+    /// Returns the endpoint's answer; 504 if it was late, 502 if it could not be reached, with a sentence that names
+    /// the URL.
+    pub fn response(&self, answer: Answer) -> Result<HttpIn, Refusal> {
+        let error = match answer {
+            Answer::Http(answer) => return Ok(answer),
+            Answer::Failed(error) => error,
+            _ => SendError::Unreachable,
+        };
+        let says = error.sentence(&self.out.url, self.out.timeout_ms);
+        Err(if error == SendError::TimedOut { Refusal::GatewayTimeout(says) } else { Refusal::BadGateway(says) })
+    }
+
+    /// Returns a text of the endpoint with the secrets of the request's headers masked.
+    pub fn masked(&self, text: &str) -> String {
+        self.secrets.iter().fold(text.to_string(), |text, secret| text.replace(&secret.0, MASK))
+    }
+}
+
+/// Returns the words of header values that are secrets. A value may have placeholders, which end a word.
+fn secrets<'a>(headers: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Secret> {
+    let closed = headers.filter(|(name, _)| !OPEN_HEADERS.iter().any(|open| name.eq_ignore_ascii_case(open)));
+    let words = closed.flat_map(|(_, value)| {
+        let filled = fill(value, value.len(), |_| None, |_| " ".to_string());
+        let literal = filled.map_or_else(|FilledTooLong| value.to_string(), |filled| filled.text);
+        literal.split_whitespace().map(ToString::to_string).collect::<Vec<_>>()
+    });
+    words.filter(|word| word.len() >= SECRET_BYTES_MIN).map(Secret).collect()
 }
 
 fn refused(says: &str) -> Halt {
     Refusal::BadGateway(says.to_string()).into()
-}
-
-/// Returns the endpoint's answer; 504 if it was late, 502 if it could not be reached.
-pub fn endpoint_response(answer: Answer) -> Result<HttpIn, Refusal> {
-    match answer {
-        Answer::Http(answer) => Ok(answer),
-        Answer::Failed(SendError::TimedOut) => Err(Refusal::GatewayTimeout(LATE.into())),
-        Answer::Failed(SendError::Refused) => Err(Refusal::BadGateway(CLOSED.into())),
-        _ => Err(Refusal::BadGateway(UNREACHABLE.into())),
-    }
 }
 
 /// Returns the arguments that the schema names; others are not sent.
@@ -229,7 +261,7 @@ mod tests {
         let mut values = Values::without_call("Etc/UTC", Timestamp::from_seconds(1_790_000_000));
         values.set("customer_phone", "+40 7");
         values.set("bad", "a\r\nb");
-        ToolRequest::of(&tool, &arguments, &values).map(|asked| asked.0)
+        ToolRequest::of(&tool, &arguments, &values).map(|asked| asked.out)
     }
 
     fn tool(method: &str, endpoint: &str, headers: &str) -> String {
@@ -288,5 +320,19 @@ mod tests {
         let got = asked(&tool("POST", "https://a/", headers), "{}").expect("a request");
         let plain: Vec<_> = got.headers.iter().map(|(name, value)| (name.as_str(), value.0.as_str())).collect();
         assert_eq!(plain, [("X-Phone", "p +40 7"), ("Content-Type", "text/x")]);
+    }
+    #[test]
+    fn secrets_of_headers_are_masked_in_what_the_endpoint_sends_back() {
+        let headers = r#"[{"name":"Authorization","value":"Bearer sk_live_0123"},{"name":"X-Key","value":"key-of-ours{{customer_phone}}"},
+            {"name":"Accept","value":"application/json"},{"name":"X-Short","value":"short"}]"#;
+        let tool = Tool::read(tool("GET", "https://a/", headers).as_bytes()).expect("a tool");
+        let values = Values::without_call("Etc/UTC", Timestamp::from_seconds(1_790_000_000));
+        let asked = ToolRequest::of(&tool, &Members::default(), &values).expect("a request");
+        for (text, want) in [
+            ("Bearer sk_live_0123, key-of-ours+40", "Bearer ****, ****+40"),
+            ("a short application/json", "a short application/json"),
+        ] {
+            assert_eq!(asked.masked(text), want);
+        }
     }
 }
