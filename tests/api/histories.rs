@@ -307,7 +307,7 @@ impl Account<'_> {
         }
     }
 
-    /// Applies to the model: a call that no engine has claimed for ten minutes fails.
+    /// Applies to the model: a call that no engine has claimed for ten minutes fails; none was ever attached.
     fn give_up_calls(&mut self) {
         let deadline = Timestamp::from_seconds(self.house.now.seconds() - 600).sql();
         let old: Vec<u64> = self
@@ -321,6 +321,7 @@ impl Account<'_> {
             let updated_at = self.get(&format!("/user/calls/{id}"))["updated_at"].clone();
             let row = self.model.calls.get_mut(&id).expect("a call");
             (row["status"], row["updated_at"]) = (json!("failed"), updated_at);
+            row["ended_reason"] = json!("no_engine");
         }
     }
 

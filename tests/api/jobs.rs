@@ -135,12 +135,13 @@ fn what_a_dropped_job_was_for_ends_as_failed() {
     let target = format!("/user/leads/import?campaign_id={campaign}");
     let started = house.call(Method::Post, &target).header("content-type", "text/csv").body(file).send().expect(202);
     let import = started.id();
+    let own = house.make("/user/assistant", &assistant());
+    let call = house.make_call(own);
     let base = house.make("/user/knowledgebases", &json!({ "name": "K" }));
     let page = json!({ "name": "P", "type": "website", "url": "https://example.com" });
     let document = house.make(&format!("/user/knowledgebases/{base}/documents"), &page);
-    let rows =
-        [(Kind::Delivery, count_of(dropped)), (Kind::Import, count_of(import)), (Kind::Document, count_of(document))];
-    let rows = rows.map(|(kind, count)| key::row(OWNER, kind, count));
+    let rows = [(Kind::Delivery, dropped), (Kind::Import, import), (Kind::Document, document), (Kind::Call, call)];
+    let rows = rows.map(|(kind, id)| key::row(OWNER, kind, count_of(id)));
     let sound = rows.each_ref().map(|at| damage(&mut house, at));
     wait(&mut house);
     for (at, value) in rows.iter().zip(sound) {
@@ -148,7 +149,7 @@ fn what_a_dropped_job_was_for_ends_as_failed() {
     }
     let aside = jobs(&mut house, "&state=set_aside");
     let kinds: Vec<&str> = aside.iter().map(|job| job["kind"].as_str().expect("a kind")).collect();
-    assert_eq!(aside.len(), 3, "{kinds:?}");
+    assert_eq!(aside.len(), 4, "{kinds:?}");
     for job in &aside {
         let path = format!("/admin/jobs/{}", job["id"]);
         operator(&mut house, Method::Delete, &path).message(200, "The job was dropped.");
@@ -158,6 +159,8 @@ fn what_a_dropped_job_was_for_ends_as_failed() {
     assert_eq!((&import["status"], import["failure_reason"].is_string()), (&json!("failed"), true));
     let document = house.get(&format!("/user/knowledgebases/{base}/documents/{document}")).expect(200).json;
     assert_eq!(document["data"]["status"], "failed");
+    let call = house.get(&format!("/user/calls/{call}")).expect(200).json;
+    assert_eq!((&call["status"], &call["ended_reason"]), (&json!("failed"), &json!("given_up")));
     assert!(jobs(&mut house, "&state=set_aside").is_empty());
 }
 
@@ -323,7 +326,8 @@ fn a_call_that_cannot_be_given_fails_and_others_are_given() {
     mend(&mut house, &at, sound);
     house.now = house.now.plus_seconds(10);
     assert!(line.claim(&mut house, 1).is_empty());
-    assert_eq!(house.get(&format!("/user/calls/{bad}")).json["status"], "failed");
+    let call = house.get(&format!("/user/calls/{bad}")).json;
+    assert_eq!((&call["status"], &call["ended_reason"]), (&json!("failed"), &json!("internal_error")));
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod copies;
 mod deleted;
 mod detaching;
 mod dialer;
+mod ended_reason;
 mod engine;
 mod filled;
 mod first_use;

@@ -208,6 +208,7 @@ fn a_campaign_over_every_number_completes_and_every_webhook_verifies() {
     desk.wait_until_complete();
     desk.judge(&seen);
     let calls = desk.all("/user/calls");
+    assert!(calls.iter().all(|call| call["ended_reason"].is_string()), "each says why it ended");
     for status in ["completed", "busy", "no-answer", "failed"] {
         assert!(calls.iter().any(|call| call["status"] == status), "no call is {status}");
     }

@@ -205,6 +205,10 @@ fn stores_of_every_format_open_say_what_they_said_and_go_on() {
             assert!(says(&body(now), &body(reply)), "{}: {target}: {reply} then, {now} now", path.display());
             assert!(reply.starts_with("200 ") && now.starts_with("200 "), "{target}: {reply}");
         }
+        let calls = again.get("/user/calls").map_or(Value::Null, |page| body(page)["data"].clone());
+        for call in calls.as_array().into_iter().flatten() {
+            assert_eq!(call.get("ended_reason"), Some(&Value::Null), "why it ended was not kept then");
+        }
         goes_on(&store, key, now);
         drop(store);
         assert!(sound(&open(&scratch.0)) > 20, "{}", path.display());

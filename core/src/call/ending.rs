@@ -3,6 +3,7 @@
 use alloc::string::String;
 
 use super::conclude::wish;
+use super::reasons::EndedReason;
 use super::report::report;
 use super::rows::{CallRow, formatted};
 use super::states::CallEvent;
@@ -14,7 +15,7 @@ use crate::campaign;
 use crate::job::{self, Task};
 use crate::json::Members;
 use crate::record;
-use crate::record::text;
+use crate::record::{choice, text};
 use crate::root;
 use crate::store::Scope;
 use crate::time::Timestamp;
@@ -25,32 +26,28 @@ record! {
     pub struct ByService {
         /// Who ended the call, always `service`.
         by: String = text(0, 64).required(),
-        /// Reason, such as `hangup`, `lease-expired` or `unclaimed`.
-        reason: String = text(0, 255).required(),
+        /// Reason, the same as the call's `ended_reason`.
+        reason: EndedReason = choice::<EndedReason>().required(),
     }
 }
 
-/// Builds the event members for a call that the service ends for `reason`.
-pub fn by_service(reason: &str) -> ByService {
-    ByService { by: "service".into(), reason: reason.into() }
-}
-
-/// Ends a running call, with `said` as the members of its last event. Returns `false`, and changes nothing, if the
-/// call's state does not allow `event`.
+/// Ends a running call for `reason`, which its last event says too. Returns `false`, and changes nothing, if the call's
+/// state does not allow `event`.
 pub fn end_call(
     account: Scope<'_>,
     call: &mut CallRow,
     event: CallEvent,
-    said: &ByService,
+    reason: EndedReason,
     now: Timestamp,
 ) -> Result<bool, Stop> {
     if !call.moved(event) {
         return Ok(false);
     }
+    call.shown.ended_reason = Some(reason);
     let at = call.live.last_at.max(now);
     let name =
         if matches!(event, CallEvent::Busy | CallEvent::NoAnswer | CallEvent::Fail) { "failed" } else { "ended" };
-    call.note(account, at, name, said)?;
+    call.note(account, at, name, &ByService { by: "service".into(), reason })?;
     call.live.ended_at = Some(at);
     settle(account, call, now)?;
     Ok(true)

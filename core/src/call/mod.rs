@@ -5,6 +5,7 @@ pub mod ending;
 mod operations;
 mod payload;
 mod place;
+pub mod reasons;
 mod report;
 mod rows;
 pub mod states;

@@ -1,12 +1,14 @@
 //! Listing, reading, deleting, placing and hanging up calls, in the order of docs/api.md.
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use super::ending::{by_service, complete, end_call};
+use super::ending::{complete, end_call};
 use super::place::{CallAssistant, CallSpec, place};
+use super::reasons::EndedReason;
 use super::rows::{CallRow, formatted, tag};
 use super::states::CallEvent;
-use super::tables::{CallQuery, CallStatus, CallType, EventsQuery, NewCall, Placed, PlacedCall};
+use super::tables::{Call, CallQuery, CallStatus, CallType, EventsQuery, NewCall, Placed, PlacedCall};
 use crate::account::attached;
 use crate::account::profile::Profile;
 use crate::collection::{Facet, Query};
@@ -22,7 +24,7 @@ use crate::json::{Members, Raw, ToJson};
 use crate::key::{self, Kind, Topic};
 use crate::limits::{EVENTS_PAGE_MAX, LEASE_SECONDS};
 use crate::number::{CallerNumber, UNVERIFIED};
-use crate::record::{Choice, Errors};
+use crate::record::{Choice, Errors, Stored};
 use crate::store::Row;
 use crate::suppression;
 use crate::view::{Order, Stop};
@@ -46,7 +48,22 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     facets.extend(query.campaign_id.map(|id| Facet::id(tag::CAMPAIGN, ctx.own(id).unwrap_or(0))));
     let range = account.dates(Kind::Call, query.date_from.as_deref(), query.date_to.as_deref())?;
     let query = Query::page(facets, range, Order::Descending, query.per_page, query.page);
-    page::list(ctx, account, Kind::Call, &query, page::public)
+    page::list(ctx, account, Kind::Call, &query, |_, row, out| {
+        out.extend_from_slice(&complete_public(Row::public_of(row)?)?);
+        Ok(())
+    })
+}
+
+/// Returns the call object of a stored call. One of a release that did not keep `ended_reason` gets it as null.
+fn complete_public(public: &[u8]) -> Result<Cow<'_, [u8]>, Stop> {
+    // The last member that every release wrote: no text of the call stands behind it.
+    const BEFORE: &[u8] = b"\"lead_id\":";
+    const ADDED: &[u8] = b",\"ended_reason\":";
+    let tail = public.windows(BEFORE.len()).rposition(|window| window == BEFORE).map_or(public, |at| &public[at..]);
+    if tail.windows(ADDED.len()).any(|window| window == ADDED) {
+        return Ok(Cow::Borrowed(public));
+    }
+    Ok(Cow::Owned(Call::read(public)?.to_json()))
 }
 
 /// `GET /user/calls/{id}`
@@ -59,7 +76,7 @@ pub fn read(ctx: &Ctx<'_>) -> Handled {
 /// event has to rewrite all of it.
 fn shown(ctx: &Ctx<'_>, count: u32, row: Row) -> Result<Vec<u8>, Stop> {
     if !is_running(&row) {
-        return Ok(row.public);
+        return Ok(complete_public(&row.public)?.into_owned());
     }
     let account = ctx.account();
     let mut call = CallRow::of(count, row)?;
@@ -147,7 +164,7 @@ pub fn hangup(ctx: &Ctx<'_>) -> Handled {
         return Err(Refusal::Conflict("The call is already over.".into()).into());
     }
     if call.live.engine.is_none() {
-        end_call(account, &mut call, CallEvent::Fail, &by_service("hangup"), ctx.now)?;
+        end_call(account, &mut call, CallEvent::Fail, EndedReason::Hangup, ctx.now)?;
         return Ok(Reply::ok(&message("The call was called off.")));
     }
     if call.live.hangup_at.is_none() {

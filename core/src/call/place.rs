@@ -99,6 +99,7 @@ pub fn place(account: Scope<'_>, new: CallSpec, now: Timestamp) -> Result<u32, S
         assistant_id: own(caller.count),
         campaign_id: new.campaign.as_ref().map(|(count, _)| own(*count)),
         lead_id: new.lead.map(own),
+        ended_reason: None,
         rest: Rest::default(),
     };
     let mut live = Live {

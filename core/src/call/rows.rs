@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::reasons::EndedReason;
 use super::states::{CallEvent, MOVES};
 use super::tables::{Call, CallStatus, Sender};
 use crate::collection::Facet;
@@ -167,6 +168,16 @@ impl CallRow {
         next.is_some()
     }
 
+    /// Applies an event of its engine that ends the call, for the reason that these words say; `false` as in
+    /// [`Self::moved`].
+    pub fn ended(&mut self, event: CallEvent, words: Option<&str>) -> bool {
+        let moved = self.moved(event);
+        if moved {
+            self.shown.ended_reason = Some(EndedReason::of_engine(event, words, self.live.hangup_reason()));
+        }
+        moved
+    }
+
     /// Returns the local id of its assistant.
     pub fn assistant(&self) -> u32 {
         id::count(self.shown.assistant_id)
@@ -295,6 +306,13 @@ fn facets(shown: &Call, live: &Live) -> Vec<Facet> {
 }
 
 impl Live {
+    /// Returns why its engine was told to hang up; `None` if it was not.
+    pub fn hangup_reason(&self) -> Option<EndedReason> {
+        let told = self.hangup_at?;
+        let most = self.answered_at.map(|from| from.plus_seconds(self.max_duration.into()));
+        Some(if most.is_some_and(|most| told >= most) { EndedReason::MaxDuration } else { EndedReason::Hangup })
+    }
+
     /// Stores an event of the call under the service's next sequence number; `said` is an object with the event's own
     /// members.
     pub fn note(

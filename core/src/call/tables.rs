@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 
+use super::reasons::EndedReason;
 use crate::record::{
     Json, Sql, Strictness, Variables, any, choice, format, id, int, number, ordered, per_page, sql, text, variables,
 };
@@ -145,6 +146,8 @@ record! {
         campaign_id: Option<u64> = id(),
         /// Id of the lead that the call is to; null for a call to no lead.
         lead_id: Option<u64> = id(),
+        /// Why the call ended; null while it runs, and for a call that ended before the service kept this.
+        ended_reason: Option<EndedReason> = choice::<EndedReason>(),
     }
 }
 

@@ -2,11 +2,14 @@
 //! and Leases).
 
 use super::ending::{self, end_call};
+use super::reasons::EndedReason;
 use super::rows::CallRow;
 use super::states::CallEvent;
 use super::tables::CallStatus;
+use crate::account::attached;
 use crate::job::{TaskContext, TaskOutcome};
 use crate::limits::{LEASE_SECONDS, UNCLAIMED_SECONDS};
+use crate::root;
 use crate::time::Timestamp;
 use crate::view::Stop;
 
@@ -14,7 +17,7 @@ use crate::view::Stop;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Alarm {
     /// Ends the call, with this event and reason.
-    Over(CallEvent, &'static str),
+    Over(CallEvent, EndedReason),
     /// Tells the engine to hang up.
     HangUp,
 }
@@ -31,7 +34,11 @@ pub fn watch(work: &TaskContext<'_>, count: u32) -> Result<TaskOutcome, Stop> {
     }
     match alarm {
         Alarm::Over(event, reason) => {
-            end_call(work.account, &mut call, event, &ending::by_service(reason), work.now)?;
+            let reason = match reason {
+                EndedReason::Unclaimed if !attached::any(root::of(work.account), work.now)? => EndedReason::NoEngine,
+                reason => reason,
+            };
+            end_call(work.account, &mut call, event, reason, work.now)?;
             Ok(TaskOutcome::Done)
         }
         Alarm::HangUp => {
@@ -46,8 +53,7 @@ pub fn watch(work: &TaskContext<'_>, count: u32) -> Result<TaskOutcome, Stop> {
 pub fn give_up(work: &TaskContext<'_>, count: u32) -> Result<(), Stop> {
     let Some(mut call) = CallRow::find(work.account, count)? else { return Ok(()) };
     if call.status().is_running() {
-        let said = ending::by_service("given_up");
-        end_call(work.account, &mut call, CallEvent::Fail, &said, work.now)?;
+        end_call(work.account, &mut call, CallEvent::Fail, EndedReason::GivenUp, work.now)?;
         return Ok(());
     }
     ending::complete(work.account, &mut call, work.now)
@@ -60,23 +66,26 @@ fn next(call: &CallRow) -> Result<(Timestamp, Alarm), Stop> {
     let own = match status {
         CallStatus::Ringing => {
             let since = live.ringing_at.unwrap_or(live.last_at);
-            (since.plus_seconds(live.ringing_time.into()), Alarm::Over(CallEvent::NoAnswer, "no-answer"))
+            (since.plus_seconds(live.ringing_time.into()), Alarm::Over(CallEvent::NoAnswer, EndedReason::NoAnswer))
         }
         CallStatus::InProgress => {
             let since = live.answered_at.unwrap_or(live.last_at);
             (since.plus_seconds(live.max_duration.into()), Alarm::HangUp)
         }
         _ if live.engine.is_some() => {
-            (live.last_at.plus_seconds(UNCLAIMED_SECONDS), Alarm::Over(CallEvent::Fail, "not-dialed"))
+            (live.last_at.plus_seconds(UNCLAIMED_SECONDS), Alarm::Over(CallEvent::Fail, EndedReason::NotDialed))
         }
-        _ => (call.shown.created_at.0.plus_seconds(UNCLAIMED_SECONDS), Alarm::Over(CallEvent::Fail, "unclaimed")),
+        _ => (
+            call.shown.created_at.0.plus_seconds(UNCLAIMED_SECONDS),
+            Alarm::Over(CallEvent::Fail, EndedReason::Unclaimed),
+        ),
     };
     // An engine that does not hang up is waited for no longer than one lease.
-    let told = live.hangup_at.map(|at| {
+    let told = live.hangup_at.zip(live.hangup_reason()).map(|(at, reason)| {
         let event = if status == CallStatus::InProgress { CallEvent::End } else { CallEvent::Fail };
-        (at.plus_seconds(LEASE_SECONDS), Alarm::Over(event, "hangup"))
+        (at.plus_seconds(LEASE_SECONDS), Alarm::Over(event, reason))
     });
-    let silent = live.lease.map(|lease| (lease, Alarm::Over(CallEvent::Fail, "lease-expired")));
+    let silent = live.lease.map(|lease| (lease, Alarm::Over(CallEvent::Fail, EndedReason::LeaseExpired)));
     let first = told.into_iter().chain(silent).fold(own, |first, other| {
         let passed = first.1 == Alarm::HangUp && live.hangup_at.is_some();
         if passed || other.0 < first.0 { other } else { first }

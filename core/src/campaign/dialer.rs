@@ -10,6 +10,7 @@ use super::outcome::{move_contact, moved};
 use super::running::{DialerCampaign, Gate};
 use super::tables::CampaignStatus;
 use super::{operations, states};
+use crate::call::reasons::EndedReason;
 use crate::call::tables::CallType;
 use crate::call::{self, CallAssistant, CallSpec};
 use crate::collection::{Query, page};
@@ -230,11 +231,11 @@ fn finish(account: Scope<'_>, campaign: &DialerCampaign, now: Timestamp) -> Resu
 }
 
 /// Returns why a campaign's queued call may no longer be dialed, if so: by the campaign's state and hours.
-pub fn may_dial(account: Scope<'_>, call: &call::CallRow, now: Timestamp) -> Result<Option<&'static str>, Stop> {
+pub fn may_dial(account: Scope<'_>, call: &call::CallRow, now: Timestamp) -> Result<Option<EndedReason>, Stop> {
     let Some(count) = call.campaign() else { return Ok(None) };
-    let Some(campaign) = DialerCampaign::find(account, count)? else { return Ok(Some("campaign-gone")) };
+    let Some(campaign) = DialerCampaign::find(account, count)? else { return Ok(Some(EndedReason::CampaignDeleted)) };
     if campaign.status != CampaignStatus::InProgress {
-        return Ok(Some("campaign-stopped"));
+        return Ok(Some(EndedReason::CampaignStopped));
     }
-    Ok((campaign.opening(now) != Opening::Open).then_some("outside-hours"))
+    Ok((campaign.opening(now) != Opening::Open).then_some(EndedReason::OutsideHours))
 }

@@ -12,7 +12,7 @@ use crate::assistant;
 use crate::assistant::rows::{detach, facet_of_type};
 use crate::assistant::tables::Direction;
 use crate::call;
-use crate::call::ending::by_service;
+use crate::call::reasons::EndedReason;
 use crate::call::states::CallEvent;
 use crate::collection::{Facet, ids};
 use crate::http::ctx::Ctx;
@@ -55,7 +55,7 @@ pub fn shift(
 /// Stops a running campaign and cancels its queued calls.
 pub fn halt(account: Scope<'_>, count: u32, now: Timestamp) -> Result<(), Stop> {
     match shift(account, count, CampaignEvent::Stop, now)? {
-        Some(_) => call_off(account, count, now),
+        Some(_) => call_off(account, count, EndedReason::CampaignStopped, now),
         None => Ok(()),
     }
 }
@@ -77,12 +77,12 @@ pub fn wake_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Resu
 }
 
 /// Cancels the calls of a campaign that no engine has claimed; claimed ones run to their end.
-fn call_off(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<(), Stop> {
+fn call_off(account: Scope<'_>, campaign: u32, reason: EndedReason, now: Timestamp) -> Result<(), Stop> {
     for count in ids(account, Kind::Call, &call::facet_of_line(campaign), LINES_MAX)? {
         let Some(mut call) = call::CallRow::find(account, count)?.filter(|call| call.live.engine.is_none()) else {
             continue;
         };
-        call::ending::end_call(account, &mut call, CallEvent::Fail, &by_service("campaign-stopped"), now)?;
+        call::ending::end_call(account, &mut call, CallEvent::Fail, reason, now)?;
     }
     Ok(())
 }
@@ -191,7 +191,7 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let (count, row) = ctx.named(Kind::Campaign, MISSING)?;
     ctx.if_match(&Raw(&row.public))?;
     let account = ctx.account();
-    call_off(account, count, ctx.now)?;
+    call_off(account, count, EndedReason::CampaignDeleted, ctx.now)?;
     crate::job::cancel(account, &crate::job::Task::Dial(count))?;
     crate::lead::drop_campaign(account, count, ctx.now)?;
     account.delete(key::dialer(account.space(), count))?;
@@ -240,7 +240,7 @@ fn apply(ctx: &Ctx<'_>, count: u32, row: &Row, starts: bool) -> Handled {
     let changed = if starts == runs { None } else { shift(account, count, event, ctx.now)? };
     match changed {
         Some(_) if starts => super::wake(account, count, ctx.now)?,
-        Some(_) => call_off(account, count, ctx.now)?,
+        Some(_) => call_off(account, count, EndedReason::CampaignStopped, ctx.now)?,
         None => {}
     }
     let data = Switched { campaign_id: ctx.id(count), status: changed.unwrap_or(status) };

@@ -2,14 +2,15 @@
 
 use alloc::vec::Vec;
 
-use super::claim::{TOO_LARGE, entry, lend};
+use super::claim::{entry, lend};
 use super::compiled;
 use super::incoming;
 use super::tables::{Arrival, NewArrival};
 use crate::account::profile::Profile;
 use crate::assistant::rows::{facet_of_number, facet_of_type};
 use crate::assistant::tables::{Assistant, Direction, InboundEvent, Status};
-use crate::call::ending::{by_service, end_call};
+use crate::call::ending::end_call;
+use crate::call::reasons::EndedReason;
 use crate::call::states::CallEvent;
 use crate::call::tables::CallType;
 use crate::call::{CallAssistant, CallRow, CallSpec, place};
@@ -59,7 +60,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
             return Err(refusal.into());
         }
         // The call was committed before its webhook was asked: it is kept, as failed.
-        end_call(account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
+        end_call(account, &mut call, CallEvent::Fail, EndedReason::AssistantTooLarge, ctx.now)?;
         return Ok(ctx.refused(refusal));
     };
     let is_inbound = call.shown.r#type == CallType::Inbound;

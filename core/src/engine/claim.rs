@@ -12,7 +12,8 @@ use super::compiled::{self, Compiled};
 use super::tables::{Claim, ClaimedBy, Unsupported};
 use crate::account::profile::Profile;
 use crate::account::{attached, plan};
-use crate::call::ending::{by_service, end_call};
+use crate::call::ending::end_call;
+use crate::call::reasons::EndedReason;
 use crate::call::states::CallEvent;
 use crate::call::{CallRow, facet_of_engaged};
 use crate::campaign;
@@ -36,12 +37,6 @@ use crate::store::Scope;
 use crate::suppression;
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
-
-/// End reason of a call whose assistant exceeds the limit (docs/api.md, The claimed assistant).
-pub const TOO_LARGE: &str = "assistant_too_large";
-
-/// End reason of a call that could not be handed to an engine.
-const NOT_GIVEN: &str = "internal_error";
 
 /// `POST /engine/claim`
 pub fn claim(ctx: &Ctx<'_>) -> Handled {
@@ -238,7 +233,7 @@ fn look_at(
 fn lose(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, at: Key) -> Result<(), Stop> {
     ctx.root().delete(at)?;
     let _ = account.attempt(|| match CallRow::find(account, count)? {
-        Some(mut call) => end_call(account, &mut call, CallEvent::Fail, &by_service(NOT_GIVEN), ctx.now),
+        Some(mut call) => end_call(account, &mut call, CallEvent::Fail, EndedReason::InternalError, ctx.now),
         None => Ok(false),
     })?;
     Ok(())
@@ -250,11 +245,11 @@ fn give(ctx: &Ctx<'_>, engine: &Engine, body: &Claim, account: Scope<'_>, count:
         return Ok(None);
     };
     if let Some(reason) = stopped(ctx, account, &call)? {
-        end_call(account, &mut call, CallEvent::Fail, &by_service(reason), ctx.now)?;
+        end_call(account, &mut call, CallEvent::Fail, reason, ctx.now)?;
         return Ok(None);
     }
     let Some(compiled) = compiled::compile(ctx, account, &call)? else {
-        end_call(account, &mut call, CallEvent::Fail, &by_service(TOO_LARGE), ctx.now)?;
+        end_call(account, &mut call, CallEvent::Fail, EndedReason::AssistantTooLarge, ctx.now)?;
         return Ok(None);
     };
     lend(ctx, engine, account, &mut call, &ClaimedBy { engine: body.engine.clone() })?;
@@ -262,18 +257,18 @@ fn give(ctx: &Ctx<'_>, engine: &Engine, body: &Claim, account: Scope<'_>, count:
 }
 
 /// Returns why a queued call is not placed after all, if so.
-fn stopped(ctx: &Ctx<'_>, account: Scope<'_>, call: &CallRow) -> Result<Option<&'static str>, Stop> {
+fn stopped(ctx: &Ctx<'_>, account: Scope<'_>, call: &CallRow) -> Result<Option<EndedReason>, Stop> {
     if suppression::has(account, call.shown.client_phone_number.as_deref().unwrap_or_default())? {
-        return Ok(Some("do-not-call"));
+        return Ok(Some(EndedReason::DoNotCall));
     }
     // The copy kept of a deleted assistant serves only calls that have begun.
     if account.find(Kind::Assistant, call.assistant())?.is_none() {
-        return Ok(Some("assistant_deleted"));
+        return Ok(Some(EndedReason::AssistantDeleted));
     }
     if let Some(caller_id) = call.shown.assistant_phone_number.as_deref()
         && number::is_unverified(account, caller_id)?
     {
-        return Ok(Some("caller-id-unverified"));
+        return Ok(Some(EndedReason::CallerIdUnverified));
     }
     campaign::may_dial(account, call, ctx.now)
 }

@@ -145,16 +145,22 @@ fn apply(
             }
             Ok(true)
         }
-        EngineEvent::Ended(ended) => Ok(call.moved(match ended.by.as_deref() {
-            Some("customer") => CallEvent::CustomerEnds,
-            Some("assistant") => CallEvent::AssistantEnds,
-            _ => CallEvent::End,
-        })),
-        EngineEvent::Failed(failed) => Ok(call.moved(match failed.reason.as_deref() {
-            Some("busy") => CallEvent::Busy,
-            Some("no-answer") => CallEvent::NoAnswer,
-            _ => CallEvent::Fail,
-        })),
+        EngineEvent::Ended(ended) => {
+            let event = match ended.by.as_deref() {
+                Some("customer") => CallEvent::CustomerEnds,
+                Some("assistant") => CallEvent::AssistantEnds,
+                _ => CallEvent::End,
+            };
+            Ok(call.ended(event, ended.reason.as_deref()))
+        }
+        EngineEvent::Failed(failed) => {
+            let event = match failed.reason.as_deref() {
+                Some("busy") => CallEvent::Busy,
+                Some("no-answer") => CallEvent::NoAnswer,
+                _ => CallEvent::Fail,
+            };
+            Ok(call.ended(event, failed.reason.as_deref()))
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 
 use super::rows::{Dial, LeadRow, find, replace};
 use crate::call;
-use crate::call::ending::{by_service, end_call};
+use crate::call::ending::end_call;
+use crate::call::reasons::EndedReason;
 use crate::call::states::CallEvent;
 use crate::store::Scope;
 use crate::time::Timestamp;
@@ -32,5 +33,5 @@ pub fn call_off(account: Scope<'_>, call: Option<call::CallRow>, main: u32, now:
         let dial = Dial { call: 0, due: Some(now), ..lead.dial() };
         replace(account, main, &row, &lead, &lead.clone().with_dial(dial))?;
     }
-    end_call(account, &mut call, CallEvent::Fail, &by_service("lead-changed"), now).map(drop)
+    end_call(account, &mut call, CallEvent::Fail, EndedReason::LeadChanged, now).map(drop)
 }

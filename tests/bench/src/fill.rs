@@ -178,6 +178,7 @@ fn call(number: u32, at: Timestamp) -> Call {
         assistant_id: u64::from(1 + mixed / 7 % ASSISTANTS),
         campaign_id: mixed.is_multiple_of(1_000).then(|| id::of(Space::Account(0), 1)),
         lead_id: None,
+        ended_reason: None,
         rest: Rest::default(),
     }
 }
