@@ -132,20 +132,31 @@ fn a_website_that_cannot_be_read_fails_with_a_reason() {
             if url.ends_with("robots.txt") { page(404, "text/plain", "") } else { page(status, media, body) }
         }
     };
-    let failed: [(Site, &str); 7] = [
-        (Box::new(|_| Err(SendError::Unreachable)), "The site could not be reached."),
-        (Box::new(|_| Err(SendError::Refused)), "The address may not be reached from here."),
-        (Box::new(|_| page(500, "text/plain", "")), "The site could not be reached."),
+    let late =
+        |url: &str| if url.ends_with("robots.txt") { page(404, "text/plain", "") } else { Err(SendError::TimedOut) };
+    let failed: [(Site, &str); 8] = [
+        (
+            Box::new(|_| Err(SendError::Unreachable)),
+            "https://a.example/robots.txt could not be reached: there was no connection, or it broke off.",
+        ),
+        (
+            Box::new(|_| Err(SendError::Refused)),
+            "https://a.example/robots.txt may not be reached from here: its address is not open to requests.",
+        ),
+        (Box::new(|_| page(500, "text/plain", "")), "https://a.example/robots.txt answered with status 500."),
+        (Box::new(late), "https://a.example/page did not answer within 20 s."),
         (
             Box::new(robots("User-agent: switchboard\nDisallow: /")),
-            "The site's robots.txt does not allow the page to be read.",
+            "https://a.example/page is not read: the site's robots.txt does not allow it.",
         ),
-        (Box::new(plain(403, "text/html", "")), "The page answered with status 403."),
-        (Box::new(plain(200, "image/png", "x")), "The page is neither HTML nor text."),
+        (Box::new(plain(403, "text/html", "")), "https://a.example/page answered with status 403."),
+        (Box::new(plain(200, "image/png", "x")), "https://a.example/page is neither HTML nor text."),
         (Box::new(plain(200, "text/html", "<script>x</script>")), ""),
     ];
     for (site, reason) in failed {
-        let (mut house, base, document, _) = read_site(&json!({}), site);
+        // Neither its query nor its credentials are told.
+        let url = json!({ "url": "https://user:pass@a.example/page?key=hidden" });
+        let (mut house, base, document, _) = read_site(&url, site);
         assert_eq!(document["status"], "failed", "{reason}");
         let said = document["failure_reason"].as_str().expect("a reason");
         assert!(said == reason || reason.is_empty() && !said.is_empty(), "{said}");

@@ -149,7 +149,8 @@ fn rules_of_when_and_what() {
 
 #[test]
 fn what_fails_is_tried_on_the_published_schedule_then_given_up() {
-    let (mut house, line, id) = hooked(&json!({}));
+    // Neither its query nor its credentials are told in errors.
+    let (mut house, line, id) = hooked(&json!({ "webhook_url": "https://user:pass@hook.example/x?key=hidden" }));
     let failures = [
         Ok(answer(500)),
         Err(SendError::TimedOut),
@@ -179,7 +180,14 @@ fn what_fails_is_tried_on_the_published_schedule_then_given_up() {
     let row = delivery(&mut house);
     assert_eq!((&row["status"], &row["next_attempt_at"], seen.count()), (&json!("exhausted"), &Value::Null, 10));
     assert_eq!(row["attempts"].as_array().map(Vec::len), Some(10));
-    assert_eq!(row["attempts"][1]["error"], "The receiver did not answer in time.");
+    let says = |attempt: usize| row["attempts"][attempt]["error"].as_str();
+    assert_eq!(says(0), None, "it was answered");
+    assert_eq!(says(1), Some("https://hook.example/x did not answer within 15 s."));
+    assert_eq!(says(2), Some("https://hook.example/x could not be reached: there was no connection, or it broke off."));
+    assert_eq!(
+        says(3),
+        Some("https://hook.example/x may not be reached from here: its address is not open to requests.")
+    );
     let ids: Vec<String> = (0..10).map(|at| seen.header(at, "webhook-id")).collect();
     assert!(ids.iter().all(|id| *id == ids[0]), "the id is stable");
     let bodies: Vec<Value> = (0..10).map(|at| seen.body(at)).collect();

@@ -2,6 +2,7 @@
 //!
 //! Each step does one thing: fetch, read, or index a slice. Its result is stored in the document's row.
 
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -18,7 +19,9 @@ use crate::json::ToJson;
 use crate::key::Kind;
 use crate::limits::search::{PASSAGE_BYTES_MAX, SEGMENT_PASSAGES_MAX};
 use crate::limits::{PAGE_BYTES_MAX, PAGE_TIMEOUT_MS, REDIRECTS_MAX, ROBOTS_BYTES_MAX, TEXT_WINDOW_PARTS};
-use crate::outside::{Answer, Egress, Extracted, HttpIn, HttpOut, Redirects, SendError, TextForm, Work as Asked};
+use crate::outside::{
+    Answer, Egress, Extracted, HttpIn, HttpOut, Redirects, SendError, TextForm, Work as Asked, named,
+};
 use crate::record::{Secret, Stored};
 use crate::store::Row;
 use crate::view::Stop;
@@ -139,9 +142,9 @@ impl<'w, 'a> Reading<'w, 'a> {
             return self.robots(origin);
         }
         let kept = progress::load_fetched(self.work.account, self.number, FetchedKind::Robots)?.unwrap_or_default();
-        let query = url.query().map_or(String::new(), |query| alloc::format!("?{query}"));
-        if !Robots::parse(&kept).allows(&alloc::format!("{}{query}", url.path())) {
-            return self.skip("The site's robots.txt does not allow the page to be read.");
+        let query = url.query().map_or(String::new(), |query| format!("?{query}"));
+        if !Robots::parse(&kept).allows(&format!("{}{query}", url.path())) {
+            return self.skip(&format!("{} is not read: the site's robots.txt does not allow it.", named(&next)));
         }
         let Some(answer) = self.work.asks.ask(|| get(&next, PAGE_BYTES_MAX, Redirects::None)) else {
             return Ok(Done::Waits);
@@ -150,7 +153,7 @@ impl<'w, 'a> Reading<'w, 'a> {
     }
 
     fn robots(&mut self, origin: String) -> Result<Done, Stop> {
-        let url = alloc::format!("{origin}/robots.txt");
+        let url = format!("{origin}/robots.txt");
         let Some(answer) = self.work.asks.ask(|| get(&url, ROBOTS_BYTES_MAX, Redirects::Any)) else {
             return Ok(Done::Waits);
         };
@@ -158,8 +161,8 @@ impl<'w, 'a> Reading<'w, 'a> {
         let rules = match answer {
             Answer::Http(HttpIn { status: 200..=299, body, .. }) => body,
             Answer::Http(HttpIn { status: 300..=499, .. }) => Vec::new(),
-            Answer::Failed(SendError::Refused) => return self.skip("The address may not be reached from here."),
-            _ => return self.skip("The site could not be reached."),
+            Answer::Http(HttpIn { status, .. }) => return self.skip(&answered_with(&url, status)),
+            answer => return self.skip(&unanswered(&url, &answer)),
         };
         progress::keep(self.work.account, self.number, FetchedKind::Robots, Some(rules))?;
         self.progress.robots_of = origin;
@@ -170,9 +173,7 @@ impl<'w, 'a> Reading<'w, 'a> {
     fn fetched(&mut self, page: String, answer: Answer) -> Result<Done, Stop> {
         let answer = match answer {
             Answer::Http(answer) => answer,
-            Answer::Failed(SendError::Refused) => return self.skip("The address may not be reached from here."),
-            Answer::Failed(SendError::TimedOut) => return self.skip("The page did not come in time."),
-            _ => return self.skip("The page could not be reached."),
+            answer => return self.skip(&unanswered(&page, &answer)),
         };
         if let Some(next) = redirected(&page, &answer).filter(|_| self.progress.hops < REDIRECTS_MAX) {
             // The target has robots rules of its own: it is fetched like any other page.
@@ -182,11 +183,11 @@ impl<'w, 'a> Reading<'w, 'a> {
             return Ok(Done::More);
         }
         if !(200..300).contains(&answer.status) {
-            return self.skip(&alloc::format!("The page answered with status {}.", answer.status));
+            return self.skip(&answered_with(&page, answer.status));
         }
         let media = answer.header("content-type").unwrap_or("text/html").to_lowercase();
         if form_of(&media).is_none() {
-            return self.skip("The page is neither HTML nor text.");
+            return self.skip(&format!("{} is neither HTML nor text.", named(&page)));
         }
         self.progress.page = page;
         self.progress.stage = Stage::Page;
@@ -293,6 +294,16 @@ impl<'w, 'a> Reading<'w, 'a> {
     }
 }
 
+/// Says that a URL has no response, and why.
+fn unanswered(url: &str, answer: &Answer) -> String {
+    let error = if let Answer::Failed(error) = answer { *error } else { SendError::Unreachable };
+    error.sentence(url, PAGE_TIMEOUT_MS)
+}
+
+fn answered_with(url: &str, status: u16) -> String {
+    format!("{} answered with status {status}.", named(url))
+}
+
 /// Converts a byte position in the window to a part and the byte within it.
 fn place(first: u32, parts: &[String], at: usize) -> (u32, u32) {
     let (mut part, mut rest) = (first, at);
@@ -324,7 +335,7 @@ fn form_of(media: &str) -> Option<TextForm> {
 }
 
 fn get(url: &str, reply_bytes_max: usize, redirects: Redirects) -> Asked {
-    let agent = alloc::format!("{}/{}", super::robots::PRODUCT_TOKEN, env!("CARGO_PKG_VERSION"));
+    let agent = format!("{}/{}", super::robots::PRODUCT_TOKEN, env!("CARGO_PKG_VERSION"));
     let headers = Vec::from([
         ("user-agent".to_string(), Secret(agent)),
         ("accept".to_string(), Secret("text/html, text/plain, application/pdf".into())),

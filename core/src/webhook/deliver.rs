@@ -122,12 +122,11 @@ fn note_answer(delivery: &mut DeliveryRow, answer: &Answer, seed: &Seed, now: Ti
 fn note(delivery: &mut DeliveryRow, answer: &Answer, now: Timestamp) {
     let (status, error, duration_ms) = match answer {
         Answer::Http(answer) => (Some(u32::from(answer.status)), None, u32::try_from(answer.duration_ms).ok()),
-        Answer::Failed(SendError::Refused) => (None, Some("The address may not be reached."), None),
-        Answer::Failed(SendError::TimedOut) => (None, Some("The receiver did not answer in time."), None),
-        _ => (None, Some("The receiver could not be reached."), None),
+        Answer::Failed(error) => (None, Some(*error), None),
+        _ => (None, Some(SendError::Unreachable), None),
     };
     let at = Timestamp::from_micros(now.micros().saturating_sub(u64::from(duration_ms.unwrap_or(0)) * 1_000));
-    let error = error.map(String::from);
+    let error = error.map(|error| error.sentence(&delivery.shown.url, WEBHOOK_TIMEOUT_MS));
     delivery.attempted(Attempt { at: Iso(at), status, error, duration_ms, rest: Rest::default() });
 }
 

@@ -26,7 +26,7 @@ record! {
         at: Iso = iso().required(),
         /// HTTP status of the receiver's answer; null if there was none.
         status: Option<u32> = int(100, 599),
-        /// Why there was no answer, as a sentence; null if there was one.
+        /// Why there was no answer, as a sentence that names the URL without its query; null if there was one.
         error: Option<String> = text(0, 255),
         /// Time from the request to the end of the answer, milliseconds; null if there was none.
         duration_ms: Option<u32> = int(0, 60_000),
