@@ -85,7 +85,8 @@ pub struct ServeSettings {
     /// Format of the log [default: text]
     #[arg(long, env = "SWITCHBOARD_LOG_FORMAT", value_name = "FORM")]
     pub log_format: Option<LogFormat>,
-    /// Built-in engine that carries calls [default: simulated, until an engine token is made]
+    /// Built-in engine that carries calls; the simulated one plays scripts and asks no model [default: simulated, until
+    /// an engine token is made]
     #[arg(long, env = "SWITCHBOARD_ENGINE", value_name = "NAME")]
     pub engine: Option<EngineName>,
     /// Speed of the simulated engine, as a multiple of real time [default: 50]

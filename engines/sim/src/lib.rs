@@ -3,7 +3,7 @@
 //!
 //! It shares nothing with the service but that interface, no type and no code: it needs an HTTP client and a clock, and
 //! may run in the service's process or anywhere else. The customer's number chooses what happens in a call; see the
-//! table in [`script`]. It carries no audio.
+//! table in [`script`]. It carries no audio, reads no prompt and asks no model, and the first line of a call says so.
 
 pub mod call;
 mod clock;

@@ -88,7 +88,8 @@ async fn each_number_comes_to_its_state() {
 async fn a_talk_tells_everything() {
     let seen = play_one("+12025550001", |_, _| EventsFault::None).await;
     assert!(seen.status.starts_with("ended_by_"), "{}", seen.status);
-    assert_eq!(&kinds(&seen)[..2], ["ringing", "answered"]);
+    assert_eq!(&kinds(&seen)[..3], ["ringing", "answered", "transcript"]);
+    assert_eq!(seen.of("transcript")[0]["text"], crate::script::lines::NOTICE, "it says what it is before it talks");
     let kinds = kinds(&seen);
     assert_eq!(&kinds[kinds.len() - 4..], ["analysis", "recording", "ended", "cost"]);
     assert_eq!(seen.of("answered")[0]["answered_by"], "human");
@@ -170,7 +171,7 @@ async fn a_call_that_rings_is_hung_up_as_a_failure() {
 async fn a_call_whose_end_was_told_is_not_hung_up_again() {
     let seen = play_one("+12025550002", |_, _| EventsFault::HangUp).await;
     assert_eq!((kinds(&seen), seen.status.as_str()), (vec!["failed"], "busy"));
-    let seen = play_one("+12025550005", |_, n| if n == 6 { EventsFault::HangUp } else { EventsFault::None }).await;
+    let seen = play_one("+12025550005", |_, n| if n == 7 { EventsFault::HangUp } else { EventsFault::None }).await;
     assert_eq!(seen.of("ended").len(), 1);
     assert_eq!(seen.status, "ended_by_customer");
 }

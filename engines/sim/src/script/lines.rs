@@ -16,6 +16,9 @@ const fn exchange(topic: &'static str, human: &'static str, bot: &'static str) -
     QuestionAndAnswer { topic, human, bot }
 }
 
+/// First line of every answered call, noted before anything is spoken: whoever reads the transcript knows what wrote it.
+pub const NOTICE: &str = "This is the simulated engine: it plays a script. It reads no prompt and asks no model.";
+
 /// Exchanges that conversations are made of.
 pub static EXCHANGES: [QuestionAndAnswer; 12] = [
     exchange(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::lines::{LookupAnswer, with_answer};
+use super::lines::{LookupAnswer, NOTICE, with_answer};
 use super::step::{
     CallCost, CallProgress, CallSentiment, Party, ScriptAct, ScriptStep, ScriptedAnalysis, Speaker, cut_short,
 };
@@ -62,11 +62,12 @@ fn outcome(steps: &[ScriptStep]) -> String {
     words.join(", ")
 }
 
+/// Returns what a side says, without the notice.
 fn lines_of(steps: &[ScriptStep], who: Speaker) -> Vec<&str> {
     steps
         .iter()
         .filter_map(|step| match &step.act {
-            ScriptAct::Say(speaker, line) if *speaker == who => Some(line.as_str()),
+            ScriptAct::Say(speaker, line) if *speaker == who && line != NOTICE => Some(line.as_str()),
             _ => None,
         })
         .collect()
@@ -114,6 +115,24 @@ fn every_other_number_talks_and_agrees() {
     }
     let expected = ["ring, human, assistant end-call", "ring, human, customer hung-up"];
     assert_eq!(ends.into_iter().collect::<Vec<_>>(), expected);
+}
+
+/// Whatever happens in a call: its first line says what plays it, once, at the moment of the answer.
+#[test]
+fn every_answered_call_begins_with_what_it_is() {
+    for phone in PHONES {
+        for seed in SEEDS {
+            let steps = script(&plain(phone), seed);
+            let said: Vec<_> = steps.iter().filter(|step| matches!(step.act, ScriptAct::Say(..))).collect();
+            let is_notice = |step: &ScriptStep| step.act == ScriptAct::Say(Speaker::Bot, NOTICE.into());
+            let answered = steps.iter().position(|step| matches!(step.act, ScriptAct::Answer(_)));
+            assert_eq!(said.first().is_some_and(|step| is_notice(step)), answered.is_some(), "{phone}, seed {seed}");
+            assert_eq!(said.iter().skip(1).filter(|step| is_notice(step)).count(), 0, "{phone}, seed {seed}");
+            let behind = answered.map(|at| (&steps[at + 1].act, steps[at + 1].after_ms));
+            assert!(behind.is_none_or(|(act, after)| *act == said[0].act && after == 0), "{phone}, seed {seed}");
+        }
+    }
+    assert!(["simulated", "script", "no prompt", "no model"].iter().all(|word| NOTICE.contains(word)));
 }
 
 #[test]
@@ -259,7 +278,7 @@ fn the_assistant_greets_with_the_customers_name() {
     assert_eq!(lines_of(&steps, Speaker::Bot)[0], "Hello Ada Park, this is the front desk.");
     let waits = call("+12025550001", |entry| entry["assistant"]["wait_for_customer"] = true.into());
     let first = script(&waits, 1).into_iter().find_map(|step| match step.act {
-        ScriptAct::Say(speaker, _) => Some(speaker),
+        ScriptAct::Say(speaker, line) if line != NOTICE => Some(speaker),
         _ => None,
     });
     assert_eq!(first, Some(Speaker::Human));

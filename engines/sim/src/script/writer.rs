@@ -82,10 +82,11 @@ impl<'c> ScriptWriter<'c> {
         self.act(self.draw.between("dial", 300, 1_200), ScriptAct::Ring);
     }
 
-    /// Lets someone pick up before the ringing time is over.
+    /// Lets someone pick up before the ringing time is over, and says what plays the call.
     pub fn answer(&mut self, by: Pickup) {
         let longest = self.call.assistant.ringing_seconds.saturating_mul(1_000) / 2;
         self.act(self.draw.between("ring", 800, 6_000).min(longest), ScriptAct::Answer(by));
+        self.act(0, ScriptAct::Say(Speaker::Bot, lines::NOTICE.into()));
     }
 
     /// Plays ringing, answer, greeting and the first words of both.
