@@ -10,7 +10,15 @@ pub const SPOKEN_CHARS_MAX: usize = 2_000;
 /// Custom tools of one call that are used; the rest are ignored.
 const TOOLS_MAX: usize = 50;
 /// Functions that the engine executes itself, without a request to a tool's endpoint.
-const BUILT_IN: [&str; 4] = ["call_transfer", "end_call", "dtmf_input", "calendar_integration"];
+const BUILT_IN: [&str; 7] = [
+    "call_transfer",
+    "warm_call_transfer",
+    "assistant_transfer",
+    "end_call",
+    "dtmf_input",
+    "collect_keypad",
+    "calendar_integration",
+];
 
 /// A call as its script sees it.
 #[derive(Clone, Debug, Default, PartialEq)]

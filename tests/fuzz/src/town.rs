@@ -174,8 +174,7 @@ fn live(house: &mut House, places: &Places) {
         "post_call_schema": [{ "name": "city", "type": "string", "description": "The city" }],
         "tools": [
             { "type": "end_call" },
-            { "type": "calendar_integration", "calendar_api_key": "cal_live_abcdefgh", "calendar_event_slug": "visit",
-              "timezone": "Europe/Bucharest" },
+            { "type": "calendar_integration", "calendar_api_key": "cal_live_abcdefgh", "calendar_event_slug": "visit" },
         ],
     });
     let id = house.make("/user/assistant", &with(assistant(), &rich));
