@@ -83,6 +83,10 @@ pub const PLAN_ROWS_MAX: usize = 10_000;
 pub const IDEMPOTENCY_SECONDS: u64 = 86_400;
 /// How long a first request with an idempotency key may stay unfinished, seconds.
 pub const IDEMPOTENCY_RUNNING_SECONDS: u64 = 60;
+/// Records of a file that a dry run of an import checks.
+pub const DRY_RUN_RECORDS: usize = 100;
+/// Records of a file that a dry run of an import shows.
+pub const DRY_RUN_ROWS: usize = 10;
 /// Most secondary contacts of a lead.
 pub const SECONDARY_CONTACTS_MAX: usize = 10;
 /// Lanes of accounts that one tick works on.

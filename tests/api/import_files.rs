@@ -28,7 +28,7 @@ fn a_file_that_cannot_be_read_is_refused_at_once() {
         (CSV, b"phone,name\n+40700000001,Ana\n".to_vec(), "The file has no phone_number column."),
         (CSV, b"phone_number,a, a\n".to_vec(), "The file has more than one a column."),
         (CSV, b"phone_number,\"a\n+40700000001,b\n".to_vec(), "A quotation mark is not closed."),
-        (CSV, [b"\xff\xfe".to_vec(), utf16("phone_number\n")].concat(), "The file is not valid UTF-8."),
+        (CSV, [b"\xff\xfe".to_vec(), utf16("phone_number\n")].concat(), "The file is written in UTF-16"),
         (CSV, utf16("phone_number\n+40700000001"), "The file has no phone_number column."),
         (CSV, b"phone_number,a\0b\n".to_vec(), "control characters"),
         (CSV, many.into_bytes(), "The line is longer than 65536 bytes"),
@@ -61,7 +61,7 @@ fn a_bad_record_is_an_error_of_its_line() {
         (line(&format!("+40700000001,{wide}{wide}")), &["line"]),
         (line(&format!("+40700000001,{long}")), &["line"]),
         (line(&format!("+40700000001,\"{long}\n{long}\n\"")), &["line"]),
-        (b"+40700000001,\xff".to_vec(), &["line"]),
+        (b"+40700000001,\xc3\xa9\xff".to_vec(), &["line"]),
         (line("\"+4070\"0000001,\"a\"\"b\"c"), &[]),
         (line("+40700000002,\0"), &[]),
         (line("\"+40700000003\",\"open\n"), &["line"]),
@@ -207,4 +207,111 @@ fn an_import_of_cells_is_as_many_creations() {
         prop_assert_eq!(leads(&mut other), leads(&mut one));
         Ok(())
     });
+}
+
+/// Reads back the leads that a file made: number and variables, by number.
+fn made(house: &mut switchboard_tests::house::House) -> Vec<(Value, Value)> {
+    let mut found: Vec<(Value, Value)> =
+        leads(house).iter().map(|lead| (lead["phone_number"].clone(), lead["variables"].clone())).collect();
+    found.sort_by_key(|(number, _)| number.to_string());
+    found
+}
+
+#[test]
+fn a_file_is_taken_as_spreadsheets_write_it() {
+    let want = [
+        (json!("+40700000001"), json!({ "First_name": "Zoë, \"Z\"", "Preis": "1,50" })),
+        (json!("+40700000002"), json!({ "First_name": "Müller", "Preis": "2;5" })),
+    ];
+    let file = |separator: char| {
+        let cells = [
+            ["First name", "phone_number", "Preis"],
+            ["\"Zoë, \"\"Z\"\"\"", "+40 (700) 000-001", "1,50"],
+            ["Müller", "+40.700.000.002", "\"2;5\""],
+        ];
+        let line = |cells: &[&str; 3]| {
+            let quoted = |cell: &&str| {
+                if cell.contains(separator) && !cell.starts_with('"') {
+                    format!("\"{cell}\"")
+                } else {
+                    (*cell).to_owned()
+                }
+            };
+            cells.iter().map(quoted).collect::<Vec<_>>().join(&separator.to_string()) + "\r\n"
+        };
+        cells.iter().map(line).collect::<String>()
+    };
+    let latin1 = |text: &str| text.chars().map(|c| u8::try_from(u32::from(c)).expect("Latin-1")).collect::<Vec<u8>>();
+    for separator in [',', ';', '\t'] {
+        let text = file(separator);
+        let marked = [b"\xef\xbb\xbf".to_vec(), text.clone().into_bytes()].concat();
+        for bytes in [text.clone().into_bytes(), marked, latin1(&text)] {
+            let (mut house, _, target) = house();
+            let done = import(&mut house, &target, CSV, bytes);
+            assert_eq!(counts(&done), [2, 0, 0], "{done}");
+            assert_eq!(made(&mut house), want);
+        }
+    }
+}
+
+#[test]
+fn a_separator_may_be_named() {
+    let (mut house, _, target) = house();
+    let file = "phone_number;a,b,c\n+40700000001;x,y,z\n";
+    send(&mut house, &target, CSV, file).wrong(&["file"]);
+    let done = import(&mut house, &format!("{target}&separator=%3B"), CSV, file);
+    assert_eq!(counts(&done), [1, 0, 0]);
+    assert_eq!(made(&mut house), [(json!("+40700000001"), json!({ "a_b_c": "x,y,z" }))]);
+    send(&mut house, &format!("{target}&separator=%7C"), CSV, file).wrong(&["separator"]);
+    send(&mut house, &format!("{target}&separator=tab"), LINES, "{}").wrong(&["separator"]);
+}
+
+#[test]
+fn a_file_without_a_number_names_its_columns() {
+    let (mut house, _, target) = house();
+    let got = send(&mut house, &target, CSV, "Nume;Telefon\nAna;+40700000001\n");
+    let says = "The file has no phone_number column. Its columns are: Nume, Telefon. If one of them holds the numbers, \
+                say so with mapping=Nume:phone_number.";
+    assert_eq!(got.json["errors"]["file"], json!([says]));
+    let done = import(
+        &mut house,
+        &format!("{target}&mapping=Telefon:phone_number,Nume:name"),
+        CSV,
+        "Nume;Telefon\nAna;+40700000001\n",
+    );
+    assert_eq!(counts(&done), [1, 0, 0]);
+    assert_eq!(made(&mut house), [(json!("+40700000001"), json!({ "name": "Ana" }))]);
+}
+
+#[test]
+fn a_dry_run_shows_what_would_be_made_and_stores_nothing() {
+    let (mut house, _, target) = house();
+    let target = format!("{target}&dry_run=true&mapping=Tel:phone_number");
+    let rows: String = (0..120)
+        .map(|n| format!("M\u{fc}ller;{}\n", if n % 50 == 3 { "?".into() } else { format!("+4070000{n:04}") }))
+        .collect();
+    let text = format!("Name;Tel\n{rows}");
+    let bytes: Vec<u8> = text.chars().map(|c| u8::try_from(u32::from(c)).expect("Latin-1")).collect();
+    let before = house.store.rows().clone();
+    let got = send(&mut house, &target, CSV, bytes).expect(200).json;
+    let data = &got["data"];
+    assert_eq!((&data["columns"], &data["separator"]), (&json!(["Name", "phone_number"]), &json!(";")));
+    assert_eq!((&data["encoding"], data["rows"].as_array().expect("rows").len()), (&json!("latin-1"), 10));
+    assert_eq!(data["rows"][0], json!(["Müller", "+40700000000"]));
+    let lines: Vec<&Value> = data["errors"].as_array().expect("errors").iter().map(|error| &error["line"]).collect();
+    assert_eq!(lines, [5, 55], "of the first 100 records");
+    let lines = send(
+        &mut house,
+        &target.replace("&mapping=Tel:phone_number", ""),
+        LINES,
+        "{\"phone_number\":\"+40700000001\"}\nx\n",
+    );
+    let want = json!({
+        "columns": [], "separator": null, "encoding": "utf-8", "rows": [["{\"phone_number\":\"+40700000001\"}"], ["x"]],
+        "errors": [{ "line": 2, "errors": lines.json["data"]["errors"][0]["errors"] }],
+    });
+    assert_eq!(lines.expect(200).json, json!({ "data": want }));
+    let numbers = send(&mut house, "/user/do-not-call/import?dry_run=1", CSV, "phone_number\n+40 700\n");
+    assert_eq!(numbers.expect(200).json["data"]["rows"], json!([["+40 700"]]));
+    assert!(*house.store.rows() == before, "a dry run stores nothing");
 }

@@ -75,6 +75,7 @@ fn the_document_is_made_of_the_rows_alone() {
         let mut statuses: BTreeSet<u16> = causes::of(route).into_iter().map(Cause::status).collect();
         statuses.insert(route.status);
         statuses.extend(route.etag.then_some(304));
+        statuses.extend(route.looks.map(|_| 200));
         let methods = [Some(route.method.name()), route.patch.then_some("PATCH")];
         for (path, method) in route.paths.iter().flat_map(|path| methods.iter().flatten().map(move |m| (path, m))) {
             let operation = &document["paths"][path][method.to_lowercase()];

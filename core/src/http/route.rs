@@ -141,6 +141,8 @@ pub struct Route {
     pub status: u16,
     /// Form of a successful answer.
     pub shape: ReplyForm,
+    /// Form of an answer with 200, if a query makes the operation answer so besides.
+    pub looks: Option<ReplyForm>,
     /// Whether errors are `{message}` or `{error}`.
     pub form: Form,
     /// How validation errors are worded.
@@ -192,6 +194,7 @@ const fn row(
         query: None,
         status: 200,
         shape: ReplyForm::Message,
+        looks: None,
         form: Form::Message,
         invalid: Invalid::First,
         etag: matches!(method, Method::Get),
@@ -324,6 +327,11 @@ impl Route {
     /// Answers 202 in this form.
     pub const fn accepts(self, shape: ReplyForm) -> Self {
         Self { status: 202, shape, ..self }
+    }
+
+    /// Answers 200 in this form where the query asks for a look only.
+    pub const fn or_looks(self, shape: ReplyForm) -> Self {
+        Self { looks: Some(shape), ..self }
     }
 
     /// Forbids the operation to read-only keys.

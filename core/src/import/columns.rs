@@ -1,5 +1,6 @@
 //! The columns of a CSV file: their names by header and mapping, and the members that a record's cells become.
 
+use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -11,6 +12,8 @@ use crate::record::Errors;
 use crate::template;
 use crate::view::Stop;
 
+/// Most characters of a header that an error shows.
+const HEADERS_SHOWN: usize = 200;
 /// Column that every file must have.
 const PHONE: &str = "phone_number";
 /// Second column of an import of numbers not to be called.
@@ -30,10 +33,10 @@ impl<'q> Mapping<'q> {
         let mut errors = Errors::default();
         let mut pairs: Vec<(&str, &str)> = Vec::new();
         for pair in text.split(',') {
-            let (header, member) = pair.rsplit_once('=').unwrap_or((pair, ""));
+            let (header, member) = pair.rsplit_once([':', '=']).unwrap_or((pair, ""));
             let (header, member) = (header.trim(), member.trim());
             if header.is_empty() || member.is_empty() {
-                errors.say("mapping", "field must be pairs like Header=member, separated by commas.");
+                errors.say("mapping", "field must be pairs like Header:member, separated by commas.");
                 break;
             }
             if pairs.iter().any(|(known, _)| *known == header) {
@@ -47,8 +50,8 @@ impl<'q> Mapping<'q> {
 
 impl Columns {
     /// Resolves the columns of a header; the errors name every mistake in it.
-    pub fn of(header: &[&str], mapping: &Mapping<'_>, target: Target) -> Result<Self, Errors> {
-        let headers: Vec<&str> = header.iter().map(|name| name.trim()).collect();
+    pub fn of(header: &[impl AsRef<str>], mapping: &Mapping<'_>, target: Target) -> Result<Self, Errors> {
+        let headers: Vec<&str> = header.iter().map(|name| name.as_ref().trim()).collect();
         let mut errors = Errors::default();
         for (name, member) in &mapping.0 {
             if !headers.contains(name) {
@@ -68,8 +71,16 @@ impl Columns {
         if headers.iter().any(|name| name.chars().any(char::is_control)) {
             errors.add("file", "The name of a column holds control characters; the file must be UTF-8 text.");
         }
+        if !names.iter().any(|name| name == PHONE) {
+            errors.add("file", no_phone(&headers));
+        }
         check_names(&names, target, &mut errors);
         if errors.is_empty() { Ok(Self(names)) } else { Err(errors) }
+    }
+
+    /// Returns the member that each column becomes.
+    pub fn names(&self) -> &[String] {
+        &self.0
     }
 
     /// Serializes the names for storage.
@@ -86,7 +97,7 @@ impl Columns {
     }
 
     /// Builds the body for a record. Empty cells, and cells that the record lacks, are left out.
-    pub fn members(&self, cells: &[&str], target: Target) -> Result<Members, &'static str> {
+    pub fn members(&self, cells: &[Cow<'_, str>], target: Target) -> Result<Members, &'static str> {
         let (mut members, mut variables) = (Members::default(), Members::default());
         for (at, cell) in cells.iter().enumerate().filter(|(_, cell)| !cell.is_empty()) {
             let name = self.0.get(at).map_or("", String::as_str);
@@ -97,7 +108,7 @@ impl Columns {
                 (Target::Leads { .. }, _) => &mut variables,
             };
             // The header has no name twice: no need to search for it.
-            to.0.push((name.to_string(), Value::Text((*cell).to_string())));
+            to.0.push((name.to_string(), Value::Text(cell.clone().into_owned())));
         }
         if matches!(target, Target::Leads { .. }) {
             members.0.push((String::from("variables"), Value::Object(variables)));
@@ -113,10 +124,18 @@ fn variable_name(header: &str) -> String {
     words.collect::<Vec<_>>().join("_")
 }
 
+/// Returns the sentence for a header without a phone number: which columns there are, and how to name one.
+fn no_phone(headers: &[&str]) -> String {
+    let shown: String = headers.join(", ").chars().take(HEADERS_SHOWN).collect();
+    let one = headers.iter().find(|name| !name.is_empty()).copied().unwrap_or("Phone");
+    let one: String = one.chars().take(HEADERS_SHOWN).collect();
+    format!(
+        "The file has no phone_number column. Its columns are: {shown}. If one of them holds the numbers, say so with \
+         mapping={one}:phone_number."
+    )
+}
+
 fn check_names(names: &[String], target: Target, errors: &mut Errors) {
-    if !names.iter().any(|name| name == PHONE) {
-        errors.add("file", "The file has no phone_number column.");
-    }
     if let Some(long) = names.iter().find(|name| name.chars().count() > VARIABLE_NAME_MAX) {
         errors.add("file", format!("The name of the column {long} is longer than {VARIABLE_NAME_MAX} characters."));
     }
@@ -145,11 +164,12 @@ mod tests {
 
     #[test]
     fn headers_and_mappings_name_columns() {
-        let cases: [(&[&str], &str, Target, &[&str]); 7] = [
+        let cases: [(&[&str], &str, Target, &[&str]); 8] = [
             (&[" phone_number ", "customer_name"], "", LEADS, &["phone_number", "customer_name"]),
             (&["Nume", "Telefon"], "Telefon=phone_number", LEADS, &["Nume", "phone_number"]),
             (&["Nume", "Telefon", ""], "Telefon = phone_number,Nume=name", LEADS, &["name", "phone_number", ""]),
             (&["a=b", "phone_number"], "a=b=x", LEADS, &["x", "phone_number"]),
+            (&["Name: first", "Tel"], "Name: first:name,Tel:phone_number", LEADS, &["name", "phone_number"]),
             (&["E-Mail (work)", "phone_number"], "", LEADS, &["E-Mail_work", "phone_number"]),
             (&["phone_number", "phone_number"], "phone_number=old", LEADS, &[]),
             (&["N", "W", "Else"], "N=phone_number,W=reason", Target::Numbers, &["phone_number", "reason", "Else"]),
@@ -165,7 +185,12 @@ mod tests {
         let many: Vec<String> = (0..=VARIABLES_MAX).map(|n| format!("c{n}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).chain(["phone_number"]).collect();
         let cases: [(&[&str], &str, Target, &str); 13] = [
-            (&["a"], "", LEADS, "no phone_number column"),
+            (
+                &["Nume", "Tel"],
+                "",
+                LEADS,
+                "columns are: Nume, Tel. If one of them holds the numbers, say so with mapping=Nume:",
+            ),
             (&["phone_number", "a b", "a-", "a_b"], "", LEADS, "more than one a_b column"),
             (&["phone_number", "a"], "a=b c", LEADS, "the member b c, which cannot be a variable's name"),
             (&["phone_number", &"a".repeat(65)], "", LEADS, "is longer than 64 characters"),
@@ -190,7 +215,8 @@ mod tests {
     fn cells_become_members() {
         let columns = Columns(["", "phone_number", "reason", "x"].map(String::from).into());
         let read = |cells: &[&str], target| {
-            columns.members(cells, target).map(|members| String::from_utf8(members.to_json()).expect("text"))
+            let cells: Vec<Cow<'_, str>> = cells.iter().map(|cell| Cow::Borrowed(*cell)).collect();
+            columns.members(&cells, target).map(|members| String::from_utf8(members.to_json()).expect("text"))
         };
         let cells = ["", "+1", "no", "y"];
         let lead = r#"{"phone_number":"+1","variables":{"reason":"no","x":"y"}}"#;

@@ -1,17 +1,20 @@
 //! CSV parser (RFC 4180): finds the end of a record, and the cells in it. Quotation marks may enclose anything, and are
 //! doubled to stand for themselves; a line ends with a carriage return, a line feed or both.
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use csv_core::{ReadRecordResult, Reader};
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
-use super::records::Within;
+use super::records::{Dialect, Within};
+use super::tables::Encoding;
 
 /// Bytes skipped at a time.
 const SKIPPED_BYTES: usize = 4 << 10;
 
 /// Parser for one record after another.
 pub struct CsvParser {
+    dialect: Dialect,
     reader: Reader,
     text: Vec<u8>,
     text_bytes: usize,
@@ -19,13 +22,13 @@ pub struct CsvParser {
     cells: usize,
 }
 
-impl Default for CsvParser {
-    fn default() -> Self {
-        Self { reader: Reader::new(), text: Vec::new(), text_bytes: 0, ends: Vec::new(), cells: 0 }
-    }
-}
-
 impl CsvParser {
+    /// Creates a parser for files that are written so.
+    pub fn new(dialect: Dialect) -> Self {
+        let reader = ReaderBuilder::new().delimiter(dialect.separator.byte()).build();
+        Self { dialect, reader, text: Vec::new(), text_bytes: 0, ends: Vec::new(), cells: 0 }
+    }
+
     /// Starts a record, or resumes within one whose cells are not needed.
     pub fn begin(&mut self, within: Option<Within>) {
         self.reader.reset();
@@ -33,8 +36,9 @@ impl CsvParser {
         // empty line before a record changes nothing.
         self.forget();
         self.feed(b"\n");
+        let field_start = [b'x', self.dialect.separator.byte()];
         self.feed(within.map_or(b"", |within| match within {
-            Within::FieldStart => b"x,",
+            Within::FieldStart => &field_start,
             Within::Bare => b"x",
             Within::Quoted => b"\"",
         }));
@@ -79,28 +83,55 @@ impl CsvParser {
     /// Returns the state within a record, on which alone the rest depends. The record cannot be continued after this
     /// call.
     pub fn within(&mut self) -> Within {
-        // The three states treat a quotation mark followed by a comma differently.
+        // The three states treat a quotation mark followed by a separator differently.
         let (mut text, mut ends) = ([0; 4], [0; 4]);
-        match self.reader.read_record(b"\",", &mut text, &mut ends) {
+        match self.reader.read_record(&[b'"', self.dialect.separator.byte()], &mut text, &mut ends) {
             (.., 0) => Within::FieldStart,
             (_, _, 0, _) => Within::Quoted,
             _ => Within::Bare,
         }
     }
 
-    /// Returns the cells of the last complete record, which must be valid UTF-8.
-    pub fn cells(&self) -> Vec<&str> {
+    /// Returns the cells of the last complete record, which must be text in the file's encoding.
+    pub fn cells(&self) -> Vec<Cow<'_, str>> {
         let ends = &self.ends[..self.cells];
         let starts = core::iter::once(0).chain(ends.iter().copied());
         let cell = |(from, to): (usize, &usize)| {
-            core::str::from_utf8(&self.text[from..*to]).expect("text is cut at ASCII characters only")
+            let bytes = &self.text[from..*to];
+            match self.dialect.encoding {
+                Encoding::Utf8 => {
+                    Cow::Borrowed(core::str::from_utf8(bytes).expect("text is cut at ASCII characters only"))
+                }
+                Encoding::Latin1 => latin1(bytes),
+            }
         };
         starts.zip(ends).map(cell).collect()
     }
 }
 
+/// Reads bytes as ISO 8859-1, whose control characters from 0x80 on are the letters and marks that Windows writes there.
+fn latin1(bytes: &[u8]) -> Cow<'_, str> {
+    const WINDOWS: [char; 32] = [
+        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘',
+        '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+    ];
+    match core::str::from_utf8(bytes) {
+        Ok(text) if text.is_ascii() => Cow::Borrowed(text),
+        _ => Cow::Owned(
+            bytes
+                .iter()
+                .map(|byte| match byte {
+                    0x80..=0x9f => WINDOWS[usize::from(byte - 0x80)],
+                    byte => char::from(*byte),
+                })
+                .collect(),
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::tables::Separator;
     use super::*;
 
     #[test]
@@ -119,7 +150,7 @@ mod tests {
             ("\u{feff}ă,\0", &["\u{feff}ă", "\0"]),
             (&many_text, &many),
         ];
-        let mut parser = CsvParser::default();
+        let mut parser = CsvParser::new(Dialect::default());
         for (record, cells) in cases {
             for piece in [1, 3, 1_000] {
                 parser.begin(None);
@@ -131,8 +162,21 @@ mod tests {
     }
 
     #[test]
+    fn cells_are_separated_and_written_as_the_file_has_it() {
+        for separator in [Separator::Semicolon, Separator::Tab] {
+            let mut parser = CsvParser::new(Dialect { separator, encoding: Encoding::Latin1 });
+            parser.begin(None);
+            let sign = char::from(separator.byte());
+            let mut record = alloc::format!("Ana,B{sign}\"x{sign}y\"{sign}").into_bytes();
+            record.extend_from_slice(b"M\xfcller \x80\x9f\n");
+            assert!(parser.feed(&record).is_some());
+            assert_eq!(parser.cells(), ["Ana,B", &alloc::format!("x{sign}y"), "Müller €Ÿ"]);
+        }
+    }
+
+    #[test]
     fn where_within_a_record_it_stands() {
-        let mut parser = CsvParser::default();
+        let mut parser = CsvParser::new(Dialect::default());
         for (text, within) in [
             ("a", Within::Bare),
             ("a,", Within::FieldStart),

@@ -3,7 +3,9 @@
 
 mod columns;
 mod csv;
+mod dry_run;
 mod file;
+mod found;
 mod operations;
 mod records;
 mod rows;

@@ -4,10 +4,12 @@
 //! the import starts, and its records by the job.
 
 use super::columns::{Columns, Mapping};
+use super::dry_run;
 use super::file;
-use super::records::{ImportFormat, ImportRecord, MalformedRecord, NextRecord, Position, Records};
+use super::found;
+use super::records::{Dialect, ImportFormat, ImportRecord, MalformedRecord, NextRecord, Position, Records};
 use super::rows::{self, ImportRow, Target};
-use super::tables::{ImportStatus, LeadImport, NumberImport, Started};
+use super::tables::{ImportStatus, LeadImport, NumberImport, Separator, Started};
 use crate::collection::{count, ids};
 use crate::http::ctx::Ctx;
 use crate::http::refs;
@@ -35,14 +37,24 @@ pub fn start_leads(ctx: &Ctx<'_>) -> Handled {
     refs::check(ctx, &mut checked, None)?;
     let query: LeadImport = ctx.finish(checked)?;
     let campaign = ctx.own(query.campaign_id).ok_or(Refusal::NotFound(MISSING))?;
-    start(ctx, file, Target::Leads { campaign, allow_dupplicate: query.allow_dupplicate }, query.mapping.as_deref())
+    let target = Target::Leads { campaign, allow_dupplicate: query.allow_dupplicate };
+    let asked = Asked { mapping: query.mapping.as_deref(), separator: query.separator, dry_run: query.dry_run };
+    start(ctx, file, target, &asked)
 }
 
 /// `POST /user/do-not-call/import`
 pub fn start_numbers(ctx: &Ctx<'_>) -> Handled {
     let file = body(ctx)?;
     let query: NumberImport = ctx.asks()?;
-    start(ctx, file, Target::Numbers, query.mapping.as_deref())
+    let asked = Asked { mapping: query.mapping.as_deref(), separator: query.separator, dry_run: query.dry_run };
+    start(ctx, file, Target::Numbers, &asked)
+}
+
+/// What the query says of a file.
+struct Asked<'q> {
+    mapping: Option<&'q str>,
+    separator: Option<Separator>,
+    dry_run: bool,
 }
 
 /// Returns the body, or `None` while only the head of the request has arrived.
@@ -53,26 +65,35 @@ fn body<'a>(ctx: &Ctx<'a>) -> Result<Option<&'a [u8]>, Halt> {
     }
 }
 
-fn start(ctx: &Ctx<'_>, file: Option<&[u8]>, target: Target, mapping: Option<&str>) -> Handled {
+fn start(ctx: &Ctx<'_>, file: Option<&[u8]>, target: Target, asked: &Asked<'_>) -> Handled {
     if let Some(file) = file
         && ctx.answered() > 0
+        && !asked.dry_run
     {
         return go_on(ctx, file);
     }
     let format = if ctx.media_type().as_deref() == Some("text/csv") { ImportFormat::Csv } else { ImportFormat::Lines };
-    let mapping = parse_mapping(format, mapping).map_err(Refusal::Invalid)?;
+    let mapping = parse_mapping(format, asked).map_err(Refusal::Invalid)?;
     let account = ctx.account();
-    if count(account, Kind::Import, &rows::facet_under_way())? >= IMPORTS_MAX as u64 {
+    if !asked.dry_run && count(account, Kind::Import, &rows::facet_under_way())? >= IMPORTS_MAX as u64 {
         let says = alloc::format!("At most {IMPORTS_MAX} imports may be under way; please wait for one to end.");
         return Err(Refusal::Forbidden(says).into());
     }
     let Some(file) = file else { return Err(Halt::Wait) };
-    let (columns, position) = begin(file, format, &mapping, target)?;
+    let dialect = match format {
+        ImportFormat::Csv => found::dialect(file, asked.separator).map_err(wrong_file)?,
+        ImportFormat::Lines => Dialect::default(),
+    };
+    let (columns, position) = begin(file, (format, dialect), &mapping, target)?;
+    if asked.dry_run {
+        let looked = dry_run::look(ctx, file, (format, dialect), position, (&columns, target));
+        return Ok(Reply::ok(&data(&looked)));
+    }
     let (number, at) = account.allot(Kind::Import, ctx.now)?;
     file::put_columns(account, number, &columns)?;
     let kept = file::put_next(account, number, file, 0)?;
     let file_bytes = u32::try_from(file.len()).map_err(|_| Refusal::TooLarge(IMPORT_BODY_BYTES_MAX))?;
-    let mut import = ImportRow::new(target, format, file_bytes, position);
+    let mut import = ImportRow::new(target, format, dialect, file_bytes, position);
     import.set_upload(ctx.uuid(UPLOAD), kept);
     account.insert(Kind::Import, number, at, &import.row())?;
     turn(ctx, number, &import)
@@ -105,41 +126,48 @@ fn turn(ctx: &Ctx<'_>, number: u32, import: &ImportRow) -> Handled {
     Ok(Reply::accepted(&message_data("Import started.", &started)))
 }
 
-fn parse_mapping(format: ImportFormat, mapping: Option<&str>) -> Result<Mapping<'_>, Errors> {
-    match mapping {
-        None => Ok(Mapping::default()),
-        Some(text) if format == ImportFormat::Csv => Mapping::of(text),
-        Some(_) => {
-            let mut errors = Errors::default();
-            errors.say("mapping", "field is for text/csv only.");
-            Err(errors)
+fn parse_mapping<'q>(format: ImportFormat, asked: &Asked<'q>) -> Result<Mapping<'q>, Errors> {
+    let mut errors = Errors::default();
+    if format == ImportFormat::Lines {
+        for (name, given) in [("mapping", asked.mapping.is_some()), ("separator", asked.separator.is_some())] {
+            if given {
+                errors.say(name, "field is for text/csv only.");
+            }
         }
     }
+    match asked.mapping {
+        _ if !errors.is_empty() => Err(errors),
+        None => Ok(Mapping::default()),
+        Some(text) => Mapping::of(text),
+    }
+}
+
+fn wrong_file(says: &str) -> Refusal {
+    let mut errors = Errors::default();
+    errors.add("file", says);
+    Refusal::Invalid(errors)
 }
 
 /// Returns the columns of a file, and the position at which its records begin.
 fn begin(
     file: &[u8],
-    format: ImportFormat,
+    (format, dialect): (ImportFormat, Dialect),
     mapping: &Mapping<'_>,
     target: Target,
 ) -> Result<(Columns, Position), Halt> {
-    let wrong = |says: &str| {
-        let mut errors = Errors::default();
-        errors.add("file", says);
-        Refusal::Invalid(errors)
-    };
     let mark = if file.starts_with(BYTE_ORDER_MARK) { 3 } else { 0 };
     let start = Position::start(mark);
-    let mut records = Records::new(format, start, &file[mark as usize..], true);
+    let mut records = Records::new(format, dialect, start, &file[mark as usize..], true);
     let headless = || Ok((Columns::default(), start));
     let columns = match records.next() {
-        NextRecord::End | NextRecord::Pause => return Err(wrong("The file is empty.").into()),
+        NextRecord::End | NextRecord::Pause => return Err(wrong_file("The file is empty.").into()),
         // The records, malformed ones too, are the job's to report.
         NextRecord::Record(_, ImportRecord::Line(_)) => return headless(),
         NextRecord::Malformed(..) if format == ImportFormat::Lines => return headless(),
-        NextRecord::Malformed(_, MalformedRecord::Encoding) => return Err(wrong("The file is not valid UTF-8.").into()),
-        NextRecord::Malformed(_, malformed) => return Err(wrong(malformed.text()).into()),
+        NextRecord::Malformed(_, MalformedRecord::Encoding) => {
+            return Err(wrong_file("The file is not valid UTF-8.").into());
+        }
+        NextRecord::Malformed(_, malformed) => return Err(wrong_file(malformed.text()).into()),
         NextRecord::Record(_, ImportRecord::Cells(header)) => Columns::of(&header, mapping, target),
     };
     Ok((columns.map_err(Refusal::Invalid)?, records.position()))

@@ -3,9 +3,11 @@
 //! An import reads a window of its file at a time and stops before a record that is incomplete in it; the next window
 //! starts there. Only a record that exceeds the limit is skipped across several windows.
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use super::csv::CsvParser;
+use super::tables::{Encoding, Separator};
 use crate::limits::IMPORT_RECORD_BYTES_MAX;
 
 /// Format of a file.
@@ -15,6 +17,21 @@ pub enum ImportFormat {
     Csv,
     /// One JSON record on each line; blank lines are skipped.
     Lines,
+}
+
+/// How a CSV file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dialect {
+    /// What separates the cells of a record.
+    pub separator: Separator,
+    /// How its characters are written.
+    pub encoding: Encoding,
+}
+
+impl Default for Dialect {
+    fn default() -> Self {
+        Self { separator: Separator::Comma, encoding: Encoding::Utf8 }
+    }
 }
 
 /// State of the parser within a record that is too long, for the next window to go on with. The number is stored.
@@ -87,7 +104,7 @@ impl MalformedRecord {
 #[derive(Debug, PartialEq, Eq)]
 pub enum ImportRecord<'r> {
     /// Cells of a CSV record.
-    Cells(Vec<&'r str>),
+    Cells(Vec<Cow<'r, str>>),
     /// Text of a line.
     Line(&'r str),
 }
@@ -108,6 +125,7 @@ pub enum NextRecord<'r> {
 /// Reader of the records in a window.
 pub struct Records<'w> {
     format: ImportFormat,
+    encoding: Encoding,
     /// Bytes of the window from the position on.
     rest: &'w [u8],
     /// Whether the window ends with the file.
@@ -119,9 +137,9 @@ pub struct Records<'w> {
 
 impl<'w> Records<'w> {
     /// Starts at a position. A window that does not end with the file must hold more bytes than the longest record.
-    pub fn new(format: ImportFormat, position: Position, window: &'w [u8], at_end: bool) -> Self {
-        let record_bytes_max = IMPORT_RECORD_BYTES_MAX;
-        Self { format, rest: window, at_end, position, parser: CsvParser::default(), record_bytes_max }
+    pub fn new(format: ImportFormat, dialect: Dialect, position: Position, window: &'w [u8], at_end: bool) -> Self {
+        let (parser, record_bytes_max) = (CsvParser::new(dialect), IMPORT_RECORD_BYTES_MAX);
+        Self { format, encoding: dialect.encoding, rest: window, at_end, position, parser, record_bytes_max }
     }
 
     /// Returns the position reached: the end of a record, or a place within one that is being skipped.
@@ -159,6 +177,9 @@ impl<'w> Records<'w> {
             }
         };
         match (self.format, core::str::from_utf8(record)) {
+            (ImportFormat::Csv, Err(_)) if self.encoding == Encoding::Latin1 => {
+                NextRecord::Record(line, ImportRecord::Cells(self.parser.cells()))
+            }
             (_, Err(_)) => NextRecord::Malformed(line, MalformedRecord::Encoding),
             (ImportFormat::Csv, Ok(_)) => NextRecord::Record(line, ImportRecord::Cells(self.parser.cells())),
             (ImportFormat::Lines, Ok(text)) => NextRecord::Record(line, ImportRecord::Line(text)),
@@ -246,7 +267,7 @@ mod tests {
         loop {
             let rest = &file[position.offset as usize..];
             let window = &rest[..rest.len().min(window_bytes)];
-            let records = Records::new(format, position, window, window.len() == rest.len());
+            let records = Records::new(format, Dialect::default(), position, window, window.len() == rest.len());
             let mut records = Records { record_bytes_max, ..records };
             loop {
                 match records.next() {

@@ -3,8 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::records::{ImportFormat, Position, Within};
-use super::tables::{ImportStatus, LineErrors};
+use super::records::{Dialect, ImportFormat, Position, Within};
+use super::tables::{Encoding, ImportStatus, LineErrors, Separator};
 use crate::collection::Facet;
 use crate::id;
 use crate::json::{Array, Object, Raw, ToJson};
@@ -44,6 +44,10 @@ record! {
         allow_dupplicate: Option<bool> = boolean().sparse(),
         /// Whether the file is CSV; otherwise each line is a JSON record.
         csv: bool = boolean().required(),
+        /// For a CSV file: what separates its cells; a comma if not given.
+        separator: Option<Separator> = choice::<Separator>().sparse(),
+        /// For a CSV file: how its characters are written; UTF-8 if not given.
+        encoding: Option<Encoding> = choice::<Encoding>().sparse(),
         /// Current state; `processing` until the file is read or the import fails.
         status: ImportStatus = choice::<ImportStatus>().required(),
         /// Why it ended early, if it failed.
@@ -80,7 +84,7 @@ pub fn facet_under_way() -> Facet {
 
 impl ImportRow {
     /// Builds an import that starts reading at `position`.
-    pub fn new(target: Target, format: ImportFormat, file_bytes: u32, position: Position) -> Self {
+    pub fn new(target: Target, format: ImportFormat, dialect: Dialect, file_bytes: u32, position: Position) -> Self {
         let (campaign, allow_dupplicate) = match target {
             Target::Leads { campaign, allow_dupplicate } => (Some(campaign), Some(allow_dupplicate)),
             Target::Numbers => (None, None),
@@ -89,6 +93,8 @@ impl ImportRow {
             campaign,
             allow_dupplicate,
             csv: format == ImportFormat::Csv,
+            separator: Some(dialect.separator).filter(|_| format == ImportFormat::Csv),
+            encoding: Some(dialect.encoding).filter(|_| format == ImportFormat::Csv),
             status: ImportStatus::Processing,
             failure_reason: None,
             created: 0,
@@ -121,6 +127,12 @@ impl ImportRow {
     /// Returns the format of its file.
     pub fn format(&self) -> ImportFormat {
         if self.csv { ImportFormat::Csv } else { ImportFormat::Lines }
+    }
+
+    /// Returns how its file is written.
+    pub fn dialect(&self) -> Dialect {
+        let Dialect { separator, encoding } = Dialect::default();
+        Dialect { separator: self.separator.unwrap_or(separator), encoding: self.encoding.unwrap_or(encoding) }
     }
 
     /// Returns the position up to which its file was read.
@@ -217,7 +229,8 @@ mod tests {
             (Target::Numbers, ImportFormat::Csv, ImportStatus::Failed, Some(Within::Quoted)),
         ] {
             let position = Position { offset: 4, line: 5, after_return: true, within };
-            let mut import = ImportRow::new(target, format, 64_000_000, position);
+            let dialect = Dialect { separator: Separator::Semicolon, encoding: Encoding::Latin1 };
+            let mut import = ImportRow::new(target, format, dialect, 64_000_000, position);
             import.set_upload("r".into(), (status == ImportStatus::Processing).then_some(8));
             if status == ImportStatus::Failed {
                 import.fail("Why");
@@ -225,6 +238,8 @@ mod tests {
             import.status = status;
             let read = ImportRow::read(&import.row().public).expect("it was written so");
             assert_eq!((read.target(), read.format(), read.position()), (target, format, Ok(position)));
+            let is_csv = format == ImportFormat::Csv;
+            assert_eq!(read.dialect(), if is_csv { dialect } else { Dialect::default() });
             assert_eq!(read, import);
         }
     }

@@ -78,7 +78,7 @@ fn read(work: &TaskContext<'_>, number: u32, import: &mut ImportRow) -> Result<b
     let columns = file::columns(account, number)?;
     let window = file::window(account, number, import.file_bytes, import.offset)?;
     let at_end = import.offset as usize + window.len() >= import.file_bytes as usize;
-    let mut records = Records::new(import.format(), import.position()?, &window, at_end);
+    let mut records = Records::new(import.format(), import.dialect(), import.position()?, &window, at_end);
     let mut ended = false;
     for _ in 0..IMPORT_SLICE_RECORDS {
         let (line, members) = match records.next() {
@@ -111,7 +111,7 @@ fn of_line(says: String) -> Errors {
 }
 
 /// Builds the body for a record, or returns what is wrong with its line.
-fn members(record: &ImportRecord<'_>, columns: &Columns, target: Target) -> Result<Members, String> {
+pub fn members(record: &ImportRecord<'_>, columns: &Columns, target: Target) -> Result<Members, String> {
     let text = match record {
         ImportRecord::Cells(cells) => return Ok(columns.members(cells, target)?),
         ImportRecord::Line(text) => text,

@@ -4,8 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::key::Kind;
-use crate::limits::{IMPORT_ERRORS_MAX, MAPPING_MAX};
-use crate::record::{Json, Ref, any, boolean, choice, id, int, list, text};
+use crate::limits::{DRY_RUN_RECORDS, DRY_RUN_ROWS, IMPORT_ERRORS_MAX, MAPPING_MAX};
+use crate::record::{ColumnType, Json, Ref, any, boolean, choice, id, int, list, rows, text, texts};
 use crate::{choice, record};
 
 choice! {
@@ -20,6 +20,39 @@ choice! {
     }
 }
 
+choice! {
+    /// What separates the cells of a line.
+    pub enum Separator {
+        /// A comma.
+        Comma = ",",
+        /// A semicolon.
+        Semicolon = ";",
+        /// A tab.
+        Tab = "tab",
+    }
+}
+
+impl Separator {
+    /// Returns its byte in a file.
+    pub const fn byte(self) -> u8 {
+        match self {
+            Self::Comma => b',',
+            Self::Semicolon => b';',
+            Self::Tab => b'\t',
+        }
+    }
+}
+
+choice! {
+    /// How the characters of a file are written.
+    pub enum Encoding {
+        /// UTF-8.
+        Utf8 = "utf-8",
+        /// ISO 8859-1, with the further characters of Windows-1252.
+        Latin1 = "latin-1",
+    }
+}
+
 record! {
     /// Query of `POST /user/leads/import`.
     pub struct LeadImport {
@@ -28,18 +61,26 @@ record! {
         /// Whether a lead is created even if the campaign already has its number; a line of `application/x-ndjson` may
         /// override it.
         allow_dupplicate: bool = boolean().or_bool(false),
-        /// For `text/csv`: which column holds which member, as `Header=member` pairs separated by commas. Any other
+        /// For `text/csv`: which column holds which member, as `Header:member` pairs separated by commas. Any other
         /// column becomes the variable of its name.
         mapping: Option<String> = text(1, MAPPING_MAX),
+        /// For `text/csv`: what separates cells; found by itself if not given.
+        separator: Option<Separator> = choice::<Separator>(),
+        /// Whether the file is only looked at: nothing is stored.
+        dry_run: bool = boolean().or_bool(false),
     }
 }
 
 record! {
     /// Query of `POST /user/do-not-call/import`.
     pub struct NumberImport {
-        /// For `text/csv`: which columns hold `phone_number` and `reason`, as `Header=member` pairs separated by
+        /// For `text/csv`: which columns hold `phone_number` and `reason`, as `Header:member` pairs separated by
         /// commas.
         mapping: Option<String> = text(1, MAPPING_MAX),
+        /// For `text/csv`: what separates cells; found by itself if not given.
+        separator: Option<Separator> = choice::<Separator>(),
+        /// Whether the file is only looked at: nothing is stored.
+        dry_run: bool = boolean().or_bool(false),
     }
 }
 
@@ -84,3 +125,24 @@ record! {
         errors: Vec<LineErrors> = list::<LineErrors>(IMPORT_ERRORS_MAX),
     }
 }
+
+record! {
+    /// What an import would make of a file.
+    pub struct DryRun {
+        /// Member that each column becomes; empty for `application/x-ndjson`.
+        columns: Vec<String> = texts(&CELL, 0),
+        /// What separates cells; null for `application/x-ndjson`.
+        separator: Option<Separator> = choice::<Separator>(),
+        /// How its characters are written.
+        encoding: Encoding = choice::<Encoding>().required(),
+        /// Cells of the first 10 records; of `application/x-ndjson` the lines.
+        rows: Vec<Vec<String>> = rows(&ROW, DRY_RUN_ROWS),
+        /// The records that would be rejected, among the first 100.
+        errors: Vec<LineErrors> = list::<LineErrors>(DRY_RUN_RECORDS),
+    }
+}
+
+/// Bounds of a cell.
+static CELL: ColumnType = ColumnType::Text { min: 0, max: 65_536, format: None };
+/// Cells of a record.
+static ROW: ColumnType = ColumnType::List { of: &CELL, min: 0, max: 0, unique: None };

@@ -406,6 +406,11 @@ pub const fn texts(of: &'static ColumnType, max: usize) -> Typed<Vec<String>> {
     Typed::new(ColumnType::List { of, min: 0, max, unique: None })
 }
 
+/// Declares a list of at most `max` lists of texts.
+pub const fn rows(of: &'static ColumnType, max: usize) -> Typed<Vec<Vec<String>>> {
+    Typed::new(ColumnType::List { of, min: 0, max, unique: None })
+}
+
 /// Declares a list of at most `max` records.
 pub const fn list<T: Record>(max: usize) -> Typed<Vec<T>> {
     Typed::new(ColumnType::List { of: &ColumnType::Record(T::TABLE), min: 0, max, unique: None })

@@ -199,7 +199,10 @@ fn media(schema: Value) -> Value {
 
 fn responses(route: &Route) -> Value {
     let mut responses = Members::default();
-    responses.set(&route.status.to_string(), tagged(route, success(route)));
+    responses.set(&route.status.to_string(), tagged(route, success(route, route.shape)));
+    if let Some(shape) = route.looks {
+        responses.set("200", success(route, shape));
+    }
     if route.etag {
         let unchanged = object([("description", string("What `If-None-Match` names is still what there is."))]);
         responses.set("304", tagged(route, unchanged));
@@ -271,11 +274,11 @@ fn fields() -> Value {
     object([("type", string("object")), ("required", strings(&["message", "errors"])), ("properties", properties)])
 }
 
-fn success(route: &Route) -> Value {
+fn success(route: &Route, shape: ReplyForm) -> Value {
     let record = |table: &Table| schema::of(table, Purpose::Reply);
     let array = |items: Value| object([("type", string("array")), ("items", items)]);
     let text = || object([("type", string("string"))]);
-    let schema = match route.shape {
+    let schema = match shape {
         ReplyForm::Message => members(&[("message", text())]),
         ReplyForm::Bare(table) => record(table),
         ReplyForm::BareList(table) => array(record(table)),

@@ -32,7 +32,7 @@ use crate::http::cause::Cause;
 use crate::http::refusal::Invalid;
 use crate::http::reply::{HostPage, Reply};
 use crate::http::route::{Group, ReplyForm, Route, Who, count, delete, flat, get, patch, post, put};
-use crate::import::tables::{Import, LeadImport, NumberImport, Started};
+use crate::import::tables::{DryRun, Import, LeadImport, NumberImport, Started};
 use crate::job::ShownJob;
 use crate::key::Kind;
 use crate::knowledge::Passage;
@@ -159,7 +159,7 @@ const GROUPS: &[Group] = &[
     ]),
     Group("Leads", &[
     post(&["/user/lead", "/user/leads"], "createLead", "Create a lead.", lead::create).about(Kind::Lead).takes(NewLead::TABLE).gives(ReplyForm::MessageData(Lead::TABLE)).invalid(Invalid::Failed),
-    post(&["/user/leads/import"], "importLeads", "Create leads from a file, in the background.", import::start_leads).takes_file(&import::MEDIA, IMPORT_BODY_BYTES_MAX).asks(LeadImport::TABLE).accepts(ReplyForm::MessageData(Started::TABLE)).in_several_steps().refuses(&[Cause::Limit]),
+    post(&["/user/leads/import"], "importLeads", "Create leads from a file, in the background.", import::start_leads).takes_file(&import::MEDIA, IMPORT_BODY_BYTES_MAX).asks(LeadImport::TABLE).accepts(ReplyForm::MessageData(Started::TABLE)).or_looks(ReplyForm::Data(DryRun::TABLE)).in_several_steps().refuses(&[Cause::Limit]),
     get(&["/user/leads/imports/{id}"], "getLeadImport", "How far an import of leads came.", import::read_leads).about(Kind::Import).gives(ReplyForm::Data(Import::TABLE)),
     get(&["/user/leads"], "listLeads", "List the leads, newest first.", lead::list).about(Kind::Lead).asks(LeadQuery::TABLE).gives(ReplyForm::Page(Lead::TABLE)),
     get(&["/user/leads/{id}"], "getLead", "A lead.", lead::read).about(Kind::Lead).gives(ReplyForm::Bare(Lead::TABLE)),
@@ -168,7 +168,7 @@ const GROUPS: &[Group] = &[
     get(&["/user/leads/{id}/explain"], "explainLead", "Why a lead is, or is not, called now.", campaign::explain).about(Kind::Lead).gives(ReplyForm::Data(Explanation::TABLE)).without_etag(),
     get(&["/user/do-not-call"], "listDoNotCall", "List the numbers that are not to be called.", suppression::list).about(Kind::DoNotCall).asks(SuppressedQuery::TABLE).gives(ReplyForm::Page(Suppressed::TABLE)),
     post(&["/user/do-not-call"], "addDoNotCall", "Add a number that is not to be called.", suppression::create).about(Kind::DoNotCall).takes(NewSuppressed::TABLE).makes(ReplyForm::MessageData(Suppressed::TABLE)),
-    post(&["/user/do-not-call/import"], "importDoNotCall", "Add numbers that are not to be called from a file, in the background.", import::start_numbers).takes_file(&import::MEDIA, IMPORT_BODY_BYTES_MAX).asks(NumberImport::TABLE).accepts(ReplyForm::MessageData(Started::TABLE)).in_several_steps().refuses(&[Cause::Limit]),
+    post(&["/user/do-not-call/import"], "importDoNotCall", "Add numbers that are not to be called from a file, in the background.", import::start_numbers).takes_file(&import::MEDIA, IMPORT_BODY_BYTES_MAX).asks(NumberImport::TABLE).accepts(ReplyForm::MessageData(Started::TABLE)).or_looks(ReplyForm::Data(DryRun::TABLE)).in_several_steps().refuses(&[Cause::Limit]),
     get(&["/user/do-not-call/imports/{id}"], "getDoNotCallImport", "How far an import of such numbers came.", import::read_numbers).about(Kind::Import).gives(ReplyForm::Data(Import::TABLE)),
     delete(&["/user/do-not-call/{id}"], "removeDoNotCall", "Remove a number from that list.", suppression::delete).about(Kind::DoNotCall),
     ]),

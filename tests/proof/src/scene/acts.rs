@@ -157,8 +157,8 @@ impl Recorder {
             (Method::Post, "/user/assistant/{id}/disable-inbound-webhook"),
             (Method::Delete, "/user/assistants/{id}/inbound-webhook"),
             (Method::Post, "/user/assistant/{id}/disable-webhook"),
-            (Method::Post, "/user/assistant/{id}/enable-webhook"),
             (Method::Delete, "/user/assistants/{id}/webhook"),
+            (Method::Post, "/user/assistant/{id}/enable-webhook"),
         ] {
             let body = (method == Method::Post).then_some(&hook);
             self.ask(method, &what.replace("{id}", &id.to_string()), body);
