@@ -9,6 +9,7 @@ mod commands;
 mod edge;
 mod egress;
 mod extract;
+mod first_start;
 mod golden;
 mod idempotency;
 mod jobs;

@@ -85,8 +85,8 @@ impl Server {
         let ready_file = data.with_extension("ready.json");
         let _ = std::fs::remove_file(&ready_file);
         if command.get_envs().all(|(name, _)| name != "SWITCHBOARD_LOG") {
-            // The warning about unencrypted secrets is expected here: tests run without a sealing key.
-            command.env("SWITCHBOARD_LOG", "warn,switchboard::cli::run=error");
+            // Expected here: the warning about unencrypted secrets, and the file with those of the first start.
+            command.env("SWITCHBOARD_LOG", "warn,switchboard::cli=error");
         }
         let child = command
             .args(["serve", "--listen", "127.0.0.1:0"])

@@ -1,5 +1,6 @@
 //! Commands: `serve` and `dev` run the service; the others call a running one, or work on a closed data folder.
 
+mod announce;
 mod extract;
 mod listen;
 mod offline;

@@ -1,6 +1,6 @@
 //! The commands `serve` and `dev`: start, signals and orderly stop.
 
-use std::io::Write;
+use std::io::IsTerminal;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,6 @@ use std::sync::Arc;
 use switchboard::clock::Clock;
 use switchboard::edge::EdgeToken;
 use switchboard::host::{Host, HostOptions};
-use switchboard::private::{Existing, PartialFile};
 use switchboard::rooms::Rooms;
 use switchboard::seal::Seal;
 use switchboard::send::{self, Outside};
@@ -17,7 +16,6 @@ use switchboard::store::Store;
 use switchboard::{clock, serve};
 use switchboard_core::account::token::{Token, TokenKind};
 use switchboard_core::egress::Filter;
-use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::Door;
 use switchboard_core::settings::Configured;
 use switchboard_core::setup::{BuiltIn, Config};
@@ -28,6 +26,7 @@ use tokio::task::JoinHandle;
 use tracing_subscriber::EnvFilter;
 
 use super::Failed;
+use super::announce::announce;
 
 const DATA: &str = "./switchboard-data";
 
@@ -109,11 +108,16 @@ fn log(settings: &ServeSettings) {
     // These libraries log a line for each malformed request of a stranger; `SWITCHBOARD_LOG` can turn them back on.
     let filter = EnvFilter::try_new(format!("h2=error,hyper=error,{wanted}"));
     let filter = filter.unwrap_or_else(|_| EnvFilter::new("h2=error,hyper=error,info"));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colored());
     match settings.log_format.unwrap_or_default() {
         LogFormat::Text => builder.init(),
         LogFormat::Json => builder.json().init(),
     }
+}
+
+/// Returns whether the log may have colors: on a terminal, unless `NO_COLOR` is set (no-color.org).
+fn colored() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 async fn run(
@@ -155,43 +159,4 @@ async fn run(
         let _ = std::fs::remove_file(file);
     }
     Ok(())
-}
-
-/// Prints the server's address, writes the ready file and, on the first start, shows the owner's secrets.
-fn announce(
-    settings: &ServeSettings,
-    folder: &Path,
-    address: SocketAddr,
-    secrets: Option<&Reply>,
-    json: bool,
-) -> Result<(), Failed> {
-    let url = settings.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
-    let mut ready = serde_json::Map::new();
-    ready.insert("url".into(), url.clone().into());
-    if let Some(Reply { content: Content::Json(body), .. }) = secrets
-        && let serde_json::Value::Object(members) = serde_json::from_slice(body)?
-    {
-        ready.extend(members);
-    }
-    ready.insert("pid".into(), std::process::id().into());
-    if let Some(file) = &settings.ready_file {
-        let mut out = PartialFile::begin(file, Existing::Replace)?;
-        out.file.write_all(&serde_json::to_vec(&ready)?)?;
-        out.finish()?;
-    }
-    let mut out = std::io::stdout();
-    if json {
-        return Ok(writeln!(out, "{}", serde_json::Value::Object(ready))?);
-    }
-    let text = |name: &str| ready.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
-    if secrets.is_some() {
-        writeln!(out, "A new store was made in {}. These are shown once:\n", folder.display())?;
-        for (label, name) in
-            [("e-mail", "email"), ("password", "password"), ("API key", "api_key"), ("operator token", "admin_token")]
-        {
-            writeln!(out, "  {label:<15}{}", text(name))?;
-        }
-        writeln!(out, "\nTry:\n\n  curl -s -H 'Authorization: Bearer {}' {url}/api/user/me\n", text("api_key"))?;
-    }
-    Ok(writeln!(out, "Switchboard listens on {url} (API explorer: {url}/docs)")?)
 }
