@@ -4,6 +4,7 @@
 //! single thread that commits many of them at once and then releases their replies. The core decides everything; this
 //! crate reads, commits, sends and listens.
 
+pub mod address;
 pub mod apart;
 pub mod backup;
 pub mod clock;

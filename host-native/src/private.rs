@@ -85,7 +85,8 @@ impl PartialFile {
         let partial = PathBuf::from(partial);
         // A killed process with the same id may have left one.
         let _ = std::fs::remove_file(&partial);
-        let file = create(&partial)?;
+        let file =
+            create(&partial).map_err(|error| Error::new(error.kind(), format!("{}: {error}", path.display())))?;
         Ok(Self { partial, path: path.to_owned(), existing, file })
     }
 

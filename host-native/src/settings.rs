@@ -10,14 +10,16 @@ use serde_json::{Value, json};
 use switchboard_core::record::Choice;
 use switchboard_core::settings::{self, Configured, WithoutEngine};
 
+use crate::address;
 use crate::clock::Pace;
 
 /// Settings of `serve` and `dev`; the keys of a TOML file have the same names. Some are secret: there is no `Debug`.
 #[derive(Args, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct ServeSettings {
-    /// Address to listen on; port 0 picks a free one [default: 127.0.0.1:8080]
-    #[arg(long, env = "SWITCHBOARD_LISTEN", value_name = "ADDR")]
+    /// Address to listen on, HOST:PORT or a port of 127.0.0.1; port 0 picks a free one [default: 127.0.0.1:8080]
+    #[arg(long, env = "SWITCHBOARD_LISTEN", value_name = "ADDR", value_parser = address::parse)]
+    #[serde(deserialize_with = "address::deserialize")]
     pub listen: Option<SocketAddr>,
     /// Data folder of the store [default: ./switchboard-data]
     #[arg(long, env = "SWITCHBOARD_DATA", value_name = "DIR")]
@@ -48,7 +50,8 @@ pub struct ServeSettings {
     #[arg(long, env = "SWITCHBOARD_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
     pub cors_origin: Vec<String>,
     /// Separate address for the operator's API and metrics
-    #[arg(long, env = "SWITCHBOARD_ADMIN_LISTEN", value_name = "ADDR")]
+    #[arg(long, env = "SWITCHBOARD_ADMIN_LISTEN", value_name = "ADDR", value_parser = address::parse)]
+    #[serde(deserialize_with = "address::deserialize")]
     pub admin_listen: Option<SocketAddr>,
     /// Most connections at once; more are turned away with 503 [default: 16384]
     #[arg(long, env = "SWITCHBOARD_MAX_CONNECTIONS", value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]

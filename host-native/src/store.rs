@@ -72,6 +72,17 @@ pub fn refused<E: Into<redb::Error>>(what: &str) -> impl FnOnce(E) -> StoreError
     }
 }
 
+/// Converts an error of opening the file at `path`, for `map_err`: only one process at a time has a store open.
+fn unopened(path: Option<&Path>) -> impl FnOnce(DatabaseError) -> StoreError + '_ {
+    move |error| match (&error, path.and_then(Path::parent)) {
+        (DatabaseError::DatabaseAlreadyOpen, Some(folder)) => {
+            let why = format!("another switchboard runs on {}", folder.display());
+            StoreError::of("the store cannot be opened", &why)
+        }
+        _ => refused("the store cannot be opened")(error),
+    }
+}
+
 /// How much of a store is read when it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntegrityCheck {
@@ -130,8 +141,8 @@ impl Store {
             if file.metadata().is_ok_and(|meta| meta.len() == 0) {
                 return Err(StoreError::of("the store cannot be opened", &"its file is empty"));
             }
-            let storage = FileBackend::new(file).map_err(refused("the store cannot be opened"))?;
-            opened(|| builder(look).create_with_backend(Watched::new(storage, Arc::clone(unsynced))))
+            let storage = FileBackend::new(file).map_err(unopened(Some(&of)))?;
+            opened(Some(&of), || builder(look).create_with_backend(Watched::new(storage, Arc::clone(unsynced))))
         };
         Self::with(Box::new(opener), Some(path), look)
     }
@@ -145,7 +156,7 @@ impl Store {
         let opener = move |look, unsynced: &Arc<AtomicBool>| {
             let storage = Watched::new(storage(), Arc::clone(unsynced));
             let empty = storage.len().map_err(failed("the store cannot be opened"))? == 0;
-            let database = opened(|| builder(look).create_with_backend(storage))?;
+            let database = opened(None, || builder(look).create_with_backend(storage))?;
             if empty {
                 make(&database)?;
             }
@@ -268,8 +279,8 @@ fn builder(look: IntegrityCheck) -> Builder {
     builder
 }
 
-fn opened(open: impl FnOnce() -> Result<Database, DatabaseError>) -> Result<Database, StoreError> {
-    caught("the store cannot be opened", open)?.map_err(refused("the store cannot be opened"))
+fn opened(path: Option<&Path>, open: impl FnOnce() -> Result<Database, DatabaseError>) -> Result<Database, StoreError> {
+    caught("the store cannot be opened", open)?.map_err(unopened(path))
 }
 
 /// Runs an access to the store and turns a panic into an error: redb may panic on a damaged file.
@@ -300,7 +311,7 @@ fn create(folder: &Path, path: &Path) -> Result<(), StoreError> {
     }
     let file = private::create(&aside).map_err(failed("the store cannot be made"))?;
     let storage = FileBackend::new(file).map_err(refused("the store cannot be made"))?;
-    let database = opened(|| builder(IntegrityCheck::Quick).create_with_backend(storage))?;
+    let database = opened(None, || builder(IntegrityCheck::Quick).create_with_backend(storage))?;
     make(&database)?;
     drop(database);
     std::fs::rename(&aside, path).map_err(failed("the store cannot be renamed"))?;

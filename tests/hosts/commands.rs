@@ -1,5 +1,7 @@
 //! The command line, as scripts rely on it: JSON output, exit codes, and the order of flags and settings file.
 
+use std::net::TcpListener;
+
 use serde_json::{Value, json};
 use switchboard_tests::house::assistant;
 
@@ -81,6 +83,112 @@ fn bad_settings_get_a_sentence() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.contains(says), "{arguments:?}: {said}");
     }
+}
+
+/// Runs a command that must fail and returns what it says.
+fn refusal(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}: {said}");
+    said
+}
+
+#[test]
+fn an_address_in_use_is_named_with_its_flag() {
+    let folder = Folder::new();
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let (address, data) = (taken.local_addr().expect("an address").to_string(), folder.path("data"));
+    let data = data.to_str().expect("a path");
+    for (flags, flag) in [
+        (vec!["--listen", &address], "--listen"),
+        (vec!["--listen", "127.0.0.1:0", "--admin-listen", &address], "--admin-listen"),
+    ] {
+        let said = refusal(&[&["serve", "--engine", "none", "--data", data], &flags[..]].concat());
+        let wanted = format!("switchboard: {address} is in use by another program: {flag} chooses another address");
+        assert!(said.lines().any(|line| line == wanted), "{said}");
+    }
+    // The port of 127.0.0.1 alone, and a name.
+    let port = taken.local_addr().expect("an address").port();
+    for listen in [port.to_string(), format!("localhost:{port}")] {
+        assert!(refusal(&["serve", "--data", data, "--listen", &listen]).contains(&address), "{listen}");
+    }
+    let config = folder.path("settings.toml");
+    std::fs::write(&config, format!("listen = {port}\n")).expect("a file");
+    let said = refusal(&["serve", "--data", data, "--config", config.to_str().expect("a path")]);
+    assert!(said.contains(&address), "{said}");
+}
+
+#[test]
+fn a_store_that_is_open_is_said_to_be() {
+    let folder = Folder::new();
+    let data = folder.path("data");
+    let _server = Server::start(&data, &["--engine", "none"]);
+    let data = data.to_str().expect("a path");
+    for arguments in [&["serve", "--listen", "0", "--data", data][..], &["verify", data]] {
+        let said = refusal(arguments);
+        assert!(said.contains(&format!("another switchboard runs on {data}")), "{said}");
+    }
+}
+
+#[test]
+fn the_address_of_a_service_may_end_as_that_of_a_client() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.path("data"), &["--engine", "none"]);
+    let (url, key, token) = (server.text("url"), server.text("api_key"), server.text("admin_token"));
+    for end in ["/", "/api", "/api/"] {
+        let url = format!("{url}{end}");
+        let listed = json_of(&run(&["account", "list", "--json", "--url", &url, "--admin-token", token]));
+        assert_eq!(listed[0]["email"], "owner@localhost", "{url}");
+        assert!(run(&["listen", "--count", "0", "--url", &url, "--key", key]).status.success(), "{url}");
+    }
+    let said = refusal(&["account", "list", "--url", "localhost:8080", "--admin-token", token]);
+    assert!(said.contains("a URL begins with http:// or https://"), "{said}");
+}
+
+#[test]
+fn a_token_of_another_kind_is_told_and_not_sent() {
+    let nowhere = "http://127.0.0.1:1";
+    let operators = |token| vec!["account", "list", "--url", nowhere, "--admin-token", token];
+    let accounts = |token| vec!["listen", "--url", nowhere, "--key", token];
+    for (arguments, says) in [
+        (operators("sbk_A"), "--admin-token takes the operator's token, which begins with sbo_; this is an API key"),
+        (
+            operators("sbs_A"),
+            "--admin-token takes the operator's token, which begins with sbo_; this is the token of a session",
+        ),
+        (
+            operators("sbe_A"),
+            "--admin-token takes the operator's token, which begins with sbo_; this is the token of an engine",
+        ),
+        (accounts("sbo_A"), "--key takes an API key, which begins with sbk_; this is the operator's token"),
+        (accounts("sbe_A"), "--key takes an API key, which begins with sbk_; this is the token of an engine"),
+    ] {
+        assert_eq!(refusal(&arguments).trim(), format!("switchboard: {says}"));
+    }
+    assert!(refusal(&operators("sbo_A")).contains(&format!("no service answers at {nowhere} (--url)")));
+    let backup = ["backup", "never", "--url", nowhere, "--admin-token", "sbk_A"];
+    assert!(refusal(&backup).contains("this is an API key"));
+    for arguments in [operators("sbo_A"), operators("secret"), accounts("sbk_A"), accounts("sbs_A")] {
+        assert!(!refusal(&arguments).contains("begins with"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn what_a_command_lacks_is_described() {
+    let said = refusal(&["restore"]);
+    assert!(said.contains("<FILE>    File written by `backup`"), "{said}");
+    assert!(said.contains("<FOLDER>  Folder to create; one that exists must be empty"), "{said}");
+    assert!(said.contains("Usage: switchboard restore <FILE> <FOLDER>"), "{said}");
+    let said = refusal(&["key", "create", "--account", "1"]);
+    assert!(said.contains("Operator token [env: SWITCHBOARD_ADMIN_TOKEN]"), "{said}");
+    assert!(said.contains("--name <NAME>") && !said.contains("Id of the account"), "{said}");
+    let folder = Folder::new();
+    let (file, copy) = (folder.path("none.backup"), folder.path("copy"));
+    let (file, copy) = (file.to_str().expect("a path"), copy.to_str().expect("a path"));
+    assert!(refusal(&["restore", file, copy]).contains(&format!("{file}: No such file")));
+    let inside = folder.path("none/backup");
+    let inside = inside.to_str().expect("a path");
+    assert!(refusal(&["seal-key", inside]).contains(&format!("{inside}: No such file")));
 }
 
 #[test]

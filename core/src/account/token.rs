@@ -31,13 +31,19 @@ pub enum TokenKind {
 impl TokenKind {
     const ALL: [Self; 4] = [Self::ApiKey, Self::Session, Self::Operator, Self::Engine];
 
-    const fn prefix(self) -> &'static str {
+    /// Returns what a token of this kind begins with.
+    pub const fn prefix(self) -> &'static str {
         match self {
             Self::ApiKey => "sbk_",
             Self::Session => "sbs_",
             Self::Operator => "sbo_",
             Self::Engine => "sbe_",
         }
+    }
+
+    /// Returns the kind whose prefix a text has, whether or not the rest is a token.
+    pub fn of(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| text.starts_with(kind.prefix()))
     }
 }
 
@@ -75,7 +81,7 @@ impl Token {
 
     /// Parses a token; `None` if its form or checksum is wrong.
     pub fn parse(text: &str) -> Option<Self> {
-        let kind = TokenKind::ALL.into_iter().find(|kind| text.starts_with(kind.prefix()))?;
+        let kind = TokenKind::of(text)?;
         let mut body = [0; BODY_BYTES + 4];
         let decoded = Base64UrlUnpadded::decode(text.get(4..)?, &mut body).ok()?;
         if decoded.len() != BODY_BYTES + 4 || checksum(kind, &body[..BODY_BYTES]).to_be_bytes() != body[BODY_BYTES..] {

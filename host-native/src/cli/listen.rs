@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value;
+use switchboard_core::account::token::TokenKind;
 
-use super::remote::{block, client, refused};
-use super::{Failed, say};
+use super::remote::{block, client, fitting, refused};
+use super::{Base, Failed, say};
 
 /// Pause before a broken stream is requested again.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -15,9 +16,8 @@ const EVENT_BYTES_MAX: usize = 8 << 20;
 
 #[derive(Args)]
 pub struct Listen {
-    /// URL of the service
-    #[arg(long, env = "SWITCHBOARD_URL", default_value = "http://127.0.0.1:8080")]
-    url: String,
+    #[command(flatten)]
+    base: Base,
     /// API key of the account
     #[arg(long, env = "SWITCHBOARD_KEY", hide_env_values = true)]
     key: String,
@@ -31,8 +31,9 @@ pub struct Listen {
 
 /// Prints events until stopped or `--count` is reached; with `--json`, one JSON object a line.
 pub fn listen(listen: &Listen, json: bool) -> Result<(), Failed> {
+    fitting("--key", &listen.key, &[TokenKind::ApiKey, TokenKind::Session])?;
     block(async {
-        let feed = format!("{}/user/events", listen.url.trim_end_matches('/').trim_end_matches("/api"));
+        let feed = format!("{}/user/events", listen.base.url);
         let client = client()?;
         let mut after = match listen.after {
             Some(after) => after,

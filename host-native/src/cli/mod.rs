@@ -3,6 +3,7 @@
 mod announce;
 mod extract;
 mod listen;
+mod missing;
 mod offline;
 mod remote;
 mod run;
@@ -11,7 +12,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use switchboard::private::Existing;
 use switchboard::settings::ServeSettings;
 
@@ -100,12 +101,19 @@ struct SealKeys {
     seal_keys: Option<String>,
 }
 
+/// Where a running service is.
+#[derive(Args)]
+struct Base {
+    /// URL of the service, with or without /api
+    #[arg(long, env = "SWITCHBOARD_URL", default_value = "http://127.0.0.1:8080", value_parser = remote::base)]
+    url: String,
+}
+
 /// Address of the operator's API, and the token for it.
 #[derive(Args)]
 struct At {
-    /// URL of the service
-    #[arg(long, env = "SWITCHBOARD_URL", default_value = "http://127.0.0.1:8080")]
-    url: String,
+    #[command(flatten)]
+    base: Base,
     /// Operator token
     #[arg(long, env = "SWITCHBOARD_ADMIN_TOKEN", hide_env_values = true)]
     admin_token: String,
@@ -235,7 +243,9 @@ type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 /// Parses the arguments and runs the command; errors go to standard error, as JSON with `--json`.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse()
+        .map_err(|error| missing::described(error, Cli::command(), std::env::args().skip(1)))
+        .unwrap_or_else(|error| error.exit());
     let json = cli.json;
     let done = match cli.command {
         Command::Serve(settings) => run::serve(*settings, json),

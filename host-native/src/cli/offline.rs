@@ -50,7 +50,8 @@ pub fn seal_key(file: Option<&Path>, json: bool) -> Result<(), Failed> {
 
 /// Runs `restore`: fills a new folder from a backup.
 pub fn restore(file: &Path, folder: &Path, json: bool) -> Result<(), Failed> {
-    let mut input = BufReader::new(File::open(file)?);
+    let input = File::open(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let mut input = BufReader::new(input);
     let rows = backup::restore(&mut input, folder)?;
     if json {
         say(&format!("{}", json!({ "folder": folder, "rows": rows })))?;

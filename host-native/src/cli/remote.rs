@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use switchboard::private::{Existing, PartialFile};
+use switchboard_core::account::token::TokenKind;
 
 use super::{Account, At, EngineToken, Failed, Jobs, Key, say};
 
@@ -91,13 +92,19 @@ pub fn jobs(command: Jobs, json: bool) -> Result<(), Failed> {
 
 /// Runs `backup`: the file appears under its name once it is complete.
 pub fn backup(file: &Path, existing: Existing, at: &At, json: bool) -> Result<(), Failed> {
+    let token = operators(at)?;
     let begun = PartialFile::begin(file, existing);
     let mut out = begun.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => format!("{error}: --force replaces it").into(),
         _ => Failed::from(error),
     })?;
     let bytes = block(async {
-        let mut reply = client()?.get(format!("{}/admin/backup", base(at))).bearer_auth(&at.admin_token).send().await?;
+        let mut reply = client()?
+            .get(format!("{}/admin/backup", at.base.url))
+            .bearer_auth(token)
+            .send()
+            .await
+            .map_err(unsent(at))?;
         if !reply.status().is_success() {
             return Err(refused(reply.status().as_u16(), &reply.text().await?));
         }
@@ -156,8 +163,42 @@ fn show(value: &Value, json: bool) -> Result<(), Failed> {
     Ok(())
 }
 
-fn base(at: &At) -> &str {
-    at.url.trim_end_matches('/')
+/// Parses a service's URL, which may end in `/api` and slashes as a client's base URL does.
+pub(super) fn base(url: &str) -> Result<String, String> {
+    let own = url.trim_end_matches('/');
+    let own = own.strip_suffix("/api").unwrap_or(own).trim_end_matches('/');
+    if !own.starts_with("http://") && !own.starts_with("https://") {
+        return Err("a URL begins with http:// or https://".into());
+    }
+    Ok(own.into())
+}
+
+/// Refuses a token of another kind than those that `flag` takes, before it is sent; whether it is valid the service
+/// knows.
+pub(super) fn fitting(flag: &str, token: &str, kinds: &[TokenKind]) -> Result<(), Failed> {
+    let Some(kind) = TokenKind::of(token).filter(|kind| !kinds.contains(kind)) else { return Ok(()) };
+    let is = match kind {
+        TokenKind::ApiKey => "an API key",
+        TokenKind::Session => "the token of a session",
+        TokenKind::Operator => "the operator's token",
+        TokenKind::Engine => "the token of an engine",
+    };
+    let wanted = if kinds.contains(&TokenKind::Operator) { "the operator's token" } else { "an API key" };
+    let prefix = kinds.first().map_or("", |kind| kind.prefix());
+    Err(format!("{flag} takes {wanted}, which begins with {prefix}; this is {is}").into())
+}
+
+/// Converts an error of a request that got no answer.
+fn unsent(at: &At) -> impl FnOnce(reqwest::Error) -> Failed + '_ {
+    |error| match error.is_connect() {
+        true => format!("no service answers at {} (--url)", at.base.url).into(),
+        false => error.into(),
+    }
+}
+
+fn operators(at: &At) -> Result<&str, Failed> {
+    fitting("--admin-token", &at.admin_token, &[TokenKind::Operator])?;
+    Ok(&at.admin_token)
 }
 
 pub(super) fn client() -> Result<reqwest::Client, Failed> {
@@ -169,13 +210,14 @@ pub(super) fn block<T>(work: impl Future<Output = Result<T, Failed>>) -> Result<
 }
 
 fn call(at: &At, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Failed> {
+    let token = operators(at)?;
     block(async {
         let method = reqwest::Method::from_bytes(method.as_bytes())?;
-        let mut request = client()?.request(method, format!("{}{path}", base(at))).bearer_auth(&at.admin_token);
+        let mut request = client()?.request(method, format!("{}{path}", at.base.url)).bearer_auth(token);
         if let Some(body) = body {
             request = request.header("content-type", "application/json").body(body.to_string());
         }
-        let reply = request.send().await?;
+        let reply = request.send().await.map_err(unsent(at))?;
         let (status, text) = (reply.status(), reply.text().await?);
         if status.is_success() { Ok(serde_json::from_str(&text)?) } else { Err(refused(status.as_u16(), &text)) }
     })

@@ -1,6 +1,6 @@
 //! The commands `serve` and `dev`: start, signals and orderly stop.
 
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,6 +20,7 @@ use switchboard_core::http::request::Door;
 use switchboard_core::settings::Configured;
 use switchboard_core::setup::{BuiltIn, Config};
 use switchboard_engine_sim as engine;
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -120,6 +121,16 @@ fn colored() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
+/// Binds the address that a flag gives.
+fn bind(address: SocketAddr, flag: &str) -> Result<TcpListener, Failed> {
+    serve::bind(address).map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse => {
+            format!("{address} is in use by another program: {flag} chooses another address").into()
+        }
+        _ => format!("{address} cannot be listened on ({flag}): {error}").into(),
+    })
+}
+
 async fn run(
     host: Arc<Host>,
     settings: &ServeSettings,
@@ -127,11 +138,11 @@ async fn run(
     token: Option<Token>,
     json: bool,
 ) -> Result<(), Failed> {
-    let listener = serve::bind(settings.listen.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))))?;
+    let listener = bind(settings.listen.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))), "--listen")?;
     let address = listener.local_addr()?;
     let mut listeners = vec![(listener, Door::Main)];
     if let Some(admin) = settings.admin_listen {
-        listeners.push((serve::bind(admin)?, Door::Admin));
+        listeners.push((bind(admin, "--admin-listen")?, Door::Admin));
     }
     let secrets = host.first_start().await.map_err(|error| error as Failed)?;
     let (stop, stopping) = watch::channel(false);
