@@ -219,3 +219,30 @@ fn a_flag_wins_over_the_file() {
     let flags = ["--config", config.to_str().expect("a path"), "--public-url", "https://other.example"];
     assert_eq!(Server::start(&folder.path("data"), &flags).text("url"), "https://other.example");
 }
+
+#[test]
+fn shells_and_man_know_every_command() {
+    const COMMANDS: [&str; 5] = ["serve", "engine-token", "restore", "completions", "man"];
+    for (shell, sign) in [("bash", "complete -F"), ("zsh", "#compdef switchboard"), ("fish", "complete -c switchboard")]
+    {
+        let output = run(&["completions", shell]);
+        let script = String::from_utf8(output.stdout).expect("text");
+        assert!(output.status.success() && script.contains(sign), "{shell}");
+        assert!(COMMANDS.iter().chain(&["admin-token", "set-plan"]).all(|word| script.contains(word)), "{shell}");
+        assert!(!script.contains("extract"), "the service's own command is for nobody else: {shell}");
+    }
+    let page = String::from_utf8(run(&["man"]).stdout).expect("text");
+    assert!(page.starts_with(".ie") && page.contains(".TH switchboard 1"), "{page}");
+    let folder = Folder::new();
+    let pages = folder.path("man/man1");
+    assert!(run(&["man", pages.to_str().expect("a path")]).status.success());
+    for name in COMMANDS.iter().copied().chain(["account-create"]) {
+        let page = std::fs::read_to_string(pages.join(format!("switchboard-{name}.1"))).expect("a page");
+        assert!(page.contains("SYNOPSIS"), "{name}");
+    }
+    let serve = std::fs::read_to_string(pages.join("switchboard-serve.1")).expect("a page");
+    assert!(serve.contains("SWITCHBOARD_LISTEN"), "the variables are named");
+    let taken = folder.path("file");
+    std::fs::write(&taken, "").expect("a file");
+    assert!(refusal(&["man", taken.to_str().expect("a path")]).contains("file"));
+}

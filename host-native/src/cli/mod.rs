@@ -3,6 +3,7 @@
 mod announce;
 mod extract;
 mod listen;
+mod manual;
 mod missing;
 mod offline;
 mod remote;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 use switchboard::private::Existing;
 use switchboard::settings::ServeSettings;
 
@@ -85,6 +87,16 @@ enum Command {
     },
     /// Print the `OpenAPI` document
     Openapi,
+    /// Print a script that completes commands and flags in a shell
+    Completions {
+        /// Shell to print it for
+        shell: Shell,
+    },
+    /// Print the manual page of the program, or write one for each command
+    Man {
+        /// Folder to write the pages to; it is created if it does not exist
+        folder: Option<PathBuf>,
+    },
     /// Read a file from standard input and print its text as JSON; the service runs this for each file
     #[command(hide = true)]
     Extract(extract::ExtractArgs),
@@ -262,6 +274,8 @@ pub fn main() -> ExitCode {
         Command::SealKey { file } => offline::seal_key(file.as_deref(), json),
         Command::Restore { file, folder } => offline::restore(&file, &folder, json),
         Command::Openapi => offline::openapi(),
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man { folder } => manual::man(folder.as_deref(), json),
         Command::Extract(file) => extract::extract(&file),
     };
     match done {
