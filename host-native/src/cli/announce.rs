@@ -31,16 +31,17 @@ pub fn announce(
 ) -> Result<(), Failed> {
     let url = settings.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
     let secrets = secrets.map(members).transpose()?;
-    if let Some(file) = &settings.ready_file {
-        let ready = ready(&url, secrets.clone().unwrap_or_default());
-        write_privately(file, &Value::Object(ready).to_string())?;
-    }
     let mut out = std::io::stdout();
-    let (printed, file) = match secrets {
+    let (printed, file) = match secrets.clone() {
         Some(secrets) if out.is_terminal() => (Some(secrets), None),
         Some(secrets) => (None, Some(put_aside(folder, secrets)?)),
         None => (None, None),
     };
+    // Last of the files: a script that sees it finds the others.
+    if let Some(file) = &settings.ready_file {
+        let ready = ready(&url, secrets.unwrap_or_default());
+        write_privately(file, &Value::Object(ready).to_string())?;
+    }
     if json {
         let file = file.map(|file| ("secrets_file".to_owned(), file.display().to_string().into()));
         let line = ready(&url, printed.unwrap_or_default().into_iter().chain(file).collect());
