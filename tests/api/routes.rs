@@ -10,7 +10,7 @@ use switchboard_tests::house::{House, assistant, campaign};
 use switchboard_tests::places::Places;
 
 /// Ids of operations without a token; the list may only shrink.
-const ANONYMOUS: [&str; 5] = ["login", "health", "ready", "openapi", "docs"];
+const ANONYMOUS: [&str; 6] = ["login", "home", "health", "ready", "openapi", "docs"];
 
 fn methods(route: &Route) -> Vec<Method> {
     let mut methods = vec![route.method];
@@ -194,6 +194,23 @@ fn a_body_over_the_limit_and_one_of_another_type_change_nothing() {
 }
 
 #[test]
+fn whoever_finds_the_address_is_told_what_answers_there() {
+    let mut house = House::default();
+    let mut ask = |accept: &str| {
+        house.call(Method::Get, "/").without("authorization").header("accept", accept).send().expect(200)
+    };
+    let release = switchboard_core::service::Service::version();
+    let want = json!({ "name": "Switchboard", "release": release, "docs": "http://test/docs" });
+    for accept in ["*/*", "application/json", "text/html;q=0.5, application/json"] {
+        assert_eq!(ask(accept).json, want, "{accept}");
+    }
+    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    assert_eq!(ask(browser).json, Value::Null, "the host has a page for browsers");
+    house.call(Method::Post, "/").without("authorization").send().expect(405);
+    house.get("/api").message(404, "Not found.");
+}
+
+#[test]
 fn a_head_request_gets_the_headers_of_a_get() {
     let (mut house, places) = filled();
     for (route, method, pattern) in walk() {
@@ -215,7 +232,7 @@ fn a_head_request_gets_the_headers_of_a_get() {
 fn an_unknown_path_is_not_found_with_or_without_a_token() {
     let mut house = House::default();
     for path in
-        ["/", "/user", "/user/", "/user/nope", "/user/tools/", "/user//tools", "/api/admin/plans", "/api/healthz"]
+        ["", "//", "/user", "/user/", "/user/nope", "/user/tools/", "/user//tools", "/api/admin/plans", "/api/healthz"]
     {
         house.get(path).message(404, "Not found.");
         house.call(Method::Get, path).without("authorization").send().message(404, "Not found.");

@@ -1,6 +1,7 @@
 //! HTTP as data: requests, rows of the route table, replies and refusals. Nothing here depends on a particular
 //! resource.
 
+pub mod accept;
 pub mod base;
 pub mod caller;
 pub mod cause;

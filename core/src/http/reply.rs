@@ -17,6 +17,8 @@ pub enum HostPage {
     Metrics,
     /// `GET /docs` and below it: the API explorer.
     Docs,
+    /// `GET /` for a browser: where it is, and where to go.
+    Home,
     /// `GET /admin/backup`: a consistent snapshot, streamed.
     Backup,
 }

@@ -45,6 +45,8 @@ pub enum ReplyForm {
     Message,
     /// The record itself, without an envelope.
     Bare(&'static Table),
+    /// The record itself, or a page for whoever prefers `text/html`.
+    BareOrPage(&'static Table),
     /// An array of records, without an envelope.
     BareList(&'static Table),
     /// `{data: record}`

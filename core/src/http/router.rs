@@ -10,6 +10,9 @@ use alloc::vec::Vec;
 use super::request::Method;
 use super::route::Route;
 
+/// The path without segments.
+const ROOT: &str = "/";
+
 /// Result of matching a path.
 pub struct RouteMatch<'p> {
     /// The rows that share this path, one per method; never empty.
@@ -73,7 +76,7 @@ impl Router {
     fn add(&mut self, path: &'static str, route: &'static Route) -> Result<(), String> {
         let segments = path.strip_prefix('/').ok_or_else(|| format!("{path} does not begin with a slash"))?;
         let mut node = &mut self.root;
-        for segment in segments.split('/') {
+        for segment in segments.split('/').filter(|_| path != ROOT) {
             node = node.below(segment).map_err(|why| format!("{path} of {}: {why}", route.id))?;
         }
         for method in [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete] {
@@ -91,7 +94,7 @@ impl Router {
         let path = canonical(path);
         let mut node = &self.root;
         let mut params = Vec::new();
-        for segment in path.strip_prefix('/')?.split('/') {
+        for segment in path.strip_prefix('/')?.split('/').filter(|_| path != ROOT) {
             node = if let Some((_, next)) = node.literals.iter().find(|(name, _)| *name == segment) {
                 next
             } else {
@@ -184,6 +187,19 @@ mod tests {
         ] {
             assert_eq!(router.find(&format!("/a/{segment}")).is_some(), is_id, "{segment}");
         }
+    }
+
+    #[test]
+    fn the_root_is_a_path_of_its_own() {
+        const ROOT: Route = Route { paths: &["/"], id: "root", ..A };
+        let router = Router::new([&A, &ROOT]).expect("a table");
+        let found = |path: &str| router.find(path).map(|found| found.routes[0].id);
+        assert_eq!(
+            (found("/"), found("/a/7"), found("//"), found(""), found("/a/")),
+            (Some("root"), Some("a"), None, None, None)
+        );
+        let bare = Router::new([&A]).expect("a table");
+        assert!(bare.find("/").is_none());
     }
 
     #[test]

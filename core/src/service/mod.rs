@@ -4,6 +4,7 @@
 pub mod causes;
 mod exchange;
 mod first_start;
+mod home;
 pub mod openapi;
 pub mod routes;
 mod shown;

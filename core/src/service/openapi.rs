@@ -281,6 +281,7 @@ fn success(route: &Route, shape: ReplyForm) -> Value {
     let schema = match shape {
         ReplyForm::Message => members(&[("message", text())]),
         ReplyForm::Bare(table) => record(table),
+        ReplyForm::BareOrPage(table) => return also(record(table), "text/html"),
         ReplyForm::BareList(table) => array(record(table)),
         ReplyForm::Data(table) => members(&[("data", record(table))]),
         ReplyForm::DataList(table) => members(&[("data", array(record(table)))]),
@@ -302,11 +303,11 @@ fn success(route: &Route, shape: ReplyForm) -> Value {
         }
         ReplyForm::Secrets(table) => members(&[("secrets", array(record(table)))]),
         ReplyForm::Feed(table) => {
-            return streamed(members(&[("data", array(record(table))), ("last_seq", integer())]));
+            return also(members(&[("data", array(record(table))), ("last_seq", integer())]), "text/event-stream");
         }
         ReplyForm::CallEvents => {
             let event = members(&[("seq", integer()), ("at", text()), ("type", text())]);
-            return streamed(members(&[("data", array(event))]));
+            return also(members(&[("data", array(event))]), "text/event-stream");
         }
         ReplyForm::Status => members(&[("status", text())]),
         ReplyForm::Media(media_type) => return response("Done.", media_type, Value::Object(Members::default())),
@@ -326,10 +327,10 @@ fn integer() -> Value {
     object([("type", string("integer"))])
 }
 
-/// Describes a list that `Accept: text/event-stream` turns into a live stream.
-fn streamed(schema: Value) -> Value {
-    let stream = media(object([("type", string("string"))]));
-    let content = object([("application/json", media(schema)), ("text/event-stream", stream)]);
+/// Describes an answer that `Accept` turns from JSON into text of another media type: a live stream, a page.
+fn also(schema: Value, other: &str) -> Value {
+    let text = media(object([("type", string("string"))]));
+    let content = object([("application/json", media(schema)), (other, text)]);
     object([("description", string("Done.")), ("content", content)])
 }
 

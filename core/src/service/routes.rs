@@ -3,6 +3,7 @@
 //! Routing, 404, 405 with `Allow`, `HEAD`, `OPTIONS`, the `OpenAPI` document, the labels of metrics and the
 //! tests that walk all routes come from these rows.
 
+use super::home::{self, Home};
 use super::tasks;
 use crate::account::keys::{ApiKey, NewKey, ShownKey};
 use crate::account::plan::Plan;
@@ -212,6 +213,7 @@ const GROUPS: &[Group] = &[
     get(&["/admin/backup"], "backup", "A consistent snapshot, streamed while serving.", |_| Ok(Reply::host(HostPage::Backup))).by(Who::Operator).gives(ReplyForm::Media("application/octet-stream")).without_etag(),
     ]),
     Group("Service", &[
+    get(&["/"], "home", "Name and release of the service; a page for browsers.", home::read).by(Who::Anyone).without_etag().gives(ReplyForm::BareOrPage(Home::TABLE)),
     get(&["/healthz"], "health", "Whether the process answers.", |_| Ok(Reply::ok_raw(br#"{"status":"ok"}"#.to_vec()))).by(Who::Anyone).without_etag().gives(ReplyForm::Status),
     get(&["/readyz"], "ready", "Whether the store answers.", |_| Ok(Reply::host(HostPage::Ready))).by(Who::Anyone).without_etag().gives(ReplyForm::Status),
     get(&["/metrics"], "metrics", "Metrics in the Prometheus text format.", |_| Ok(Reply::host(HostPage::Metrics))).by(Who::Operator).without_etag().gives(ReplyForm::Media("application/openmetrics-text; version=1.0.0; charset=utf-8")),

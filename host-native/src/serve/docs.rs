@@ -1,14 +1,27 @@
-//! `/docs`: Swagger UI embedded in the binary. It loads nothing from elsewhere; its content security policy enforces
-//! that.
+//! `/docs`: Swagger UI embedded in the binary, and the page at `/`. They load nothing from elsewhere; their content
+//! security policy enforces that.
 
 use hyper::Response;
 use hyper::header::HeaderValue;
 use switchboard_core::http::refusal::{Form, Invalid, Refusal};
 use switchboard_core::http::reply::Reply;
+use switchboard_core::service::Service;
 
 use super::response::{ResponseBody, full, response as plain};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// The page at `/` has styles of its own and nothing else.
+const HOME_POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
+
+/// Returns the page that tells a browser at `/` where it is.
+pub fn home(reply: Reply) -> Response<ResponseBody> {
+    let page = include_str!("../../docs-ui/home.html").replace("{release}", &Service::version());
+    let mut response = plain(reply, Some(("text/html; charset=utf-8", full(page))));
+    response.headers_mut().insert("content-security-policy", HeaderValue::from_static(HOME_POLICY));
+    response
+}
 
 /// Returns a file of the API explorer; unknown names are 404.
 pub fn response(reply: Reply, target: &str) -> Response<ResponseBody> {

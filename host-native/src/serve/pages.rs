@@ -51,6 +51,7 @@ pub fn response(
             plain(reply, Some(("application/openmetrics-text; version=1.0.0; charset=utf-8", full(text))))
         }
         HostPage::Docs => docs::response(reply, target),
+        HostPage::Home => docs::home(reply),
         HostPage::Backup => plain(reply, Some(("application/octet-stream", stream(Arc::clone(host))))),
     }
 }

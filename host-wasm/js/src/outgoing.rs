@@ -283,6 +283,7 @@ pub fn reply(reply: Reply) -> JsObject {
             HostPage::Ready => "ready",
             HostPage::Metrics => "metrics",
             HostPage::Docs => "docs",
+            HostPage::Home => "home",
             HostPage::Backup => "backup",
         }),
         Content::Stream(stream) => {

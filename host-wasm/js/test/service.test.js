@@ -132,6 +132,10 @@ test("pages of the host", async () => {
     const got = await client.call("GET", path, undefined, adminToken);
     assert.deepEqual([got.status, typeof got.json.message], [501, "string"], path);
   }
+  assert.equal((await client.call("GET", "/")).json.name, "Switchboard");
+  const page = await client.send("GET", "/", { headers: { accept: "text/html" }, token: null });
+  assert.deepEqual([page.status, page.headers.get("content-type")], [200, "text/html; charset=utf-8"]);
+  assert.match(await page.text(), /openapi\.json/);
   assert.equal((await client.call("GET", "/openapi.json")).json.openapi.startsWith("3."), true);
 });
 

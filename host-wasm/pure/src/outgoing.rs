@@ -76,6 +76,7 @@ fn reply(reply: Reply) -> wit::Reply {
                 HostPage::Ready => wit::HostPage::Ready,
                 HostPage::Metrics => wit::HostPage::Metrics,
                 HostPage::Docs => wit::HostPage::Docs,
+                HostPage::Home => wit::HostPage::Home,
                 HostPage::Backup => wit::HostPage::Backup,
             }),
             // Embedders do not ask for pieces: lists arrive whole.

@@ -55,6 +55,7 @@ pub fn name(route: &Route) -> String {
 pub fn answered(route: &Route) -> Option<&'static Table> {
     match route.shape {
         ReplyForm::Bare(table)
+        | ReplyForm::BareOrPage(table)
         | ReplyForm::BareList(table)
         | ReplyForm::Data(table)
         | ReplyForm::DataList(table)
@@ -119,6 +120,7 @@ fn success(route: &Route) -> String {
     match route.shape {
         ReplyForm::Message => "`{message}`".into(),
         ReplyForm::Bare(_) => "the record".into(),
+        ReplyForm::BareOrPage(_) => "the record, or `text/html`".into(),
         ReplyForm::BareList(_) | ReplyForm::Models(_) => "`[…]`".into(),
         ReplyForm::Data(_) => "`{data}`".into(),
         ReplyForm::DataList(_) | ReplyForm::CallEvents => "`{data: […]}`".into(),

@@ -7,6 +7,17 @@
 
 import { jsonReply } from "./reply.js";
 
+/** The page at `/`: this host has no API explorer to link to. */
+const HOME = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Switchboard</title>
+<h1>Switchboard</h1>
+<p>This is the API of a voice assistant management service: <a href="/openapi.json">its OpenAPI document</a>.</p>
+</html>
+`;
+
 /** The key read to check that the store answers: the ledger of the root, which always exists. */
 const LEDGER = new Uint8Array([0, 0, 0, 0, 0, 1]);
 
@@ -36,6 +47,9 @@ async function body(page, storage) {
     return (await isReady(storage))
       ? jsonReply(200, { status: "ready" })
       : jsonReply(503, { message: "The store does not answer." });
+  }
+  if (page === "home") {
+    return { status: 200, headers: "", media: "text/html; charset=utf-8", body: new TextEncoder().encode(HOME) };
   }
   return jsonReply(501, { message: page === undefined ? "This host has no such page." : MISSING[page] });
 }

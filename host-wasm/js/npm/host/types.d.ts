@@ -92,7 +92,7 @@ export type Reply = {
   headers: string;
   media?: string;
   body?: Bytes;
-  page?: "ready" | "metrics" | "docs" | "backup";
+  page?: "ready" | "metrics" | "docs" | "home" | "backup";
   stream?: string;
   last?: number;
 };

@@ -54,6 +54,7 @@ impl Recorder {
     }
 
     pub(super) fn accounts(&mut self) {
+        self.look("/");
         self.look("/user/me");
         let key = self.make("/user/api-keys", &json!({ "name": "Reader", "read_only": true }));
         self.look("/user/api-keys");

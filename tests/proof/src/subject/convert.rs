@@ -177,6 +177,7 @@ fn reply(reply: wit::Reply) -> Reply {
                 wit::HostPage::Ready => HostPage::Ready,
                 wit::HostPage::Metrics => HostPage::Metrics,
                 wit::HostPage::Docs => HostPage::Docs,
+                wit::HostPage::Home => HostPage::Home,
                 wit::HostPage::Backup => HostPage::Backup,
             }),
             wit::Content::Events(_) => unreachable!("no script asks for a stream"),
