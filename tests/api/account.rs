@@ -52,16 +52,78 @@ fn an_unknown_address_makes_as_much_work_as_a_known_one() {
     assert_eq!(asked[0], asked[1]);
 }
 
+/// Logs the owner in and returns the token.
+fn login(house: &mut House, password: &str) -> String {
+    let body = json!({ "email": "owner@localhost", "password": password });
+    let got = house.post("/user/login", &body).without("authorization").send().expect(200);
+    got.json["token"].as_str().expect("a token").to_owned()
+}
+
+#[test]
+fn an_account_changes_its_name_and_zone() {
+    let mut house = House::default();
+    let got = house.put("/user/me", &json!({ "name": "Ana" })).send().expect(200);
+    assert_eq!(got.json["message"], "Profile updated successfully");
+    assert_eq!((&got.json["data"], &got.json["data"]["name"]), (&house.get("/user/me").json, &json!("Ana")));
+    let got = house.put("/user/me", &json!({ "timezone": "Asia/Kolkata" })).send().expect(200);
+    assert_eq!((&got.json["data"]["name"], &got.json["data"]["timezone"]), (&json!("Ana"), &json!("Asia/Kolkata")));
+    for (body, fields) in [
+        (json!({ "name": "" }), &["name"][..]),
+        (json!({ "timezone": "Mars/Base" }), &["timezone"]),
+        (json!({ "password": "short", "current_password": "x" }), &["password"]),
+        (json!({ "password": "long enough" }), &["current_password"]),
+    ] {
+        house.put("/user/me", &body).send().wrong(fields);
+    }
+    // What it may not change, and a password without a new one, change nothing.
+    let own = json!({ "email": "a@b.example", "plan": "golden", "total_balance": 9, "current_password": "x" });
+    assert_eq!(house.put("/user/me", &own).send().expect(200).json["data"], got.json["data"]);
+    let tag = house.get("/user/me").header("etag").expect("a tag").to_owned();
+    house.put("/user/me", &json!({ "name": "Bea" })).header("if-match", &tag).send().expect(200);
+    house.put("/user/me", &json!({ "name": "Cat" })).header("if-match", &tag).send().expect(412);
+}
+
+#[test]
+fn a_new_password_ends_the_other_sessions() {
+    let mut house = House::default();
+    let old = house.password.clone();
+    let (own, other) = (login(&mut house, &old), login(&mut house, &old));
+    let body = json!({ "password": "another one", "current_password": old });
+    house.put("/user/me", &body).token(&own).send().expect(200);
+    house.call(Method::Get, "/user/me").token(&own).send().expect(200);
+    house.call(Method::Get, "/user/me").token(&other).send().expect(401);
+    house.get("/user/me").expect(200);
+    login(&mut house, "another one");
+    let by_key = json!({ "password": "a third one", "current_password": "another one" });
+    house.put("/user/me", &by_key).send().expect(200);
+    house.call(Method::Get, "/user/me").token(&own).send().expect(401);
+    house.post("/user/login", &json!({ "email": "owner@localhost", "password": "another one" })).send().expect(401);
+    login(&mut house, "a third one");
+}
+
+#[test]
+fn a_wrong_current_password_counts_as_a_failed_login() {
+    let mut house = House::default();
+    let (password, key) = (house.password.clone(), house.key.clone());
+    let body = |current: &str| json!({ "password": "another one", "current_password": current });
+    for _ in 0..switchboard_core::limits::LOGIN_FAILURES_MAX {
+        let got = house.put("/user/me", &body("wrong")).from("192.0.2.1").send();
+        got.wrong(&["current_password"]);
+        assert_eq!(got.json["message"], "The current password is incorrect.");
+    }
+    // From now on even the right one is refused there, as a login is.
+    house.put("/user/me", &body(&password)).from("192.0.2.1").send().wrong(&["current_password"]);
+    let right = json!({ "email": "owner@localhost", "password": password });
+    house.post("/user/login", &right).from("192.0.2.2").without("authorization").send().expect(401);
+    house.now = house.now.plus_seconds(switchboard_core::limits::LOGIN_FAILURES_SECONDS);
+    house.put("/user/me", &body(&password)).token(&key).from("192.0.2.1").send().expect(200);
+    house.crowded = true;
+    house.put("/user/me", &body("another one")).send().expect(429);
+}
+
 #[test]
 fn a_session_ends_by_itself_and_with_the_password() {
     let mut house = House::default();
-    let login = |house: &mut House, password: &str| {
-        let body = json!({ "email": "owner@localhost", "password": password });
-        house.post("/user/login", &body).without("authorization").send().expect(200).json["token"]
-            .as_str()
-            .expect("a token")
-            .to_owned()
-    };
     let password = house.password.clone();
     let token = login(&mut house, &password);
     house.now = house.now.plus_seconds(86_399);

@@ -113,6 +113,14 @@ fn keys_of_an_account_are_made_and_deleted() {
     ask(&mut house, Method::Delete, &path.replace("/2/", "/1/"), &json!({})).expect(404);
     ask(&mut house, Method::Delete, &path, &json!({})).expect(200);
     house.call(Method::Get, "/user/me").token(&key).send().expect(401);
+    let listed = get(&mut house, "/admin/accounts/2/api-keys").expect(200).json;
+    assert_eq!(listed["api_keys"].as_array().map(Vec::len), Some(1), "{listed}");
+    let first = post(&mut house, "/admin/accounts/2/api-keys", &json!({ "name": "First" })).expect(201);
+    let first = first.json["api_key"]["token"].as_str().expect("a token").to_owned();
+    let own = house.call(Method::Get, "/user/api-keys").token(&first).send().expect(200);
+    let got = get(&mut house, "/admin/accounts/2/api-keys").expect(200);
+    assert_eq!((&got.json, got.json.to_string().contains("sbk_")), (&own.json, false));
+    get(&mut house, "/admin/accounts/9/api-keys").message(404, "Account not found.");
     post(&mut house, "/admin/accounts/9/api-keys", &body).message(404, "Account not found.");
     post(&mut house, "/admin/accounts/2/api-keys", &json!({})).wrong(&["name"]);
 }
@@ -159,6 +167,21 @@ fn an_engine_token_is_shown_once() {
     assert!(ask(&mut house, Method::Delete, &path, &json!({})).expect(200).json["message"].is_string());
     ask(&mut house, Method::Delete, &path, &json!({})).expect(404);
     assert_eq!(get(&mut house, "/admin/engine-tokens").json, json!({ "data": [] }));
+}
+
+#[test]
+fn the_operators_token_is_replaced_by_another() {
+    let mut house = House::default();
+    let got = post(&mut house, "/admin/operator-token/rotate", &json!({})).expect(201);
+    assert_eq!(got.header("cache-control"), Some("no-store"));
+    let names: Vec<&String> = got.json.as_object().expect("an object").keys().collect();
+    assert_eq!(names, ["token"]);
+    get(&mut house, "/admin/plans").expect(401);
+    got.json["token"].as_str().expect("a token").clone_into(&mut house.operator);
+    assert!(house.operator.starts_with("sbo_"));
+    get(&mut house, "/admin/plans").expect(200);
+    let token = house.operator.clone();
+    assert!(!house.store.rows().values().any(|row| String::from_utf8_lossy(row).contains(&token)));
 }
 
 #[test]

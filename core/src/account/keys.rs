@@ -131,7 +131,11 @@ pub fn make(
 
 /// `GET /user/api-keys`
 pub fn list(ctx: &Ctx<'_>) -> Handled {
-    let account = ctx.account();
+    all(ctx.account())
+}
+
+/// Returns the 200 that lists the keys of an account, without their tokens.
+pub fn all(account: Scope<'_>) -> Handled {
     let limit = usize::try_from(UNPAGED_ROWS_MAX).unwrap_or(usize::MAX);
     let keys: Vec<ApiKey> = account
         .list(Kind::ApiKey, &Facet::ALL, limit)?

@@ -5,6 +5,7 @@ pub mod caller;
 pub mod create;
 pub mod keys;
 mod logins;
+pub mod me;
 pub mod plan;
 pub mod profile;
 mod rows;

@@ -1,4 +1,4 @@
-//! Login, logout and the caller's account (docs/api.md, Account and keys).
+//! Login and logout (docs/api.md, Account and keys).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::caller::StoredToken;
 use super::logins::Logins;
-use super::profile::{Profile, dollars};
+use super::profile::Profile;
 use super::rows::CredentialRow;
 use super::token::{Token, TokenKind};
 use crate::collection::Facet;
@@ -25,7 +25,7 @@ use crate::limits::BUSY_SECONDS;
 use crate::outside::{Answer, Work};
 use crate::rate::Caller;
 use crate::record;
-use crate::record::{Iso, Rest, Secret, format, id, iso, number, object, text};
+use crate::record::{Iso, Rest, Secret, format, id, iso, object, text};
 use crate::root;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
@@ -72,24 +72,6 @@ record! {
     }
 }
 
-record! {
-    /// The account of the caller.
-    pub struct Me {
-        /// Id of the account; `user_id` elsewhere.
-        id: u64 = id().required(),
-        /// Display name of the account.
-        name: String = text(0, 255).required(),
-        /// E-mail address that logs in, in lower case.
-        email: String = text(0, 255).required(),
-        /// IANA time zone, Region/City; that of its campaigns unless they have their own.
-        timezone: String = text(0, 64).required(),
-        /// Name of the plan that bounds the account.
-        plan: String = text(0, 64).required(),
-        /// Remaining balance, USD; 0 while the account is unmetered.
-        total_balance: f64 = number(0.0, 0.0).required(),
-    }
-}
-
 /// Sessions that a login checks, to remove those that ended: more than the one it adds.
 const SWEPT: usize = 8;
 
@@ -97,11 +79,10 @@ const SWEPT: usize = 8;
 ///
 /// The rate limit of the address is checked before the body is read.
 pub fn login(ctx: &Ctx<'_>) -> Handled {
-    // On a host that knows no client addresses, all clients share one.
-    let network = base::client(&ctx.setup.config, ctx.request).map_or(Ipv6Addr::UNSPECIFIED.into(), base::network);
+    let network = network(ctx);
     admit(ctx, Caller::LoginAddress(short(&alloc::format!("{network}"))))?;
     let login: Login = ctx.body()?;
-    admit(ctx, Caller::LoginPair(short(&alloc::format!("{} {network}", login.email.to_lowercase()))))?;
+    admit_pair(ctx, &login.email, network)?;
     let root = ctx.root();
     let scope = root::account_of(root, &login.email)?.map_or(root, |account| root::space_of(root, account));
     let profile = Profile::load(scope)?;
@@ -131,15 +112,30 @@ pub fn login(ctx: &Ctx<'_>) -> Handled {
 }
 
 /// Refuses a wrong pair, and one whose address is not admitted: both write a row, so that they take the same time.
-fn failed(ctx: &Ctx<'_>, scope: Scope<'_>, mut logins: Logins, network: IpAddr) -> Handled {
+fn failed(ctx: &Ctx<'_>, scope: Scope<'_>, logins: Logins, network: IpAddr) -> Handled {
+    note_failure(ctx, scope, logins, network)?;
+    Ok(ctx.refused(Refusal::WrongPassword))
+}
+
+/// Stores a failure of whoever was still admitted; the log tells the one from which on logins are guarded.
+pub(super) fn note_failure(ctx: &Ctx<'_>, scope: Scope<'_>, mut logins: Logins, network: IpAddr) -> Result<(), Stop> {
     if logins.admits(network, ctx.now)
         && logins.failed(ctx.now)
         && let Space::Account(account) = scope.space()
     {
         ctx.notice(Notice::LoginsGuarded(account));
     }
-    logins.save(scope)?;
-    Ok(ctx.refused(Refusal::WrongPassword))
+    logins.save(scope)
+}
+
+/// Returns the network that a login counts for; on a host that knows no client addresses, all clients share one.
+pub(super) fn network(ctx: &Ctx<'_>) -> IpAddr {
+    base::client(&ctx.setup.config, ctx.request).map_or(Ipv6Addr::UNSPECIFIED.into(), base::network)
+}
+
+/// Applies the rate limit of tries for an e-mail address from a network.
+pub(super) fn admit_pair(ctx: &Ctx<'_>, email: &str, network: IpAddr) -> Result<(), Halt> {
+    admit(ctx, Caller::LoginPair(short(&alloc::format!("{} {network}", email.to_lowercase()))))
 }
 
 /// Applies the rate limits of logins: five tries a minute per pair of e-mail and address, twenty per address.
@@ -187,17 +183,4 @@ pub fn logout(ctx: &Ctx<'_>) -> Handled {
     let row = account.find(Kind::Session, caller.count)?.ok_or(Refusal::Unauthenticated)?;
     account.remove(Kind::Session, caller.count, &row)?;
     Ok(Reply::ok(&message("Logged out successfully.")))
-}
-
-/// `GET /user/me`
-pub fn me(ctx: &Ctx<'_>) -> Handled {
-    let profile = Profile::of(ctx.account())?;
-    Ok(Reply::ok(&Me {
-        id: id::user(profile.number),
-        name: profile.own.name,
-        email: profile.own.email,
-        timezone: profile.own.timezone,
-        plan: profile.own.plan,
-        total_balance: profile.state.balance.map_or(0.0, dollars),
-    }))
 }

@@ -3,6 +3,7 @@
 use super::tables::{AdminQuery, ChangedAccount, MadeAccount, NewAccount};
 use crate::account::create::{self, AccountSpec};
 use crate::account::keys::{self, NewKey};
+use crate::account::me;
 use crate::account::plan;
 use crate::account::profile::{Account, Hidden, Profile, micros};
 use crate::collection::Query;
@@ -15,10 +16,9 @@ use crate::id;
 use crate::json::{self, Members, ToJson};
 use crate::key::{Kind, Space};
 use crate::number;
-use crate::outside::{Answer, Work};
 use crate::record::{Cell, MemberSource, Record, Secret, check, check_update};
 use crate::root;
-use crate::view::{Order, Stop};
+use crate::view::Order;
 
 const MISSING: &str = "Account not found.";
 const TAKEN: &str = "The email has already been taken.";
@@ -40,7 +40,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     let new: NewAccount = ctx.finish(checked)?;
     let made_here = new.password.is_none();
     let password = new.password.unwrap_or_else(|| Secret(ctx.seed.word("password", 20)));
-    let digest = hash(ctx, &password)?;
+    let digest = me::hash(ctx, &password)?;
     let name = new.name.unwrap_or_else(|| new.email.clone());
     let made = create::account(
         root,
@@ -57,13 +57,6 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         api_key: Secret(made.token.text().into()),
         password: made_here.then_some(password),
     }))
-}
-
-fn hash(ctx: &Ctx<'_>, password: &Secret) -> Result<alloc::vec::Vec<u8>, Halt> {
-    match ctx.ask(|| Work::HashPassword { password: password.clone(), salt: ctx.seed.uuid("salt") })? {
-        Answer::Hashed(digest) => Ok(digest),
-        _ => Err(Stop::Failed.into()),
-    }
 }
 
 /// `GET /admin/accounts`
@@ -101,7 +94,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let changed: ChangedAccount = ctx.finish(checked)?;
     ctx.if_match(&profile.shown())?;
     if let Some(password) = &changed.password {
-        profile.password = Hidden(hash(ctx, password)?);
+        profile.password = Hidden(me::hash(ctx, password)?);
         profile.state.epoch += 1;
     }
     profile.own.name = changed.name;
@@ -117,6 +110,12 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
 fn members(profile: &Profile) -> Members {
     let Account { name, timezone, plan, balance, suspended, .. } = profile.shown();
     json::members(&ChangedAccount { name, timezone, plan, balance, suspended, password: None })
+}
+
+/// `GET /admin/accounts/{id}/api-keys`
+pub fn list_keys(ctx: &Ctx<'_>) -> Handled {
+    let profile = named(ctx)?;
+    keys::all(root::space_of(ctx.root(), profile.number))
 }
 
 /// `POST /admin/accounts/{id}/api-keys`

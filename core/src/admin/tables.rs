@@ -61,6 +61,14 @@ record! {
 }
 
 record! {
+    /// A new token of the operator's. It is shown here and never again.
+    pub struct OperatorToken {
+        /// The token: the value of `Authorization: Bearer`.
+        token: Secret = text(0, 64).required(),
+    }
+}
+
+record! {
     /// Query of the operator's lists.
     pub struct AdminQuery {
         /// Number of rows per page.

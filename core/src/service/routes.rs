@@ -6,13 +6,15 @@
 use super::home::{self, Home};
 use super::tasks;
 use crate::account::keys::{ApiKey, NewKey, ShownKey};
+use crate::account::me::{ChangedMe, Me};
 use crate::account::plan::Plan;
 use crate::account::profile::Account;
-use crate::account::session::{LoggedIn, Login, Me};
+use crate::account::session::{LoggedIn, Login};
 use crate::account::signing::SigningSecret;
-use crate::account::{keys, session, signing};
+use crate::account::{keys, me, session, signing};
 use crate::admin::tables::{
-    AdminQuery, ChangedAccount, EngineToken, JobQuery, MadeAccount, NewAccount, NewEngineToken, ShownEngineToken,
+    AdminQuery, ChangedAccount, EngineToken, JobQuery, MadeAccount, NewAccount, NewEngineToken, OperatorToken,
+    ShownEngineToken,
 };
 use crate::assistant::duplicate::Duplicate;
 use crate::assistant::lookups::{ModelQuery, NumberQuery, ProviderQuery, VoiceQuery};
@@ -64,7 +66,8 @@ const GROUPS: &[Group] = &[
     Group("Account and keys", &[
     post(&["/user/login"], "login", "Log in.", session::login).by(Who::Anyone).takes(Login::TABLE).at_most(LOGIN_BODY_BYTES_MAX).gives(ReplyForm::Bare(LoggedIn::TABLE)).shows_token().without_idempotency().in_several_steps().refuses(&[Cause::WrongPassword, Cause::Suspended]),
     post(&["/user/logout"], "logout", "End the session.", session::logout).ends().refuses(&[Cause::NoSession]),
-    get(&["/user/me"], "me", "The caller's account.", session::me).gives(ReplyForm::Bare(Me::TABLE)),
+    get(&["/user/me"], "me", "The caller's account.", me::read).gives(ReplyForm::Bare(Me::TABLE)),
+    put(&["/user/me"], "updateMe", "Change the caller's account, or its password.", me::update).takes(ChangedMe::TABLE).gives(ReplyForm::MessageData(Me::TABLE)).stores_nothing().in_several_steps(),
     post(&["/user/api-keys"], "createApiKey", "Create an API key.", keys::create).about(Kind::ApiKey).takes(NewKey::TABLE).makes(ReplyForm::MessageMember("api_key", ShownKey::TABLE)).shows_token().refuses(&[Cause::Limit]),
     get(&["/user/api-keys"], "listApiKeys", "List the API keys.", keys::list).about(Kind::ApiKey).gives(ReplyForm::MemberList("api_keys", ApiKey::TABLE)),
     delete(&["/user/api-keys/{id}"], "deleteApiKey", "Delete an API key.", keys::delete).about(Kind::ApiKey),
@@ -198,9 +201,11 @@ const GROUPS: &[Group] = &[
     get(&["/admin/accounts"], "listAccounts", "List the accounts.", admin::list).by(Who::Operator).asks(AdminQuery::TABLE).gives(ReplyForm::Page(Account::TABLE)),
     get(&["/admin/accounts/{id}"], "getAccount", "An account.", admin::read).by(Who::Operator).gives(ReplyForm::Bare(Account::TABLE)),
     put(&["/admin/accounts/{id}"], "updateAccount", "Change an account.", admin::update).by(Who::Operator).takes(ChangedAccount::TABLE).gives(ReplyForm::MessageData(Account::TABLE)).in_several_steps(),
+    get(&["/admin/accounts/{id}/api-keys"], "listAccountKeys", "List the API keys of an account.", admin::list_keys).by(Who::Operator).gives(ReplyForm::MemberList("api_keys", ApiKey::TABLE)),
     post(&["/admin/accounts/{id}/api-keys"], "createAccountKey", "Create an API key for an account.", admin::create_key).by(Who::Operator).takes(NewKey::TABLE).makes(ReplyForm::MessageMember("api_key", ShownKey::TABLE)).shows_token().refuses(&[Cause::Limit]),
     delete(&["/admin/accounts/{id}/api-keys/{key_id}"], "deleteAccountKey", "Delete an API key of an account.", admin::delete_key).by(Who::Operator),
     put(&["/admin/accounts/{id}/caller-ids/{number_id}"], "verifyCallerId", "Say whether a caller id may be shown on calls.", admin::verify_caller_id).by(Who::Operator).takes(Verification::TABLE).gives(ReplyForm::MessageData(Number::TABLE)),
+    post(&["/admin/operator-token/rotate"], "rotateOperatorToken", "Replace the operator's token; the old one ends.", admin::rotate_token).by(Who::Operator).makes(ReplyForm::Bare(OperatorToken::TABLE)).shows_token().without_idempotency(),
     get(&["/admin/plans"], "listPlans", "All plans.", admin::plans).by(Who::Operator).gives(ReplyForm::DataList(Plan::TABLE)),
     post(&["/admin/plans"], "createPlan", "Create a plan.", admin::create_plan).by(Who::Operator).takes(Plan::TABLE).makes(ReplyForm::MessageData(Plan::TABLE)).refuses(&[Cause::Limit]),
     put(&["/admin/plans/{name}"], "updatePlan", "Change a plan.", admin::update_plan).by(Who::Operator).takes(Plan::TABLE).gives(ReplyForm::MessageData(Plan::TABLE)),

@@ -53,7 +53,7 @@ pub fn valid(id: &str, house: &mut House, places: &Places) -> Option<Sent> {
         "enableInboundWebhookOf" | "enableWebhookOf" => json!({ "webhook_url": format!("https://a.example/{long}") }),
         "duplicateAssistant" => json!({ "name": long }),
         "createTool" => tool("another"),
-        "updateAssistant" | "updateCampaign" | "updateFolder" | "updateLabel" => json!({ "name": long }),
+        "updateMe" | "updateAssistant" | "updateCampaign" | "updateFolder" | "updateLabel" => json!({ "name": long }),
         "updateTool" | "updateKnowledgebase" | "updateDocument" => json!({ "description": long }),
         "updateTrunk" | "updateNumber" => json!({ "nickname": long }),
         "updateLead" => json!({ "variables": { "a": long } }),

@@ -56,6 +56,9 @@ impl Recorder {
     pub(super) fn accounts(&mut self) {
         self.look("/");
         self.look("/user/me");
+        self.ask(Method::Put, "/user/me", Some(&json!({ "name": "Owner", "timezone": "Europe/Bucharest" })));
+        let wrong = json!({ "password": "a new password", "current_password": "not the one" });
+        self.ask(Method::Put, "/user/me", Some(&wrong));
         let key = self.make("/user/api-keys", &json!({ "name": "Reader", "read_only": true }));
         self.look("/user/api-keys");
         self.ask(Method::Delete, &format!("/user/api-keys/{key}"), None);
@@ -86,7 +89,10 @@ impl Recorder {
         let key =
             self.operate(Method::Post, &format!("/admin/accounts/{third}/api-keys"), Some(&json!({ "name": "K" })));
         let id = key["api_key"]["id"].as_u64().or(key["id"].as_u64()).expect("an id");
+        self.operate(Method::Get, &format!("/admin/accounts/{third}/api-keys"), None);
         self.operate(Method::Delete, &format!("/admin/accounts/{third}/api-keys/{id}"), None);
+        let rotated = self.operate(Method::Post, "/admin/operator-token/rotate", None);
+        rotated["token"].as_str().expect("a token").clone_into(&mut self.operator);
         self.operate(Method::Get, "/admin/engine-tokens", None);
         let spare = self.operate(Method::Post, "/admin/engine-tokens", Some(&json!({ "name": "Spare" })));
         let spare = spare["id"].as_u64().expect("an id");
