@@ -1,10 +1,11 @@
 //! The few places where an account's operation reaches beyond its own space: the e-mail of a login, the owner of a
-//! phone number in the whole installation, the calls that wait for an engine, and the due times of the account's jobs.
+//! phone number in the whole installation, the calls that wait for an engine, the due times of the account's jobs, and the
+//! list of accounts.
 
 use alloc::vec::Vec;
 
 use crate::catalogue::Mode;
-use crate::key::{self, Space};
+use crate::key::{self, Kind, Space};
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
@@ -87,6 +88,24 @@ pub fn enqueue(account: Scope<'_>, mode: Mode, call: u32) -> Result<(), Stop> {
 pub fn dequeue(account: Scope<'_>, mode: Mode, call: u32) -> Result<(), Stop> {
     let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a call belongs to an account")) };
     account.other(Space::Root).delete(key::waiting(number, mode as u8, call))
+}
+
+/// Returns the counts of calls of an account that wait for an engine, at most `most`.
+pub fn waiting_of(account: Scope<'_>, most: usize) -> Result<Vec<u32>, Stop> {
+    let Space::Account(number) = account.space() else { return Ok(Vec::new()) };
+    let waiting = account.other(Space::Root).scan(key::waiting_from(number), Order::Ascending, most)?;
+    let own = waiting.iter().filter_map(|(at, _)| key::read_waiting(at)).take_while(|(owner, ..)| *owner == number);
+    Ok(own.map(|(.., call)| call).collect())
+}
+
+/// Removes an account from the list of accounts; its number is never given to another.
+pub fn forget(account: Scope<'_>) -> Result<(), Stop> {
+    let Space::Account(number) = account.space() else { return Ok(()) };
+    let root = account.other(Space::Root);
+    match root.find(Kind::Account, number + 1)? {
+        Some(row) => root.remove(Kind::Account, number + 1, &row),
+        None => Ok(()),
+    }
 }
 
 /// Wakes waiting claims when a line of the account is free, by writing its first waiting call again.

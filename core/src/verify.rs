@@ -5,6 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::account::profile::AccountFlags;
 use crate::collection::{Edit, Facet, update};
 use crate::job::Task;
 use crate::key::{self, Key, Kind, Space};
@@ -45,7 +46,7 @@ pub fn verify(view: &dyn View) -> Result<VerifyReport, Stop> {
     let mut rebuilt = Memory::default();
     let mut usage = Usage::default();
     let mut range = key::everything();
-    let mut going = Going { view, known: BTreeMap::new() };
+    let mut going = Going { view, known: BTreeMap::new(), erased: BTreeMap::new() };
     loop {
         let slice = view.scan(range.clone(), Order::Ascending, SLICE)?;
         let Some((last, _)) = slice.last() else { break };
@@ -56,7 +57,9 @@ pub fn verify(view: &dyn View) -> Result<VerifyReport, Stop> {
             if usage.add(&at, &value).is_err() {
                 report.fault(format!("a ledger cannot be read: {at:02x?}"));
             }
-            if key::is_set(&at) {
+            if (key::is_set(&at) || key::is_row(&at)) && going.is_erased(&at)? {
+                report.rows += u64::from(key::is_row(&at));
+            } else if key::is_set(&at) {
                 stored.insert(at, value);
             } else if key::is_row(&at) {
                 verify_row(&at, &value, &mut going, &mut edits, &mut report)?;
@@ -96,13 +99,27 @@ fn verify_row(
     Ok(())
 }
 
-/// Deleted campaigns whose leads a job still removes: their sets are deleted at once, their rows in slices.
+/// Deleted campaigns whose leads a job still removes: their sets are deleted at once, their rows in slices. And accounts
+/// that are being deleted, sets before rows.
 struct Going<'v> {
     view: &'v dyn View,
     known: BTreeMap<(Space, u32), bool>,
+    erased: BTreeMap<u32, bool>,
 }
 
 impl Going<'_> {
+    /// Returns whether a key belongs to an account that is being deleted.
+    fn is_erased(&mut self, at: &[u8]) -> Result<bool, Stop> {
+        let Some(Space::Account(number)) = key::space_of(at) else { return Ok(false) };
+        if let Some(known) = self.erased.get(&number) {
+            return Ok(*known);
+        }
+        let profile = self.view.get(&[key::profile(number)])?.into_iter().flatten().next();
+        let erased = profile.is_some_and(|profile| AccountFlags::of(&profile).is_ok_and(|flags| flags.deleting));
+        self.erased.insert(number, erased);
+        Ok(erased)
+    }
+
     /// Returns whether a lead with these facets belongs to such a campaign.
     fn has(&mut self, space: Space, facets: &[Facet]) -> Result<bool, Stop> {
         let Some(campaign) = lead::campaign_among(facets) else { return Ok(false) };

@@ -17,6 +17,7 @@ mod detaching;
 mod dialer;
 mod ended_reason;
 mod engine;
+mod erasure;
 mod filled;
 mod first_use;
 mod folders;

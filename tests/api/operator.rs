@@ -90,12 +90,14 @@ fn accounts_are_listed_and_changed() {
     let got = put(&mut house, "/admin/accounts/3", &change).expect(200);
     let want = json!({
         "id": 3, "name": "Ana", "email": "a1@example.com", "timezone": "Europe/Bucharest", "plan": "standard",
-        "balance": 12.5, "suspended": false, "created_at": house.now.iso(),
+        "balance": 12.5, "suspended": false, "status": "active", "created_at": house.now.iso(),
     });
     assert_eq!((got.json["message"].is_string(), &got.json["data"]), (true, &want));
     assert_eq!(get(&mut house, "/admin/accounts/3").json, want);
     put(&mut house, "/admin/accounts/3", &json!({ "name": "Bea" })).expect(200);
     assert_eq!(get(&mut house, "/admin/accounts/3").json["balance"], 12.5, "only what is supplied changes");
+    put(&mut house, "/admin/accounts/3", &json!({ "suspended": true })).expect(200);
+    assert_eq!(get(&mut house, "/admin/accounts/3").json["status"], "suspended");
     put(&mut house, "/admin/accounts/3", &json!({ "balance": null })).expect(200);
     assert_eq!(get(&mut house, "/admin/accounts/3").json["balance"], Value::Null, "unmetered");
 }

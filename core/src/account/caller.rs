@@ -92,7 +92,8 @@ impl PresentedToken {
         [key::row(Space::Account(account), kind, count), key::profile(account)]
     }
 
-    /// Returns the session of the caller; 401 if the token is unknown or expired, or its password has changed since.
+    /// Returns the session of the caller; 401 if the token is unknown or expired, its password has changed since, or the
+    /// account is being deleted.
     pub fn session(&self, tx: &Tx<'_>, now: Timestamp) -> Result<AuthenticatedToken, Halt> {
         let Credential { account, session, count } = self.credential;
         let rows = tx.scope(Space::Account(account)).get_many(&self.keys())?;
@@ -102,7 +103,7 @@ impl PresentedToken {
         let state = profile::AccountFlags::of(profile)?;
         let valid = token::same(&self.digest, &kept.digest) && kept.expires.is_none_or(|at| at > now);
         let current = !session || kept.epoch == state.epoch;
-        if !valid || !current {
+        if !valid || !current || state.deleting {
             return Err(Refusal::Unauthenticated.into());
         }
         let (read_only, expires, suspended) = (kept.read_only, kept.expires, state.suspended);

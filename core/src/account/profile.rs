@@ -4,13 +4,26 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::rows::ProfileRow;
+use crate::choice;
 use crate::id;
 use crate::json::ToJson;
 use crate::key::{self, Space};
 use crate::record;
-use crate::record::{Iso, Stored, boolean, id, iso, number, text};
+use crate::record::{Iso, Stored, boolean, choice, id, iso, number, text};
 use crate::store::{Row, Scope};
 use crate::view::Stop;
+
+choice! {
+    /// State of an account.
+    pub enum AccountStatus {
+        /// Its tokens work.
+        Active = "active",
+        /// Its tokens are answered with 403.
+        Suspended = "suspended",
+        /// It is being deleted: its tokens are unknown, and in the end so is the account.
+        Deleting = "deleting",
+    }
+}
 
 record! {
     /// An account as the operator sees it.
@@ -29,6 +42,8 @@ record! {
         balance: Option<f64> = number(0.0, 0.0),
         /// Whether the account is suspended: its tokens are then answered with 403.
         suspended: bool = boolean().required(),
+        /// State of the account.
+        status: AccountStatus = choice::<AccountStatus>().required(),
         /// Time of creation, UTC.
         created_at: Iso = iso().required(),
     }
@@ -37,8 +52,10 @@ record! {
 /// The part of a profile that every request reads; stored with a fixed length, to be read without the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccountFlags {
-    /// Whether the operator suspended the account.
+    /// Whether the account is suspended, as one that is being deleted always is.
     pub suspended: bool,
+    /// Whether the account is being deleted.
+    pub deleting: bool,
     /// Number of times the password was changed; sessions of an earlier one are invalid.
     pub epoch: u32,
     /// Remaining balance, millionths of a dollar; `None` while unmetered.
@@ -46,6 +63,9 @@ pub struct AccountFlags {
 }
 
 const STATE_BYTES: usize = 14;
+/// Bits of the first byte of stored flags.
+const SUSPENDED: u8 = 1;
+const DELETING: u8 = 2;
 
 impl AccountFlags {
     /// Reads the state from the stored bytes of a profile.
@@ -53,15 +73,26 @@ impl AccountFlags {
         Self::from_bytes(Row::private_of(profile)?).ok_or(ProfileRow::DAMAGED)
     }
 
+    /// Returns the state that these flags make.
+    pub fn status(self) -> AccountStatus {
+        match self {
+            Self { deleting: true, .. } => AccountStatus::Deleting,
+            Self { suspended: true, .. } => AccountStatus::Suspended,
+            _ => AccountStatus::Active,
+        }
+    }
+
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (head, rest) = bytes.split_at_checked(6)?;
         let balance = i64::from_le_bytes(rest.get(..8)?.try_into().ok()?);
         let epoch = u32::from_le_bytes(head[2..].try_into().ok()?);
-        Some(Self { suspended: head[0] != 0, epoch, balance: (head[1] != 0).then_some(balance) })
+        let balance = (head[1] != 0).then_some(balance);
+        Some(Self { suspended: head[0] != 0, deleting: head[0] & DELETING != 0, epoch, balance })
     }
 
     fn to_bytes(self) -> Vec<u8> {
-        let mut bytes = Vec::from([u8::from(self.suspended), u8::from(self.balance.is_some())]);
+        let suspended = if self.suspended { SUSPENDED } else { 0 } | if self.deleting { DELETING } else { 0 };
+        let mut bytes = Vec::from([suspended, u8::from(self.balance.is_some())]);
         bytes.extend_from_slice(&self.epoch.to_le_bytes());
         bytes.extend_from_slice(&self.balance.unwrap_or(0).to_le_bytes());
         bytes
@@ -125,6 +156,7 @@ impl Profile {
             plan: self.own.plan.clone(),
             balance: self.state.balance.map(dollars),
             suspended: self.state.suspended,
+            status: self.state.status(),
             created_at: self.own.created_at,
         }
     }

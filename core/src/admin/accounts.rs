@@ -1,11 +1,11 @@
 //! The operator's operations on accounts.
 
-use super::tables::{AdminQuery, ChangedAccount, MadeAccount, NewAccount};
+use super::tables::{AdminQuery, ChangedAccount, GoingAccount, MadeAccount, NewAccount};
 use crate::account::create::{self, AccountSpec};
 use crate::account::keys::{self, NewKey};
 use crate::account::me;
 use crate::account::plan;
-use crate::account::profile::{Account, Hidden, Profile, micros};
+use crate::account::profile::{Account, AccountStatus, Hidden, Profile, micros};
 use crate::collection::Query;
 use crate::http::ctx::Ctx;
 use crate::http::page;
@@ -13,8 +13,9 @@ use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message_data};
 use crate::http::route::Handled;
 use crate::id;
+use crate::job::{self, Task};
 use crate::json::{self, Members, ToJson};
-use crate::key::{Kind, Space};
+use crate::key::{self, Kind, Space};
 use crate::number;
 use crate::record::{Cell, MemberSource, Record, Secret, check, check_update};
 use crate::root;
@@ -70,7 +71,14 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     })
 }
 
+/// Returns the account in the path; one that is being deleted is there to be looked at and deleted only.
 fn named(ctx: &Ctx<'_>) -> Result<Profile, Halt> {
+    let profile = any(ctx)?;
+    if profile.state.deleting { Err(Refusal::NotFound(MISSING).into()) } else { Ok(profile) }
+}
+
+/// Returns the account in the path, whether or not it is being deleted.
+fn any(ctx: &Ctx<'_>) -> Result<Profile, Halt> {
     let count =
         id::parse(Space::Root, ctx.params.first().copied().unwrap_or_default()).ok_or(Refusal::NotFound(MISSING))?;
     Ok(Profile::load(root::space_of(ctx.root(), count - 1))?.ok_or(Refusal::NotFound(MISSING))?)
@@ -78,7 +86,7 @@ fn named(ctx: &Ctx<'_>) -> Result<Profile, Halt> {
 
 /// `GET /admin/accounts/{id}`
 pub fn read(ctx: &Ctx<'_>) -> Handled {
-    Ok(Reply::ok(&named(ctx)?.shown()))
+    Ok(Reply::ok(&any(ctx)?.shown()))
 }
 
 /// `PUT /admin/accounts/{id}`
@@ -104,6 +112,23 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     profile.state.suspended = changed.suspended;
     profile.save(root::space_of(root, profile.number))?;
     Ok(Reply::ok(&message_data("Account updated successfully.", &profile.shown())))
+}
+
+/// `DELETE /admin/accounts/{id}`: ends its tokens and its login; a job does the rest, in slices.
+pub fn delete(ctx: &Ctx<'_>) -> Handled {
+    let mut profile = any(ctx)?;
+    ctx.unread()?;
+    ctx.if_match(&profile.shown())?;
+    let scope = root::space_of(ctx.root(), profile.number);
+    if !profile.state.deleting {
+        // Suspended too: its campaigns stop, no engine is given a call of it or brings one.
+        (profile.state.deleting, profile.state.suspended) = (true, true);
+        profile.save(scope)?;
+        ctx.root().delete(key::email(&profile.own.email))?;
+    }
+    job::add(scope, ctx.now, Task::EraseAccount)?;
+    let going = GoingAccount { id: id::user(profile.number), status: AccountStatus::Deleting };
+    Ok(Reply::accepted(&message_data("The account is being deleted.", &going)))
 }
 
 /// Returns the members that an update is merged into.

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::account::profile::AccountStatus;
 use crate::job::{JobKind, JobState};
 use crate::limits::ENTRIES_MAX;
 use crate::record;
@@ -57,6 +58,16 @@ record! {
         suspended: bool = boolean().or_bool(false),
         /// New password; setting it ends all sessions.
         password: Option<Secret> = text(8, 1_024),
+    }
+}
+
+record! {
+    /// An account that is being deleted.
+    pub struct GoingAccount {
+        /// Id of the account.
+        id: u64 = id().required(),
+        /// Always `deleting`.
+        status: AccountStatus = choice::<AccountStatus>().required(),
     }
 }
 

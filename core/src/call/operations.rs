@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 use super::ending::{complete, end_call};
 use super::place::{CallAssistant, CallSpec, place};
 use super::reasons::EndedReason;
-use super::rows::{CallRow, formatted, tag};
+use super::rows::{CallRow, facet_of_engaged, formatted, tag};
 use super::states::CallEvent;
 use super::tables::{Call, CallQuery, CallStatus, CallType, EventsQuery, NewCall, Placed, PlacedCall};
 use crate::account::attached;
 use crate::account::profile::Profile;
-use crate::collection::{Facet, Query};
+use crate::collection::{Facet, Query, count, ids};
 use crate::http::ctx::Ctx;
 use crate::http::page;
 use crate::http::query;
@@ -22,11 +22,13 @@ use crate::http::stream::{self, Frame};
 use crate::job::{self, Task};
 use crate::json::{Members, Raw, ToJson};
 use crate::key::{self, Kind, Topic};
-use crate::limits::{EVENTS_PAGE_MAX, LEASE_SECONDS};
+use crate::limits::{EVENTS_PAGE_MAX, LEASE_SECONDS, PLAN_ROWS_MAX};
 use crate::number::{CallerNumber, UNVERIFIED};
 use crate::record::{Choice, Errors, Stored};
-use crate::store::Row;
+use crate::root;
+use crate::store::{Row, Scope};
 use crate::suppression;
+use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 use crate::{assistant, webhook};
 
@@ -163,17 +165,46 @@ pub fn hangup(ctx: &Ctx<'_>) -> Handled {
     if !call.status().is_running() {
         return Err(Refusal::Conflict("The call is already over.".into()).into());
     }
+    let is_claimed = call.live.engine.is_some();
+    hang_up(account, &mut call, ctx.now)?;
+    let said = if is_claimed { "The engine is told to hang up." } else { "The call was called off." };
+    Ok(Reply::ok(&message(said)))
+}
+
+/// Calls off a running call that no engine has; of another one tells the engine, once.
+fn hang_up(account: Scope<'_>, call: &mut CallRow, now: Timestamp) -> Result<(), Stop> {
     if call.live.engine.is_none() {
-        end_call(account, &mut call, CallEvent::Fail, EndedReason::Hangup, ctx.now)?;
-        return Ok(Reply::ok(&message("The call was called off.")));
+        return end_call(account, call, CallEvent::Fail, EndedReason::Hangup, now).map(drop);
     }
     if call.live.hangup_at.is_none() {
-        call.live.hangup_at = Some(ctx.now);
-        call.note(account, ctx.now.max(call.live.last_at), "hangup", &Members::default())?;
-        call.save(account, ctx.now)?;
-        job::add(account, ctx.now.plus_seconds(LEASE_SECONDS), Task::Watch(count))?;
+        call.live.hangup_at = Some(now);
+        call.note(account, now.max(call.live.last_at), "hangup", &Members::default())?;
+        call.save(account, now)?;
+        job::add(account, now.plus_seconds(LEASE_SECONDS), Task::Watch(call.count))?;
     }
-    Ok(Reply::ok(&message("The engine is told to hang up.")))
+    Ok(())
+}
+
+/// Hangs up the running calls of an account that is being deleted, at most `most` per call; returns whether each has been
+/// told.
+pub fn hang_up_all(account: Scope<'_>, most: usize, now: Timestamp) -> Result<bool, Stop> {
+    let mut told = 0;
+    let claimed = ids(account, Kind::Call, &facet_of_engaged(), PLAN_ROWS_MAX)?;
+    for count in root::waiting_of(account, most)?.into_iter().chain(claimed) {
+        let is_to_hear = |call: &CallRow| call.status().is_running() && call.live.hangup_at.is_none();
+        let Some(mut call) = CallRow::find(account, count)?.filter(is_to_hear) else { continue };
+        if told == most {
+            return Ok(false);
+        }
+        hang_up(account, &mut call, now)?;
+        told += 1;
+    }
+    Ok(told < most)
+}
+
+/// Returns whether an engine still has a call of the account.
+pub fn is_engaged(account: Scope<'_>) -> Result<bool, Stop> {
+    Ok(count(account, Kind::Call, &facet_of_engaged())? > 0)
 }
 
 /// `GET /user/calls/{id}/events`

@@ -82,6 +82,7 @@ impl ReplyForm {
     pub const fn table(&self) -> Option<&'static Table> {
         match self {
             Self::Bare(table)
+            | Self::BareOrPage(table)
             | Self::BareList(table)
             | Self::Data(table)
             | Self::DataList(table)

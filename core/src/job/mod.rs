@@ -16,5 +16,5 @@ pub use aside::{
 };
 pub use list::{Wanted, going};
 pub use progress::{TaskContext, TaskOutcome};
-pub use queue::{add, add_all, cancel};
+pub use queue::{add, add_all, cancel, is_any_planned, is_planned};
 pub use task::{JobKind, Lane, Task};

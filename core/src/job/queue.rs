@@ -88,6 +88,17 @@ pub fn cancel(account: Scope<'_>, task: &Task) -> Result<(), Stop> {
     Ok(())
 }
 
+/// Returns whether a task is scheduled, whatever its state.
+pub fn is_planned(account: Scope<'_>, task: &Task) -> Result<bool, Stop> {
+    Ok(Job::find(account, task)?.is_some())
+}
+
+/// Returns whether a task whose stored bytes begin like this is scheduled.
+pub fn is_any_planned(account: Scope<'_>, prefix: &[u8]) -> Result<bool, Stop> {
+    let first = account.scan(key::jobs_from(account.space(), prefix), Order::Ascending, 1)?;
+    Ok(first.first().is_some_and(|(at, _)| key::read_job(at).starts_with(prefix)))
+}
+
 impl Job {
     /// Returns a job for a task that is scheduled for the first time.
     pub fn new(task: Task, due: Timestamp, created_at: Timestamp) -> Self {
@@ -186,6 +197,23 @@ impl Job {
     }
 }
 
+/// Removes the jobs of an account whose stored bytes sort from `from` on, at most `most`, except for those that `keep`
+/// names; returns whether none is left.
+pub(crate) fn clear(account: Scope<'_>, from: &[u8], most: usize, keep: impl Fn(&Task) -> bool) -> Result<bool, Stop> {
+    let found = account.scan(key::jobs_from(account.space(), from), Order::Ascending, most)?;
+    let is_last = found.len() < most;
+    let mut kept = 0;
+    for (at, _) in &found {
+        let bytes = key::read_job(at);
+        match Task::from_bytes(bytes) {
+            Some(task) if keep(&task) => kept += 1,
+            Some(task) => cancel(account, &task)?,
+            None => aside::drop_unknown(account, bytes)?,
+        }
+    }
+    Ok(is_last || kept == most)
+}
+
 /// Returns at most `most` due tasks of a lane, earliest first; stale and unreadable rows are removed on the way.
 pub(crate) fn due(account: Scope<'_>, lane: Lane, now: Timestamp, most: usize) -> Result<Vec<Job>, Stop> {
     let mut jobs = Vec::new();
@@ -269,7 +297,14 @@ pub(crate) fn sync(account: Scope<'_>) -> Result<(), Stop> {
             root::replan(account, number, lane as u8, before, next)?;
         }
     }
-    if new == old { Ok(()) } else { account.put(head, new) }
+    if new == old {
+        Ok(())
+    } else if new.iter().all(|byte| *byte == u8::MAX) {
+        // Nothing is due: an account that was erased has no row.
+        account.delete(head)
+    } else {
+        account.put(head, new)
+    }
 }
 
 #[cfg(test)]

@@ -49,6 +49,8 @@ pub enum Task {
     Import(u32),
     /// Continue a deletion that detaches a resource from assistants, by kind and count.
     Detach(Kind, u32),
+    /// Erase an account that is being deleted.
+    EraseAccount,
     /// Blank the feed events that show a deleted call or lead, by kind and count.
     EmptyEvents(Kind, u32),
     /// Blank such events among those older than the feed's index.
@@ -97,6 +99,8 @@ choice! {
         Detach = "detach",
         /// Blank the feed events that show a deleted resource.
         EmptyEvents = "empty_events",
+        /// Erase a deleted account.
+        EraseAccount = "erase_account",
         /// A job of another release.
         Unknown = "unknown",
     }
@@ -117,6 +121,9 @@ numbered! {
 }
 
 impl Task {
+    /// What the stored bytes of every [`Self::SettlePurchase`] begin with.
+    pub const PURCHASES: [u8; 1] = [1];
+
     /// Returns the lane in which it waits when scheduled.
     pub fn lane(&self) -> Lane {
         match self {
@@ -132,6 +139,7 @@ impl Task {
             | Self::Index(_)
             | Self::Import(_)
             | Self::Detach(..)
+            | Self::EraseAccount
             | Self::EmptyEvents(..)
             | Self::EmptyOldEvents { .. } => Lane::Slice,
         }
@@ -160,6 +168,7 @@ impl Task {
             Self::DropPassages(..) => JobKind::DropPassages,
             Self::Import(_) => JobKind::Import,
             Self::Detach(..) => JobKind::Detach,
+            Self::EraseAccount => JobKind::EraseAccount,
             Self::EmptyEvents(..) | Self::EmptyOldEvents { .. } => JobKind::EmptyEvents,
         }
     }
@@ -168,7 +177,7 @@ impl Task {
     pub fn reference(&self, space: Space) -> String {
         let (what, count) = match self {
             Self::SettlePurchase { number, .. } => return alloc::format!("number {number}"),
-            Self::SweepIdempotency | Self::SweepEvents => return "account".into(),
+            Self::SweepIdempotency | Self::SweepEvents | Self::EraseAccount => return "account".into(),
             Self::DropParts(kind, count)
             | Self::Detach(kind, count)
             | Self::EmptyEvents(kind, count)
@@ -187,7 +196,7 @@ impl Task {
     pub fn to_bytes(&self) -> Vec<u8> {
         let (tag, rest): (u8, Vec<u8>) = match self {
             Self::SettlePurchase { micros, claim, number } => {
-                (1, [&micros.to_be_bytes()[..], &claim.to_be_bytes(), number.as_bytes()].concat())
+                (Self::PURCHASES[0], [&micros.to_be_bytes()[..], &claim.to_be_bytes(), number.as_bytes()].concat())
             }
             Self::Release(count) => (2, count.to_be_bytes().into()),
             Self::DropParts(kind, count) => (3, [&[*kind as u8][..], &count.to_be_bytes()].concat()),
@@ -203,6 +212,7 @@ impl Task {
             Self::Import(count) => (13, count.to_be_bytes().into()),
             Self::Index(count) => (14, count.to_be_bytes().into()),
             Self::Detach(kind, count) => (30, [&[*kind as u8][..], &count.to_be_bytes()].concat()),
+            Self::EraseAccount => (31, Vec::new()),
             Self::EmptyEvents(kind, count) => (20, [&[*kind as u8][..], &count.to_be_bytes()].concat()),
             Self::EmptyOldEvents { kind, count, from } => {
                 (21, [&[*kind as u8][..], &count.to_be_bytes(), &from.to_be_bytes()].concat())
@@ -235,6 +245,7 @@ impl Task {
             13 => Self::Import(count(0)?),
             14 => Self::Index(count(0)?),
             30 => Self::Detach(Kind::from_u8(*rest.first()?)?, count(1)?),
+            31 => Self::EraseAccount,
             20 => Self::EmptyEvents(Kind::from_u8(*rest.first()?)?, count(1)?),
             21 => {
                 let kind = Kind::from_u8(*rest.first()?)?;
@@ -283,6 +294,7 @@ mod tests {
             Task::DropPassages(7, 8),
             Task::Import(7),
             Task::Detach(Kind::Tool, 7),
+            Task::EraseAccount,
             Task::EmptyEvents(Kind::Call, 7),
             Task::EmptyOldEvents { kind: Kind::Lead, count: 7, from: 8 },
         ];

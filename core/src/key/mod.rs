@@ -9,6 +9,7 @@ use core::ops::Range;
 
 mod calls;
 mod content;
+mod erased;
 mod facet;
 mod order;
 mod queue;
@@ -17,6 +18,7 @@ mod series;
 
 pub use calls::*;
 pub use content::*;
+pub use erased::*;
 pub use facet::Facet;
 pub use order::Order;
 pub use queue::*;

@@ -26,6 +26,16 @@ pub fn job(space: Space, task: &[u8]) -> Key {
     with(key(space, Table::Job, task.len()), &[task])
 }
 
+/// Returns the range of the jobs of an account whose task's bytes sort from `from` on.
+pub fn jobs_from(space: Space, from: &[u8]) -> Range<Key> {
+    job(space, from)..after(&key(space, Table::Job, 0))
+}
+
+/// Returns the bytes of the task in a [`job`] key.
+pub fn read_job(key: &[u8]) -> &[u8] {
+    key.get(6..).unwrap_or_default()
+}
+
 /// Returns the key of the next due time of each lane of an account, as entered in the root.
 pub fn due_head(space: Space) -> Key {
     key(space, Table::DueHead, 0)

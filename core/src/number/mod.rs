@@ -11,7 +11,7 @@ mod trunks;
 pub use caller_ids::{create as create_caller_id, set_verified};
 pub use operations::{all, read, search, sms_capable, update};
 pub use purchase::{purchase, settle as settle_purchase};
-pub use release::{detach_all, release, settle as settle_release};
+pub use release::{detach_all, give_back_all, has_any, release, settle as settle_release};
 pub use rows::NumberRow;
 pub use trunks::{create as create_trunk, list as list_trunks, read as read_trunk, update as update_trunk};
 

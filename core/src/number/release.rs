@@ -5,6 +5,7 @@ use super::rows::NumberRow;
 use super::tables::NumberType;
 use super::{MISSING, remove, shown};
 use crate::carrier::{Ask, CarrierAnswer};
+use crate::collection::{Facet, count, ids};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Form, Invalid, Refusal};
 use crate::http::reply::{Reply, message};
@@ -12,9 +13,10 @@ use crate::http::route::Handled;
 use crate::job::{self, Task, TaskContext, TaskOutcome};
 use crate::json::Raw;
 use crate::key::Kind;
+use crate::limits::PLAN_ROWS_MAX;
 use crate::record::Stored;
 use crate::root;
-use crate::store::Scope;
+use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
@@ -47,9 +49,7 @@ pub fn release(ctx: &Ctx<'_>, lose: Lose) -> Handled {
         return Ok(Reply::ok(&message(RELEASED)));
     };
     if ctx.answered() == 0 {
-        let marked = NumberRow { releasing: true, ..stored.clone() };
-        account.replace(Kind::Number, count, &row, &marked.row(&row.private))?;
-        job::add(account, ctx.now.plus_seconds(AGAIN_SECONDS), Task::Release(count))?;
+        begin(account, count, &row, &stored, ctx.now.plus_seconds(AGAIN_SECONDS))?;
     }
     match ctx.carrier(&Ask::Release(&carrier_id))? {
         CarrierAnswer::Released => {
@@ -58,6 +58,40 @@ pub fn release(ctx: &Ctx<'_>, lose: Lose) -> Handled {
         }
         _ => Ok(Refusal::BadGateway(SILENT.into()).reply(Form::Error, Invalid::First)),
     }
+}
+
+/// Marks a number as being released, and plans the job that asks the carrier.
+fn begin(account: Scope<'_>, count: u32, row: &Row, stored: &NumberRow, at: Timestamp) -> Result<(), Stop> {
+    let marked = NumberRow { releasing: true, ..stored.clone() };
+    account.replace(Kind::Number, count, row, &marked.row(&row.private))?;
+    job::add(account, at, Task::Release(count))
+}
+
+/// Gives back the numbers of an account that is being deleted, at most `most` per call; returns whether each is deleted or
+/// the carrier is being asked.
+pub fn give_back_all(account: Scope<'_>, most: usize, now: Timestamp, lose: Lose) -> Result<bool, Stop> {
+    let mut begun = 0;
+    for count in ids(account, Kind::Number, &Facet::ALL, PLAN_ROWS_MAX)? {
+        let Some(row) = account.find(Kind::Number, count)? else { continue };
+        let stored = NumberRow::read(&row.public)?;
+        let is_bought = stored.r#type == NumberType::Normal && stored.carrier_id.is_some();
+        if is_bought && stored.releasing && job::is_planned(account, &Task::Release(count))? {
+            continue;
+        }
+        if begun == most || !is_bought && !detach_all(account, count, now, lose)? {
+            return Ok(false);
+        }
+        if is_bought {
+            begin(account, count, &row, &stored, now)?;
+        }
+        begun += 1;
+    }
+    Ok(true)
+}
+
+/// Returns whether an account has a number, or may come to have one that it is buying.
+pub fn has_any(account: Scope<'_>) -> Result<bool, Stop> {
+    Ok(count(account, Kind::Number, &Facet::ALL)? > 0 || job::is_any_planned(account, &Task::PURCHASES)?)
 }
 
 /// Removes references to a number, and deletes it once none is left; past calls keep it. Returns whether it is deleted.

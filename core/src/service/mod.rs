@@ -2,6 +2,7 @@
 //! tasks, the `OpenAPI` document and the first start.
 
 pub mod causes;
+mod erase;
 mod exchange;
 mod first_start;
 mod home;

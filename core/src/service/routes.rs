@@ -13,8 +13,8 @@ use crate::account::session::{LoggedIn, Login};
 use crate::account::signing::SigningSecret;
 use crate::account::{keys, me, session, signing};
 use crate::admin::tables::{
-    AdminQuery, ChangedAccount, EngineToken, JobQuery, MadeAccount, NewAccount, NewEngineToken, OperatorToken,
-    ShownEngineToken,
+    AdminQuery, ChangedAccount, EngineToken, GoingAccount, JobQuery, MadeAccount, NewAccount, NewEngineToken,
+    OperatorToken, ShownEngineToken,
 };
 use crate::assistant::duplicate::Duplicate;
 use crate::assistant::lookups::{ModelQuery, NumberQuery, ProviderQuery, VoiceQuery};
@@ -201,6 +201,7 @@ const GROUPS: &[Group] = &[
     get(&["/admin/accounts"], "listAccounts", "List the accounts.", admin::list).by(Who::Operator).asks(AdminQuery::TABLE).gives(ReplyForm::Page(Account::TABLE)),
     get(&["/admin/accounts/{id}"], "getAccount", "An account.", admin::read).by(Who::Operator).gives(ReplyForm::Bare(Account::TABLE)),
     put(&["/admin/accounts/{id}"], "updateAccount", "Change an account.", admin::update).by(Who::Operator).takes(ChangedAccount::TABLE).gives(ReplyForm::MessageData(Account::TABLE)).in_several_steps(),
+    delete(&["/admin/accounts/{id}"], "deleteAccount", "Delete an account with all that it has.", admin::delete).by(Who::Operator).accepts(ReplyForm::MessageData(GoingAccount::TABLE)),
     get(&["/admin/accounts/{id}/api-keys"], "listAccountKeys", "List the API keys of an account.", admin::list_keys).by(Who::Operator).gives(ReplyForm::MemberList("api_keys", ApiKey::TABLE)),
     post(&["/admin/accounts/{id}/api-keys"], "createAccountKey", "Create an API key for an account.", admin::create_key).by(Who::Operator).takes(NewKey::TABLE).makes(ReplyForm::MessageMember("api_key", ShownKey::TABLE)).shows_token().refuses(&[Cause::Limit]),
     delete(&["/admin/accounts/{id}/api-keys/{key_id}"], "deleteAccountKey", "Delete an API key of an account.", admin::delete_key).by(Who::Operator),

@@ -281,6 +281,7 @@ fn end(work: &TaskContext<'_>, task: &Task, reason: &str) -> Result<(), Stop> {
         | Task::SweepEvents
         | Task::DropPassages(..)
         | Task::Detach(..)
+        | Task::EraseAccount
         | Task::EmptyEvents(..)
         | Task::EmptyOldEvents { .. } => Ok(()),
     }
@@ -303,6 +304,7 @@ fn perform(work: &TaskContext<'_>, task: &Task) -> Result<TaskOutcome, Stop> {
         Task::DropPassages(base, count) => knowledge::drop_passages(work, *base, *count),
         Task::Import(count) => import::slice(work, *count),
         Task::Detach(kind, count) => detach(work, *kind, *count),
+        Task::EraseAccount => super::erase::slice(work),
         Task::EmptyEvents(kind, count) => webhook::empty(work.account, (*kind, *count), work.now),
         Task::EmptyOldEvents { kind, count, from } => {
             webhook::empty_old(work.account, (*kind, *count), *from, work.now)

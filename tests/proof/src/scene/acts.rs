@@ -93,6 +93,12 @@ impl Recorder {
         self.operate(Method::Delete, &format!("/admin/accounts/{third}/api-keys/{id}"), None);
         let rotated = self.operate(Method::Post, "/admin/operator-token/rotate", None);
         rotated["token"].as_str().expect("a token").clone_into(&mut self.operator);
+        let gone = self.operate(Method::Post, "/admin/accounts", Some(&json!({ "email": "gone@example.com" })));
+        let gone = gone["id"].as_u64().expect("an id");
+        self.operate(Method::Delete, &format!("/admin/accounts/{gone}"), None);
+        self.operate(Method::Get, &format!("/admin/accounts/{gone}"), None);
+        self.settle();
+        self.operate(Method::Get, &format!("/admin/accounts/{gone}"), None);
         self.operate(Method::Get, "/admin/engine-tokens", None);
         let spare = self.operate(Method::Post, "/admin/engine-tokens", Some(&json!({ "name": "Spare" })));
         let spare = spare["id"].as_u64().expect("an id");
