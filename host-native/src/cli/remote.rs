@@ -190,9 +190,8 @@ pub(super) fn fitting(flag: &str, token: &str, kinds: &[TokenKind]) -> Result<()
 
 /// Converts an error of a request that got no answer.
 fn unsent(at: &At) -> impl FnOnce(reqwest::Error) -> Failed + '_ {
-    |error| match error.is_connect() {
-        true => format!("no service answers at {} (--url)", at.base.url).into(),
-        false => error.into(),
+    |error| {
+        if error.is_connect() { format!("no service answers at {} (--url)", at.base.url).into() } else { error.into() }
     }
 }
 
