@@ -76,6 +76,24 @@ fn wait(house: &mut House) {
 }
 
 #[test]
+fn queues_are_counted_by_kind() {
+    let mut house = House::default();
+    let assistant = house.make("/user/assistant", &switchboard_tests::house::assistant());
+    let first = house.now.iso();
+    house.make_call(assistant);
+    house.now = house.now.plus_seconds(5);
+    house.make_call(assistant);
+    let operator = house.operator.clone();
+    let got = house.call(Method::Get, "/admin/queues").token(&operator).send().expect(200);
+    let queues = got.json["data"].as_array().expect("a list").clone();
+    let of = |name: &str| queues.iter().find(|queue| queue["name"] == name).expect("every kind").clone();
+    let waiting = json!({ "name": "watch_call", "waiting": 2, "oldest_at": first, "running": 0, "set_aside": 0 });
+    assert_eq!(of("watch_call"), waiting);
+    let none = json!({ "name": "import", "waiting": 0, "oldest_at": null, "running": 0, "set_aside": 0 });
+    assert_eq!(of("import"), none);
+}
+
+#[test]
 fn a_job_that_stops_is_retried_set_aside_and_keeps_no_other_from_its_turn() {
     let mut house = House::default();
     let [poisoned, neighbour] = deliveries(&mut house);

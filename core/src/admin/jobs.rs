@@ -7,7 +7,7 @@ use crate::collection::{Page, Query, page};
 use crate::http::ctx::Ctx;
 use crate::http::page as envelope;
 use crate::http::refusal::{Halt, Refusal};
-use crate::http::reply::{Reply, message};
+use crate::http::reply::{Reply, data, message};
 use crate::http::route::Handled;
 use crate::job::{self, JobState, Named, ShownJob, Task, TaskContext, Wanted};
 use crate::json::ToJson;
@@ -48,6 +48,11 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     let room = query.limit - entries.len();
     entries.extend(going.iter().skip(skipped).take(room).map(ToJson::to_json));
     Ok(envelope::entries(ctx, &query, total, &entries))
+}
+
+/// `GET /admin/queues`
+pub fn queues(ctx: &Ctx<'_>) -> Handled {
+    Ok(Reply::ok(&data(&job::queues(ctx.root())?)))
 }
 
 /// Returns the job in the path, which must be set aside: its account, and its task, or the stored bytes of a task that

@@ -9,6 +9,6 @@ mod token;
 
 pub use accounts::{create, create_key, delete, delete_key, list, list_keys, read, update, verify_caller_id};
 pub use engine_tokens::{all as engine_tokens, create as create_engine_token, delete as delete_engine_token};
-pub use jobs::{list as jobs, remove as drop_job, retry as retry_job};
+pub use jobs::{list as jobs, queues, remove as drop_job, retry as retry_job};
 pub use plans::{all as plans, create as create_plan, update as update_plan};
 pub use token::rotate as rotate_token;

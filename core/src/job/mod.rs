@@ -9,6 +9,7 @@ pub(crate) mod aside;
 mod list;
 mod progress;
 pub(crate) mod queue;
+mod queues;
 mod task;
 
 pub use aside::{
@@ -17,4 +18,5 @@ pub use aside::{
 pub use list::{Wanted, going};
 pub use progress::{TaskContext, TaskOutcome};
 pub use queue::{add, add_all, cancel, is_any_planned, is_planned};
+pub use queues::{JobQueue, queues};
 pub use task::{JobKind, Lane, Task};

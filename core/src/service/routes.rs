@@ -36,7 +36,7 @@ use crate::http::refusal::Invalid;
 use crate::http::reply::{HostPage, Reply};
 use crate::http::route::{Group, ReplyForm, Route, Who, count, delete, flat, get, patch, post, put};
 use crate::import::tables::{DryRun, Import, LeadImport, NumberImport, Started};
-use crate::job::ShownJob;
+use crate::job::{JobQueue, ShownJob};
 use crate::key::Kind;
 use crate::knowledge::Passage;
 use crate::knowledge::tables::{Base, ChangedDocument, Document, NewBase, NewDocument, Question};
@@ -216,6 +216,7 @@ const GROUPS: &[Group] = &[
     get(&["/admin/jobs"], "listJobs", "Durable work: what was set aside, what runs, what waits. Of what runs or waits the first 20,000 jobs are looked at.", admin::jobs).by(Who::Operator).asks(JobQuery::TABLE).gives(ReplyForm::Page(ShownJob::TABLE)).without_etag(),
     post(&["/admin/jobs/{id}/retry"], "retryJob", "Try a job again that was set aside.", admin::retry_job).by(Who::Operator).accepts(ReplyForm::Message).refuses(&[Cause::Conflict]),
     delete(&["/admin/jobs/{id}"], "dropJob", "Drop a job that was set aside; its call, delivery, document or import ends as failed.", |ctx| admin::drop_job(ctx, tasks::give_up)).by(Who::Operator).without_if_match().refuses(&[Cause::Conflict]),
+    get(&["/admin/queues"], "listQueues", "How many jobs of each kind wait, run and were set aside. Of what runs or waits the first 20,000 jobs are counted.", admin::queues).by(Who::Operator).gives(ReplyForm::DataList(JobQueue::TABLE)).without_etag(),
     get(&["/admin/backup"], "backup", "A consistent snapshot, streamed while serving.", |_| Ok(Reply::host(HostPage::Backup))).by(Who::Operator).gives(ReplyForm::Media("application/octet-stream")).without_etag(),
     ]),
     Group("Service", &[

@@ -104,6 +104,7 @@ impl Recorder {
         let spare = spare["id"].as_u64().expect("an id");
         self.operate(Method::Delete, &format!("/admin/engine-tokens/{spare}"), None);
         self.operate(Method::Get, "/admin/jobs?per_page=5", None);
+        self.operate(Method::Get, "/admin/queues", None);
         self.operate(Method::Post, "/admin/jobs/1/retry", None);
         self.operate(Method::Delete, "/admin/jobs/1", None);
     }
