@@ -21,7 +21,7 @@ use switchboard_core::outside::{Answer, Unwritten, Work};
 use switchboard_core::remote::region;
 use switchboard_core::remote::wire::{CommitCall, ReadAnswer, ReadCall};
 use switchboard_core::seed::Seed;
-use switchboard_core::service::{self, Service};
+use switchboard_core::service::{self, Service, figures};
 use switchboard_core::setup::Config;
 use switchboard_core::step::{Input, Outcome, Output, Send};
 use switchboard_core::time::Timestamp;
@@ -364,6 +364,10 @@ impl Host {
             && let Ok(figures) = job::figures(&snapshot.view(None))
         {
             self.metrics.jobs(&figures);
+            match figures::figures(&snapshot.view(None)) {
+                Ok(figures) => self.metrics.stored(&figures),
+                Err(stop) => tracing::warn!(?stop, "what the store holds cannot be counted"),
+            }
         }
     }
 

@@ -13,6 +13,7 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use switchboard_core::job::Figures;
+use switchboard_core::service::figures::StoreFigures;
 
 use crate::room::{Room, UsedUp};
 use crate::rooms::Rooms;
@@ -28,6 +29,69 @@ struct KindLabel {
     kind: &'static str,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct StatusLabel {
+    status: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct EngineLabel {
+    engine: u32,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct QueueLabels {
+    kind: &'static str,
+    state: &'static str,
+}
+
+/// Operations that wait for news, whose time says nothing of the service's.
+const LONG_POLLS: [&str; 1] = ["claimCalls"];
+
+type Level = Gauge<u64, AtomicU64>;
+
+/// Gauges of what the store holds, set before they are shown.
+#[derive(Default)]
+struct StoreGauges {
+    calls: Family<StatusLabel, Level>,
+    engine_calls: Family<EngineLabel, Level>,
+    campaigns_running: Level,
+    deliveries_waiting: Level,
+    jobs: Family<QueueLabels, Level>,
+}
+
+impl StoreGauges {
+    fn of(registry: &mut Registry) -> Self {
+        let own = Self::default();
+        registry.register("calls", "Stored calls by status", own.calls.clone());
+        let help = "Calls that engines have, by the id of the engine's token; 0 is the built-in engine";
+        registry.register("engine_calls", help, own.engine_calls.clone());
+        registry.register("campaigns_running", "Campaigns that call", own.campaigns_running.clone());
+        let help = "Webhook deliveries that will be tried, or tried again";
+        registry.register("webhook_deliveries_waiting", help, own.deliveries_waiting.clone());
+        registry.register("jobs", "Jobs that wait or run, by kind", own.jobs.clone());
+        own
+    }
+
+    fn set(&self, figures: &StoreFigures) {
+        for (status, calls) in &figures.calls {
+            self.calls.get_or_create(&StatusLabel { status }).set(*calls);
+        }
+        // An engine without a call is not among the figures.
+        self.engine_calls.clear();
+        for (engine, calls) in &figures.engine_calls {
+            self.engine_calls.get_or_create(&EngineLabel { engine: *engine }).set(*calls);
+        }
+        self.campaigns_running.set(figures.campaigns_running);
+        self.deliveries_waiting.set(figures.deliveries_waiting);
+        for queue in &figures.queues {
+            for (state, jobs) in [("waiting", queue.waiting), ("running", queue.running)] {
+                self.jobs.get_or_create(&QueueLabels { kind: queue.name.word(), state }).set(jobs.into());
+            }
+        }
+    }
+}
+
 /// All metrics of a running service.
 pub struct Metrics {
     rooms: Arc<Rooms>,
@@ -35,6 +99,8 @@ pub struct Metrics {
     registry: Registry,
     requests: Family<Labels, Counter>,
     seconds: Histogram,
+    poll_seconds: Histogram,
+    stored: StoreGauges,
     connections: Gauge,
     turned_away: Counter,
     group: Histogram,
@@ -53,6 +119,7 @@ impl Metrics {
         registry.register_collector(Box::new(Budgets(Arc::clone(rooms))));
         let requests = Family::<Labels, Counter>::default();
         let seconds = Histogram::new([0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0]);
+        let poll_seconds = Histogram::new([0.01, 0.1, 1.0, 5.0, 10.0, 20.0, 30.0, 60.0]);
         let connections = Gauge::default();
         let turned_away = Counter::default();
         let group = Histogram::new([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0]);
@@ -61,7 +128,9 @@ impl Metrics {
         let store_bytes = Gauge::<u64, AtomicU64>::default();
         let disk_full = Gauge::default();
         registry.register("requests", "Requests answered", requests.clone());
-        registry.register("request_seconds", "From head to answer", seconds.clone());
+        registry.register("request_seconds", "From head to answer, without those that wait for news", seconds.clone());
+        registry.register("long_poll_seconds", "The same of engines that wait for calls", poll_seconds.clone());
+        let stored = StoreGauges::of(&mut registry);
         registry.register("connections", "Open connections", connections.clone());
         registry.register("turned_away", "Connections for which there was no room", turned_away.clone());
         registry.register("commit_inputs", "Inputs of one commit", group.clone());
@@ -83,6 +152,8 @@ impl Metrics {
             registry,
             requests,
             seconds,
+            poll_seconds,
+            stored,
             connections,
             turned_away,
             group,
@@ -98,7 +169,8 @@ impl Metrics {
     /// Counts an answered request and observes its duration.
     pub fn answered(&self, operation: &'static str, status: u16, took: Duration) {
         self.requests.get_or_create(&Labels { operation, status }).inc();
-        self.seconds.observe(took.as_secs_f64());
+        let seconds = if LONG_POLLS.contains(&operation) { &self.poll_seconds } else { &self.seconds };
+        seconds.observe(took.as_secs_f64());
     }
 
     /// Counts an opened connection.
@@ -156,6 +228,11 @@ impl Metrics {
             self.jobs_set_aside.get_or_create(&KindLabel { kind }).set(*count);
         }
         self.job_faults.inner().store(figures.faults, Ordering::Relaxed);
+    }
+
+    /// Updates what is shown of the store.
+    pub fn stored(&self, figures: &StoreFigures) {
+        self.stored.set(figures);
     }
 
     /// Encodes all metrics as text, with the store's size in bytes and whether its disk is full.
@@ -230,8 +307,18 @@ mod tests {
         metrics.stepped(4);
         metrics.over_budget();
         metrics.over_storage();
+        metrics.answered("claimCalls", 200, Duration::from_secs(20));
+        let calls = vec![("ringing", 2)];
+        metrics.stored(&StoreFigures { calls, engine_calls: [(3, 1)].into(), ..StoreFigures::default() });
+        metrics.stored(&StoreFigures { campaigns_running: 4, deliveries_waiting: 5, ..StoreFigures::default() });
         let text = metrics.text(9, true);
+        assert!(!text.contains("switchboard_engine_calls{"), "an engine that has no call any more: {text}");
         for line in [
+            "switchboard_long_poll_seconds_count 1",
+            "switchboard_request_seconds_count 0",
+            r#"switchboard_calls{status="ringing"} 2"#,
+            "switchboard_campaigns_running 4",
+            "switchboard_webhook_deliveries_waiting 5",
             r#"switchboard_budget_used{budget="streams"} 3"#,
             r#"switchboard_budget_limit{budget="connections"} 7"#,
             "switchboard_disk_full 1",

@@ -24,5 +24,6 @@ mod secrets;
 mod shares;
 mod stopping;
 mod tour;
+mod watching;
 
 use switchboard_tests::server;

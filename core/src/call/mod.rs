@@ -15,5 +15,7 @@ mod watch;
 pub use conclude::conclude;
 pub use operations::{delete, events, hang_up_all, hangup, is_engaged, list, make_call, read};
 pub use place::{CallAssistant, CallSpec, place};
-pub use rows::{CallEventRow, CallRow, Line, Live, answered_webhook, facet_of_engaged, facet_of_line, formatted};
+pub use rows::{
+    CallEventRow, CallRow, Line, Live, answered_webhook, facet_of_engaged, facet_of_line, facet_of_status, formatted,
+};
 pub use watch::{give_up, watch};

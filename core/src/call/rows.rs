@@ -31,6 +31,11 @@ pub(super) mod tag {
     pub const LINE: u8 = 7;
 }
 
+/// Returns the facet of the calls with a status.
+pub fn facet_of_status(status: CallStatus) -> Facet {
+    Facet::new(tag::STATUS, status.word().as_bytes())
+}
+
 /// Returns the facet of running calls that an engine has claimed, which a plan's `parallel_calls` limits.
 pub fn facet_of_engaged() -> Facet {
     Facet::new(tag::ENGAGED, b"")

@@ -4,6 +4,7 @@
 pub mod causes;
 mod erase;
 mod exchange;
+pub mod figures;
 mod first_start;
 mod home;
 pub mod openapi;

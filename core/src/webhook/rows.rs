@@ -16,6 +16,11 @@ use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
+/// Returns how many deliveries of an account are not at their end.
+pub fn waiting(account: Scope<'_>) -> Result<u64, Stop> {
+    crate::collection::count(account, Kind::Delivery, &facet_of_status(DeliveryStatus::Pending))
+}
+
 /// Returns the facet of the deliveries in a state.
 pub fn facet_of_status(status: DeliveryStatus) -> Facet {
     Facet::new(1, status.word().as_bytes())

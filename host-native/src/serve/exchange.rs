@@ -14,6 +14,7 @@ use switchboard_core::seed::Seed;
 use tokio::sync::oneshot;
 
 use super::incoming::{Coming, Intake};
+use super::place::Place;
 use super::response::ResponseBody;
 use super::{list, pages, stream};
 use crate::host::{Host, Verdict};
@@ -30,6 +31,7 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
     let began = Instant::now();
     let (method, target) = (request.method, request.target.clone());
     let operation = host.service.operation(method, &target);
+    let place = Place::of(&request);
     let (reply, held) = match host.clock.seed() {
         Ok(seed) if method.is_write() => Box::pin(write(host, request, body, told, seed)).await,
         Ok(seed) => {
@@ -39,7 +41,7 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
             match std::mem::replace(&mut reply.content, Content::Empty) {
                 Content::Stream(begin) => return stream::response(host, reply, begin, request, told),
                 Content::Piece(begin) => {
-                    log(host, operation, method, &reply, began);
+                    log(host, operation, method, &reply, began, place);
                     return list::response(host, reply, begin, request, told);
                 }
                 content => counted(host, Reply { content, ..reply }, || host.holder(&request, &told), false),
@@ -50,15 +52,16 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
             (switchboard_core::http::refusal::server_error(""), None)
         }
     };
-    log(host, operation, method, &reply, began);
+    log(host, operation, method, &reply, began, place);
     pages::response(host, reply, held, operation, &target)
 }
 
-fn log(host: &Host, operation: &'static str, method: Method, reply: &Reply, began: Instant) {
+fn log(host: &Host, operation: &'static str, method: Method, reply: &Reply, began: Instant, place: Place) {
     host.metrics.answered(operation, reply.status, began.elapsed());
     let id = reply.headers.iter().find(|(name, _)| *name == "x-request-id").map_or("", |(_, id)| id.as_str());
     let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-    tracing::info!(target: "switchboard::request", request_id = id, operation, method = method.name(), status = reply.status, micros, "answered");
+    let Place { account, call } = place.answered(reply.status);
+    tracing::info!(target: "switchboard::request", request_id = id, operation, account, call, method = method.name(), status = reply.status, micros, "answered");
 }
 
 pub fn request_of(head: &request::Parts, body: &Incoming, peer: IpAddr, door: Door) -> Request {

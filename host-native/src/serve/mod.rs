@@ -9,6 +9,7 @@ mod owed;
 mod pages;
 mod parts;
 mod patient;
+mod place;
 mod response;
 mod seats;
 mod store;

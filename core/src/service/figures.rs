@@ -1,0 +1,67 @@
+//! What metrics show of the store: calls, engines, campaigns and queues of all accounts, counted when they are asked for.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use crate::call::tables::CallStatus;
+use crate::call::{CallRow, facet_of_engaged, facet_of_status};
+use crate::campaign::tables::{Campaign, CampaignStatus};
+use crate::collection::{Facet, count, ids};
+use crate::job::{JobQueue, queues};
+use crate::key::{Kind, Space};
+use crate::limits::PLAN_ROWS_MAX;
+use crate::record::Choice;
+use crate::root;
+use crate::store::{Row, Scope, Tx};
+use crate::view::{Stop, View};
+use crate::webhook;
+
+/// Accounts that are counted.
+const ACCOUNTS_MAX: usize = 10_000;
+
+/// Counts over all accounts: of installations with more than 10,000, over the first of them.
+#[derive(Clone, Debug, Default)]
+pub struct StoreFigures {
+    /// Stored calls by status; every status is listed.
+    pub calls: Vec<(&'static str, u64)>,
+    /// Calls that engines have, by the id of the engine's token; 0 is the built-in engine.
+    pub engine_calls: BTreeMap<u32, u64>,
+    /// Campaigns that call.
+    pub campaigns_running: u64,
+    /// Webhook deliveries that are not at their end.
+    pub deliveries_waiting: u64,
+    /// Jobs by kind.
+    pub queues: Vec<JobQueue>,
+}
+
+/// Counts what a store holds; each account has a budget of reads of its own.
+pub fn figures(view: &dyn View) -> Result<StoreFigures, Stop> {
+    let tx = Tx::new(view);
+    let root = tx.scope(Space::Root);
+    let mut found = StoreFigures { queues: queues(root)?, ..StoreFigures::default() };
+    found.calls = CallStatus::ALL.iter().map(|status| (status.word(), 0)).collect();
+    for account in ids(root, Kind::Account, &Facet::ALL, ACCOUNTS_MAX)? {
+        let tx = Tx::new(view);
+        add(&mut found, root::space_of(tx.scope(Space::Root), account - 1))?;
+    }
+    Ok(found)
+}
+
+fn add(found: &mut StoreFigures, account: Scope<'_>) -> Result<(), Stop> {
+    for (status, (_, calls)) in CallStatus::ALL.iter().zip(&mut found.calls) {
+        *calls += count(account, Kind::Call, &facet_of_status(*status))?;
+    }
+    for call in ids(account, Kind::Call, &facet_of_engaged(), PLAN_ROWS_MAX)? {
+        if let Some(engine) = CallRow::find(account, call)?.and_then(|call| call.live.engine) {
+            *found.engine_calls.entry(engine).or_default() += 1;
+        }
+    }
+    let campaigns = ids(account, Kind::Campaign, &Facet::ALL, PLAN_ROWS_MAX)?;
+    account.each_row(Kind::Campaign, &campaigns, |_, row| {
+        let status = Campaign::MEMBERS.status.read(Row::public_of(row)?)?;
+        found.campaigns_running += u64::from(status == CampaignStatus::InProgress);
+        Ok(())
+    })?;
+    found.deliveries_waiting += webhook::waiting(account)?;
+    Ok(())
+}
