@@ -30,10 +30,17 @@ fn accounts_and_keys() {
     let second = json_of(&with(&["key", "create", "--account", "2", "--name", "CI"]));
     let (id, key) = (second["api_key"]["id"].to_string(), second["api_key"]["token"].as_str().expect("a token"));
     assert_eq!(call("GET", &format!("{url}/user/me"), key, None).0, 200);
+    let listed = json_of(&with(&["key", "list", "--account", "2"]));
+    assert_eq!((&listed[0]["name"], &listed[1]["name"]), (&json!("First key"), &json!("CI")));
     json_of(&with(&["key", "revoke", "--account", "2", &id]));
     assert_eq!(call("GET", &format!("{url}/user/me"), key, None).0, 401);
     let refused = with(&["account", "create", "--email", "a@b.example", "--name", "A"]);
     assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("already been taken"));
+    assert_eq!(json_of(&with(&["account", "delete", "2"]))["data"]["status"], "deleting");
+    let rotated = json_of(&with(&["operator-token", "rotate"]));
+    assert!(!with(&["account", "list"]).status.success(), "the old token ended");
+    let new = rotated["token"].as_str().expect("a token");
+    assert!(run(&["account", "list", "--url", url, "--admin-token", new]).status.success());
 }
 
 #[test]

@@ -49,6 +49,11 @@ enum Command {
         #[command(subcommand)]
         command: EngineToken,
     },
+    /// Manage the operator's own token of a running service
+    OperatorToken {
+        #[command(subcommand)]
+        command: OperatorToken,
+    },
     /// Manage durable work of a running service: jobs that wait, run or were set aside
     Jobs {
         #[command(subcommand)]
@@ -161,6 +166,13 @@ enum Account {
         #[command(flatten)]
         at: At,
     },
+    /// Delete an account with all that it has: calls end and numbers are given back
+    Delete {
+        /// Id of the account
+        id: u64,
+        #[command(flatten)]
+        at: At,
+    },
 }
 
 #[derive(Subcommand)]
@@ -176,6 +188,14 @@ enum Key {
         /// Limit the key to reading
         #[arg(long)]
         read_only: bool,
+        #[command(flatten)]
+        at: At,
+    },
+    /// List the API keys of an account
+    List {
+        /// Id of the account
+        #[arg(long)]
+        account: u64,
         #[command(flatten)]
         at: At,
     },
@@ -213,6 +233,15 @@ enum EngineToken {
     Revoke {
         /// Id of the token
         id: u64,
+        #[command(flatten)]
+        at: At,
+    },
+}
+
+#[derive(Subcommand)]
+enum OperatorToken {
+    /// Replace the token and print the new one, once; the old one ends
+    Rotate {
         #[command(flatten)]
         at: At,
     },
@@ -265,6 +294,7 @@ pub fn main() -> ExitCode {
         Command::Account { command } => remote::account(command, json),
         Command::Key { command } => remote::key(command, json),
         Command::EngineToken { command } => remote::engine_token(command, json),
+        Command::OperatorToken { command } => remote::operator_token(command, json),
         Command::Jobs { command } => remote::jobs(command, json),
         Command::Listen(listen) => listen::listen(&listen, json),
         Command::Backup { file, force, at } => {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use switchboard::private::{Existing, PartialFile};
 use switchboard_core::account::token::TokenKind;
 
-use super::{Account, At, EngineToken, Failed, Jobs, Key, say};
+use super::{Account, At, EngineToken, Failed, Jobs, Key, OperatorToken, say};
 
 /// Runs `account …`.
 pub fn account(command: Account, json: bool) -> Result<(), Failed> {
@@ -23,6 +23,7 @@ pub fn account(command: Account, json: bool) -> Result<(), Failed> {
         Account::SetPlan { id, plan, at } => {
             show(&call(&at, "PUT", &format!("/admin/accounts/{id}"), Some(&json!({ "plan": plan })))?, json)
         }
+        Account::Delete { id, at } => show(&call(&at, "DELETE", &format!("/admin/accounts/{id}"), None)?, json),
     }
 }
 
@@ -32,6 +33,20 @@ pub fn key(command: Key, json: bool) -> Result<(), Failed> {
         Key::Create { account, name, read_only, at } => {
             let body = json!({ "name": name, "read_only": read_only });
             show(&call(&at, "POST", &format!("/admin/accounts/{account}/api-keys"), Some(&body))?, json)
+        }
+        Key::List { account, at } => {
+            let path = format!("/admin/accounts/{account}/api-keys");
+            let all = call(&at, "GET", &path, None)?["api_keys"].take();
+            if json {
+                return say(&all.to_string());
+            }
+            for row in all.as_array().map(Vec::as_slice).unwrap_or_default() {
+                let text = |name: &str, none: &str| row[name].as_str().unwrap_or(none).to_owned();
+                let ends = text("expires_at", "never");
+                let used = text("last_used_at", "never");
+                say(&format!("{:>12}  {:<32} expires {ends:<28} used {used}", row["id"], text("name", "")))?;
+            }
+            Ok(())
         }
         Key::Revoke { account, id, at } => {
             show(&call(&at, "DELETE", &format!("/admin/accounts/{account}/api-keys/{id}"), None)?, json)
@@ -63,6 +78,13 @@ pub fn engine_token(command: EngineToken, json: bool) -> Result<(), Failed> {
         EngineToken::Revoke { id, at } => {
             show(&call(&at, "DELETE", &format!("/admin/engine-tokens/{id}"), None)?, json)
         }
+    }
+}
+
+/// Runs `operator-token …`.
+pub fn operator_token(command: OperatorToken, json: bool) -> Result<(), Failed> {
+    match command {
+        OperatorToken::Rotate { at } => show(&call(&at, "POST", "/admin/operator-token/rotate", None)?, json),
     }
 }
 
