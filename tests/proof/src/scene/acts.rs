@@ -379,6 +379,7 @@ impl Recorder {
         let list = self.json(Method::Get, "/user/webhook-deliveries", &owner, None);
         let id = list["data"][0]["id"].as_u64().expect("a delivery");
         self.ask(Method::Post, &format!("/user/webhook-deliveries/{id}/resend"), None);
+        self.look("/user/whatsapp/senders");
         self.ask(Method::Get, "/user/webhook-secrets", None);
         self.ask(Method::Post, "/user/webhook-secrets/rotate", None);
         self.settle();
@@ -389,6 +390,7 @@ impl Recorder {
         let owner = self.owner.clone();
         let numbers = self.json(Method::Get, "/user/phone-numbers/all", &owner, None);
         for number in numbers["data"].as_array().expect("a list") {
+            self.ask(Method::Get, &format!("/user/phone-numbers/{}", number["id"]), None);
             self.ask(Method::Delete, &format!("/user/phone-numbers/{}", number["id"]), None);
         }
         let bases = self.json(Method::Get, "/user/knowledgebases", &owner, None);
