@@ -160,6 +160,9 @@ impl Recorder {
             &format!("/user/assistant/{id}"),
             Some(&json!({ "status": "active", "system_prompt": "Speak to {{customer_name}}." })),
         );
+        let (copy, texts) = (json!({ "name": "Copy" }), json!({ "variables": { "customer_name": "Ana" } }));
+        self.ask(Method::Post, &format!("/user/assistant/{id}/duplicate"), Some(&copy));
+        self.ask(Method::Post, &format!("/user/assistant/{id}/preview"), Some(&texts));
         let hook = json!({ "assistant_id": id, "webhook_url": "https://hooks.example/in" });
         for what in
             ["enable-inbound-webhook", "disable-inbound-webhook", "enable-webhook", "disable-webhook", "enable-webhook"]
@@ -367,6 +370,8 @@ impl Recorder {
         self.settle();
         self.ask(Method::Delete, &format!("/user/do-not-call/{blocked}"), None);
         self.ask(Method::Delete, &format!("/user/leads/{}", leads[4]), None);
+        let paused = json!({ "status": "paused" });
+        self.ask(Method::Patch, &format!("/user/campaigns/{id}/status"), Some(&paused));
         self.ask(Method::Post, "/user/campaigns/update-status", Some(&json!({ "campaign_id": id, "action": "stop" })));
         self.look("/user/leads");
         self.ask(Method::Delete, &format!("/user/campaigns/{id}"), None);
