@@ -287,9 +287,11 @@ fn a_file_without_a_number_names_its_columns() {
 fn a_dry_run_shows_what_would_be_made_and_stores_nothing() {
     let (mut house, _, target) = house();
     let target = format!("{target}&dry_run=true&mapping=Tel:phone_number");
-    let rows: String = (0..120)
-        .map(|n| format!("M\u{fc}ller;{}\n", if n % 50 == 3 { "?".into() } else { format!("+4070000{n:04}") }))
-        .collect();
+    let rows = (0..120).map(|n| {
+        let number = if n % 50 == 3 { "?".to_owned() } else { format!("+4070000{n:04}") };
+        format!("M\u{fc}ller;{number}")
+    });
+    let rows = rows.collect::<Vec<_>>().join("\n");
     let text = format!("Name;Tel\n{rows}");
     let bytes: Vec<u8> = text.chars().map(|c| u8::try_from(u32::from(c)).expect("Latin-1")).collect();
     let before = house.store.rows().clone();

@@ -51,9 +51,10 @@ pub fn valid(id: &str, house: &mut House, places: &Places) -> Option<Sent> {
             json!({ "assistant_id": own("/user/assistant"), "webhook_url": format!("https://a.example/{long}") })
         }
         "enableInboundWebhookOf" | "enableWebhookOf" => json!({ "webhook_url": format!("https://a.example/{long}") }),
-        "duplicateAssistant" => json!({ "name": long }),
         "createTool" => tool("another"),
-        "updateMe" | "updateAssistant" | "updateCampaign" | "updateFolder" | "updateLabel" => json!({ "name": long }),
+        "updateMe" | "updateAssistant" | "duplicateAssistant" | "updateCampaign" | "updateFolder" | "updateLabel" => {
+            json!({ "name": long })
+        }
         "updateTool" | "updateKnowledgebase" | "updateDocument" => json!({ "description": long }),
         "updateTrunk" | "updateNumber" => json!({ "nickname": long }),
         "updateLead" => json!({ "variables": { "a": long } }),
