@@ -271,7 +271,7 @@ fn a_file_without_a_number_names_its_columns() {
     let (mut house, _, target) = house();
     let got = send(&mut house, &target, CSV, "Nume;Telefon\nAna;+40700000001\n");
     let says = "The file has no phone_number column. Its columns are: Nume, Telefon. If one of them holds the numbers, \
-                say so with mapping=Nume:phone_number.";
+                say so with mapping=COLUMN:phone_number.";
     assert_eq!(got.json["errors"]["file"], json!([says]));
     let done = import(
         &mut house,

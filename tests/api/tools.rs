@@ -38,6 +38,44 @@ fn one_is_created_and_shown_whole() {
 }
 
 #[test]
+fn static_fields_forms_and_optional_parameters_are_shown_where_they_were_set() {
+    let mut house = House::default();
+    let set = json!({
+        "method": "POST", "body_format": "form", "static_fields": [{ "key": "source", "value": "phone" }],
+        "schema": [
+            { "name": "city", "type": "string", "description": "Where to", "required": false },
+            { "name": "days", "type": "number", "description": "How long" },
+        ],
+    });
+    let got = create(&mut house, &set).expect(201);
+    let tool = house.get(&format!("/user/tools/{}", got.id())).expect(200).json;
+    for (name, value) in set.as_object().expect("an object") {
+        assert_eq!(&tool[name], value, "{name}");
+    }
+    let path = format!("/user/tools/{}", got.id());
+    house.put(&path, &json!({ "static_fields": [], "body_format": null })).send().expect(200);
+    let tool = house.get(&path).expect(200).json;
+    assert_eq!((tool.get("static_fields"), tool.get("body_format")), (None, None));
+    let id = create(&mut house, &set).expect(201).id();
+    let assistant = house.make("/user/assistant", &with(assistant(), &json!({ "tool_ids": [id] })));
+    let line = Line::attach(&mut house);
+    house.make_call(assistant);
+    let function = line.take(&mut house).claimed["assistant"]["functions"][0].clone();
+    assert_eq!(function["parameters"]["required"], json!(["days"]));
+    for (changes, field) in [
+        (json!({ "static_fields": [{ "key": "city", "value": "x" }] }), "static_fields.0.key"),
+        (json!({ "static_fields": [{ "value": "x" }] }), "static_fields.0.key"),
+        (
+            json!({ "static_fields": [{ "key": "a", "value": "x" }, { "key": "a", "value": "y" }] }),
+            "static_fields.1.key",
+        ),
+        (json!({ "body_format": "xml" }), "body_format"),
+    ] {
+        create(&mut house, &with(set.clone(), &changes)).wrong(&[field]);
+    }
+}
+
+#[test]
 fn what_a_creation_must_keep_to() {
     let header = |name: &str, value: &str| json!({ "headers": [{ "name": name, "value": value }] });
     let parameter = |name: &str| json!({ "name": name, "type": "string", "description": "abc" });

@@ -127,11 +127,9 @@ fn variable_name(header: &str) -> String {
 /// Returns the sentence for a header without a phone number: which columns there are, and how to name one.
 fn no_phone(headers: &[&str]) -> String {
     let shown: String = headers.join(", ").chars().take(HEADERS_SHOWN).collect();
-    let one = headers.iter().find(|name| !name.is_empty()).copied().unwrap_or("Phone");
-    let one: String = one.chars().take(HEADERS_SHOWN).collect();
     format!(
         "The file has no phone_number column. Its columns are: {shown}. If one of them holds the numbers, say so with \
-         mapping={one}:phone_number."
+         mapping=COLUMN:phone_number."
     )
 }
 
@@ -189,7 +187,7 @@ mod tests {
                 &["Nume", "Tel"],
                 "",
                 LEADS,
-                "columns are: Nume, Tel. If one of them holds the numbers, say so with mapping=Nume:",
+                "columns are: Nume, Tel. If one of them holds the numbers, say so with mapping=COLUMN:",
             ),
             (&["phone_number", "a b", "a-", "a_b"], "", LEADS, "more than one a_b column"),
             (&["phone_number", "a"], "a=b c", LEADS, "the member b c, which cannot be a variable's name"),

@@ -177,6 +177,10 @@ impl<T: ToJson> ToJson for Vec<T> {
     fn write(&self, out: &mut Vec<u8>) {
         self.as_slice().write(out);
     }
+
+    fn is_absent(&self) -> bool {
+        self.is_empty()
+    }
 }
 
 impl ToJson for JsonNumber {

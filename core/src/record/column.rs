@@ -275,6 +275,11 @@ impl<T> Typed<Option<T>> {
 }
 
 impl<T> Typed<Vec<T>> {
+    /// Leaves an empty list out of the JSON form.
+    pub const fn sparse(self) -> Self {
+        Self::of(ColumnSpec { sparse: true, ..self.spec })
+    }
+
     /// Requires at least one entry.
     pub const fn filled(self) -> Self {
         match self.spec.kind {

@@ -45,37 +45,57 @@ pub fn document() -> Value {
         ("paths", Value::Object(paths)),
         (
             "components",
-            object([(
-                "securitySchemes",
-                object([
-                    (
-                        "token",
-                        object([
-                            ("type", string("http")),
-                            ("scheme", string("bearer")),
-                            ("description", string("An API key or a session token.")),
-                        ]),
-                    ),
-                    (
-                        "operator",
-                        object([
-                            ("type", string("http")),
-                            ("scheme", string("bearer")),
-                            ("description", string("The operator's token.")),
-                        ]),
-                    ),
-                    (
-                        "engine",
-                        object([
-                            ("type", string("http")),
-                            ("scheme", string("bearer")),
-                            ("description", string("A token of a voice engine.")),
-                        ]),
-                    ),
-                ]),
-            )]),
+            object([
+                ("parameters", object([("Prefer", prefer())])),
+                ("headers", object([("IgnoredMembers", ignored_members())])),
+                (
+                    "securitySchemes",
+                    object([
+                        (
+                            "token",
+                            object([
+                                ("type", string("http")),
+                                ("scheme", string("bearer")),
+                                ("description", string("An API key or a session token.")),
+                            ]),
+                        ),
+                        (
+                            "operator",
+                            object([
+                                ("type", string("http")),
+                                ("scheme", string("bearer")),
+                                ("description", string("The operator's token.")),
+                            ]),
+                        ),
+                        (
+                            "engine",
+                            object([
+                                ("type", string("http")),
+                                ("scheme", string("bearer")),
+                                ("description", string("A token of a voice engine.")),
+                            ]),
+                        ),
+                    ]),
+                ),
+            ]),
         ),
     ])
+}
+
+/// Describes the header by which a request has unknown members refused.
+fn prefer() -> Value {
+    let says = "`handling=strict` refuses members of the body that the operation does not know (RFC 7240).";
+    parameter("Prefer", "header", false, says, object([("type", string("string"))]))
+}
+
+/// Describes the header that names ignored members.
+fn ignored_members() -> Value {
+    let says = "Members of the body that the operation does not know and ignored: a list of strings (RFC 8941).";
+    object([("description", string(says)), ("schema", object([("type", string("string"))]))])
+}
+
+fn refers(to: &str) -> Value {
+    object([("$ref", string(&format!("#/components/{to}")))])
 }
 
 fn operation(paths: &mut Members, route: &Route, path: &str) {
@@ -120,7 +140,15 @@ fn parameters(route: &Route) -> Vec<Value> {
     for column in route.query.map_or(&[][..], |table| table.columns) {
         parameters.push(query(column));
     }
+    if takes_members(route) && !route.strict {
+        parameters.push(refers("parameters/Prefer"));
+    }
     parameters
+}
+
+/// Returns whether the body of an operation may be a JSON object.
+fn takes_members(route: &Route) -> bool {
+    matches!(route.body, BodyKind::Json(..) | BodyKind::Document(_))
 }
 
 fn query(column: &Column) -> Value {
@@ -252,11 +280,14 @@ fn form(route: &Route, cause: Cause) -> Option<Value> {
     })
 }
 
-/// Adds the `ETag` header to a response, if the operation sends one.
+/// Adds to a successful response the headers that the operation sends besides those of every answer.
 fn tagged(route: &Route, mut response: Value) -> Value {
-    if let (true, Value::Object(members)) = (route.etag, &mut response) {
+    let Value::Object(members) = &mut response else { return response };
+    if route.etag {
         let tag = object([("schema", object([("type", string("string"))]))]);
         members.set("headers", object([("ETag", tag)]));
+    } else if takes_members(route) && !route.strict {
+        members.set("headers", object([("X-Ignored-Members", refers("headers/IgnoredMembers"))]));
     }
     response
 }

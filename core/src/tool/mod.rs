@@ -27,7 +27,7 @@ use crate::http::route::Handled;
 use crate::json::{Members, Raw, Value};
 use crate::key::Kind;
 use crate::limits::PLAN_ROWS_MAX;
-use crate::record::{Cell, Json, MemberSource, Record, Stored, Variables, check, check_update};
+use crate::record::{Cell, Checked, Json, MemberSource, Record, Stored, Variables, check, check_update};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
@@ -49,7 +49,9 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
 
 /// `POST /user/tools`
 pub fn create(ctx: &Ctx<'_>) -> Handled {
-    let new: NewTool = ctx.finish(check(NewTool::TABLE, ctx.members()?, MemberSource::Body))?;
+    let mut checked = check(NewTool::TABLE, ctx.members()?, MemberSource::Body);
+    check_fields(&mut checked);
+    let new: NewTool = ctx.finish(checked)?;
     let account = ctx.account();
     ctx.plan_room(Kind::Tool, "mid call tools", plan::of(account)?.tools.into(), Refusal::Unprocessable)?;
     let (count, at) = account.allot(Kind::Tool, ctx.now)?;
@@ -75,11 +77,33 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     {
         checked.errors.add("name", SAME_NAME);
     }
+    check_fields(&mut checked);
     let new: NewTool = ctx.finish(checked)?;
     ctx.if_match(&Raw(&row.public))?;
     let changed = rows::row(&before.changed(new, ctx.now));
     ctx.account().replace(Kind::Tool, count, &row, &changed)?;
     Ok(Reply::ok(&message_data("Tool updated successfully", &Raw(&changed.public))))
+}
+
+/// Refuses static fields that are called like a parameter: it would not be clear which of both is sent.
+fn check_fields(checked: &mut Checked) {
+    let names = |cell: &Cell| -> Vec<String> {
+        let Cell::List(entries) = cell else { return Vec::new() };
+        let name = |entry: &Cell| match entry {
+            Cell::Record(cells) => match cells.first() {
+                Some(Cell::Text(name)) => name.clone(),
+                _ => String::new(),
+            },
+            _ => String::new(),
+        };
+        entries.iter().map(name).collect()
+    };
+    let parameters = names(checked.get("schema"));
+    for (at, key) in names(checked.get("static_fields")).iter().enumerate() {
+        if !key.is_empty() && parameters.contains(key) {
+            checked.errors.say(&alloc::format!("static_fields.{at}.key"), "field is the name of a parameter.");
+        }
+    }
 }
 
 /// Returns whether some assistant has this tool attached together with another one of that name.

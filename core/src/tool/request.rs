@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
 
+use super::tables::{BodyFormat, StaticField};
 use super::values::{Values, plain};
 use super::{Parameter, ParameterType, Tool, ToolHeader};
 use crate::http::refusal::{Halt, Refusal};
@@ -50,13 +51,14 @@ impl ToolRequest {
         let mut given = given(tool, arguments);
         let mut url = address(&tool.endpoint, &mut given, values).map_err(refused)?;
         let mut headers = headers(tool, values).map_err(refused)?;
-        let rest: Vec<&Given> = given.iter().filter(|given| !given.in_url).collect();
+        let mut rest: Members = fixed(tool);
+        rest.0.extend(given.into_iter().filter(|given| !given.in_url).map(|given| (given.name, given.value)));
         let mut body = Vec::new();
         if tool.method.has_body() {
-            let members = rest.iter().map(|given| (given.name.clone(), given.value.clone())).collect();
-            body = Members(members).to_json();
+            let (media, bytes) = encoded(tool.body_format, &rest);
+            body = bytes;
             if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
-                headers.push(("content-type".into(), Secret("application/json".into())));
+                headers.push(("content-type".into(), Secret(media.into())));
             }
         } else {
             append(&mut url, &rest);
@@ -131,6 +133,24 @@ fn refused(says: &str) -> Halt {
     Refusal::BadGateway(says.to_string()).into()
 }
 
+/// Returns the fields that every request of the tool carries.
+fn fixed(tool: &Tool) -> Members {
+    let field = |field: &StaticField| (field.key.clone(), Value::Text(field.value.clone()));
+    Members(tool.static_fields.iter().map(field).collect())
+}
+
+/// Writes the members of a body; returns its media type too.
+fn encoded(format: Option<BodyFormat>, members: &Members) -> (&'static str, Vec<u8>) {
+    if format != Some(BodyFormat::Form) {
+        return ("application/json", members.to_json());
+    }
+    let mut form = form_urlencoded::Serializer::new(String::new());
+    for (name, value) in &members.0 {
+        form.append_pair(name, &plain(value));
+    }
+    ("application/x-www-form-urlencoded", form.finish().into_bytes())
+}
+
 /// Returns the arguments that the schema names; others are not sent.
 fn given(tool: &Tool, arguments: &Members) -> Vec<Given> {
     let names = tool.schema.iter().map(|parameter| &parameter.name);
@@ -200,17 +220,17 @@ fn parameters(text: &str, mut value: impl FnMut(&str) -> Option<String>) -> Resu
     Ok(out)
 }
 
-fn append(url: &mut String, rest: &[&Given]) {
-    if rest.is_empty() {
+fn append(url: &mut String, rest: &Members) {
+    if rest.0.is_empty() {
         return;
     }
     let fragment = url.find('#').map(|at| url.split_off(at)).unwrap_or_default();
     let mut separator = if url.contains('?') { '&' } else { '?' };
-    for given in rest {
+    for (name, value) in &rest.0 {
         url.push(separator);
-        url.push_str(&utf8_percent_encode(&given.name, KEPT).to_string());
+        url.push_str(&utf8_percent_encode(name, KEPT).to_string());
         url.push('=');
-        url.push_str(&utf8_percent_encode(&plain(&given.value), KEPT).to_string());
+        url.push_str(&utf8_percent_encode(&plain(value), KEPT).to_string());
         separator = '&';
     }
     url.push_str(&fragment);
@@ -291,6 +311,22 @@ mod tests {
             let got = asked(&tool(method, endpoint, "[]"), arguments).expect(endpoint);
             assert_eq!((got.url.as_str(), core::str::from_utf8(&got.body)), (url, Ok(body)), "{method} {endpoint}");
         }
+    }
+
+    #[test]
+    fn static_fields_and_forms() {
+        let more =
+            |method: &str, more: &str| tool(method, "https://a/{city}", "[]").replacen('{', &format!("{{{more},"), 1);
+        let fields = r#""static_fields":[{"key":"k","value":"a b"},{"key":"x","value":"{{customer_phone}}"}]"#;
+        let arguments = r#"{"city":"x","days":2}"#;
+        let got = asked(&more("GET", fields), arguments).expect("a request");
+        assert_eq!(got.url, "https://a/x?k=a%20b&x=%7B%7Bcustomer_phone%7D%7D&days=2", "placeholders stay");
+        let got = asked(&more("POST", fields), arguments).expect("a request");
+        assert_eq!(core::str::from_utf8(&got.body), Ok(r#"{"k":"a b","x":"{{customer_phone}}","days":2}"#));
+        let form = format!("{fields},{}", r#""body_format":"form""#);
+        let got = asked(&more("POST", &form), arguments).expect("a request");
+        assert_eq!(core::str::from_utf8(&got.body), Ok("k=a+b&x=%7B%7Bcustomer_phone%7D%7D&days=2"));
+        assert_eq!(got.headers[0].1.0, "application/x-www-form-urlencoded");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{NewTool, Tool, schema_of};
+use super::{FunctionParameter, NewTool, Tool, function_of};
 use crate::collection::Facet;
 use crate::http::ctx::Ctx;
 use crate::json::{ToJson, Value};
@@ -45,6 +45,8 @@ impl Tool {
             timeout: new.timeout,
             headers: new.headers,
             schema: new.schema,
+            static_fields: new.static_fields,
+            body_format: new.body_format,
             created_at: Iso(at),
             updated_at: Iso(at),
             rest: Rest::default(),
@@ -70,7 +72,9 @@ pub fn shown(ctx: &Ctx<'_>, public: &[u8]) -> Result<Vec<u8>, Stop> {
 
 /// Returns a tool as a JSON-Schema function, for the model.
 pub fn function(tool: &Tool) -> Value {
-    let parameters: Vec<(&str, &str, &str)> =
-        tool.schema.iter().map(|p| (&*p.name, p.r#type.word(), &*p.description)).collect();
-    schema_of(&tool.name, &tool.description, &parameters)
+    let parameters = tool.schema.iter().map(|parameter| FunctionParameter {
+        required: parameter.required.unwrap_or(true),
+        ..FunctionParameter::required((&parameter.name, parameter.r#type.word(), &parameter.description))
+    });
+    function_of(&tool.name, &tool.description, parameters)
 }

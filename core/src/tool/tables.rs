@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::limits::{ENTRIES_MAX, URL_MAX};
-use crate::record::{Iso, Json, Secret, Variables, any, choice, format, id, int, iso, list, text, variables};
+use crate::record::{Iso, Json, Secret, Variables, any, boolean, choice, format, id, int, iso, list, text, variables};
 use crate::{choice, record};
 
 choice! {
@@ -52,6 +52,26 @@ record! {
     }
 }
 
+choice! {
+    /// How parameters are written into the body of a request.
+    pub enum BodyFormat {
+        /// A JSON object.
+        Json = "json",
+        /// `application/x-www-form-urlencoded`.
+        Form = "form",
+    }
+}
+
+record! {
+    /// A field that every request of a tool carries.
+    pub struct StaticField stored as "a tool" {
+        /// Name of the field; none of a parameter.
+        key: String = text(1, 255).required(),
+        /// Its value, sent as it is.
+        value: String = text(1, 2_048).required(),
+    }
+}
+
 record! {
     /// A parameter that the model extracts from the conversation.
     pub struct Parameter stored as "a tool" {
@@ -61,6 +81,8 @@ record! {
         r#type: ParameterType = choice::<ParameterType>().required(),
         /// Tells the model what to pass.
         description: String = text(3, 255).required(),
+        /// Whether the model must pass it; not given: it must.
+        required: Option<bool> = boolean().sparse(),
     }
 }
 
@@ -81,6 +103,10 @@ record! {
         headers: Vec<ToolHeader> = list::<ToolHeader>(ENTRIES_MAX),
         /// Parameters that the model extracts from the conversation and that are sent.
         schema: Vec<Parameter> = list::<Parameter>(ENTRIES_MAX).unique("name"),
+        /// Fields that every request carries besides; with `GET` and `DELETE` in the query.
+        static_fields: Vec<StaticField> = list::<StaticField>(ENTRIES_MAX).unique("key").sparse(),
+        /// How parameters are written into the body of `POST`, `PUT` and `PATCH`; not given: as JSON.
+        body_format: Option<BodyFormat> = choice::<BodyFormat>().clears().sparse(),
     }
 }
 
@@ -103,6 +129,10 @@ record! {
         headers: Vec<ToolHeader> = list::<ToolHeader>(ENTRIES_MAX),
         /// Parameters that the model extracts from the conversation and that are sent.
         schema: Vec<Parameter> = list::<Parameter>(ENTRIES_MAX),
+        /// Fields that every request carries besides; shown where they were set.
+        static_fields: Vec<StaticField> = list::<StaticField>(ENTRIES_MAX).sparse(),
+        /// How parameters are written into a body; shown where it was set.
+        body_format: Option<BodyFormat> = choice::<BodyFormat>().sparse(),
         /// Time of creation, UTC.
         created_at: Iso = iso().required(),
         /// Time of the last change, UTC; that of creation until then.
