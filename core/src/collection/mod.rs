@@ -16,7 +16,7 @@ mod update;
 mod model;
 
 pub use crate::key::Facet;
-pub use page::{Ids, Page, Query, count, ids, page};
+pub use page::{Ids, Page, Query, count, counts, ids, page};
 pub use update::{Edit, subtract, update};
 
 /// Layout of stored sets: the largest bit array of a chunk is then 1 KiB, which every store holds inline.

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::aside::{JobState, facet_of_kind};
 use super::list::{Wanted, going};
 use super::task::JobKind;
-use crate::collection::count;
+use crate::collection::counts;
 use crate::key::Kind;
 use crate::record;
 use crate::record::{Choice, Iso, choice, int, iso};
@@ -31,9 +31,10 @@ record! {
 /// Returns the queue of every kind. Of the jobs that wait or run at most
 /// [`JOBS_LISTED_MAX`](crate::limits::JOBS_LISTED_MAX) each are counted.
 pub fn queues(root: Scope<'_>) -> Result<Vec<JobQueue>, Stop> {
+    let facets: Vec<_> = JobKind::ALL.iter().map(|kind| facet_of_kind(*kind)).collect();
     let mut queues = Vec::new();
-    for name in JobKind::ALL {
-        let set_aside = u32::try_from(count(root, Kind::Job, &facet_of_kind(*name))?).unwrap_or(u32::MAX);
+    for (name, set_aside) in JobKind::ALL.iter().zip(counts(root, Kind::Job, &facets)?) {
+        let set_aside = u32::try_from(set_aside).unwrap_or(u32::MAX);
         queues.push(JobQueue { name: *name, waiting: 0, oldest_at: None, running: 0, set_aside });
     }
     for state in [JobState::Waiting, JobState::Running] {

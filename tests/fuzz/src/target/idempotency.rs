@@ -373,7 +373,10 @@ impl Target for Copies<'_> {
         let Some(mut request) = http::parse(&input[(at + 1).min(input.len())..], &self.town.tokens) else {
             return Ok(Seen::word("no request"));
         };
-        if request.method != Method::Post || request.target.contains("login") {
+        // A login ignores the key, and so does a rotation, which ends the token of its copies.
+        if request.method != Method::Post
+            || ["login", "operator-token"].iter().any(|word| request.target.contains(word))
+        {
             return Ok(Seen::word("no key"));
         }
         request.headers.retain(|(name, _)| *name != "idempotency-key");
