@@ -51,7 +51,7 @@ test("HEAD, 204 and 304 have no bodies", async () => {
   const same = await client.send("GET", "/user/me", { headers: { "if-none-match": etag } });
   assert.deepEqual([same.status, same.body, same.headers.get("content-length")], [304, null, null]);
   const options = await client.send("OPTIONS", "/user/me");
-  assert.deepEqual([options.status, options.body, options.headers.get("allow")], [204, null, "GET, HEAD, OPTIONS"]);
+  assert.deepEqual([options.status, options.body, options.headers.get("allow")], [204, null, "GET, HEAD, PUT, OPTIONS"]);
 });
 
 test("a body is read when it is wanted, and no further than it may go", async () => {
