@@ -161,6 +161,10 @@ fn what_a_tool_must_keep_to() {
         create(&mut house, &json!([tool])).wrong(&[&format!("tools.0.{field}")]);
         update(&mut house, mine, &json!([tool])).wrong(&[&format!("tools.0.{field}")]);
     }
+    let strict = with(assistant(), &json!({ "tools": [{ "type": "end_call", "sped": 1 }] }));
+    let got = house.post("/user/assistant", &strict).header("prefer", "handling=strict").send();
+    let once = r#""errors":{"tools.0.sped":["The tools.0.sped field is not known."]}}"#;
+    assert!(String::from_utf8_lossy(&got.bytes).ends_with(once), "{}", String::from_utf8_lossy(&got.bytes));
     let itself = json!([{ "type": "assistant_transfer", "assistant_id": mine }]);
     update(&mut house, mine, &itself).wrong(&["tools.0.assistant_id"]);
     assert_eq!(shown(&mut house, mine), json!([]));

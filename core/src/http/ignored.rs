@@ -48,9 +48,11 @@ pub fn of_replay(request: &Request, route: &Route) -> Vec<String> {
 /// Adds each unknown member to the errors.
 pub fn refuse(errors: &mut Errors, unknown: Vec<String>) {
     for path in unknown {
-        let sentence = format!("The {} field is not known.", record::label(&path));
-        // Paths are unique, and an unknown member has no other error.
-        errors.0.push((path, [sentence].into()));
+        // Paths are unique, but a check may have refused the member itself, as that of built-in tools does.
+        if !errors.0.iter().any(|(field, _)| *field == path) {
+            let sentence = format!("The {} field is not known.", record::label(&path));
+            errors.0.push((path, [sentence].into()));
+        }
     }
 }
 
