@@ -19,15 +19,15 @@ fn multimodal() -> Value {
     with(assistant(), &changes)
 }
 
-fn create(house: &mut House, changes: &Value) -> Got {
+pub fn create(house: &mut House, changes: &Value) -> Got {
     house.post("/user/assistant", &with(assistant(), changes)).send()
 }
 
-fn update(house: &mut House, id: u64, changes: &Value) -> Got {
+pub fn update(house: &mut House, id: u64, changes: &Value) -> Got {
     house.put(&format!("/user/assistant/{id}"), changes).send()
 }
 
-fn read(house: &mut House, id: u64) -> Value {
+pub fn read(house: &mut House, id: u64) -> Value {
     house.get(&format!("/user/assistant/{id}")).expect(200).json
 }
 

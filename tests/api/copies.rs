@@ -2,19 +2,9 @@
 //! it, and its texts as a call would have them.
 
 use serde_json::{Value, json};
-use switchboard_tests::house::{Got, House, assistant, with};
+use switchboard_tests::house::{House, with};
 
-fn create(house: &mut House, changes: &Value) -> Got {
-    house.post("/user/assistant", &with(assistant(), changes)).send()
-}
-
-fn update(house: &mut House, id: u64, changes: &Value) -> Got {
-    house.put(&format!("/user/assistant/{id}"), changes).send()
-}
-
-fn read(house: &mut House, id: u64) -> Value {
-    house.get(&format!("/user/assistant/{id}")).expect(200).json
-}
+use crate::assistants::{create, read, update};
 
 #[test]
 fn a_widget_is_changed_member_by_member() {

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::columns::Columns;
 use super::records::{Dialect, ImportFormat, ImportRecord, NextRecord, Position, Records};
 use super::rows::Target;
-use super::slice::members;
+use super::slice::{members, of_line};
 use super::tables::{DryRun, LineErrors};
 use super::taken::{check_lead, check_number};
 use crate::http::ctx::Ctx;
@@ -57,12 +57,6 @@ fn texts(record: &ImportRecord<'_>) -> Vec<String> {
         ImportRecord::Cells(cells) => cells.iter().cloned().map(Cow::into_owned).collect(),
         ImportRecord::Line(text) => Vec::from([text.trim_end_matches('\r').to_string()]),
     }
-}
-
-fn of_line(says: String) -> Errors {
-    let mut errors = Errors::default();
-    errors.add("line", says);
-    errors
 }
 
 /// Returns what is wrong with a record; a number that is there already is no error.

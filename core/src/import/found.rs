@@ -16,7 +16,8 @@ pub fn dialect(file: &[u8], separator: Option<Separator>) -> Result<Dialect, &'s
     let encoding = encoding(file);
     let cells = |separator: Separator| header_cells(file, Dialect { separator, encoding });
     // One that separates nothing is no sign. Of two that find as many cells the first is taken.
-    let found = SEPARATORS.into_iter().rev().filter(|separator| cells(*separator) > 1).max_by_key(|one| cells(*one));
+    let found = SEPARATORS.into_iter().rev().map(|separator| (cells(separator), separator));
+    let found = found.filter(|(count, _)| *count > 1).max_by_key(|(count, _)| *count).map(|(_, separator)| separator);
     Ok(Dialect { separator: separator.or(found).unwrap_or(Separator::Comma), encoding })
 }
 

@@ -104,7 +104,8 @@ fn read(work: &TaskContext<'_>, number: u32, import: &mut ImportRow) -> Result<b
     Ok(ended)
 }
 
-fn of_line(says: String) -> Errors {
+/// Returns what is wrong with a whole line as its errors.
+pub fn of_line(says: String) -> Errors {
     let mut errors = Errors::default();
     errors.add("line", says);
     errors
