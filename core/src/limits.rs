@@ -151,6 +151,8 @@ pub const WEBHOOK_REPLY_BYTES_MAX: usize = 16 << 10;
 pub const ADDRESS_FAILS_SECONDS: u64 = 5 * 86_400;
 /// Largest response read from a tool, bytes.
 pub const TOOL_REPLY_BYTES_MAX: usize = 1 << 20;
+/// Most calls at once that a plan may allow an account, and so a campaign.
+pub const LINES_MAX: u32 = 10_000;
 /// Leads that one run of a campaign's dialer looks at.
 pub const DIALED_PER_RUN: usize = 64;
 /// Largest page read from a website, bytes.

@@ -1,4 +1,4 @@
-//! Consistency check of a store: every row can be read, and every set matches its rows.
+//! Consistency check of a store: every row can be read, and every set and the sums of every campaign match the rows.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -6,11 +6,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::account::profile::AccountFlags;
+use crate::campaign::Sums;
 use crate::collection::{Edit, Facet, update};
 use crate::job::Task;
 use crate::key::{self, Key, Kind, Space};
 use crate::lead;
+use crate::lead::tables::LeadStatus;
 use crate::memory::Memory;
+use crate::record::{Choice, Stored};
 use crate::store::usage::Usage;
 use crate::store::{Row, Tx};
 use crate::view::{Order, Stop, View};
@@ -39,12 +42,13 @@ impl VerifyReport {
     }
 }
 
-/// Reads the whole store, rebuilds every set and ledger from the rows, and compares.
+/// Reads the whole store, rebuilds every set, every ledger and the sums of campaigns from the rows, and compares.
 pub fn verify(view: &dyn View) -> Result<VerifyReport, Stop> {
     let mut report = VerifyReport::default();
     let mut stored: BTreeMap<Key, Vec<u8>> = BTreeMap::new();
     let mut rebuilt = Memory::default();
     let mut usage = Usage::default();
+    let mut leads = LeadCounts::default();
     let mut range = key::everything();
     let mut going = Going { view, known: BTreeMap::new(), erased: BTreeMap::new() };
     loop {
@@ -63,11 +67,15 @@ pub fn verify(view: &dyn View) -> Result<VerifyReport, Stop> {
                 stored.insert(at, value);
             } else if key::is_row(&at) {
                 verify_row(&at, &value, &mut going, &mut edits, &mut report)?;
+                leads.count(&at, &value);
+            } else if key::read_dialer(&at).is_some() && !going.is_erased(&at)? {
+                leads.hear(&at, &value);
             }
         }
         rebuild(&mut rebuilt, &edits)?;
     }
     compare(&stored, rebuilt.rows(), &mut report);
+    leads.compare(&mut report);
     for (account, said, read) in usage.differing() {
         report.fault(format!("account {account} stores {read} bytes, and its ledger says {said}"));
     }
@@ -130,6 +138,55 @@ impl Going<'_> {
         let planned = self.view.get(&[task])?.into_iter().flatten().next().is_some();
         self.known.insert((space, campaign), planned);
         Ok(planned)
+    }
+}
+
+/// Leads of campaigns by their state: as their rows say, and as the sums of their campaigns say.
+#[derive(Default)]
+struct LeadCounts {
+    counted: BTreeMap<(Space, u32, &'static str), u32>,
+    said: BTreeMap<(Space, u32), Option<Sums>>,
+}
+
+impl LeadCounts {
+    fn count(&mut self, at: &[u8], value: &[u8]) {
+        let (Some(space), Some((Kind::Lead, _)), Ok(row)) =
+            (key::space_of(at), key::read_row(at), Row::from_bytes(value))
+        else {
+            return;
+        };
+        if let (Some(campaign), Ok(lead)) = (lead::campaign_among(&row.facets), lead::LeadRow::read(&row.public)) {
+            *self.counted.entry((space, campaign, lead.status.word())).or_default() += 1;
+        }
+    }
+
+    /// Takes the sums of a campaign; those of a release that kept none say nothing.
+    fn hear(&mut self, at: &[u8], value: &[u8]) {
+        if let (Some(space), Some(campaign)) = (key::space_of(at), key::read_dialer(at)) {
+            match Sums::stored(value) {
+                Some(Ok(sums)) => self.said.insert((space, campaign), Some(sums)),
+                Some(Err(_)) => self.said.insert((space, campaign), None),
+                None => return,
+            };
+        }
+    }
+
+    fn compare(&self, report: &mut VerifyReport) {
+        for ((space, campaign), said) in &self.said {
+            let Some(said) = said else {
+                report.fault(format!("the sums of campaign {campaign} of {space:?} cannot be read"));
+                continue;
+            };
+            for status in LeadStatus::ALL {
+                let (word, sum) = (status.word(), said.of_status(*status));
+                let counted = self.counted.get(&(*space, *campaign, word)).copied().unwrap_or(0);
+                if sum != counted {
+                    report.fault(format!(
+                        "campaign {campaign} of {space:?} has {counted} leads {word}, and its sums say {sum}"
+                    ));
+                }
+            }
+        }
     }
 }
 

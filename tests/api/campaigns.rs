@@ -30,6 +30,12 @@ fn one_is_created_as_a_draft_with_its_defaults() {
         "allowed_days": week, "max_retries": 3, "retry_interval": 60, "retry_on_voicemail": false,
         "retry_on_goal_incomplete": false, "goal_completion_variable": null, "mark_complete_when_no_leads": true,
         "phone_number_ids": [], "starts_at": null, "created_at": at, "updated_at": at,
+        "leads": {
+            "total": 0, "created": 0, "scheduled": 0, "processing": 0, "rescheduled": 0, "completed": 0,
+            "reached_max_retries": 0, "blacklisted": 0,
+        },
+        "calls": { "placed": 0, "answered": 0, "voicemail": 0, "busy": 0, "failed": 0, "running": 0 },
+        "goals": 0, "cost": 0.0, "by_hour": [], "next_at": null, "forecast_at": null,
     });
     assert_eq!(got.json, json!({ "message": "Campaign created successfully", "data": want }));
     assert_eq!(house.get("/user/campaigns").expect(200).json, json!([want]));
@@ -56,7 +62,7 @@ fn what_a_creation_must_keep_to() {
         (json!({ "timezone": "UTC" }), "timezone"),
         (json!({ "allowed_days": [] }), "allowed_days"),
         (json!({ "max_calls_in_parallel": 0 }), "max_calls_in_parallel"),
-        (json!({ "max_calls_in_parallel": 11 }), "max_calls_in_parallel"),
+        (json!({ "max_calls_in_parallel": 101 }), "max_calls_in_parallel"),
         (json!({ "max_retries": 0 }), "max_retries"),
         (json!({ "max_retries": 6 }), "max_retries"),
         (json!({ "retry_interval": 9 }), "retry_interval"),
@@ -237,4 +243,31 @@ fn a_store_is_sound_while_the_leads_of_a_deleted_campaign_go() {
     assert_eq!((verify(&house.store).expect("readable").faults, leads(&house)), (vec![], 3));
     house.tick();
     assert_eq!((verify(&house.store).expect("readable").faults, leads(&house)), (vec![], 0));
+}
+
+#[test]
+fn a_campaign_has_as_many_lines_as_its_plan_allows() {
+    let (mut house, assistant_id) = house();
+    let lines = |got: &Got| got.json["data"]["max_calls_in_parallel"].clone();
+    let plan = |house: &mut House, calls: u32| {
+        let operator = house.operator.clone();
+        house.put("/admin/plans/standard", &json!({ "parallel_calls": calls })).token(&operator).send().expect(200);
+    };
+    let many = with(campaign(assistant_id), &json!({ "max_calls_in_parallel": 100 }));
+    let made = create(&mut house, &many).expect(201);
+    assert_eq!(lines(&made), 100);
+    let path = format!("/user/campaigns/{}", made.id());
+    plan(&mut house, 2);
+    let refused = create(&mut house, &many);
+    refused.wrong(&["max_calls_in_parallel"]);
+    let says = "The max calls in parallel field must be between 1 and 2, as the plan allows.";
+    assert_eq!(refused.json["errors"]["max_calls_in_parallel"], json!([says]));
+    assert_eq!(lines(&create(&mut house, &campaign(assistant_id)).expect(201)), 2, "not 3, which the plan refuses");
+    // A plan that shrinks takes nothing away, and what is stored may be sent back.
+    assert_eq!(lines(&house.put(&path, &json!({ "max_calls_in_parallel": 100 })).send().expect(200)), 100);
+    house.put(&path, &json!({ "max_calls_in_parallel": 99 })).send().wrong(&["max_calls_in_parallel"]);
+    assert_eq!(lines(&house.put(&path, &json!({ "max_calls_in_parallel": 1 })).send().expect(200)), 1);
+    plan(&mut house, 10_000);
+    assert_eq!(lines(&house.put(&path, &json!({ "max_calls_in_parallel": 10_000 })).send().expect(200)), 10_000);
+    house.put(&path, &json!({ "max_calls_in_parallel": 10_001 })).send().wrong(&["max_calls_in_parallel"]);
 }

@@ -5,6 +5,7 @@ use alloc::string::String;
 use super::profile::Profile;
 use crate::json::ToJson;
 use crate::key::{self, Key, Kind, Space, Unique};
+use crate::limits::LINES_MAX;
 use crate::record;
 use crate::record::{Stored, bytes, format, int, text};
 use crate::root;
@@ -34,7 +35,7 @@ record! {
         /// Limit of phone numbers, caller ids and SIP trunks together.
         numbers: u32 = int(1, 10_000).or_int(1_000),
         /// Limit of calls at once; further ones wait for an engine.
-        parallel_calls: u32 = int(1, 10_000).or_int(100),
+        parallel_calls: u32 = int(1, LINES_MAX as i64).or_int(100),
         /// Limit of folders, and of labels.
         folders: u32 = int(1, 10_000).or_int(1_000),
         /// Limit of stored bytes: resources with their texts, files, events and kept answers.

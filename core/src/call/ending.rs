@@ -95,6 +95,9 @@ pub fn charge(account: Scope<'_>, call: &mut CallRow) -> Result<(), Stop> {
         // What was spoken is owed: a balance may become negative.
         profile.recharge(call.live.charged_micros, total);
         profile.save(account)?;
+        if let Some(campaign) = call.campaign() {
+            campaign::count_cost(account, campaign, total - call.live.charged_micros)?;
+        }
         call.live.charged_micros = total;
     }
     Ok(())

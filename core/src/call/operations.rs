@@ -135,7 +135,7 @@ pub fn make_call(ctx: &Ctx<'_>) -> Handled {
     if caller.number == CallerNumber::Unverified {
         return Err(Refusal::Unprocessable(UNVERIFIED.into()).into());
     }
-    let call = place(
+    let (call, _) = place(
         account,
         CallSpec {
             kind: CallType::Outbound,

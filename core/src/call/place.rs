@@ -70,9 +70,9 @@ pub struct CallSpec {
     pub main: Option<u32>,
 }
 
-/// Stores a new call as `initiated` and returns its local id. An outbound call is queued for an engine, and fails if
+/// Stores a new call as `initiated` and returns its local id and its `created_at`. An outbound call is queued for an engine, and fails if
 /// none claims it within [`UNCLAIMED_SECONDS`]. The caller of this function has refused an unverified caller id before.
-pub fn place(account: Scope<'_>, new: CallSpec, now: Timestamp) -> Result<u32, Stop> {
+pub fn place(account: Scope<'_>, new: CallSpec, now: Timestamp) -> Result<(u32, Timestamp), Stop> {
     let (count, at) = account.allot(Kind::Call, now)?;
     let own = |count: u32| id::of(account.space(), count);
     let (caller, kind) = (new.caller, new.kind);
@@ -116,5 +116,5 @@ pub fn place(account: Scope<'_>, new: CallSpec, now: Timestamp) -> Result<u32, S
         root::enqueue(account, caller.mode, count)?;
         job::add(account, at.plus_seconds(UNCLAIMED_SECONDS), Task::Watch(count))?;
     }
-    Ok(count)
+    Ok((count, at))
 }

@@ -9,7 +9,7 @@ use super::hours::Opening;
 use super::outcome::{move_contact, moved};
 use super::running::{DialerCampaign, Gate};
 use super::tables::CampaignStatus;
-use super::{operations, states};
+use super::{operations, states, sums};
 use crate::call::reasons::EndedReason;
 use crate::call::tables::CallType;
 use crate::call::{self, CallAssistant, CallSpec};
@@ -33,8 +33,19 @@ pub fn wake(account: Scope<'_>, campaign: u32, at: Timestamp) -> Result<(), Stop
     job::add(account, at, Task::Dial(campaign))
 }
 
-/// Places the next calls of a campaign, at most [`DIALED_PER_RUN`] leads in one run.
+/// Places the next calls of a campaign, at most [`DIALED_PER_RUN`] leads in one run, and keeps when it goes on.
 pub fn dial(work: &TaskContext<'_>, count: u32) -> Result<TaskOutcome, Stop> {
+    let outcome = run(work, count)?;
+    let next_at = match outcome {
+        TaskOutcome::At(at) => Some(at),
+        TaskOutcome::Done => None,
+        _ => Some(work.now),
+    };
+    sums::change(work.account, count, |sums| sums.next_at = next_at)?;
+    Ok(outcome)
+}
+
+fn run(work: &TaskContext<'_>, count: u32) -> Result<TaskOutcome, Stop> {
     let account = work.account;
     let Some(campaign) = DialerCampaign::find(account, count)? else { return Ok(TaskOutcome::Done) };
     if account.is_disk_full() {
@@ -182,7 +193,9 @@ fn place(
         lead: Some(person),
         main: (main != person).then_some(main),
     };
-    call::place(account, new, now)
+    let (call, at) = call::place(account, new, now)?;
+    sums::count_placed(account, campaign, at)?;
+    Ok(call)
 }
 
 /// Returns the number whose turn it is among those that may be shown, and advances the rotation.
@@ -190,9 +203,11 @@ fn turn(account: Scope<'_>, campaign: &DialerCampaign) -> Result<Option<String>,
     if campaign.numbers.is_empty() {
         return Ok(None);
     }
-    let at = key::dialer(account.space(), campaign.count);
-    let turn = account.get(at.clone())?.and_then(|bytes| Some(u32::from_le_bytes(bytes.try_into().ok()?))).unwrap_or(0);
-    account.put(at, turn.wrapping_add(1).to_le_bytes().to_vec())?;
+    let mut turn = 0;
+    sums::change(account, campaign.count, |sums| {
+        turn = sums.turn;
+        sums.turn = turn.wrapping_add(1);
+    })?;
     let start = turn as usize % campaign.numbers.len();
     for number in campaign.numbers[start..].iter().chain(&campaign.numbers[..start]) {
         if let Some(e164) = number::shown_on_calls(account, *number)? {
@@ -202,11 +217,11 @@ fn turn(account: Scope<'_>, campaign: &DialerCampaign) -> Result<Option<String>,
     Ok(None)
 }
 
-/// Schedules the next new leads, as many as the campaign has lines.
+/// Schedules the next new leads, as many as the campaign has lines, but at most [`DIALED_PER_RUN`].
 fn line_up(account: Scope<'_>, campaign: &DialerCampaign, now: Timestamp) -> Result<(), Stop> {
     let (_, lined_up) = oldest(account, campaign.count, LeadStatus::Scheduled, 1)?;
     let room = u64::from(campaign.lines).saturating_sub(lined_up);
-    let most = usize::try_from(room).unwrap_or(0);
+    let most = usize::try_from(room).unwrap_or(0).min(DIALED_PER_RUN);
     if most == 0 {
         return Ok(());
     }

@@ -65,6 +65,54 @@ impl Hours {
     }
 }
 
+const WEEK: u64 = 7 * DAY as u64;
+/// Weeks that a forecast looks ahead: ten years.
+const WEEKS_AHEAD: u64 = 520;
+
+impl Hours {
+    /// Returns the open seconds from `from` to `to`. Whole weeks count alike, whatever the clock does in them.
+    pub fn open_seconds(&self, zone: &Zone, from: Timestamp, to: Timestamp) -> u64 {
+        let weeks = to.seconds_since(from) / WEEK;
+        let rest = from.plus_seconds(weeks * WEEK);
+        let parts = self.windows(zone, rest).map(|(open, close)| close.min(to).seconds_since(open.max(rest)));
+        weeks * self.week() + parts.sum::<u64>()
+    }
+
+    /// Returns when `seconds` more open seconds have passed after `now`; `None` if the hours never open, or it is more
+    /// than ten years ahead.
+    pub fn after(&self, zone: &Zone, now: Timestamp, seconds: u64) -> Option<Timestamp> {
+        let weeks = seconds.checked_div(self.week()).filter(|weeks| *weeks < WEEKS_AHEAD)?;
+        let from = now.plus_seconds(weeks * WEEK);
+        let mut left = seconds % self.week();
+        for (open, close) in self.windows(zone, from) {
+            let open = open.max(from);
+            let there = close.seconds_since(open);
+            if left <= there {
+                return Some(open.plus_seconds(left));
+            }
+            left -= there;
+        }
+        // A change of the clock has taken hours away: the rest is in the next week, to the day.
+        Some(from.plus_seconds(WEEK + left))
+    }
+
+    /// Returns the open seconds of a week.
+    fn week(&self) -> u64 {
+        let days = self.days.iter().map(|open| u64::from(*open)).sum::<u64>();
+        days * u64::from(self.end.saturating_sub(self.start))
+    }
+
+    /// Returns the openings and closings of the days around and after `from`, of eight days in all.
+    fn windows(&self, zone: &Zone, from: Timestamp) -> impl Iterator<Item = (Timestamp, Timestamp)> {
+        let today = zone.local(from);
+        (0..=7).filter_map(move |ahead| {
+            let day = today.plus_days(ahead).filter(|day| self.days[usize::from(day.weekday)])?;
+            let open = zone.instant(day, self.start)?;
+            Some((open, open.plus_seconds(u64::from(self.end - self.start))))
+        })
+    }
+}
+
 fn seconds(clock: &str) -> u32 {
     let mut parts = clock.split(':').map(|part| part.parse::<u32>().unwrap_or(0));
     let mut next = || parts.next().unwrap_or(0);
@@ -133,6 +181,50 @@ mod tests {
                 Opening::Open => prop_assert_eq!(walked, Some(now)),
                 Opening::At(at) => prop_assert_eq!(walked, Some(at)),
                 Opening::Never => prop_assert!(days.iter().all(|day| !day) || walked.is_none(), "{:?}", walked),
+            }
+        }
+    }
+
+    #[test]
+    fn open_time_is_counted_and_laid_ahead() {
+        let hours = Hours::of("09:00:00", "18:00:00", &WORK);
+        let bucharest = Zone::of("Europe/Bucharest");
+        let friday = at("2026-11-20T07:00:00Z");
+        for (to, open) in [
+            ("2026-11-20T07:30:00Z", 1_800),
+            ("2026-11-21T12:00:00Z", 9 * 3_600),
+            ("2026-11-23T08:00:00Z", 10 * 3_600),
+            ("2026-12-04T07:00:00Z", 90 * 3_600),
+        ] {
+            assert_eq!(hours.open_seconds(&bucharest, friday, at(to)), open, "{to}");
+        }
+        assert_eq!(hours.open_seconds(&bucharest, friday, at("2026-11-19T07:00:00Z")), 0);
+        for (seconds, want) in [
+            (1_800, Some("2026-11-20T07:30:00Z")),
+            (9 * 3_600, Some("2026-11-20T16:00:00Z")),
+            (9 * 3_600 + 60, Some("2026-11-23T07:01:00Z")),
+            (91 * 3_600, Some("2026-12-04T08:00:00Z")),
+            (u64::MAX, None),
+        ] {
+            assert_eq!(hours.after(&bucharest, friday, seconds), want.map(at), "{seconds}");
+        }
+        assert_eq!(Hours::of("09:00:00", "18:00:00", &[]).after(&bucharest, friday, 60), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        /// So many open seconds lie before the moment that they are laid ahead to.
+        #[test]
+        fn what_is_laid_ahead_is_counted_back(
+            minute in 29_000_000_u64..30_500_000, start in 0_u32..1_400, length in 1_u32..500,
+            days in prop::array::uniform7(any::<bool>()), ahead in 1_u64..10_000_000,
+        ) {
+            prop_assume!(days.contains(&true));
+            let zone = Zone::of("Etc/UTC");
+            let hours = Hours { start: start * 60, end: ((start + length) * 60).min(DAY), days };
+            let now = Timestamp::from_seconds(minute * 60);
+            if let Some(at) = hours.after(&zone, now, ahead) {
+                prop_assert_eq!(hours.open_seconds(&zone, now, at), ahead);
             }
         }
     }

@@ -1,12 +1,17 @@
 //! Operations on campaigns: create, change, start, stop and delete.
 
+use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
+use super::MISSING;
+use super::progress::SumsOf;
 use super::rows::{changed, facet_of_assistant, facet_of_number, row, with_seconds};
 use super::running::DialerCampaign;
 use super::states::{CampaignEvent, MOVES};
+use super::sums;
 use super::tables::{Action, Campaign, CampaignStatus, NewCampaign, Switch, SwitchReply, SwitchThis, Switched};
-use crate::account::plan;
+use crate::account::plan::{self, Plan};
 use crate::account::profile::Profile;
 use crate::assistant;
 use crate::assistant::rows::{detach, facet_of_type};
@@ -16,27 +21,31 @@ use crate::call::reasons::EndedReason;
 use crate::call::states::CallEvent;
 use crate::collection::{Facet, ids};
 use crate::http::ctx::Ctx;
-use crate::http::refs;
+use crate::http::list;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message, message_data};
 use crate::http::route::Handled;
-use crate::http::{list, page};
+use crate::http::{etag, refs};
+use crate::job::{self, Task, TaskOutcome};
 use crate::json::Raw;
-use crate::key::{self, Kind};
-use crate::limits::PLAN_ROWS_MAX;
+use crate::key::Kind;
+use crate::lead;
+use crate::limits::{LINES_MAX, PLAN_ROWS_MAX};
 use crate::number::UNVERIFIED;
+use crate::outside::Unwritten;
 use crate::record::{Cell, Checked, Choice, Iso, MemberSource, Record, Stored, check, check_update};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 use crate::webhook::{FirstUse, activate};
 
-const MISSING: &str = "Campaign not found";
 const NO_ASSISTANT: &str = "Assistant not found or not an outbound assistant.";
 const INACTIVE: &str = "The campaign's assistant is not active. Set its status to \"active\".";
 const BALANCE: &str = "Insufficient balance.";
-/// Most queued calls of one campaign: the upper bound of `max_calls_in_parallel`.
-const LINES_MAX: usize = 10;
+/// Calls that are cancelled in one step: each moves its lead on and may send a webhook.
+const CALLED_OFF_AT_ONCE: usize = 10;
+/// Most calls at once of a campaign that says nothing of them, if the plan allows so many.
+const LINES: u32 = 3;
 
 /// Applies an event to a campaign's state; returns the new state, or `None` if the state does not allow it.
 pub fn shift(
@@ -49,13 +58,20 @@ pub fn shift(
     let Some(next) = MOVES.next(Campaign::MEMBERS.status.read(&row.public)?, event) else { return Ok(None) };
     let moved = changed(&row, now, |campaign| campaign.status = next)?;
     account.replace(Kind::Campaign, count, &row, &moved)?;
+    sums::change(account, count, |sums| {
+        sums.next_at = None;
+        if event == CampaignEvent::Start {
+            sums.started_at = Some(now);
+            sums.finished_at_start = sums.finished();
+        }
+    })?;
     Ok(Some(next))
 }
 
 /// Stops a running campaign and cancels its queued calls.
 pub fn halt(account: Scope<'_>, count: u32, now: Timestamp) -> Result<(), Stop> {
     match shift(account, count, CampaignEvent::Stop, now)? {
-        Some(_) => call_off(account, count, EndedReason::CampaignStopped, now),
+        Some(_) => begin_call_off(account, count, EndedReason::CampaignStopped, now),
         None => Ok(()),
     }
 }
@@ -76,15 +92,48 @@ pub fn wake_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Resu
     Ok(())
 }
 
-/// Cancels the calls of a campaign that no engine has claimed; claimed ones run to their end.
-fn call_off(account: Scope<'_>, campaign: u32, reason: EndedReason, now: Timestamp) -> Result<(), Stop> {
-    for count in ids(account, Kind::Call, &call::facet_of_line(campaign), LINES_MAX)? {
-        let Some(mut call) = call::CallRow::find(account, count)?.filter(|call| call.live.engine.is_none()) else {
+/// Cancels the queued calls of a campaign that was stopped or is about to be deleted, for this reason; a job cancels
+/// those beyond [`CALLED_OFF_AT_ONCE`].
+fn begin_call_off(account: Scope<'_>, campaign: u32, reason: EndedReason, now: Timestamp) -> Result<(), Stop> {
+    match call_off_some(account, (campaign, 0), reason, now)? {
+        Some(after) => job::add(account, now, Task::CallOff { campaign, after }),
+        None => Ok(()),
+    }
+}
+
+/// Goes on to cancel a campaign's queued calls, which were placed after the call `after`; does nothing if the campaign
+/// was started again.
+pub fn call_off(account: Scope<'_>, campaign: u32, after: u32, now: Timestamp) -> Result<TaskOutcome, Stop> {
+    let row = account.find(Kind::Campaign, campaign)?;
+    let status = row.map(|row| Campaign::MEMBERS.status.read(&row.public)).transpose()?;
+    if status == Some(CampaignStatus::InProgress) {
+        return Ok(TaskOutcome::Done);
+    }
+    let reason = if status.is_none() { EndedReason::CampaignDeleted } else { EndedReason::CampaignStopped };
+    if let Some(after) = call_off_some(account, (campaign, after), reason, now)? {
+        job::add(account, now, Task::CallOff { campaign, after })?;
+    }
+    Ok(TaskOutcome::Done)
+}
+
+/// Cancels a slice of the calls that no engine has claimed; claimed ones run to their end. Returns the last call that it
+/// looked at, if there are more.
+fn call_off_some(
+    account: Scope<'_>,
+    (campaign, after): (u32, u32),
+    reason: EndedReason,
+    now: Timestamp,
+) -> Result<Option<u32>, Stop> {
+    let lines = ids(account, Kind::Call, &call::facet_of_line(campaign), LINES_MAX as usize)?;
+    let left = &lines[lines.partition_point(|call| *call <= after)..];
+    let slice = &left[..left.len().min(CALLED_OFF_AT_ONCE)];
+    for count in slice {
+        let Some(mut call) = call::CallRow::find(account, *count)?.filter(|call| call.live.engine.is_none()) else {
             continue;
         };
         call::ending::end_call(account, &mut call, CallEvent::Fail, reason, now)?;
     }
-    Ok(())
+    Ok(slice.last().copied().filter(|_| slice.len() < left.len()))
 }
 
 /// Detaches a number from a slice of its assistants and, once none is left, from its campaigns; returns whether all is
@@ -106,8 +155,16 @@ pub fn lose_number(account: Scope<'_>, number: u32, now: Timestamp) -> Result<bo
 /// `GET /user/campaigns`
 pub fn all(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
-    let rows = || Ok(list::array(ids(account, Kind::Campaign, &Facet::ALL, PLAN_ROWS_MAX)?));
-    list::reply(ctx, account, Kind::Campaign, rows, page::public)
+    let campaigns = match ctx.rest() {
+        Some(Unwritten { rows, .. }) => rows.clone(),
+        None => ids(account, Kind::Campaign, &Facet::ALL, PLAN_ROWS_MAX)?,
+    };
+    let sums = SumsOf::read(account, &campaigns, ctx.now)?;
+    let write = |count, row: &[u8], out: &mut Vec<u8>| {
+        out.extend_from_slice(&sums.shown(count, Row::public_of(row)?)?);
+        Ok(())
+    };
+    list::reply(ctx, account, Kind::Campaign, || Ok(list::array(campaigns.clone())), write)
 }
 
 /// `POST /user/campaigns`
@@ -115,15 +172,19 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     let mut checked = check(NewCampaign::TABLE, ctx.members()?, MemberSource::Body);
     refs::check(ctx, &mut checked, None)?;
     check_hours(&mut checked);
+    let plan = plan::of(ctx.account())?;
+    check_lines(&mut checked, &plan, None);
     let mut new: NewCampaign = ctx.finish(checked)?;
     check_assistant(ctx, new.assistant_id)?;
     let account = ctx.account();
-    ctx.plan_room(Kind::Campaign, "campaigns", plan::of(account)?.campaigns.into(), Refusal::Forbidden)?;
+    ctx.plan_room(Kind::Campaign, "campaigns", plan.campaigns.into(), Refusal::Forbidden)?;
     let (count, at) = account.allot(Kind::Campaign, ctx.now)?;
     let zone = zone(ctx, new.timezone.take())?;
-    let row = row(&Campaign::new(new, zone, ctx.id(count), at));
+    let row = row(&Campaign::new(new, zone, lines(&plan), ctx.id(count), at));
     account.insert(Kind::Campaign, count, at, &row)?;
-    Ok(Reply::created(&message_data("Campaign created successfully", &Raw(&row.public))))
+    sums::begin(account, count)?;
+    let shown = shown(ctx, count, &row)?;
+    Ok(Reply::created(&message_data("Campaign created successfully", &Raw(&shown))))
 }
 
 /// Checks that the end of the hours is after their start, in either form, `HH:MM` or `HH:MM:SS`.
@@ -135,6 +196,21 @@ fn check_hours(checked: &mut Checked) {
     };
     if with_seconds(start) >= with_seconds(end) {
         checked.errors.say("allowed_hours_end_time", "field must be after the allowed hours start time field.");
+    }
+}
+
+fn lines(plan: &Plan) -> u32 {
+    LINES.min(plan.parallel_calls)
+}
+
+/// Checks that the plan allows so many calls at once. A campaign keeps what it has when its plan shrinks.
+fn check_lines(checked: &mut Checked, plan: &Plan, had: Option<u32>) {
+    if let Cell::Int(lines) = *checked.get("max_calls_in_parallel")
+        && lines > plan.parallel_calls.into()
+        && had.is_none_or(|had| lines != i64::from(had))
+    {
+        let says = format!("field must be between 1 and {}, as the plan allows.", plan.parallel_calls);
+        checked.errors.say("max_calls_in_parallel", &says);
     }
 }
 
@@ -154,10 +230,18 @@ fn zone(ctx: &Ctx<'_>, given: Option<String>) -> Result<String, Stop> {
     given.map_or_else(|| Ok(Profile::of(ctx.account())?.own.timezone), Ok)
 }
 
-/// `GET /user/campaigns/{id}`
+/// Returns a campaign as the API shows it.
+fn shown(ctx: &Ctx<'_>, count: u32, row: &Row) -> Result<Vec<u8>, Stop> {
+    SumsOf::read(ctx.account(), &[count], ctx.now)?.shown(count, &row.public)
+}
+
+/// `GET /user/campaigns/{id}`: a change of its progress alone leaves the part of its entity tag that `If-Match` is held
+/// against.
 pub fn read(ctx: &Ctx<'_>) -> Handled {
-    let (_, row) = ctx.named(Kind::Campaign, MISSING)?;
-    Ok(Reply::ok_raw(row.public))
+    let (count, row) = ctx.named(Kind::Campaign, MISSING)?;
+    let shown = shown(ctx, count, &row)?;
+    let tag = etag::in_parts(&row.public, &shown);
+    Ok(Reply::ok_raw(shown).header("etag", tag))
 }
 
 /// `PUT /user/campaigns/{id}`
@@ -168,33 +252,36 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let mut checked = check_update(NewCampaign::TABLE, Campaign::members(&before.public)?, supplied.clone());
     refs::check(ctx, &mut checked, Some(&supplied))?;
     check_hours(&mut checked);
+    let plan = plan::of(ctx.account())?;
+    check_lines(&mut checked, &plan, Some(old.max_calls_in_parallel));
     let mut new: NewCampaign = ctx.finish(checked)?;
     if supplied.get(Campaign::MEMBERS.assistant_id.name()).is_some() {
         check_assistant(ctx, new.assistant_id)?;
     }
-    ctx.if_match(&Raw(&before.public))?;
+    ctx.if_match_part(&before.public)?;
     let zone = zone(ctx, new.timezone.take())?;
     let after = row(&Campaign {
         status: old.status,
         created_at: old.created_at,
         updated_at: Iso(ctx.now.max(old.updated_at.0)),
         rest: old.rest,
-        ..Campaign::new(new, zone, old.id, ctx.now)
+        ..Campaign::new(new, zone, lines(&plan), old.id, ctx.now)
     });
     ctx.account().replace(Kind::Campaign, count, &before, &after)?;
     super::wake(ctx.account(), count, ctx.now)?;
-    Ok(Reply::ok(&message_data("Campaign updated successfully", &Raw(&after.public))))
+    let shown = shown(ctx, count, &after)?;
+    Ok(Reply::ok(&message_data("Campaign updated successfully", &Raw(&shown))))
 }
 
 /// `DELETE /user/campaigns/{id}`: deletes its leads too, and keeps its calls.
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let (count, row) = ctx.named(Kind::Campaign, MISSING)?;
-    ctx.if_match(&Raw(&row.public))?;
+    ctx.if_match_part(&row.public)?;
     let account = ctx.account();
-    call_off(account, count, EndedReason::CampaignDeleted, ctx.now)?;
-    crate::job::cancel(account, &crate::job::Task::Dial(count))?;
-    crate::lead::drop_campaign(account, count, ctx.now)?;
-    account.delete(key::dialer(account.space(), count))?;
+    begin_call_off(account, count, EndedReason::CampaignDeleted, ctx.now)?;
+    job::cancel(account, &Task::Dial(count))?;
+    lead::drop_campaign(account, count, ctx.now)?;
+    sums::end(account, count)?;
     account.remove(Kind::Campaign, count, &row)?;
     Ok(Reply::ok(&message("Campaign deleted successfully")))
 }
@@ -240,7 +327,7 @@ fn apply(ctx: &Ctx<'_>, count: u32, row: &Row, starts: bool) -> Handled {
     let changed = if starts == runs { None } else { shift(account, count, event, ctx.now)? };
     match changed {
         Some(_) if starts => super::wake(account, count, ctx.now)?,
-        Some(_) => call_off(account, count, EndedReason::CampaignStopped, ctx.now)?,
+        Some(_) => begin_call_off(account, count, EndedReason::CampaignStopped, ctx.now)?,
         None => {}
     }
     let data = Switched { campaign_id: ctx.id(count), status: changed.unwrap_or(status) };

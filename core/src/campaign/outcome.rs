@@ -3,6 +3,7 @@
 use alloc::string::String;
 
 use super::running::{DialerCampaign, Rules};
+use super::sums;
 use crate::call::CallRow;
 use crate::call::tables::{AnsweredBy, CallStatus};
 use crate::job::{self, Task};
@@ -71,7 +72,7 @@ fn outcome(call: &CallRow, rules: &Rules) -> CallOutcome {
 }
 
 /// Returns whether the value of the goal's variable means success.
-fn tells_success(value: Option<&Value>) -> bool {
+pub(super) fn tells_success(value: Option<&Value>) -> bool {
     match value {
         Some(Value::Bool(value)) => *value,
         Some(Value::Number(number)) => number.as_f64() != 0.0,
@@ -83,8 +84,13 @@ fn tells_success(value: Option<&Value>) -> bool {
     }
 }
 
-/// Applies a finished call to its lead; does nothing if the lead's state no longer depends on this call.
+/// Counts a finished call in its campaign, and applies it to its lead unless the lead's state no longer depends on it.
 pub fn settle(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), Stop> {
+    if let Some(campaign) = call.campaign()
+        && let Some(campaign) = DialerCampaign::find(account, campaign)?
+    {
+        sums::count_ended(account, &campaign, call)?;
+    }
     let Some(person) = call.lead() else { return Ok(()) };
     let main = call.live.main.unwrap_or(person);
     let Some((row, lead)) = lead::find(account, main)?.filter(|(_, lead)| lead.dial().call == call.count) else {

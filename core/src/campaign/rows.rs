@@ -70,14 +70,15 @@ pub fn webhook_json(account: Scope<'_>, count: u32) -> Result<Option<Vec<u8>>, S
 }
 
 impl Campaign {
-    /// Builds a campaign in the state `draft`; its times of day get seconds.
-    pub fn new(new: NewCampaign, timezone: String, id: u64, at: Timestamp) -> Self {
+    /// Builds a campaign in the state `draft`, with `lines` calls at once if it says nothing of them; its times of day
+    /// get seconds.
+    pub fn new(new: NewCampaign, timezone: String, lines: u32, id: u64, at: Timestamp) -> Self {
         Self {
             id,
             name: new.name,
             status: CampaignStatus::Draft,
             assistant_id: new.assistant_id,
-            max_calls_in_parallel: new.max_calls_in_parallel,
+            max_calls_in_parallel: new.max_calls_in_parallel.unwrap_or(lines),
             allowed_hours_start_time: with_seconds(&new.allowed_hours_start_time),
             allowed_hours_end_time: with_seconds(&new.allowed_hours_end_time),
             allowed_days: new.allowed_days,

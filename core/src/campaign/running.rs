@@ -4,10 +4,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::hours::{Hours, Opening};
+use super::outcome::tells_success;
 use super::tables::{Campaign, CampaignStatus};
 use crate::account::profile::Profile;
 use crate::assistant::tables::{Assistant, Status};
-use crate::call::facet_of_line;
+use crate::call::{CallRow, facet_of_line};
 use crate::collection::count;
 use crate::id;
 use crate::key::Kind;
@@ -40,6 +41,8 @@ pub struct DialerCampaign {
     pub rules: Rules,
     /// Whether it completes when no lead is left to call.
     pub completes: bool,
+    /// Variable that tells whether its goal was reached.
+    goal: Option<String>,
     hours: Hours,
     zone: String,
     starts_at: Option<Timestamp>,
@@ -154,7 +157,12 @@ impl DialerCampaign {
 
     /// Parses a row that was already read.
     pub fn of(account: Scope<'_>, number: u32, row: &Row) -> Result<Self, Stop> {
-        let campaign = Campaign::read(&row.public)?;
+        Self::of_public(account, number, &row.public)
+    }
+
+    /// Parses the public part of a row.
+    pub fn of_public(account: Scope<'_>, number: u32, public: &[u8]) -> Result<Self, Stop> {
+        let campaign = Campaign::read(public)?;
         let own = |id: u64| id::local(account.space(), id);
         let (start, end) = (&campaign.allowed_hours_start_time, &campaign.allowed_hours_end_time);
         Ok(Self {
@@ -169,12 +177,34 @@ impl DialerCampaign {
                 max_retries: campaign.max_retries,
                 interval_seconds: u64::from(campaign.retry_interval) * 60,
                 voicemail: campaign.retry_on_voicemail,
-                goal: campaign.goal_completion_variable.filter(|_| campaign.retry_on_goal_incomplete),
+                goal: campaign.goal_completion_variable.clone().filter(|_| campaign.retry_on_goal_incomplete),
             },
+            goal: campaign.goal_completion_variable,
             completes: campaign.mark_complete_when_no_leads,
             zone: campaign.timezone,
             starts_at: campaign.starts_at.map(|at| at.0),
         })
+    }
+
+    /// Returns the IANA name of its time zone.
+    pub fn zone(&self) -> &str {
+        &self.zone
+    }
+
+    /// Returns whether a call reached its goal; `false` if it has none.
+    pub fn has_reached_goal(&self, call: &CallRow) -> bool {
+        self.goal.as_ref().is_some_and(|name| tells_success(call.live.extracted.0.get(name)))
+    }
+
+    /// Returns when `left` more leads will be done if `done` of them took from `from` to `now`, counting only its
+    /// calling hours, rounded up to the minute; `None` if that is years ahead, or it had no hours in that time.
+    pub fn forecast(&self, from: Timestamp, now: Timestamp, (done, left): (u64, u64)) -> Option<Timestamp> {
+        let zone = Zone::of(&self.zone);
+        let from = self.starts_at.map_or(from, |starts| starts.max(from));
+        let took = self.hours.open_seconds(&zone, from, now);
+        let needs = took.checked_mul(left)?.checked_div(done).filter(|_| took > 0)?;
+        let at = self.hours.after(&zone, now, needs)?;
+        Some(Timestamp::from_seconds(at.seconds().div_ceil(60) * 60))
     }
 
     /// Returns whether its calling hours are open; they never are before its `starts_at`.

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::key::Kind;
-use crate::limits::ENTRIES_MAX;
+use crate::limits::{ENTRIES_MAX, LINES_MAX};
 use crate::record::{Iso, Ref, any_of, boolean, choice, choices, format, id, ids, int, iso, text};
 use crate::{choice, record};
 
@@ -72,8 +72,8 @@ record! {
         assistant_id: u64 = id().required(),
         /// IANA time zone of the calling hours; the account's if not given.
         timezone: Option<String> = text(1, 64).form(&format::ZONE),
-        /// Most calls at once.
-        max_calls_in_parallel: u32 = int(1, 10).or_int(3),
+        /// Most calls at once, at most the plan's `parallel_calls`; if not given 3, or what the plan allows if that is less.
+        max_calls_in_parallel: Option<u32> = int(1, LINES_MAX as i64),
         /// Time of day from which to call, in the campaign's zone, `HH:MM` or `HH:MM:SS`.
         allowed_hours_start_time: String = text(1, 8).form(&format::CLOCK).or_text("00:00"),
         /// Time of day until which to call, after the start; `23:59` means the end of the day.
@@ -114,7 +114,7 @@ record! {
         /// IANA time zone of the calling hours.
         timezone: String = text(0, 64).required(),
         /// Most calls at once.
-        max_calls_in_parallel: u32 = int(1, 10).required(),
+        max_calls_in_parallel: u32 = int(1, LINES_MAX as i64).required(),
         /// Time of day from which it calls, `HH:MM:SS`.
         allowed_hours_start_time: String = text(0, 8).required(),
         /// Time of day until which it calls, `HH:MM:SS`; `23:59:00` means the end of the day.
@@ -204,7 +204,7 @@ record! {
         /// Days of the week on which it calls.
         allowed_days: Vec<Weekday> = choices::<Weekday>(7),
         /// Most calls at once.
-        max_calls_in_parallel: u32 = int(1, 10).required(),
+        max_calls_in_parallel: u32 = int(1, LINES_MAX as i64).required(),
         /// Most further rounds of calls to a lead that was not reached in the first.
         max_retries: u32 = int(1, 5).required(),
         /// Time between rounds, minutes.

@@ -99,7 +99,8 @@ fn arrive(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, row: &Row, body: NewArr
         lead: None,
         main: None,
     };
-    let mut call = CallRow::find(account, place(account, new, ctx.now)?)?.ok_or(LOST)?;
+    let (count, _) = place(account, new, ctx.now)?;
+    let mut call = CallRow::find(account, count)?.ok_or(LOST)?;
     lend(ctx, ctx.engine(), account, &mut call, &Members::default())?;
     account.put(note(ctx, account), call.count.to_be_bytes().to_vec())?;
     Ok(call)

@@ -240,6 +240,14 @@ impl<'a> Ctx<'a> {
         }
     }
 
+    /// Checks `If-Match` against the part of a resource that its tag of [`etag::in_parts`] tells.
+    pub fn if_match_part(&self, decides: &[u8]) -> Result<(), Halt> {
+        match self.request.list("if-match") {
+            Some(field) if !etag::matches_part(&field, decides) => Err(Refusal::Stale.into()),
+            _ => Ok(()),
+        }
+    }
+
     /// Asks for work outside: halts with [`Halt::Wait`] the first time, and returns the answer when the handler runs
     /// again.
     ///

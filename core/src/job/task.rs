@@ -39,6 +39,13 @@ pub enum Task {
     SweepEvents,
     /// Place the next calls of a campaign, by its count.
     Dial(u32),
+    /// Cancel the queued calls of a campaign that does not run any more.
+    CallOff {
+        /// Count of the campaign.
+        campaign: u32,
+        /// Count of the call after which to go on.
+        after: u32,
+    },
     /// Fetch or extract the next part of a document, by its count.
     Ingest(u32),
     /// Index the next slice of a document's text, by its count.
@@ -87,6 +94,8 @@ choice! {
         SweepEvents = "sweep_events",
         /// Place the next calls of a campaign.
         DialCampaign = "dial_campaign",
+        /// Cancel the queued calls of a stopped or deleted campaign.
+        CallOff = "call_off",
         /// Fetch or extract a document.
         IngestDocument = "ingest_document",
         /// Index a document.
@@ -133,6 +142,7 @@ impl Task {
             }
             Self::DropParts(..)
             | Self::DropLeads(_)
+            | Self::CallOff { .. }
             | Self::SweepIdempotency
             | Self::SweepEvents
             | Self::DropPassages(..)
@@ -163,6 +173,7 @@ impl Task {
             Self::Deliver(_) => JobKind::DeliverWebhook,
             Self::SweepEvents => JobKind::SweepEvents,
             Self::Dial(_) => JobKind::DialCampaign,
+            Self::CallOff { .. } => JobKind::CallOff,
             Self::Ingest(_) => JobKind::IngestDocument,
             Self::Index(_) => JobKind::IndexDocument,
             Self::DropPassages(..) => JobKind::DropPassages,
@@ -183,7 +194,7 @@ impl Task {
             | Self::EmptyEvents(kind, count)
             | Self::EmptyOldEvents { kind, count, .. } => (word_of(*kind), count),
             Self::Release(count) => ("number", count),
-            Self::DropLeads(count) | Self::Dial(count) => ("campaign", count),
+            Self::DropLeads(count) | Self::Dial(count) | Self::CallOff { campaign: count, .. } => ("campaign", count),
             Self::Watch(count) | Self::Conclude(count) => ("call", count),
             Self::Deliver(count) => ("delivery", count),
             Self::Ingest(count) | Self::Index(count) | Self::DropPassages(_, count) => ("document", count),
@@ -211,6 +222,7 @@ impl Task {
             Self::DropPassages(base, document) => (12, [base.to_be_bytes(), document.to_be_bytes()].concat()),
             Self::Import(count) => (13, count.to_be_bytes().into()),
             Self::Index(count) => (14, count.to_be_bytes().into()),
+            Self::CallOff { campaign, after } => (15, [campaign.to_be_bytes(), after.to_be_bytes()].concat()),
             Self::Detach(kind, count) => (30, [&[*kind as u8][..], &count.to_be_bytes()].concat()),
             Self::EraseAccount => (31, Vec::new()),
             Self::EmptyEvents(kind, count) => (20, [&[*kind as u8][..], &count.to_be_bytes()].concat()),
@@ -244,6 +256,7 @@ impl Task {
             12 => Self::DropPassages(count(0)?, count(4)?),
             13 => Self::Import(count(0)?),
             14 => Self::Index(count(0)?),
+            15 => Self::CallOff { campaign: count(0)?, after: count(4)? },
             30 => Self::Detach(Kind::from_u8(*rest.first()?)?, count(1)?),
             31 => Self::EraseAccount,
             20 => Self::EmptyEvents(Kind::from_u8(*rest.first()?)?, count(1)?),
@@ -291,6 +304,7 @@ mod tests {
             Task::Dial(7),
             Task::Ingest(7),
             Task::Index(7),
+            Task::CallOff { campaign: 7, after: 8 },
             Task::DropPassages(7, 8),
             Task::Import(7),
             Task::Detach(Kind::Tool, 7),

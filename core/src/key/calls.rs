@@ -78,9 +78,15 @@ pub fn read_retry(key: &[u8]) -> Option<(Timestamp, u32)> {
     Some((Timestamp::from_micros(at), u32::from_be_bytes(key.get(18..)?.try_into().ok()?)))
 }
 
-/// Returns the key of the state of a campaign's dialer.
+/// Returns the key of the sums of a campaign, which hold the state of its dialer.
 pub fn dialer(space: Space, campaign: u32) -> Key {
     with(key(space, Table::Dialer, 4), &[&campaign.to_be_bytes()])
+}
+
+/// Parses the campaign of a [`dialer`] key; `None` for another key.
+pub fn read_dialer(key: &[u8]) -> Option<u32> {
+    let is_dialer = key.len() == 10 && key[5] == Table::Dialer as u8;
+    is_dialer.then(|| Some(u32::from_be_bytes(key[6..].try_into().ok()?))).flatten()
 }
 
 /// Returns the key of the secrets that sign an account's webhooks.

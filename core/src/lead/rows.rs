@@ -169,6 +169,7 @@ pub fn insert(account: Scope<'_>, count: u32, lead: &LeadRow) -> Result<(), Stop
         return account.put(key::row(account.space(), Kind::Lead, count), lead.row().to_bytes());
     }
     phones::set(account, count, Some(&lead.phone_number))?;
+    campaign::count_lead(account, None, Some((lead.campaign, lead.status)))?;
     account.insert(Kind::Lead, count, lead.created_at.0, &lead.row())
 }
 
@@ -186,6 +187,10 @@ pub fn replace(account: Scope<'_>, count: u32, row: &Row, before: &LeadRow, afte
         if let Some(Iso(at)) = after.due {
             account.put(key::retry(account.space(), after.campaign, at, count), Vec::new())?;
         }
+    }
+    if after.parent.is_none() {
+        let (from, to) = ((before.campaign, before.status), (after.campaign, after.status));
+        campaign::count_lead(account, Some(from), Some(to))?;
     }
     account.replace(Kind::Lead, count, row, &after.row())
 }
@@ -211,6 +216,7 @@ pub fn remove(account: Scope<'_>, count: u32, row: &Row, lead: &LeadRow) -> Resu
         forget_contact(account, parent, count)
     } else {
         phones::set(account, count, None)?;
+        campaign::count_lead(account, Some((lead.campaign, lead.status)), None)?;
         account.remove(Kind::Lead, count, row)
     }
 }
@@ -266,7 +272,6 @@ pub fn drop_slice(account: Scope<'_>, campaign: u32, now: Timestamp) -> Result<T
     Ok(if done { TaskOutcome::Done } else { TaskOutcome::More })
 }
 
-/// Returns a call's lead as the webhook shows it, or `None` if it was deleted; a secondary contact shows its lead's
 /// Returns the lead as payloads of calls show it, with its campaign whole; `None` if there is no such lead. `campaign` is
 /// that of the call, which is the lead's unless that was moved.
 pub fn webhook_json(account: Scope<'_>, count: u32, campaign: Option<&[u8]>) -> Result<Option<Vec<u8>>, Stop> {

@@ -277,6 +277,7 @@ fn end(work: &TaskContext<'_>, task: &Task, reason: &str) -> Result<(), Stop> {
         | Task::Release(_)
         | Task::DropParts(..)
         | Task::DropLeads(_)
+        | Task::CallOff { .. }
         | Task::SweepIdempotency
         | Task::SweepEvents
         | Task::DropPassages(..)
@@ -299,6 +300,7 @@ fn perform(work: &TaskContext<'_>, task: &Task) -> Result<TaskOutcome, Stop> {
         Task::Deliver(count) => webhook::deliver(work, *count, call::answered_webhook),
         Task::SweepEvents => webhook::sweep(work.account, work.now),
         Task::Dial(count) => campaign::dial(work, *count),
+        Task::CallOff { campaign, after } => campaign::call_off(work.account, *campaign, *after, work.now),
         Task::Ingest(count) => knowledge::ingest(work, *count),
         Task::Index(count) => knowledge::index(work, *count),
         Task::DropPassages(base, count) => knowledge::drop_passages(work, *base, *count),

@@ -321,6 +321,7 @@ impl Recorder {
         let id = self.make("/user/campaigns", &with(campaign(assistant), &json!({ "max_calls_in_parallel": 2 })));
         self.look("/user/campaigns");
         self.look(&format!("/user/campaigns/{id}"));
+        self.look(&format!("/user/campaigns/{id}/progress"));
         self.ask(Method::Put, &format!("/user/campaigns/{id}"), Some(&json!({ "name": "Autumn" })));
         let mut leads = Vec::new();
         for last in 1..6 {
