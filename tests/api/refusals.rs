@@ -12,10 +12,10 @@ pub mod stage;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use serde_json::Value;
 use switchboard_core::http::cause::Cause;
+use switchboard_core::service::causes;
 use switchboard_core::service::routes::ROUTES;
-use switchboard_core::service::{causes, openapi};
+use switchboard_tests::document;
 use switchboard_tests::house::Got;
 use switchboard_tests::refusals::is_the_hosts;
 
@@ -69,7 +69,7 @@ fn each_list_and_resource_is_unchanged_for_whoever_has_it() {
 /// For each path and method of an operation, the document names the causes of its row and nothing else.
 #[test]
 fn the_document_is_made_of_the_rows_alone() {
-    let document: Value = serde_json::from_str(&openapi::text()).expect("JSON");
+    let document = document::resolved();
     let mut operations = 0;
     for route in ROUTES {
         let mut statuses: BTreeSet<u16> = causes::of(route).into_iter().map(Cause::status).collect();

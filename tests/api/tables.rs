@@ -11,9 +11,10 @@ use proptest::sample::Index;
 use serde_json::{Map, Value};
 use switchboard_core::http::route::BodyKind;
 use switchboard_core::json::{self, Members, ToJson};
-use switchboard_core::record::schema::{self, Purpose};
+use switchboard_core::record::schema::{self, Purpose, TableUse};
 use switchboard_core::record::{Cell, Checked, Column, ColumnType, Errors, MemberSource, Table, check, check_update};
 use switchboard_core::service::routes::ROUTES;
+use switchboard_tests::document;
 use switchboard_tests::drawn::for_all;
 use switchboard_tests::strategy::{anything, body, broken};
 
@@ -42,7 +43,12 @@ fn updated() -> BTreeMap<&'static str, &'static Table> {
 }
 
 fn judge(table: &'static Table, purpose: Purpose) -> Validator {
-    let published: Value = serde_json::from_slice(&schema::of(table, purpose).to_json()).expect("a schema is JSON");
+    /// The schema with those of the tables within in their places.
+    fn whole(used: &TableUse) -> json::Value {
+        schema::of(used, &whole)
+    }
+    let published: Value =
+        serde_json::from_slice(&whole(&TableUse::of(table, purpose)).to_json()).expect("a schema is JSON");
     jsonschema::draft202012::options().build(&published).unwrap_or_else(|error| panic!("{}: {error}", table.name))
 }
 
@@ -253,9 +259,9 @@ fn schemas<'d>(value: &'d Value, place: &str, found: &mut Vec<(String, &'d Value
 
 #[test]
 fn every_array_of_the_document_says_what_is_in_it() {
-    let document: Value = serde_json::from_str(&switchboard_core::service::openapi::text()).expect("JSON");
+    let document = document::resolved();
     let mut found = Vec::new();
-    schemas(&document, "", &mut found);
+    schemas(document, "", &mut found);
     let arrays = found.iter().filter(|(_, schema)| schema["type"] == "array" || schema["type"][0] == "array");
     let mut count = 0;
     for (place, schema) in arrays {
@@ -268,7 +274,7 @@ fn every_array_of_the_document_says_what_is_in_it() {
 
 #[test]
 fn the_document_claims_what_an_operation_asks_for_and_no_more() {
-    let document: Value = serde_json::from_str(&switchboard_core::service::openapi::text()).expect("JSON");
+    let document = document::resolved();
     let claiming = |status: &str| -> Vec<String> {
         let operations = document["paths"].as_object().expect("paths").values();
         let operations = operations.flat_map(|item| item.as_object().expect("operations").values());

@@ -12,6 +12,7 @@ import schemathesis
 JSON = "application/json"
 WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
 NUMBER = re.compile(WHOLE.pattern + r"(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+VALIDATORS = {}
 BOOLEAN = {0: False, 1: True, "0": False, "1": True}
 
 
@@ -24,15 +25,13 @@ def filter_case(_context, case):
 
 
 def schema(operation):
-    """The published schema of an operation's body."""
-    definition = operation.schema.raw_schema["paths"][operation.path][operation.method]
-    return compiled(jsonschema_rs.canonical.json.to_string(definition["requestBody"]["content"][JSON]["schema"]))
-
-
-@functools.cache
-def compiled(text):
-    """Its validator."""
-    return jsonschema_rs.validator_for(text)
+    """A validator of an operation's body: its published schema, whose references are to the document's components."""
+    key = operation.path, operation.method
+    if key not in VALIDATORS:
+        document = operation.schema.raw_schema
+        body = document["paths"][operation.path][operation.method]["requestBody"]["content"][JSON]["schema"]
+        VALIDATORS[key] = jsonschema_rs.validator_for({**body, "components": document["components"]})
+    return VALIDATORS[key]
 
 
 def is_lenient(body, validator):

@@ -13,9 +13,10 @@ use switchboard_core::http::request::{Body, Door, Method, Request};
 use switchboard_core::http::route::{Route, Who};
 use switchboard_core::http::router::Router;
 use switchboard_core::limits::TARGET_BYTES_MAX;
-use switchboard_core::service::openapi;
 use switchboard_core::service::routes::ROUTES;
 use switchboard_core::step::Output;
+
+use crate::document;
 
 /// Letters of a refusal's sentence that identify it.
 const SAYING_MAX: usize = 40;
@@ -52,7 +53,7 @@ impl Judge {
     /// # Panics
     /// If the document or one of its schemas is malformed.
     pub fn new() -> Self {
-        let document: Value = serde_json::from_str(&openapi::text()).expect("the document is JSON");
+        let document = document::resolved();
         let mut documented = BTreeMap::new();
         for route in ROUTES {
             let operation = &document["paths"][route.paths[0]][route.method.name().to_lowercase()];

@@ -2,6 +2,7 @@
 //! the service's tables.
 
 pub mod cold;
+pub mod document;
 pub mod drawn;
 pub mod house;
 pub mod judge;

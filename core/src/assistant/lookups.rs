@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::tables::Direction;
-use crate::catalogue::{Gender, ListedProvider, Mode, Provider};
+use crate::catalogue::{Gender, ListedProvider, LlmModel, Mode, MultimodalModel, Provider};
 use crate::choice;
 use crate::http::ctx::Ctx;
 use crate::http::reply::Reply;
@@ -30,6 +30,18 @@ record! {
     pub struct ModelQuery {
         /// Which models to list; `multimodal` and `dualplex` list the same.
         r#type: ModelType = choice::<ModelType>().or_text("llm"),
+    }
+}
+
+record! {
+    /// A model to choose from.
+    pub struct ListedModel {
+        /// Id, used as `llm_model_id` or `multimodal_model_id`.
+        id: u64 = id().required(),
+        /// Name of the model, shown to users.
+        name: String = text(1, 255).required(),
+        /// Short name for programs, for example `gpt-realtime`; multimodal models only.
+        code: Option<String> = text(1, 255).sparse(),
     }
 }
 
@@ -65,6 +77,16 @@ record! {
     }
 }
 
+impl ListedModel {
+    fn of_llm(model: &LlmModel) -> Self {
+        Self { id: model.id, name: model.name.clone(), code: None }
+    }
+
+    fn of_multimodal(model: &MultimodalModel) -> Self {
+        Self { id: model.id, name: model.name.clone(), code: Some(model.code.clone()) }
+    }
+}
+
 fn list<T: ToJson>(entries: &[T]) -> Handled {
     Ok(Reply::ok(entries))
 }
@@ -73,10 +95,13 @@ fn list<T: ToJson>(entries: &[T]) -> Handled {
 pub fn models(ctx: &Ctx<'_>) -> Handled {
     let query: ModelQuery = ctx.asks()?;
     let catalogue = ctx.setup.catalogue();
-    match query.r#type {
-        ModelType::Llm => list(&catalogue.llm_models),
-        ModelType::Multimodal | ModelType::Dualplex => list(&catalogue.multimodal_models),
-    }
+    let models: Vec<ListedModel> = match query.r#type {
+        ModelType::Llm => catalogue.llm_models.iter().map(ListedModel::of_llm).collect(),
+        ModelType::Multimodal | ModelType::Dualplex => {
+            catalogue.multimodal_models.iter().map(ListedModel::of_multimodal).collect()
+        }
+    };
+    list(&models)
 }
 
 /// `GET /user/assistants/voices`

@@ -13,9 +13,9 @@ use super::query as query_string;
 use super::refusal::Halt;
 use super::reply::Reply;
 use crate::collection::{self, Page, Query};
-use crate::json::{Array, Object, Raw, ToJson};
+use crate::json::{Array, Object, Raw, ToJson, Value};
 use crate::key::Kind;
-use crate::record::schema::{self, Purpose, object, string, strings};
+use crate::record::schema::{self, object, string, strings};
 use crate::store::{Row, Scope};
 use crate::view::Stop;
 
@@ -173,56 +173,35 @@ fn shown(current: u64, last: u64) -> BTreeSet<u64> {
     around.chain(ends).filter(|number| (1..=last).contains(number)).collect()
 }
 
-/// Returns the schema of a page of `table` records, for the `OpenAPI` document.
-pub fn schema(table: &crate::record::Table) -> crate::json::Value {
+/// Returns the schema of a page, given that of a row and that of a link to another page.
+pub fn schema(row: Value, link: Value) -> Value {
     let integer = || object([("type", string("integer"))]);
     let text = || object([("type", string("string"))]);
     let nullable = |kind: &str| object([("type", strings(&[kind, "null"]))]);
-    let link = object([
-        ("type", string("object")),
-        ("required", strings(&["url", "label", "active"])),
-        (
-            "properties",
-            object([("url", nullable("string")), ("label", text()), ("active", object([("type", string("boolean"))]))]),
-        ),
-    ]);
     let array = |items| object([("type", string("array")), ("items", items)]);
-    let names = [
-        "current_page",
-        "data",
-        "first_page_url",
-        "from",
-        "last_page",
-        "last_page_url",
-        "links",
-        "next_page_url",
-        "path",
-        "per_page",
-        "prev_page_url",
-        "to",
-        "total",
-    ];
-    object([
-        ("type", string("object")),
-        ("required", strings(&names)),
-        (
-            "properties",
-            object([
-                ("current_page", integer()),
-                ("data", array(schema::of(table, Purpose::Reply))),
-                ("first_page_url", text()),
-                ("from", nullable("integer")),
-                ("last_page", integer()),
-                ("last_page_url", text()),
-                ("links", array(link)),
-                ("next_page_url", nullable("string")),
-                ("path", text()),
-                ("per_page", integer()),
-                ("prev_page_url", nullable("string")),
-                ("to", nullable("integer")),
-                ("total", integer()),
-            ]),
-        ),
+    schema::whole([
+        ("current_page", integer()),
+        ("data", array(row)),
+        ("first_page_url", text()),
+        ("from", nullable("integer")),
+        ("last_page", integer()),
+        ("last_page_url", text()),
+        ("links", array(link)),
+        ("next_page_url", nullable("string")),
+        ("path", text()),
+        ("per_page", integer()),
+        ("prev_page_url", nullable("string")),
+        ("to", nullable("integer")),
+        ("total", integer()),
+    ])
+}
+
+/// Returns the schema of a link to another page; the label is HTML.
+pub fn link_schema() -> Value {
+    schema::whole([
+        ("url", object([("type", strings(&["string", "null"]))])),
+        ("label", object([("type", string("string"))])),
+        ("active", object([("type", string("boolean"))])),
     ])
 }
 

@@ -63,8 +63,6 @@ pub enum ReplyForm {
     MessageMember(&'static str, &'static Table),
     /// `{<member>: [record]}`
     MemberList(&'static str, &'static Table),
-    /// An array of models in which `code` may be missing.
-    Models(&'static Table),
     /// `{message, secrets: [record]}`, or `{secrets: [record]}` for `GET`.
     Secrets(&'static Table),
     /// `{data: [record], last_seq}`, or a live stream.
@@ -90,7 +88,6 @@ impl ReplyForm {
             | Self::MessageData(table)
             | Self::MessageMember(_, table)
             | Self::MemberList(_, table)
-            | Self::Models(table)
             | Self::Secrets(table)
             | Self::Feed(table) => Some(table),
             Self::Message | Self::MessageEmpty | Self::CallEvents | Self::Status | Self::Media(_) => None,

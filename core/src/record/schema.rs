@@ -10,7 +10,7 @@ use super::{Column, ColumnType, Literal, Need, Rule, Table, When};
 use crate::json::{JsonNumber, Members, Value};
 
 /// Purpose of a schema: which members are required and which may be null.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
     /// Body of a creation.
     Create,
@@ -35,7 +35,13 @@ pub fn strings(texts: &[&str]) -> Value {
     Value::List(texts.iter().map(|text| string(text)).collect())
 }
 
-fn whole(n: i64) -> Value {
+/// Returns the schema of an object that always has these members.
+pub fn whole<const N: usize>(properties: [(&str, Value); N]) -> Value {
+    let names = properties.each_ref().map(|(name, _)| *name);
+    object([("type", string("object")), ("required", strings(&names)), ("properties", object(properties))])
+}
+
+fn integer(n: i64) -> Value {
     Value::Number(u64::try_from(n).map_or(JsonNumber::Signed(n), JsonNumber::Unsigned))
 }
 
@@ -43,19 +49,69 @@ fn size(n: usize) -> Value {
     Value::Number(JsonNumber::Unsigned(n as u64))
 }
 
-/// Returns the schema of a table.
-pub fn of(table: &Table, purpose: Purpose) -> Value {
-    let mut members = Members::default();
-    if let Value::Object(base) = object([("type", string("object")), ("description", string(table.doc.trim()))]) {
-        members = base;
+/// What one schema describes: a table, and how it is used.
+#[derive(Clone, Copy, Debug)]
+pub struct TableUse {
+    /// The table.
+    pub table: &'static Table,
+    /// What for.
+    pub purpose: Purpose,
+    /// Value of the member `type` that tells it from other tables; `None` where it stands alone.
+    pub tag: Option<&'static str>,
+    /// Whether members that it does not have are refused.
+    pub strict: bool,
+}
+
+impl TableUse {
+    /// Returns the use of a table that stands alone and may have further members.
+    pub const fn of(table: &'static Table, purpose: Purpose) -> Self {
+        Self { table, purpose, tag: None, strict: false }
     }
-    let required: Vec<&str> =
-        table.columns.iter().filter(|column| is_required(column, purpose)).map(|c| c.name).collect();
+
+    /// Returns the uses of the tables directly within it.
+    pub fn nested(&self) -> Vec<Self> {
+        fn within(kind: &ColumnType) -> Vec<(Option<&'static str>, &'static Table)> {
+            match kind {
+                ColumnType::Record(table) => [(None, *table)].into(),
+                ColumnType::Tagged(variants) => variants.iter().map(|(word, table)| (Some(*word), *table)).collect(),
+                ColumnType::List { of, .. } => within(of),
+                _ => Vec::new(),
+            }
+        }
+        let found = self.table.columns.iter().flat_map(|column| within(&column.spec.kind));
+        found.map(|(tag, table)| Self { tag, ..Self::of(table, inner(self.purpose)) }).collect()
+    }
+}
+
+/// Returns the purpose of a table within another: an entry of a list is sent whole, even in an update.
+const fn inner(purpose: Purpose) -> Purpose {
+    match purpose {
+        Purpose::Reply => Purpose::Reply,
+        Purpose::Create | Purpose::Update => Purpose::Create,
+    }
+}
+
+/// Returns the schema of a table as it is used; `refer` returns what stands for a table within it.
+pub fn of(used: &TableUse, refer: &dyn Fn(&TableUse) -> Value) -> Value {
+    let TableUse { table, purpose, tag, strict } = *used;
+    let mut members = Members::default();
+    members.set("type", string("object"));
+    members.set("description", string(table.doc.trim()));
+    // Rows of older releases have variants with fewer members.
+    let own = table
+        .columns
+        .iter()
+        .filter(|column| is_required(column, purpose) && !(tag.is_some() && purpose == Purpose::Reply));
+    let required: Vec<&str> = tag.map(|_| "type").into_iter().chain(own.map(|column| column.name)).collect();
     if !required.is_empty() {
         members.set("required", strings(&required));
     }
-    let properties = table.columns.iter().map(|c| (c.name.to_string(), column(c, purpose)));
-    members.set("properties", Value::Object(Members(properties.collect())));
+    let tag = tag.map(|word| ("type".to_string(), object([("const", string(word))])));
+    let own = table.columns.iter().map(|one| (one.name.to_string(), column(one, purpose, refer)));
+    members.set("properties", Value::Object(Members(tag.into_iter().chain(own).collect())));
+    if strict {
+        members.set("additionalProperties", Value::Bool(false));
+    }
     let rules: Vec<Value> = table.rules.iter().filter_map(rule).collect();
     if purpose == Purpose::Create && !rules.is_empty() {
         members.set("allOf", Value::List(rules));
@@ -72,7 +128,7 @@ fn is_required(column: &Column, purpose: Purpose) -> bool {
 }
 
 /// Returns the schema of one column.
-pub fn column(column: &Column, purpose: Purpose) -> Value {
+pub fn column(column: &Column, purpose: Purpose, refer: &dyn Fn(&TableUse) -> Value) -> Value {
     let nullable = match purpose {
         Purpose::Create => !matches!(column.spec.need, Need::Required),
         Purpose::Update => column.spec.clears,
@@ -81,7 +137,7 @@ pub fn column(column: &Column, purpose: Purpose) -> Value {
                 && !matches!(column.spec.kind, ColumnType::List { .. } | ColumnType::Variables | ColumnType::Any)
         }
     };
-    let mut schema = kind(&column.spec.kind, purpose, nullable);
+    let mut schema = kind(&column.spec.kind, purpose, nullable, refer);
     schema.set("description", string(column.doc.trim()));
     match column.spec.need {
         Need::Default(default) if purpose != Purpose::Reply => schema.set("default", literal(default)),
@@ -93,7 +149,7 @@ pub fn column(column: &Column, purpose: Purpose) -> Value {
 fn literal(literal: Literal) -> Value {
     match literal {
         Literal::Bool(value) => Value::Bool(value),
-        Literal::Int(value) => whole(value),
+        Literal::Int(value) => integer(value),
         Literal::Number(value) => Value::Number(JsonNumber::Float(value)),
         Literal::Text(value) => string(value),
         Literal::Words(words) => strings(words),
@@ -106,14 +162,14 @@ fn typed(name: &str, nullable: bool) -> Members {
     schema
 }
 
-fn kind(of: &ColumnType, purpose: Purpose, nullable: bool) -> Members {
+fn kind(of: &ColumnType, purpose: Purpose, nullable: bool, refer: &dyn Fn(&TableUse) -> Value) -> Members {
     match of {
         ColumnType::Text { min, max, format } => text(*min, *max, *format, purpose, nullable),
         ColumnType::Int { min, max } => {
             let mut schema = typed("integer", nullable);
             if purpose != Purpose::Reply {
-                schema.set("minimum", whole(*min));
-                schema.set("maximum", whole(*max));
+                schema.set("minimum", integer(*min));
+                schema.set("maximum", integer(*max));
             }
             schema
         }
@@ -141,7 +197,7 @@ fn kind(of: &ColumnType, purpose: Purpose, nullable: bool) -> Members {
         }
         ColumnType::List { of, min, max, .. } => {
             let mut schema = typed("array", nullable);
-            schema.set("items", Value::Object(kind(of, purpose, false)));
+            schema.set("items", Value::Object(kind(of, purpose, false, refer)));
             if purpose != Purpose::Reply {
                 schema.set("maxItems", size(*max));
                 if *min > 0 {
@@ -150,8 +206,15 @@ fn kind(of: &ColumnType, purpose: Purpose, nullable: bool) -> Members {
             }
             schema
         }
-        ColumnType::Record(table) => nested(table, purpose, nullable),
-        ColumnType::Tagged(variants) => tagged(variants, purpose),
+        ColumnType::Record(table) => nested(&TableUse::of(table, inner(purpose)), nullable, refer),
+        ColumnType::Tagged(variants) => {
+            let uses = variants
+                .iter()
+                .map(|(word, table)| TableUse { tag: Some(word), ..TableUse::of(table, inner(purpose)) });
+            let mut schema = Members::default();
+            schema.set("oneOf", Value::List(uses.map(|used| refer(&used)).collect()));
+            schema
+        }
         ColumnType::Variables => {
             let mut schema = typed("object", nullable);
             let values: &[&str] = match purpose {
@@ -161,8 +224,10 @@ fn kind(of: &ColumnType, purpose: Purpose, nullable: bool) -> Members {
             };
             let mut of = Members::default();
             of.set("type", strings(values));
+            let any = Value::Object(Members::default());
+            let entries = object([("not", object([("type", string("null"))]))]);
+            of.set("items", if purpose == Purpose::Reply { any } else { entries });
             if purpose != Purpose::Reply {
-                of.set("items", object([("not", object([("type", string("null"))]))]));
                 let longest = size(crate::limits::VARIABLE_NAME_MAX);
                 schema.set("propertyNames", object([("pattern", string(NAME)), ("maxLength", longest)]));
             }
@@ -174,7 +239,7 @@ fn kind(of: &ColumnType, purpose: Purpose, nullable: bool) -> Members {
         ColumnType::Decimal => patterned(r"^[0-9]+\.[0-9]{2}$", nullable),
         ColumnType::Flag => {
             let mut schema = typed("integer", nullable);
-            schema.set("enum", Value::List([whole(0), whole(1)].into()));
+            schema.set("enum", Value::List([integer(0), integer(1)].into()));
             schema
         }
         ColumnType::Object => typed("object", nullable),
@@ -232,34 +297,15 @@ fn text(min: usize, max: usize, format: Option<&Format>, purpose: Purpose, nulla
     schema
 }
 
-fn nested(table: &Table, purpose: Purpose, nullable: bool) -> Members {
-    let purpose = if purpose == Purpose::Update { Purpose::Create } else { purpose };
-    let Value::Object(mut schema) = of(table, purpose) else { return Members::default() };
-    if nullable {
-        schema.set("type", strings(&["object", "null"]));
+fn nested(used: &TableUse, nullable: bool, refer: &dyn Fn(&TableUse) -> Value) -> Members {
+    match refer(used) {
+        Value::Object(schema) if !nullable => schema,
+        schema => {
+            let mut either = Members::default();
+            either.set("anyOf", Value::List([schema, object([("type", string("null"))])].into()));
+            either
+        }
     }
-    schema
-}
-
-fn tagged(variants: &[(&str, &Table)], purpose: Purpose) -> Members {
-    let variants = variants.iter().map(|(word, table)| {
-        let mut schema = nested(table, purpose, false);
-        if let Some(Value::Object(properties)) = schema.remove("properties") {
-            let mut with_type = Members::default();
-            with_type.set("type", object([("const", string(word))]));
-            with_type.0.extend(properties.0);
-            schema.set("properties", Value::Object(with_type));
-        }
-        let mut required = alloc::vec![string("type")];
-        if let Some(Value::List(own)) = schema.remove("required").filter(|_| purpose != Purpose::Reply) {
-            required.extend(own);
-        }
-        schema.set("required", Value::List(required));
-        Value::Object(schema)
-    });
-    let mut schema = Members::default();
-    schema.set("oneOf", Value::List(variants.collect()));
-    schema
 }
 
 /// Converts a rule to if/then; the order of two texts is the one rule that JSON Schema cannot state.

@@ -17,7 +17,7 @@ use crate::admin::tables::{
     OperatorToken, ShownEngineToken,
 };
 use crate::assistant::duplicate::Duplicate;
-use crate::assistant::lookups::{ModelQuery, NumberQuery, ProviderQuery, VoiceQuery};
+use crate::assistant::lookups::{ListedModel, ModelQuery, NumberQuery, ProviderQuery, VoiceQuery};
 use crate::assistant::tables::{AllQuery, ListQuery};
 use crate::assistant::tables::{Assistant, NewAssistant, Outbound, Summary, UPDATE};
 use crate::assistant::webhooks::{Disable, DisableThis, Enable, EnableThis};
@@ -27,7 +27,7 @@ use crate::call::tables::{Call, CallQuery, NewCall, PlacedCall};
 use crate::campaign::explain::Explanation;
 use crate::campaign::progress::{self, Progress};
 use crate::campaign::tables::{NewCampaign, Switch, SwitchReply, SwitchThis};
-use crate::catalogue::{Language, MultimodalModel, Provider, Voice};
+use crate::catalogue::{Language, Provider, Voice};
 use crate::engine::tables::{Claim, Claimed, ClaimedCalls, NewArrival, Report, Reported, ToolReply};
 use crate::engine::{Preview, PreviewBody};
 use crate::folder::tables::{Folder, FolderQuery, NewFolder};
@@ -83,7 +83,7 @@ const GROUPS: &[Group] = &[
     get(&["/user/assistants/get"], "listAssistants", "List the assistants, by pages.", assistant::page).about(Kind::Assistant).asks(ListQuery::TABLE).gives(ReplyForm::Page(Assistant::TABLE)),
     get(&["/user/assistants"], "allAssistants", "All assistants.", assistant::all).about(Kind::Assistant).asks(AllQuery::TABLE).gives(ReplyForm::BareList(Assistant::TABLE)),
     get(&["/user/assistants/outbound"], "outboundAssistants", "All outbound assistants, in short.", assistant::outbound).gives(ReplyForm::BareList(Outbound::TABLE)),
-    get(&["/user/assistants/models"], "listModels", "Models to choose from; `code` is in the multimodal listing.", lookups::models).asks(ModelQuery::TABLE).gives(ReplyForm::Models(MultimodalModel::TABLE)),
+    get(&["/user/assistants/models"], "listModels", "Models to choose from; `code` is in the multimodal listing.", lookups::models).asks(ModelQuery::TABLE).gives(ReplyForm::BareList(ListedModel::TABLE)),
     get(&["/user/assistants/voices"], "listVoices", "Voices to choose from.", lookups::voices).asks(VoiceQuery::TABLE).gives(ReplyForm::BareList(Voice::TABLE)),
     get(&["/user/assistants/languages"], "listLanguages", "Languages to choose from.", lookups::languages).gives(ReplyForm::BareList(Language::TABLE)),
     get(&["/user/assistants/synthesizer-providers"], "listSynthesizerProviders", "Who turns text into speech.", lookups::synthesizers).asks(ProviderQuery::TABLE).gives(ReplyForm::BareList(Provider::TABLE)),

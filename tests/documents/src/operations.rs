@@ -53,25 +53,7 @@ pub fn name(route: &Route) -> String {
 
 /// Returns the record table of an operation's successful answer; `None` if the answer has no record.
 pub fn answered(route: &Route) -> Option<&'static Table> {
-    match route.shape {
-        ReplyForm::Bare(table)
-        | ReplyForm::BareOrPage(table)
-        | ReplyForm::BareList(table)
-        | ReplyForm::Data(table)
-        | ReplyForm::DataList(table)
-        | ReplyForm::Page(table)
-        | ReplyForm::MessageData(table)
-        | ReplyForm::MessageMember(_, table)
-        | ReplyForm::MemberList(_, table)
-        | ReplyForm::Models(table)
-        | ReplyForm::Secrets(table)
-        | ReplyForm::Feed(table) => Some(table),
-        ReplyForm::Message
-        | ReplyForm::MessageEmpty
-        | ReplyForm::CallEvents
-        | ReplyForm::Status
-        | ReplyForm::Media(_) => None,
-    }
+    route.shape.table()
 }
 
 /// The parts of an operation in the `OpenAPI` document that the tables show.
@@ -121,7 +103,7 @@ fn success(route: &Route) -> String {
         ReplyForm::Message => "`{message}`".into(),
         ReplyForm::Bare(_) => "the record".into(),
         ReplyForm::BareOrPage(_) => "the record, or `text/html`".into(),
-        ReplyForm::BareList(_) | ReplyForm::Models(_) => "`[…]`".into(),
+        ReplyForm::BareList(_) => "`[…]`".into(),
         ReplyForm::Data(_) => "`{data}`".into(),
         ReplyForm::DataList(_) | ReplyForm::CallEvents => "`{data: […]}`".into(),
         ReplyForm::Page(_) => "page".into(),
