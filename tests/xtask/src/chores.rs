@@ -209,6 +209,13 @@ pub fn target() -> Result<PathBuf, String> {
     folder.ok_or_else(|| "cargo metadata names no target directory".into())
 }
 
+/// Returns a folder that was made anew.
+pub fn emptied(folder: &Path) -> Result<PathBuf, String> {
+    let _ = std::fs::remove_dir_all(folder);
+    std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    Ok(folder.to_owned())
+}
+
 /// Returns a path as an argument.
 pub fn text(path: &Path) -> String {
     path.display().to_string()

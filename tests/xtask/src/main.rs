@@ -2,14 +2,16 @@
 
 mod book;
 mod chores;
+mod clients;
 mod figures;
 mod schemathesis;
+mod server;
 #[cfg(test)]
 mod tidy;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test | component | edge | openapi | docs | book | js | bench | hosts | schemathesis | sim | fuzz | faults | attacks | pairs | figures";
+const USAGE: &str = "usage: cargo xtask test | component | edge | openapi | docs | book | js | bench | hosts | clients | schemathesis | sim | fuzz | faults | attacks | pairs | figures";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
         ["js"] => chores::js(),
         ["bench", rest @ ..] => chores::bench(rest),
         ["hosts", rest @ ..] => chores::hosts(rest),
+        ["clients"] => clients::run(),
         ["schemathesis"] => schemathesis::run(schemathesis::LONG_SECONDS),
         ["schemathesis", seconds] => {
             seconds.parse().map_err(|_| "how many seconds?".into()).and_then(schemathesis::run)
