@@ -11,6 +11,7 @@ use once_cell::race::OnceBox;
 use crate::carrier::Carrier;
 use crate::catalogue::Catalogue;
 use crate::llm::Llm;
+use crate::settings::ShownSetting;
 
 /// URL of the public calendar service.
 pub const CALENDAR_URL: &str = "https://api.cal.com";
@@ -53,6 +54,8 @@ pub struct Config {
     ///
     /// [`Content::Piece`]: crate::http::reply::Content::Piece
     pub lists_in_pieces: bool,
+    /// Settings that `GET /admin/settings` shows, as the host took them; empty where it has none to show.
+    pub settings: Vec<ShownSetting>,
 }
 
 impl Default for Config {
@@ -70,6 +73,7 @@ impl Default for Config {
             calendar_url: CALENDAR_URL.to_string(),
             llm: None,
             lists_in_pieces: false,
+            settings: Vec::new(),
         }
     }
 }

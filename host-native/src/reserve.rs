@@ -92,15 +92,20 @@ pub fn lacks_room(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
+/// Returns the bytes that the disk of a folder has left for this process.
+pub fn free_bytes(folder: &Path) -> Result<u64> {
+    let disk = statvfs(folder)?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
 /// Creates the reserve if at least `room` bytes are free; an existing one stays.
 fn make(path: &Path, room: u64) -> Result<()> {
     if path.metadata().is_ok_and(|meta| meta.blocks().saturating_mul(BLOCK_BYTES) >= RESERVE_BYTES) {
         return Ok(());
     }
     remove(path)?;
-    let disk = statvfs(path.parent().unwrap_or(path))?;
     // Trying without enough room would take the last space from a running write.
-    if disk.f_bavail.saturating_mul(disk.f_frsize) < room {
+    if free_bytes(path.parent().unwrap_or(path))? < room {
         return Err(ErrorKind::StorageFull.into());
     }
     let file = private::create(path)?;

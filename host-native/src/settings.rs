@@ -1,20 +1,26 @@
 //! Settings: flags win over the environment, the environment over a TOML file, the file over defaults.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command, ValueEnum};
 use ipnet::IpNet;
-use serde::Deserialize;
-use serde_json::{Value, json};
-use switchboard_core::record::Choice;
-use switchboard_core::settings::{self, Configured, WithoutEngine};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use switchboard_core::json::parse;
+use switchboard_core::record::{Choice, Json};
+use switchboard_core::settings::{self, Configured, SettingSource, ShownSetting, WithoutEngine};
 
 use crate::address;
 use crate::clock::Pace;
 
+/// What is shown of a secret.
+const MASK: &str = "****";
+
 /// Settings of `serve` and `dev`; the keys of a TOML file have the same names. Some are secret: there is no `Debug`.
-#[derive(Args, Clone, Default, Deserialize)]
+#[derive(Args, Clone, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct ServeSettings {
     /// Address to listen on, HOST:PORT or a port of 127.0.0.1; port 0 picks a free one [default: 127.0.0.1:8080]
@@ -26,7 +32,7 @@ pub struct ServeSettings {
     pub data: Option<PathBuf>,
     /// TOML file with settings of the same names
     #[arg(long, env = "SWITCHBOARD_CONFIG", value_name = "FILE")]
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     pub config: Option<PathBuf>,
     /// JSON file written once the server answers: its URL and process id, and the secrets on the first start
     #[arg(long, env = "SWITCHBOARD_READY_FILE", value_name = "FILE")]
@@ -83,7 +89,7 @@ pub struct ServeSettings {
     pub seal_key_file: Option<PathBuf>,
     /// The keys themselves, instead of a file; better set in the environment than as a flag
     #[arg(long, env = "SWITCHBOARD_SEAL_KEYS", value_name = "KEYS", hide_env_values = true)]
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     pub seal_keys: Option<String>,
     /// Format of the log [default: text]
     #[arg(long, env = "SWITCHBOARD_LOG_FORMAT", value_name = "FORM")]
@@ -117,6 +123,10 @@ pub struct ServeSettings {
     /// Model that evaluates calls; required with `--llm-url`
     #[arg(long, env = "SWITCHBOARD_LLM_MODEL", value_name = "NAME")]
     pub llm_model: Option<String>,
+    /// Source of each setting, by name; [`Self::load`] fills it
+    #[arg(skip)]
+    #[serde(skip)]
+    pub sources: BTreeMap<String, SettingSource>,
 }
 
 /// Describes a TOML error by line number and message, without quoting the line: it may hold a secret.
@@ -130,7 +140,7 @@ fn without_text(error: &toml::de::Error, text: &str) -> String {
 }
 
 /// Carrier of numbers and messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CarrierName {
     /// Sells numbers of its own and delivers every message, without a network.
@@ -140,7 +150,7 @@ pub enum CarrierName {
 }
 
 /// Built-in engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EngineName {
     /// Carries calls without audio, from a script for each.
@@ -150,7 +160,7 @@ pub enum EngineName {
 }
 
 /// Format of the log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// A line of text for each event.
@@ -168,13 +178,43 @@ pub struct Yields(pub bool);
 pub type Refused = String;
 
 impl ServeSettings {
-    /// Merges these settings over those of the TOML file that they name, if any.
-    pub fn load(self) -> Result<Self, Refused> {
-        let Some(path) = &self.config else { return Ok(self) };
-        let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let file =
-            toml::from_str(&text).map_err(|error| format!("{}: {}", path.display(), without_text(&error, &text)));
-        Ok(self.over(file?))
+    /// Merges these settings, which were parsed from `given`, over those of the TOML file that they name, if any.
+    pub fn load(self, given: &ArgMatches) -> Result<Self, Refused> {
+        let mut file = Self::default();
+        if let Some(path) = &self.config {
+            let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            file = toml::from_str(&text)
+                .map_err(|error| format!("{}: {}", path.display(), without_text(&error, &text)))?;
+        }
+        let of_file = values(&file);
+        let source = |(name, id): (String, String)| {
+            let source = match given.value_source(&id) {
+                Some(ValueSource::CommandLine) => SettingSource::Flag,
+                Some(ValueSource::EnvVariable) => SettingSource::Environment,
+                _ if of_file.contains_key(&name) => SettingSource::File,
+                _ => SettingSource::Default,
+            };
+            (name, source)
+        };
+        let sources = arguments().filter_map(|arg| Some((arg.get_long()?.to_owned(), arg.get_id().to_string())));
+        Ok(Self { sources: sources.map(source).collect(), ..self.over(file) })
+    }
+
+    /// Returns the settings as `GET /admin/settings` shows them: secrets masked, and URLs without user and password.
+    pub fn shown(&self) -> Vec<ShownSetting> {
+        let values = values(self);
+        let shown = arguments().filter(|arg| !arg.is_hide_set()).filter_map(|arg| {
+            let name = arg.get_long()?.to_owned();
+            let value = values.get(&name).map(|value| match value {
+                _ if arg.is_hide_env_values_set() => Value::from(MASK),
+                Value::String(text) => Value::from(without_user(text)),
+                other => other.clone(),
+            });
+            let value = value.and_then(|value| parse(value.to_string().as_bytes()).ok()).map(Json);
+            let source = self.sources.get(&name).copied().unwrap_or(SettingSource::Default);
+            Some(ShownSetting { name, value, source })
+        });
+        shown.collect()
     }
 
     fn over(self, file: Self) -> Self {
@@ -211,6 +251,7 @@ impl ServeSettings {
             llm_url: self.llm_url.or(file.llm_url),
             llm_key: self.llm_key.or(file.llm_key),
             llm_model: self.llm_model.or(file.llm_model),
+            sources: self.sources,
         }
     }
 
@@ -272,10 +313,62 @@ impl ServeSettings {
     }
 }
 
+/// Returns the arguments of `serve` and `dev`.
+fn arguments() -> impl Iterator<Item = Arg> {
+    let command = ServeSettings::augment_args(Command::new("serve"));
+    command.get_arguments().cloned().collect::<Vec<_>>().into_iter()
+}
+
+/// Returns the settings that are set, by their names.
+fn values(settings: &ServeSettings) -> Map<String, Value> {
+    let Ok(Value::Object(mut values)) = serde_json::to_value(settings) else { return Map::new() };
+    values.retain(|_, value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()));
+    values
+}
+
+/// Returns a URL with its user and password masked, and any other text as it is.
+fn without_user(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    match host.rsplit_once('@') {
+        Some((user, _)) => format!("{scheme}://{MASK}{}", &rest[user.len()..]),
+        None => text.to_owned(),
+    }
+}
+
 /// Drops the members of an object that are null.
 fn set(mut members: Value) -> Value {
     if let Value::Object(members) = &mut members {
         members.retain(|_, value| !value.is_null());
     }
     members
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let secret = |name: &str| {
+            let words: Vec<&str> = name.split('-').collect();
+            ["token", "key", "keys", "password", "secret"].iter().any(|word| words.last() == Some(word))
+        };
+        for arg in arguments() {
+            let name = arg.get_long().expect("every setting has a name");
+            assert_eq!(arg.is_hide_env_values_set(), secret(name), "{name}");
+        }
+        let settings = ServeSettings {
+            llm_key: Some("secret".into()),
+            llm_url: Some("https://me:secret@a.example/v1".into()),
+            rate_limit: Some(5),
+            ..ServeSettings::default()
+        };
+        let shown: BTreeMap<String, Option<Json>> =
+            settings.shown().into_iter().map(|setting| (setting.name, setting.value)).collect();
+        let text = |text: &str| Some(Json(switchboard_core::json::Value::Text(text.into())));
+        assert_eq!((&shown["llm-key"], &shown["data"]), (&text("****"), &None));
+        assert_eq!(shown["llm-url"], text("https://****@a.example/v1"));
+        assert!(!shown.contains_key("pace"));
+    }
 }

@@ -247,6 +247,11 @@ impl Store {
         }
     }
 
+    /// Returns the folder of the file; `None` for a store in memory.
+    pub fn folder(&self) -> Option<&Path> {
+        self.path.as_deref().and_then(Path::parent)
+    }
+
     /// Returns the size of the file, bytes; 0 if there is none.
     pub fn file_bytes(&self) -> u64 {
         self.path.as_ref().and_then(|path| std::fs::metadata(path).ok()).map_or(0, |meta| meta.len())

@@ -14,6 +14,7 @@ mod golden;
 mod idempotency;
 mod jobs;
 mod limits;
+mod looking;
 mod outside;
 mod permissions;
 mod readers;

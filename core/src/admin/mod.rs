@@ -7,8 +7,17 @@ mod plans;
 pub mod tables;
 mod token;
 
+use crate::http::ctx::Ctx;
+use crate::http::reply::{Reply, data};
+use crate::http::route::Handled;
+
 pub use accounts::{create, create_key, delete, delete_key, list, list_keys, read, update, verify_caller_id};
 pub use engine_tokens::{all as engine_tokens, create as create_engine_token, delete as delete_engine_token};
 pub use jobs::{list as jobs, queues, remove as drop_job, retry as retry_job};
 pub use plans::{all as plans, create as create_plan, update as update_plan};
 pub use token::rotate as rotate_token;
+
+/// `GET /admin/settings`
+pub fn settings(ctx: &Ctx<'_>) -> Handled {
+    Ok(Reply::ok(&data(&ctx.setup.config.settings)))
+}

@@ -7,7 +7,7 @@ use crate::account::profile::AccountStatus;
 use crate::job::{JobKind, JobState};
 use crate::limits::ENTRIES_MAX;
 use crate::record;
-use crate::record::{Iso, Secret, boolean, choice, format, id, ids, iso, number, per_page, text};
+use crate::record::{Iso, Secret, boolean, bytes, choice, format, id, ids, iso, number, object, per_page, text};
 
 record! {
     /// Body of `POST /admin/accounts`.
@@ -140,5 +140,31 @@ record! {
         account_ids: Vec<u64> = ids(ENTRIES_MAX),
         /// Time of creation, UTC.
         created_at: Iso = iso().required(),
+    }
+}
+
+record! {
+    /// A check of the store by `switchboard verify`.
+    pub struct LastVerify {
+        /// When it was done, UTC.
+        at: Iso = iso().required(),
+        /// Whether it found no fault.
+        ok: bool = boolean().required(),
+    }
+}
+
+record! {
+    /// What the host knows of its store.
+    pub struct StoreState {
+        /// Size of the store's file, bytes.
+        bytes: u64 = bytes(0, i64::MAX).required(),
+        /// Bytes that its disk has left for this process.
+        free_bytes: u64 = bytes(0, i64::MAX).required(),
+        /// When the last backup was complete, UTC; null if there was none.
+        last_backup_at: Option<Iso> = iso(),
+        /// Last check of the store; null if there was none.
+        last_verify: Option<LastVerify> = object::<LastVerify>(),
+        /// Release of the service that has the store open.
+        release: String = text(0, 64).required(),
     }
 }

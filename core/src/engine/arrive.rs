@@ -51,7 +51,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     let url = url.filter(|_| is_asked);
     if let Some(url) = url {
         let asked = incoming::ask(ctx, account, &mut call, &url)?;
-        incoming::apply_webhook_answer(ctx, account, &mut call, &asked)?;
+        incoming::apply_webhook_answer(ctx, account, &mut call, &url, &asked)?;
     }
     account.delete(note(ctx, account))?;
     let Some(mut compiled) = compiled::compile(ctx, account, &call)? else {

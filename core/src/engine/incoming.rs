@@ -1,5 +1,6 @@
 //! Webhook of an incoming call: asked once, before the call is answered (docs/api.md, Events and webhooks).
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::account::signing;
@@ -10,7 +11,9 @@ use crate::id;
 use crate::json::{self, Members, Object, ToJson, Value};
 use crate::key::Kind;
 use crate::limits::{INCOMING_TIMEOUT_MS, VARIABLES_BYTES_MAX, VARIABLES_MAX};
-use crate::outside::{Answer, Work};
+use crate::outside::{Answer, SendError, Work};
+use crate::record;
+use crate::record::{bytes, int, text};
 use crate::store::Scope;
 use crate::view::Stop;
 use crate::webhook;
@@ -40,14 +43,47 @@ fn body(account: Scope<'_>, call: &CallRow) -> Vec<u8> {
     body
 }
 
-/// Stores the answer as the call's `webhook_response`, and adds the members of a flat JSON object to its variables, unless the
+record! {
+    /// Members of the event that tells how a call's webhook was answered.
+    pub struct WebhookAnswer {
+        /// Event that was sent, always `call.incoming`.
+        event: String = text(0, 64).required(),
+        /// HTTP status of the answer; null without one.
+        status: Option<u32> = int(100, 599),
+        /// Why there is no answer, with the URL; null with one.
+        error: Option<String> = text(0, 255),
+        /// Time that the answer took, milliseconds; null without one.
+        duration_ms: Option<u64> = bytes(0, i64::MAX),
+    }
+}
+
+fn told(answer: &Answer, url: &str) -> WebhookAnswer {
+    let event = "call.incoming".into();
+    match answer {
+        Answer::Http(answer) => WebhookAnswer {
+            event,
+            status: Some(answer.status.into()),
+            error: None,
+            duration_ms: Some(answer.duration_ms),
+        },
+        other => {
+            let error = if let Answer::Failed(error) = other { *error } else { SendError::Unreachable };
+            let error = Some(error.sentence(url, INCOMING_TIMEOUT_MS));
+            WebhookAnswer { event, status: None, error, duration_ms: None }
+        }
+    }
+}
+
+/// Stores the answer as the call's `webhook_response` and in an event, and adds the members of a flat JSON object to its variables, unless the
 /// call would then exceed the limits of variables.
 pub fn apply_webhook_answer(
     ctx: &Ctx<'_>,
     account: Scope<'_>,
     call: &mut CallRow,
+    url: &str,
     answer: &Answer,
 ) -> Result<(), Stop> {
+    call.note(account, ctx.now.max(call.live.last_at), "webhook", &told(answer, url))?;
     let variables = variables(answer);
     let mut input = call.live.input.clone();
     variables.0.into_iter().for_each(|(name, value)| input.0.set(&name, value));

@@ -21,6 +21,8 @@ pub enum HostPage {
     Home,
     /// `GET /admin/backup`: a consistent snapshot, streamed.
     Backup,
+    /// `GET /admin/store`: what the host knows of its store, a `StoreState`.
+    Store,
 }
 
 /// Body of a reply; `Debug` shows only its length.

@@ -14,7 +14,7 @@ use crate::account::signing::SigningSecret;
 use crate::account::{keys, me, session, signing};
 use crate::admin::tables::{
     AdminQuery, ChangedAccount, EngineToken, GoingAccount, JobQuery, MadeAccount, NewAccount, NewEngineToken,
-    OperatorToken, ShownEngineToken,
+    OperatorToken, ShownEngineToken, StoreState,
 };
 use crate::assistant::duplicate::Duplicate;
 use crate::assistant::lookups::{ListedModel, ModelQuery, NumberQuery, ProviderQuery, VoiceQuery};
@@ -47,6 +47,7 @@ use crate::number::tables::{
     Assignable, Available, NewTrunk, Number, OneNumber, Purchased, Rename, SearchQuery, Trunk, Verification,
 };
 use crate::record::Record;
+use crate::settings::ShownSetting;
 use crate::sms::{Message, NewMessage};
 use crate::suppression::{NewSuppressed, Suppressed, SuppressedQuery};
 use crate::tool::tables::{Arguments, ToolTest};
@@ -219,6 +220,8 @@ const GROUPS: &[Group] = &[
     post(&["/admin/jobs/{id}/retry"], "retryJob", "Try a job again that was set aside.", admin::retry_job).by(Who::Operator).accepts(ReplyForm::Message).refuses(&[Cause::Conflict]),
     delete(&["/admin/jobs/{id}"], "dropJob", "Drop a job that was set aside; its call, delivery, document or import ends as failed.", |ctx| admin::drop_job(ctx, tasks::give_up)).by(Who::Operator).without_if_match().refuses(&[Cause::Conflict]),
     get(&["/admin/queues"], "listQueues", "How many jobs of each kind wait, run and were set aside. Of what runs or waits the first 20,000 jobs are counted.", admin::queues).by(Who::Operator).gives(ReplyForm::DataList(JobQueue::TABLE)).without_etag(),
+    get(&["/admin/settings"], "listSettings", "The service's settings, and where each comes from.", admin::settings).by(Who::Operator).gives(ReplyForm::DataList(ShownSetting::TABLE)),
+    get(&["/admin/store"], "getStore", "Size of the store, its last backup and its last check.", |_| Ok(Reply::host(HostPage::Store))).by(Who::Operator).gives(ReplyForm::Data(StoreState::TABLE)).without_etag(),
     get(&["/admin/backup"], "backup", "A consistent snapshot, streamed while serving.", |_| Ok(Reply::host(HostPage::Backup))).by(Who::Operator).gives(ReplyForm::Media("application/octet-stream")).without_etag(),
     ]),
     Group("Service", &[

@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use switchboard::private::Existing;
 use switchboard::settings::ServeSettings;
@@ -284,13 +284,13 @@ type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 /// Parses the arguments and runs the command; errors go to standard error, as JSON with `--json`.
 pub fn main() -> ExitCode {
-    let cli = Cli::try_parse()
+    let (cli, given) = parsed()
         .map_err(|error| missing::described(error, Cli::command(), std::env::args().skip(1)))
         .unwrap_or_else(|error| error.exit());
     let json = cli.json;
     let done = match cli.command {
-        Command::Serve(settings) => run::serve(*settings, json),
-        Command::Dev(settings) => run::dev(*settings, json),
+        Command::Serve(settings) => run::serve(*settings, &given, json),
+        Command::Dev(settings) => run::dev(*settings, &given, json),
         Command::Account { command } => remote::account(command, json),
         Command::Key { command } => remote::key(command, json),
         Command::EngineToken { command } => remote::engine_token(command, json),
@@ -319,6 +319,14 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Parses the arguments; returns the arguments of the subcommand too, which tell where each value comes from.
+fn parsed() -> Result<(Cli, ArgMatches), clap::Error> {
+    let mut given = Cli::command().try_get_matches()?;
+    let cli = Cli::from_arg_matches(&given).map_err(|error| error.format(&mut Cli::command()))?;
+    let given = given.remove_subcommand().map(|(_, given)| given).unwrap_or_default();
+    Ok((cli, given))
 }
 
 /// Prints a line; a closed pipe is not an error.

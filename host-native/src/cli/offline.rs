@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde_json::json;
 use switchboard::backup;
+use switchboard::clock::Clock;
+use switchboard::history::{History, Verified};
 use switchboard::private::{Existing, PartialFile};
 use switchboard::seal::{self, Seal};
 use switchboard::store::{Store, caught};
@@ -26,6 +28,10 @@ pub fn verify(folder: &Path, seal: &SealKeys, json: bool) -> Result<(), Failed> 
         .map_err(|stop| format!("the store cannot be read: {stop:?}"))?;
     if !sound {
         report.faults.insert(0, "the file needed repair".into());
+    }
+    let verified = Verified { at: Clock::at(None).now().seconds(), ok: report.faults.is_empty() };
+    if let Err(error) = History::change(folder, |history| history.verified = Some(verified)) {
+        eprintln!("switchboard: the result of the check cannot be kept for `GET /admin/store`: {error}");
     }
     if json {
         say(&format!("{}", json!({ "keys": report.keys, "rows": report.rows, "faults": report.faults })))?;

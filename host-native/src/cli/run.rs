@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::ArgMatches;
 use switchboard::clock::Clock;
 use switchboard::edge::EdgeToken;
 use switchboard::host::{Host, HostOptions};
@@ -32,18 +33,19 @@ use super::announce::announce;
 const DATA: &str = "./switchboard-data";
 
 /// Runs the service until a signal stops it.
-pub fn serve(settings: ServeSettings, json: bool) -> Result<(), Failed> {
-    start(&settings.load()?, json)
+pub fn serve(settings: ServeSettings, given: &ArgMatches, json: bool) -> Result<(), Failed> {
+    start(&settings.load(given)?, json)
 }
 
 /// Runs the service with the settings of [`ServeSettings::for_development`].
-pub fn dev(settings: ServeSettings, json: bool) -> Result<(), Failed> {
-    start(&settings.load()?.for_development(), json)
+pub fn dev(settings: ServeSettings, given: &ArgMatches, json: bool) -> Result<(), Failed> {
+    start(&settings.load(given)?.for_development(), json)
 }
 
 fn start(settings: &ServeSettings, json: bool) -> Result<(), Failed> {
     log(settings);
     let Configured { mut config, rate_limit, egress_allow } = settings.service()?;
+    config.settings = settings.shown();
     let engine = settings.simulated_engine().map(|yields| inside(&mut config, yields)).transpose()?;
     let folder = settings.data.clone().unwrap_or_else(|| PathBuf::from(DATA));
     let store = sealed(Store::open(&folder)?, settings)?.counted()?.reserving();

@@ -8,13 +8,20 @@ use std::task::{Context, Poll};
 use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::body::{Body, Bytes, Frame};
-use switchboard_core::http::reply::{Content, HostPage, Reply};
+use switchboard_core::admin::tables::{LastVerify, StoreState};
+use switchboard_core::http::reply::{Content, HostPage, Reply, data};
+use switchboard_core::json::ToJson;
+use switchboard_core::record::Iso;
+use switchboard_core::service::Service;
+use switchboard_core::time::Timestamp;
 use tokio::sync::mpsc;
 
 use super::docs;
 use super::response::{Counted, ResponseBody, full, response as plain};
 use crate::backup;
+use crate::history::{History, Verified};
 use crate::host::Host;
+use crate::reserve::free_bytes;
 use crate::room::Held;
 
 /// Chunks of a backup in the channel, of `CHUNK_BYTES` each.
@@ -52,6 +59,7 @@ pub fn response(
         }
         HostPage::Docs => docs::response(reply, target),
         HostPage::Home => docs::home(reply),
+        HostPage::Store => plain(reply, Some(("application/json", full(data(&state(host)).to_json())))),
         HostPage::Backup => plain(reply, Some(("application/octet-stream", stream(Arc::clone(host))))),
     }
 }
@@ -77,6 +85,28 @@ fn ready(host: &Host, mut reply: Reply) -> Response<ResponseBody> {
     plain(reply, Some(("application/json", full(body))))
 }
 
+/// Returns what is known of the store; one in memory has no size, history or disk.
+fn state(host: &Host) -> StoreState {
+    let history = host.store.folder().map(History::of).unwrap_or_default();
+    let iso = |seconds| Iso(Timestamp::from_seconds(seconds));
+    StoreState {
+        bytes: host.store.file_bytes(),
+        free_bytes: host.store.folder().and_then(|folder| free_bytes(folder).ok()).unwrap_or(0),
+        last_backup_at: history.backup_at.map(iso),
+        last_verify: history.verified.map(|Verified { at, ok }| LastVerify { at: iso(at), ok }),
+        release: Service::version(),
+    }
+}
+
+/// Keeps in the store's history that a backup is complete.
+fn backed_up(host: &Host) {
+    let now = host.clock.now().seconds();
+    let kept = host.store.folder().map(|folder| History::change(folder, |history| history.backup_at = Some(now)));
+    if let Some(Err(error)) = kept {
+        tracing::warn!(%error, "the time of the backup cannot be kept");
+    }
+}
+
 /// Streams a backup; one that stops half way lacks its digest, and `restore` refuses it.
 fn stream(host: Arc<Host>) -> ResponseBody {
     let (chunks, wait) = mpsc::channel::<Result<Bytes, std::io::Error>>(CHUNKS);
@@ -84,9 +114,12 @@ fn stream(host: Arc<Host>) -> ResponseBody {
         let mut out = std::io::BufWriter::with_capacity(CHUNK_BYTES, Chunks(&chunks));
         let written = backup::write(&host.store, &mut out)
             .and_then(|_| out.flush().map_err(|error| crate::store::StoreError::of("the backup stopped", &error)));
-        if let Err(error) = written {
-            tracing::error!(%error, "a backup stopped");
-            let _ = chunks.blocking_send(Err(std::io::Error::other("the backup stopped")));
+        match written {
+            Ok(()) => backed_up(&host),
+            Err(error) => {
+                tracing::error!(%error, "a backup stopped");
+                let _ = chunks.blocking_send(Err(std::io::Error::other("the backup stopped")));
+            }
         }
     });
     received(wait)

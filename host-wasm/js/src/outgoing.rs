@@ -285,6 +285,7 @@ pub fn reply(reply: Reply) -> JsObject {
             HostPage::Docs => "docs",
             HostPage::Home => "home",
             HostPage::Backup => "backup",
+            HostPage::Store => "store",
         }),
         Content::Stream(stream) => {
             out.set_stream(&topic(stream.topic));

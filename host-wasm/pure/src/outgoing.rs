@@ -78,6 +78,7 @@ fn reply(reply: Reply) -> wit::Reply {
                 HostPage::Docs => wit::HostPage::Docs,
                 HostPage::Home => wit::HostPage::Home,
                 HostPage::Backup => wit::HostPage::Backup,
+                HostPage::Store => wit::HostPage::Store,
             }),
             // Embedders do not ask for pieces: lists arrive whole.
             Content::Piece(piece) => wit::Content::Json(piece.bytes),

@@ -26,6 +26,7 @@ const MISSING = {
   metrics: "This host has no metrics: those of its platform count its requests.",
   docs: "This host has no API explorer; the OpenAPI document is at /openapi.json.",
   backup: "This host makes no backups: copy its store with what the platform has for that.",
+  store: "This host does not know the size of its store: its platform does.",
 };
 
 /**

@@ -179,6 +179,7 @@ fn reply(reply: wit::Reply) -> Reply {
                 wit::HostPage::Docs => HostPage::Docs,
                 wit::HostPage::Home => HostPage::Home,
                 wit::HostPage::Backup => HostPage::Backup,
+                wit::HostPage::Store => HostPage::Store,
             }),
             wit::Content::Events(_) => unreachable!("no script asks for a stream"),
         },
