@@ -29,6 +29,7 @@ use switchboard_core::view::{Scene, Stop};
 
 use tokio::sync::{RwLock, oneshot, watch};
 
+use crate::DOCUMENT;
 use crate::clock::Clock;
 use crate::edge::EdgeToken;
 use crate::extract::child::Extractor;
@@ -118,7 +119,7 @@ impl Host {
         let rooms = Arc::new(rooms);
         let metrics = Arc::new(Metrics::of(&rooms));
         let config = Config { lists_in_pieces: true, ..config };
-        let (service, store) = (Arc::new(Service::new(config)), Arc::new(store));
+        let (service, store) = (Arc::new(Service::with_document(config, || DOCUMENT.to_owned())), Arc::new(store));
         let (clock, limiter) = (Arc::new(clock), Arc::new(Limiter::new(per_minute)));
         let (plan, wake) = watch::channel(None);
         let news = Arc::new(News::default());

@@ -30,3 +30,6 @@ pub mod store;
 pub mod turns;
 pub mod watched;
 pub mod writer;
+
+/// The `OpenAPI` document that this host shows: the committed one, with a paragraph and examples for each operation.
+pub const DOCUMENT: &str = include_str!("../../openapi.json");

@@ -38,8 +38,16 @@ impl Service {
     /// # Panics
     /// If a request could match two rows of the route table, which tests rule out.
     pub fn new(config: Config) -> Self {
+        Self::with_document(config, openapi::text)
+    }
+
+    /// Builds a service with this configuration that shows a document of the host's.
+    ///
+    /// # Panics
+    /// As [`Service::new`].
+    pub fn with_document(config: Config, document: fn() -> String) -> Self {
         let router = Router::new(ROUTES).expect("each request means one row of the route table");
-        Self { setup: Setup::new(config, openapi::text), router }
+        Self { setup: Setup::new(config, document), router }
     }
 
     /// Decides what an input leads to. Nothing has happened yet: the host executes the output.

@@ -1,5 +1,6 @@
 //! The `OpenAPI` 3.1 document, generated only from the route table and the tables of bodies, queries and replies: no
-//! path or operation gets special treatment here.
+//! path or operation gets special treatment here. The committed `openapi.json` adds paragraphs and examples
+//! (`operations/`), which do not weigh on the module for WebAssembly: the native host serves that file.
 
 mod answers;
 mod components;
@@ -186,10 +187,15 @@ fn media(schema: Value) -> Value {
     object([("schema", schema)])
 }
 
-/// Returns the document as text, with the upper levels one member per line: the committed form.
+/// Returns the document as text.
 pub fn text() -> String {
+    written(&document())
+}
+
+/// Returns a document as text, with the upper levels one member per line: the committed form.
+pub fn written(document: &Value) -> String {
     let mut out = String::new();
-    pretty(&document(), 0, &mut out);
+    pretty(document, 0, &mut out);
     out.push('\n');
     out
 }

@@ -5,13 +5,12 @@ use std::io::{BufReader, Write};
 use std::path::Path;
 
 use serde_json::json;
-use switchboard::backup;
 use switchboard::clock::Clock;
 use switchboard::history::{History, Verified};
 use switchboard::private::{Existing, PartialFile};
 use switchboard::seal::{self, Seal};
 use switchboard::store::{Store, caught};
-use switchboard_core::service::openapi;
+use switchboard::{DOCUMENT, backup};
 use switchboard_core::verify;
 
 use super::{Failed, SealKeys, say};
@@ -69,5 +68,5 @@ pub fn restore(file: &Path, folder: &Path, json: bool) -> Result<(), Failed> {
 
 /// Runs `openapi`: prints the document.
 pub fn openapi() -> Result<(), Failed> {
-    say(openapi::text().trim_end())
+    say(DOCUMENT.trim_end())
 }

@@ -63,10 +63,10 @@ pub fn test() -> Done {
     licences()
 }
 
-/// Rewrites the `OpenAPI` document.
+/// Rewrites the `OpenAPI` document, and plays its examples for it.
 pub fn openapi() -> Done {
     let output = Command::new("cargo")
-        .args(["run", "--quiet", "-p", "switchboard", "--", "openapi"])
+        .args(["run", "--quiet", "-p", "switchboard-tests", "--bin", "openapi"])
         .current_dir(root())
         .output();
     let output = output.map_err(|error| error.to_string())?;

@@ -25,7 +25,7 @@ fn form(kind: &str, name: &str, file: &str) -> Vec<u8> {
 impl Recorder {
     pub(super) fn conventions(&mut self) {
         let owner = self.owner.clone();
-        for target in ["/healthz", "/openapi.json", "/nowhere", "/user/tools/1/2/3", "/user/assistant/1/2"] {
+        for target in ["/healthz", "/nowhere", "/user/tools/1/2/3", "/user/assistant/1/2"] {
             self.json(Method::Get, target, "", None);
         }
         self.json(Method::Options, "/user/tools", "", None);

@@ -21,7 +21,7 @@ const BEGIN: u64 = 1_790_067_600;
 const ROUNDS: usize = 200;
 
 /// Operations left out of the script: their bodies belong to the host.
-pub const OF_THE_HOST: [&str; 4] = ["ready", "metrics", "docs", "backup"];
+pub const OF_THE_HOST: [&str; 5] = ["ready", "metrics", "openapi", "docs", "backup"];
 
 /// A script being recorded on the plainest host.
 pub struct Recorder {
