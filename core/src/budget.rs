@@ -107,7 +107,7 @@ pub const LISTS: Budget = Budget {
     waiting: 0,
     waiting_each: 0,
     shrinks: true,
-    what: "lists of more than a mebibyte, read from the store as their client takes them; each holds two pieces",
+    what: "lists of more than a mebibyte, JSON or CSV, read from the store as their client takes them; each holds two pieces",
 };
 
 /// Reads of accounts that have just read much.

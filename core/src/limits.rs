@@ -28,6 +28,10 @@ pub const UPLOAD_BODY_BYTES_MAX: usize = FILE_BYTES_MAX + (1 << 20);
 pub const TAGGED_BYTES_MAX: usize = 1 << 20;
 /// Size of a further piece of such a list, bytes; its last row may exceed it.
 pub const PIECE_BYTES: usize = 256 << 10;
+/// Largest list as CSV where the host takes lists whole, bytes; its last row may exceed it.
+pub const CSV_BYTES_MAX: usize = 16 << 20;
+/// Rows that a list as CSV reads at once.
+pub const CSV_READ_ROWS: usize = 256;
 /// Delay before a retry of what found no room in a budget (`Retry-After`), seconds.
 pub const BUSY_SECONDS: u64 = 1;
 /// Delay before a retry while the host's disk is full, seconds: the interval at which a host checks for free space.

@@ -102,12 +102,17 @@ pub enum Answer {
 }
 
 /// The part of a list that is not written yet.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unwritten {
-    /// Counts of the remaining rows, in order.
-    pub(crate) rows: Vec<u32>,
-    /// Bytes after the last row.
-    pub(crate) tail: Vec<u8>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unwritten {
+    /// Rows that were chosen with the first piece.
+    Rows {
+        /// Counts of the remaining rows, in order.
+        rows: Vec<u32>,
+        /// Bytes after the last row.
+        tail: Vec<u8>,
+    },
+    /// The rows of CSV that are older than the one with this count, the last that is written.
+    Below(u32),
 }
 
 /// Outgoing HTTP request.

@@ -12,6 +12,7 @@ mod campaigns;
 mod carrier;
 mod conventions;
 mod copies;
+mod csv;
 mod deleted;
 mod desk;
 mod detaching;

@@ -11,4 +11,5 @@ pub mod line;
 pub mod places;
 pub mod refusals;
 pub mod server;
+pub mod sheet;
 pub mod strategy;

@@ -49,8 +49,8 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     facets.extend(query.assistant_id.map(|id| Facet::id(tag::ASSISTANT, ctx.own(id).unwrap_or(0))));
     facets.extend(query.campaign_id.map(|id| Facet::id(tag::CAMPAIGN, ctx.own(id).unwrap_or(0))));
     let range = account.dates(Kind::Call, query.date_from.as_deref(), query.date_to.as_deref())?;
-    let query = Query::page(facets, range, Order::Descending, query.per_page, query.page);
-    page::list(ctx, account, Kind::Call, &query, |_, row, out| {
+    let rows = Query::page(facets, range, Order::Descending, query.per_page, query.page);
+    page::or_csv(ctx, account, Kind::Call, (&rows, query.separator), |_, row, out| {
         out.extend_from_slice(&complete_public(Row::public_of(row)?)?);
         Ok(())
     })

@@ -3,6 +3,7 @@
 use alloc::string::String;
 
 use super::reasons::EndedReason;
+use crate::http::csv::CsvSeparator;
 use crate::record::{
     Json, Sql, Strictness, Variables, any, choice, format, id, int, number, ordered, per_page, sql, text, variables,
 };
@@ -92,6 +93,8 @@ record! {
         date_from: Option<String> = text(1, 10).form(&format::DATE),
         /// Only calls made on or before this UTC day, `YYYY-MM-DD`.
         date_to: Option<String> = text(1, 10).form(&format::DATE),
+        /// For `text/csv`: what separates cells; a comma if not given.
+        separator: Option<CsvSeparator> = choice::<CsvSeparator>(),
         /// Number of calls on a page.
         per_page: u32 = per_page(15),
         /// Number of the page, from 1.

@@ -46,14 +46,10 @@ pub fn reply(
 ) -> Result<Reply, Halt> {
     let is_first = ctx.rest().is_none();
     let List { head: mut out, rows, tail } = match ctx.rest() {
-        Some(Unwritten { rows, tail }) => List { head: Vec::new(), rows: rows.clone(), tail: tail.clone() },
-        None => list()?,
+        Some(Unwritten::Rows { rows, tail }) => List { head: Vec::new(), rows: rows.clone(), tail: tail.clone() },
+        _ => list()?,
     };
-    let piece_bytes = match ctx.setup.config.lists_in_pieces {
-        true if is_first => TAGGED_BYTES_MAX,
-        true => PIECE_BYTES,
-        false => usize::MAX,
-    };
+    let piece_bytes = piece_bytes(ctx).unwrap_or(usize::MAX);
     let begin = out.len();
     let mut written = 0;
     let shown = scope.each_of(&key::rows(scope.space(), kind), &rows, |at, row| {
@@ -83,11 +79,17 @@ pub fn reply(
         Ok(_) => {}
     }
     if is_cut {
-        let rest = Unwritten { rows: rows[written..].to_vec(), tail };
+        let rest = Unwritten::Rows { rows: rows[written..].to_vec(), tail };
         return Ok(Reply::piece(ListChunk { bytes: out, rest: Some(rest) }));
     }
     out.extend_from_slice(&tail);
     Ok(if is_first { Reply::ok_raw(out) } else { Reply::piece(ListChunk { bytes: out, rest: None }) })
+}
+
+/// Returns how many bytes the piece that is due has, which its last row may exceed; `None` if the host takes lists whole.
+pub fn piece_bytes(ctx: &Ctx<'_>) -> Option<usize> {
+    let bytes = if ctx.rest().is_none() { TAGGED_BYTES_MAX } else { PIECE_BYTES };
+    ctx.setup.config.lists_in_pieces.then_some(bytes)
 }
 
 /// Returns a plain JSON array of these rows.

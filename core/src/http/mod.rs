@@ -5,6 +5,7 @@ pub mod accept;
 pub mod base;
 pub mod caller;
 pub mod cause;
+pub mod csv;
 pub mod ctx;
 pub mod etag;
 pub mod idempotency;

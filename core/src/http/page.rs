@@ -7,6 +7,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::csv::{self, CsvSeparator};
 use super::ctx::Ctx;
 use super::list::{self, List};
 use super::query as query_string;
@@ -34,6 +35,20 @@ pub fn list(
     write: impl FnMut(u32, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
 ) -> Result<Reply, Halt> {
     of(ctx, scope, kind, query, || Ok(collection::page(scope, kind, query)?), write)
+}
+
+/// Replies with one page of a collection, or with all rows of the query to a caller who prefers CSV.
+pub fn or_csv(
+    ctx: &Ctx<'_>,
+    scope: Scope<'_>,
+    kind: Kind,
+    (query, separator): (&Query, Option<CsvSeparator>),
+    write: impl FnMut(u32, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
+) -> Result<Reply, Halt> {
+    if csv::is_wanted(ctx.route, ctx.request) {
+        return csv::reply(ctx, (scope, kind), (query, separator), |_| Ok(true), write);
+    }
+    list(ctx, scope, kind, query, write)
 }
 
 /// Replies with one page of the rows that `find` selects, for filters that no set of the collection covers.

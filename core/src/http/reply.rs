@@ -28,7 +28,7 @@ pub enum HostPage {
 /// Body of a reply; `Debug` shows only its length.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Content {
-    /// A complete JSON document.
+    /// A complete body: JSON, unless the headers name another type.
     Json(Vec<u8>),
     /// No body.
     Empty,
@@ -100,7 +100,7 @@ impl Reply {
         Self::json(202, body.to_json())
     }
 
-    /// Returns 200 with a stream of events.
+    /// Returns 200 with content whose type is its own, or that the headers name.
     pub fn streamed(content: Content) -> Self {
         Self { status: 200, headers: Vec::new(), content }
     }

@@ -143,6 +143,8 @@ pub struct Route {
     pub shape: ReplyForm,
     /// Form of an answer with 200, if a query makes the operation answer so besides.
     pub looks: Option<ReplyForm>,
+    /// Name of the file that its list is as CSV, if callers may prefer that.
+    pub csv: Option<&'static str>,
     /// Whether errors are `{message}` or `{error}`.
     pub form: Form,
     /// How validation errors are worded.
@@ -195,6 +197,7 @@ const fn row(
         status: 200,
         shape: ReplyForm::Message,
         looks: None,
+        csv: None,
         form: Form::Message,
         invalid: Invalid::First,
         etag: matches!(method, Method::Get),
@@ -332,6 +335,11 @@ impl Route {
     /// Answers 200 in this form where the query asks for a look only.
     pub const fn or_looks(self, shape: ReplyForm) -> Self {
         Self { looks: Some(shape), ..self }
+    }
+
+    /// Answers callers who prefer CSV with all rows of its page's list, as a file of this name.
+    pub const fn or_csv(self, file: &'static str) -> Self {
+        Self { csv: Some(file), ..self }
     }
 
     /// Forbids the operation to read-only keys.

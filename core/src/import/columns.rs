@@ -6,9 +6,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::rows::Target;
+use crate::http::csv::text_of;
 use crate::json::{self, Members, ToJson, Value};
+use crate::lead::tables::Lead;
 use crate::limits::{VARIABLE_NAME_MAX, VARIABLES_MAX};
-use crate::record::Errors;
+use crate::record::{Errors, Record};
 use crate::template;
 use crate::view::Stop;
 
@@ -96,8 +98,17 @@ impl Columns {
         Ok(Self(names.collect::<Option<_>>().ok_or(DAMAGED)?))
     }
 
+    /// Returns whether the file is a list of leads as the service writes it: then its variables and secondary contacts
+    /// are JSON, and what the service assigns is passed over.
+    fn is_list(&self) -> bool {
+        self.0.iter().map(String::as_str).eq(Lead::TABLE.columns.iter().map(|column| column.name))
+    }
+
     /// Builds the body for a record. Empty cells, and cells that the record lacks, are left out.
     pub fn members(&self, cells: &[Cow<'_, str>], target: Target) -> Result<Members, &'static str> {
+        if matches!(target, Target::Leads { .. }) && self.is_list() {
+            return Ok(self.listed(cells));
+        }
         let (mut members, mut variables) = (Members::default(), Members::default());
         for (at, cell) in cells.iter().enumerate().filter(|(_, cell)| !cell.is_empty()) {
             let name = self.0.get(at).map_or("", String::as_str);
@@ -108,12 +119,29 @@ impl Columns {
                 (Target::Leads { .. }, _) => &mut variables,
             };
             // The header has no name twice: no need to search for it.
-            to.0.push((name.to_string(), Value::Text(cell.clone().into_owned())));
+            to.0.push((name.to_string(), Value::Text(text_of(cell).to_string())));
         }
         if matches!(target, Target::Leads { .. }) {
             members.0.push((String::from("variables"), Value::Object(variables)));
         }
         Ok(members)
+    }
+
+    /// Builds the body for a lead of a list. Text that is no JSON is left to the check of the body to refuse.
+    fn listed(&self, cells: &[Cow<'_, str>]) -> Members {
+        let named = self.0.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
+        let members = named.filter_map(|(name, cell)| {
+            let text = text_of(cell);
+            let value = match name.as_str() {
+                PHONE => Value::Text(text.to_string()),
+                "variables" | "secondary_contacts" => {
+                    json::parse(text.as_bytes()).unwrap_or_else(|_| Value::Text(text.to_string()))
+                }
+                _ => return None,
+            };
+            Some((name.clone(), value))
+        });
+        Members(members.collect())
     }
 }
 

@@ -10,6 +10,7 @@ use super::rows::{self, Dial, LeadRow, facet_of_campaign, facet_of_status};
 use super::states::{LeadEvent, MOVES};
 use super::tables::{ChangedLead, LeadQuery, NewLead};
 use crate::collection::Query;
+use crate::http::csv;
 use crate::http::ctx::Ctx;
 use crate::http::page;
 use crate::http::query;
@@ -57,11 +58,16 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
         Ok(())
     };
     let part: Option<String> = query.phone_number.map(|text| query::phone_number(&text).split_off(1));
-    let query = Query::page(facets, range, Order::Descending, query.per_page, query.page);
-    match part.filter(|part| !part.is_empty()) {
-        None => page::list(ctx, account, Kind::Lead, &query, show),
-        Some(part) => page::of(ctx, account, Kind::Lead, &query, || Ok(phones::page(account, &query, &part)?), show),
+    let rows = Query::page(facets, range, Order::Descending, query.per_page, query.page);
+    let Some(part) = part.filter(|part| !part.is_empty()) else {
+        return page::or_csv(ctx, account, Kind::Lead, (&rows, query.separator), show);
+    };
+    if csv::is_wanted(ctx.route, ctx.request) {
+        let mut column = phones::Column::of(account);
+        let keep = |count| column.contains(count, &part);
+        return csv::reply(ctx, (account, Kind::Lead), (&rows, query.separator), keep, show);
     }
+    page::of(ctx, account, Kind::Lead, &rows, || Ok(phones::page(account, &rows, &part)?), show)
 }
 
 fn named(ctx: &Ctx<'_>) -> Result<(u32, Row, LeadRow), Halt> {

@@ -40,19 +40,10 @@ pub fn set(account: Scope<'_>, count: u32, phone: Option<&str>) -> Result<(), St
 /// Returns a page of the query's leads whose number contains `part`.
 pub fn page(account: Scope<'_>, query: &Query, part: &str) -> Result<Page, Stop> {
     let mut page = Page { ids: Vec::new(), total: 0 };
-    let mut ids = Ids::of(account, Kind::Lead, query)?;
-    let mut block: (u32, Vec<u8>) = (u32::MAX, Vec::new());
+    let (mut ids, mut column) = (Ids::of(account, Kind::Lead, query)?, Column::of(account));
     while let Some(some) = ids.more()? {
         for count in some {
-            if block.0 != count / BLOCK {
-                block = (
-                    count / BLOCK,
-                    account.get(key::phones(account.space(), Kind::Lead, count / BLOCK))?.unwrap_or_default(),
-                );
-            }
-            let at = (count % BLOCK) as usize * WIDTH;
-            let packed = block.1.get(at..at + WIDTH).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; WIDTH]);
-            if !unpack(packed).contains(part) {
+            if !column.contains(count, part)? {
                 continue;
             }
             if page.total >= query.offset && page.ids.len() < query.limit {
@@ -62,6 +53,31 @@ pub fn page(account: Scope<'_>, query: &Query, part: &str) -> Result<Page, Stop>
         }
     }
     Ok(page)
+}
+
+/// The column as it is read, a row of it at a time.
+pub struct Column<'s> {
+    account: Scope<'s>,
+    block: Option<(u32, Vec<u8>)>,
+}
+
+impl<'s> Column<'s> {
+    /// Starts with nothing read.
+    pub const fn of(account: Scope<'s>) -> Self {
+        Self { account, block: None }
+    }
+
+    /// Returns whether the number of a lead contains `part`; quick for leads in the order of their ids.
+    pub fn contains(&mut self, count: u32, part: &str) -> Result<bool, Stop> {
+        let wanted = count / BLOCK;
+        if self.block.as_ref().is_none_or(|(block, _)| *block != wanted) {
+            let key = key::phones(self.account.space(), Kind::Lead, wanted);
+            self.block = Some((wanted, self.account.get(key)?.unwrap_or_default()));
+        }
+        let at = (count % BLOCK) as usize * WIDTH;
+        let packed = self.block.as_ref().and_then(|(_, bytes)| bytes.get(at..at + WIDTH)?.try_into().ok());
+        Ok(unpack(packed.unwrap_or([0; WIDTH])).contains(part))
+    }
 }
 
 #[cfg(test)]

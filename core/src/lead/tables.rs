@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::http::csv::CsvSeparator;
 use crate::key::Kind;
 use crate::limits::SECONDARY_CONTACTS_MAX;
 use crate::record::{
@@ -137,6 +138,8 @@ record! {
         date_from: Option<String> = text(1, 10).form(&format::DATE),
         /// Only leads created on or before this UTC day, `YYYY-MM-DD`.
         date_to: Option<String> = text(1, 10).form(&format::DATE),
+        /// For `text/csv`: what separates cells; a comma if not given.
+        separator: Option<CsvSeparator> = choice::<CsvSeparator>(),
         /// Number of leads on a page.
         per_page: u32 = per_page(15),
         /// Number of the page, from 1.

@@ -119,9 +119,9 @@ impl EdgeRequest {
     }
 
     /// Returns whether the region must process the request: engine requests wait, stream or concern calls, which live
-    /// there.
+    /// there, and lists as CSV are read in many rounds and streamed.
     fn is_for_region(&self, service: &Service) -> bool {
-        self.who(service) == Some(Who::Engine)
+        self.who(service) == Some(Who::Engine) || self.run.request().is_some_and(|request| service.is_csv(request))
     }
 
     fn who(&self, service: &Service) -> Option<Who> {
@@ -210,6 +210,7 @@ impl From<Reply> for CompleteReply {
             Content::Empty | Content::Host(_) | Content::Stream(_) | Content::Piece(_) => (None, Vec::new()),
         };
         let mut headers: Vec<(&'static str, String)> = Vec::with_capacity(reply.headers.len() + 3);
+        let media = media.filter(|_| !reply.headers.iter().any(|(name, _)| *name == "content-type"));
         headers.extend(media.map(|media| ("content-type", media.to_string())));
         headers.push(("x-content-type-options", "nosniff".to_string()));
         headers.extend(reply.headers);

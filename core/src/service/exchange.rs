@@ -328,11 +328,17 @@ impl<'a> Exchange<'a> {
     }
 
     /// Adds the entity tag, or replaces the reply with 304; replies with a token or secret are not cached.
-    fn finish(&self, route: &Route, mut reply: Reply) -> Reply {
+    fn finish(&self, route: &Route, reply: Reply) -> Reply {
+        let reply = self.tagged(route, reply);
+        if route.csv.is_some() { reply.header("vary", "Accept") } else { reply }
+    }
+
+    fn tagged(&self, route: &Route, mut reply: Reply) -> Reply {
         if route.etag
             && reply.status == 200
             && let Content::Json(body) = &reply.content
             && body.len() <= TAGGED_BYTES_MAX
+            && !is_typed(&reply)
         {
             let own = reply.headers.iter().position(|(name, _)| *name == "etag");
             let tag = own.map_or_else(|| etag::of(body), |own| reply.headers.remove(own).1);
@@ -382,7 +388,10 @@ impl<'a> Exchange<'a> {
                 .header("x-ratelimit-reset", rate.reset.to_string());
         }
         if !self.service.setup.config.cors_origins.is_empty() {
-            reply = reply.header("vary", "Origin");
+            match reply.headers.iter_mut().find(|(name, _)| *name == "vary") {
+                Some((_, varies)) => varies.push_str(", Origin"),
+                None => reply = reply.header("vary", "Origin"),
+            }
         }
         if let Some(origin) = self.origin() {
             const SHOWN: &str = "ETag, Idempotency-Replayed, Retry-After, X-Ignored-Members, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
@@ -393,10 +402,18 @@ impl<'a> Exchange<'a> {
         {
             let length = body.len().to_string();
             reply.content = Content::Empty;
-            reply = reply.header("content-type", "application/json").header("content-length", length);
+            if !is_typed(&reply) {
+                reply = reply.header("content-type", "application/json");
+            }
+            reply = reply.header("content-length", length);
         }
         reply
     }
+}
+
+/// Returns whether the reply names a type, which is not JSON then.
+fn is_typed(reply: &Reply) -> bool {
+    reply.headers.iter().any(|(name, _)| *name == "content-type")
 }
 
 /// Returns the request's own id if it is well formed, else a generated one (docs/api.md, Request ids).

@@ -15,7 +15,8 @@ mod tasks;
 use alloc::string::{String, ToString};
 
 use crate::account::caller;
-use crate::http::request::Method;
+use crate::http::csv;
+use crate::http::request::{Method, Request};
 use crate::http::route::{Route, Who};
 use crate::http::router::Router;
 use crate::setup::{Config, Setup};
@@ -109,6 +110,11 @@ impl Service {
     /// Returns which token the operation of a request requires; `None` if there is no such operation.
     pub fn who(&self, method: Method, target: &str) -> Option<Who> {
         self.route(method, target).map(|route| route.who)
+    }
+
+    /// Returns whether a request is for a list as CSV, all rows of it: a node leaves that to its region.
+    pub fn is_csv(&self, request: &Request) -> bool {
+        self.route(request.method, &request.target).is_some_and(|route| csv::is_wanted(route, request))
     }
 
     fn route(&self, method: Method, target: &str) -> Option<&'static Route> {

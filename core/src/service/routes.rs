@@ -147,7 +147,7 @@ const GROUPS: &[Group] = &[
     post(&["/user/knowledgebases/{id}/search"], "searchKnowledgebase", "Search a knowledgebase.", knowledge::find).about(Kind::Knowledgebase).takes(Question::TABLE).gives(ReplyForm::DataList(Passage::TABLE)).error_form().stores_nothing(),
     ]),
     Group("Calls", &[
-    get(&["/user/calls"], "listCalls", "List the calls, newest first.", call::list).about(Kind::Call).asks(CallQuery::TABLE).gives(ReplyForm::Page(Call::TABLE)),
+    get(&["/user/calls"], "listCalls", "List the calls, newest first.", call::list).about(Kind::Call).asks(CallQuery::TABLE).gives(ReplyForm::Page(Call::TABLE)).or_csv("calls.csv"),
     get(&["/user/calls/{id}"], "getCall", "A call.", call::read).about(Kind::Call).gives(ReplyForm::Bare(Call::TABLE)),
     delete(&["/user/calls/{id}"], "deleteCall", "Delete a call.", call::delete).about(Kind::Call).refuses(&[Cause::Conflict]),
     post(&["/user/make_call"], "makeCall", "Place a call.", call::make_call).about(Kind::Call).takes(NewCall::TABLE).strict().gives(ReplyForm::Bare(PlacedCall::TABLE)).refuses(&[Cause::Payment, Cause::NotFound, Cause::Unprocessable, Cause::NoEngine]),
@@ -168,7 +168,7 @@ const GROUPS: &[Group] = &[
     post(&["/user/lead", "/user/leads"], "createLead", "Create a lead.", lead::create).about(Kind::Lead).takes(NewLead::TABLE).gives(ReplyForm::MessageData(Lead::TABLE)).invalid(Invalid::Failed),
     post(&["/user/leads/import"], "importLeads", "Create leads from a file, in the background.", import::start_leads).takes_file(&import::MEDIA, IMPORT_BODY_BYTES_MAX).asks(LeadImport::TABLE).accepts(ReplyForm::MessageData(Started::TABLE)).or_looks(ReplyForm::Data(DryRun::TABLE)).in_several_steps().refuses(&[Cause::Limit]),
     get(&["/user/leads/imports/{id}"], "getLeadImport", "How far an import of leads came.", import::read_leads).about(Kind::Import).gives(ReplyForm::Data(Import::TABLE)),
-    get(&["/user/leads"], "listLeads", "List the leads, newest first.", lead::list).about(Kind::Lead).asks(LeadQuery::TABLE).gives(ReplyForm::Page(Lead::TABLE)),
+    get(&["/user/leads"], "listLeads", "List the leads, newest first.", lead::list).about(Kind::Lead).asks(LeadQuery::TABLE).gives(ReplyForm::Page(Lead::TABLE)).or_csv("leads.csv"),
     get(&["/user/leads/{id}"], "getLead", "A lead.", lead::read).about(Kind::Lead).gives(ReplyForm::Bare(Lead::TABLE)),
     put(&["/user/leads/{id}", "/leads/{id}"], "updateLead", "Change a lead.", lead::update).about(Kind::Lead).and_patch().takes(ChangedLead::TABLE).shown_as(&[Lead::TABLE]).invalid(Invalid::Failed),
     delete(&["/user/leads/{id}"], "deleteLead", "Delete a lead and its secondary contacts.", lead::delete).about(Kind::Lead),
@@ -180,7 +180,7 @@ const GROUPS: &[Group] = &[
     delete(&["/user/do-not-call/{id}"], "removeDoNotCall", "Remove a number from that list.", suppression::delete).about(Kind::DoNotCall),
     ]),
     Group("Events and webhooks", &[
-    get(&["/user/webhook-deliveries"], "listDeliveries", "List the webhook deliveries, newest first.", webhook::list).about(Kind::Delivery).asks(DeliveryQuery::TABLE).gives(ReplyForm::Page(Delivery::TABLE)),
+    get(&["/user/webhook-deliveries"], "listDeliveries", "List the webhook deliveries, newest first.", webhook::list).about(Kind::Delivery).asks(DeliveryQuery::TABLE).gives(ReplyForm::Page(Delivery::TABLE)).or_csv("webhook-deliveries.csv"),
     post(&["/user/webhook-deliveries/{id}/resend"], "resendDelivery", "Send a webhook again.", webhook::resend).about(Kind::Delivery).accepts(ReplyForm::Message),
     get(&["/user/webhook-secrets"], "listWebhookSecrets", "The secrets that sign webhooks.", signing::list).gives(ReplyForm::Secrets(SigningSecret::TABLE)).not_for_read_only().shows_token(),
     post(&["/user/webhook-secrets/rotate"], "rotateWebhookSecret", "Make a new webhook secret beside the newest one.", signing::rotate).makes(ReplyForm::Secrets(SigningSecret::TABLE)).shows_token().stores_nothing(),

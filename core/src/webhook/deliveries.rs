@@ -47,8 +47,8 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     let mut facets = Vec::new();
     facets.extend(query.status.map(facet_of_status));
     facets.extend(query.call_id.map(|id| facet_of_call(ctx.own(id).unwrap_or(0))));
-    let query = Query::page(facets, 0..u32::MAX, Order::Descending, query.per_page, query.page);
-    page::list(ctx, ctx.account(), Kind::Delivery, &query, page::public)
+    let rows = Query::page(facets, 0..u32::MAX, Order::Descending, query.per_page, query.page);
+    page::or_csv(ctx, ctx.account(), Kind::Delivery, (&rows, query.separator), page::public)
 }
 
 /// `POST /user/webhook-deliveries/{id}/resend`: sends to the current URL of the assistant's webhook, if that is on,

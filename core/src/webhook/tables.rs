@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::http::csv::CsvSeparator;
 use crate::limits::{SECONDARY_CONTACTS_MAX, URL_MAX};
 use crate::record::{Iso, Json, Rest, any, choice, count, id, int, iso, list, object, per_page, text};
 use crate::{choice, record};
@@ -84,6 +85,8 @@ record! {
         call_id: Option<u64> = id(),
         /// Only deliveries in this state.
         status: Option<DeliveryStatus> = choice::<DeliveryStatus>(),
+        /// For `text/csv`: what separates cells; a comma if not given.
+        separator: Option<CsvSeparator> = choice::<CsvSeparator>(),
         /// Number of deliveries on a page.
         per_page: u32 = per_page(15),
         /// Number of the page, from 1.

@@ -106,6 +106,7 @@ fn success(route: &Route) -> String {
         ReplyForm::BareList(_) => "`[…]`".into(),
         ReplyForm::Data(_) => "`{data}`".into(),
         ReplyForm::DataList(_) | ReplyForm::CallEvents => "`{data: […]}`".into(),
+        ReplyForm::Page(_) if route.csv.is_some() => "page, or `text/csv`".into(),
         ReplyForm::Page(_) => "page".into(),
         ReplyForm::MessageData(_) => "`{message, data}`".into(),
         ReplyForm::MessageEmpty => "`{message, data: []}`".into(),

@@ -118,7 +118,7 @@ fn response(doc: &str, media_type: &str, schema: Value) -> Value {
     object([("description", string(doc)), ("content", Value::Object(content))])
 }
 
-/// Describes an answer that `Accept` turns from JSON into text of another media type: a live stream, a page.
+/// Describes an answer that `Accept` turns from JSON into text of another media type: a live stream, a page, CSV.
 fn also(schema: Value, other: &str) -> Value {
     let content = object([("application/json", media(schema)), (other, media(text()))]);
     object([("description", string("Done.")), ("content", content)])
@@ -136,6 +136,9 @@ fn success(route: &Route, shape: ReplyForm, components: &mut Components) -> Valu
             let schema = components.named(Section::Schemas, &name, schema);
             if let ReplyForm::Feed(_) | ReplyForm::CallEvents = shape {
                 return also(schema, "text/event-stream");
+            }
+            if route.csv.is_some() {
+                return also(schema, "text/csv");
             }
             schema
         }

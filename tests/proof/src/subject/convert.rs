@@ -188,7 +188,7 @@ fn reply(reply: wit::Reply) -> Reply {
 
 /// Returns a header name as `'static`; only a few are known.
 fn known(name: &str) -> &'static str {
-    const NAMES: [&str; 19] = [
+    const NAMES: [&str; 20] = [
         "x-request-id",
         "etag",
         "x-ratelimit-limit",
@@ -200,6 +200,7 @@ fn known(name: &str) -> &'static str {
         "cache-control",
         "content-type",
         "content-length",
+        "content-disposition",
         "vary",
         "idempotency-replayed",
         "access-control-allow-origin",
