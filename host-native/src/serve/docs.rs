@@ -1,5 +1,5 @@
-//! `/docs`: Swagger UI embedded in the binary, and the page at `/`. They load nothing from elsewhere; their content
-//! security policy enforces that.
+//! `/docs`: a list of all operations, and Swagger UI for the one that is chosen; and the page at `/`. Both are embedded in
+//! the binary and load nothing from elsewhere; their content security policy enforces that.
 
 use hyper::Response;
 use hyper::header::HeaderValue;
@@ -30,6 +30,7 @@ pub fn response(reply: Reply, target: &str) -> Response<ResponseBody> {
     let (media, body, packed): (_, &'static [u8], _) = match file {
         "" | "index.html" => ("text/html; charset=utf-8", include_bytes!("../../docs-ui/index.html"), false),
         "start.js" => ("text/javascript; charset=utf-8", include_bytes!("../../docs-ui/start.js"), false),
+        "start.css" => ("text/css; charset=utf-8", include_bytes!("../../docs-ui/start.css"), false),
         "swagger-ui.css" => ("text/css; charset=utf-8", include_bytes!("../../docs-ui/swagger-ui.css.gz"), true),
         "swagger-ui-bundle.js" => {
             ("text/javascript; charset=utf-8", include_bytes!("../../docs-ui/swagger-ui-bundle.js.gz"), true)
