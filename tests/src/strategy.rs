@@ -203,6 +203,7 @@ fn formed(name: &str, min: usize, max: usize) -> BoxedStrategy<Value> {
         "zone" => select(vec!["Europe/Bucharest", "America/New_York", "Etc/UTC", "Asia/Kolkata"])
             .prop_map(|zone| json!(zone))
             .boxed(),
+        "country" => select(vec!["DE", "us", "It"]).prop_map(|country| json!(country)).boxed(),
         "email" => pattern("[a-z]{1,8}@[a-z]{1,8}\\.example"),
         "digits" => pattern("[0-9]{1,9}"),
         "date" => pattern("20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"),

@@ -13,6 +13,7 @@ use super::taken::{check_lead, check_number};
 use crate::http::ctx::Ctx;
 use crate::json::Members;
 use crate::limits::{DRY_RUN_RECORDS, DRY_RUN_ROWS};
+use crate::numbering::dialing::DialingCountry;
 use crate::record::{Errors, Json};
 
 /// Looks at the first records of a file from a position on.
@@ -21,7 +22,7 @@ pub fn look(
     file: &[u8],
     (format, dialect): (ImportFormat, Dialect),
     position: Position,
-    (columns, target): (&Columns, Target),
+    (columns, target, home): (&Columns, Target, Option<DialingCountry>),
 ) -> DryRun {
     let mut records = Records::new(format, dialect, position, &file[position.offset as usize..], true);
     let (mut rows, mut errors) = (Vec::new(), Vec::new());
@@ -34,7 +35,7 @@ pub fn look(
                 (
                     line,
                     members(&record, columns, target)
-                        .map_or_else(|says| Some(of_line(says)), |members| wrong(ctx, target, members)),
+                        .map_or_else(|says| Some(of_line(says)), |members| wrong(ctx, (target, home), members)),
                 )
             }
             NextRecord::Malformed(line, malformed) => (line, Some(of_line(malformed.text().to_string()))),
@@ -60,11 +61,11 @@ fn texts(record: &ImportRecord<'_>) -> Vec<String> {
 }
 
 /// Returns what is wrong with a record; a number that is there already is no error.
-fn wrong(ctx: &Ctx<'_>, target: Target, members: Members) -> Option<Errors> {
+fn wrong(ctx: &Ctx<'_>, (target, home): (Target, Option<DialingCountry>), members: Members) -> Option<Errors> {
     match target {
         Target::Leads { campaign, allow_dupplicate } => {
-            check_lead(ctx.account(), campaign, allow_dupplicate, members).err()
+            check_lead(ctx.account(), (campaign, allow_dupplicate), home, members).err()
         }
-        Target::Numbers => check_number(members).err(),
+        Target::Numbers => check_number(home, members).err(),
     }
 }

@@ -6,6 +6,7 @@ mod csv;
 mod dry_run;
 mod file;
 mod found;
+mod numbers;
 mod operations;
 mod records;
 mod rows;

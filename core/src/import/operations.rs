@@ -20,6 +20,7 @@ use crate::job::{self, Task};
 use crate::json::Raw;
 use crate::key::Kind;
 use crate::limits::{IMPORT_BODY_BYTES_MAX, IMPORT_UPLOAD_SECONDS, IMPORTS_MAX};
+use crate::numbering::dialing::DialingCountry;
 use crate::record::{Errors, Stored};
 
 const MISSING: &str = "Import not found";
@@ -38,7 +39,12 @@ pub fn start_leads(ctx: &Ctx<'_>) -> Handled {
     let query: LeadImport = ctx.finish(checked)?;
     let campaign = ctx.own(query.campaign_id).ok_or(Refusal::NotFound(MISSING))?;
     let target = Target::Leads { campaign, allow_dupplicate: query.allow_dupplicate };
-    let asked = Asked { mapping: query.mapping.as_deref(), separator: query.separator, dry_run: query.dry_run };
+    let asked = Asked {
+        mapping: query.mapping.as_deref(),
+        separator: query.separator,
+        home: query.default_country.as_deref().and_then(DialingCountry::of),
+        dry_run: query.dry_run,
+    };
     start(ctx, file, target, &asked)
 }
 
@@ -46,7 +52,12 @@ pub fn start_leads(ctx: &Ctx<'_>) -> Handled {
 pub fn start_numbers(ctx: &Ctx<'_>) -> Handled {
     let file = body(ctx)?;
     let query: NumberImport = ctx.asks()?;
-    let asked = Asked { mapping: query.mapping.as_deref(), separator: query.separator, dry_run: query.dry_run };
+    let asked = Asked {
+        mapping: query.mapping.as_deref(),
+        separator: query.separator,
+        home: query.default_country.as_deref().and_then(DialingCountry::of),
+        dry_run: query.dry_run,
+    };
     start(ctx, file, Target::Numbers, &asked)
 }
 
@@ -54,6 +65,8 @@ pub fn start_numbers(ctx: &Ctx<'_>) -> Handled {
 struct Asked<'q> {
     mapping: Option<&'q str>,
     separator: Option<Separator>,
+    /// Country whose national numbers are read.
+    home: Option<DialingCountry>,
     dry_run: bool,
 }
 
@@ -86,14 +99,14 @@ fn start(ctx: &Ctx<'_>, file: Option<&[u8]>, target: Target, asked: &Asked<'_>) 
     };
     let (columns, position) = begin(file, (format, dialect), &mapping, target)?;
     if asked.dry_run {
-        let looked = dry_run::look(ctx, file, (format, dialect), position, (&columns, target));
+        let looked = dry_run::look(ctx, file, (format, dialect), position, (&columns, target, asked.home));
         return Ok(Reply::ok(&data(&looked)));
     }
     let (number, at) = account.allot(Kind::Import, ctx.now)?;
     file::put_columns(account, number, &columns)?;
     let kept = file::put_next(account, number, file, 0)?;
     let file_bytes = u32::try_from(file.len()).map_err(|_| Refusal::TooLarge(IMPORT_BODY_BYTES_MAX))?;
-    let mut import = ImportRow::new(target, format, dialect, file_bytes, position);
+    let mut import = ImportRow::new((target, asked.home), (format, dialect), file_bytes, position);
     import.set_upload(ctx.uuid(UPLOAD), kept);
     account.insert(Kind::Import, number, at, &import.row())?;
     turn(ctx, number, &import)

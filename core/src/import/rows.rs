@@ -10,6 +10,7 @@ use crate::id;
 use crate::json::{Array, Object, Raw, ToJson};
 use crate::key;
 use crate::limits::{IMPORT_ERROR_BYTES_MAX, IMPORT_ERRORS_MAX};
+use crate::numbering::dialing::DialingCountry;
 use crate::record;
 use crate::record::{Errors, Json, Rest, boolean, choice, count, text};
 use crate::store::{Row, Scope};
@@ -42,6 +43,8 @@ record! {
         campaign: Option<u32> = count().sparse(),
         /// For an import of leads: whether to create those with numbers that the campaign already has.
         allow_dupplicate: Option<bool> = boolean().sparse(),
+        /// Country whose national numbers are read, if any.
+        default_country: Option<String> = text(2, 2).sparse(),
         /// Whether the file is CSV; otherwise each line is a JSON record.
         csv: bool = boolean().required(),
         /// For a CSV file: what separates its cells; a comma if not given.
@@ -83,8 +86,13 @@ pub fn facet_under_way() -> Facet {
 }
 
 impl ImportRow {
-    /// Builds an import that starts reading at `position`.
-    pub fn new(target: Target, format: ImportFormat, dialect: Dialect, file_bytes: u32, position: Position) -> Self {
+    /// Builds an import that starts reading at `position`; `home` is the country whose national numbers are read.
+    pub fn new(
+        (target, home): (Target, Option<DialingCountry>),
+        (format, dialect): (ImportFormat, Dialect),
+        file_bytes: u32,
+        position: Position,
+    ) -> Self {
         let (campaign, allow_dupplicate) = match target {
             Target::Leads { campaign, allow_dupplicate } => (Some(campaign), Some(allow_dupplicate)),
             Target::Numbers => (None, None),
@@ -92,6 +100,7 @@ impl ImportRow {
         Self {
             campaign,
             allow_dupplicate,
+            default_country: home.map(|home| home.iso.into()),
             csv: format == ImportFormat::Csv,
             separator: Some(dialect.separator).filter(|_| format == ImportFormat::Csv),
             encoding: Some(dialect.encoding).filter(|_| format == ImportFormat::Csv),
@@ -122,6 +131,11 @@ impl ImportRow {
     pub fn target(&self) -> Target {
         let allow_dupplicate = self.allow_dupplicate.unwrap_or(false);
         self.campaign.map_or(Target::Numbers, |campaign| Target::Leads { campaign, allow_dupplicate })
+    }
+
+    /// Returns the country whose national numbers are read, if any.
+    pub fn home(&self) -> Option<DialingCountry> {
+        DialingCountry::of(self.default_country.as_deref()?)
     }
 
     /// Returns the format of its file.
@@ -230,7 +244,8 @@ mod tests {
         ] {
             let position = Position { offset: 4, line: 5, after_return: true, within };
             let dialect = Dialect { separator: Separator::Semicolon, encoding: Encoding::Latin1 };
-            let mut import = ImportRow::new(target, format, dialect, 64_000_000, position);
+            let home = DialingCountry::of("DE").filter(|_| target != Target::Numbers);
+            let mut import = ImportRow::new((target, home), (format, dialect), 64_000_000, position);
             import.set_upload("r".into(), (status == ImportStatus::Processing).then_some(8));
             if status == ImportStatus::Failed {
                 import.fail("Why");
@@ -238,6 +253,7 @@ mod tests {
             import.status = status;
             let read = ImportRow::read(&import.row().public).expect("it was written so");
             assert_eq!((read.target(), read.format(), read.position()), (target, format, Ok(position)));
+            assert_eq!(read.home(), home);
             let is_csv = format == ImportFormat::Csv;
             assert_eq!(read.dialect(), if is_csv { dialect } else { Dialect::default() });
             assert_eq!(read, import);

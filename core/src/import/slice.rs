@@ -15,6 +15,7 @@ use crate::job::{self, Task, TaskContext, TaskOutcome};
 use crate::json::{self, Members, Value};
 use crate::key::Kind;
 use crate::limits::IMPORT_SLICE_RECORDS;
+use crate::numbering::dialing::DialingCountry;
 use crate::record::{Errors, Stored};
 use crate::store::Scope;
 use crate::view::Stop;
@@ -79,7 +80,7 @@ fn read(work: &TaskContext<'_>, number: u32, import: &mut ImportRow) -> Result<b
     let window = file::window(account, number, import.file_bytes, import.offset)?;
     let at_end = import.offset as usize + window.len() >= import.file_bytes as usize;
     let mut records = Records::new(import.format(), import.dialect(), import.position()?, &window, at_end);
-    let mut ended = false;
+    let (home, mut ended) = (import.home(), false);
     for _ in 0..IMPORT_SLICE_RECORDS {
         let (line, members) = match records.next() {
             NextRecord::Record(line, record) => (line, members(&record, &columns, import.target())),
@@ -91,7 +92,7 @@ fn read(work: &TaskContext<'_>, number: u32, import: &mut ImportRow) -> Result<b
             }
         };
         let taken = match members {
-            Ok(members) => take(work, import.target(), members)?,
+            Ok(members) => take(work, import.target(), home, members)?,
             Err(says) => Taken::Rejected(of_line(says)),
         };
         match taken {
@@ -124,11 +125,11 @@ pub fn members(record: &ImportRecord<'_>, columns: &Columns, target: Target) -> 
     }
 }
 
-fn take(work: &TaskContext<'_>, target: Target, members: Members) -> Result<Taken, Stop> {
+fn take(work: &TaskContext<'_>, target: Target, home: Option<DialingCountry>, members: Members) -> Result<Taken, Stop> {
     match target {
         Target::Leads { campaign, allow_dupplicate } => {
-            taken::lead(work.account, campaign, allow_dupplicate, members, work.now)
+            taken::lead(work.account, (campaign, allow_dupplicate), home, members, work.now)
         }
-        Target::Numbers => taken::number(work.account, members, work.now),
+        Target::Numbers => taken::number(work.account, home, members, work.now),
     }
 }

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use crate::key::Kind;
 use crate::limits::{DRY_RUN_RECORDS, DRY_RUN_ROWS, IMPORT_ERRORS_MAX, MAPPING_MAX};
+use crate::numbering::dialing;
 use crate::record::{ColumnType, Json, Ref, any, boolean, choice, id, int, list, rows, text, texts};
 use crate::{choice, record};
 
@@ -66,6 +67,9 @@ record! {
         mapping: Option<String> = text(1, MAPPING_MAX),
         /// For `text/csv`: what separates cells; found by itself if not given.
         separator: Option<Separator> = choice::<Separator>(),
+        /// Country whose national numbers the file has, as an ISO 3166-1 alpha-2 code: with `DE`, `030 123456` is
+        /// `+4930123456`. Without it every number must begin with `+`.
+        default_country: Option<String> = text(2, 2).form(&dialing::COUNTRY),
         /// Whether the file is only looked at: nothing is stored.
         dry_run: bool = boolean().or_bool(false),
     }
@@ -79,6 +83,9 @@ record! {
         mapping: Option<String> = text(1, MAPPING_MAX),
         /// For `text/csv`: what separates cells; found by itself if not given.
         separator: Option<Separator> = choice::<Separator>(),
+        /// Country whose national numbers the file has, as an ISO 3166-1 alpha-2 code: with `DE`, `030 123456` is
+        /// `+4930123456`. Without it every number must begin with `+`.
+        default_country: Option<String> = text(2, 2).form(&dialing::COUNTRY),
         /// Whether the file is only looked at: nothing is stored.
         dry_run: bool = boolean().or_bool(false),
     }

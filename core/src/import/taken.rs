@@ -1,9 +1,10 @@
 //! Imported records: each is checked and stored like the body of a request.
 
+use super::numbers;
 use crate::id;
 use crate::json::{JsonNumber, Members, Value};
 use crate::lead::{self, tables::NewLead};
-use crate::record::format::dialed;
+use crate::numbering::dialing::DialingCountry;
 use crate::record::{Errors, MemberSource, Record, check};
 use crate::store::Scope;
 use crate::suppression::{self, NewSuppressed};
@@ -24,12 +25,12 @@ pub enum Taken {
 /// Creates a lead from a record, a body without its campaign.
 pub fn lead(
     account: Scope<'_>,
-    campaign: u32,
-    allow_dupplicate: bool,
+    (campaign, allow_dupplicate): (u32, bool),
+    home: Option<DialingCountry>,
     members: Members,
     now: Timestamp,
 ) -> Result<Taken, Stop> {
-    let new = match check_lead(account, campaign, allow_dupplicate, members) {
+    let new = match check_lead(account, (campaign, allow_dupplicate), home, members) {
         Ok(new) => new,
         Err(errors) => return Ok(Taken::Rejected(errors)),
     };
@@ -43,8 +44,8 @@ pub fn lead(
 /// Checks a record, a body of a lead without its campaign.
 pub fn check_lead(
     account: Scope<'_>,
-    campaign: u32,
-    allow_dupplicate: bool,
+    (campaign, allow_dupplicate): (u32, bool),
+    home: Option<DialingCountry>,
     mut members: Members,
 ) -> Result<NewLead, Errors> {
     let id = id::of(account.space(), campaign);
@@ -52,35 +53,28 @@ pub fn check_lead(
     if matches!(members.get("allow_dupplicate"), None | Some(Value::Null)) {
         members.set("allow_dupplicate", Value::Bool(allow_dupplicate));
     }
-    tidy_phones(&mut members);
-    lead::check_new(members).finish()
-}
-
-/// Drops the blanks, dots, dashes and brackets of the numbers of a lead and of its secondary contacts.
-fn tidy_phones(members: &mut Members) {
-    for (name, value) in &mut members.0 {
-        match (name.as_str(), value) {
-            ("phone_number", Value::Text(number)) => *number = dialed(number),
-            ("secondary_contacts", Value::List(contacts)) => {
-                contacts.iter_mut().for_each(|contact| {
-                    if let Value::Object(contact) = contact {
-                        tidy_phones(contact);
-                    }
-                });
-            }
-            _ => {}
-        }
-    }
+    let unread = numbers::read(&mut members, home);
+    let mut checked = lead::check_new(members);
+    numbers::explain(&mut checked.errors, unread);
+    checked.finish()
 }
 
 /// Checks a record with a number not to be called.
-pub fn check_number(members: Members) -> Result<NewSuppressed, Errors> {
-    check(NewSuppressed::TABLE, members, MemberSource::Body).finish()
+pub fn check_number(home: Option<DialingCountry>, mut members: Members) -> Result<NewSuppressed, Errors> {
+    let unread = numbers::read(&mut members, home);
+    let mut checked = check(NewSuppressed::TABLE, members, MemberSource::Body);
+    numbers::explain(&mut checked.errors, unread);
+    checked.finish()
 }
 
 /// Adds a number not to be called from a record.
-pub fn number(account: Scope<'_>, members: Members, now: Timestamp) -> Result<Taken, Stop> {
-    let new = match check_number(members) {
+pub fn number(
+    account: Scope<'_>,
+    home: Option<DialingCountry>,
+    members: Members,
+    now: Timestamp,
+) -> Result<Taken, Stop> {
+    let new = match check_number(home, members) {
         Ok(new) => new,
         Err(errors) => return Ok(Taken::Rejected(errors)),
     };

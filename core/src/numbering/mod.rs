@@ -4,6 +4,7 @@
 //! It keeps no list of numbers, uses no network and no clock, and does not know whether a number is in service. The
 //! facts are data (`plan.rs`).
 
+pub mod dialing;
 mod plan;
 
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};

@@ -247,6 +247,7 @@ const FILES: &[&str] = &[
     "phone_number\r\n+40700000203\r\n\r\n+40700000203\r\n",
     "\u{feff}phone_number;name\n+40700000204;x\n",
     "{\"phone_number\":\"+40700000205\",\"variables\":{\"a\":1}}\n\n{\"phone_number\":5}\n{\"phone_number\":\"+40700000206\",\"secondary_contacts\":[{\"phone_number\":\"+40700000207\"}]}\n",
+    "phone_number,name\n030 123456,a\n(415) 555-0100,b\n0049 30 123456,c\n491512345678,d\n06 1234 5678,e\n",
     "phone_number,reason\n+40700000208,\"asked\nnot to\"\n+40700000209\n",
 ];
 

@@ -45,9 +45,10 @@ impl<'t> Imports<'t> {
         let mapping =
             random.one(&["", "", "&mapping=phone_number%3Dphone_number", "&mapping=a%3Db,c%3Dd", "&mapping=%2C%3D"]);
         let duplicates = random.one(&["", "&allow_dupplicate=1"]);
+        let country = random.one(&["", "&default_country=DE", "&default_country=us", "&default_country=IT"]);
         let target = match random.below(4) {
-            0 => format!("/user/do-not-call/import?x=1{mapping}"),
-            _ => format!("/user/leads/import?campaign_id=1{duplicates}{mapping}"),
+            0 => format!("/user/do-not-call/import?x=1{country}{mapping}"),
+            _ => format!("/user/leads/import?campaign_id=1{duplicates}{country}{mapping}"),
         };
         let media = random.one(&["text/csv", "text/csv; charset=utf-8", "application/x-ndjson"]);
         let mut text = Text::new(Method::Post, &target).bearer("owner").header("content-type", media.as_bytes());
