@@ -41,7 +41,7 @@ pub fn import(house: &mut House, target: &str, media: &str, file: impl AsRef<[u8
     shown(house, target, id)
 }
 
-fn shown(house: &mut House, target: &str, id: u64) -> Value {
+pub fn shown(house: &mut House, target: &str, id: u64) -> Value {
     let path = target.split('?').next().expect("a path").replace("/import", "/imports");
     house.get(&format!("{path}/{id}")).expect(200).json["data"].clone()
 }
@@ -170,6 +170,10 @@ fn the_head_is_judged_before_the_body_is_read() {
         (target.as_str(), Some(CSV), 100, 0),
         (&target, Some("Application/X-NDJSON; charset=utf-8"), IMPORT_BODY_BYTES_MAX, 0),
         (&target, Some(CSV), IMPORT_BODY_BYTES_MAX + 1, 413),
+        (&target, Some("multipart/form-data; boundary=b"), 100, 0),
+        (&target, Some("multipart/form-data; boundary=b"), IMPORT_BODY_BYTES_MAX + 1, 413),
+        // The form may hold the campaign.
+        ("/user/leads/import", Some("multipart/form-data; boundary=b"), 100, 0),
         (&target, Some("application/json"), 100, 415),
         (&target, None, 100, 415),
         ("/user/leads/import", Some(CSV), 100, 422),
@@ -203,7 +207,7 @@ fn a_number_is_in_a_campaign_once_unless_allowed() {
 }
 
 /// Returns a file of records, good, bad and already present, with notes of up to three times `note_bytes`.
-fn mixed(records: usize, note_bytes: usize) -> String {
+pub fn mixed(records: usize, note_bytes: usize) -> String {
     let record = |n: usize| match n % 10 {
         3 => String::from("bad,x\n"),
         7 => format!("+4070{:07},again\n", n - 1),

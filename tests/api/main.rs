@@ -27,6 +27,7 @@ mod headers;
 mod histories;
 mod idempotency;
 mod import_files;
+mod import_forms;
 mod import_numbers;
 mod imports;
 mod ingestion;

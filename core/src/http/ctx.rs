@@ -6,6 +6,7 @@ use core::cell::{Cell, RefCell};
 
 use super::base::BaseUrl;
 use super::caller::{AuthenticatedToken, Engine};
+use super::multipart::{self, Upload};
 use super::notice::Notice;
 use super::refusal::{Halt, Refusal};
 use super::reply::Reply;
@@ -20,7 +21,7 @@ use crate::key::{Kind, Space};
 use crate::limits::{DETACH_SECONDS, JSON_BODY_BYTES_MAX, UPLOAD_BODY_BYTES_MAX};
 use crate::outside::{Answer, AskedWork, Unwritten, Work};
 use crate::rate::{Caller, Rate};
-use crate::record::{Checked, ColumnType, MemberSource, Record, check, check_update};
+use crate::record::{Checked, ColumnType, Errors, MemberSource, Record, check, check_update};
 use crate::seed::Seed;
 use crate::setup::Setup;
 use crate::store::{Row, Scope, Tx};
@@ -181,6 +182,12 @@ impl<'a> Ctx<'a> {
         }
     }
 
+    /// Reads a body that is a form.
+    pub fn form(&self, body: &'a [u8]) -> Result<Upload<'a>, Halt> {
+        let content_type = self.request.header("content-type").unwrap_or_default();
+        Ok(multipart::read(content_type, body).map_err(Refusal::BadRequest)?)
+    }
+
     /// Checks a body that the row does not read: a wrong type or size or a broken-off body is still refused, after the
     /// resource is found and before anything else is checked.
     pub fn unread(&self) -> Result<(), Halt> {
@@ -213,13 +220,29 @@ impl<'a> Ctx<'a> {
 
     /// Checks the query but does not build the record yet.
     pub fn checked_query<T: Record>(&self) -> Result<Checked, Halt> {
+        self.checked_query_and::<T>(&Members::default())
+    }
+
+    /// Checks the query and the fields of a form, in which its parameters may stand too; a field that was left empty
+    /// is not given.
+    pub fn checked_query_and<T: Record>(&self, form: &Members) -> Result<Checked, Halt> {
         let mut members = super::query::parse(self.query)?;
         for column in T::TABLE.columns {
             if matches!(column.spec.kind, ColumnType::List { .. }) && members.get(column.name).is_some() {
                 members.set(column.name, Value::List(super::query::all(self.query, column.name)?));
             }
         }
-        Ok(check(T::TABLE, members, MemberSource::Query))
+        let mut twice = Errors::default();
+        for (name, value) in form.0.iter().filter(|(_, value)| *value != Value::Text(String::new())) {
+            if members.get(name).is_some() && T::TABLE.columns.iter().any(|column| column.is_named(name)) {
+                twice.say(name, "field must stand in the query or in the form, not in both.");
+            }
+            members.set(name, value.clone());
+        }
+        let mut checked = check(T::TABLE, members, MemberSource::Query);
+        checked.errors.0.retain(|(name, _)| !twice.has(name));
+        checked.errors.0.extend(twice.0);
+        Ok(checked)
     }
 
     /// Returns the query as a record, or 422.

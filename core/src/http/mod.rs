@@ -11,6 +11,7 @@ pub mod etag;
 pub mod idempotency;
 pub mod ignored;
 pub mod list;
+pub mod multipart;
 pub mod notice;
 pub mod page;
 pub mod query;

@@ -12,12 +12,13 @@ use super::rows::{self, ImportRow, Target};
 use super::tables::{ImportStatus, LeadImport, NumberImport, Separator, Started};
 use crate::collection::{count, ids};
 use crate::http::ctx::Ctx;
+use crate::http::multipart::{FORM, Upload, UploadedFile};
 use crate::http::refs;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, data, message_data};
 use crate::http::route::Handled;
 use crate::job::{self, Task};
-use crate::json::Raw;
+use crate::json::{Members, Raw};
 use crate::key::Kind;
 use crate::limits::{IMPORT_BODY_BYTES_MAX, IMPORT_UPLOAD_SECONDS, IMPORTS_MAX};
 use crate::numbering::dialing::DialingCountry;
@@ -28,13 +29,49 @@ const MISSING: &str = "Import not found";
 const UPLOAD: &str = "upload";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Media types of a file, besides which none is accepted.
-pub const MEDIA: [&str; 2] = ["text/csv", "application/x-ndjson"];
+/// Media types of a body, besides which none is accepted.
+pub const MEDIA: [&str; 3] = [CSV, LINES, FORM];
+
+const CSV: &str = "text/csv";
+const LINES: &str = "application/x-ndjson";
+/// Endings of the names of files in a form, whose types browsers do not know.
+const ENDINGS: [(&str, ImportFormat); 4] = [
+    (".csv", ImportFormat::Csv),
+    (".tsv", ImportFormat::Csv),
+    (".ndjson", ImportFormat::Lines),
+    (".jsonl", ImportFormat::Lines),
+];
+const NO_FILE: &str = "The form has no file.";
+const NO_FORMAT: &str = "The file must be of the type text/csv or application/x-ndjson, or its name must end in .csv, .tsv, \
+                         .ndjson or .jsonl.";
+
+/// What was sent.
+struct Sent<'a> {
+    format: ImportFormat,
+    /// The file; `None` while only the head of the request has arrived.
+    file: Option<&'a [u8]>,
+    /// Where in the body the file begins, bytes.
+    offset: usize,
+    /// Fields of a form.
+    fields: Members,
+}
+
+/// What is asked of a file.
+struct Asked<'q> {
+    mapping: Option<&'q str>,
+    separator: Option<Separator>,
+    /// Country whose national numbers are read.
+    home: Option<DialingCountry>,
+    dry_run: bool,
+}
 
 /// `POST /user/leads/import`
 pub fn start_leads(ctx: &Ctx<'_>) -> Handled {
-    let file = body(ctx)?;
-    let mut checked = ctx.checked_query::<LeadImport>()?;
+    if ctx.answered() > 0 {
+        return go_on(ctx);
+    }
+    let sent = receive(ctx)?;
+    let mut checked = ctx.checked_query_and::<LeadImport>(&sent.fields)?;
     refs::check(ctx, &mut checked, None)?;
     let query: LeadImport = ctx.finish(checked)?;
     let campaign = ctx.own(query.campaign_id).ok_or(Refusal::NotFound(MISSING))?;
@@ -45,54 +82,62 @@ pub fn start_leads(ctx: &Ctx<'_>) -> Handled {
         home: query.default_country.as_deref().and_then(DialingCountry::of),
         dry_run: query.dry_run,
     };
-    start(ctx, file, target, &asked)
+    start(ctx, &sent, target, &asked)
 }
 
 /// `POST /user/do-not-call/import`
 pub fn start_numbers(ctx: &Ctx<'_>) -> Handled {
-    let file = body(ctx)?;
-    let query: NumberImport = ctx.asks()?;
+    if ctx.answered() > 0 {
+        return go_on(ctx);
+    }
+    let sent = receive(ctx)?;
+    let query: NumberImport = ctx.finish(ctx.checked_query_and::<NumberImport>(&sent.fields)?)?;
     let asked = Asked {
         mapping: query.mapping.as_deref(),
         separator: query.separator,
         home: query.default_country.as_deref().and_then(DialingCountry::of),
         dry_run: query.dry_run,
     };
-    start(ctx, file, Target::Numbers, &asked)
+    start(ctx, &sent, Target::Numbers, &asked)
 }
 
-/// What the query says of a file.
-struct Asked<'q> {
-    mapping: Option<&'q str>,
-    separator: Option<Separator>,
-    /// Country whose national numbers are read.
-    home: Option<DialingCountry>,
-    dry_run: bool,
-}
-
-/// Returns the body, or `None` while only the head of the request has arrived.
-fn body<'a>(ctx: &Ctx<'a>) -> Result<Option<&'a [u8]>, Halt> {
-    match ctx.file() {
-        Err(Halt::Wait) => Ok(None),
-        file => file.map(Some),
+/// Returns what was sent. A form is waited for, since it may hold the parameters too.
+fn receive<'a>(ctx: &Ctx<'a>) -> Result<Sent<'a>, Halt> {
+    let media = ctx.media_type();
+    let body = match ctx.file() {
+        Err(Halt::Wait) if media.as_deref() != Some(FORM) => None,
+        body => Some(body?),
+    };
+    match (media.as_deref(), body) {
+        (Some(FORM), Some(body)) => of_form(ctx.form(body)?),
+        (Some(CSV), file) => Ok(Sent { format: ImportFormat::Csv, file, offset: 0, fields: Members::default() }),
+        (_, file) => Ok(Sent { format: ImportFormat::Lines, file, offset: 0, fields: Members::default() }),
     }
 }
 
-fn start(ctx: &Ctx<'_>, file: Option<&[u8]>, target: Target, asked: &Asked<'_>) -> Handled {
-    if let Some(file) = file
-        && ctx.answered() > 0
-        && !asked.dry_run
-    {
-        return go_on(ctx, file);
-    }
-    let format = if ctx.media_type().as_deref() == Some("text/csv") { ImportFormat::Csv } else { ImportFormat::Lines };
+fn of_form(upload: Upload<'_>) -> Result<Sent<'_>, Halt> {
+    let UploadedFile { name, media, offset, content } = upload.file.ok_or_else(|| wrong_file(NO_FILE))?;
+    let name = name.to_ascii_lowercase();
+    let format = match media.as_str() {
+        CSV => ImportFormat::Csv,
+        LINES => ImportFormat::Lines,
+        _ => {
+            let ending = ENDINGS.iter().find(|(ending, _)| name.ends_with(ending));
+            ending.ok_or_else(|| wrong_file(NO_FORMAT))?.1
+        }
+    };
+    Ok(Sent { format, file: Some(content), offset, fields: upload.members })
+}
+
+fn start(ctx: &Ctx<'_>, sent: &Sent<'_>, target: Target, asked: &Asked<'_>) -> Handled {
+    let format = sent.format;
     let mapping = parse_mapping(format, asked).map_err(Refusal::Invalid)?;
     let account = ctx.account();
     if !asked.dry_run && count(account, Kind::Import, &rows::facet_under_way())? >= IMPORTS_MAX as u64 {
         let says = alloc::format!("At most {IMPORTS_MAX} imports may be under way; please wait for one to end.");
         return Err(Refusal::Forbidden(says).into());
     }
-    let Some(file) = file else { return Err(Halt::Wait) };
+    let Some(file) = sent.file else { return Err(Halt::Wait) };
     let dialect = match format {
         ImportFormat::Csv => found::dialect(file, asked.separator).map_err(wrong_file)?,
         ImportFormat::Lines => Dialect::default(),
@@ -105,20 +150,24 @@ fn start(ctx: &Ctx<'_>, file: Option<&[u8]>, target: Target, asked: &Asked<'_>) 
     let (number, at) = account.allot(Kind::Import, ctx.now)?;
     file::put_columns(account, number, &columns)?;
     let kept = file::put_next(account, number, file, 0)?;
-    let file_bytes = u32::try_from(file.len()).map_err(|_| Refusal::TooLarge(IMPORT_BODY_BYTES_MAX))?;
-    let mut import = ImportRow::new((target, asked.home), (format, dialect), file_bytes, position);
+    let bytes = |count: usize| u32::try_from(count).map_err(|_| Refusal::TooLarge(IMPORT_BODY_BYTES_MAX));
+    let mut import = ImportRow::new((target, asked.home), (format, dialect), bytes(file.len())?, position);
     import.set_upload(ctx.uuid(UPLOAD), kept);
+    import.body_offset = Some(bytes(sent.offset)?).filter(|offset| *offset > 0 && kept.is_some());
     account.insert(Kind::Import, number, at, &import.row())?;
     turn(ctx, number, &import)
 }
 
 /// Stores more parts of a file whose first parts are stored.
-fn go_on(ctx: &Ctx<'_>, file: &[u8]) -> Handled {
+fn go_on(ctx: &Ctx<'_>) -> Handled {
+    let body = ctx.file()?;
     let (account, request) = (ctx.account(), ctx.uuid(UPLOAD));
     for number in ids(account, Kind::Import, &rows::facet_under_way(), IMPORTS_MAX)? {
         let Some(row) = account.find(Kind::Import, number)? else { continue };
         let mut import = ImportRow::read(&row.public)?;
         let Some(kept) = import.kept.filter(|_| import.upload.as_ref() == Some(&request)) else { continue };
+        let file = body.get(import.body_offset.unwrap_or(0) as usize..).unwrap_or_default();
+        let file = file.get(..import.file_bytes as usize).unwrap_or(file);
         let kept = file::put_next(account, number, file, kept)?;
         import.set_upload(request, kept);
         account.replace(Kind::Import, number, &row, &import.row())?;

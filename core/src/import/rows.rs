@@ -75,6 +75,8 @@ record! {
         passing: bool = boolean().required(),
         /// Request that uploads the file, while it arrives: the same name in each of its runs, and unique to it.
         upload: Option<String> = text(0, 64).sparse(),
+        /// Where in the body the file begins, bytes, while it arrives; 0 if not given.
+        body_offset: Option<u32> = count().sparse(),
         /// Parts of the file stored so far, while it arrives.
         kept: Option<u32> = count().sparse(),
     }
@@ -116,6 +118,7 @@ impl ImportRow {
             state: stored_within(position.within),
             passing: position.within.is_some(),
             upload: None,
+            body_offset: None,
             kept: None,
             rest: Rest::default(),
         }
@@ -167,6 +170,7 @@ impl ImportRow {
     /// Records that `kept` parts of the file of `request` are stored; `None` once all of them are.
     pub fn set_upload(&mut self, request: String, kept: Option<u32>) {
         (self.upload, self.kept) = (kept.map(|_| request), kept);
+        self.body_offset = self.body_offset.filter(|_| kept.is_some());
     }
 
     /// Marks the import as failed, for this reason.

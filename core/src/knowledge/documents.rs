@@ -4,13 +4,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::bases;
-use super::multipart::{self, Upload};
 use super::progress::ReadingProgress;
 use super::search;
 use super::states::{DocumentEvent, MOVES};
 use super::tables::{ChangedDocument, Document, DocumentStatus, DocumentType, NewDocument};
 use crate::collection::{Facet, count};
 use crate::http::ctx::Ctx;
+use crate::http::multipart::{FORM, Upload};
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, data, message, message_data};
 use crate::http::route::Handled;
@@ -53,8 +53,10 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     let is_file = matches!(checked.get("type"), Cell::Text(kind) if kind != DocumentType::Website.word());
     match &file {
         None if is_file => checked.errors.add("file", NO_FILE),
-        Some(file) if is_file && file.is_empty() => checked.errors.add("file", NO_FILE),
-        Some(file) if file.len() > FILE_BYTES_MAX => checked.errors.say("file", "field must not be larger than 20 MB."),
+        Some(file) if is_file && file.content.is_empty() => checked.errors.add("file", NO_FILE),
+        Some(file) if file.content.len() > FILE_BYTES_MAX => {
+            checked.errors.say("file", "field must not be larger than 20 MB.");
+        }
         _ => {}
     }
     let new: NewDocument = ctx.finish(checked)?;
@@ -65,7 +67,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         );
     }
     let (number, at) = account.allot(Kind::Document, ctx.now)?;
-    for (at, part) in (0..).zip(file.filter(|_| is_file).unwrap_or_default().chunks(PART_BYTES)) {
+    for (at, part) in (0..).zip(file.filter(|_| is_file).map_or(&[][..], |file| file.content).chunks(PART_BYTES)) {
         account.put(key::part(account.space(), Kind::Document, number, at), part.to_vec())?;
     }
     let shown = Document {
@@ -121,13 +123,12 @@ pub fn set_status(
     account.replace(Kind::Document, number, before, &Row { facets, public: document.to_json(), ..after })
 }
 
-fn upload(ctx: &Ctx<'_>) -> Result<Upload, Halt> {
-    let bytes = ctx.bytes(UPLOAD_BODY_BYTES_MAX, &["application/json", "multipart/form-data"])?;
-    if ctx.media_type().as_deref() != Some("multipart/form-data") {
+fn upload<'a>(ctx: &Ctx<'a>) -> Result<Upload<'a>, Halt> {
+    let bytes = ctx.bytes(UPLOAD_BODY_BYTES_MAX, &["application/json", FORM])?;
+    if ctx.media_type().as_deref() != Some(FORM) {
         return Ok(Upload { members: ctx.members()?, file: None });
     }
-    let content_type = ctx.request.header("content-type").unwrap_or_default();
-    Ok(multipart::read(content_type, bytes).map_err(Refusal::BadRequest)?)
+    ctx.form(bytes)
 }
 
 fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {

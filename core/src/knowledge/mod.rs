@@ -5,7 +5,6 @@ mod documents;
 mod find;
 mod ingest;
 pub mod links;
-mod multipart;
 mod progress;
 pub mod robots;
 mod rows;

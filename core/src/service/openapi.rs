@@ -13,6 +13,7 @@ use components::{Components, Section};
 
 use super::Service;
 use super::routes::ROUTES;
+use crate::http::multipart::FORM;
 use crate::http::route::{BodyKind, Route, Who};
 use crate::json::{Members, Value};
 use crate::record::schema::{self, Purpose, object, string, strings};
@@ -152,7 +153,7 @@ fn body(route: &Route, components: &Components) -> Option<Value> {
     let mut content = Members::default();
     content.set("application/json", media(components.record(&used)));
     if let BodyKind::Document(_) = route.body {
-        content.set("multipart/form-data", media(form()));
+        content.set(FORM, media(form()));
     }
     let required = used.purpose == Purpose::Create
         && used.table.columns.iter().any(|column| matches!(column.spec.need, Need::Required));
@@ -176,11 +177,30 @@ fn file(types: &[&str]) -> Value {
         let doc = match *name {
             "text/csv" => "UTF-8, with a header row.",
             "application/x-ndjson" => "UTF-8, a JSON object a line.",
+            FORM => {
+                content.set(name, media(form_of_file()));
+                continue;
+            }
             _ => "",
         };
         content.set(name, media(object([("type", string("string")), ("description", string(doc))])));
     }
     object([("required", Value::Bool(true)), ("content", Value::Object(content))])
+}
+
+/// Describes a form with a file, in which the parameters of the query may stand too.
+fn form_of_file() -> Value {
+    let file = object([
+        ("type", string("string")),
+        ("contentMediaType", string("application/octet-stream")),
+        ("description", string("The file, of one of the other types by its content type or its name.")),
+    ]);
+    object([
+        ("type", string("object")),
+        ("description", string("Other fields are taken as parameters of the query.")),
+        ("required", strings(&["file"])),
+        ("properties", object([("file", file)])),
+    ])
 }
 
 fn media(schema: Value) -> Value {

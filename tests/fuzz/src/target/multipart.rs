@@ -8,7 +8,7 @@ use crate::http::Text;
 use crate::town::Town;
 use crate::{corpus, mutate};
 
-/// Target `multipart`: uploads of documents.
+/// Target `multipart`: uploads of documents and of imports.
 pub struct Forms<'t> {
     town: &'t Town,
     corpus: Vec<Vec<u8>>,
@@ -35,7 +35,10 @@ impl<'t> Forms<'t> {
         if random.chance(400) {
             mutate::bytes(random, &mut body);
         }
-        let target = self.town.owner.path("/user/knowledgebases/{id}/documents");
+        let target = match random.below(3) {
+            0 => "/user/do-not-call/import?dry_run=1".into(),
+            _ => self.town.owner.path("/user/knowledgebases/{id}/documents"),
+        };
         let mut text = Text::new(Method::Post, &target).bearer("owner").header("content-type", media.as_bytes());
         text.body = Some(body);
         text.bytes()
@@ -72,12 +75,12 @@ fn part(random: &mut Random, boundary: &str, name: &str, body: &mut Vec<u8>) {
     let disposition = match random.below(12) {
         0 => format!("Content-Disposition: form-data; name*=UTF-8''{name}"),
         1 => format!("content-disposition: form-data; name={name}"),
-        2 => format!("CONTENT-DISPOSITION:form-data;filename=\"a\";name=\"{name}\""),
+        2 => format!("CONTENT-DISPOSITION:form-data;filename=\"a.csv\";name=\"{name}\""),
         3 => format!("content-disposition: attachment; name=\"{}\"", mutate::text(random)),
         _ => format!("content-disposition: form-data; name=\"{name}\""),
     };
     let more = match random.below(10) {
-        0 => "\r\ncontent-type: text/plain",
+        0 => "\r\ncontent-type: text/csv",
         1 => "\r\ncontent-transfer-encoding: base64",
         2 => "\r\n folded: yes",
         3 => "\r\nx: 1\r\ny: 2\r\nz: 3\r\na: 4\r\nb: 5\r\nc: 6\r\nd: 7\r\ne: 8\r\nf: 9",
@@ -86,7 +89,9 @@ fn part(random: &mut Random, boundary: &str, name: &str, body: &mut Vec<u8>) {
     let value = match name {
         _ if random.chance(120) => mutate::text(random),
         "type" => random.one(&["txt", "pdf", "docx", "website", "exe"]).to_owned(),
-        "file" => random.one(&["We open at nine.", "%PDF-1.4", "PK\u{3}\u{4}", "", "\r\n--", "--b"]).to_owned(),
+        "file" => random
+            .one(&["We open at nine.", "phone_number\n+40700000201\n", "%PDF-1.4", "PK\u{3}\u{4}", "", "\r\n--", "--b"])
+            .to_owned(),
         _ => "Hours".to_owned(),
     };
     body.extend_from_slice(format!("--{boundary}\r\n{disposition}{more}\r\n\r\n{value}\r\n").as_bytes());

@@ -341,6 +341,10 @@ impl Recorder {
         let target = "/user/do-not-call/import";
         let started = self.send(Method::Post, target, &owner, CSV, Some(large.as_bytes()));
         let large = started["data"]["id"].as_u64().unwrap_or_else(|| panic!("{started}"));
+        let form = b"--edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\n\r\n\
+            phone_number\n0700 000 106\n\r\n--edge--\r\n";
+        let multipart = [("content-type", "multipart/form-data; boundary=edge")];
+        self.send(Method::Post, &format!("{target}?default_country=RO"), &owner, &multipart, Some(form));
         self.settle();
         self.look(&format!("/user/do-not-call/imports/{large}"));
         self.look(&format!("/user/leads/imports/{import}"));
