@@ -40,9 +40,9 @@ const ORDER: &str = "
     addDoNotCall importDoNotCall getDoNotCallImport listDoNotCall removeDoNotCall
     makeCall claimCalls runTool askKnowledge reportEvents listCallEvents getCall bringCall hangUpCall listCalls
     listDeliveries resendDelivery listWebhookSecrets rotateWebhookSecret listEvents
-    createCampaign listCampaigns getCampaign updateCampaign createLead importLeads getLeadImport listLeads getLead updateLead
+    createCampaign listCampaigns getCampaign getCampaignProgress updateCampaign createLead importLeads getLeadImport listLeads getLead updateLead
     explainLead switchCampaign switchCampaignOf listWhatsAppSenders
-    listJobs listQueues deleteLead deleteCampaign deleteCall deleteDocument deleteKnowledgebase deleteAssistant deleteTool
+    listJobs listQueues listSettings getStore deleteLead deleteCampaign deleteCall deleteDocument deleteKnowledgebase deleteAssistant deleteTool
     deleteFolder deleteLabel releaseNumber deleteEngineToken deleteAccount backup rotateOperatorToken
 ";
 

@@ -156,8 +156,8 @@ pub fn lose_number(account: Scope<'_>, number: u32, now: Timestamp) -> Result<bo
 pub fn all(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
     let campaigns = match ctx.rest() {
-        Some(Unwritten { rows, .. }) => rows.clone(),
-        None => ids(account, Kind::Campaign, &Facet::ALL, PLAN_ROWS_MAX)?,
+        Some(Unwritten::Rows { rows, .. }) => rows.clone(),
+        _ => ids(account, Kind::Campaign, &Facet::ALL, PLAN_ROWS_MAX)?,
     };
     let sums = SumsOf::read(account, &campaigns, ctx.now)?;
     let write = |count, row: &[u8], out: &mut Vec<u8>| {

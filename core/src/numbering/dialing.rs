@@ -77,12 +77,12 @@ impl DialingCountry {
         if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(Unread::NoNumber);
         }
-        let meant = self.national(&digits).into_iter().chain(self.international(&digits));
-        meant.fold(Err(Unread::NoNumber), |known, number| match known {
-            Err(Unread::NoNumber) => Ok(number),
-            Ok(first) if first != number => Err(Unread::Ambiguous(first, number)),
-            known => known,
-        })
+        let mut meant = self.national(&digits).into_iter().chain(self.international(&digits));
+        let first = meant.next().ok_or(Unread::NoNumber)?;
+        match meant.find(|other| *other != first) {
+            Some(other) => Err(Unread::Ambiguous(first, other)),
+            None => Ok(first),
+        }
     }
 
     /// Reads a national number. A trunk prefix goes first: `8 800 …` in Russia, where numbers begin with 8 too.
