@@ -106,7 +106,6 @@ impl Recorder {
         self.operate(Method::Get, "/admin/jobs?per_page=5", None);
         self.operate(Method::Get, "/admin/queues", None);
         self.operate(Method::Get, "/admin/settings", None);
-        self.operate(Method::Get, "/admin/store", None);
         self.operate(Method::Post, "/admin/jobs/1/retry", None);
         self.operate(Method::Delete, "/admin/jobs/1", None);
     }
