@@ -1,4 +1,4 @@
-//! The configuration as one JSON object, for hosts without a command line; and how its operator sees it.
+//! The configuration as one JSON object, for hosts without a command line.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -15,34 +15,8 @@ use crate::limits::URL_MAX;
 use crate::llm::Llm;
 use crate::record;
 use crate::record::ColumnType;
-use crate::record::{Errors, Json, MemberSource, Record, Secret, any, check, choice, format, int, object, text, texts};
+use crate::record::{Errors, MemberSource, Record, Secret, check, choice, format, int, object, text, texts};
 use crate::setup::{CALENDAR_URL, Config};
-
-choice! {
-    /// Where the value of a setting comes from.
-    pub enum SettingSource {
-        /// A flag of the command line.
-        Flag = "flag",
-        /// An environment variable.
-        Environment = "environment",
-        /// The configuration file.
-        File = "file",
-        /// Nowhere: the default holds.
-        Default = "default",
-    }
-}
-
-record! {
-    /// A setting of the service, for its operator to look up.
-    pub struct ShownSetting {
-        /// Name, spelled as the flag without its dashes.
-        name: String = text(0, 64).required(),
-        /// Value; null where the default holds, `****` for a secret.
-        value: Option<Json> = any(),
-        /// Where the value comes from.
-        source: SettingSource = choice::<SettingSource>().required(),
-    }
-}
 
 /// List entry: an address range or an origin.
 static WORD: ColumnType = ColumnType::Text { min: 1, max: 255, format: None };

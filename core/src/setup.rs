@@ -11,7 +11,8 @@ use once_cell::race::OnceBox;
 use crate::carrier::Carrier;
 use crate::catalogue::Catalogue;
 use crate::llm::Llm;
-use crate::settings::ShownSetting;
+use crate::record::{Json, any, choice, text};
+use crate::{choice, record};
 
 /// URL of the public calendar service.
 pub const CALENDAR_URL: &str = "https://api.cal.com";
@@ -23,6 +24,32 @@ pub struct BuiltIn {
     pub digest: [u8; 32],
     /// Whether it takes no more calls once another engine has a token.
     pub yields: bool,
+}
+
+choice! {
+    /// Where the value of a setting comes from.
+    pub enum SettingSource {
+        /// A flag of the command line.
+        Flag = "flag",
+        /// An environment variable.
+        Environment = "environment",
+        /// The configuration file.
+        File = "file",
+        /// Nowhere: the default holds.
+        Default = "default",
+    }
+}
+
+record! {
+    /// A setting of the service, for its operator to look up.
+    pub struct ShownSetting {
+        /// Name, spelled as the flag without its dashes.
+        name: String = text(0, 64).required(),
+        /// Value; null where the default holds, `****` for a secret.
+        value: Option<Json> = any(),
+        /// Where the value comes from.
+        source: SettingSource = choice::<SettingSource>().required(),
+    }
 }
 
 /// The operator's configuration, fixed while a service runs.

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use switchboard_core::json::parse;
 use switchboard_core::record::{Choice, Json};
-use switchboard_core::settings::{self, Configured, SettingSource, ShownSetting, WithoutEngine};
+use switchboard_core::settings::{self, Configured, WithoutEngine};
+use switchboard_core::setup::{SettingSource, ShownSetting};
 
 use crate::address;
 use crate::clock::Pace;

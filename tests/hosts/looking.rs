@@ -18,7 +18,7 @@ fn settings_tell_where_they_come_from() {
     std::fs::write(&file, text).expect("a file");
     let arguments = ["--rate-limit", "900", "--config", file.to_str().expect("a path"), "--engine", "none"];
     let environment =
-        [("SWITCHBOARD_MAX_CONNECTIONS", "77"), ("SWITCHBOARD_STORE_TOKEN", "hidden hidden hidden hidden hidden")];
+        [("SWITCHBOARD_MAX_CONNECTIONS", "77"), ("SWITCHBOARD_STORE_TOKEN", "hidden-hidden-hidden-hidden-hidden")];
     let server = Server::start_logging(&folder.path("data"), &arguments, &environment, std::process::Stdio::null());
     let settings = look(&server, "/admin/settings");
     assert!(!settings.to_string().contains("hidden"));

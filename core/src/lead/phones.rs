@@ -40,7 +40,7 @@ pub fn set(account: Scope<'_>, count: u32, phone: Option<&str>) -> Result<(), St
 /// Returns a page of the query's leads whose number contains `part`.
 pub fn page(account: Scope<'_>, query: &Query, part: &str) -> Result<Page, Stop> {
     let mut page = Page { ids: Vec::new(), total: 0 };
-    let (mut ids, mut column) = (Ids::of(account, Kind::Lead, query)?, Column::of(account));
+    let (mut ids, mut column) = (Ids::of(account, Kind::Lead, query)?, PhoneColumn::of(account));
     while let Some(some) = ids.more()? {
         for count in some {
             if !column.contains(count, part)? {
@@ -56,12 +56,12 @@ pub fn page(account: Scope<'_>, query: &Query, part: &str) -> Result<Page, Stop>
 }
 
 /// The column as it is read, a row of it at a time.
-pub struct Column<'s> {
+pub struct PhoneColumn<'s> {
     account: Scope<'s>,
     block: Option<(u32, Vec<u8>)>,
 }
 
-impl<'s> Column<'s> {
+impl<'s> PhoneColumn<'s> {
     /// Starts with nothing read.
     pub const fn of(account: Scope<'s>) -> Self {
         Self { account, block: None }

@@ -47,7 +47,7 @@ use crate::number::tables::{
     Assignable, Available, NewTrunk, Number, OneNumber, Purchased, Rename, SearchQuery, Trunk, Verification,
 };
 use crate::record::Record;
-use crate::settings::ShownSetting;
+use crate::setup::ShownSetting;
 use crate::sms::{Message, NewMessage};
 use crate::suppression::{NewSuppressed, Suppressed, SuppressedQuery};
 use crate::tool::tables::{Arguments, ToolTest};
