@@ -73,7 +73,7 @@ record! {
 
 record! {
     /// How far a campaign is.
-    pub struct Progress {
+    pub struct CampaignProgress {
         /// Its leads by their state.
         leads: LeadSums = object::<LeadSums>().required(),
         /// Its calls by how they ended.
@@ -101,7 +101,7 @@ pub static SHOWN: Table = Table {
 };
 
 const OWN: &[Column] = Campaign::TABLE.columns;
-const MORE: &[Column] = Progress::TABLE.columns;
+const MORE: &[Column] = CampaignProgress::TABLE.columns;
 const COLUMNS: [Column; OWN.len() + MORE.len()] = {
     let mut all = [OWN[0]; OWN.len() + MORE.len()];
     let mut at = 0;
@@ -131,13 +131,13 @@ impl<'a> SumsOf<'a> {
     }
 
     /// Returns the progress of one of them, whose row shows `campaign`.
-    pub fn progress(&self, count: u32, campaign: &[u8]) -> Result<Progress, Stop> {
+    pub fn progress(&self, count: u32, campaign: &[u8]) -> Result<CampaignProgress, Stop> {
         const UNREAD: Stop = Stop::Corrupt("the sums of a campaign were not read");
         let (_, sums) = self.sums.iter().find(|(known, _)| *known == count).ok_or(UNREAD)?;
         let runs = Campaign::MEMBERS.status.read(campaign)? == CampaignStatus::InProgress;
         let next_at = sums.next_at.filter(|_| runs).map(|at| Iso(at.max(self.now)));
         let forecast_at = if runs { self.forecast(count, campaign, sums)? } else { None };
-        Ok(Progress { next_at, forecast_at: forecast_at.map(Iso), ..Progress::of(sums) })
+        Ok(CampaignProgress { next_at, forecast_at: forecast_at.map(Iso), ..CampaignProgress::of(sums) })
     }
 
     /// Returns the campaign that a row shows, with its progress.
@@ -154,7 +154,7 @@ impl<'a> SumsOf<'a> {
     }
 }
 
-impl Progress {
+impl CampaignProgress {
     fn of(sums: &Sums) -> Self {
         let leads = LeadSums {
             total: sums.total(),

@@ -63,7 +63,7 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
         return page::or_csv(ctx, account, Kind::Lead, (&rows, query.separator), show);
     };
     if csv::is_wanted(ctx.route, ctx.request) {
-        let mut column = phones::Column::of(account);
+        let mut column = phones::PhoneColumn::of(account);
         let keep = |count| column.contains(count, &part);
         return csv::reply(ctx, (account, Kind::Lead), (&rows, query.separator), keep, show);
     }

@@ -25,7 +25,7 @@ use crate::assistant::{lookups, webhooks};
 use crate::call::tables::EventsQuery;
 use crate::call::tables::{Call, CallQuery, NewCall, PlacedCall};
 use crate::campaign::explain::Explanation;
-use crate::campaign::progress::{self, Progress};
+use crate::campaign::progress::{self, CampaignProgress};
 use crate::campaign::tables::{NewCampaign, Switch, SwitchReply, SwitchThis};
 use crate::catalogue::{Language, Provider, Voice};
 use crate::engine::tables::{Claim, Claimed, ClaimedCalls, NewArrival, Report, Reported, ToolReply};
@@ -158,7 +158,7 @@ const GROUPS: &[Group] = &[
     get(&["/user/campaigns"], "listCampaigns", "All campaigns.", campaign::all).about(Kind::Campaign).gives(ReplyForm::BareList(&progress::SHOWN)),
     post(&["/user/campaigns", "/user/campaign"], "createCampaign", "Create a campaign.", campaign::create).about(Kind::Campaign).takes(NewCampaign::TABLE).makes(ReplyForm::MessageData(&progress::SHOWN)).invalid(Invalid::GivenData).refuses(&[Cause::Limit, Cause::NotFound]),
     get(&["/user/campaigns/{id}", "/user/campaign/{id}"], "getCampaign", "A campaign.", campaign::read).about(Kind::Campaign).gives(ReplyForm::Bare(&progress::SHOWN)),
-    get(&["/user/campaigns/{id}/progress"], "getCampaignProgress", "How far a campaign is: its leads, calls, cost and forecast.", progress::progress).about(Kind::Campaign).gives(ReplyForm::Data(Progress::TABLE)),
+    get(&["/user/campaigns/{id}/progress"], "getCampaignProgress", "How far a campaign is: its leads, calls, cost and forecast.", progress::progress).about(Kind::Campaign).gives(ReplyForm::Data(CampaignProgress::TABLE)),
     put(&["/user/campaigns/{id}", "/user/campaign/{id}"], "updateCampaign", "Change a campaign.", campaign::update).about(Kind::Campaign).and_patch().takes(NewCampaign::TABLE).gives(ReplyForm::MessageData(&progress::SHOWN)).invalid(Invalid::GivenData),
     delete(&["/user/campaigns/{id}", "/user/campaign/{id}"], "deleteCampaign", "Delete a campaign and its leads.", campaign::delete).about(Kind::Campaign),
     post(&["/user/campaigns/update-status"], "switchCampaign", "Start or stop a campaign.", campaign::switch).takes(Switch::TABLE).gives(ReplyForm::Bare(SwitchReply::TABLE)).invalid(Invalid::GivenData).ends().refuses(&[Cause::Unsuccessful, Cause::NotFoundUnsuccessful]),
