@@ -66,8 +66,7 @@ pub fn verify(view: &dyn View) -> Result<VerifyReport, Stop> {
             } else if key::is_set(&at) {
                 stored.insert(at, value);
             } else if key::is_row(&at) {
-                verify_row(&at, &value, &mut going, &mut edits, &mut report)?;
-                leads.count(&at, &value);
+                verify_row(&at, &value, &mut going, (&mut leads, &mut edits), &mut report)?;
             } else if key::read_dialer(&at).is_some() && !going.is_erased(&at)? {
                 leads.hear(&at, &value);
             }
@@ -86,7 +85,7 @@ fn verify_row(
     at: &[u8],
     value: &[u8],
     going: &mut Going<'_>,
-    edits: &mut BTreeMap<(Space, Kind), Vec<Edit>>,
+    (leads, edits): (&mut LeadCounts, &mut BTreeMap<(Space, Kind), Vec<Edit>>),
     report: &mut VerifyReport,
 ) -> Result<(), Stop> {
     report.rows += 1;
@@ -101,6 +100,9 @@ fn verify_row(
     // A secondary contact is a lead in no list: only its primary lead refers to it.
     if kind == Kind::Lead && (row.facets.is_empty() || going.has(space, &row.facets)?) {
         return Ok(());
+    }
+    if kind == Kind::Lead {
+        leads.count(space, &row);
     }
     let sets = core::iter::once(Facet::ALL).chain(row.facets);
     edits.entry((space, kind)).or_default().extend(sets.map(|facet| Edit { facet, id: count, present: true }));
@@ -149,12 +151,7 @@ struct LeadCounts {
 }
 
 impl LeadCounts {
-    fn count(&mut self, at: &[u8], value: &[u8]) {
-        let (Some(space), Some((Kind::Lead, _)), Ok(row)) =
-            (key::space_of(at), key::read_row(at), Row::from_bytes(value))
-        else {
-            return;
-        };
+    fn count(&mut self, space: Space, row: &Row) {
         if let (Some(campaign), Ok(lead)) = (lead::campaign_among(&row.facets), lead::LeadRow::read(&row.public)) {
             *self.counted.entry((space, campaign, lead.status.word())).or_default() += 1;
         }
