@@ -101,6 +101,16 @@ pub enum Answer {
     Rest(Unwritten),
 }
 
+impl Answer {
+    /// Returns why there is no HTTP response. An answer to other work than a request counts as none.
+    pub const fn send_error(&self) -> SendError {
+        match self {
+            Self::Failed(error) => *error,
+            _ => SendError::Unreachable,
+        }
+    }
+}
+
 /// The part of a list that is not written yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unwritten {

@@ -11,7 +11,7 @@ use crate::id;
 use crate::json::{self, Members, Object, ToJson, Value};
 use crate::key::Kind;
 use crate::limits::{INCOMING_TIMEOUT_MS, VARIABLES_BYTES_MAX, VARIABLES_MAX};
-use crate::outside::{Answer, SendError, Work};
+use crate::outside::{Answer, Work};
 use crate::record;
 use crate::record::{bytes, int, text};
 use crate::store::Scope;
@@ -67,8 +67,7 @@ fn told(answer: &Answer, url: &str) -> WebhookAnswer {
             duration_ms: Some(answer.duration_ms),
         },
         other => {
-            let error = if let Answer::Failed(error) = other { *error } else { SendError::Unreachable };
-            let error = Some(error.sentence(url, INCOMING_TIMEOUT_MS));
+            let error = Some(other.send_error().sentence(url, INCOMING_TIMEOUT_MS));
             WebhookAnswer { event, status: None, error, duration_ms: None }
         }
     }

@@ -19,9 +19,7 @@ use crate::json::ToJson;
 use crate::key::Kind;
 use crate::limits::search::{PASSAGE_BYTES_MAX, SEGMENT_PASSAGES_MAX};
 use crate::limits::{PAGE_BYTES_MAX, PAGE_TIMEOUT_MS, REDIRECTS_MAX, ROBOTS_BYTES_MAX, TEXT_WINDOW_PARTS};
-use crate::outside::{
-    Answer, Egress, Extracted, HttpIn, HttpOut, Redirects, SendError, TextForm, Work as Asked, named,
-};
+use crate::outside::{Answer, Egress, Extracted, HttpIn, HttpOut, Redirects, TextForm, Work as Asked, named};
 use crate::record::{Secret, Stored};
 use crate::store::Row;
 use crate::view::Stop;
@@ -296,8 +294,7 @@ impl<'w, 'a> Reading<'w, 'a> {
 
 /// Says that a URL has no response, and why.
 fn unanswered(url: &str, answer: &Answer) -> String {
-    let error = if let Answer::Failed(error) = answer { *error } else { SendError::Unreachable };
-    error.sentence(url, PAGE_TIMEOUT_MS)
+    answer.send_error().sentence(url, PAGE_TIMEOUT_MS)
 }
 
 fn answered_with(url: &str, status: u16) -> String {

@@ -105,8 +105,7 @@ impl ToolRequest {
     pub fn response(&self, answer: Answer) -> Result<HttpIn, Refusal> {
         let error = match answer {
             Answer::Http(answer) => return Ok(answer),
-            Answer::Failed(error) => error,
-            _ => SendError::Unreachable,
+            other => other.send_error(),
         };
         let says = error.sentence(&self.out.url, self.out.timeout_ms);
         Err(if error == SendError::TimedOut { Refusal::GatewayTimeout(says) } else { Refusal::BadGateway(says) })

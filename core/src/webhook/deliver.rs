@@ -9,7 +9,7 @@ use super::{address, feed};
 use crate::account::signing;
 use crate::job::{TaskContext, TaskOutcome};
 use crate::limits::{WEBHOOK_REPLY_BYTES_MAX, WEBHOOK_TIMEOUT_MS};
-use crate::outside::{self, Answer, Egress, HttpIn, HttpOut, Redirects, SendError};
+use crate::outside::{self, Answer, Egress, HttpIn, HttpOut, Redirects};
 use crate::record::{Iso, Json, Rest, Secret};
 use crate::seed::Seed;
 use crate::store::Scope;
@@ -122,8 +122,7 @@ fn note_answer(delivery: &mut DeliveryRow, answer: &Answer, seed: &Seed, now: Ti
 fn note(delivery: &mut DeliveryRow, answer: &Answer, now: Timestamp) {
     let (status, error, duration_ms) = match answer {
         Answer::Http(answer) => (Some(u32::from(answer.status)), None, u32::try_from(answer.duration_ms).ok()),
-        Answer::Failed(error) => (None, Some(*error), None),
-        _ => (None, Some(SendError::Unreachable), None),
+        other => (None, Some(other.send_error()), None),
     };
     let at = Timestamp::from_micros(now.micros().saturating_sub(u64::from(duration_ms.unwrap_or(0)) * 1_000));
     let error = error.map(|error| error.sentence(&delivery.shown.url, WEBHOOK_TIMEOUT_MS));
