@@ -27,7 +27,7 @@ use crate::view::Stop;
 
 const MEDIA: &str = "text/csv";
 /// Mark by which spreadsheets know UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const LINE_END: &[u8] = b"\r\n";
 
 choice! {

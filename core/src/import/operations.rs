@@ -11,6 +11,7 @@ use super::records::{Dialect, ImportFormat, ImportRecord, MalformedRecord, NextR
 use super::rows::{self, ImportRow, Target};
 use super::tables::{ImportStatus, LeadImport, NumberImport, Separator, Started};
 use crate::collection::{count, ids};
+use crate::http::csv::BYTE_ORDER_MARK;
 use crate::http::ctx::Ctx;
 use crate::http::multipart::{FORM, Upload, UploadedFile};
 use crate::http::refs;
@@ -27,7 +28,6 @@ use crate::record::{Errors, Stored};
 const MISSING: &str = "Import not found";
 /// Name from which the UUID of an uploading request is derived.
 const UPLOAD: &str = "upload";
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Media types of a body, besides which none is accepted.
 pub const MEDIA: [&str; 3] = [CSV, LINES, FORM];
@@ -65,6 +65,12 @@ struct Asked<'q> {
     dry_run: bool,
 }
 
+impl<'q> Asked<'q> {
+    fn of(mapping: Option<&'q str>, separator: Option<Separator>, country: Option<&str>, dry_run: bool) -> Self {
+        Self { mapping, separator, home: country.and_then(DialingCountry::of), dry_run }
+    }
+}
+
 /// `POST /user/leads/import`
 pub fn start_leads(ctx: &Ctx<'_>) -> Handled {
     if ctx.answered() > 0 {
@@ -76,12 +82,8 @@ pub fn start_leads(ctx: &Ctx<'_>) -> Handled {
     let query: LeadImport = ctx.finish(checked)?;
     let campaign = ctx.own(query.campaign_id).ok_or(Refusal::NotFound(MISSING))?;
     let target = Target::Leads { campaign, allow_dupplicate: query.allow_dupplicate };
-    let asked = Asked {
-        mapping: query.mapping.as_deref(),
-        separator: query.separator,
-        home: query.default_country.as_deref().and_then(DialingCountry::of),
-        dry_run: query.dry_run,
-    };
+    let country = query.default_country.as_deref();
+    let asked = Asked::of(query.mapping.as_deref(), query.separator, country, query.dry_run);
     start(ctx, &sent, target, &asked)
 }
 
@@ -92,12 +94,8 @@ pub fn start_numbers(ctx: &Ctx<'_>) -> Handled {
     }
     let sent = receive(ctx)?;
     let query: NumberImport = ctx.finish(ctx.checked_query_and::<NumberImport>(&sent.fields)?)?;
-    let asked = Asked {
-        mapping: query.mapping.as_deref(),
-        separator: query.separator,
-        home: query.default_country.as_deref().and_then(DialingCountry::of),
-        dry_run: query.dry_run,
-    };
+    let country = query.default_country.as_deref();
+    let asked = Asked::of(query.mapping.as_deref(), query.separator, country, query.dry_run);
     start(ctx, &sent, Target::Numbers, &asked)
 }
 
@@ -110,8 +108,10 @@ fn receive<'a>(ctx: &Ctx<'a>) -> Result<Sent<'a>, Halt> {
     };
     match (media.as_deref(), body) {
         (Some(FORM), Some(body)) => of_form(ctx.form(body)?),
-        (Some(CSV), file) => Ok(Sent { format: ImportFormat::Csv, file, offset: 0, fields: Members::default() }),
-        (_, file) => Ok(Sent { format: ImportFormat::Lines, file, offset: 0, fields: Members::default() }),
+        (media, file) => {
+            let format = if media == Some(CSV) { ImportFormat::Csv } else { ImportFormat::Lines };
+            Ok(Sent { format, file, offset: 0, fields: Members::default() })
+        }
     }
 }
 
