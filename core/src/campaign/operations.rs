@@ -19,7 +19,7 @@ use crate::assistant::tables::Direction;
 use crate::call;
 use crate::call::reasons::EndedReason;
 use crate::call::states::CallEvent;
-use crate::collection::{Facet, ids};
+use crate::collection::{Facet, Query, ids, page};
 use crate::http::ctx::Ctx;
 use crate::http::list;
 use crate::http::refusal::{Halt, Refusal};
@@ -30,13 +30,13 @@ use crate::job::{self, Task, TaskOutcome};
 use crate::json::Raw;
 use crate::key::Kind;
 use crate::lead;
-use crate::limits::{LINES_MAX, PLAN_ROWS_MAX};
+use crate::limits::PLAN_ROWS_MAX;
 use crate::number::UNVERIFIED;
 use crate::outside::Unwritten;
 use crate::record::{Cell, Checked, Choice, Iso, MemberSource, Record, Stored, check, check_update};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
-use crate::view::Stop;
+use crate::view::{Order, Stop};
 use crate::webhook::{FirstUse, activate};
 
 const NO_ASSISTANT: &str = "Assistant not found or not an outbound assistant.";
@@ -71,7 +71,7 @@ pub fn shift(
 /// Stops a running campaign and cancels its queued calls.
 pub fn halt(account: Scope<'_>, count: u32, now: Timestamp) -> Result<(), Stop> {
     match shift(account, count, CampaignEvent::Stop, now)? {
-        Some(_) => begin_call_off(account, count, EndedReason::CampaignStopped, now),
+        Some(_) => cancel_calls(account, (count, 0), EndedReason::CampaignStopped, now),
         None => Ok(()),
     }
 }
@@ -92,48 +92,42 @@ pub fn wake_those_of(account: Scope<'_>, assistant: u32, now: Timestamp) -> Resu
     Ok(())
 }
 
-/// Cancels the queued calls of a campaign that was stopped or is about to be deleted, for this reason; a job cancels
-/// those beyond [`CALLED_OFF_AT_ONCE`].
-fn begin_call_off(account: Scope<'_>, campaign: u32, reason: EndedReason, now: Timestamp) -> Result<(), Stop> {
-    match call_off_some(account, (campaign, 0), reason, now)? {
-        Some(after) => job::add(account, now, Task::CallOff { campaign, after }),
-        None => Ok(()),
-    }
-}
-
 /// Goes on to cancel a campaign's queued calls, which were placed after the call `after`; does nothing if the campaign
 /// was started again.
 pub fn call_off(account: Scope<'_>, campaign: u32, after: u32, now: Timestamp) -> Result<TaskOutcome, Stop> {
     let row = account.find(Kind::Campaign, campaign)?;
     let status = row.map(|row| Campaign::MEMBERS.status.read(&row.public)).transpose()?;
-    if status == Some(CampaignStatus::InProgress) {
-        return Ok(TaskOutcome::Done);
-    }
-    let reason = if status.is_none() { EndedReason::CampaignDeleted } else { EndedReason::CampaignStopped };
-    if let Some(after) = call_off_some(account, (campaign, after), reason, now)? {
-        job::add(account, now, Task::CallOff { campaign, after })?;
-    }
+    let reason = match status {
+        Some(CampaignStatus::InProgress) => return Ok(TaskOutcome::Done),
+        Some(_) => EndedReason::CampaignStopped,
+        None => EndedReason::CampaignDeleted,
+    };
+    cancel_calls(account, (campaign, after), reason, now)?;
     Ok(TaskOutcome::Done)
 }
 
-/// Cancels a slice of the calls that no engine has claimed; claimed ones run to their end. Returns the last call that it
-/// looked at, if there are more.
-fn call_off_some(
+/// Cancels the calls placed after the call `after` that no engine has claimed, [`CALLED_OFF_AT_ONCE`] of them now and the
+/// others by a job; claimed ones run to their end.
+fn cancel_calls(
     account: Scope<'_>,
     (campaign, after): (u32, u32),
     reason: EndedReason,
     now: Timestamp,
-) -> Result<Option<u32>, Stop> {
-    let lines = ids(account, Kind::Call, &call::facet_of_line(campaign), LINES_MAX as usize)?;
-    let left = &lines[lines.partition_point(|call| *call <= after)..];
-    let slice = &left[..left.len().min(CALLED_OFF_AT_ONCE)];
+) -> Result<(), Stop> {
+    let facets = Vec::from([call::facet_of_line(campaign)]);
+    let query = Query { range: after + 1..u32::MAX, ..Query::of(facets, Order::Ascending, 0, CALLED_OFF_AT_ONCE + 1) };
+    let lines = page(account, Kind::Call, &query)?.ids;
+    let slice = &lines[..lines.len().min(CALLED_OFF_AT_ONCE)];
     for count in slice {
         let Some(mut call) = call::CallRow::find(account, *count)?.filter(|call| call.live.engine.is_none()) else {
             continue;
         };
         call::ending::end_call(account, &mut call, CallEvent::Fail, reason, now)?;
     }
-    Ok(slice.last().copied().filter(|_| slice.len() < left.len()))
+    match slice.last() {
+        Some(after) if slice.len() < lines.len() => job::add(account, now, Task::CallOff { campaign, after: *after }),
+        _ => Ok(()),
+    }
 }
 
 /// Detaches a number from a slice of its assistants and, once none is left, from its campaigns; returns whether all is
@@ -278,7 +272,7 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let (count, row) = ctx.named(Kind::Campaign, MISSING)?;
     ctx.if_match_part(&row.public)?;
     let account = ctx.account();
-    begin_call_off(account, count, EndedReason::CampaignDeleted, ctx.now)?;
+    cancel_calls(account, (count, 0), EndedReason::CampaignDeleted, ctx.now)?;
     job::cancel(account, &Task::Dial(count))?;
     lead::drop_campaign(account, count, ctx.now)?;
     sums::end(account, count)?;
@@ -327,7 +321,7 @@ fn apply(ctx: &Ctx<'_>, count: u32, row: &Row, starts: bool) -> Handled {
     let changed = if starts == runs { None } else { shift(account, count, event, ctx.now)? };
     match changed {
         Some(_) if starts => super::wake(account, count, ctx.now)?,
-        Some(_) => begin_call_off(account, count, EndedReason::CampaignStopped, ctx.now)?,
+        Some(_) => cancel_calls(account, (count, 0), EndedReason::CampaignStopped, ctx.now)?,
         None => {}
     }
     let data = Switched { campaign_id: ctx.id(count), status: changed.unwrap_or(status) };

@@ -67,12 +67,17 @@ fn outcome(call: &CallRow, rules: &Rules) -> CallOutcome {
         return CallOutcome::Missed;
     }
     let voicemail = call.shown.answered_by == AnsweredBy::Machine;
-    let missed_goal = rules.goal.as_ref().is_some_and(|name| !tells_success(call.live.extracted.0.get(name)));
+    let missed_goal = rules.for_goal && rules.goal.is_some() && !has_reached_goal(call, rules);
     if rules.voicemail && voicemail || missed_goal { CallOutcome::Missed } else { CallOutcome::Reached }
 }
 
+/// Returns whether a call reached the campaign's goal; `false` if there is none.
+pub(super) fn has_reached_goal(call: &CallRow, rules: &Rules) -> bool {
+    rules.goal.as_ref().is_some_and(|name| tells_success(call.live.extracted.0.get(name)))
+}
+
 /// Returns whether the value of the goal's variable means success.
-pub(super) fn tells_success(value: Option<&Value>) -> bool {
+fn tells_success(value: Option<&Value>) -> bool {
     match value {
         Some(Value::Bool(value)) => *value,
         Some(Value::Number(number)) => number.as_f64() != 0.0,
@@ -86,10 +91,9 @@ pub(super) fn tells_success(value: Option<&Value>) -> bool {
 
 /// Counts a finished call in its campaign, and applies it to its lead unless the lead's state no longer depends on it.
 pub fn settle(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), Stop> {
-    if let Some(campaign) = call.campaign()
-        && let Some(campaign) = DialerCampaign::find(account, campaign)?
-    {
-        sums::count_ended(account, &campaign, call)?;
+    let own = call.campaign().map(|own| DialerCampaign::find(account, own)).transpose()?.flatten();
+    if let Some(own) = &own {
+        sums::count_ended(account, own, call)?;
     }
     let Some(person) = call.lead() else { return Ok(()) };
     let main = call.live.main.unwrap_or(person);
@@ -98,7 +102,11 @@ pub fn settle(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), 
     };
     // The lead may have moved to another campaign meanwhile: that one's rules apply.
     let campaign = lead.campaign;
-    let Some(running) = DialerCampaign::find(account, campaign)? else { return Ok(()) };
+    let running = match own.filter(|own| own.count == campaign) {
+        None => DialerCampaign::find(account, campaign)?,
+        own => own,
+    };
+    let Some(running) = running else { return Ok(()) };
     if lead.status != LeadStatus::Processing {
         // The API set its status: the call that was going on no longer decides about it.
         lead::replace(account, main, &row, &lead, &lead.clone().with_dial(Dial::default()))?;
@@ -169,7 +177,7 @@ mod tests {
     use super::*;
 
     fn rules() -> Rules {
-        Rules { max_retries: 2, interval_seconds: 600, voicemail: false, goal: None }
+        Rules { max_retries: 2, interval_seconds: 600, voicemail: false, for_goal: false, goal: None }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Progress of a campaign: how far it is with its leads, what its calls came to, and when it will be done.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::MISSING;
@@ -116,8 +117,8 @@ const COLUMNS: [Column; OWN.len() + MORE.len()] = {
 pub struct SumsOf<'a> {
     account: Scope<'a>,
     now: Timestamp,
-    /// Count of each campaign, with its sums.
-    sums: Vec<(u32, Sums)>,
+    /// By the count of each campaign.
+    sums: BTreeMap<u32, Sums>,
 }
 
 impl<'a> SumsOf<'a> {
@@ -133,7 +134,7 @@ impl<'a> SumsOf<'a> {
     /// Returns the progress of one of them, whose row shows `campaign`.
     pub fn progress(&self, count: u32, campaign: &[u8]) -> Result<CampaignProgress, Stop> {
         const UNREAD: Stop = Stop::Corrupt("the sums of a campaign were not read");
-        let (_, sums) = self.sums.iter().find(|(known, _)| *known == count).ok_or(UNREAD)?;
+        let sums = self.sums.get(&count).ok_or(UNREAD)?;
         let runs = Campaign::MEMBERS.status.read(campaign)? == CampaignStatus::InProgress;
         let next_at = sums.next_at.filter(|_| runs).map(|at| Iso(at.max(self.now)));
         let forecast_at = if runs { self.forecast(count, campaign, sums)? } else { None };

@@ -4,11 +4,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::hours::{Hours, Opening};
-use super::outcome::tells_success;
 use super::tables::{Campaign, CampaignStatus};
 use crate::account::profile::Profile;
 use crate::assistant::tables::{Assistant, Status};
-use crate::call::{CallRow, facet_of_line};
+use crate::call::facet_of_line;
 use crate::collection::count;
 use crate::id;
 use crate::key::Kind;
@@ -41,8 +40,6 @@ pub struct DialerCampaign {
     pub rules: Rules,
     /// Whether it completes when no lead is left to call.
     pub completes: bool,
-    /// Variable that tells whether its goal was reached.
-    goal: Option<String>,
     hours: Hours,
     zone: String,
     starts_at: Option<Timestamp>,
@@ -57,7 +54,9 @@ pub struct Rules {
     pub interval_seconds: u64,
     /// Whether voicemail counts as a miss.
     pub voicemail: bool,
-    /// Variable that must show success; `None` where the goal does not matter.
+    /// Whether a missed goal counts as a miss.
+    pub for_goal: bool,
+    /// Variable that tells whether the goal was reached; `None` where there is no goal.
     pub goal: Option<String>,
 }
 
@@ -177,9 +176,9 @@ impl DialerCampaign {
                 max_retries: campaign.max_retries,
                 interval_seconds: u64::from(campaign.retry_interval) * 60,
                 voicemail: campaign.retry_on_voicemail,
-                goal: campaign.goal_completion_variable.clone().filter(|_| campaign.retry_on_goal_incomplete),
+                for_goal: campaign.retry_on_goal_incomplete,
+                goal: campaign.goal_completion_variable,
             },
-            goal: campaign.goal_completion_variable,
             completes: campaign.mark_complete_when_no_leads,
             zone: campaign.timezone,
             starts_at: campaign.starts_at.map(|at| at.0),
@@ -189,11 +188,6 @@ impl DialerCampaign {
     /// Returns the IANA name of its time zone.
     pub fn zone(&self) -> &str {
         &self.zone
-    }
-
-    /// Returns whether a call reached its goal; `false` if it has none.
-    pub fn has_reached_goal(&self, call: &CallRow) -> bool {
-        self.goal.as_ref().is_some_and(|name| tells_success(call.live.extracted.0.get(name)))
     }
 
     /// Returns when `left` more leads will be done if `done` of them took from `from` to `now`, counting only its

@@ -5,6 +5,7 @@
 
 use alloc::vec::Vec;
 
+use super::outcome::has_reached_goal;
 use super::running::DialerCampaign;
 use crate::call::CallRow;
 use crate::call::tables::{AnsweredBy, CallStatus};
@@ -138,12 +139,21 @@ pub fn count_lead(
     before: Option<(u32, LeadStatus)>,
     after: Option<(u32, LeadStatus)>,
 ) -> Result<(), Stop> {
-    if before == after {
-        return Ok(());
+    let count = |sums: &mut Sums, status, step| add(&mut sums.leads, place(status), STATES, step);
+    if let (Some((campaign, from)), Some((to_campaign, to))) = (before, after)
+        && campaign == to_campaign
+    {
+        if from == to {
+            return Ok(());
+        }
+        return change(account, campaign, |sums| {
+            count(sums, from, -1);
+            count(sums, to, 1);
+        });
     }
     for (moved, step) in [(before, -1), (after, 1)] {
         if let Some((campaign, status)) = moved {
-            change(account, campaign, |sums| add(&mut sums.leads, place(status), STATES, step))?;
+            change(account, campaign, |sums| count(sums, status, step))?;
         }
     }
     Ok(())
@@ -157,7 +167,7 @@ pub fn count_placed(account: Scope<'_>, campaign: &DialerCampaign, at: Timestamp
 
 /// Counts a call in which nothing more happens.
 pub fn count_ended(account: Scope<'_>, campaign: &DialerCampaign, call: &CallRow) -> Result<(), Stop> {
-    let goal = campaign.has_reached_goal(call);
+    let goal = has_reached_goal(call, &campaign.rules);
     let hour = hour(campaign, call.shown.created_at.0);
     change(account, campaign.count, |sums| {
         let by_machine = call.shown.answered_by == AnsweredBy::Machine;
