@@ -70,8 +70,9 @@ pub struct CallSpec {
     pub main: Option<u32>,
 }
 
-/// Stores a new call as `initiated` and returns its local id and its `created_at`. An outbound call is queued for an engine, and fails if
-/// none claims it within [`UNCLAIMED_SECONDS`]. The caller of this function has refused an unverified caller id before.
+/// Stores a new call as `initiated` and returns its local id and its `created_at`. An outbound call is queued for an
+/// engine, and fails if none claims it within [`UNCLAIMED_SECONDS`]. The caller of this function has refused an
+/// unverified caller id before.
 pub fn place(account: Scope<'_>, new: CallSpec, now: Timestamp) -> Result<(u32, Timestamp), Stop> {
     let (count, at) = account.allot(Kind::Call, now)?;
     let own = |count: u32| id::of(account.space(), count);

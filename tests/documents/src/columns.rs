@@ -36,7 +36,7 @@ pub fn of_query(operation: &str) -> Result<String, String> {
 /// Returns the table of the record in an operation's successful answer.
 pub fn of_answer(operation: &str) -> Result<String, String> {
     let route = operations::find(operation)?;
-    let table = operations::answered(route).ok_or_else(|| format!("{operation} answers with no record"))?;
+    let table = route.shape.table().ok_or_else(|| format!("{operation} answers with no record"))?;
     Ok(ANSWERED.to_owned() + &all_answered(table, "", "").concat())
 }
 
@@ -125,7 +125,7 @@ fn nested(column: &Column, name: &str, rows: fn(&Table, &str, &str) -> Vec<Strin
 /// it occurs.
 fn home(table: &Table) -> Option<String> {
     const SHORT: usize = 8;
-    let route = ROUTES.iter().find(|route| operations::answered(route).is_some_and(|other| other.name == table.name));
+    let route = ROUTES.iter().find(|route| route.shape.table().is_some_and(|other| other.name == table.name));
     route.filter(|_| table.columns.len() > SHORT).map(operations::name)
 }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use switchboard_core::http::request::Method;
 use switchboard_core::http::route::{ReplyForm, Route, Who};
 use switchboard_core::json::Value;
-use switchboard_core::record::Table;
 use switchboard_core::service::openapi;
 use switchboard_core::service::routes::ROUTES;
 
@@ -49,11 +48,6 @@ pub fn find(operation: &str) -> Result<&'static Route, String> {
 /// Returns the name of an operation: its method and first path.
 pub fn name(route: &Route) -> String {
     format!("{} {}", route.method.name(), route.paths[0])
-}
-
-/// Returns the record table of an operation's successful answer; `None` if the answer has no record.
-pub fn answered(route: &Route) -> Option<&'static Table> {
-    route.shape.table()
 }
 
 /// The parts of an operation in the `OpenAPI` document that the tables show.
