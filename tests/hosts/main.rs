@@ -23,6 +23,7 @@ mod refusals;
 mod samples;
 mod secrets;
 mod shares;
+mod spreadsheet;
 mod stopping;
 mod tour;
 mod watching;

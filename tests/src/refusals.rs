@@ -34,6 +34,7 @@ pub fn is_documented(method: &str, target: &str, status: u16) -> bool {
         return status == if method == Method::Options { 204 } else { 405 };
     };
     let is_file = !route.files.is_empty() && status == 404;
-    let is_made = status == route.status || route.etag && status == 304;
+    let is_looked_at = status == 200 && route.looks.is_some();
+    let is_made = status == route.status || is_looked_at || route.etag && status == 304;
     is_file || is_made || causes::of(route).iter().any(|cause| cause.status() == status)
 }

@@ -185,7 +185,7 @@ impl Drop for Server {
 
 /// Sends one request on its own connection; returns the status, and the body as JSON or null.
 pub fn call(method: &str, url: &str, token: &str, body: Option<&Value>) -> (u16, Value) {
-    let (status, _, bytes) = send(method, url, token, &[], &body.map(Value::to_string).unwrap_or_default());
+    let (status, _, bytes) = send(method, url, token, &[], body.map(Value::to_string).unwrap_or_default());
     (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
 }
 
@@ -193,7 +193,14 @@ pub fn call(method: &str, url: &str, token: &str, body: Option<&Value>) -> (u16,
 ///
 /// # Panics
 /// If no reply arrives, or its status is one that the document does not name.
-pub fn send(method_name: &str, url: &str, token: &str, headers: &[(&str, &str)], body: &str) -> (u16, String, Vec<u8>) {
+pub fn send(
+    method_name: &str,
+    url: &str,
+    token: &str,
+    headers: &[(&str, &str)],
+    body: impl AsRef<[u8]>,
+) -> (u16, String, Vec<u8>) {
+    let body = body.as_ref();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let client = switchboard::send::client().expect("TLS").build().expect("a client");
@@ -206,7 +213,7 @@ pub fn send(method_name: &str, url: &str, token: &str, headers: &[(&str, &str)],
             if headers.iter().all(|(name, _)| *name != "content-type") {
                 request = request.header("content-type", "application/json");
             }
-            request = request.body(body.to_owned());
+            request = request.body(body.to_vec());
         }
         let reply = request.send().await.expect("an answer");
         let (status, head) = (reply.status().as_u16(), format!("{:?}", reply.headers()));
