@@ -12,7 +12,7 @@ use switchboard_tests::sheet;
 
 use crate::imports::{CSV, counts, house, import};
 
-fn csv(house: &mut House, target: &str) -> Got {
+pub fn csv(house: &mut House, target: &str) -> Got {
     house.call(Method::Get, target).header("accept", CSV).send()
 }
 

@@ -13,6 +13,7 @@ mod carrier;
 mod conventions;
 mod copies;
 mod csv;
+mod csv_rows;
 mod deleted;
 mod desk;
 mod detaching;
