@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
 use switchboard_core::lead::tables::NewLead;
+use switchboard_core::outside::SendError;
 use switchboard_core::record::Record;
 use switchboard_tests::drawn::for_all;
 use switchboard_tests::house::{House, assistant, campaign, with};
@@ -13,6 +14,7 @@ use switchboard_tests::sheet;
 use switchboard_tests::strategy::{anything, body};
 
 use crate::csv::csv;
+use crate::webhooks::{answer, finished, hooked, receiver};
 
 /// Beginnings of a cell that a spreadsheet reads as a formula.
 const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
@@ -174,4 +176,27 @@ fn a_row_of_calls_of_a_campaign_is_its_json() {
     house.post("/user/campaigns/update-status", &start).send().expect(200);
     house.tick();
     assert!(compare(&mut house, &format!("/user/calls?campaign_id={id}")) > 0);
+}
+
+#[test]
+fn a_row_of_deliveries_is_its_json() {
+    let (mut house, line, id) = hooked(&json!({ "webhook_url": "https://hook.example/x?a=1,2;3&b='%22" }));
+    let failures = [Ok(answer(500)), Err(SendError::TimedOut), Err(SendError::Unreachable), Err(SendError::Refused)];
+    let failing = failures.into_iter().cycle().take(40);
+    receiver(&mut house, [Ok(answer(200)), Ok(answer(410))].into_iter().chain(failing).collect());
+    let mut calls = Vec::new();
+    for _ in 0..7 {
+        calls.push(finished(&mut house, &line, id).id);
+        house.tick();
+        house.now = house.now.plus_seconds(1);
+    }
+    assert_eq!(compare(&mut house, "/user/webhook-deliveries"), 7);
+    for (status, count) in [("delivered", 1), ("exhausted", 1), ("pending", 5)] {
+        assert_eq!(compare(&mut house, &format!("/user/webhook-deliveries?status={status}")), count, "{status}");
+    }
+    assert_eq!(compare(&mut house, &format!("/user/webhook-deliveries?call_id={}", calls[1])), 1);
+    receiver(&mut house, Vec::new());
+    house.now = house.now.plus_seconds(86_400);
+    house.tick();
+    assert_eq!(compare(&mut house, "/user/webhook-deliveries?status=delivered"), 6, "some after several attempts");
 }

@@ -16,7 +16,7 @@ use switchboard_tests::line::{Held, Line, said};
 
 /// Requests that a receiver got.
 #[derive(Clone, Default)]
-struct Seen(Rc<RefCell<Vec<HttpOut>>>);
+pub struct Seen(Rc<RefCell<Vec<HttpOut>>>);
 
 impl Seen {
     fn count(&self) -> usize {
@@ -35,7 +35,7 @@ impl Seen {
 }
 
 /// Sets up a receiver that gives these answers one after another, then 200.
-fn receiver(house: &mut House, answers: Vec<Result<HttpIn, SendError>>) -> Seen {
+pub fn receiver(house: &mut House, answers: Vec<Result<HttpIn, SendError>>) -> Seen {
     let seen = Seen::default();
     let mut answers: VecDeque<_> = answers.into();
     let noted = Rc::clone(&seen.0);
@@ -46,11 +46,11 @@ fn receiver(house: &mut House, answers: Vec<Result<HttpIn, SendError>>) -> Seen 
     seen
 }
 
-fn answer(status: u16) -> HttpIn {
+pub fn answer(status: u16) -> HttpIn {
     HttpIn { status, body: b"taken".to_vec(), duration_ms: 12, ..HttpIn::default() }
 }
 
-fn hooked(changes: &Value) -> (House, Line, u64) {
+pub fn hooked(changes: &Value) -> (House, Line, u64) {
     let mut house = House::default();
     let hook = json!({
         "is_webhook_active": true, "webhook_url": "https://hook.example/x", "post_call_evaluation": false,
@@ -60,7 +60,7 @@ fn hooked(changes: &Value) -> (House, Line, u64) {
     (house, line, id)
 }
 
-fn finished(house: &mut House, line: &Line, assistant: u64) -> Held {
+pub fn finished(house: &mut House, line: &Line, assistant: u64) -> Held {
     house.make_call(assistant);
     let mut held = line.take(house);
     line.talk(house, &mut held);
