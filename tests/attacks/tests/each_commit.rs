@@ -52,6 +52,11 @@ fn lists_that_are_taken_slowly() {
 }
 
 #[test]
+fn many_rows_as_csv_that_are_taken_slowly() {
+    share("csv");
+}
+
+#[test]
 fn pages_of_large_rows() {
     share("pages");
 }

@@ -33,7 +33,7 @@ const USUAL: Attack = Attack {
 };
 
 /// All attacks, in the order in which they are run.
-pub const ATTACKS: [Attack; 17] = [
+pub const ATTACKS: [Attack; 18] = [
     Attack {
         name: "unfold",
         what: "templates that fill in to gigabytes: prompts of calls, headers of tools",
@@ -68,6 +68,13 @@ pub const ATTACKS: [Attack; 17] = [
         what: "lists of 200 rows of a megabyte, taken slowly or not at all by 50 connections",
         fills: &["lists"],
         prepare: lists::slowly,
+        ..USUAL
+    },
+    Attack {
+        name: "csv",
+        what: "lists of 100,000 leads as CSV, taken slowly or not at all by 50 connections",
+        fills: &["lists"],
+        prepare: lists::as_csv,
         ..USUAL
     },
     Attack {
