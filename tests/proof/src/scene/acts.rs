@@ -380,6 +380,8 @@ impl Recorder {
         self.ask(Method::Patch, &format!("/user/campaigns/{id}/status"), Some(&paused));
         self.ask(Method::Post, "/user/campaigns/update-status", Some(&json!({ "campaign_id": id, "action": "stop" })));
         self.look("/user/leads");
+        self.sheets("/user/leads");
+        self.sheets("/user/calls");
         self.ask(Method::Delete, &format!("/user/campaigns/{id}"), None);
         self.settle();
     }
@@ -387,6 +389,7 @@ impl Recorder {
     pub(super) fn webhooks(&mut self) {
         let owner = self.owner.clone();
         self.look("/user/webhook-deliveries?per_page=5");
+        self.sheets("/user/webhook-deliveries");
         let list = self.json(Method::Get, "/user/webhook-deliveries", &owner, None);
         let id = list["data"][0]["id"].as_u64().expect("a delivery");
         self.ask(Method::Post, &format!("/user/webhook-deliveries/{id}/resend"), None);

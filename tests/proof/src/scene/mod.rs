@@ -201,6 +201,16 @@ impl Recorder {
         said
     }
 
+    /// Reads a list as CSV: with each separator, by `HEAD`, and with one that there is not.
+    fn sheets(&mut self, list: &str) {
+        let (owner, csv) = (self.owner.clone(), [("accept", "text/csv")]);
+        self.send(Method::Get, list, &owner, &csv, None);
+        self.send(Method::Head, list, &owner, &csv, None);
+        for separator in [";", "tab"] {
+            self.send(Method::Get, &format!("{list}?separator={separator}"), &owner, &csv, None);
+        }
+    }
+
     fn operate(&mut self, method: Method, target: &str, body: Option<&Value>) -> Value {
         let (operator, owner) = (self.operator.clone(), self.owner.clone());
         self.json(method, target, &owner, body);
