@@ -121,12 +121,13 @@ fn a_bad_line_of_json_is_an_error_of_its_line() {
     want.push((15, vec!["line".into()]));
     assert_eq!(wrong(&done), want);
     assert_eq!(counts(&done), [0, 0, 15]);
-    // The errors are those of a single creation.
+    // The errors are those of a single creation, apart from what a parameter of imports would change.
     for (at, (line, fields)) in cases.iter().enumerate().filter(|(_, (_, fields))| fields != &["line"]) {
         let body: Value = serde_json::from_str(line).expect("JSON");
         let got = house.post("/user/lead", &with(body, &json!({ "campaign_id": campaign_id }))).send();
         got.wrong(fields);
-        assert_eq!(done["errors"][at]["errors"], got.json["errors"]);
+        let said = done["errors"][at]["errors"].to_string().replace("; national ones need a default_country.", ".");
+        assert_eq!(said, got.json["errors"].to_string());
     }
     assert!(done["errors"][0]["errors"]["line"][0].as_str().expect("a sentence").contains("column 1"), "{done}");
 }

@@ -9,7 +9,10 @@ use crate::imports::{CSV, LINES, counts, house, import, leads, send, wrong};
 fn national_numbers_of_a_csv_file_are_stored_as_e_164() {
     let (mut house, _, target) = house();
     let file = "phone_number,name\n030 123456,a\n0049 30 123457,b\n+1 (415) 555-0100,c\n030 123456,again\n12,d\n";
-    assert_eq!(counts(&import(&mut house, &target, CSV, file)), [1, 0, 4], "without a country they are no numbers");
+    let done = import(&mut house, &target, CSV, file);
+    assert_eq!(counts(&done), [1, 0, 4], "without a country they are no numbers");
+    let says = "The phone number field must be a phone number in E.164 format; national ones need a default_country.";
+    assert_eq!(done["errors"][0]["errors"], json!({ "phone_number": [says] }));
     let done = import(&mut house, &format!("{target}&default_country=de"), CSV, file);
     assert_eq!((counts(&done), wrong(&done)), ([2, 2, 1], vec![(6, vec!["phone_number".into()])]));
     let says = "The phone number field must be a phone number in E.164 format, or one as it is written in DE.";

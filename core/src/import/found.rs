@@ -6,12 +6,17 @@ use super::tables::{Encoding, Separator};
 
 /// Marks at the start of a file in UTF-16.
 const UTF_16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
+/// Starts of a spreadsheet's own files: archives (`.xlsx`, `.ods`), and those of old Excel (`.xls`).
+const WORKBOOK: [&[u8]; 2] = [b"PK\x03\x04", b"\xd0\xcf\x11\xe0"];
 const SEPARATORS: [Separator; 3] = [Separator::Comma, Separator::Semicolon, Separator::Tab];
 
 /// Returns how a file is written, or what is wrong with it; `separator` is the one that was named.
 pub fn dialect(file: &[u8], separator: Option<Separator>) -> Result<Dialect, &'static str> {
     if UTF_16.iter().any(|mark| file.starts_with(mark)) {
         return Err("The file is written in UTF-16; please save it as UTF-8.");
+    }
+    if WORKBOOK.iter().any(|start| file.starts_with(start)) {
+        return Err("The file is a workbook; please save it as CSV.");
     }
     let encoding = encoding(file);
     let cells = |separator: Separator| header_cells(file, Dialect { separator, encoding });
@@ -71,5 +76,6 @@ mod tests {
         assert_eq!(of(b"plain"), Ok(Encoding::Utf8));
         assert_eq!(of(b"M\xc3\xbcller\nM\xfcller"), Ok(Encoding::Utf8), "one bad line among good ones");
         assert!(of(b"\xff\xfea\0").is_err_and(|says| says.contains("UTF-16")));
+        assert!(of(b"PK\x03\x04\x14\0").is_err_and(|says| says.contains("save it as CSV")));
     }
 }

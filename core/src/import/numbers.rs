@@ -8,6 +8,8 @@ use crate::numbering::dialing::{DialingCountry, Unread};
 use crate::record::Errors;
 use crate::record::format::dialed;
 
+const NO_COUNTRY: &str = "field must be a phone number in E.164 format; national ones need a default_country.";
+
 /// Rewrites the numbers of a lead and of its secondary contacts: blanks, dots, dashes and brackets are dropped behind a
 /// `+`, and a number without one is read as one of `home`. Returns why one could not be read, by its field; its text is
 /// left as it is.
@@ -30,8 +32,13 @@ fn read_below(path: &str, members: &mut Members, home: Option<DialingCountry>, u
     for (name, value) in &mut members.0 {
         match (name.as_str(), value) {
             ("phone_number", Value::Text(number)) => match home.filter(|_| !number.trim().starts_with('+')) {
-                None => *number = dialed(number),
-                Some(_) if number.is_empty() => {}
+                _ if number.is_empty() => {}
+                None => {
+                    if !number.trim().starts_with('+') {
+                        unread.say(&format!("{path}phone_number"), NO_COUNTRY);
+                    }
+                    *number = dialed(number);
+                }
                 Some(home) => match home.e164(number) {
                     Ok(read) => *number = read,
                     Err(why) => unread.say(&format!("{path}phone_number"), &says(home, &why)),
