@@ -208,3 +208,13 @@ fn with_a_door_of_its_own_the_operators_api_is_unknown_at_the_public_one() {
     let mut at_the_back = |path: &str| house.call(Method::Get, path).token(&operator).door(Door::Admin).send().status;
     assert_eq!(["/admin/plans", "/user/me", "/healthz"].map(&mut at_the_back), [200, 404, 200]);
 }
+
+#[test]
+fn the_word_on_a_caller_id_is_required_as_the_document_says() {
+    let mut house = House::default();
+    let id = house.make("/user/phone-numbers/caller-ids", &json!({ "phone_number": "+12122011890" }));
+    let operator = house.operator.clone();
+    house.put(&format!("/admin/accounts/1/caller-ids/{id}"), &json!({})).token(&operator).send().wrong(&["verified"]);
+    let schemas = house.get("/openapi.json").json["components"]["schemas"].clone();
+    assert_eq!(schemas["Verification"]["required"], json!(["verified"]));
+}

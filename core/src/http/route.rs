@@ -287,6 +287,11 @@ impl Route {
         Self { body: BodyKind::Json(table, purpose), ..self }
     }
 
+    /// Reads a JSON body described by this table, with all that it requires, also of a `PUT`.
+    pub const fn takes_whole(self, table: &'static Table) -> Self {
+        Self { body: BodyKind::Json(table, Purpose::Create), ..self }
+    }
+
     /// Reads a document upload, or JSON described by this table.
     pub const fn takes_document(self, table: &'static Table) -> Self {
         Self { body: BodyKind::Document(table), ..self }

@@ -208,7 +208,7 @@ const GROUPS: &[Group] = &[
     get(&["/admin/accounts/{id}/api-keys"], "listAccountKeys", "List the API keys of an account.", admin::list_keys).by(Who::Operator).gives(ReplyForm::MemberList("api_keys", ApiKey::TABLE)),
     post(&["/admin/accounts/{id}/api-keys"], "createAccountKey", "Create an API key for an account.", admin::create_key).by(Who::Operator).takes(NewKey::TABLE).makes(ReplyForm::MessageMember("api_key", ShownKey::TABLE)).shows_token().refuses(&[Cause::Limit]),
     delete(&["/admin/accounts/{id}/api-keys/{key_id}"], "deleteAccountKey", "Delete an API key of an account.", admin::delete_key).by(Who::Operator),
-    put(&["/admin/accounts/{id}/caller-ids/{number_id}"], "verifyCallerId", "Say whether a caller id may be shown on calls.", admin::verify_caller_id).by(Who::Operator).takes(Verification::TABLE).gives(ReplyForm::MessageData(Number::TABLE)),
+    put(&["/admin/accounts/{id}/caller-ids/{number_id}"], "verifyCallerId", "Say whether a caller id may be shown on calls.", admin::verify_caller_id).by(Who::Operator).takes_whole(Verification::TABLE).gives(ReplyForm::MessageData(Number::TABLE)),
     post(&["/admin/operator-token/rotate"], "rotateOperatorToken", "Replace the operator's token; the old one ends.", admin::rotate_token).by(Who::Operator).makes(ReplyForm::Bare(OperatorToken::TABLE)).shows_token().without_idempotency(),
     get(&["/admin/plans"], "listPlans", "All plans.", admin::plans).by(Who::Operator).gives(ReplyForm::DataList(Plan::TABLE)),
     post(&["/admin/plans"], "createPlan", "Create a plan.", admin::create_plan).by(Who::Operator).takes(Plan::TABLE).makes(ReplyForm::MessageData(Plan::TABLE)).refuses(&[Cause::Limit]),

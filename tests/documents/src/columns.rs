@@ -2,6 +2,7 @@
 
 use switchboard_core::http::route::{BodyKind, Route};
 use switchboard_core::json::ToJson;
+use switchboard_core::record::schema::Purpose;
 use switchboard_core::record::{Column, ColumnType, ID_MAX, Literal, Need, Ref, Rule, Table, When};
 use switchboard_core::service::routes::ROUTES;
 
@@ -22,9 +23,14 @@ pub fn of_body(operation: &str) -> Result<String, String> {
         Some((operation, other)) => (operation, body(operations::find(other)?).map_or(&[][..], |table| table.columns)),
         None => (operation, &[][..]),
     };
-    let table = body(operations::find(operation)?).ok_or_else(|| format!("{operation} reads no JSON"))?;
+    let route = operations::find(operation)?;
+    let table = body(route).ok_or_else(|| format!("{operation} reads no JSON"))?;
     let columns = table.columns.iter().filter(|column| !known.iter().any(|other| other.name == column.name));
-    Ok(ASKED.to_owned() + &columns.flat_map(|column| asked(table, column, "", "")).collect::<String>())
+    let rows = columns.flat_map(|column| match route.body {
+        BodyKind::Json(_, Purpose::Update) => asked(table, column, ("", ""), &cleared(column, "–")),
+        _ => asked(table, column, ("", ""), &default(table, column)),
+    });
+    Ok(ASKED.to_owned() + &rows.collect::<String>())
 }
 
 /// Returns the table of an operation's query parameters.
@@ -59,13 +65,13 @@ pub fn inner(kind: &ColumnType) -> Vec<(&'static str, &'static Table)> {
 }
 
 fn all_asked(table: &Table, prefix: &str, tag: &str) -> Vec<String> {
-    table.columns.iter().flat_map(|column| asked(table, column, prefix, tag)).collect()
+    table.columns.iter().flat_map(|column| asked(table, column, (prefix, tag), &default(table, column))).collect()
 }
 
 /// Returns the rows of a request member: its own, and those of the tables within.
-fn asked(table: &Table, column: &Column, prefix: &str, tag: &str) -> Vec<String> {
+fn asked(table: &Table, column: &Column, (prefix, tag): (&str, &str), default: &str) -> Vec<String> {
     let name = format!("{prefix}{}", column.name);
-    let (kind, bounds, default) = (type_of(&column.spec.kind), bounds(table, column), default(table, column));
+    let (kind, bounds) = (type_of(&column.spec.kind), bounds(table, column));
     let own =
         format!("| {} | {kind} | {bounds} | {default} | {}{} |\n", member(&name, tag), what(column), spelled(column));
     let words = tags(&column.spec.kind).map(|words| {
@@ -220,8 +226,13 @@ fn default(table: &Table, column: &Column) -> String {
         },
         Need::Optional => table.rules.iter().find_map(|rule| required_by(rule, column.name)).unwrap_or("–".to_owned()),
     };
-    match (column.spec.clears, &*own) {
-        (false, _) => own,
+    cleared(column, &own)
+}
+
+/// Adds to a member's default that `null` clears it, where it does.
+fn cleared(column: &Column, own: &str) -> String {
+    match (column.spec.clears, own) {
+        (false, own) => own.to_owned(),
         (true, "–") => "`null` clears it".into(),
         (true, own) => format!("{own}; `null` clears it"),
     }
@@ -230,6 +241,9 @@ fn default(table: &Table, column: &Column) -> String {
 fn required_by(rule: &Rule, name: &str) -> Option<String> {
     match rule {
         Rule::Require(field, when) if *field == name => Some(format!("required {}", holds(when))),
+        Rule::OneOf(fields, when) if fields.contains(&name) && when.field.is_empty() => {
+            Some(format!("{} is required", either(fields)))
+        }
         Rule::OneOf(fields, when) if fields.contains(&name) => {
             Some(format!("{} is required {}", either(fields), holds(when)))
         }
