@@ -111,7 +111,9 @@ pub struct Store {
 impl Store {
     /// Opens the store of a folder, and creates folder and store if they do not exist.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
-        private::create_folder(folder).map_err(failed("the data folder cannot be made"))?;
+        private::create_folder(folder)
+            .map_err(|error| format!("{}: {error}", folder.display()))
+            .map_err(failed("the data folder cannot be made"))?;
         tighten(folder);
         let path = folder.join(FILE);
         if path.exists() {

@@ -84,6 +84,7 @@ fn bad_settings_get_a_sentence() {
         (vec!["serve", "--carrier", "twilio"], "The twilio.account sid field is required."),
         (vec!["serve", "--session-seconds", "59"], "The session seconds field must be between 60 and 31536000."),
         (vec!["verify", folder.0.to_str().expect("a path")], "holds no store"),
+        (vec!["serve", "--data", "/proc/none"], "the data folder cannot be made: /proc/none: "),
     ] {
         let output = run(&arguments);
         assert!(!output.status.success(), "{arguments:?}");
@@ -172,7 +173,10 @@ fn a_token_of_another_kind_is_told_and_not_sent() {
     ] {
         assert_eq!(refusal(&arguments).trim(), format!("switchboard: {says}"));
     }
-    assert!(refusal(&operators("sbo_A")).contains(&format!("no service answers at {nowhere} (--url)")));
+    let after = [&accounts("sbk_A")[..], &["--after", "0", "--json"]].concat();
+    for arguments in [operators("sbo_A"), accounts("sbk_A"), after] {
+        assert!(refusal(&arguments).contains(&format!("no service answers at {nowhere} (--url)")), "{arguments:?}");
+    }
     let backup = ["backup", "never", "--url", nowhere, "--admin-token", "sbk_A"];
     assert!(refusal(&backup).contains("this is an API key"));
     for arguments in [operators("sbo_A"), operators("secret"), accounts("sbk_A"), accounts("sbs_A")] {

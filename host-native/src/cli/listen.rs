@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::Value;
 use switchboard_core::account::token::TokenKind;
 
-use super::remote::{block, client, fitting, refused};
+use super::remote::{block, client, fitting, refused, unsent};
 use super::{Base, Failed, say};
 
 /// Pause before a broken stream is requested again.
@@ -37,9 +37,10 @@ pub fn listen(listen: &Listen, json: bool) -> Result<(), Failed> {
         let client = client()?;
         let mut after = match listen.after {
             Some(after) => after,
-            None => last(&client, &feed, &listen.key).await?,
+            None => last(&client, listen).await?,
         };
         let mut left = listen.count.unwrap_or(u64::MAX);
+        let mut answered = listen.after.is_none();
         if !json {
             say(&format!("Listening for events after {after}"))?;
         }
@@ -50,8 +51,11 @@ pub fn listen(listen: &Listen, json: bool) -> Result<(), Failed> {
                 Ok(reply) if !reply.status().is_success() => {
                     return Err(refused(reply.status().as_u16(), &reply.text().await?));
                 }
+                // A service that answered before is waited for.
+                Err(error) if !answered => return Err(unsent(&listen.base)(error)),
                 reply => reply.ok(),
             };
+            answered = true;
             if let Some(reply) = reply {
                 read(reply, json, &mut after, &mut left).await?;
             }
@@ -64,8 +68,9 @@ pub fn listen(listen: &Listen, json: bool) -> Result<(), Failed> {
 }
 
 /// Fetches the sequence number of the newest event.
-async fn last(client: &reqwest::Client, feed: &str, key: &str) -> Result<u64, Failed> {
-    let reply = client.get(format!("{feed}?limit=1")).bearer_auth(key).send().await?;
+async fn last(client: &reqwest::Client, listen: &Listen) -> Result<u64, Failed> {
+    let request = client.get(format!("{}/user/events?limit=1", listen.base.url)).bearer_auth(&listen.key);
+    let reply = request.send().await.map_err(unsent(&listen.base))?;
     let (status, text) = (reply.status(), reply.text().await?);
     if !status.is_success() {
         return Err(refused(status.as_u16(), &text));

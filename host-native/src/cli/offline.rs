@@ -57,11 +57,11 @@ pub fn seal_key(file: Option<&Path>, json: bool) -> Result<(), Failed> {
 pub fn restore(file: &Path, folder: &Path, json: bool) -> Result<(), Failed> {
     let input = File::open(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let mut input = BufReader::new(input);
-    let rows = backup::restore(&mut input, folder)?;
+    let keys = backup::restore(&mut input, folder)?;
     if json {
-        say(&format!("{}", json!({ "folder": folder, "rows": rows })))?;
+        say(&format!("{}", json!({ "folder": folder, "keys": keys })))?;
     } else {
-        say(&format!("{} holds {rows} rows", folder.display()))?;
+        say(&format!("{} holds {keys} keys", folder.display()))?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use switchboard::private::{Existing, PartialFile};
 use switchboard_core::account::token::TokenKind;
 
-use super::{Account, At, EngineToken, Failed, Jobs, Key, OperatorToken, say};
+use super::{Account, At, Base, EngineToken, Failed, Jobs, Key, OperatorToken, say};
 
 /// Runs `account …`.
 pub fn account(command: Account, json: bool) -> Result<(), Failed> {
@@ -126,7 +126,7 @@ pub fn backup(file: &Path, existing: Existing, at: &At, json: bool) -> Result<()
             .bearer_auth(token)
             .send()
             .await
-            .map_err(unsent(at))?;
+            .map_err(unsent(&at.base))?;
         if !reply.status().is_success() {
             return Err(refused(reply.status().as_u16(), &reply.text().await?));
         }
@@ -211,10 +211,8 @@ pub(super) fn fitting(flag: &str, token: &str, kinds: &[TokenKind]) -> Result<()
 }
 
 /// Converts an error of a request that got no answer.
-fn unsent(at: &At) -> impl FnOnce(reqwest::Error) -> Failed + '_ {
-    |error| {
-        if error.is_connect() { format!("no service answers at {} (--url)", at.base.url).into() } else { error.into() }
-    }
+pub(super) fn unsent(base: &Base) -> impl FnOnce(reqwest::Error) -> Failed + '_ {
+    |error| if error.is_connect() { format!("no service answers at {} (--url)", base.url).into() } else { error.into() }
 }
 
 fn operators(at: &At) -> Result<&str, Failed> {
@@ -238,7 +236,7 @@ fn call(at: &At, method: &str, path: &str, body: Option<&Value>) -> Result<Value
         if let Some(body) = body {
             request = request.header("content-type", "application/json").body(body.to_string());
         }
-        let reply = request.send().await.map_err(unsent(at))?;
+        let reply = request.send().await.map_err(unsent(&at.base))?;
         let (status, text) = (reply.status(), reply.text().await?);
         if status.is_success() { Ok(serde_json::from_str(&text)?) } else { Err(refused(status.as_u16(), &text)) }
     })
