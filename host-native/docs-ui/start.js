@@ -54,9 +54,10 @@ function loaded() {
   return bundle;
 }
 
-/** The document of one operation, with the components that it needs. */
+/** The document of one operation, with the components that it needs: its kind of token is the one that can be entered. */
 function alone(whole, { path, method, operation }) {
-  const components = { securitySchemes: whole.components.securitySchemes };
+  const schemes = (operation.security ?? []).flatMap(Object.keys).map((name) => [name, whole.components.securitySchemes[name]]);
+  const components = { securitySchemes: Object.fromEntries(schemes) };
   const gather = (value) => {
     if (value === null || typeof value !== "object") return;
     if (typeof value.$ref === "string") {

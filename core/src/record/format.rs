@@ -206,7 +206,7 @@ pub static CLOCK: Format = Format {
     name: "clock",
     pattern: "^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$",
     known_as: None,
-    says: "must be a time in the form HH:MM.",
+    says: "must be a time in the form HH:MM, such as 09:00.",
     tidy: None,
     accepts: is_clock,
 };
