@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::server::{Folder, Server, binary};
+use crate::server::{Folder, Server, binary, send};
 
 const PAGES: [&str; 2] = [include_str!("../../README.md"), include_str!("../../docs/tour.md")];
 
@@ -49,4 +49,13 @@ fn the_tour_works() {
     ] {
         assert!(out.contains(shown), "{shown} is not in {out}");
     }
+}
+
+#[test]
+fn the_document_is_served_as_it_stands_in_the_repository() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.path("data"), &["--engine", "none"]);
+    let (status, _, served) = send("GET", &format!("{}/openapi.json", server.text("url")), "", &[], "");
+    assert_eq!(status, 200);
+    assert!(served == include_bytes!("../../openapi.json"), "the bytes that clients are made of");
 }
