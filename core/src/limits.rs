@@ -167,6 +167,53 @@ pub const PAGE_TIMEOUT_MS: u64 = 20_000;
 pub const TEXT_PART_BYTES: usize = 64 << 10;
 /// Parts of such text that one slice of indexing reads.
 pub const TEXT_WINDOW_PARTS: usize = 4;
+/// Longest answer of a model in a conversation: its text; as one object, all of it, bytes.
+pub const CHAT_BYTES_MAX: usize = 256 << 10;
+/// Longest answer of a model in pieces, with what is around each, bytes.
+pub const CHAT_STREAM_BYTES_MAX: usize = 4 << 20;
+/// Functions that one answer of a model may call.
+pub const CHAT_CALLS_MAX: usize = 16;
+/// Arguments of one function call, bytes.
+pub const FUNCTION_ARGUMENTS_BYTES_MAX: usize = 16 << 10;
+/// Longest message of a person in a conversation, characters.
+pub const MESSAGE_CHARS_MAX: usize = 2_000;
+/// Largest body of the operations that strangers may call, bytes.
+pub const VISITOR_BODY_BYTES_MAX: usize = 16 << 10;
+/// Messages after which a conversation is full.
+pub const CONVERSATION_MESSAGES_MAX: u32 = 200;
+/// Bytes of messages, function calls and results after which a conversation is full; the answer to the last message may
+/// exceed it.
+pub const CONVERSATION_BYTES_MAX: u32 = 1 << 20;
+/// Messages of a conversation that a model is shown, the last ones, bytes.
+pub const CONTEXT_BYTES_MAX: usize = 128 << 10;
+/// How often a model is asked in a turn.
+pub const TURN_ROUNDS_MAX: usize = 8;
+/// Function calls of a turn.
+pub const TURN_CALLS_MAX: usize = 32;
+/// Time for a turn, seconds.
+pub const TURN_SECONDS: u64 = 60;
+/// How long a turn whose host died keeps its conversation busy, seconds: longer than a host may take to settle it.
+pub const TURN_LAPSE_SECONDS: u64 = TURN_SECONDS + 15;
+/// All that the model says in a turn, with the results of its function calls, bytes.
+pub const TURN_BYTES_MAX: usize = 256 << 10;
+/// Result of a function call that the model is shown, bytes; the rest is cut off.
+pub const RESULT_BYTES_MAX: usize = 16 << 10;
+/// Passages of the knowledgebase that the model is shown for a question.
+pub const CONVERSATION_PASSAGES: u32 = 5;
+/// How long strangers may read and continue a conversation after its last message, seconds.
+pub const VISIT_SECONDS: u64 = 86_400;
+/// Conversations that an address without a token may begin with an account's assistants a minute.
+pub const VISITS_A_MINUTE: u32 = 10;
+/// The same, a day.
+pub const VISITS_A_DAY: u32 = 60;
+/// Messages of a conversation a minute, whoever sends them.
+pub const MESSAGES_A_MINUTE: u32 = 20;
+/// Turns of strangers with an assistant a day.
+pub const VISITED_TURNS_A_DAY: u32 = 1_000;
+/// Rows of earlier days that a new visit deletes.
+pub const VISITS_SWEPT: usize = 4;
+/// Replies that a token may have generated a minute, unless the operator sets another limit.
+pub const REPLIES_A_MINUTE: u32 = 5;
 /// Most knowledge put into a prompt, bytes.
 pub const KNOWLEDGE_BYTES_MAX: usize = 64 << 10;
 /// Largest body of an import, bytes (docs/api.md, Imports).

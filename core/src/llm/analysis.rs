@@ -1,13 +1,11 @@
-//! A language model behind an OpenAI-compatible chat endpoint: the request made after a call, and the validation of its
-//! answer.
+//! What a model says of a call or conversation once it is over: the request, and the validation of its answer.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::Llm;
 use crate::json::{self, Members, Object, Value};
-use crate::outside::{Answer, Egress, HttpOut, Redirects, Work};
-use crate::record::Secret;
+use crate::outside::{Answer, Work};
 
 /// Timeout of a request, milliseconds.
 const TIMEOUT_MS: u64 = 60_000;
@@ -18,17 +16,6 @@ const TEXT_MAX: usize = 4_000;
 /// Longest transcript sent, bytes; the beginning is cut off.
 const TRANSCRIPT_BYTES_MAX: usize = 64 << 10;
 const SENTIMENTS: [&str; 3] = ["positive", "neutral", "negative"];
-
-/// Endpoint and name of the model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Llm {
-    /// URL before `/chat/completions`.
-    pub url: String,
-    /// Key sent as a bearer token; `None`: none is sent.
-    pub key: Option<Secret>,
-    /// Name of the model, as the endpoint knows it.
-    pub model: String,
-}
 
 /// What to ask about a call.
 pub struct Wish {
@@ -112,18 +99,7 @@ fn evaluation(value: &Value) -> Option<Value> {
 impl Llm {
     /// Builds the request for these wishes about a transcript.
     pub fn request(&self, wish: &Wish, transcript: &str) -> Work {
-        let mut headers = Vec::from([("content-type".to_string(), Secret("application/json".into()))]);
-        headers.extend(self.key.as_ref().map(|key| ("authorization".to_string(), Secret(format!("Bearer {}", key.0)))));
-        Work::Http(HttpOut {
-            method: "POST",
-            url: format!("{}/chat/completions", self.url.trim_end_matches('/')),
-            headers,
-            body: self.body(wish, transcript),
-            timeout_ms: TIMEOUT_MS,
-            reply_bytes_max: REPLY_BYTES_MAX,
-            egress: Egress::Operator,
-            redirects: Redirects::None,
-        })
+        self.post(self.body(wish, transcript), &[], TIMEOUT_MS, REPLY_BYTES_MAX)
     }
 
     fn body(&self, wish: &Wish, transcript: &str) -> Vec<u8> {
@@ -221,6 +197,8 @@ mod tests {
     use super::*;
     use crate::json::{JsonNumber, ToJson};
     use crate::outside::HttpIn;
+    use crate::record::Secret;
+    use alloc::format;
     use alloc::vec;
 
     fn wish() -> Wish {
