@@ -152,7 +152,7 @@ pub const ADMIN_CONNECTIONS: Budget = Budget {
     what: "open connections at the operator's own address (`--admin-listen`)",
 };
 
-/// Open live streams of events.
+/// Open live streams of events, and turns of conversations that their callers follow.
 pub const STREAMS: Budget = Budget {
     name: "streams",
     unit: Unit::Places,
@@ -163,7 +163,7 @@ pub const STREAMS: Budget = Budget {
     waiting: 0,
     waiting_each: 0,
     shrinks: true,
-    what: "live streams",
+    what: "live streams, and turns that their caller follows",
 };
 
 /// Requests in the queue of the writer.

@@ -24,7 +24,7 @@ impl Scope<'_> {
     pub fn insert(self, kind: Kind, count: u32, at: Timestamp, row: &Row) -> Result<(), Stop> {
         self.put_new(key::row(self.space(), kind, count), row.to_bytes())?;
         self.file(kind, count, &[], &with_all(row))?;
-        if matches!(kind, Kind::Call | Kind::Lead) {
+        if matches!(kind, Kind::Call | Kind::Lead | Kind::Conversation) {
             let day = key::day(self.space(), kind, at.day().number());
             if self.get(day.clone())?.is_none() {
                 self.put(day, count.to_be_bytes().to_vec())?;

@@ -1,5 +1,9 @@
 //! Ids on the wire: the account's number × 2^32 + a count that starts at 1 (docs/api.md, Ids).
 
+use alloc::string::{String, ToString};
+
+use uuid::{Builder, Uuid};
+
 use crate::key::Space;
 
 /// Returns the id of a row; in the root space it is the count itself.
@@ -40,6 +44,36 @@ pub fn parse_any(text: &str) -> Option<u64> {
     digits.then(|| text.parse().ok())?.filter(|id| count(*id) > 0)
 }
 
+/// Returns a UUID (version 8 of RFC 9562) that leads to an account, by 32 of its bits; the others are random.
+pub fn uuid_of_account(account: u32, mut random: [u8; 16]) -> String {
+    random[..4].copy_from_slice(&account.to_be_bytes());
+    Builder::from_custom_bytes(random).into_uuid().to_string()
+}
+
+/// Returns a UUID that leads to a row of an account, by 64 of its bits; the other 58 are random, so that who does not
+/// know it does not guess it.
+pub fn uuid_of_row(account: u32, count: u32, mut random: [u8; 16]) -> String {
+    random[12..].copy_from_slice(&count.to_be_bytes());
+    uuid_of_account(account, random)
+}
+
+/// Returns the account that a UUID leads to; `None` for other text, and for UUIDs of another version.
+pub fn account_of_uuid(text: &str) -> Option<u32> {
+    led(text).map(|(account, _)| account)
+}
+
+/// Returns the count of the row that a UUID leads to in this account, if it leads there.
+pub fn count_of_uuid(account: u32, text: &str) -> Option<u32> {
+    led(text).filter(|(of, count)| *of == account && *count > 0).map(|(_, count)| count)
+}
+
+fn led(text: &str) -> Option<(u32, u32)> {
+    // Only the form that is written is read: 36 characters in lower case.
+    let uuid = Uuid::try_parse(text).ok().filter(|uuid| uuid.get_version_num() == 8 && uuid.to_string() == text)?;
+    let [a, b, c, d, .., e, f, g, h] = *uuid.as_bytes();
+    Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])))
+}
+
 /// Returns the `user_id` of an account: its number + 1.
 pub fn user(account: u32) -> u64 {
     u64::from(account) + 1
@@ -57,5 +91,18 @@ mod tests {
         for text in ["", "0", "7", "012884901895", "12884901888", "-1", "1e3", "99999999999999999999", "+12884901895"] {
             assert_eq!(parse(space, text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_uuid_leads_to_its_row() {
+        for (account, count) in [(0, 1), (7, u32::MAX), (u32::MAX, 9)] {
+            let uuid = uuid_of_row(account, count, [0xa5; 16]);
+            assert_eq!((account_of_uuid(&uuid), count_of_uuid(account, &uuid)), (Some(account), Some(count)), "{uuid}");
+            assert_eq!(count_of_uuid(account ^ 1, &uuid), None);
+            assert_eq!(account_of_uuid(&uuid.to_uppercase()).is_some(), uuid.to_uppercase() == uuid);
+            assert_eq!(account_of_uuid(&uuid_of_account(account, [1; 16])), Some(account));
+        }
+        let other = Builder::from_random_bytes([0; 16]).into_uuid().to_string();
+        assert_eq!((account_of_uuid(&other), account_of_uuid(""), account_of_uuid("7")), (None, None, None));
     }
 }

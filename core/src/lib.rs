@@ -62,6 +62,7 @@ pub mod carrier;
 pub mod catalogue;
 mod checksum;
 pub mod collection;
+pub mod conversation;
 pub mod egress;
 pub mod engine;
 pub mod filing;

@@ -283,6 +283,11 @@ impl<'a> AskedWork<'a> {
         answer
     }
 
+    /// Returns whether there is an answer to what is asked next.
+    pub fn has_next(&self) -> bool {
+        self.asked.get() < self.answers.len()
+    }
+
     /// Returns whether `answer` is among the answers so far.
     pub fn has(&self, answer: &Answer) -> bool {
         self.answers.contains(answer)

@@ -4,6 +4,7 @@
 
 use alloc::collections::BTreeMap;
 
+use crate::limits::REPLIES_A_MINUTE;
 use crate::time::Timestamp;
 
 /// Owner of a bucket.
@@ -17,10 +18,33 @@ pub enum Caller {
         /// bucket.
         token: u64,
     },
+    /// A token that has replies generated, besides its bucket of requests.
+    Reply {
+        /// Number of the token's account.
+        account: u32,
+        /// As in [`Self::Token`].
+        token: u64,
+    },
     /// A login attempt, by a digest of e-mail and address.
     LoginPair(u64),
     /// A login attempt, by address alone.
     LoginAddress(u64),
+}
+
+/// What the operator configures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateLimits {
+    /// Requests a minute of a token; 0: not limited.
+    pub per_minute: u32,
+    /// Replies that a token may have generated a minute; 0: not limited.
+    pub replies: u32,
+}
+
+impl From<u32> for RateLimits {
+    /// Takes the requests a minute of a token, and the usual limit of replies.
+    fn from(per_minute: u32) -> Self {
+        Self { per_minute, replies: REPLIES_A_MINUTE }
+    }
 }
 
 /// Rate at which a bucket fills, and its capacity.
@@ -33,12 +57,15 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Returns the limit of a caller, where `per_minute` is the configured rate of a token. The account's own limit is
+    /// Returns the limit of a caller under the configured limits. The account's own limit is
     /// ten times that ([`Limit::account`]). `None`: not limited.
-    pub fn of(caller: Caller, per_minute: u32) -> Option<Self> {
+    pub fn of(caller: Caller, limits: RateLimits) -> Option<Self> {
+        let RateLimits { per_minute, replies } = limits;
         match caller {
             Caller::Token { .. } if per_minute == 0 => None,
             Caller::Token { .. } => Some(Self { per_minute, burst: per_minute.div_ceil(6) }),
+            Caller::Reply { .. } if replies == 0 => None,
+            Caller::Reply { .. } => Some(Self { per_minute: replies, burst: replies }),
             Caller::LoginPair(_) => Some(Self { per_minute: 5, burst: 5 }),
             Caller::LoginAddress(_) => Some(Self { per_minute: 20, burst: 20 }),
         }
@@ -88,6 +115,16 @@ impl Bucket {
         (Self { full_at }, Rate { admitted, limit: limit.per_minute, remaining, reset, retry_after })
     }
 
+    /// Restores a bucket that is full at this time.
+    pub const fn full_at(full_at: Timestamp) -> Self {
+        Self { full_at }
+    }
+
+    /// Returns when the bucket is full again, all that there is to store of it.
+    pub const fn is_full_at(self) -> Timestamp {
+        self.full_at
+    }
+
     /// Returns whether the bucket is full, so that forgetting it changes nothing.
     pub fn is_full(self, now: Timestamp) -> bool {
         self.full_at <= now
@@ -100,20 +137,20 @@ const BUCKETS_MAX: usize = 100_000;
 /// Buckets of all callers; beyond `BUCKETS_MAX`, full ones are dropped.
 #[derive(Debug)]
 pub struct Buckets {
-    per_minute: u32,
+    limits: RateLimits,
     buckets: BTreeMap<Caller, Bucket>,
 }
 
 impl Buckets {
-    /// Creates empty buckets with a limit of `per_minute` for each token; 0: tokens are not limited, logins are.
-    pub fn new(per_minute: u32) -> Self {
-        Self { per_minute, buckets: BTreeMap::new() }
+    /// Creates empty buckets with these limits; logins are limited whatever they say.
+    pub fn new(limits: impl Into<RateLimits>) -> Self {
+        Self { limits: limits.into(), buckets: BTreeMap::new() }
     }
 
     /// Takes one request from the caller's bucket, and from its account's; `None` where no limit applies. Called once
     /// per exchange.
     pub fn admit(&mut self, caller: Caller, now: Timestamp) -> Option<Rate> {
-        let limit = Limit::of(caller, self.per_minute)?;
+        let limit = Limit::of(caller, self.limits)?;
         if self.buckets.len() >= BUCKETS_MAX {
             self.buckets.retain(|_, bucket| !bucket.is_full(now));
         }
@@ -182,8 +219,11 @@ mod tests {
 
     #[test]
     fn zero_turns_the_limit_off_but_not_for_logins() {
-        assert_eq!(Limit::of(Caller::Token { account: 0, token: 1 }, 0), None);
-        assert_eq!(Limit::of(Caller::Token { account: 0, token: 1 }, 600), Some(Limit { per_minute: 600, burst: 100 }));
-        assert_eq!(Limit::of(Caller::LoginPair(1), 0), Some(Limit { per_minute: 5, burst: 5 }));
+        let (token, reply) = (Caller::Token { account: 0, token: 1 }, Caller::Reply { account: 0, token: 1 });
+        let none = RateLimits { per_minute: 0, replies: 0 };
+        assert_eq!((Limit::of(token, none), Limit::of(reply, none)), (None, None));
+        assert_eq!(Limit::of(token, 600.into()), Some(Limit { per_minute: 600, burst: 100 }));
+        assert_eq!(Limit::of(reply, 600.into()), Some(Limit { per_minute: 5, burst: 5 }));
+        assert_eq!(Limit::of(Caller::LoginPair(1), none), Some(Limit { per_minute: 5, burst: 5 }));
     }
 }

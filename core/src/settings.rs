@@ -11,12 +11,13 @@ use crate::carrier::twilio::Twilio;
 use crate::catalogue::Catalogue;
 use crate::choice;
 use crate::json::{self, Members, Value};
-use crate::limits::URL_MAX;
+use crate::limits::{REPLIES_A_MINUTE, URL_MAX};
 use crate::llm::Llm;
+use crate::rate::RateLimits;
 use crate::record;
 use crate::record::ColumnType;
-use crate::record::{Errors, MemberSource, Record, Secret, check, choice, format, int, object, text, texts};
-use crate::setup::{CALENDAR_URL, Config};
+use crate::record::{Errors, MemberSource, Record, Secret, check, choice, format, int, list, object, text, texts};
+use crate::setup::{CALENDAR_URL, Config, ServedModel};
 
 /// List entry: an address range or an origin.
 static WORD: ColumnType = ColumnType::Text { min: 1, max: 255, format: None };
@@ -40,6 +41,30 @@ record! {
         key: Option<Secret> = text(1, 1_024),
         /// Name of the model, as the endpoint knows it.
         model: String = text(1, 255).required(),
+    }
+}
+
+record! {
+    /// A model of the catalogue that an endpoint serves.
+    pub struct ServedSettings {
+        /// Name of the model in the catalogue.
+        name: String = text(1, 255).required(),
+        /// Name of the model, as the endpoint knows it; the same if not given.
+        r#as: Option<String> = text(1, 255),
+    }
+}
+
+record! {
+    /// An OpenAI-compatible endpoint for some models of the catalogue.
+    pub struct EndpointSettings {
+        /// Name of the endpoint, for people.
+        name: Option<String> = text(1, 255),
+        /// The URL before `/chat/completions`.
+        url: String = text(1, URL_MAX).form(&format::URL).required(),
+        /// Key of the endpoint, sent as a bearer token; null: none is sent.
+        key: Option<Secret> = text(1, 1_024),
+        /// The models that it serves.
+        models: Vec<ServedSettings> = list::<ServedSettings>(100).filled(),
     }
 }
 
@@ -70,6 +95,8 @@ record! {
         session_seconds: u32 = int(60, 31_536_000).or_int(86_400),
         /// Requests per minute and token; 0: no limit.
         rate_limit: u32 = int(0, 60_000_000).or_int(600),
+        /// Replies that a token may have generated a minute; 0: no limit.
+        reply_rate_limit: u32 = int(0, 60_000_000).or_int(REPLIES_A_MINUTE as i64),
         /// Address ranges that requests made for users may reach in addition to the public internet.
         egress_allow: Vec<String> = texts(&WORD, 100),
         /// What happens to a call while no engine is attached; null: it waits.
@@ -78,6 +105,8 @@ record! {
         calendar_url: String = text(1, URL_MAX).form(&format::URL).or_text(CALENDAR_URL),
         /// Model that evaluates calls after they end; null: only the analysis sent by the engine is used.
         llm: Option<LlmSettings> = object::<LlmSettings>(),
+        /// Endpoints of models in conversations; of a model that is in none, `llm`.
+        llms: Vec<EndpointSettings> = list::<EndpointSettings>(100),
         /// Account that sells numbers and sends messages; null: the simulated carrier.
         twilio: Option<TwilioSettings> = object::<TwilioSettings>(),
     }
@@ -88,8 +117,8 @@ record! {
 pub struct Configured {
     /// Configuration of the core.
     pub config: Config,
-    /// Requests per minute and token; 0: no limit.
-    pub rate_limit: u32,
+    /// Requests, and generated replies, per minute and token.
+    pub rate_limits: RateLimits,
     /// Address ranges that requests made for users may reach in addition to the public internet.
     pub egress_allow: Vec<IpNet>,
 }
@@ -106,7 +135,7 @@ pub fn parse(bytes: &[u8]) -> Result<Configured, String> {
         .finish()
         .map_err(|errors: Errors| errors.first().to_string())?;
     Ok(Configured {
-        rate_limit: settings.rate_limit,
+        rate_limits: RateLimits { per_minute: settings.rate_limit, replies: settings.reply_rate_limit },
         egress_allow: ranges("egress_allow", &settings.egress_allow)?,
         config: settings.config(catalogue)?,
     })
@@ -114,8 +143,10 @@ pub fn parse(bytes: &[u8]) -> Result<Configured, String> {
 
 impl Settings {
     fn config(self, catalogue: Option<Catalogue>) -> Result<Config, String> {
+        let models = models(self.llms, catalogue.as_ref())?;
         Ok(Config {
             catalogue,
+            models,
             public_url: self.public_url,
             trust_proxy: ranges("trust_proxy", &self.trust_proxy)?,
             cors_origins: self.cors_origin,
@@ -128,8 +159,35 @@ impl Settings {
             llm: self.llm.map(|LlmSettings { url, key, model }| Llm { url, key, model }),
             settings: Vec::new(),
             lists_in_pieces: false,
+            passes_pieces: false,
         })
     }
+}
+
+/// Returns the models that have an endpoint of their own; the error names one that the catalogue lacks or two endpoints
+/// serve.
+fn models(endpoints: Vec<EndpointSettings>, catalogue: Option<&Catalogue>) -> Result<Vec<ServedModel>, String> {
+    let mut models: Vec<ServedModel> = Vec::new();
+    if endpoints.is_empty() {
+        return Ok(models);
+    }
+    let shipped = Catalogue::shipped();
+    let catalogue = catalogue.unwrap_or(&shipped);
+    let llms = catalogue.llm_models.iter().map(|model| model.name.as_str());
+    let known: Vec<&str> = llms.chain(catalogue.multimodal_models.iter().map(|model| model.name.as_str())).collect();
+    for EndpointSettings { url, key, models: served, .. } in endpoints {
+        for ServedSettings { name, r#as } in served {
+            if !known.contains(&&*name) {
+                return Err(format!("llm: the catalogue has no model {name}; it has {}.", known.join(", ")));
+            }
+            if models.iter().any(|other| other.name == name) {
+                return Err(format!("llm: two endpoints serve the model {name}; name it once."));
+            }
+            let llm = Llm { url: url.clone(), key: key.clone(), model: r#as.unwrap_or_else(|| name.clone()) };
+            models.push(ServedModel { name, llm });
+        }
+    }
+    Ok(models)
 }
 
 impl TwilioSettings {
@@ -165,7 +223,7 @@ mod tests {
         let config = parse(text).expect("settings").config;
         assert!(config.refuse_without_engine && config.llm.is_some() && config.trust_proxy.len() == 1);
         assert!(matches!(config.carrier, Carrier::Twilio(ref twilio) if twilio.number_price_cents == 115));
-        assert_eq!(parse(b"{}").expect("defaults").rate_limit, 600);
+        assert_eq!(parse(b"{}").expect("defaults").rate_limits, RateLimits::from(600));
         for (text, said) in [
             ("[]", "It must be a JSON object."),
             (r#"{"rate_limits":1}"#, "There is no setting rate_limits."),

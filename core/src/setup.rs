@@ -52,8 +52,18 @@ record! {
     }
 }
 
+/// A model of the catalogue and the endpoint that serves it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServedModel {
+    /// Name of the model in the catalogue.
+    pub name: String,
+    /// The endpoint, with the name by which it knows the model.
+    pub llm: Llm,
+}
+
 /// The operator's configuration, fixed while a service runs.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "settings, not states")]
 pub struct Config {
     /// Languages, voices, models and providers; `None`: the shipped catalogue.
     pub catalogue: Option<Catalogue>,
@@ -75,14 +85,28 @@ pub struct Config {
     pub refuse_without_engine: bool,
     /// URL of the calendar service, [`CALENDAR_URL`] by default.
     pub calendar_url: String,
-    /// Model that evaluates calls after they end; `None`: only the analysis sent by the engine is used.
+    /// Model that evaluates calls after they end, and answers in conversations; `None`: only the analysis sent by the
+    /// engine is used, and the simulated model answers.
     pub llm: Option<Llm>,
+    /// Models of the catalogue that have an endpoint of their own in conversations.
+    pub models: Vec<ServedModel>,
     /// Whether the host sends long lists piece by piece ([`Content::Piece`]); if not, each list is one body.
     ///
     /// [`Content::Piece`]: crate::http::reply::Content::Piece
     pub lists_in_pieces: bool,
+    /// Whether the host passes the pieces of a model's streamed answer on to a caller who follows a turn.
+    pub passes_pieces: bool,
     /// Settings that `GET /admin/settings` shows, as the host took them; empty where it has none to show.
     pub settings: Vec<ShownSetting>,
+}
+
+impl Config {
+    /// Returns the endpoint that serves a model of the catalogue, by its name; the default one for a model that none
+    /// serves. `None`: the simulated model answers.
+    pub fn llm_for(&self, model: Option<&str>) -> Option<&Llm> {
+        let served = model.and_then(|name| self.models.iter().find(|served| served.name == name));
+        served.map(|served| &served.llm).or(self.llm.as_ref())
+    }
 }
 
 impl Default for Config {
@@ -99,7 +123,9 @@ impl Default for Config {
             refuse_without_engine: false,
             calendar_url: CALENDAR_URL.to_string(),
             llm: None,
+            models: Vec::new(),
             lists_in_pieces: false,
+            passes_pieces: false,
             settings: Vec::new(),
         }
     }

@@ -1,5 +1,6 @@
 //! Input and output of a step.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::http::caller::Credential;
@@ -81,6 +82,9 @@ pub struct Output {
     pub account: Option<u32>,
     /// Message for the operator's log.
     pub notice: Option<Notice>,
+    /// With [`Outcome::Wait`], for a caller who follows the operation: the reply so far, all frames from the first. A host
+    /// may send what is new of them at once; the last reply has them again, for hosts that send the whole.
+    pub progress: Option<Box<Reply>>,
     /// Bytes read or bytes changed by the step, whichever is more.
     pub spent: u32,
 }

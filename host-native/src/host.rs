@@ -10,7 +10,7 @@ use switchboard_core::http::base;
 use switchboard_core::http::caller::Credential;
 use switchboard_core::http::list::ListChunk;
 use switchboard_core::http::notice::Notice;
-use switchboard_core::http::refusal::{Form, Invalid, Refusal};
+use switchboard_core::http::refusal::Refusal;
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Request};
 use switchboard_core::http::route::Who;
@@ -18,6 +18,7 @@ use switchboard_core::id;
 use switchboard_core::job;
 use switchboard_core::key::Topic;
 use switchboard_core::outside::{Answer, Unwritten, Work};
+use switchboard_core::rate::RateLimits;
 use switchboard_core::remote::region;
 use switchboard_core::remote::wire::{CommitCall, ReadAnswer, ReadCall};
 use switchboard_core::seed::Seed;
@@ -33,6 +34,7 @@ use crate::DOCUMENT;
 use crate::clock::Clock;
 use crate::edge::EdgeToken;
 use crate::extract::child::Extractor;
+use crate::follow::Follower;
 use crate::large::{LargeReads, Turn};
 use crate::limiter::{Limiter, RateDecisions};
 use crate::metrics::Metrics;
@@ -54,8 +56,8 @@ pub struct HostOptions {
     pub config: Config,
     /// The store, already open.
     pub store: Store,
-    /// Rate limit of one token, requests a minute; 0: no limit.
-    pub per_minute: u32,
+    /// Rate limits of one token.
+    pub rate_limits: RateLimits,
     /// Source of time and of seeds.
     pub clock: Clock,
     /// Where requests to the outside go.
@@ -114,13 +116,13 @@ impl Host {
     /// Builds the host over an open store and starts the writer; returns its thread, to be joined after the last
     /// handle.
     pub fn start(
-        HostOptions { config, store, per_minute, clock, outside, edge, rooms }: HostOptions,
+        HostOptions { config, store, rate_limits, clock, outside, edge, rooms }: HostOptions,
     ) -> Result<(Arc<Self>, std::thread::JoinHandle<()>), Fault> {
         let rooms = Arc::new(rooms);
         let metrics = Arc::new(Metrics::of(&rooms));
-        let config = Config { lists_in_pieces: true, ..config };
+        let config = Config { lists_in_pieces: true, passes_pieces: true, ..config };
         let (service, store) = (Arc::new(Service::with_document(config, || DOCUMENT.to_owned())), Arc::new(store));
-        let (clock, limiter) = (Arc::new(clock), Arc::new(Limiter::new(per_minute)));
+        let (clock, limiter) = (Arc::new(clock), Arc::new(Limiter::new(rate_limits)));
         let (plan, wake) = watch::channel(None);
         let news = Arc::new(News::default());
         let parts = WriterContext {
@@ -187,7 +189,7 @@ impl Host {
             };
             match looked {
                 Ok(Output { outcome: Outcome::Wait, sends, account, .. }) => {
-                    Box::pin(self.perform(sends, &mut answers, self.payer(request, told, account))).await;
+                    Box::pin(self.perform(sends, &mut answers, self.payer(request, told, account), None)).await;
                 }
                 Ok(output) => {
                     let reply = self.reply_of(request, output, seed);
@@ -196,7 +198,7 @@ impl Host {
                 }
                 Err(Failure::Stopped(Stop::Missing(_))) => match self.large.turn(self.holder(request, told)).await {
                     Ok(taken) => turn = Some(taken),
-                    Err(full) => return Refusal::from(full).reply(Form::Message, Invalid::First),
+                    Err(full) => return Refusal::from(full).reply_to(&request.target),
                 },
                 Err(failure) => return failure_reply(request, &failure, &seed),
             }
@@ -260,7 +262,7 @@ impl Host {
 
     /// Executes a request that may change something through the writer, again after each set of answers it asked for.
     ///
-    /// A parked request is woken by news of its topic. When `gone` fires because its caller went away, it is dropped
+    /// What a `follower` may see of it goes out while it waits for answers. A parked request is woken by news of its topic. When `gone` fires because its caller went away, it is dropped
     /// while it is parked or queued, before it takes a call or an event that nobody would receive.
     pub async fn write(
         &self,
@@ -268,6 +270,7 @@ impl Host {
         told: RateDecisions,
         seed: Seed,
         mut gone: oneshot::Receiver<()>,
+        mut follower: Option<&mut Follower>,
     ) -> Reply {
         let Request { method, peer, door, .. } = request;
         let head = Request {
@@ -290,15 +293,22 @@ impl Host {
             };
             let place = match place {
                 Ok(place) => place,
-                Err(full) => return Refusal::from(full).reply(Form::Message, Invalid::First),
+                Err(full) => return Refusal::from(full).reply_to(&head.target),
             };
             let (input, done) = self.writer.submit(WriterInput::Http(Box::new(exchange)), seed).await;
             drop(place);
             match (input, done) {
-                (Some(WriterInput::Http(back)), Ok(Output { outcome: Outcome::Wait, sends, account, .. })) => {
+                (
+                    Some(WriterInput::Http(back)),
+                    Ok(Output { outcome: Outcome::Wait, sends, account, progress, .. }),
+                ) => {
                     exchange = *back;
+                    if let (Some(follower), Some(reply)) = (follower.as_deref_mut(), progress) {
+                        follower.pass(*reply);
+                    }
                     let holder = self.payer(&exchange.request, &exchange.told, account);
-                    Box::pin(self.perform(sends, &mut exchange.answers, holder)).await;
+                    let pieces = follower.as_deref();
+                    Box::pin(self.perform(sends, &mut exchange.answers, holder, pieces)).await;
                 }
                 (Some(WriterInput::Http(back)), Ok(Output { outcome: Outcome::Yield, .. })) => {
                     exchange = *back;
@@ -453,7 +463,7 @@ impl Host {
     /// Performs the sends that a request waits for, one after the other. Each holder has a share of what goes out, so
     /// that its requests hold up neither its own durable work nor others. Hashes have a room of their own: strangers
     /// who log in take no place from the tools of accounts.
-    async fn perform(&self, sends: Vec<Send>, answers: &mut Vec<Answer>, holder: Holder) {
+    async fn perform(&self, sends: Vec<Send>, answers: &mut Vec<Answer>, holder: Holder, follower: Option<&Follower>) {
         let mut place = None;
         for send in sends {
             let hashes = matches!(send.work, Work::HashPassword { .. } | Work::VerifyPassword { .. });
@@ -463,7 +473,7 @@ impl Host {
                     Err(full) => return answers.push(Answer::Failed(full.into())),
                 }
             }
-            answers.push(self.perform_one(send.work, holder).await);
+            answers.push(self.sender.perform_for(send.work, holder, follower).await);
         }
     }
 
@@ -476,7 +486,7 @@ impl Host {
             let (_, done) = self.writer.submit(WriterInput::FirstStart(answers.clone()), seed).await;
             match done.map_err(|failure| format!("the first start failed: {failure:?}"))? {
                 Output { outcome: Outcome::Wait, sends, .. } => {
-                    self.perform(sends, &mut answers, Holder::Service).await;
+                    self.perform(sends, &mut answers, Holder::Service, None).await;
                 }
                 Output { outcome: Outcome::Reply(reply), .. } => return Ok(Some(reply)),
                 _ => return Ok(None),

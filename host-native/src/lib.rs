@@ -10,6 +10,7 @@ pub mod backup;
 pub mod clock;
 pub mod edge;
 pub mod extract;
+pub mod follow;
 pub mod history;
 pub mod host;
 pub mod large;

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use switchboard_core::http::caller::Credential;
-use switchboard_core::rate::{Buckets, Caller, Rate};
+use switchboard_core::rate::{Buckets, Caller, Rate, RateLimits};
 use switchboard_core::time::Timestamp;
 
 /// Token buckets of all callers.
@@ -28,9 +28,9 @@ impl RateDecisions {
 }
 
 impl Limiter {
-    /// Creates buckets with `per_minute` requests a minute for each token; 0: tokens are not limited.
-    pub fn new(per_minute: u32) -> Self {
-        Self(Mutex::new(Buckets::new(per_minute)))
+    /// Creates buckets with these limits.
+    pub fn new(limits: impl Into<RateLimits>) -> Self {
+        Self(Mutex::new(Buckets::new(limits)))
     }
 
     /// Takes one request's worth from the caller's bucket, once for each exchange; `None`: not limited.

@@ -10,12 +10,15 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Method, Response, StatusCode, Url};
+use switchboard_core::http::stream;
 use switchboard_core::limits::REDIRECTS_MAX;
 use switchboard_core::outside::{Answer, Egress, HttpIn, HttpOut, Redirects, SendError, Work};
+use switchboard_core::record::Secret;
 use switchboard_core::work;
 
 use crate::apart::{apart, give_way};
 use crate::extract::child::Extractor;
+use crate::follow::{Follower, Pieces};
 use crate::metrics::Metrics;
 use crate::names::{LimitedResolver, NoRoom, held_by};
 use crate::room::{Holder, Room};
@@ -116,13 +119,18 @@ impl SendExecutor {
 
     /// Performs one send and returns its answer; its place counts against `holder`.
     pub async fn perform(&self, work: Work, holder: Holder) -> Answer {
+        self.perform_for(work, holder, None).await
+    }
+
+    /// Performs one send, while a `follower` hears a model's streamed answer as it comes.
+    pub async fn perform_for(&self, work: Work, holder: Holder, follower: Option<&Follower>) -> Answer {
         if let Some(script) = &self.script
             && matches!(work, Work::Http(_) | Work::Extract { .. })
         {
             return script(&work);
         }
         match work {
-            Work::Http(request) => self.http(request, holder).await.unwrap_or_else(Answer::Failed),
+            Work::Http(request) => self.http(request, holder, follower).await.unwrap_or_else(Answer::Failed),
             Work::Extract { form, bytes } => self.extractor.extract(form, bytes, holder).await,
             work => self.hash(work, holder).await.unwrap_or_else(Answer::Failed),
         }
@@ -138,11 +146,11 @@ impl SendExecutor {
         done.flatten().ok_or(SendError::Unreachable)
     }
 
-    async fn http(&self, request: HttpOut, holder: Holder) -> Result<Answer, SendError> {
+    async fn http(&self, request: HttpOut, holder: Holder, follower: Option<&Follower>) -> Result<Answer, SendError> {
         let _place = self.way(request.egress).room.take(holder).await?;
         self.metrics.sent();
         let limit = Duration::from_millis(request.timeout_ms);
-        let exchange = held_by(holder, self.exchange(request));
+        let exchange = held_by(holder, self.exchange(request, follower));
         tokio::time::timeout(limit, exchange).await.unwrap_or(Err(SendError::TimedOut))
     }
 
@@ -153,7 +161,7 @@ impl SendExecutor {
         }
     }
 
-    async fn exchange(&self, request: HttpOut) -> Result<Answer, SendError> {
+    async fn exchange(&self, request: HttpOut, follower: Option<&Follower>) -> Result<Answer, SendError> {
         let began = Instant::now();
         let mut url = Url::parse(&request.url).map_err(|_| SendError::Refused)?;
         let mut method = Method::from_bytes(request.method.as_bytes()).map_err(|_| SendError::Refused)?;
@@ -169,7 +177,8 @@ impl SendExecutor {
         };
         let status = reply.status().as_u16();
         let headers = headers(reply.headers());
-        let (body, cut) = read(&mut reply, request.reply_bytes_max).await?;
+        let mut pieces = follower.filter(|_| is_streamed(&request)).map(Follower::pieces);
+        let (body, cut) = read(&mut reply, request.reply_bytes_max, pieces.as_mut()).await?;
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(Answer::Http(HttpIn { status, headers, body, cut, duration_ms }))
     }
@@ -195,10 +204,28 @@ impl SendExecutor {
     }
 }
 
+/// Returns whether a request asks a model of the operator's for an answer in pieces.
+fn is_streamed(request: &HttpOut) -> bool {
+    let wants = |(name, value): &(String, Secret)| name.eq_ignore_ascii_case("accept") && value.0 == stream::MEDIA;
+    request.egress == Egress::Operator && request.headers.iter().any(wants)
+}
+
 /// Reads a reply's body up to `bytes_max`; returns whether it was cut.
-async fn read(reply: &mut Response, bytes_max: usize) -> Result<(Vec<u8>, bool), SendError> {
+async fn read(
+    reply: &mut Response,
+    bytes_max: usize,
+    mut pieces: Option<&mut Pieces<'_>>,
+) -> Result<(Vec<u8>, bool), SendError> {
     let mut body = Vec::new();
-    while let Some(chunk) = reply.chunk().await.map_err(reason)? {
+    loop {
+        let chunk = match pieces.as_deref_mut() {
+            Some(pieces) => pieces.while_passing(reply.chunk()).await,
+            None => reply.chunk().await,
+        };
+        let Some(chunk) = chunk.map_err(reason)? else { break };
+        if let Some(pieces) = pieces.as_deref_mut() {
+            pieces.hear(&chunk);
+        }
         let room = bytes_max - body.len();
         body.extend_from_slice(&chunk[..chunk.len().min(room)]);
         if chunk.len() > room {

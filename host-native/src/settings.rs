@@ -44,6 +44,9 @@ pub struct ServeSettings {
     /// Requests a minute of one token; 0: no limit [default: 600]
     #[arg(long, env = "SWITCHBOARD_RATE_LIMIT", value_name = "PER_MINUTE")]
     pub rate_limit: Option<u32>,
+    /// Replies that one token may have generated a minute; 0: no limit [default: 5]
+    #[arg(long, env = "SWITCHBOARD_REPLY_RATE_LIMIT", value_name = "PER_MINUTE")]
+    pub reply_rate_limit: Option<u32>,
     /// JSON file with languages, voices and models that replaces the built-in catalogue
     #[arg(long, env = "SWITCHBOARD_CATALOGUE", value_name = "FILE")]
     pub catalogue: Option<PathBuf>,
@@ -124,6 +127,10 @@ pub struct ServeSettings {
     /// Model that evaluates calls; required with `--llm-url`
     #[arg(long, env = "SWITCHBOARD_LLM_MODEL", value_name = "NAME")]
     pub llm_model: Option<String>,
+    /// Endpoints of models in conversations; only in the file
+    #[arg(skip)]
+    #[serde(default)]
+    pub llm: Vec<LlmEndpoint>,
     /// Source of each setting, by name; [`Self::load`] fills it
     #[arg(skip)]
     #[serde(skip)]
@@ -138,6 +145,33 @@ fn without_text(error: &toml::de::Error, text: &str) -> String {
         _ => error.message().to_owned(),
     };
     format!("line {}: {message}", before.matches('\n').count() + 1)
+}
+
+/// An endpoint for some models of the catalogue: a table `[[llm]]` of the file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LlmEndpoint {
+    /// Name of the endpoint, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The URL before /chat/completions.
+    pub url: String,
+    /// API key of the endpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The models that it serves.
+    pub models: Vec<ServedName>,
+}
+
+/// A model that an endpoint serves.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServedName {
+    /// Name of the model in the catalogue.
+    pub name: String,
+    /// Name of the model, as the endpoint knows it; the same if not given.
+    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    pub known_as: Option<String>,
 }
 
 /// Carrier of numbers and messages.
@@ -215,7 +249,19 @@ impl ServeSettings {
             let source = self.sources.get(&name).copied().unwrap_or(SettingSource::Default);
             Some(ShownSetting { name, value, source })
         });
-        shown.collect()
+        let tables = (!self.llm.is_empty()).then(|| self.endpoints());
+        shown.chain(tables).collect()
+    }
+
+    /// Returns the endpoints of models, keys masked.
+    fn endpoints(&self) -> ShownSetting {
+        let mut endpoints = self.llm.clone();
+        for endpoint in &mut endpoints {
+            endpoint.url = without_user(&endpoint.url);
+            endpoint.key = endpoint.key.as_ref().map(|_| MASK.to_owned());
+        }
+        let value = parse(json!(endpoints).to_string().as_bytes()).ok().map(Json);
+        ShownSetting { name: "llm".to_owned(), value, source: SettingSource::File }
     }
 
     fn over(self, file: Self) -> Self {
@@ -227,6 +273,7 @@ impl ServeSettings {
             ready_file: self.ready_file.or(file.ready_file),
             egress_allow: list(self.egress_allow, file.egress_allow),
             rate_limit: self.rate_limit.or(file.rate_limit),
+            reply_rate_limit: self.reply_rate_limit.or(file.reply_rate_limit),
             catalogue: self.catalogue.or(file.catalogue),
             public_url: self.public_url.or(file.public_url),
             trust_proxy: list(self.trust_proxy, file.trust_proxy),
@@ -249,6 +296,7 @@ impl ServeSettings {
             without_engine: self.without_engine.or(file.without_engine),
             calendar_url: self.calendar_url.or(file.calendar_url),
             pace: self.pace,
+            llm: file.llm,
             llm_url: self.llm_url.or(file.llm_url),
             llm_key: self.llm_key.or(file.llm_key),
             llm_model: self.llm_model.or(file.llm_model),
@@ -261,6 +309,7 @@ impl ServeSettings {
     pub fn for_development(mut self) -> Self {
         self.egress_allow.extend(["127.0.0.0/8", "::1/128"].iter().filter_map(|net| net.parse::<IpNet>().ok()));
         self.rate_limit = self.rate_limit.or(Some(0));
+        self.reply_rate_limit = self.reply_rate_limit.or(Some(0));
         self
     }
 
@@ -296,10 +345,12 @@ impl ServeSettings {
             "cors_origin": self.cors_origin,
             "session_seconds": self.session_seconds,
             "rate_limit": self.rate_limit,
+            "reply_rate_limit": self.reply_rate_limit,
             "egress_allow": self.egress_allow,
             "without_engine": self.without_engine,
             "calendar_url": self.calendar_url,
             "llm": llm.as_object().filter(|llm| !llm.is_empty()),
+            "llms": Some(&self.llm).filter(|llms| !llms.is_empty()),
             "twilio": twilio,
         }))
     }

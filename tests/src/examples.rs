@@ -25,7 +25,7 @@ const ROWS: usize = 2;
 /// The order in which the examples are played. What stands in no order here follows from nothing before it.
 const ORDER: &str = "
     home health ready metrics openapi docs
-    createPlan updatePlan listPlans createAccount listAccounts getAccount updateAccount createAccountKey listAccountKeys
+    createPlan updatePlan listPlans replacePrices getPrices createAccount listAccounts getAccount updateAccount createAccountKey listAccountKeys
     deleteAccountKey createEngineToken listEngineTokens
     login logout me updateMe createApiKey listApiKeys deleteApiKey
     listModels listVoices listLanguages listSynthesizerProviders listTranscriberProviders
@@ -35,6 +35,8 @@ const ORDER: &str = "
     createAssistant updateAssistant getAssistant previewAssistant duplicateAssistant listAssistants allAssistants
     outboundAssistants enableInboundWebhook disableInboundWebhook enableInboundWebhookOf disableInboundWebhookOf
     removeInboundWebhook enableWebhookOf disableWebhookOf removeWebhook disableWebhook enableWebhook
+    enableConversationEndedWebhookOf removeConversationEndedWebhook disableConversationEndedWebhook
+    enableConversationEndedWebhook
     searchNumbers purchaseNumber allNumbers listSmsNumbers getNumber updateNumber createCallerId verifyCallerId createTrunk
     listTrunks getTrunk updateTrunk listAssignableNumbers sendSms
     addDoNotCall importDoNotCall getDoNotCallImport listDoNotCall removeDoNotCall
@@ -42,6 +44,8 @@ const ORDER: &str = "
     listDeliveries resendDelivery listWebhookSecrets rotateWebhookSecret listEvents
     createCampaign listCampaigns getCampaign getCampaignProgress updateCampaign createLead importLeads getLeadImport listLeads getLead updateLead
     explainLead switchCampaign switchCampaignOf listWhatsAppSenders
+    startConversation sendMessage getOpenConversation generateReply listConversations getConversation disableAi enableAi
+    deleteConversation
     listJobs listQueues listSettings getStore deleteLead deleteCampaign deleteCall deleteDocument deleteKnowledgebase deleteAssistant deleteTool
     deleteFolder deleteLabel releaseNumber deleteEngineToken deleteAccount backup rotateOperatorToken
 ";
@@ -159,7 +163,7 @@ fn send(
     let (method, target) = line.split_once(' ').expect("a method and a target");
     let token = match (route.who, route.id) {
         (Who::User, "logout") => known["login.token"].clone(),
-        (Who::User | Who::Anyone, _) => house.key.clone(),
+        (Who::User | Who::Visitor | Who::Anyone, _) => house.key.clone(),
         (Who::Operator, _) => house.operator.clone(),
         (Who::Engine, _) => known["createEngineToken.token"].clone(),
     };
@@ -197,8 +201,17 @@ fn answer(url: &str) -> HttpIn {
 
 /// Returns what later examples name: the id of what was made, or of the first in a list.
 fn made(reply: &Value) -> String {
-    let places =
-        ["/data/id", "/id", "/api_key/id", "/call_id", "/call/id", "/data/0/id", "/data/0/phone_number", "/0/id"];
+    let places = [
+        "/conversation_id",
+        "/data/id",
+        "/id",
+        "/api_key/id",
+        "/call_id",
+        "/call/id",
+        "/data/0/id",
+        "/data/0/phone_number",
+        "/0/id",
+    ];
     let found = places.iter().find_map(|place| reply.pointer(place)).unwrap_or(&Value::Null);
     found.as_str().map_or_else(|| found.to_string(), str::to_owned)
 }

@@ -10,8 +10,9 @@ use serde_json::Value;
 use switchboard_core::http::ctx::body_bytes_max;
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Door, Method, Request};
-use switchboard_core::http::route::{Route, Who};
+use switchboard_core::http::route::{ReplyForm, Route, Who};
 use switchboard_core::http::router::Router;
+use switchboard_core::http::stream;
 use switchboard_core::limits::TARGET_BYTES_MAX;
 use switchboard_core::service::routes::ROUTES;
 use switchboard_core::step::Output;
@@ -127,8 +128,10 @@ impl Judge {
         };
         if let Some((_, media)) = reply.headers.iter().find(|(name, _)| *name == "content-type") {
             let is_csv = media == "text/csv; charset=utf-8" && route.is_some_and(|route| route.csv.is_some());
+            let streams = |route: &Route| matches!(route.shape, ReplyForm::BareOrStream(_));
+            let is_known = is_csv || media == stream::MEDIA && route.is_some_and(streams);
             let shows = foreign.is_some_and(|word| contains(bytes, word.as_bytes()) && !sent(request, word.as_bytes()));
-            return match (is_csv, shows) {
+            return match (is_known, shows) {
                 (true, false) => Ok(String::new()),
                 (true, true) => Err("the reply shows what another account has".into()),
                 (false, _) => Err(format!("{media} is not documented")),
@@ -178,7 +181,8 @@ fn bounded(request: &Request, route: Option<&'static Route>, status: u16) -> Res
 }
 
 fn asked_for_a_token(request: &Request, route: Option<&'static Route>, status: u16) -> Result<(), String> {
-    let open = route.is_none_or(|route| route.who == Who::Anyone) || request.method == Method::Options;
+    let open =
+        route.is_none_or(|route| matches!(route.who, Who::Anyone | Who::Visitor)) || request.method == Method::Options;
     if !open && request.count("authorization") == 0 && status != 401 && status != 414 && status != 404 {
         return Err(format!("{status} to nobody"));
     }

@@ -64,6 +64,9 @@ impl Places {
         let engine = made.id();
         let claimed = house.post("/engine/claim", &json!({ "engine": "E" })).token(&engine_token).send().expect(200);
         assert_eq!(claimed.json["calls"][0]["call"]["id"], call, "{}", claimed.json);
+        let talk = json!({ "assistant_id": assistant, "type": "test" });
+        let talk = house.post("/conversations", &talk).token(token).send().expect(200);
+        let conversation = talk.json["conversation_id"].as_str().expect("a UUID").to_owned();
         let ids = [
             ("/user/api-keys", "{id}", key),
             ("/user/assistant", "{id}", assistant),
@@ -95,6 +98,9 @@ impl Places {
         let [account, count] =
             [call >> 32, call & u64::from(u32::MAX)].map(|half| u32::try_from(half).expect("32 bits"));
         places.push(("/admin/jobs", "{id}", id_of(account, &Task::Watch(count).to_bytes()).to_string()));
+        for start in ["/conversations", "/user/conversations", "/automate"] {
+            places.push((start, "{uuid}", conversation.clone()));
+        }
         places.push(("/docs", "{file}", "index.html".into()));
         places.push(("/engine/calls", "{name}", "look".into()));
         Self { ids: places, engine: engine_token }
@@ -102,7 +108,7 @@ impl Places {
 
     /// Uses the same text for every id.
     pub fn all(text: &str) -> Self {
-        let names = ["{id}", "{document_id}"];
+        let names = ["{id}", "{document_id}", "{uuid}"];
         Self { ids: names.map(|name| ("/", name, text.to_owned())).into(), engine: String::new() }
     }
 

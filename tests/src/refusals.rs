@@ -19,7 +19,9 @@ pub fn is_the_hosts(route: &Route, cause: Cause) -> bool {
         Cause::HeadTooLarge | Cause::Busy => true,
         Cause::Malformed => is_open,
         // Users have a rate limit; of the others only these ask for something outside, of which there is a share.
-        Cause::TooMany => route.who != Who::User && !["login", "bringCall", "runTool"].contains(&route.id),
+        Cause::TooMany => {
+            !matches!(route.who, Who::User | Who::Visitor) && !["login", "bringCall", "runTool"].contains(&route.id)
+        }
         _ => false,
     }
 }

@@ -129,6 +129,9 @@ fn kind_value(kind: &'static ColumnType, known: Known<'_>) -> BoxedStrategy<Valu
         ColumnType::BoolOrText { max, format } => {
             prop_oneof![any::<bool>().prop_map(|value| json!(value)), formed(format.name, 1, *max)].boxed()
         }
+        ColumnType::IdOrUuid => {
+            prop_oneof![(1_u64..1 << 40).prop_map(|id| json!(id)), formed("id_or_uuid", 1, 36)].boxed()
+        }
         ColumnType::Choice(words) => select(*words).prop_map(|word| json!(word)).boxed(),
         ColumnType::List { of, min, max, unique } => {
             let unique = *unique;
@@ -197,6 +200,7 @@ fn pattern(regex: &str) -> BoxedStrategy<Value> {
 fn formed(name: &str, min: usize, max: usize) -> BoxedStrategy<Value> {
     match name {
         "url" => pattern("https?://[a-z]{1,10}\\.example(/[a-z0-9]{0,8}){0,3}(\\?[a-z]=[0-9]{1,3})?"),
+        "id_or_uuid" => pattern("[1-9][0-9]{0,11}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
         "origin" => pattern("https?://[a-z]{1,10}\\.example(:[1-9][0-9]{3})?"),
         "e164" | "trunk_number" => pattern("\\+[1-9][0-9]{6,12}"),
         "extension" => pattern("[0-9a-z][0-9a-z._-]{0,14}"),
@@ -241,6 +245,7 @@ pub fn broken(column: &Column) -> Vec<Value> {
         ColumnType::BoolOrText { max, .. } => {
             vec![json!(2), json!([]), json!("x".repeat(max + 1)), json!("\u{1F600} \n")]
         }
+        ColumnType::IdOrUuid => vec![json!(0), json!(-1), json!(1.5), json!("x"), json!("7 "), json!(true), json!([])],
         ColumnType::Choice(_) => vec![json!("nope"), json!(1), json!([])],
         ColumnType::List { min, max, of, .. } => {
             let mut values = vec![json!("x"), json!({"a": 1}), json!(vec![1; max + 1])];

@@ -7,6 +7,7 @@ pub mod keys;
 mod logins;
 pub mod me;
 pub mod plan;
+pub mod prices;
 pub mod profile;
 mod rows;
 pub mod session;

@@ -16,6 +16,9 @@ use crate::view::Stop;
 /// Plan of accounts for which the operator named none.
 pub const STANDARD: &str = "standard";
 
+/// Default of `conversations_daily`.
+pub const CONVERSATIONS_DAILY: u32 = 10_000;
+
 /// Default of `storage_bytes`: 10 GiB.
 pub const STORAGE_BYTES: i64 = 10 << 30;
 
@@ -38,6 +41,8 @@ record! {
         parallel_calls: u32 = int(1, LINES_MAX as i64).or_int(100),
         /// Limit of folders, and of labels.
         folders: u32 = int(1, 10_000).or_int(1_000),
+        /// Limit of conversations that an account may begin a day.
+        conversations_daily: u32 = int(1, 1_000_000).or_int(CONVERSATIONS_DAILY as i64),
         /// Limit of stored bytes: resources with their texts, files, events and kept answers.
         storage_bytes: u64 = bytes(1 << 20, 16 << 40).or_int(STORAGE_BYTES),
     }

@@ -4,6 +4,7 @@ mod accounts;
 mod engine_tokens;
 mod jobs;
 mod plans;
+mod prices;
 pub mod tables;
 mod token;
 
@@ -15,6 +16,7 @@ pub use accounts::{create, create_key, delete, delete_key, list, list_keys, read
 pub use engine_tokens::{all as engine_tokens, create as create_engine_token, delete as delete_engine_token};
 pub use jobs::{list as jobs, queues, remove as drop_job, retry as retry_job};
 pub use plans::{all as plans, create as create_plan, update as update_plan};
+pub use prices::{read as prices, replace as replace_prices};
 pub use token::rotate as rotate_token;
 
 /// `GET /admin/settings`

@@ -29,7 +29,7 @@ pub fn duplicate(ctx: &Ctx<'_>) -> Handled {
     let body: Duplicate = ctx.body()?;
     let original = Assistant::read(&row.public)?;
     let mut members = rows::members(&row)?;
-    for name in ["phone_number_id", "webhook_url", "is_webhook_active", "tools"] {
+    for name in ["phone_number_id", "webhook_url", "is_webhook_active", "conversation_ended_webhook_url", "tools"] {
         members.remove(name);
     }
     let mut copy: NewAssistant = ctx.finish(check(NewAssistant::TABLE, members, MemberSource::Body))?;

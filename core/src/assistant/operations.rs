@@ -49,7 +49,8 @@ pub(super) fn insert(ctx: &Ctx<'_>, new: &NewAssistant) -> Result<Summary, Halt>
     let plan = plan::of(account)?;
     ctx.plan_room(Kind::Assistant, "assistants", plan.assistants.into(), Refusal::Forbidden)?;
     let (count, at) = account.allot(Kind::Assistant, ctx.now)?;
-    let uuid = ctx.uuid("assistant");
+    // A UUID that leads to the account: strangers find the assistant by it.
+    let uuid = crate::id::uuid_of_account(ctx.caller().account, ctx.seed.uuid("assistant"));
     let meta = Meta {
         id: ctx.id(count),
         user_id: crate::id::user(ctx.caller().account),
@@ -111,12 +112,13 @@ pub fn update(ctx: &Ctx<'_>, wake: Follow) -> Handled {
     let before = Assistant::read(&row.public)?;
     rules::merge_widget(&before, &mut supplied);
     let kept = rules::references(&before);
+    let leads = crate::id::account_of_uuid(&before.uuid).is_some();
     let changed_mode = rules::change_mode(before.mode, &mut members, &supplied);
     let meta = Meta::of(before);
     let mut checked = check_update(&UPDATE, members, supplied.clone());
     wrong_tools(&mut checked, &form, &masked);
     refs::check(ctx, &mut checked, Some(&supplied))?;
-    rules::check(ctx, &mut checked, Some(&rules::UpdateContext { count, changed_mode, kept }))?;
+    rules::check(ctx, &mut checked, Some(&rules::UpdateContext { count, changed_mode, leads, kept }))?;
     let asked = match checked.get("status") {
         Cell::Text(word) => Status::of(word),
         _ => None,

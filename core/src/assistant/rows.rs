@@ -257,6 +257,9 @@ fn form(new: &NewAssistant, meta: Meta, language: Option<String>) -> Assistant {
         label_ids: new.label_ids,
         inbound_webhook_events: new.inbound_webhook_events,
         activates_on_use: meta.activates_on_use,
+        conversation_ended_webhook_url: new.conversation_ended_webhook_url,
+        conversation_inactivity_timeout: new.conversation_inactivity_timeout,
+        conversation_ended_retrigger: new.conversation_ended_retrigger,
         rest: meta.rest,
     }
 }

@@ -43,6 +43,8 @@ pub struct UpdateContext {
     pub count: u32,
     /// Whether the update changes the mode.
     pub changed_mode: bool,
+    /// Whether its UUID leads to its account.
+    pub leads: bool,
     /// Ids that its tools and widget named before; what they name may have been deleted since.
     pub kept: BTreeSet<u64>,
 }
@@ -53,6 +55,7 @@ pub fn check(ctx: &Ctx<'_>, checked: &mut Checked, before: Option<&UpdateContext
     number(ctx, checked, before)?;
     tools(ctx, checked)?;
     widget(checked);
+    leads(checked, before);
     let kept = before.map_or(&EMPTY, |before| &before.kept);
     refs::check_inside(ctx, checked, &["tools", "widget_settings"], kept)?;
     itself(ctx, checked, before);
@@ -87,6 +90,16 @@ fn widget(checked: &mut Checked) {
     if variables.is_some_and(|count| count > WIDGET_ENTRIES_MAX) {
         let says = format!("field must not have more than {WIDGET_ENTRIES_MAX} items.");
         checked.errors.say("widget_settings.variables", &says);
+    }
+}
+
+/// Strangers find an assistant by a UUID that leads to its account, which those of earlier releases do not.
+fn leads(checked: &mut Checked, before: Option<&UpdateContext>) {
+    let Some(UpdateContext { leads: false, .. }) = before else { return };
+    let Cell::Record(cells) = checked.get("widget_settings") else { return };
+    if cells.first() == Some(&Cell::Bool(true)) {
+        let says = "field must be false for an assistant of an earlier release; a duplicate of it may be opened.";
+        checked.errors.say("widget_settings.enabled", says);
     }
 }
 

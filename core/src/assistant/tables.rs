@@ -108,6 +108,9 @@ choice! {
     }
 }
 
+/// Usual time of inactivity after which a conversation ends, minutes.
+pub const INACTIVITY_MINUTES: u32 = 30;
+
 /// The modes with a multimodal model.
 const MULTIMODAL: &[&str] = &["multimodal", "dualplex"];
 
@@ -226,6 +229,12 @@ record! {
         inbound_webhook_events: Vec<InboundEvent> = choices::<InboundEvent>(2).or_words(&["call.completed"]).filled(),
         /// Settings of the widget that a page embeds; an update changes only those that it has.
         widget_settings: Option<WidgetSettings> = object::<WidgetSettings>(),
+        /// URL that the webhook of ended conversations is sent to.
+        conversation_ended_webhook_url: Option<String> = text(1, URL_MAX).form(&format::URL).clears(),
+        /// How long nobody says anything before a conversation ends, minutes.
+        conversation_inactivity_timeout: u32 = int(1, 1_440).or_int(INACTIVITY_MINUTES as i64),
+        /// Whether a conversation that goes on after its end is reported again when it ends again.
+        conversation_ended_retrigger: bool = boolean().or_bool(false),
     } rules {
         require("llm_model_id", "mode", &["pipeline"]),
         require("multimodal_model_id", "mode", MULTIMODAL),
@@ -448,6 +457,12 @@ record! {
         inbound_webhook_events: Vec<InboundEvent> = choices::<InboundEvent>(2).or_all(),
         /// Whether its first use makes it active: true from its creation until its `status` changes.
         activates_on_use: bool = boolean().or_bool(false),
+        /// URL that the webhook of ended conversations is sent to; null while there is none.
+        conversation_ended_webhook_url: Option<String> = text(0, URL_MAX),
+        /// How long nobody says anything before a conversation ends, minutes.
+        conversation_inactivity_timeout: u32 = int(1, 1_440).or_int(INACTIVITY_MINUTES as i64),
+        /// Whether a conversation that goes on after its end is reported again when it ends again.
+        conversation_ended_retrigger: bool = boolean().or_bool(false),
     }
 }
 
@@ -508,8 +523,8 @@ record! {
 /// Column `status`, which only an update takes.
 const STATUS: Column = choice::<Status>().named("status", " Whether it answers calls and serves campaigns.");
 
-const fn with_status() -> [Column; 57] {
-    let mut columns = [STATUS; 57];
+const fn with_status() -> [Column; 60] {
+    let mut columns = [STATUS; 60];
     let mut at = 0;
     while at < columns.len() - 1 {
         columns[at] = NewAssistant::TABLE.columns[at];
@@ -518,7 +533,7 @@ const fn with_status() -> [Column; 57] {
     columns
 }
 
-static UPDATE_COLUMNS: [Column; 57] = with_status();
+static UPDATE_COLUMNS: [Column; 60] = with_status();
 
 /// Body of `PUT /user/assistant/{id}`: the columns of a creation, then `status`.
 pub static UPDATE: Table = Table {

@@ -59,6 +59,8 @@ enum Webhook {
     Inbound,
     /// Sent after a call.
     PostCall,
+    /// Sent when a conversation ends.
+    ConversationEnded,
 }
 
 impl Webhook {
@@ -69,6 +71,14 @@ impl Webhook {
                 assistant.is_webhook_active = url.is_some();
                 assistant.webhook_url = url;
             }
+            Self::ConversationEnded => assistant.conversation_ended_webhook_url = url,
+        }
+    }
+
+    const fn enabled(self) -> &'static str {
+        match self {
+            Self::Inbound | Self::PostCall => "Webhook enabled successfully",
+            Self::ConversationEnded => "Conversation ended webhook enabled successfully",
         }
     }
 
@@ -76,6 +86,7 @@ impl Webhook {
         match self {
             Self::Inbound => "Inbound webhook disabled successfully",
             Self::PostCall => "Webhook disabled successfully",
+            Self::ConversationEnded => "Conversation ended webhook disabled successfully",
         }
     }
 }
@@ -130,6 +141,26 @@ pub fn remove_post_call(ctx: &Ctx<'_>) -> Handled {
     remove(ctx, Webhook::PostCall)
 }
 
+/// `POST /user/assistants/enable-conversation-ended-webhook`
+pub fn enable_conversation_ended(ctx: &Ctx<'_>) -> Handled {
+    enable(ctx, Webhook::ConversationEnded)
+}
+
+/// `POST /user/assistants/disable-conversation-ended-webhook`
+pub fn disable_conversation_ended(ctx: &Ctx<'_>) -> Handled {
+    disable(ctx, Webhook::ConversationEnded)
+}
+
+/// `POST /user/assistants/{id}/conversation-ended-webhook`
+pub fn enable_this_conversation_ended(ctx: &Ctx<'_>) -> Handled {
+    enable_this(ctx, Webhook::ConversationEnded)
+}
+
+/// `DELETE /user/assistants/{id}/conversation-ended-webhook`
+pub fn remove_conversation_ended(ctx: &Ctx<'_>) -> Handled {
+    remove(ctx, Webhook::ConversationEnded)
+}
+
 fn enable(ctx: &Ctx<'_>, webhook: Webhook) -> Handled {
     let body: Enable = ctx.body()?;
     switch(ctx, webhook, &of_body(ctx, body.assistant_id)?, Some(body.webhook_url))
@@ -176,7 +207,7 @@ fn this<T: Record>(ctx: &Ctx<'_>, count: u32) -> Result<T, Halt> {
 }
 
 fn switch(ctx: &Ctx<'_>, webhook: Webhook, (count, row): &(u32, Row), url: Option<String>) -> Handled {
-    let says = if url.is_some() { "Webhook enabled successfully" } else { webhook.disabled() };
+    let says = if url.is_some() { webhook.enabled() } else { webhook.disabled() };
     let changed = rows::changed(row, ctx.now, |assistant| webhook.set(assistant, url))?;
     ctx.account().replace(Kind::Assistant, *count, row, &changed)?;
     let nothing: [u64; 0] = [];

@@ -12,7 +12,7 @@ pub mod states;
 pub mod tables;
 mod watch;
 
-pub use conclude::conclude;
+pub use conclude::{conclude, wish};
 pub use operations::{delete, events, hang_up_all, hangup, is_engaged, list, make_call, read};
 pub use place::{CallAssistant, CallSpec, place};
 pub use rows::{

@@ -15,8 +15,10 @@ mod tools;
 mod values;
 
 pub use arrive::create;
+pub use calendar::{Calendar, functions as calendar_functions};
 pub use claim::claim;
 pub use events::report;
 pub use preview::{Preview, PreviewBody, preview};
 pub use session::session;
 pub use tools::{knowledge, tool};
+pub use values::{filled, without_call};

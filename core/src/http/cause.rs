@@ -90,6 +90,8 @@ pub enum Cause {
     NoEngine,
     /// A service outside did not answer in time.
     Late,
+    /// The page that embeds the widget is of an origin that may not.
+    Origin,
 }
 
 /// Form of an error body.
@@ -158,6 +160,7 @@ impl Cause {
             Self::DiskFull => (503, Wait, "The disk of the service is full."),
             Self::NoEngine => (503, Message, "No voice engine is attached."),
             Self::Late => (504, Own, "A service outside did not answer in time."),
+            Self::Origin => (403, Own, "Pages of this origin may not embed the assistant."),
         }
     }
 
@@ -169,6 +172,23 @@ impl Cause {
     /// Returns the form of the error body.
     pub const fn body(self) -> ErrorBody {
         self.facts().1
+    }
+
+    /// Returns the word for it in bodies that have an `error_code`.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::NotFound => "ASSISTANT_NOT_FOUND",
+            Self::Payment => "INSUFFICIENT_BALANCE",
+            Self::Unauthenticated => "UNAUTHENTICATED",
+            Self::Suspended | Self::ReadOnly => "FORBIDDEN",
+            Self::Limit | Self::Storage => "PLAN_LIMIT",
+            Self::Conflict | Self::KeyRunning => "CONFLICT",
+            Self::TooMany => "TOO_MANY_ATTEMPTS",
+            Self::Outside | Self::Late => "MODEL_FAILED",
+            Self::Busy | Self::DiskFull => "BUSY",
+            Self::Invalid | Self::Unknown | Self::NoObject | Self::Unprocessable => "VALIDATION_FAILED",
+            _ => "REQUEST_REFUSED",
+        }
     }
 
     /// Returns its description in the `OpenAPI` document, a full sentence.

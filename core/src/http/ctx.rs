@@ -58,6 +58,8 @@ pub struct Ctx<'a> {
     pub(crate) notice: Cell<Option<Notice>>,
     /// Unknown members of the body, once it is read.
     pub(crate) unknown: RefCell<Vec<String>>,
+    /// Frames for a caller who follows the operation.
+    pub(crate) progress: RefCell<Vec<u8>>,
 }
 
 impl<'a> Ctx<'a> {
@@ -81,6 +83,21 @@ impl<'a> Ctx<'a> {
     /// Writes a notice to the operator's log once the changes of the step are committed.
     pub fn notice(&self, notice: Notice) {
         self.notice.set(Some(notice));
+    }
+
+    /// Passes all frames so far on to a caller who follows the operation while it waits for an answer from outside.
+    pub fn show(&self, frames: &[u8]) {
+        self.progress.replace(frames.to_vec());
+    }
+
+    /// Returns the space of an account by its number, for a caller without a token.
+    pub fn space_of(&self, account: u32) -> Scope<'a> {
+        self.tx.scope(Space::Account(account))
+    }
+
+    /// Returns whether there is an answer to what is asked next.
+    pub fn has_next_answer(&self) -> bool {
+        self.asks.has_next()
     }
 
     /// Returns whether the exchange has already waited: for news until the deadline, or for other writers.

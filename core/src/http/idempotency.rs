@@ -80,6 +80,10 @@ impl IdempotencyDigests {
             named.update([0]);
             named.update(token.to_be_bytes());
         }
+        if route.keyed_by_path {
+            named.update([1]);
+            params.iter().for_each(|param| named.update(param.as_bytes()));
+        }
         named.update(key.as_bytes());
         let body: &[u8] = if let Body::Full(bytes) = &request.body { bytes } else { &[] };
         let mut print = Sha256::new();

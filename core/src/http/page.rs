@@ -211,6 +211,18 @@ pub fn schema(row: Value, link: Value) -> Value {
     ])
 }
 
+/// Returns the schema of a list by cursor, given that of a row.
+pub fn cursor_schema(row: Value) -> Value {
+    let nullable = || object([("type", strings(&["string", "null"]))]);
+    schema::whole([
+        ("data", object([("type", string("array")), ("items", row)])),
+        ("path", object([("type", string("string"))])),
+        ("per_page", object([("type", string("integer"))])),
+        ("next_cursor", nullable()),
+        ("prev_cursor", nullable()),
+    ])
+}
+
 /// Returns the schema of a link to another page; the label is HTML.
 pub fn link_schema() -> Value {
     schema::whole([

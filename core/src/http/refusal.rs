@@ -6,19 +6,43 @@ use alloc::vec::Vec;
 
 use super::cause::{Cause, ErrorBody};
 use super::reply::Reply;
+use super::router::canonical;
 use crate::json::{Object, ToJson};
 use crate::key::{Kind, Topic};
 use crate::record::Errors;
 use crate::time::Timestamp;
 use crate::view::Stop;
 
-/// Which of the two error bodies an operation uses (docs/api.md, Error bodies).
+/// Which error body an operation uses (docs/api.md, Error bodies).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// `{message}`
     Message,
     /// `{error}`
     Error,
+    /// `{status: false, error, message}`, whatever the cause: conversations.
+    Status,
+    /// `{success: false, error, error_code, message}`, whatever the cause: generated replies.
+    Success,
+}
+
+impl Form {
+    /// Returns the form of what is refused at a target before, or without, an operation.
+    pub fn of_target(target: &str) -> Self {
+        let path = canonical(target.split('?').next().unwrap_or_default());
+        let is_below =
+            |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        match path {
+            _ if ["/conversations", "/automate"].into_iter().any(is_below) => Self::Status,
+            _ if ["/user/ai", "/ai", "/ai-replies"].into_iter().any(is_below) => Self::Success,
+            _ => Self::Message,
+        }
+    }
+
+    /// Returns whether every refusal has this form, not only those whose cause says so.
+    const fn is_whole(self) -> bool {
+        matches!(self, Self::Status | Self::Success)
+    }
 }
 
 /// What `message` says beside `errors` (docs/api.md, Error bodies).
@@ -103,6 +127,8 @@ pub enum Refusal {
     NoEngine,
     /// 504: another service did not answer in time.
     GatewayTimeout(String),
+    /// 403: the page with this origin may not embed the widget.
+    Origin,
 }
 
 /// Why a handler returned no reply.
@@ -164,40 +190,49 @@ impl Refusal {
             Self::BadGateway(_) => Cause::Outside,
             Self::NoEngine => Cause::NoEngine,
             Self::GatewayTimeout(_) => Cause::Late,
+            Self::Origin => Cause::Origin,
         }
+    }
+
+    /// Builds the reply for a request that no operation took.
+    pub fn reply_to(self, target: &str) -> Reply {
+        self.reply(Form::of_target(target), Invalid::First)
     }
 
     /// Builds the reply for an operation that uses these forms.
     pub fn reply(self, form: Form, invalid: Invalid) -> Reply {
         let cause = self.cause();
-        let status = cause.status();
-        let form = if cause.body() == ErrorBody::Own { form } else { Form::Message };
+        let own = form.is_whole() || cause.body() == ErrorBody::Own;
+        let head = Head { status: cause.status(), form: if own { form } else { Form::Message }, code: cause.code() };
         let says = match self {
-            Self::Invalid(errors) => return fields(status, &errors, invalid),
+            Self::Invalid(errors) => return head.fields(&errors, invalid),
             Self::Unknown(errors) => {
                 let invalid = if invalid == Invalid::Error { Invalid::First } else { invalid };
-                return fields(status, &errors, invalid);
+                return head.fields(&errors, invalid);
             }
             Self::Method(allow) => {
-                return plain(status, form, "This method is not allowed here.").header("allow", allow);
+                return head.plain("This method is not allowed here.").header("allow", allow);
             }
             Self::Unauthenticated => {
-                return plain(status, form, "Unauthenticated.").header("www-authenticate", "Bearer");
+                return head.plain("Unauthenticated.").header("www-authenticate", "Bearer");
             }
-            Self::Unsuccessful(says) => return with(status, &says, "success", false),
-            Self::NoWhatsApp => return no_whatsapp(status),
-            Self::NotFoundUnsuccessful(says) => return with(status, says, "success", false),
-            Self::OutOfOrder(says, next_seq) => return with(status, &says, "next_seq", next_seq),
-            Self::TooMany(seconds) => return wait(status, "Too many requests.", seconds),
-            Self::ShareUsed(seconds) => return wait(status, "Too much at once. Try again shortly.", seconds),
-            Self::Busy(seconds) => return wait(status, "The service is busy. Try again shortly.", seconds),
-            Self::DiskFull(seconds) => return wait(status, DISK_FULL, seconds),
+            Self::Unsuccessful(says) => return head.with(&says, "success", false),
+            Self::NoWhatsApp => return no_whatsapp(head.status),
+            Self::NotFoundUnsuccessful(says) => return head.with(says, "success", false),
+            Self::OutOfOrder(says, next_seq) => return head.with(&says, "next_seq", next_seq),
+            Self::TooMany(seconds) => {
+                let says = if form == Form::Success { "Too Many Attempts." } else { "Too many requests." };
+                return head.wait(says, seconds);
+            }
+            Self::ShareUsed(seconds) => return head.wait("Too much at once. Try again shortly.", seconds),
+            Self::Busy(seconds) => return head.wait("The service is busy. Try again shortly.", seconds),
+            Self::DiskFull(seconds) => return head.wait(DISK_FULL, seconds),
             Self::Unavailable => {
-                return plain(status, form, "The service is not available right now.").header("retry-after", "1");
+                return head.plain("The service is not available right now.").header("retry-after", "1");
             }
             other => other.sentence(),
         };
-        plain(status, form, &says)
+        head.plain(&says)
     }
 
     /// Returns the text of a refusal whose body is a single sentence.
@@ -221,6 +256,7 @@ impl Refusal {
             Self::TargetTooLong => "The request target is too long.".into(),
             Self::MediaType(taken) => format!("The content type must be {taken}."),
             Self::NoEngine => "No voice engine is attached to place the call.".into(),
+            Self::Origin => "Pages of this origin may not embed the assistant: its owner lists those that may.".into(),
             other => unreachable!("{other:?} has a body of its own"),
         }
     }
@@ -229,63 +265,73 @@ impl Refusal {
 const DISK_FULL: &str = "The disk of the service is full: only deletes and the ends of calls are carried out.";
 const OVER_STORAGE: &str = "You have reached your plan limit of stored data. Please delete some or upgrade your plan.";
 
-fn plain(status: u16, form: Form, text: &str) -> Reply {
-    let mut body = Vec::with_capacity(text.len() + 16);
-    let mut object = Object::open(&mut body);
-    object.member(if form == Form::Error { "error" } else { "message" }, text);
-    object.close();
-    Reply::with_status(status, body)
+/// What the body of a refusal begins with.
+struct Head {
+    status: u16,
+    form: Form,
+    code: &'static str,
 }
 
-fn fields(status: u16, errors: &Errors, invalid: Invalid) -> Reply {
-    let message = match invalid {
-        Invalid::Failed => "Validation failed",
-        Invalid::GivenData => "The given data was invalid.",
-        Invalid::Tool if errors.first() == TOOL_NAME => {
-            "The name field must contain only lowercase letters and underscores, and start with a letter."
-        }
-        Invalid::First | Invalid::Tool => errors.first(),
-        Invalid::Error => return plain(status, Form::Error, errors.first()),
-    };
-    let mut body = Vec::new();
-    let mut object = Object::open(&mut body);
-    object.member("message", message).member("errors", errors);
-    object.close();
-    Reply::with_status(status, body)
+impl Head {
+    /// Builds the body: what its form says, and the members that `more` adds.
+    fn reply(&self, says: &str, more: impl FnOnce(&mut Object<'_>)) -> Reply {
+        let mut body = Vec::with_capacity(says.len() + 16);
+        let mut object = Object::open(&mut body);
+        match self.form {
+            Form::Message => object.member("message", says),
+            Form::Error => object.member("error", says),
+            Form::Status => object.member("status", false).member("error", says).member("message", says),
+            Form::Success => object
+                .member("success", false)
+                .member("error", says)
+                .member("error_code", self.code)
+                .member("message", says),
+        };
+        more(&mut object);
+        object.close();
+        Reply::with_status(self.status, body)
+    }
+
+    fn plain(&self, says: &str) -> Reply {
+        self.reply(says, |_| {})
+    }
+
+    fn fields(&self, errors: &Errors, invalid: Invalid) -> Reply {
+        let message = match invalid {
+            Invalid::Failed => "Validation failed",
+            Invalid::GivenData => "The given data was invalid.",
+            Invalid::Tool if errors.first() == TOOL_NAME => {
+                "The name field must contain only lowercase letters and underscores, and start with a letter."
+            }
+            Invalid::First | Invalid::Tool => errors.first(),
+            Invalid::Error => return Self { form: Form::Error, ..*self }.plain(errors.first()),
+        };
+        self.with(message, "errors", errors)
+    }
+
+    /// Builds a body with one more member.
+    fn with(&self, says: &str, name: &str, value: impl ToJson) -> Reply {
+        self.reply(says, |object| {
+            object.member(name, value);
+        })
+    }
+
+    /// Builds a reply that may be retried after `seconds`.
+    fn wait(&self, says: &str, seconds: u64) -> Reply {
+        self.with(says, "retry_after", seconds).header("retry-after", seconds.to_string())
+    }
 }
 
 const TOOL_NAME: &str = "Tool name must contain only lowercase letters and underscores, and start with a letter.";
 
-/// Builds `{message}` with one more member.
-fn with(status: u16, says: &str, name: &str, value: impl ToJson) -> Reply {
-    let mut body = Vec::new();
-    let mut object = Object::open(&mut body);
-    object.member("message", says).member(name, value);
-    object.close();
-    Reply::with_status(status, body)
-}
-
 /// Builds the 404 that clients of WhatsApp read as "no sender is set up".
 fn no_whatsapp(status: u16) -> Reply {
-    const SAYS: &str = "This service has no WhatsApp senders.";
-    let mut body = Vec::new();
-    let mut object = Object::open(&mut body);
-    object.member("success", false).member("error", SAYS).member("error_code", "SENDER_NOT_FOUND");
-    object.member("message", SAYS);
-    object.close();
-    Reply::with_status(status, body)
-}
-
-/// Builds a reply that may be retried after `seconds`.
-fn wait(status: u16, says: &str, seconds: u64) -> Reply {
-    with(status, says, "retry_after", seconds).header("retry-after", seconds.to_string())
+    let head = Head { status, form: Form::Success, code: "SENDER_NOT_FOUND" };
+    head.plain("This service has no WhatsApp senders.")
 }
 
 /// Builds the 500 reply: the details are only in the log, under the request id.
-pub fn server_error(request_id: &str) -> Reply {
-    let mut body = Vec::new();
-    let mut object = Object::open(&mut body);
-    object.member("message", "Server Error").member("request_id", request_id);
-    object.close();
-    Reply::with_status(500, body)
+pub fn server_error(target: &str, request_id: &str) -> Reply {
+    let head = Head { status: 500, form: Form::of_target(target), code: "SERVER_ERROR" };
+    head.with("Server Error", "request_id", request_id)
 }

@@ -23,6 +23,8 @@ pub enum Who {
     Operator,
     /// A voice engine, by an engine token.
     Engine,
+    /// An account by its token, or anyone without one: the operation says what strangers may.
+    Visitor,
 }
 
 /// Body that an operation reads.
@@ -47,6 +49,8 @@ pub enum ReplyForm {
     Bare(&'static Table),
     /// The record itself, or a page for whoever prefers `text/html`.
     BareOrPage(&'static Table),
+    /// The record itself, or as it is written for whoever prefers `text/event-stream`.
+    BareOrStream(&'static Table),
     /// An array of records, without an envelope.
     BareList(&'static Table),
     /// `{data: record}`
@@ -55,6 +59,8 @@ pub enum ReplyForm {
     DataList(&'static Table),
     /// The pagination envelope around an array of records.
     Page(&'static Table),
+    /// The pagination envelope, or that of a list by cursor.
+    PageOrCursor(&'static Table),
     /// `{message, data: record}`
     MessageData(&'static Table),
     /// `{message, data: []}`
@@ -81,10 +87,12 @@ impl ReplyForm {
         match self {
             Self::Bare(table)
             | Self::BareOrPage(table)
+            | Self::BareOrStream(table)
             | Self::BareList(table)
             | Self::Data(table)
             | Self::DataList(table)
             | Self::Page(table)
+            | Self::PageOrCursor(table)
             | Self::MessageData(table)
             | Self::MessageMember(_, table)
             | Self::MemberList(_, table)
@@ -163,8 +171,12 @@ pub struct Route {
     pub conditional: bool,
     /// Whether it honours `Idempotency-Key` (by default, `POST` rows).
     pub keyed: bool,
+    /// Whether a key counts for the resource in the path alone.
+    pub keyed_by_path: bool,
     /// Whether it may take several steps, because it calls a service outside or yields to other writers.
     pub several_steps: bool,
+    /// Whether it goes on even if the host had no room for what it asked outside, because its first step must be settled.
+    pub settles: bool,
     /// Effect on stored data.
     pub footprint: Footprint,
     /// Causes of refusal that do not follow from the other columns.
@@ -207,7 +219,9 @@ const fn row(
         made: None,
         conditional: matches!(method, Method::Put | Method::Delete),
         keyed: matches!(method, Method::Post),
+        keyed_by_path: false,
         several_steps: false,
+        settles: false,
         footprint: if matches!(method, Method::Post | Method::Put) { Footprint::More } else { Footprint::None },
         refuses: &[],
         handler,
@@ -357,6 +371,11 @@ impl Route {
         Self { form: Form::Error, ..self }
     }
 
+    /// Sets its error body.
+    pub const fn form(self, form: Form) -> Self {
+        Self { form, ..self }
+    }
+
     /// Sets the wording of validation errors.
     pub const fn invalid(self, invalid: Invalid) -> Self {
         Self { invalid, ..self }
@@ -390,6 +409,16 @@ impl Route {
     /// Ignores `If-Match`, for resources that have no read of their own.
     pub const fn without_if_match(self) -> Self {
         Self { conditional: false, ..self }
+    }
+
+    /// Counts idempotency keys for the resource in the path alone, so that strangers may send them too.
+    pub const fn keyed_by_path(self) -> Self {
+        Self { keyed_by_path: true, ..self }
+    }
+
+    /// Marks that it may take several steps, and settles what the first one began whatever comes of the others.
+    pub const fn in_settled_steps(self) -> Self {
+        Self { several_steps: true, settles: true, ..self }
     }
 
     /// Marks that it may take several steps.

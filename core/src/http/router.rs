@@ -106,10 +106,16 @@ impl Router {
     }
 }
 
-/// Returns the path without its `/api`: `/api/user/…` and `/api/leads/…` are the same as `/user/…` and `/leads/…`.
+/// First segments of the paths that are also served under `/api`.
+const UNDER_API: [&str; 6] = ["user", "leads", "conversations", "automate", "ai", "ai-replies"];
+
+/// Returns the path without its `/api`: `/api/user/…` is the same as `/user/…`, and so with each of `UNDER_API`.
 pub fn canonical(path: &str) -> &str {
-    let inner = path.strip_prefix("/api").filter(|rest| rest.starts_with("/user/") || rest.starts_with("/leads/"));
-    inner.unwrap_or(path)
+    let is_under = |rest: &&str| {
+        rest.strip_prefix('/')
+            .is_some_and(|rest| rest.split('/').next().is_some_and(|first| UNDER_API.contains(&first)))
+    };
+    path.strip_prefix("/api").filter(is_under).unwrap_or(path)
 }
 
 /// Returns whether a segment can be the value of a parameter.

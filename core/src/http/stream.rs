@@ -10,6 +10,11 @@ use super::refusal::{Halt, Refusal};
 use super::reply::{Content, Reply};
 use crate::key::Topic;
 
+/// Media type of a stream.
+pub const MEDIA: &str = "text/event-stream";
+/// Begins the frame that ends an operation which its caller follows.
+const DONE: &str = "event: done\ndata: ";
+
 /// The part of a stream that is ready to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
@@ -33,7 +38,7 @@ pub struct Frame<'a> {
 
 /// Returns whether the caller prefers a stream to JSON.
 pub fn wanted(ctx: &Ctx<'_>) -> bool {
-    accept::prefers(ctx.request, "text/event-stream")
+    accept::prefers(ctx.request, MEDIA)
 }
 
 /// Returns `Last-Event-ID`, the event after which the stream continues; `None` if not sent or empty.
@@ -58,4 +63,29 @@ pub fn reply(topic: Topic, after: u32, frames: &[Frame<'_>]) -> Reply {
     }
     let last = frames.last().map_or(after, |frame| frame.seq);
     Reply::streamed(Content::Stream(Stream { topic, bytes, last })).header("cache-control", "no-store")
+}
+
+/// Appends a frame without an id, for an operation that its caller follows; `data` is JSON on one line.
+pub fn frame(out: &mut Vec<u8>, event: &str, data: &[u8]) {
+    out.extend_from_slice(format!("event: {event}\ndata: ").as_bytes());
+    out.extend_from_slice(data);
+    out.extend_from_slice(b"\n\n");
+}
+
+/// Replies to a caller who follows an operation with all its frames, the last of which is `done`.
+pub fn whole(frames: Vec<u8>) -> Reply {
+    Reply::ok_raw(frames).header("content-type", MEDIA).header("cache-control", "no-store")
+}
+
+/// Returns the JSON answer in the frames of an operation that is done; `None` for other bytes.
+pub fn answer_in(frames: &[u8]) -> Option<&[u8]> {
+    let at = frames.windows(DONE.len()).rposition(|window| window == DONE.as_bytes())?;
+    frames[at + DONE.len()..].strip_suffix(b"\n\n")
+}
+
+/// Turns the JSON answer of an operation into that for a caller who follows it.
+pub fn done(answer: &[u8]) -> Reply {
+    let mut frames = Vec::new();
+    frame(&mut frames, "done", answer);
+    whole(frames)
 }

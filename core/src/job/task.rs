@@ -54,6 +54,8 @@ pub enum Task {
     DropPassages(u32, u32),
     /// Read the next lines of an import, by its count.
     Import(u32),
+    /// End a conversation in which nobody says anything, by its count.
+    EndConversation(u32),
     /// Continue a deletion that detaches a resource from assistants, by kind and count.
     Detach(Kind, u32),
     /// Erase an account that is being deleted.
@@ -104,6 +106,8 @@ choice! {
         DropPassages = "drop_passages",
         /// Read the lines of an import.
         Import = "import",
+        /// End a conversation in which nobody says anything.
+        EndConversation = "end_conversation",
         /// Detach a deleted resource from assistants.
         Detach = "detach",
         /// Blank the feed events that show a deleted resource.
@@ -137,9 +141,12 @@ impl Task {
     pub fn lane(&self) -> Lane {
         match self {
             Self::Watch(_) | Self::Dial(_) => Lane::Quick,
-            Self::SettlePurchase { .. } | Self::Release(_) | Self::Conclude(_) | Self::Deliver(_) | Self::Ingest(_) => {
-                Lane::Asking
-            }
+            Self::SettlePurchase { .. }
+            | Self::Release(_)
+            | Self::Conclude(_)
+            | Self::Deliver(_)
+            | Self::Ingest(_)
+            | Self::EndConversation(_) => Lane::Asking,
             Self::DropParts(..)
             | Self::DropLeads(_)
             | Self::CallOff { .. }
@@ -178,6 +185,7 @@ impl Task {
             Self::Index(_) => JobKind::IndexDocument,
             Self::DropPassages(..) => JobKind::DropPassages,
             Self::Import(_) => JobKind::Import,
+            Self::EndConversation(_) => JobKind::EndConversation,
             Self::Detach(..) => JobKind::Detach,
             Self::EraseAccount => JobKind::EraseAccount,
             Self::EmptyEvents(..) | Self::EmptyOldEvents { .. } => JobKind::EmptyEvents,
@@ -199,6 +207,7 @@ impl Task {
             Self::Deliver(count) => ("delivery", count),
             Self::Ingest(count) | Self::Index(count) | Self::DropPassages(_, count) => ("document", count),
             Self::Import(count) => ("import", count),
+            Self::EndConversation(count) => ("conversation", count),
         };
         alloc::format!("{what} {}", id::of(space, *count))
     }
@@ -223,6 +232,7 @@ impl Task {
             Self::Import(count) => (13, count.to_be_bytes().into()),
             Self::Index(count) => (14, count.to_be_bytes().into()),
             Self::CallOff { campaign, after } => (15, [campaign.to_be_bytes(), after.to_be_bytes()].concat()),
+            Self::EndConversation(count) => (16, count.to_be_bytes().into()),
             Self::Detach(kind, count) => (30, [&[*kind as u8][..], &count.to_be_bytes()].concat()),
             Self::EraseAccount => (31, Vec::new()),
             Self::EmptyEvents(kind, count) => (20, [&[*kind as u8][..], &count.to_be_bytes()].concat()),
@@ -257,6 +267,7 @@ impl Task {
             13 => Self::Import(count(0)?),
             14 => Self::Index(count(0)?),
             15 => Self::CallOff { campaign: count(0)?, after: count(4)? },
+            16 => Self::EndConversation(count(0)?),
             30 => Self::Detach(Kind::from_u8(*rest.first()?)?, count(1)?),
             31 => Self::EraseAccount,
             20 => Self::EmptyEvents(Kind::from_u8(*rest.first()?)?, count(1)?),
@@ -281,6 +292,7 @@ fn word_of(kind: Kind) -> &'static str {
         Kind::Number => "number",
         Kind::Lead => "lead",
         Kind::Campaign => "campaign",
+        Kind::Conversation => "conversation",
         _ => "resource",
     }
 }
@@ -307,6 +319,7 @@ mod tests {
             Task::CallOff { campaign: 7, after: 8 },
             Task::DropPassages(7, 8),
             Task::Import(7),
+            Task::EndConversation(7),
             Task::Detach(Kind::Tool, 7),
             Task::EraseAccount,
             Task::EmptyEvents(Kind::Call, 7),

@@ -15,7 +15,7 @@ const OF_NUMBERS: [(Table, u8); 4] = [
 ];
 
 /// Tables of which nothing is needed to give numbers back.
-const OTHERS: [Table; 18] = [
+const OTHERS: [Table; 20] = [
     Table::Part,
     Table::Used,
     Table::Idempotency,
@@ -34,6 +34,8 @@ const OTHERS: [Table; 18] = [
     Table::Dialer,
     Table::Secrets,
     Table::Logins,
+    Table::Visit,
+    Table::Visited,
 ];
 
 /// Returns the ranges of everything in an account but its phone numbers, its jobs, its ledger and its profile.

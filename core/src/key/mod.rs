@@ -87,6 +87,8 @@ numbered! {
         Folder = 21,
         /// Label of assistants.
         Label = 22,
+        /// Conversation by text.
+        Conversation = 23,
     }
 }
 
@@ -121,6 +123,8 @@ enum Table {
     Secrets = 23,
     CallEvent = 24,
     ImportError = 25,
+    Visit = 26,
+    Visited = 27,
     Logins = 31,
     Mention = 48,
     Email = 32,
@@ -131,6 +135,7 @@ enum Table {
     Cursor = 37,
     Attached = 38,
     JobFaults = 39,
+    Prices = 40,
 }
 
 fn key(space: Space, table: Table, room: usize) -> Key {
@@ -308,6 +313,8 @@ pub enum Unique {
     FolderName = 8,
     /// Name of a label, in lower case.
     LabelName = 9,
+    /// Conversation of an assistant and a customer: assistant count, digest of the customer's identifier.
+    Customer = 10,
 }
 
 /// Returns the key of a value in a unique index.
@@ -335,6 +342,27 @@ pub fn lead_phones_of(space: Space, campaign: u32) -> Range<Key> {
 /// Parses the count of the lead at the end of a [`lead_phone`] key.
 pub fn read_lead_phone(key: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(key.get(key.len().checked_sub(4)?..)?.try_into().ok()?))
+}
+
+/// Returns the key of the visits of a network address on a UTC day (days since 1970); keys sort by day.
+pub fn visit(space: Space, day: u64, network: &[u8; 16]) -> Key {
+    with(key(space, Table::Visit, 24), &[&day.to_be_bytes(), network])
+}
+
+/// Returns the range of the [`visit`] keys of the days before this one.
+pub fn visits_before(space: Space, day: u64) -> Range<Key> {
+    key(space, Table::Visit, 0)..visit(space, day, &[0; 16])
+}
+
+/// Returns the key of what was used of an assistant on a UTC day by those who visited it; count 0 is the whole account.
+/// Keys sort by day.
+pub fn visited(space: Space, day: u64, assistant: u32) -> Key {
+    with(key(space, Table::Visited, 12), &[&day.to_be_bytes(), &assistant.to_be_bytes()])
+}
+
+/// Returns the range of the [`visited`] keys of the days before this one.
+pub fn visited_before(space: Space, day: u64) -> Range<Key> {
+    key(space, Table::Visited, 0)..visited(space, day, 0)
 }
 
 /// Returns the key of a part of something large; keys sort by owner and part.
@@ -416,6 +444,11 @@ pub fn owner(e164: &str) -> Key {
 /// Returns the key of the digest of the operator's token.
 pub fn operator() -> Key {
     key(Space::Root, Table::Operator, 0)
+}
+
+/// Returns the key of the operator's price list.
+pub fn prices() -> Key {
+    key(Space::Root, Table::Prices, 0)
 }
 
 #[cfg(test)]

@@ -92,9 +92,10 @@ pub fn check_update(table: &'static Table, mut stored: Members, supplied: Member
 fn is_empty(value: &Value, kind: &ColumnType) -> bool {
     match (value, kind) {
         (Value::Null, _) => true,
-        (Value::Text(text), ColumnType::Text { .. } | ColumnType::BoolOrText { .. } | ColumnType::Choice(_)) => {
-            text.is_empty()
-        }
+        (
+            Value::Text(text),
+            ColumnType::Text { .. } | ColumnType::BoolOrText { .. } | ColumnType::Choice(_) | ColumnType::IdOrUuid,
+        ) => text.is_empty(),
         _ => false,
     }
 }
@@ -171,6 +172,7 @@ fn one(
             Value::Bool(_) | Value::Number(_) => boolean(&value, source, field, errors),
             _ => wrong(field, "field must be a boolean or a string.", errors),
         },
+        ColumnType::IdOrUuid => id_or_uuid(&value, field, errors),
         ColumnType::Choice(words) => word(words, &value, field, errors),
         ColumnType::List { of, min, max, unique } => list(of, *min..=*max, *unique, value, source, field, errors),
         ColumnType::Record(table) => match value {
@@ -308,6 +310,16 @@ fn boolean(value: &Value, source: MemberSource, field: &ValuePath<'_>, errors: &
         _ => None,
     };
     truth.map_or_else(|| wrong(field, "field must be true or false.", errors), Cell::Bool)
+}
+
+/// Keeps an id, or the UUID that stands for it, as text. A number that is no id names nothing, as an unknown one.
+fn id_or_uuid(value: &Value, field: &ValuePath<'_>, errors: &mut Errors) -> Cell {
+    let text = match value {
+        Value::Number(number) => number.as_whole().filter(|id| *id > 0).map(|id| id.to_string()),
+        Value::Text(text) if (super::format::ID_OR_UUID.accepts)(text) => Some(text.clone()),
+        _ => None,
+    };
+    text.map_or_else(|| wrong(field, "field must be an id or a UUID.", errors), Cell::Text)
 }
 
 fn word(words: &[&str], value: &Value, field: &ValuePath<'_>, errors: &mut Errors) -> Cell {

@@ -95,6 +95,8 @@ pub enum ColumnType {
         /// Format that the text must have.
         format: &'static Format,
     },
+    /// Id, as a number or as text, or UUID; kept as text.
+    IdOrUuid,
     /// Text that is one of these words.
     Choice(&'static [&'static str]),
     /// Array whose entries are all of one kind.
@@ -394,6 +396,11 @@ pub const fn boolean() -> Typed<Option<bool>> {
 /// Declares a boolean or a text of 1 to `max` Unicode scalar values in a format.
 pub const fn boolean_or_text<T: Field>(max: usize, format: &'static Format) -> Typed<Option<T>> {
     Typed::new(ColumnType::BoolOrText { max, format })
+}
+
+/// Creates a column for an id, or for the UUID that stands for it.
+pub const fn id_or_uuid() -> Typed<Option<String>> {
+    Typed::new(ColumnType::IdOrUuid)
 }
 
 /// Declares a text that is one of the words of `T`.

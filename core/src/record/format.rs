@@ -75,6 +75,19 @@ pub static ORIGIN: Format = Format {
     accepts: |text| is_url(text) && Url::parse(text).is_ok_and(|url| url.origin().ascii_serialization() == text),
 };
 
+/// Id in digits, or UUID.
+pub static ID_OR_UUID: Format = Format {
+    name: "id_or_uuid",
+    pattern: "^([1-9][0-9]{0,15}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})$",
+    known_as: None,
+    says: "must be an id or a UUID.",
+    tidy: None,
+    accepts: |text| {
+        let digits = || (1..=16).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+        digits() && !text.starts_with('0') || text.len() == 36 && uuid::Uuid::try_parse(text).is_ok()
+    },
+};
+
 /// Telephone number (ITU-T E.164), checked by [`is_e164`].
 pub static E164: Format = E164_FORMAT;
 

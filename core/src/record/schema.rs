@@ -187,6 +187,14 @@ fn kind(of: &ColumnType, purpose: Purpose, nullable: bool, refer: &dyn Fn(&Table
             schema.set("type", strings(if nullable { &["boolean", "string", "null"] } else { &["boolean", "string"] }));
             schema
         }
+        ColumnType::IdOrUuid => {
+            let mut schema = text(1, 36, Some(&super::format::ID_OR_UUID), purpose, nullable);
+            schema.set("type", strings(if nullable { &["integer", "string", "null"] } else { &["integer", "string"] }));
+            if purpose != Purpose::Reply {
+                schema.set("minimum", integer(1));
+            }
+            schema
+        }
         ColumnType::Choice(words) => {
             let mut schema = typed("string", nullable);
             // "" means "not given" as null does.

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use super::input_run::{HostEvent, InputRun, Next};
 use super::wire::{CommitCall, PassCall, ReadAnswer, ReadCall, WireMessage};
 use crate::account::caller::PresentedToken;
-use crate::http::refusal::{Form, Invalid, Refusal};
+use crate::http::refusal::Refusal;
 use crate::http::reply::{Content, Reply};
 use crate::http::request::{Body, Request};
 use crate::http::route::Who;
@@ -119,9 +119,10 @@ impl EdgeRequest {
     }
 
     /// Returns whether the region must process the request: engine requests wait, stream or concern calls, which live
-    /// there, and lists as CSV are read in many rounds and streamed.
+    /// there, lists as CSV are read in many rounds and streamed, and turns of conversations ask models.
     fn is_for_region(&self, service: &Service) -> bool {
-        self.who(service) == Some(Who::Engine) || self.run.request().is_some_and(|request| service.is_csv(request))
+        let is_far = |request: &Request| service.is_csv(request) || service.is_turn(request);
+        self.who(service) == Some(Who::Engine) || self.run.request().is_some_and(is_far)
     }
 
     fn who(&self, service: &Service) -> Option<Who> {
@@ -131,7 +132,7 @@ impl EdgeRequest {
 
     /// Returns the token of an account's request, until the region has reported its rate limit.
     fn shown(&self, service: &Service) -> Option<PresentedToken> {
-        let user = !self.opened && self.who(service) == Some(Who::User);
+        let user = !self.opened && matches!(self.who(service), Some(Who::User | Who::Visitor));
         if user { PresentedToken::by(self.run.request()?).ok() } else { None }
     }
 
@@ -199,7 +200,8 @@ impl EdgeRequest {
 
     fn lost(&self) -> CompleteReply {
         let reply = self.run.failed(None);
-        reply.unwrap_or_else(|| Refusal::Unavailable.reply(Form::Message, Invalid::First)).into()
+        let target = self.run.request().map_or("", |request| &request.target);
+        reply.unwrap_or_else(|| Refusal::Unavailable.reply_to(target)).into()
     }
 }
 

@@ -12,7 +12,7 @@ use crate::account::caller::PresentedToken;
 use crate::account::plan;
 use crate::collection::Facet;
 use crate::http::request::{Method, Request};
-use crate::http::route::Who;
+use crate::http::route::{Route, Who};
 use crate::id;
 use crate::key::{self, Space};
 use crate::service::Service;
@@ -37,12 +37,16 @@ pub fn wider(read: Read) -> Read {
 pub fn of(service: &Service, request: &Request) -> Vec<Read> {
     let path = request.target.split('?').next().unwrap_or_default();
     let Some(found) = service.router.find(path) else { return Vec::new() };
-    let Some(route) = found.route(request.method).filter(|route| route.who == Who::User) else { return Vec::new() };
+    let of_account = |route: &&Route| matches!(route.who, Who::User | Who::Visitor);
+    let Some(route) = found.route(request.method).filter(of_account) else { return Vec::new() };
     let Ok(shown) = PresentedToken::by(request) else { return Vec::new() };
     let space = Space::Account(shown.credential.account);
     let mut keys = Vec::from(shown.keys());
     match (route.about, found.params.first()) {
-        (Some(kind), Some(text)) => keys.extend(id::parse(space, text).map(|count| key::row(space, kind, count))),
+        (Some(kind), Some(text)) => {
+            let count = id::parse(space, text).or_else(|| id::count_of_uuid(shown.credential.account, text));
+            keys.extend(count.map(|count| key::row(space, kind, count)));
+        }
         (Some(kind), None) => {
             keys.push(key::head(space, kind, &Facet::ALL));
             if route.method == Method::Post {

@@ -231,6 +231,7 @@ fn write_caller(caller: Caller, out: &mut Vec<u8>) {
         Caller::Token { account, token } => (0, account, token),
         Caller::LoginPair(digest) => (1, 0, digest),
         Caller::LoginAddress(digest) => (2, 0, digest),
+        Caller::Reply { account, token } => (3, account, token),
     };
     out.push(kind);
     out.extend_from_slice(&account.to_be_bytes());
@@ -245,6 +246,7 @@ fn read_caller(input: &mut Decoder<'_>) -> Result<Caller, WireError> {
         (0, account) => Ok(Caller::Token { account, token }),
         (1, 0) => Ok(Caller::LoginPair(token)),
         (2, 0) => Ok(Caller::LoginAddress(token)),
+        (3, account) => Ok(Caller::Reply { account, token }),
         _ => Err("an unknown caller"),
     }
 }

@@ -25,7 +25,7 @@ fn of_caller(route: &Route, causes: &mut Vec<Cause>) {
     if route.who != Who::Anyone {
         causes.extend([Cause::Unauthenticated, Cause::NoRoute]);
     }
-    if route.who == Who::User {
+    if matches!(route.who, Who::User | Who::Visitor) {
         causes.push(Cause::Suspended);
         causes.extend((!route.read_only).then_some(Cause::ReadOnly));
     }
@@ -46,10 +46,10 @@ fn of_request(route: &Route, causes: &mut Vec<Cause>) {
 
 /// Adds causes of storage.
 fn of_storage(route: &Route, causes: &mut Vec<Cause>) {
-    if route.footprint == Footprint::More && route.who == Who::User {
+    if route.footprint == Footprint::More && matches!(route.who, Who::User | Who::Visitor) {
         causes.push(Cause::storage(route.about));
     }
-    if route.footprint != Footprint::None && matches!(route.who, Who::Anyone | Who::User) {
+    if route.footprint != Footprint::None && matches!(route.who, Who::Anyone | Who::User | Who::Visitor) {
         causes.push(Cause::DiskFull);
     }
 }

@@ -1,5 +1,6 @@
 //! From a request to its answer; checks run in the order of docs/api.md, Order of checks.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -15,16 +16,18 @@ use crate::http::etag;
 use crate::http::idempotency::{self, IdempotencyDigests};
 use crate::http::ignored;
 use crate::http::notice::Notice;
-use crate::http::refusal::{Form, Halt, Invalid, Refusal, server_error};
+use crate::http::refusal::{Halt, Refusal, server_error};
 use crate::http::reply::{Content, Reply};
 use crate::http::request::{Body, Door, Method, Request};
 use crate::http::route::{Footprint, Handled, Route, Who};
 use crate::http::router::{RouteMatch, canonical};
+use crate::http::stream;
+use crate::id;
 use crate::key::Space;
 use crate::limits::{BUSY_SECONDS, FULL_SECONDS, TAGGED_BYTES_MAX, TARGET_BYTES_MAX};
 use crate::outside::{Answer, AskedWork, SendError};
 use crate::rate::Rate;
-use crate::record::Errors;
+use crate::record::{Errors, format};
 use crate::step::{Outcome, Output, Send};
 use crate::store::Tx;
 use crate::view::{Scene, Stop};
@@ -46,18 +49,20 @@ pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Sce
         account: Cell::new(None),
         notice: Cell::new(None),
         unknown: RefCell::default(),
+        progress: RefCell::default(),
     };
     let (outcome, sends) = exchange.outcome()?;
     let changes = tx.finish()?;
     let used = exchange.caller.get().map(AuthenticatedToken::credential);
     Ok(Output {
-        outcome,
         changes,
         sends,
         wake: None,
         used,
         account: exchange.account.get(),
         notice: exchange.notice.get(),
+        progress: exchange.progress(&outcome),
+        outcome,
         spent: tx.spent_bytes(),
     })
 }
@@ -67,8 +72,8 @@ pub fn run(service: &Service, request: &Request, answers: &[Answer], scene: &Sce
 pub fn failed(request: &Request, stop: Option<&Stop>, scene_seed: &crate::seed::Seed) -> Reply {
     let id = request_id(request, scene_seed);
     let reply = match stop {
-        Some(Stop::Failed) => Refusal::Unavailable.reply(Form::Message, Invalid::First),
-        _ => server_error(&id),
+        Some(Stop::Failed) => Refusal::Unavailable.reply_to(&request.target),
+        _ => server_error(&request.target, &id),
     };
     reply.header("x-request-id", id)
 }
@@ -87,6 +92,8 @@ struct Exchange<'a> {
     notice: Cell<Option<Notice>>,
     /// Unknown members of the body.
     unknown: RefCell<Vec<String>>,
+    /// Frames for a caller who follows the operation.
+    progress: RefCell<Vec<u8>>,
 }
 
 type Sends = Vec<Send>;
@@ -97,7 +104,7 @@ impl<'a> Exchange<'a> {
         let found = match self.find(path) {
             Ok(found) => found,
             Err(refusal) => {
-                return Ok((Outcome::Reply(self.dress(refusal.reply(Form::Message, Invalid::First))), Vec::new()));
+                return Ok((Outcome::Reply(self.dress(refusal.reply_to(&self.request.target))), Vec::new()));
             }
         };
         if self.request.method == Method::Options {
@@ -105,7 +112,7 @@ impl<'a> Exchange<'a> {
         }
         let Some(route) = found.route(self.request.method) else {
             let refusal = Refusal::Method(found.allow());
-            return Ok((Outcome::Reply(self.dress(refusal.reply(Form::Message, Invalid::First))), Vec::new()));
+            return Ok((Outcome::Reply(self.dress(refusal.reply_to(&self.request.target))), Vec::new()));
         };
         let (handled, sends) = self.operate(route, path, query, &found)?;
         let reply = match handled {
@@ -118,7 +125,7 @@ impl<'a> Exchange<'a> {
             Err(Halt::Park(topic, until)) => return Ok((Outcome::Park(topic, until), Vec::new())),
             Ok(_) | Err(Halt::Yield) if self.is_over_storage(route)? => {
                 self.tx.forget();
-                self.notice.set(self.caller.get().map(|session| Notice::OverStorage(session.account)));
+                self.notice.set(self.payer(route).map(Notice::OverStorage));
                 Refusal::OverStorage(route.about).reply(route.form, route.invalid)
             }
             Err(Halt::Yield) => return Ok((Outcome::Yield, Vec::new())),
@@ -132,19 +139,31 @@ impl<'a> Exchange<'a> {
         Ok((Outcome::Reply(self.dress(self.finish(route, reply))), Vec::new()))
     }
 
+    /// Returns the reply so far to a caller who follows the operation.
+    fn progress(&self, outcome: &Outcome) -> Option<Box<Reply>> {
+        let is_followed = matches!(outcome, Outcome::Wait) && self.service.is_followed(self.request);
+        is_followed.then(|| Box::new(self.dress(stream::whole(self.progress.take()))))
+    }
+
     /// Returns whether a user's request would exceed the plan's storage. Requests that delete or end something are
     /// exempt, and so are those that already have an answer from outside, because what they asked for has happened.
     fn is_over_storage(&self, route: &Route) -> Result<bool, Stop> {
-        match self.caller.get() {
-            Some(session) if self.may_wait(route) => storage::is_over(self.tx, session.account),
+        match self.payer(route) {
+            Some(account) if self.may_wait(route) => storage::is_over(self.tx, account),
             _ => Ok(false),
         }
+    }
+
+    /// Returns the account to whose storage an operation adds: the caller's, or the one that a stranger visits.
+    fn payer(&self, route: &Route) -> Option<u32> {
+        let caller = self.caller.get().map(|session| session.account);
+        caller.or_else(|| self.account.get().filter(|_| route.who == Who::Visitor))
     }
 
     /// Returns whether a request is refused because the host's disk is full. Engines are exempt because they report
     /// what has happened, and the operator because they make room.
     fn is_without_room(&self, route: &Route) -> bool {
-        matches!(route.who, Who::Anyone | Who::User) && self.may_wait(route) && self.scene.view.is_full()
+        matches!(route.who, Who::Anyone | Who::User | Who::Visitor) && self.may_wait(route) && self.scene.view.is_full()
     }
 
     /// Returns whether refusing a request for lack of room loses nothing.
@@ -165,7 +184,9 @@ impl<'a> Exchange<'a> {
         let closed = self.service.setup.config.separate_admin
             && match self.request.door {
                 Door::Main => operator,
-                Door::Admin => found.routes.iter().any(|route| matches!(route.who, Who::User | Who::Engine)),
+                Door::Admin => {
+                    found.routes.iter().any(|route| matches!(route.who, Who::User | Who::Engine | Who::Visitor))
+                }
             };
         if closed { Err(Refusal::NoRoute) } else { Ok(found) }
     }
@@ -187,7 +208,7 @@ impl<'a> Exchange<'a> {
         if self.is_without_room(route) {
             return Ok((Err(Refusal::DiskFull(FULL_SECONDS).into()), Vec::new()));
         }
-        if let Some(busy) = self.busy() {
+        if let Some(busy) = self.busy().filter(|_| !route.settles) {
             return Ok((Err(busy.into()), Vec::new()));
         }
         let ctx = Ctx {
@@ -207,9 +228,11 @@ impl<'a> Exchange<'a> {
             account: Cell::new(self.caller.get().map(|session| session.account)),
             notice: Cell::new(None),
             unknown: RefCell::default(),
+            progress: RefCell::default(),
         };
         let handled = (route.handler)(&ctx).and_then(|reply| ctx.unread().map(|()| reply));
         self.unknown.swap(&ctx.unknown);
+        self.progress.swap(&ctx.progress);
         if let Some(refused) = self.refuse_unknown(route, &handled) {
             return Ok((Err(refused.into()), Vec::new()));
         }
@@ -222,7 +245,7 @@ impl<'a> Exchange<'a> {
             && !matches!(self.request.body, Body::Pending)
             && let Some(claim) = self.claim(route, query, &found.params).ok().flatten()
         {
-            claim.run(self.tx.scope(self.space()), self.scene.now)?;
+            claim.run(self.tx.scope(self.space(route, &found.params)), self.scene.now)?;
         }
         Ok((handled, sends))
     }
@@ -252,7 +275,8 @@ impl<'a> Exchange<'a> {
                 *self.engine.borrow_mut() = Some(engine);
                 return Ok(());
             }
-            Who::User => {}
+            Who::Visitor if self.request.count("authorization") == 0 => return Ok(()),
+            Who::User | Who::Visitor => {}
         }
         let session = PresentedToken::by(self.request)?.session(self.tx, self.scene.now)?;
         self.caller.set(Some(session));
@@ -274,13 +298,20 @@ impl<'a> Exchange<'a> {
         })
     }
 
-    fn space(&self) -> Space {
-        self.caller.get().map_or(Space::Root, |session| Space::Account(session.account))
+    /// Returns the space of an idempotency key: the caller's; a stranger's is that of the resource in the path.
+    fn space(&self, route: &Route, params: &[&str]) -> Space {
+        let visited =
+            || params.first().filter(|_| route.who == Who::Visitor).and_then(|uuid| id::account_of_uuid(uuid));
+        let account = self.caller.get().map(|session| session.account).or_else(visited);
+        account.map_or(Space::Root, Space::Account)
     }
 
     fn claim(&self, route: &Route, query: &str, params: &[&str]) -> Result<Option<IdempotencyDigests>, Refusal> {
         // A body that was too large or broke off cannot be compared.
         if matches!(self.request.body, Body::TooLarge | Body::Cut) {
+            return Ok(None);
+        }
+        if route.who == Who::Visitor && self.caller.get().is_none() && !route.keyed_by_path {
             return Ok(None);
         }
         let engine = self.engine.borrow().as_ref().map(|engine| engine.token);
@@ -298,7 +329,7 @@ impl<'a> Exchange<'a> {
             Ok(None) => return Ok(None),
             Err(refusal) => return Ok(Some(Err(refusal.into()))),
         };
-        let scope = self.tx.scope(self.space());
+        let scope = self.tx.scope(self.space(route, params));
         if matches!(self.request.body, Body::Pending) {
             // A replay needs the body to compare the requests, even if the resource in the path is gone; with a new key
             // the operation checks the head first.
@@ -306,11 +337,17 @@ impl<'a> Exchange<'a> {
             let reads = fits && claim.is_taken(scope, self.scene.now)?;
             return Ok(reads.then_some(Err(Halt::Wait)));
         }
-        let seen = claim.look_up(scope, self.scene.now, |answer| shown::is_deleted(scope, route, answer))?;
+        let is_followed = self.service.is_followed(self.request);
+        let seen = claim.look_up(scope, self.scene.now, |answer| shown::is_deleted(scope, route, params, answer))?;
         if let Some(Ok(_)) = &seen {
             self.unknown.replace(ignored::of_replay(self.request, route));
         }
-        Ok(seen.map(|seen| seen.map_err(Halt::from)))
+        Ok(seen.map(|seen| match seen {
+            Ok(reply) if is_followed && reply.is_success() => {
+                Ok(stream::done(reply.body()).header("idempotency-replayed", "true"))
+            }
+            other => other.map_err(Halt::from),
+        }))
     }
 
     fn settle(&self, route: &Route, query: &str, params: &[&str], reply: &Reply) -> Result<(), Stop> {
@@ -319,8 +356,12 @@ impl<'a> Exchange<'a> {
         if replayed || !self.admitted.get() || matches!(self.request.body, Body::Pending) {
             return Ok(());
         }
-        let scope = self.tx.scope(self.space());
-        claim.settle(scope, self.scene.now, route, reply, !self.answers.is_empty())?;
+        let scope = self.tx.scope(self.space(route, params));
+        // Of a turn that its caller followed, the answer is kept.
+        let answer = stream::answer_in(reply.body()).filter(|_| self.service.is_followed(self.request));
+        let plain = answer.map(|answer| Reply::ok_raw(answer.to_vec()));
+        let kept = plain.as_ref().unwrap_or(reply);
+        claim.settle(scope, self.scene.now, route, kept, !self.answers.is_empty())?;
         if reply.is_success() {
             idempotency::sweep(scope, self.scene.now, false)?;
         }
@@ -372,10 +413,20 @@ impl<'a> Exchange<'a> {
             .header("access-control-max-age", "600")
     }
 
-    /// Returns the `Origin` header, if the configuration allows it.
+    /// Returns the `Origin` header, if the configuration allows it. Pages of any origin may ask what strangers may: the
+    /// operation knows which may embed its assistant.
     fn origin(&self) -> Option<&'a str> {
         let origin = self.request.header("origin")?;
+        if self.is_for_visitors() {
+            return Some(origin).filter(|origin| *origin == "null" || (format::ORIGIN.accepts)(origin));
+        }
         self.service.setup.config.cors_origins.iter().any(|known| known == origin || known == "*").then_some(origin)
+    }
+
+    fn is_for_visitors(&self) -> bool {
+        let path = self.request.target.split('?').next().unwrap_or_default();
+        let found = self.service.router.find(path);
+        found.is_some_and(|found| found.routes.iter().any(|route| route.who == Who::Visitor))
     }
 
     /// Adds the headers of every answer, and drops the body for `HEAD`.
@@ -387,7 +438,7 @@ impl<'a> Exchange<'a> {
                 .header("x-ratelimit-remaining", rate.remaining.to_string())
                 .header("x-ratelimit-reset", rate.reset.to_string());
         }
-        if !self.service.setup.config.cors_origins.is_empty() {
+        if !self.service.setup.config.cors_origins.is_empty() || self.is_for_visitors() {
             match reply.headers.iter_mut().find(|(name, _)| *name == "vary") {
                 Some((_, varies)) => varies.push_str(", Origin"),
                 None => reply = reply.header("vary", "Origin"),

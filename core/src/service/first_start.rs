@@ -65,6 +65,7 @@ fn standard() -> Plan {
         numbers: most,
         folders: most,
         parallel_calls: calls,
+        conversations_daily: plan::CONVERSATIONS_DAILY,
         storage_bytes: plan::STORAGE_BYTES.unsigned_abs(),
         rest: Rest::default(),
     }

@@ -15,9 +15,10 @@ mod tasks;
 use alloc::string::{String, ToString};
 
 use crate::account::caller;
+use crate::http::accept;
 use crate::http::csv;
 use crate::http::request::{Method, Request};
-use crate::http::route::{Route, Who};
+use crate::http::route::{ReplyForm, Route, Who};
 use crate::http::router::Router;
 use crate::setup::{Config, Setup};
 use crate::step::{Input, Output};
@@ -115,6 +116,18 @@ impl Service {
     /// Returns whether a request is for a list as CSV, all rows of it: a node leaves that to its region.
     pub fn is_csv(&self, request: &Request) -> bool {
         self.route(request.method, &request.target).is_some_and(|route| csv::is_wanted(route, request))
+    }
+
+    /// Returns whether a caller may follow the operation of this request as it goes on, and prefers to.
+    pub fn is_followed(&self, request: &Request) -> bool {
+        let streams = |route: &Route| matches!(route.shape, ReplyForm::BareOrStream(_));
+        self.route(request.method, &request.target).is_some_and(streams)
+            && accept::prefers(request, "text/event-stream")
+    }
+
+    /// Returns whether a request is a turn of a conversation, in which others are asked: a node leaves that to its region.
+    pub fn is_turn(&self, request: &Request) -> bool {
+        self.route(request.method, &request.target).is_some_and(|route| route.settles)
     }
 
     fn route(&self, method: Method, target: &str) -> Option<&'static Route> {

@@ -72,10 +72,14 @@ fn operation(paths: &mut Members, route: &Route, path: &str, components: &mut Co
         paths.set(path, Value::Object(Members::default()));
     }
     let Some((_, Value::Object(item))) = paths.0.iter_mut().find(|(name, _)| name == path) else { return };
-    let alias = route.paths.first() != Some(&path);
-    item.set(&route.method.name().to_lowercase(), describe(route, if alias { "Alias" } else { "" }, components));
+    let alias = match route.paths.iter().position(|own| *own == path) {
+        None | Some(0) => String::new(),
+        Some(1) => "Alias".into(),
+        Some(at) => format!("Alias{at}"),
+    };
+    item.set(&route.method.name().to_lowercase(), describe(route, &alias, components));
     if route.patch {
-        item.set("patch", describe(route, if alias { "PatchAlias" } else { "Patch" }, components));
+        item.set("patch", describe(route, &format!("Patch{alias}"), components));
     }
 }
 
@@ -87,6 +91,7 @@ fn describe(route: &Route, suffix: &str, components: &mut Components) -> Value {
     let security = match route.who {
         Who::Anyone => Vec::new(),
         Who::User => [object([("token", Value::List(Vec::new()))])].into(),
+        Who::Visitor => [object([]), object([("token", Value::List(Vec::new()))])].into(),
         Who::Operator => [object([("operator", Value::List(Vec::new()))])].into(),
         Who::Engine => [object([("engine", Value::List(Vec::new()))])].into(),
     };

@@ -8,6 +8,7 @@ use super::tasks;
 use crate::account::keys::{ApiKey, NewKey, ShownKey};
 use crate::account::me::{ChangedMe, Me};
 use crate::account::plan::Plan;
+use crate::account::prices::Prices;
 use crate::account::profile::Account;
 use crate::account::session::{LoggedIn, Login};
 use crate::account::signing::SigningSecret;
@@ -28,12 +29,16 @@ use crate::campaign::explain::Explanation;
 use crate::campaign::progress::{self, CampaignProgress};
 use crate::campaign::tables::{NewCampaign, Switch, SwitchReply, SwitchThis};
 use crate::catalogue::{Language, Provider, Voice};
+use crate::conversation::tables::{
+    AiSwitched, Conversation, ConversationQuery, Generated, MessageAnswer, NewConversation, NewReply, NewUserMessage,
+    OpenConversation, StartedConversation, WholeConversation,
+};
 use crate::engine::tables::{Claim, Claimed, ClaimedCalls, NewArrival, Report, Reported, ToolReply};
 use crate::engine::{Preview, PreviewBody};
 use crate::folder::tables::{Folder, FolderQuery, NewFolder};
 use crate::folder::{FOLDERS, LABELS};
 use crate::http::cause::Cause;
-use crate::http::refusal::Invalid;
+use crate::http::refusal::{Form, Invalid};
 use crate::http::reply::{HostPage, Reply};
 use crate::http::route::{Group, ReplyForm, Route, Who, count, delete, flat, get, patch, post, put};
 use crate::import::tables::{DryRun, Import, LeadImport, NumberImport, Started};
@@ -42,7 +47,7 @@ use crate::key::Kind;
 use crate::knowledge::Passage;
 use crate::knowledge::tables::{Base, ChangedDocument, Document, NewBase, NewDocument, Question};
 use crate::lead::tables::{ChangedLead, Lead, LeadQuery, NewLead};
-use crate::limits::{IMPORT_BODY_BYTES_MAX, LOGIN_BODY_BYTES_MAX};
+use crate::limits::{IMPORT_BODY_BYTES_MAX, LOGIN_BODY_BYTES_MAX, VISITOR_BODY_BYTES_MAX};
 use crate::number::tables::{
     Assignable, Available, NewTrunk, Number, OneNumber, Purchased, Rename, SearchQuery, Trunk, Verification,
 };
@@ -55,8 +60,8 @@ use crate::tool::{NewTool, Tool};
 use crate::webhook::tables::{Delivery, DeliveryQuery, Event, EventQuery};
 use crate::whatsapp::WhatsAppSender;
 use crate::{
-    admin, assistant, call, campaign, engine, import, knowledge, lead, number, sms, suppression, tool, webhook,
-    whatsapp,
+    admin, assistant, call, campaign, conversation, engine, import, knowledge, lead, number, sms, suppression, tool,
+    webhook, whatsapp,
 };
 
 /// Every operation, one row each.
@@ -94,12 +99,16 @@ const GROUPS: &[Group] = &[
     post(&["/user/assistants/disable-inbound-webhook"], "disableInboundWebhook", "Switch an assistant's inbound webhook off.", webhooks::disable_inbound).takes(Disable::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData).stores_nothing().refuses(&[Cause::NotFound]),
     post(&["/user/assistants/enable-webhook"], "enableWebhook", "Switch an assistant's post-call webhook on.", webhooks::enable_post_call).takes(Enable::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData).refuses(&[Cause::NotFound]),
     post(&["/user/assistants/disable-webhook"], "disableWebhook", "Switch an assistant's post-call webhook off.", webhooks::disable_post_call).takes(Disable::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData).stores_nothing().refuses(&[Cause::NotFound]),
+    post(&["/user/assistants/enable-conversation-ended-webhook"], "enableConversationEndedWebhook", "Switch an assistant's webhook of ended conversations on.", webhooks::enable_conversation_ended).takes(Enable::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData).refuses(&[Cause::NotFound]),
+    post(&["/user/assistants/disable-conversation-ended-webhook"], "disableConversationEndedWebhook", "Switch an assistant's webhook of ended conversations off.", webhooks::disable_conversation_ended).takes(Disable::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData).stores_nothing().refuses(&[Cause::NotFound]),
     post(&["/user/assistant/{id}/enable-inbound-webhook", "/user/assistants/{id}/inbound-webhook"], "enableInboundWebhookOf", "Switch the inbound webhook of the assistant in the path on.", webhooks::enable_this_inbound).about(Kind::Assistant).takes(EnableThis::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData),
     post(&["/user/assistant/{id}/disable-inbound-webhook"], "disableInboundWebhookOf", "Switch the inbound webhook of the assistant in the path off.", webhooks::disable_this_inbound).about(Kind::Assistant).takes(DisableThis::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData).stores_nothing(),
     delete(&["/user/assistants/{id}/inbound-webhook"], "removeInboundWebhook", "Switch the inbound webhook of the assistant in the path off.", webhooks::remove_inbound).about(Kind::Assistant).gives(ReplyForm::MessageEmpty),
     post(&["/user/assistant/{id}/enable-webhook", "/user/assistants/{id}/webhook"], "enableWebhookOf", "Switch the post-call webhook of the assistant in the path on.", webhooks::enable_this_post_call).about(Kind::Assistant).takes(EnableThis::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData),
     post(&["/user/assistant/{id}/disable-webhook"], "disableWebhookOf", "Switch the post-call webhook of the assistant in the path off.", webhooks::disable_this_post_call).about(Kind::Assistant).takes(DisableThis::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData).stores_nothing(),
     delete(&["/user/assistants/{id}/webhook"], "removeWebhook", "Switch the post-call webhook of the assistant in the path off.", webhooks::remove_post_call).about(Kind::Assistant).gives(ReplyForm::MessageEmpty),
+    post(&["/user/assistants/{id}/conversation-ended-webhook"], "enableConversationEndedWebhookOf", "Switch the webhook of ended conversations of the assistant in the path on.", webhooks::enable_this_conversation_ended).about(Kind::Assistant).takes(EnableThis::TABLE).gives(ReplyForm::MessageEmpty).invalid(Invalid::GivenData),
+    delete(&["/user/assistants/{id}/conversation-ended-webhook"], "removeConversationEndedWebhook", "Switch the webhook of ended conversations of the assistant in the path off.", webhooks::remove_conversation_ended).about(Kind::Assistant).gives(ReplyForm::MessageEmpty),
     ]),
     Group("Folders and labels", &[
     get(&["/user/folders"], "listFolders", "List the folders.", |ctx| FOLDERS.list(ctx)).about(Kind::Folder).asks(FolderQuery::TABLE).gives(ReplyForm::Page(Folder::TABLE)),
@@ -186,6 +195,17 @@ const GROUPS: &[Group] = &[
     post(&["/user/webhook-secrets/rotate"], "rotateWebhookSecret", "Make a new webhook secret beside the newest one.", signing::rotate).makes(ReplyForm::Secrets(SigningSecret::TABLE)).shows_token().stores_nothing(),
     get(&["/user/events"], "listEvents", "The account's events, oldest first; live as `text/event-stream`.", webhook::events).asks(EventQuery::TABLE).gives(ReplyForm::Feed(Event::TABLE)).without_etag().refuses(&[Cause::Forgotten, Cause::EventId]),
     ]),
+    Group("Conversations", &[
+    post(&["/conversations"], "startConversation", "Begin a conversation by text.", conversation::start).by(Who::Visitor).about(Kind::Conversation).takes(NewConversation::TABLE).at_most(VISITOR_BODY_BYTES_MAX).gives(ReplyForm::Bare(StartedConversation::TABLE)).form(Form::Status).refuses(&[Cause::Declined, Cause::NotFound, Cause::Origin, Cause::Limit, Cause::Unprocessable]),
+    get(&["/conversations/{uuid}"], "getOpenConversation", "What was said in a conversation.", conversation::read_open).by(Who::Visitor).about(Kind::Conversation).gives(ReplyForm::Bare(OpenConversation::TABLE)).form(Form::Status).without_etag().refuses(&[Cause::Origin]),
+    post(&["/conversations/{uuid}/messages"], "sendMessage", "Say something, and have the assistant answer.", conversation::send).by(Who::Visitor).about(Kind::Conversation).takes(NewUserMessage::TABLE).at_most(VISITOR_BODY_BYTES_MAX).gives(ReplyForm::BareOrStream(MessageAnswer::TABLE)).form(Form::Status).keyed_by_path().in_settled_steps().refuses(&[Cause::Declined, Cause::Origin, Cause::Conflict, Cause::Unprocessable, Cause::Outside, Cause::Late]),
+    get(&["/user/conversations"], "listConversations", "List the conversations, newest first.", conversation::list).about(Kind::Conversation).asks(ConversationQuery::TABLE).gives(ReplyForm::PageOrCursor(Conversation::TABLE)),
+    get(&["/user/conversations/{uuid}"], "getConversation", "A conversation with all that was said.", conversation::read).about(Kind::Conversation).gives(ReplyForm::Bare(WholeConversation::TABLE)),
+    delete(&["/user/conversations/{uuid}"], "deleteConversation", "Delete a conversation.", conversation::delete).about(Kind::Conversation),
+    post(&["/user/ai/generate-reply", "/ai/generate-reply", "/ai-replies/generate"], "generateReply", "Have an assistant answer a customer whom you write to yourself.", conversation::generate).about(Kind::Conversation).takes(NewReply::TABLE).gives(ReplyForm::Bare(Generated::TABLE)).form(Form::Success).in_settled_steps().refuses(&[Cause::Payment, Cause::NotFound, Cause::Conflict, Cause::Limit, Cause::Unprocessable, Cause::Outside, Cause::Late]),
+    post(&["/automate/conversations/{uuid}/enable-ai"], "enableAi", "Let the assistant of a conversation answer again.", conversation::enable_ai).about(Kind::Conversation).gives(ReplyForm::Bare(AiSwitched::TABLE)).form(Form::Status).stores_nothing(),
+    post(&["/automate/conversations/{uuid}/disable-ai"], "disableAi", "Take over from the assistant of a conversation.", conversation::disable_ai).about(Kind::Conversation).gives(ReplyForm::Bare(AiSwitched::TABLE)).form(Form::Status).stores_nothing(),
+    ]),
     Group("Messages", &[
     post(&["/user/sms", "/user/sms/send"], "sendSms", "Send a text message.", sms::send).about(Kind::Message).takes(NewMessage::TABLE).strict().gives(ReplyForm::MessageData(Message::TABLE)).in_several_steps().refuses(&[Cause::Declined, Cause::Outside]),
     ]),
@@ -213,6 +233,8 @@ const GROUPS: &[Group] = &[
     get(&["/admin/plans"], "listPlans", "All plans.", admin::plans).by(Who::Operator).gives(ReplyForm::DataList(Plan::TABLE)),
     post(&["/admin/plans"], "createPlan", "Create a plan.", admin::create_plan).by(Who::Operator).takes(Plan::TABLE).makes(ReplyForm::MessageData(Plan::TABLE)).refuses(&[Cause::Limit]),
     put(&["/admin/plans/{name}"], "updatePlan", "Change a plan.", admin::update_plan).by(Who::Operator).takes(Plan::TABLE).gives(ReplyForm::MessageData(Plan::TABLE)),
+    get(&["/admin/prices"], "getPrices", "The price list.", admin::prices).by(Who::Operator).gives(ReplyForm::Data(Prices::TABLE)),
+    put(&["/admin/prices"], "replacePrices", "Replace the price list.", admin::replace_prices).by(Who::Operator).takes_whole(Prices::TABLE).gives(ReplyForm::Data(Prices::TABLE)),
     get(&["/admin/engine-tokens"], "listEngineTokens", "All engine tokens.", admin::engine_tokens).by(Who::Operator).gives(ReplyForm::DataList(EngineToken::TABLE)),
     post(&["/admin/engine-tokens"], "createEngineToken", "Create an engine token.", admin::create_engine_token).by(Who::Operator).takes(NewEngineToken::TABLE).makes(ReplyForm::Bare(ShownEngineToken::TABLE)).shows_token().refuses(&[Cause::Limit]),
     delete(&["/admin/engine-tokens/{id}"], "deleteEngineToken", "Delete an engine token.", admin::delete_engine_token).by(Who::Operator),

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use crate::http::route::{ReplyForm, Route};
 use crate::id;
 use crate::json::{self, Members, Value};
-use crate::key::{self, Kind};
+use crate::key::{self, Kind, Space};
 use crate::lead;
 use crate::record::{ColumnType as ColumnKind, Table};
 use crate::root;
@@ -36,15 +36,26 @@ const NESTED: [(&str, Kind); 4] = [
     ("secondary_contacts", Kind::Lead),
 ];
 
+/// Member with the UUID of a conversation.
+const CONVERSATION: &str = "conversation_id";
+
 /// Member with the list of calls that an engine claimed.
 const CLAIMED: &str = "calls";
 
 /// A resource by kind and public id, which includes its account.
 type Shown = (Kind, u64);
 
-/// Returns whether a kept answer of an operation shows a resource that no longer exists.
-pub fn is_deleted(scope: Scope<'_>, route: &Route, body: &[u8]) -> Result<bool, Stop> {
+/// Returns whether a kept answer of an operation shows a resource that no longer exists, or tells of the one in its path.
+pub fn is_deleted(scope: Scope<'_>, route: &Route, params: &[&str], body: &[u8]) -> Result<bool, Stop> {
+    if route.keyed_by_path && !params.first().map_or(Ok(true), |uuid| is_conversation(scope, uuid))? {
+        return Ok(true);
+    }
     let Ok(Value::Object(answer)) = json::parse(body) else { return Ok(false) };
+    if let Some(uuid) = answer.get(CONVERSATION).and_then(Value::as_text)
+        && !is_conversation(scope, uuid)?
+    {
+        return Ok(true);
+    }
     for (kind, id) in of(&answer, route.made.or(route.about)) {
         let (account, count) = id::split(id);
         let account = root::space_of(scope, account);
@@ -60,8 +71,17 @@ pub fn is_deleted(scope: Scope<'_>, route: &Route, body: &[u8]) -> Result<bool, 
     Ok(false)
 }
 
+fn is_conversation(scope: Scope<'_>, uuid: &str) -> Result<bool, Stop> {
+    let Space::Account(account) = scope.space() else { return Ok(false) };
+    let Some(count) = id::count_of_uuid(account, uuid) else { return Ok(false) };
+    Ok(scope.get(key::row(scope.space(), Kind::Conversation, count))?.is_some())
+}
+
 /// Returns whether the answers of an operation may show a resource that can be deleted.
 pub fn may_show(route: &Route) -> bool {
+    if route.keyed_by_path {
+        return true;
+    }
     match route.shape {
         ReplyForm::Bare(table) | ReplyForm::Data(table) | ReplyForm::MessageData(table) => {
             table_shows(table, route.made.or(route.about).is_some())
@@ -75,7 +95,7 @@ fn table_shows(table: &Table, has_own: bool) -> bool {
         let is_reference = REFERENCES.iter().chain(&NESTED).any(|(name, _)| column.name == *name);
         let is_data =
             matches!(column.spec.kind, ColumnKind::Record(data) if column.name == "data" && table_shows(data, has_own));
-        is_reference || is_data || column.name == "id" && has_own || column.name == CLAIMED
+        is_reference || is_data || column.name == "id" && has_own || [CLAIMED, CONVERSATION].contains(&column.name)
     })
 }
 

@@ -25,7 +25,7 @@ use crate::setup::Setup;
 use crate::step::{Output, Send, Ticket};
 use crate::store::{Scope, Tx};
 use crate::view::{Order, Scene, Stop};
-use crate::{call, campaign, folder, import, knowledge, number, tool, webhook};
+use crate::{call, campaign, conversation, folder, import, knowledge, number, tool, webhook};
 
 /// Lease of a task that waits for an answer, seconds: longer than any send takes.
 const LEASE_SECONDS: u64 = 90;
@@ -273,6 +273,7 @@ fn end(work: &TaskContext<'_>, task: &Task, reason: &str) -> Result<(), Stop> {
         Task::Ingest(count) | Task::Index(count) => knowledge::give_up(work, *count, reason),
         Task::Import(count) => import::give_up(work, *count, reason),
         Task::Dial(count) => campaign::halt(work.account, *count, work.now),
+        Task::EndConversation(count) => conversation::give_up(work, *count),
         Task::SettlePurchase { .. }
         | Task::Release(_)
         | Task::DropParts(..)
@@ -305,6 +306,7 @@ fn perform(work: &TaskContext<'_>, task: &Task) -> Result<TaskOutcome, Stop> {
         Task::Index(count) => knowledge::index(work, *count),
         Task::DropPassages(base, count) => knowledge::drop_passages(work, *base, *count),
         Task::Import(count) => import::slice(work, *count),
+        Task::EndConversation(count) => conversation::conclude(work, *count),
         Task::Detach(kind, count) => detach(work, *kind, *count),
         Task::EraseAccount => super::erase::slice(work),
         Task::EmptyEvents(kind, count) => webhook::empty(work.account, (*kind, *count), work.now),

@@ -4,8 +4,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::account::profile::{Profile, dollars};
-use crate::carrier::{Ask, CarrierAnswer, SEGMENT_MICROS, segments};
+use crate::account::prices::{PriceUnit, price};
+use crate::account::profile::{Profile, dollars, micros};
+use crate::carrier::{Ask, CarrierAnswer, segments};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Form, Halt, Invalid, Refusal};
 use crate::http::reply::{Reply, message_data};
@@ -74,30 +75,44 @@ pub fn send(ctx: &Ctx<'_>) -> Handled {
     if !sms_capable {
         return Err(declined("From number is not SMS capable").into());
     }
-    let cost = i64::from(segments(&new.body)) * SEGMENT_MICROS;
     let note = ctx.uuid("message");
     // The step runs again with the answer of the carrier; only its first run charges.
     if ctx.answered() == 0 {
-        charge(ctx, &new, &note, cost)?;
+        charge(ctx, &new, &note)?;
     }
     let told = ctx.carrier(&Ask::Message { from: &phone_number, to: &new.to, body: &new.body })?;
-    settle(ctx, &new, &note, cost, told)
+    settle(ctx, &new, &note, told)
+}
+
+/// What a message costs.
+#[derive(Clone, Copy)]
+struct Cost {
+    segments: u32,
+    /// Price of a segment, millionths of a dollar.
+    price: i64,
+}
+
+impl Cost {
+    fn micros(self) -> i64 {
+        i64::from(self.segments) * self.price
+    }
 }
 
 fn declined(text: &str) -> Refusal {
     Refusal::Declined(text.into())
 }
 
-fn charge(ctx: &Ctx<'_>, new: &NewMessage, note: &str, cost: i64) -> Result<(), Halt> {
+fn charge(ctx: &Ctx<'_>, new: &NewMessage, note: &str) -> Result<(), Halt> {
     let account = ctx.account();
     let mut profile = Profile::of(account)?;
-    if !profile.pay(cost) {
+    let cost = Cost { segments: segments(&new.body), price: price(ctx.root(), PriceUnit::SmsSegment, None)? };
+    if !profile.pay(cost.micros()) {
         return Err(declined("Insufficient balance").into());
     }
     profile.save(account)?;
     let (count, at) = account.allot(Kind::Message, ctx.now)?;
     account.put(key::unique(account.space(), Unique::Message, note.as_bytes()), count.to_be_bytes().to_vec())?;
-    let shown = message(ctx, new, count, (at, at), segments(&new.body), "sending".into(), None);
+    let shown = message(ctx, new, count, (at, at), cost, "sending".into(), None);
     Ok(account.insert(Kind::Message, count, at, &Row::open(Vec::new(), shown.to_json()))?)
 }
 
@@ -106,7 +121,7 @@ fn message(
     new: &NewMessage,
     count: u32,
     times: (Timestamp, Timestamp),
-    segments: u32,
+    cost: Cost,
     status: String,
     sid: Option<String>,
 ) -> Message {
@@ -116,9 +131,9 @@ fn message(
         to: new.to.clone(),
         body: new.body.clone(),
         user_id: id::user(ctx.caller().account),
-        segments,
-        segment_price: dollars(SEGMENT_MICROS),
-        total_cost: dollars(i64::from(segments) * SEGMENT_MICROS),
+        segments: cost.segments,
+        segment_price: dollars(cost.price),
+        total_cost: dollars(cost.micros()),
         status,
         sms_sid: sid,
         created_at: Iso(times.0),
@@ -127,25 +142,27 @@ fn message(
     }
 }
 
-fn settle(ctx: &Ctx<'_>, new: &NewMessage, note: &str, cost: i64, told: CarrierAnswer) -> Handled {
+fn settle(ctx: &Ctx<'_>, new: &NewMessage, note: &str, told: CarrierAnswer) -> Handled {
     let account = ctx.account();
     let noted = key::unique(account.space(), Unique::Message, note.as_bytes());
     let count = account.get(noted.clone())?.and_then(|bytes| Some(u32::from_be_bytes(bytes.try_into().ok()?)));
     let count = count.ok_or(Stop::Corrupt("a message was not noted"))?;
     let row = account.find(Kind::Message, count)?.ok_or(Stop::Corrupt("a message was not noted"))?;
     let refuse = |refusal: Refusal| Ok(refusal.reply(Form::Message, Invalid::First));
+    let stored = Message::read(&row.public)?;
+    // The price of the moment at which it was charged, whatever the list says now.
+    let charged = Cost { segments: stored.segments, price: micros(stored.segment_price) };
     let mut profile = Profile::of(account)?;
     match told {
         CarrierAnswer::Sent { sid, status, segments } => {
             // The carrier's count of segments is what is paid, whatever was estimated.
-            profile.refund(cost);
-            let charged = profile.pay(i64::from(segments) * SEGMENT_MICROS);
-            if !charged {
+            profile.refund(charged.micros());
+            let cost = Cost { segments, ..charged };
+            if !profile.pay(cost.micros()) {
                 profile.state.balance = Some(0);
             }
-            let stored = Message::read(&row.public)?;
             let times = (stored.created_at.0, ctx.now.max(stored.created_at.0));
-            let sent = message(ctx, new, count, times, segments, status, Some(sid));
+            let sent = message(ctx, new, count, times, cost, status, Some(sid));
             let shown = Message { rest: stored.rest, ..sent };
             account.replace(Kind::Message, count, &row, &Row::open(Vec::new(), shown.to_json()))?;
             account.delete(noted)?;
@@ -157,7 +174,7 @@ fn settle(ctx: &Ctx<'_>, new: &NewMessage, note: &str, cost: i64, told: CarrierA
             refuse(Refusal::BadGateway("The carrier did not answer; the message may have been sent.".into()))
         }
         told => {
-            profile.refund(cost);
+            profile.refund(charged.micros());
             profile.save(account)?;
             account.remove(Kind::Message, count, &row)?;
             account.delete(noted)?;

@@ -43,6 +43,7 @@ fn switch_off(account: Scope<'_>, delivery: &DeliveryRow, since: Timestamp, now:
     let address = match delivery.state.webhook() {
         Webhook::PostCall => Assistant::MEMBERS.webhook_url,
         Webhook::Inbound => Assistant::MEMBERS.inbound_webhook_url,
+        Webhook::ConversationEnded => Assistant::MEMBERS.conversation_ended_webhook_url,
     };
     if address.read(&row.public)?.as_ref() != Some(url) {
         return Ok(());
@@ -50,6 +51,7 @@ fn switch_off(account: Scope<'_>, delivery: &DeliveryRow, since: Timestamp, now:
     let off = changed(&row, now, |assistant| match delivery.state.webhook() {
         Webhook::PostCall => assistant.is_webhook_active = false,
         Webhook::Inbound => assistant.inbound_webhook_url = None,
+        Webhook::ConversationEnded => assistant.conversation_ended_webhook_url = None,
     })?;
     account.replace(Kind::Assistant, assistant, &row, &off)?;
     let mut payload = Vec::new();

@@ -6,7 +6,7 @@ use super::rows::{DeliveryRow, Webhook, facet_of_call, facet_of_status};
 use super::tables::{Attempt, DeliveryQuery, DeliveryStatus};
 use crate::assistant;
 use crate::assistant::tables::Assistant;
-use crate::collection::{Query, ids};
+use crate::collection::{Facet, Query, ids};
 use crate::http::ctx::Ctx;
 use crate::http::page;
 use crate::http::refusal::Refusal;
@@ -15,19 +15,20 @@ use crate::http::route::Handled;
 use crate::job::{self, Task};
 use crate::key::Kind;
 use crate::record::{Iso, MemberTuple};
-use crate::store::Scope;
+use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 
 const MISSING: &str = "Webhook delivery not found";
 /// Error of the last attempt of a delivery whose call or lead was deleted.
 const DELETED: &str = "deleted";
-/// Most deliveries of one call: it has at most three events, each with at most two.
-const OF_A_CALL_MAX: usize = 6;
+/// Most deliveries of one call or conversation that are looked at: a call has at most three events, each with at most two.
+const OF_ONE_MAX: usize = 64;
 
-/// Gives up the pending deliveries of an event whose call or lead was deleted.
-pub fn give_up(account: Scope<'_>, call: u32, seq: u32, now: Timestamp) -> Result<(), Stop> {
-    for count in ids(account, Kind::Delivery, &facet_of_call(call), OF_A_CALL_MAX)? {
+/// Gives up the pending deliveries of an event whose call, lead or conversation was deleted; `subject` is the facet of
+/// the deliveries about the same.
+pub fn give_up(account: Scope<'_>, subject: &Facet, seq: u32, now: Timestamp) -> Result<(), Stop> {
+    for count in ids(account, Kind::Delivery, subject, OF_ONE_MAX)? {
         let Some(mut delivery) = DeliveryRow::find(account, count)?.filter(|delivery| delivery.state.seq == seq) else {
             continue;
         };
@@ -48,7 +49,22 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     facets.extend(query.status.map(facet_of_status));
     facets.extend(query.call_id.map(|id| facet_of_call(ctx.own(id).unwrap_or(0))));
     let rows = Query::page(facets, 0..u32::MAX, Order::Descending, query.per_page, query.page);
-    page::or_csv(ctx, ctx.account(), Kind::Delivery, (&rows, query.separator), page::public)
+    page::or_csv(ctx, ctx.account(), Kind::Delivery, (&rows, query.separator), |_, row, out| {
+        complete(Row::public_of(row)?, out);
+        Ok(())
+    })
+}
+
+/// Writes a delivery. One of a release that knew no conversations gets its `conversation_id` as null.
+fn complete(public: &[u8], out: &mut Vec<u8>) {
+    // No text has these bytes: its quotes are escaped.
+    const LAST: &[u8] = b",\"conversation_id\":";
+    if public.windows(LAST.len()).any(|window| window == LAST) {
+        return out.extend_from_slice(public);
+    }
+    out.extend_from_slice(public.strip_suffix(b"}").unwrap_or(public));
+    out.extend_from_slice(LAST);
+    out.extend_from_slice(b"null}");
 }
 
 /// `POST /user/webhook-deliveries/{id}/resend`: sends to the current URL of the assistant's webhook, if that is on,
@@ -62,11 +78,13 @@ pub fn resend(ctx: &Ctx<'_>) -> Handled {
     }
     if let Some(assistant) = assistant::rows::of_call(account, delivery.state.assistant)? {
         let its = Assistant::MEMBERS;
-        let (post_call, is_active, inbound) =
-            (its.webhook_url, its.is_webhook_active, its.inbound_webhook_url).read(&assistant.public)?;
+        let (post_call, is_active, inbound, ended) =
+            (its.webhook_url, its.is_webhook_active, its.inbound_webhook_url, its.conversation_ended_webhook_url)
+                .read(&assistant.public)?;
         let current = match delivery.state.webhook() {
             Webhook::PostCall => post_call.filter(|_| is_active),
             Webhook::Inbound => inbound,
+            Webhook::ConversationEnded => ended,
         };
         if let Some(url) = current {
             delivery.shown.url = url;

@@ -7,6 +7,7 @@
 use alloc::vec::Vec;
 
 use super::activation::FirstUse;
+use super::rows::{facet_of_call, facet_of_conversation};
 use super::tables::{EventHead, EventMentions, PayloadMentions};
 use super::{deliveries, feed};
 use crate::id;
@@ -32,6 +33,10 @@ pub type Mention = (Kind, u32);
 /// Returns the call and leads that a payload shows.
 fn of_payload(space: Space, payload: Option<&PayloadMentions>) -> Vec<Mention> {
     let Some(payload) = payload else { return Vec::new() };
+    if let Some(uuid) = &payload.conversation_id {
+        let Space::Account(account) = space else { return Vec::new() };
+        return id::count_of_uuid(account, uuid).map(|count| (Kind::Conversation, count)).into_iter().collect();
+    }
     let own = |id: Option<u64>| id.and_then(|id| id::local(space, id));
     let is_of_call = payload.by.as_deref() == Some(FirstUse::Call.word());
     let call = own(payload.id).or(own(payload.call_id)).or(own(payload.reference.filter(|_| is_of_call)));
@@ -143,9 +148,11 @@ fn empty(account: Scope<'_>, seq: u32, now: Timestamp) -> Result<(), Stop> {
     let Some(bytes) = account.get(at.clone())? else { return Ok(()) };
     let EventMentions { payload, .. } = EventMentions::read(&bytes)?;
     unindex(account, seq, payload.as_ref())?;
-    for (kind, call) in of_payload(account.space(), payload.as_ref()) {
-        if kind == Kind::Call {
-            deliveries::give_up(account, call, seq, now)?;
+    for (kind, count) in of_payload(account.space(), payload.as_ref()) {
+        match kind {
+            Kind::Call => deliveries::give_up(account, &facet_of_call(count), seq, now)?,
+            Kind::Conversation => deliveries::give_up(account, &facet_of_conversation(count), seq, now)?,
+            _ => {}
         }
     }
     let mut head = EventHead::read(&bytes)?;

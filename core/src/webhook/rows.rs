@@ -31,6 +31,11 @@ pub fn facet_of_call(call: u32) -> Facet {
     Facet::id(2, call)
 }
 
+/// Returns the facet of a conversation's deliveries.
+pub fn facet_of_conversation(conversation: u32) -> Facet {
+    Facet::id(3, conversation)
+}
+
 /// The webhooks of an assistant; the number is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Webhook {
@@ -38,6 +43,22 @@ pub enum Webhook {
     PostCall = 0,
     /// The inbound webhook, to `inbound_webhook_url`.
     Inbound = 1,
+    /// The webhook of ended conversations, to `conversation_ended_webhook_url`.
+    ConversationEnded = 2,
+}
+
+/// What a delivery is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A call, by its local id.
+    Call(u32),
+    /// A conversation.
+    Conversation {
+        /// Local id.
+        count: u32,
+        /// UUID, which answers show.
+        uuid: String,
+    },
 }
 
 record! {
@@ -45,11 +66,11 @@ record! {
     pub struct DeliveryState stored as "a delivery" {
         /// Sequence number of the event in the feed.
         seq: u32 = count().required(),
-        /// Local id of the call.
+        /// Local id of the call; of the conversation, for its webhook.
         call: u32 = count().required(),
         /// Local id of the assistant whose webhook it is.
         assistant: u32 = count().required(),
-        /// Number of the [`Webhook`]: 0 for `webhook_url`, 1 for `inbound_webhook_url`.
+        /// Number of the [`Webhook`].
         webhook: u32 = count().required(),
         /// Whether the answer becomes the call's `webhook_response`.
         alone: Flag = flag().required(),
@@ -74,7 +95,11 @@ impl DeliveryState {
 
     /// Returns which webhook of the assistant it is.
     pub fn webhook(&self) -> Webhook {
-        if self.webhook == Webhook::PostCall as u32 { Webhook::PostCall } else { Webhook::Inbound }
+        match self.webhook {
+            0 => Webhook::PostCall,
+            1 => Webhook::Inbound,
+            _ => Webhook::ConversationEnded,
+        }
     }
 }
 
@@ -91,7 +116,7 @@ pub struct DeliveryRow {
 }
 
 impl DeliveryRow {
-    /// Stores a new delivery of an event, and schedules its first attempt at once.
+    /// Stores a new delivery of an event of a call, and schedules its first attempt at once.
     pub fn enter(
         account: Scope<'_>,
         event: &Published,
@@ -100,17 +125,34 @@ impl DeliveryRow {
         state: &DeliveryState,
         now: Timestamp,
     ) -> Result<u32, Stop> {
+        Self::enter_about(account, event, (name, &Subject::Call(state.call)), url, state, now)
+    }
+
+    /// Stores a new delivery of an event, by its name and what it is about, and schedules its first attempt at once.
+    pub fn enter_about(
+        account: Scope<'_>,
+        event: &Published,
+        (name, subject): (&str, &Subject),
+        url: String,
+        state: &DeliveryState,
+        now: Timestamp,
+    ) -> Result<u32, Stop> {
+        let (call_id, conversation_id) = match subject {
+            Subject::Call(call) => (Some(id::of(account.space(), *call)), None),
+            Subject::Conversation { uuid, .. } => (None, Some(uuid.clone())),
+        };
         let (count, at) = account.allot(Kind::Delivery, now)?;
         let shown = Delivery {
             id: id::of(account.space(), count),
             webhook_id: event.id.clone(),
             event: name.into(),
-            call_id: Some(id::of(account.space(), state.call)),
+            call_id,
             url,
             status: DeliveryStatus::Pending,
             attempts: Vec::new(),
             next_attempt_at: Some(Iso(at)),
             created_at: Iso(at),
+            conversation_id,
             rest: Rest::default(),
         };
         account.insert(Kind::Delivery, count, at, &row(&shown, state))?;
@@ -151,6 +193,10 @@ impl DeliveryRow {
 }
 
 fn row(shown: &Delivery, state: &DeliveryState) -> Row {
-    let facets = [facet_of_status(shown.status), facet_of_call(state.call)].into();
+    let subject = match state.webhook() {
+        Webhook::ConversationEnded => facet_of_conversation(state.call),
+        Webhook::PostCall | Webhook::Inbound => facet_of_call(state.call),
+    };
+    let facets = [facet_of_status(shown.status), subject].into();
     Row { facets, public: shown.to_json(), private: state.to_json() }
 }

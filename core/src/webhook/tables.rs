@@ -53,7 +53,7 @@ record! {
         webhook_id: String = text(0, 64).required(),
         /// Name of the event, such as `call.ended`.
         event: String = text(0, 64).required(),
-        /// Id of the call that the event is about.
+        /// Id of the call that the event is about; null for one about a conversation.
         call_id: Option<u64> = id(),
         /// URL that it is sent to.
         url: String = text(0, URL_MAX).required(),
@@ -65,6 +65,8 @@ record! {
         next_attempt_at: Option<Iso> = iso(),
         /// When the delivery was created, UTC.
         created_at: Iso = iso().required(),
+        /// UUID of the conversation that the event is about; null for one about a call.
+        conversation_id: Option<String> = text(0, 36),
     }
 }
 
@@ -133,6 +135,8 @@ record! {
     pub struct PayloadMentions {
         /// Id of the call, in a payload that is a call.
         id: Option<u64> = id(),
+        /// UUID of the conversation, in a payload that is one.
+        conversation_id: Option<String> = text(0, 36),
         /// Id of the call, in any other payload about one.
         call_id: Option<u64> = id(),
         /// What `reference` is the id of: `call`, or another word.

@@ -1,6 +1,7 @@
 //! Commands: `serve` and `dev` run the service; the others call a running one, or work on a closed data folder.
 
 mod announce;
+mod chat;
 mod extract;
 mod listen;
 mod manual;
@@ -59,6 +60,8 @@ enum Command {
         #[command(subcommand)]
         command: Jobs,
     },
+    /// Hold a conversation with an assistant: each line of standard input is a message
+    Chat(chat::Chat),
     /// Print an account's events as they happen: the payloads of its webhooks, without a public address
     Listen(listen::Listen),
     /// Save a consistent snapshot of a running service
@@ -296,6 +299,7 @@ pub fn main() -> ExitCode {
         Command::EngineToken { command } => remote::engine_token(command, json),
         Command::OperatorToken { command } => remote::operator_token(command, json),
         Command::Jobs { command } => remote::jobs(command, json),
+        Command::Chat(chat) => chat::chat(&chat, json),
         Command::Listen(listen) => listen::listen(&listen, json),
         Command::Backup { file, force, at } => {
             remote::backup(&file, if force { Existing::Replace } else { Existing::Keep }, &at, json)

@@ -44,7 +44,7 @@ pub fn dev(settings: ServeSettings, given: &ArgMatches, json: bool) -> Result<()
 
 fn start(settings: &ServeSettings, json: bool) -> Result<(), Failed> {
     log(settings);
-    let Configured { mut config, rate_limit, egress_allow } = settings.service()?;
+    let Configured { mut config, rate_limits, egress_allow } = settings.service()?;
     config.settings = settings.shown();
     let engine = settings.simulated_engine().map(|yields| inside(&mut config, yields)).transpose()?;
     let folder = settings.data.clone().unwrap_or_else(|| PathBuf::from(DATA));
@@ -53,7 +53,7 @@ fn start(settings: &ServeSettings, json: bool) -> Result<(), Failed> {
     let means = HostOptions {
         config,
         store,
-        per_minute: rate_limit,
+        rate_limits,
         clock: Clock::at(settings.pace),
         outside: Outside::World(Filter::new(egress_allow)),
         edge: settings.store_token.as_deref().map(EdgeToken::new).transpose()?,

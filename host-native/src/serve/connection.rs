@@ -14,7 +14,7 @@ use hyper::service::service_fn;
 use hyper::{Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::Watcher;
-use switchboard_core::http::refusal::{Form, Invalid, Refusal};
+use switchboard_core::http::refusal::Refusal;
 use switchboard_core::http::request::Door;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
@@ -139,7 +139,8 @@ async fn dispatch(
     if head.version == Version::HTTP_11 && head.headers.get_all("host").iter().count() != 1 {
         // RFC 9112 section 3.2.
         let refusal = Refusal::BadRequest("A request over HTTP/1.1 must have one Host header.".into());
-        return response(refusal.reply(Form::Message, Invalid::First), None);
+        let target = head.uri.path();
+        return response(refusal.reply_to(target), None);
     }
     if store::is_for(host, &head, door) {
         // Large and rare: in a box, it does not enlarge the future of every request, which hyper moves.

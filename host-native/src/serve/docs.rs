@@ -3,7 +3,7 @@
 
 use hyper::Response;
 use hyper::header::HeaderValue;
-use switchboard_core::http::refusal::{Form, Invalid, Refusal};
+use switchboard_core::http::refusal::Refusal;
 use switchboard_core::http::reply::Reply;
 use switchboard_core::service::Service;
 
@@ -35,7 +35,7 @@ pub fn response(reply: Reply, target: &str) -> Response<ResponseBody> {
         "swagger-ui-bundle.js" => {
             ("text/javascript; charset=utf-8", include_bytes!("../../docs-ui/swagger-ui-bundle.js.gz"), true)
         }
-        _ => return plain(Refusal::NoRoute.reply(Form::Message, Invalid::First), None),
+        _ => return plain(Refusal::NoRoute.reply_to(""), None),
     };
     let mut response = plain(reply, Some((media, full(body))));
     let headers = response.headers_mut();

@@ -7,12 +7,13 @@ use std::time::Instant;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::HeaderMap;
 use hyper::{Response, http::request};
-use switchboard_core::http::refusal::{Form, Invalid, Refusal};
+use switchboard_core::http::refusal::{Refusal, server_error};
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 use switchboard_core::seed::Seed;
 use tokio::sync::oneshot;
 
+use super::followed::{self, Followed};
 use super::incoming::{Coming, Intake};
 use super::place::Place;
 use super::response::ResponseBody;
@@ -33,6 +34,15 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
     let operation = host.service.operation(method, &target);
     let place = Place::of(&request);
     let (reply, held) = match host.clock.seed() {
+        Ok(seed) if method.is_write() && host.service.is_followed(&request) => {
+            match Box::pin(followed::carry(host, request, body, told, seed)).await {
+                Followed::Stream(reply, response) => {
+                    log(host, operation, method, &reply, began, place);
+                    return response;
+                }
+                Followed::Reply(reply, held) => (reply, held),
+            }
+        }
         Ok(seed) if method.is_write() => Box::pin(write(host, request, body, told, seed)).await,
         Ok(seed) => {
             drop(body);
@@ -44,12 +54,12 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
                     log(host, operation, method, &reply, began, place);
                     return list::response(host, reply, begin, request, told);
                 }
-                content => counted(host, Reply { content, ..reply }, || host.holder(&request, &told), false),
+                content => counted(host, &target, Reply { content, ..reply }, || host.holder(&request, &told), false),
             }
         }
         Err(error) => {
             tracing::error!(%error, "there is no randomness");
-            (switchboard_core::http::refusal::server_error(""), None)
+            (server_error(&target, ""), None)
         }
     };
     log(host, operation, method, &reply, began, place);
@@ -93,6 +103,32 @@ fn headers(map: &HeaderMap) -> Vec<(&'static str, Vec<u8>)> {
     headers
 }
 
+/// Checks a write before its body is read, and reads the body; the refusal if it goes no further.
+pub async fn admitted(
+    host: &Host,
+    request: Request,
+    body: Coming,
+    told: &RateDecisions,
+    seed: Seed,
+) -> Result<(Request, Held, Holder), Reply> {
+    let sent = request.body == Body::Pending;
+    let max = match host.precheck(&request, told, seed) {
+        Verdict::Refused(reply) => {
+            if sent {
+                body.drain().await;
+            }
+            return Err(reply);
+        }
+        Verdict::Read(max) if sent => max,
+        Verdict::Read(_) | Verdict::Write => 0,
+    };
+    let holder = host.holder(&request, told);
+    match intake(host, holder, &request, body, max).await {
+        Ok((body, held)) => Ok((Request { body, ..request }, held, holder)),
+        Err(full) => Err(Refusal::from(full).reply_to(&request.target)),
+    }
+}
+
 async fn write(
     host: &Arc<Host>,
     request: Request,
@@ -100,33 +136,23 @@ async fn write(
     told: RateDecisions,
     seed: Seed,
 ) -> (Reply, Option<Held>) {
-    let sent = request.body == Body::Pending;
-    let max = match host.precheck(&request, &told, seed) {
-        Verdict::Refused(reply) => {
-            if sent {
-                body.drain().await;
-            }
-            return (reply, None);
-        }
-        Verdict::Read(max) if sent => max,
-        Verdict::Read(_) | Verdict::Write => 0,
-    };
-    let holder = host.holder(&request, &told);
-    let (body, held) = match intake(host, holder, &request, body, max).await {
-        Ok(read) => read,
-        Err(full) => return (Refusal::from(full).reply(Form::Message, Invalid::First), None),
+    let (request, held, holder) = match admitted(host, request, body, &told, seed).await {
+        Ok(admitted) => admitted,
+        Err(reply) => return (reply, None),
     };
     let host = Arc::clone(host);
     // A task of its own, so that work that has begun is finished even if the caller goes away.
     let (wanted, gone) = oneshot::channel();
+    let target = request.target.clone();
     let work = async move {
-        let reply = host.write(Request { body, ..request }, told, seed, gone).await;
+        let target = request.target.clone();
+        let reply = host.write(request, told, seed, gone, None).await;
         drop(held);
-        counted(&host, reply, || holder, true)
+        counted(&host, &target, reply, || holder, true)
     };
     let done = tokio::spawn(work).await;
     drop(wanted);
-    done.unwrap_or_else(|_| (switchboard_core::http::refusal::server_error(""), None))
+    done.unwrap_or_else(|_| (server_error(&target, ""), None))
 }
 
 /// Reads the body if one of at most `max` bytes is wanted; returns it and what it holds until the request is answered.
@@ -150,7 +176,13 @@ fn head_bytes(request: &Request) -> u64 {
 
 /// Counts a large answer until its client has taken it. Without room, the answer to a read is refused; the answer to a
 /// write is always sent, since its changes are committed.
-fn counted(host: &Host, reply: Reply, holder: impl FnOnce() -> Holder, is_write: bool) -> (Reply, Option<Held>) {
+pub fn counted(
+    host: &Host,
+    target: &str,
+    reply: Reply,
+    holder: impl FnOnce() -> Holder,
+    is_write: bool,
+) -> (Reply, Option<Held>) {
     let amount = match &reply.content {
         Content::Json(bytes) if bytes.len() > ANSWER_BYTES => bytes.len() as u64,
         _ => return (reply, None),
@@ -159,6 +191,6 @@ fn counted(host: &Host, reply: Reply, holder: impl FnOnce() -> Holder, is_write:
     match host.rooms.answers.try_take(holder, amount) {
         Ok(held) => (reply, Some(held)),
         Err(_) if is_write => (reply, Some(host.rooms.answers.overdraw(holder, amount))),
-        Err(full) => (Refusal::from(full).reply(Form::Message, Invalid::First), None),
+        Err(full) => (Refusal::from(full).reply_to(target), None),
     }
 }

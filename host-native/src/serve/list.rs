@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::body::{Body, Bytes, Frame};
 use switchboard_core::http::list::ListChunk;
-use switchboard_core::http::refusal::{Form, Invalid, Refusal};
+use switchboard_core::http::refusal::Refusal;
 use switchboard_core::http::reply::Reply;
 use switchboard_core::http::request::Request;
 use tokio::sync::mpsc;
@@ -32,7 +32,7 @@ pub fn response(
 ) -> Response<ResponseBody> {
     let place = match host.rooms.lists.try_take(host.holder(&request, &told), 1) {
         Ok(place) => place,
-        Err(full) => return plain(Refusal::from(full).reply(Form::Message, Invalid::First), None),
+        Err(full) => return plain(Refusal::from(full).reply_to(&request.target), None),
     };
     let (pieces, wait) = mpsc::channel(PIECES);
     let whole = Arc::new(AtomicBool::new(false));

@@ -3,6 +3,7 @@
 mod connection;
 mod docs;
 mod exchange;
+mod followed;
 mod incoming;
 mod list;
 mod owed;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hyper::Response;
 use hyper::body::Bytes;
-use switchboard_core::http::refusal::{Form, Invalid, Refusal};
+use switchboard_core::http::refusal::Refusal;
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::Request;
 use switchboard_core::http::stream::Stream;
@@ -34,7 +34,7 @@ pub fn response(
 ) -> Response<ResponseBody> {
     let place = match host.rooms.streams.try_take(host.holder(&request, &told), 1) {
         Ok(place) => place,
-        Err(full) => return plain(Refusal::from(full).reply(Form::Message, Invalid::First), None),
+        Err(full) => return plain(Refusal::from(full).reply_to(&request.target), None),
     };
     let (chunks, wait) = mpsc::channel(CHUNKS);
     let host = Arc::clone(host);

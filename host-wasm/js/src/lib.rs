@@ -41,7 +41,7 @@ impl Service {
         let configured = settings::parse(settings.as_bytes()).map_err(|error| JsError::new(&error))?;
         Ok(Self {
             core: switchboard_core::service::Service::new(configured.config),
-            buckets: RefCell::new(Buckets::new(configured.rate_limit)),
+            buckets: RefCell::new(Buckets::new(configured.rate_limits)),
             filter: Filter::new(configured.egress_allow),
         })
     }

@@ -21,6 +21,9 @@ const OF_CONNECTIONS = ["date", "connection", "transfer-encoding"];
 
 const MODEL_SAYS = JSON.stringify({ summary: "Fine.", sentiment: "positive", success: true });
 const MODEL = JSON.stringify({ choices: [{ message: { content: MODEL_SAYS } }] });
+const MODEL_CALL = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } };
+const MODEL_CALLS = JSON.stringify({ choices: [{ message: { content: null, tool_calls: [MODEL_CALL] } }] });
+const MODEL_ANSWERS = JSON.stringify({ choices: [{ message: { content: "We open at nine." } }] });
 
 /**
  * Plays a script; returns the lines of its transcript.
@@ -175,12 +178,24 @@ function shownSend({ ticket, work }) {
   return { ...known, method: work.method, url: work.url, headers: work.headers, body: base64(work.body) };
 }
 
-/** Answers a request of the service, always in the same way. @param {string} url */
-async function outside(url) {
+/**
+ * Answers a request of the service, always in the same way.
+ *
+ * @param {string} url
+ * @param {RequestInit} [init]
+ */
+async function outside(url, init) {
   const headers = { "content-type": "application/json" };
   if (url.includes("/refuse")) throw new TypeError("nobody listens");
   if (url.includes("/missing")) return new Response("{}", { status: 404, headers });
-  return new Response(url.endsWith("/chat/completions") ? MODEL : '{"ok":true}', { headers });
+  if (!url.endsWith("/chat/completions")) return new Response('{"ok":true}', { headers });
+  return new Response(said(await new Response(init?.body).text()), { headers });
+}
+
+/** What the model says: after a call, or in a conversation. @param {string} question */
+function said(question) {
+  if (question.includes('"response_format"')) return MODEL;
+  return question.includes('"name":"look"') && !question.includes('"role":"tool"') ? MODEL_CALLS : MODEL_ANSWERS;
 }
 
 /**

@@ -23,6 +23,7 @@ pub fn read(read: Read) -> wit::Read {
         }),
         Read::Admit(caller) => wit::Read::Admit(match caller {
             Caller::Token { account, token } => wit::Caller::Token(wit::TokenCaller { account, token }),
+            Caller::Reply { account, token } => wit::Caller::Reply(wit::TokenCaller { account, token }),
             Caller::LoginPair(digest) => wit::Caller::LoginPair(digest),
             Caller::LoginAddress(digest) => wit::Caller::LoginAddress(digest),
         }),

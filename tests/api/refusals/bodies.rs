@@ -47,10 +47,12 @@ pub fn valid(id: &str, house: &mut House, places: &Places) -> Option<Sent> {
         | "createLabel" => json!({ "name": "New" }),
         "createAccount" => json!({ "email": "new@example.com" }),
         "createAssistant" => assistant(),
-        "enableInboundWebhook" | "enableWebhook" => {
+        "enableInboundWebhook" | "enableWebhook" | "enableConversationEndedWebhook" => {
             json!({ "assistant_id": own("/user/assistant"), "webhook_url": format!("https://a.example/{long}") })
         }
-        "enableInboundWebhookOf" | "enableWebhookOf" => json!({ "webhook_url": format!("https://a.example/{long}") }),
+        "enableInboundWebhookOf" | "enableWebhookOf" | "enableConversationEndedWebhookOf" => {
+            json!({ "webhook_url": format!("https://a.example/{long}") })
+        }
         "createTool" => tool("another"),
         "updateMe" | "updateAssistant" | "duplicateAssistant" | "updateCampaign" | "updateFolder" | "updateLabel" => {
             json!({ "name": long })
@@ -68,6 +70,12 @@ pub fn valid(id: &str, house: &mut House, places: &Places) -> Option<Sent> {
         "switchCampaignOf" => json!({ "status": "active" }),
         "createLead" => lead(own("/user/campaign"), "+40700000075"),
         "sendSms" => json!({ "from": sender(house), "to": "+40700000076", "body": "Hello" }),
+        "replacePrices" => json!({ "items": [{ "unit": "chat_message", "price": 1 }] }),
+        "startConversation" => json!({ "assistant_id": own("/user/assistant"), "type": "test" }),
+        "sendMessage" => json!({ "message": "Hello" }),
+        "generateReply" => {
+            json!({ "assistant_id": own("/user/assistant"), "customer_identifier": "c", "message": "Hello" })
+        }
         "claimCalls" => json!({ "engine": "E" }),
         "bringCall" => json!({ "type": "web", "assistant_id": own("/user/assistant") }),
         "resendDelivery" | "rotateWebhookSecret" | "testTool" | "runTool" | "previewAssistant" => json!({}),

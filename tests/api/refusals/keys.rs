@@ -3,7 +3,9 @@
 
 use serde_json::{Value, json};
 use switchboard_core::http::route::{Route, Who};
+use switchboard_core::llm::Llm;
 use switchboard_core::outside::HttpIn;
+use switchboard_core::setup::Config;
 use switchboard_core::step::{Input, Outcome};
 use switchboard_core::view::Scene;
 use switchboard_tests::house::{Call, Got, House, assistant, with};
@@ -30,7 +32,7 @@ impl Repeated {
         let token = match route.who {
             Who::Operator => house.operator.clone(),
             Who::Engine => places.engine.clone(),
-            Who::User | Who::Anyone => house.key.clone(),
+            Who::User | Who::Visitor | Who::Anyone => house.key.clone(),
         };
         let target = format!("{}{}", places.path(route.paths[0]), sent.query);
         Self { house, route, target, token, sent }
@@ -48,7 +50,8 @@ impl Repeated {
 
 /// Repeats a request while the first one waits for someone outside, or for its turn.
 pub fn running(route: &'static Route) -> Option<Got> {
-    let (mut house, places) = filled(bought());
+    let is_turn = ["sendMessage", "generateReply"].contains(&route.id);
+    let (mut house, places) = filled(if is_turn { asking() } else { bought() });
     // This call waits for an engine.
     house.make_call(places.id("/user/assistant"));
     let sent = match route.id {
@@ -69,6 +72,12 @@ pub fn running(route: &'static Route) -> Option<Got> {
     assert!(matches!(output.outcome, Outcome::Wait | Outcome::Yield), "{}: {:?}", route.id, output.outcome);
     first.house.store.apply(&output.changes);
     Some(first.send())
+}
+
+/// Returns a house whose operator has a model.
+pub fn asking() -> House {
+    let llm = Llm { url: "https://llm.example/v1".into(), key: None, model: "m".into() };
+    House::with(Config { llm: Some(llm), ..Config::default() })
 }
 
 /// Returns a house with a Twilio carrier, a number of it, and an inbound assistant that answers once its webhook has.
@@ -140,6 +149,10 @@ fn deleted_at(first: &Repeated, got: &Got) -> Option<String> {
         "makeCall" => format!("/user/calls/{}", id(&got.json["call_id"])),
         "claimCalls" => format!("/user/calls/{}", id(&got.json["calls"][0]["call"]["id"])),
         "bringCall" => format!("/user/calls/{}", id(&got.json["call"]["id"])),
+        "sendMessage" => first.target.replace("/messages", "").replace("/conversations", "/user/conversations"),
+        "startConversation" | "generateReply" => {
+            format!("/user/conversations/{}", got.json["conversation_id"].as_str().expect("a UUID"))
+        }
         _ => return None,
     })
 }

@@ -6,11 +6,12 @@ use switchboard_core::http::request::Method;
 use switchboard_core::limits::IMPORTS_MAX;
 use switchboard_core::outside::{HttpIn, SendError};
 use switchboard_core::setup::Config;
+use switchboard_core::step::{Input, Outcome};
 use switchboard_tests::house::{Got, House, assistant, campaign, tool, trunk, with};
 use switchboard_tests::places::Places;
 
 use super::bodies::{offered, sender, valid};
-use super::keys::{end, inbound};
+use super::keys::{asking, end, inbound};
 use super::stage::{NOWHERE, filled};
 use crate::carrier::{NUMBER, twilio};
 
@@ -51,6 +52,8 @@ pub const CASES: &[Case] = &[
     ("disableInboundWebhook", Cause::NotFound, NOT_THERE, || webhook("disable-inbound-webhook")),
     ("enableWebhook", Cause::NotFound, NOT_THERE, || webhook("enable-webhook")),
     ("disableWebhook", Cause::NotFound, NOT_THERE, || webhook("disable-webhook")),
+    ("enableConversationEndedWebhook", Cause::NotFound, NOT_THERE, || webhook("enable-conversation-ended-webhook")),
+    ("disableConversationEndedWebhook", Cause::NotFound, NOT_THERE, || webhook("disable-conversation-ended-webhook")),
     ("testTool", Cause::Outside, "", || test_tool(SendError::Unreachable)),
     ("testTool", Cause::Late, "", || test_tool(SendError::TimedOut)),
     ("searchNumbers", Cause::Outside, "did not answer", || twilio().get("/user/phone-numbers/search")),
@@ -86,6 +89,25 @@ pub const CASES: &[Case] = &[
     ("runTool", Cause::Outside, "", || engine("tools/look", &json!({}), false, Some(SendError::Unreachable))),
     ("runTool", Cause::Late, "", || engine("tools/look", &json!({}), false, Some(SendError::TimedOut))),
     ("askKnowledge", Cause::Conflict, "over", || engine("knowledge", &json!({ "query": "When?" }), true, None)),
+    ("startConversation", Cause::NotFound, NOT_THERE, || post("/conversations", &json!({ "assistant_id": NOWHERE }))),
+    ("startConversation", Cause::Declined, "top up", || talk(poor(), "/conversations", &json!({}))),
+    ("startConversation", Cause::Origin, "origin", foreign_page),
+    ("startConversation", Cause::Limit, "plan limit of 1 conversations a day", || { let mut house = House::default(); operate(&mut house, "/admin/plans/standard", &json!({ "conversations_daily": 1 })); talk(house, "/conversations", &json!({})) }),
+    ("startConversation", Cause::Unprocessable, "larger than 1 MiB", || talk_at_length("/conversations")),
+    ("getOpenConversation", Cause::Origin, "origin", || in_a_foreign_page(Method::Get, "")),
+    ("sendMessage", Cause::Origin, "origin", || in_a_foreign_page(Method::Post, "/messages")),
+    ("sendMessage", Cause::Declined, "top up", || say(House::default(), |house, _| operate(house, "/admin/accounts/1", &json!({ "balance": 0 })))),
+    ("sendMessage", Cause::Conflict, "still being answered", busy),
+    ("sendMessage", Cause::Unprocessable, "full", full_conversation),
+    ("sendMessage", Cause::Outside, "could not", || say(asking(), |house, _| house.outside(|_| Err(SendError::Unreachable)))),
+    ("sendMessage", Cause::Late, "within 60 s", || say(asking(), |house, _| house.outside(|_| Err(SendError::TimedOut)))),
+    ("generateReply", Cause::NotFound, NOT_THERE, || reply(House::default(), &json!({ "assistant_id": NOWHERE }))),
+    ("generateReply", Cause::Payment, "top up", || { let mut house = poor(); let id = house.make("/user/assistant", &assistant()); reply(house, &json!({ "assistant_id": id })) }),
+    ("generateReply", Cause::Limit, "plan limit of 1 conversations a day", || { let mut house = House::default(); operate(&mut house, "/admin/plans/standard", &json!({ "conversations_daily": 1 })); talk(house, "/user/ai/generate-reply", &json!({ "customer_identifier": "c", "message": "Hello" })) }),
+    ("generateReply", Cause::Unprocessable, "larger than 1 MiB", || talk_at_length("/user/ai/generate-reply")),
+    ("generateReply", Cause::Conflict, "still being answered", busy_reply),
+    ("generateReply", Cause::Outside, "could not", || reply_of(SendError::Unreachable)),
+    ("generateReply", Cause::Late, "within 60 s", || reply_of(SendError::TimedOut)),
     ("retryJob", Cause::Conflict, "not set aside", || job(Method::Post, "/retry")),
     ("dropJob", Cause::Conflict, "not set aside", || job(Method::Delete, "")),
 ];
@@ -305,6 +327,100 @@ fn engine(what: &str, body: &Value, is_over: bool, error: Option<SendError>) -> 
         house.outside(move |_| Err(error));
     }
     house.post(&format!("/engine/calls/{call}/{what}"), body).token(&places.engine).send()
+}
+
+/// Begins a conversation with a new assistant, twice.
+fn talk(mut house: House, target: &str, changes: &Value) -> Got {
+    let id = house.make("/user/assistant", &assistant());
+    let body = with(json!({ "assistant_id": id }), changes);
+    house.post(target, &body).send();
+    let body = if target == "/conversations" { body } else { with(body, &json!({ "customer_identifier": "d" })) };
+    house.post(target, &body).send()
+}
+
+/// Says something to an assistant whose texts unfold to more than they may have.
+fn talk_at_length(target: &str) -> Got {
+    let texts = json!({ "system_prompt": "{{a}}".repeat(200), "variables": { "a": "x".repeat(10_000) } });
+    let mut house = House::default();
+    let id = house.make("/user/assistant", &with(assistant(), &texts));
+    let body = json!({ "assistant_id": id, "customer_identifier": "c", "message": "Hello" });
+    house.post(target, &body).send()
+}
+
+/// Returns a house with an assistant that pages of one origin may embed, and its UUID.
+fn embedded() -> (House, String) {
+    let mut house = House::default();
+    let widget = json!({ "widget_settings": { "enabled": true, "allowed_origins": ["https://a.example"] } });
+    let id = house.make("/user/assistant", &with(assistant(), &widget));
+    house.put(&format!("/user/assistant/{id}"), &json!({ "status": "active" })).send().expect(200);
+    let uuid = house.get(&format!("/user/assistant/{id}")).json["uuid"].as_str().expect("a UUID").to_owned();
+    (house, uuid)
+}
+
+fn foreign_page() -> Got {
+    let (mut house, uuid) = embedded();
+    let call = house.post("/conversations", &json!({ "assistant_id": uuid })).without("authorization");
+    call.header("origin", "https://b.example").send()
+}
+
+fn in_a_foreign_page(method: Method, what: &str) -> Got {
+    let (mut house, uuid) = embedded();
+    let begun = house.post("/conversations", &json!({ "assistant_id": uuid })).without("authorization").send();
+    let target = format!("/conversations/{}{what}", begun.json["conversation_id"].as_str().expect("a UUID"));
+    let call = house.call(method, &target).json(&json!({ "message": "Hello" })).without("authorization");
+    call.header("origin", "https://b.example").send()
+}
+
+/// Says something in a new conversation, once the house is prepared.
+fn say(mut house: House, prepare: fn(&mut House, &str)) -> Got {
+    let id = house.make("/user/assistant", &assistant());
+    let begun = house.post("/conversations", &json!({ "assistant_id": id })).send().expect(200);
+    let target = format!("/conversations/{}/messages", begun.json["conversation_id"].as_str().expect("a UUID"));
+    prepare(&mut house, &target);
+    house.post(&target, &json!({ "message": "Hello" })).send()
+}
+
+/// Says something while the last message is still being answered.
+fn busy() -> Got {
+    say(asking(), |house, target| begin(house, target, &json!({ "message": "Good day" })))
+}
+
+fn busy_reply() -> Got {
+    let mut house = asking();
+    let id = house.make("/user/assistant", &assistant());
+    let body = json!({ "assistant_id": id, "customer_identifier": "c", "message": "Hello" });
+    begin(&mut house, "/user/ai/generate-reply", &body);
+    house.post("/user/ai/generate-reply", &body).send()
+}
+
+/// Runs the first step of a request, which asks the model.
+fn begin(house: &mut House, target: &str, body: &Value) {
+    let request = house.post(target, body).request();
+    let seed = house.seed();
+    let output = house.step(&Input::Http(&request, &[]), seed);
+    assert!(matches!(output.outcome, Outcome::Wait), "{:?}", output.outcome);
+}
+
+fn full_conversation() -> Got {
+    say(House::default(), |house, target| {
+        for n in 0..100 {
+            house.now = house.now.plus_seconds(60);
+            house.post(target, &json!({ "message": format!("Message {n}") })).send();
+        }
+        house.now = house.now.plus_seconds(60);
+    })
+}
+
+fn reply(mut house: House, changes: &Value) -> Got {
+    let body = json!({ "customer_identifier": "c", "message": "Hello" });
+    house.post("/user/ai/generate-reply", &with(body, changes)).send()
+}
+
+fn reply_of(error: SendError) -> Got {
+    let mut house = asking();
+    let id = house.make("/user/assistant", &assistant());
+    house.outside(move |_| Err(error));
+    reply(house, &json!({ "assistant_id": id }))
 }
 
 fn job(method: Method, what: &str) -> Got {

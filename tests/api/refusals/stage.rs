@@ -65,6 +65,7 @@ impl Stage {
                 let target = format!("{}?x={}", self.places.path(route.paths[0]), "x".repeat(TARGET_BYTES_MAX));
                 self.ask_at(route, &target).send()
             }
+            Cause::Unauthenticated if route.who == Who::Visitor => self.ask(route).token("unknown").send(),
             Cause::Unauthenticated => self.ask(route).without("authorization").send(),
             Cause::Suspended => {
                 let token = self.suspended.clone();
@@ -167,7 +168,7 @@ fn token(house: &House, places: &Places, route: &Route) -> String {
     match route.who {
         Who::Operator => house.operator.clone(),
         Who::Engine => places.engine.clone(),
-        Who::User | Who::Anyone => house.key.clone(),
+        Who::User | Who::Visitor | Who::Anyone => house.key.clone(),
     }
 }
 

@@ -154,6 +154,7 @@ fn type_of(kind: &ColumnType) -> &'static str {
         ColumnType::Number { .. } => "number",
         ColumnType::Bool => "boolean",
         ColumnType::BoolOrText { .. } => "boolean or text",
+        ColumnType::IdOrUuid => "id or UUID",
         ColumnType::List { of: ColumnType::Int { .. }, .. } => "list of integers",
         ColumnType::List { of: ColumnType::Text { .. } | ColumnType::Choice(_), .. } => "list of texts",
         ColumnType::List { .. } => "list of objects",

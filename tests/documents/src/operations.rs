@@ -84,6 +84,7 @@ fn row(route: &Route, operation: &Operation) -> String {
     let refusals = if refusals.is_empty() { "–".to_owned() } else { refusals.join(" ") };
     let token = match route.who {
         Who::Anyone => " No token.",
+        Who::Visitor => " With or without a token.",
         Who::Operator if !route.paths[0].starts_with("/admin") => " The operator's token.",
         _ => "",
     };
@@ -97,11 +98,13 @@ fn success(route: &Route) -> String {
         ReplyForm::Message => "`{message}`".into(),
         ReplyForm::Bare(_) => "the record".into(),
         ReplyForm::BareOrPage(_) => "the record, or `text/html`".into(),
+        ReplyForm::BareOrStream(_) => "the record, or `text/event-stream`".into(),
         ReplyForm::BareList(_) => "`[…]`".into(),
         ReplyForm::Data(_) => "`{data}`".into(),
         ReplyForm::DataList(_) | ReplyForm::CallEvents => "`{data: […]}`".into(),
         ReplyForm::Page(_) if route.csv.is_some() => "page, or `text/csv`".into(),
         ReplyForm::Page(_) => "page".into(),
+        ReplyForm::PageOrCursor(_) => "page, or by cursor".into(),
         ReplyForm::MessageData(_) => "`{message, data}`".into(),
         ReplyForm::MessageEmpty => "`{message, data: []}`".into(),
         ReplyForm::MessageMember(name, _) => format!("`{{message, {name}}}`"),

@@ -15,6 +15,7 @@ use switchboard::store::Store;
 use switchboard_core::http::reply::Content;
 use switchboard_core::http::request::Door;
 use switchboard_core::outside::{Answer, HttpIn, Work};
+use switchboard_core::rate::RateLimits;
 use switchboard_core::setup::Config;
 use switchboard_tests::server::{Folder, call};
 use tokio::sync::watch;
@@ -67,7 +68,7 @@ impl Town {
         let means = HostOptions {
             config: Config::default(),
             store: Store::open(&folder.path("data")).expect("a store"),
-            per_minute: 0,
+            rate_limits: RateLimits { per_minute: 0, replies: 0 },
             clock: Clock::over(source, Some(Pace { since: SINCE, speed: SPEED })),
             outside: Outside::Script(Box::new(outside)),
             edge: None,

@@ -79,8 +79,9 @@ fn token(random: &mut Random, route: &Route) -> &'static str {
     match route.who {
         Who::Operator => "operator",
         Who::Engine => "engine",
-        Who::User if random.chance(40) => random.one(&["session", "reader", "stranger"]),
-        Who::User | Who::Anyone => "owner",
+        Who::Visitor if random.chance(300) => "nobody",
+        Who::User | Who::Visitor if random.chance(40) => random.one(&["session", "reader", "stranger"]),
+        Who::User | Who::Visitor | Who::Anyone => "owner",
     }
 }
 
@@ -150,6 +151,7 @@ fn parameter(random: &mut Random, town: &Town, column: &Column) -> String {
             "campaign_id" => town.owner.id("/user/campaign").to_string(),
             _ => id(random),
         },
+        ColumnType::IdOrUuid => id(random),
         ColumnType::Choice(words) => random.one(words).to_owned(),
         ColumnType::Bool | ColumnType::BoolOrText { .. } => random.one(&["true", "false", "1", "0", "yes"]).to_owned(),
         _ => random

@@ -63,5 +63,5 @@ impl Hosts {
 }
 
 fn play(steps: impl Steps, script: &Script) -> Transcript {
-    Stage::new(steps, configured(&script.settings).rate_limit).play(script)
+    Stage::new(steps, configured(&script.settings).rate_limits).play(script)
 }

@@ -115,7 +115,7 @@ fn hosts() -> Vec<Host> {
 
 impl Run {
     fn stage(&self, steps: impl Steps) -> Transcript {
-        Stage::new(steps, configured(&self.script.settings).rate_limit).play(&self.script)
+        Stage::new(steps, configured(&self.script.settings).rate_limits).play(&self.script)
     }
 
     fn program(&self, name: &str) -> Result<PathBuf, String> {

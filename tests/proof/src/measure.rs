@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use switchboard_claims::Claim;
 use switchboard_core::http::request::{Body, Door, Method, Request};
+use switchboard_core::rate::RateLimits;
 use switchboard_core::seed::Seed;
 use switchboard_core::step::{Outcome, OwnedInput};
 use switchboard_core::time::Timestamp;
@@ -76,7 +77,7 @@ fn request(method: Method, target: &str, key: &str, body: Option<&[u8]>) -> Requ
 
 /// Returns the median time of a step over the rows of a script; its output is dropped.
 fn time(steps: impl Steps, script: &Script, input: &OwnedInput) -> Duration {
-    let mut stage = Stage::new(steps, 0);
+    let mut stage = Stage::new(steps, RateLimits { per_minute: 0, replies: 0 });
     for line in &script.lines {
         stage.line(line);
     }

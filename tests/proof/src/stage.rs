@@ -7,7 +7,7 @@ use std::ops::Range;
 use switchboard_core::http::request::{Body, Method, Request};
 use switchboard_core::key::Key;
 use switchboard_core::outside::Answer;
-use switchboard_core::rate::{Buckets, Caller, Rate};
+use switchboard_core::rate::{Buckets, Caller, Rate, RateLimits};
 use switchboard_core::remote::CompleteReply;
 use switchboard_core::seed::Seed;
 use switchboard_core::service;
@@ -83,12 +83,9 @@ pub struct Stage<S> {
 
 impl<S: Steps> Stage<S> {
     /// Creates an empty stage with a rate limit per token and minute.
-    pub fn new(steps: S, per_minute: u32) -> Self {
-        let limits = Limits {
-            buckets: RefCell::new(Buckets::new(per_minute)),
-            told: RefCell::default(),
-            now: Timestamp::default(),
-        };
+    pub fn new(steps: S, limits: RateLimits) -> Self {
+        let limits =
+            Limits { buckets: RefCell::new(Buckets::new(limits)), told: RefCell::default(), now: Timestamp::default() };
         Self { steps, limits, pending: VecDeque::new() }
     }
 

@@ -12,13 +12,10 @@ use switchboard_proof::stage::Stage;
 use switchboard_proof::subject::component::{Program, built};
 use switchboard_proof::subject::player::{Player, scripts};
 use switchboard_proof::subject::served::program;
-use switchboard_proof::subject::{Cold, Native, Redb};
+use switchboard_proof::subject::{Cold, Native, Redb, configured};
 
 /// Histories per test run; `cargo xtask hosts` plays any number.
 const HISTORIES: u64 = 256;
-/// Requests per minute and token in the scripts' settings.
-const PER_MINUTE: u32 = 6_000;
-
 static SCRIPT: LazyLock<(Script, Transcript)> = LazyLock::new(scene::record);
 
 static PROGRAM: LazyLock<Program> = LazyLock::new(|| Program::load(&built()));
@@ -57,14 +54,17 @@ fn the_script_is_long_and_says_much() {
 #[test]
 fn a_cold_view_agrees() {
     let (script, said) = &*SCRIPT;
-    agrees(said, &Stage::new(Cold::new(&script.settings), PER_MINUTE).play(script));
+    agrees(said, &Stage::new(Cold::new(&script.settings), configured(&script.settings).rate_limits).play(script));
 }
 
 #[test]
 fn rows_in_redb_agree() {
     let (script, said) = &*SCRIPT;
     let folder = Folder::new("redb");
-    agrees(said, &Stage::new(Redb::new(&script.settings, &folder.0), PER_MINUTE).play(script));
+    agrees(
+        said,
+        &Stage::new(Redb::new(&script.settings, &folder.0), configured(&script.settings).rate_limits).play(script),
+    );
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn the_native_server_agrees() {
 #[test]
 fn the_component_agrees() {
     let (script, said) = &*SCRIPT;
-    agrees(said, &Stage::new(PROGRAM.start(&script.settings), PER_MINUTE).play(script));
+    agrees(said, &Stage::new(PROGRAM.start(&script.settings), configured(&script.settings).rate_limits).play(script));
 }
 
 #[test]

@@ -31,6 +31,7 @@ const STICKS: u64 = 700;
 const STUCK_SECONDS_MAX: u64 = 3 * 3_600;
 
 /// Result of a step, for its caller.
+#[expect(clippy::large_enum_variant, reason = "one at a time, and mostly the largest")]
 pub enum Stepped {
     /// It was committed, and its output is known.
     Done(Output),

@@ -29,6 +29,7 @@ const FLOORS: &[&[&str]] = &[
     &["folder", "knowledge", "tool", "webhook"],
     &["call", "campaign", "lead"],
     &["engine", "import"],
+    &["conversation"],
     &["service"],
     &["remote", "verify"],
 ];

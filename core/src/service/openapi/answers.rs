@@ -49,7 +49,13 @@ fn refusal(route: &Route, causes: &[Cause], components: &mut Components) -> Valu
         forms.extend(form(route, *cause).filter(|form| !forms.contains(form)));
     }
     let names: Vec<String> = causes.iter().map(|cause| format!("{cause:?}")).collect();
-    let name = names.join("Or") + if forms.contains(&ERROR_TEXT) { "AsText" } else { "" };
+    let suffix = match route.form {
+        Form::Status => "OfConversation",
+        Form::Success => "OfReply",
+        _ if forms.contains(&ERROR_TEXT) => "AsText",
+        _ => "",
+    };
+    let name = names.join("Or") + suffix;
     let says = if says.len() > 1 { format!("- {}", says.join("\n- ")) } else { says.concat() };
     let mut schemas: Vec<Value> =
         forms.into_iter().map(|name| components.named(Section::Schemas, name, error(name))).collect();
@@ -66,29 +72,42 @@ const ERROR_TEXT: &str = "ErrorText";
 
 /// Returns the name of the schema of a refusal's body; `None` if it has no body.
 fn form(route: &Route, cause: Cause) -> Option<&'static str> {
-    Some(match cause.body() {
-        ErrorBody::Empty => return None,
-        ErrorBody::Own if route.form == Form::Error => ERROR_TEXT,
-        ErrorBody::Fields if route.invalid == Invalid::Error && cause != Cause::Unknown => ERROR_TEXT,
-        ErrorBody::Message | ErrorBody::Own => "Error",
-        ErrorBody::Fields => "ValidationError",
-        ErrorBody::Wait => "WaitError",
-        ErrorBody::Unsuccessful => "UnsuccessfulError",
-        ErrorBody::NextSeq => "OrderError",
+    Some(match (cause.body(), route.form) {
+        (ErrorBody::Empty, _) => return None,
+        (ErrorBody::Fields, Form::Status) => "ConversationValidationError",
+        (ErrorBody::Fields, Form::Success) => "ReplyValidationError",
+        (ErrorBody::Wait, Form::Status) => "ConversationWaitError",
+        (ErrorBody::Wait, Form::Success) => "ReplyWaitError",
+        (_, Form::Status) => "ConversationError",
+        (_, Form::Success) => "ReplyError",
+        (ErrorBody::Own, Form::Error) => ERROR_TEXT,
+        (ErrorBody::Fields, _) if route.invalid == Invalid::Error && cause != Cause::Unknown => ERROR_TEXT,
+        (ErrorBody::Message | ErrorBody::Own, _) => "Error",
+        (ErrorBody::Fields, _) => "ValidationError",
+        (ErrorBody::Wait, _) => "WaitError",
+        (ErrorBody::Unsuccessful, _) => "UnsuccessfulError",
+        (ErrorBody::NextSeq, _) => "OrderError",
     })
 }
 
 /// Returns the schema of an error by its name.
 fn error(name: &str) -> Value {
     let message = ("message", text());
+    let truth = || object([("type", string("boolean"))]);
+    let sentences = || object([("type", string("object")), ("additionalProperties", array(text()))]);
+    let (status, success) = (("status", truth()), ("success", truth()));
+    let (own, code) = (("error", text()), ("error_code", text()));
     match name {
+        "ConversationError" => whole([status, own, message]),
+        "ConversationValidationError" => whole([status, own, message, ("errors", sentences())]),
+        "ConversationWaitError" => whole([status, own, message, ("retry_after", integer())]),
+        "ReplyError" => whole([success, own, code, message]),
+        "ReplyValidationError" => whole([success, own, code, message, ("errors", sentences())]),
+        "ReplyWaitError" => whole([success, own, code, message, ("retry_after", integer())]),
         ERROR_TEXT => whole([("error", text())]),
-        "ValidationError" => {
-            let sentences = object([("type", string("object")), ("additionalProperties", array(text()))]);
-            whole([message, ("errors", sentences)])
-        }
+        "ValidationError" => whole([message, ("errors", sentences())]),
         "WaitError" => whole([message, ("retry_after", integer())]),
-        "UnsuccessfulError" => whole([message, ("success", object([("type", string("boolean"))]))]),
+        "UnsuccessfulError" => whole([message, success]),
         "OrderError" => whole([message, ("next_seq", integer())]),
         _ => whole([message]),
     }
@@ -129,6 +148,7 @@ fn success(route: &Route, shape: ReplyForm, components: &mut Components) -> Valu
     let schema = match shape {
         ReplyForm::Bare(table) => record(components, table),
         ReplyForm::BareOrPage(table) => return also(record(components, table), "text/html"),
+        ReplyForm::BareOrStream(table) => return also(record(components, table), "text/event-stream"),
         ReplyForm::BareList(table) => array(record(components, table)),
         ReplyForm::Media(media_type) => return response("Done.", media_type, Value::Object(Members::default())),
         _ => {
@@ -166,6 +186,12 @@ fn envelope(
             (format!("{name}ListWithMessage"), whole([message, ("secrets", array(shown))]))
         }
         ReplyForm::Secrets(_) => (format!("{name}List"), whole([("secrets", array(shown))])),
+        ReplyForm::PageOrCursor(table) => {
+            let link = components.named(Section::Schemas, "PageLink", page::link_schema());
+            let by_page = components.named(Section::Schemas, &format!("{name}Page"), page::schema(shown.clone(), link));
+            let by_cursor = components.named(Section::Schemas, &format!("{name}Slice"), page::cursor_schema(shown));
+            (format!("{}List", table.name), object([("anyOf", Value::List([by_page, by_cursor].into()))]))
+        }
         ReplyForm::Page(_) => {
             let link = components.named(Section::Schemas, "PageLink", page::link_schema());
             (format!("{name}Page"), page::schema(shown, link))

@@ -63,7 +63,7 @@ impl Target for Settings {
             }
         };
         let now = Timestamp::from_seconds(1_790_000_000);
-        let rate = Buckets::new(configured.rate_limit).admit(Caller::Token { account: 0, token: 1 }, now);
+        let rate = Buckets::new(configured.rate_limits).admit(Caller::Token { account: 0, token: 1 }, now);
         if rate.is_some_and(|rate| !rate.admitted) {
             return Err("the first request is refused".into());
         }

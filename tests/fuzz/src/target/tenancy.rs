@@ -52,6 +52,9 @@ const PATHS: &[(&str, Kind)] = &[
     ("/user/do-not-call/imports", Kind::Import),
     ("/user/do-not-call", Kind::DoNotCall),
     ("/user/webhook-deliveries", Kind::Delivery),
+    ("/conversations", Kind::Conversation),
+    ("/user/conversations", Kind::Conversation),
+    ("/automate/conversations", Kind::Conversation),
 ];
 
 /// A position of an id inside a body or a filter.
@@ -83,6 +86,12 @@ fn insides() -> Vec<Inside> {
         one("disableInboundWebhookOf", "assistant_id", Kind::Assistant, json!({})),
         one("enableWebhookOf", "assistant_id", Kind::Assistant, hook()),
         one("disableWebhookOf", "assistant_id", Kind::Assistant, json!({})),
+        one("enableConversationEndedWebhook", "assistant_id", Kind::Assistant, hook()),
+        one("disableConversationEndedWebhook", "assistant_id", Kind::Assistant, json!({})),
+        one("enableConversationEndedWebhookOf", "assistant_id", Kind::Assistant, hook()),
+        one("startConversation", "assistant_id", Kind::Assistant, json!({ "type": "test" })),
+        one("generateReply", "assistant_id", Kind::Assistant, json!({ "customer_identifier": "c", "message": "Hi" })),
+        one("listConversations", "assistant_id", Kind::Assistant, json!({})),
         one("makeCall", "assistant_id", Kind::Assistant, phone(json!({}))),
         one("createCampaign", "assistant_id", Kind::Assistant, json!({ "name": "C" })),
         many("createCampaign", "phone_number_ids", Kind::Number, json!({ "name": "C", "assistant_id": 1 })),
@@ -158,13 +167,19 @@ impl<'t> Tenancy<'t> {
         let Some(count) = theirs.get(kind) else { return Ok(()) };
         let ids = [id::of(Space::Account(0), *count), id::of(Space::Account(0), NEVER), id::of(self.stranger, NEVER)];
         let text = |id: &str| {
-            let target = pattern.replace("{id}", id).replace("{document_id}", "1").replace("{name}", "look");
+            let target = pattern.replace("{id}", id).replace("{uuid}", id);
+            let target = target.replace("{document_id}", "1").replace("{name}", "look");
             asked(route, &target)
         };
         let mut probes: Vec<(Vec<u8>, String)> = ids.iter().map(|id| (text(&id.to_string()), id.to_string())).collect();
         if *kind == Kind::Assistant {
             let uuid = uuid(&life.layer, *count).ok_or("an assistant has a UUID")?;
             probes.extend([uuid, NOBODY.into()].map(|uuid| (text(&uuid), uuid)));
+        }
+        if *kind == Kind::Conversation {
+            let uuid = conversation_uuid(&life.layer, *count).ok_or("a conversation has a UUID")?;
+            let never = id::uuid_of_row(0, NEVER, [7; 16]);
+            probes.extend([uuid, never, NOBODY.into()].map(|uuid| (text(&uuid), uuid)));
         }
         if pattern.contains("{document_id}")
             && let (Some(document), Some(base)) = (theirs.get(&Kind::Document), own.get(&Kind::Knowledgebase))
@@ -313,9 +328,18 @@ fn newest(layer: &Layer<'_>, space: Space, random: &mut Random) -> Counts {
 }
 
 fn uuid(layer: &Layer<'_>, count: u32) -> Option<String> {
-    let row = layer.get(&[key::row(Space::Account(0), Kind::Assistant, count)]).ok()?.pop()??;
+    text_in(layer, Kind::Assistant, count, "\"uuid\":\"")
+}
+
+fn conversation_uuid(layer: &Layer<'_>, count: u32) -> Option<String> {
+    text_in(layer, Kind::Conversation, count, "{\"id\":\"")
+}
+
+/// Returns the UUID behind these bytes of a stored row.
+fn text_in(layer: &Layer<'_>, kind: Kind, count: u32, before: &str) -> Option<String> {
+    let row = layer.get(&[key::row(Space::Account(0), kind, count)]).ok()?.pop()??;
     let text = String::from_utf8_lossy(&row);
-    let at = text.find("\"uuid\":\"")? + "\"uuid\":\"".len();
+    let at = text.find(before)? + before.len();
     text.get(at..at + NOBODY.len()).map(ToOwned::to_owned)
 }
 

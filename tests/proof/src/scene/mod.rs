@@ -9,11 +9,12 @@ use switchboard_core::seed::Seed;
 use switchboard_core::service::routes::ROUTES;
 use switchboard_core::time::Timestamp;
 mod acts;
+mod talks;
 
 use crate::said::{Said, Transcript};
 use crate::script::{Act, Line, Script};
 use crate::stage::Stage;
-use crate::subject::Warm;
+use crate::subject::{Warm, configured};
 
 /// Start of the script, seconds since 1970: a Tuesday, 09:00 UTC.
 const BEGIN: u64 = 1_790_067_600;
@@ -46,6 +47,7 @@ pub fn settings() -> Value {
         "public_url": "https://api.example",
         "cors_origin": ["https://app.example"],
         "rate_limit": 6_000,
+        "reply_rate_limit": 600,
         "llm": { "url": "https://llm.example/v1", "model": "m" },
     })
 }
@@ -59,6 +61,7 @@ pub fn record() -> (Script, Transcript) {
     scene.numbers();
     scene.knowledge();
     scene.calls();
+    scene.conversations();
     scene.campaigns();
     scene.webhooks();
     scene.farewell();
@@ -75,7 +78,7 @@ impl Recorder {
     /// Begins a script with its first start at this second since 1970.
     pub fn begin(second: u64) -> Self {
         let settings = settings();
-        let stage = Stage::new(Warm::new(&settings), 6_000);
+        let stage = Stage::new(Warm::new(&settings), configured(&settings).rate_limits);
         let mut recorder = Self {
             stage,
             script: Script { settings, lines: Vec::new() },

@@ -133,6 +133,9 @@ pub fn read(read: wit::Read) -> Read {
         wit::Read::Admit(wit::Caller::Token(caller)) => {
             Read::Admit(Caller::Token { account: caller.account, token: caller.token })
         }
+        wit::Read::Admit(wit::Caller::Reply(caller)) => {
+            Read::Admit(Caller::Reply { account: caller.account, token: caller.token })
+        }
         wit::Read::Admit(wit::Caller::LoginPair(digest)) => Read::Admit(Caller::LoginPair(digest)),
         wit::Read::Admit(wit::Caller::LoginAddress(digest)) => Read::Admit(Caller::LoginAddress(digest)),
     }
@@ -155,6 +158,7 @@ pub fn output(output: wit::Output) -> Output {
         used: output.used.map(|used| Credential { account: used.account, session: used.session, count: used.count }),
         account: output.account,
         notice: None,
+        progress: None,
         spent: 0,
     }
 }

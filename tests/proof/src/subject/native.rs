@@ -50,7 +50,7 @@ impl Native {
         let means = HostOptions {
             config: configured.config,
             store: Store::open(folder).expect("a store opens"),
-            per_minute: configured.rate_limit,
+            rate_limits: configured.rate_limits,
             clock: Clock::scripted(),
             outside: Outside::Script(Box::new(outside::answer)),
             edge: Some(EdgeToken::new(STORE_TOKEN).expect("it is long enough")),

@@ -1,0 +1,156 @@
+//! What strangers may use of an account (docs/api.md, Without a token): counts in the account's space, so that they hold
+//! over restarts and for all nodes.
+
+use core::net::IpAddr;
+
+use super::rows::ConversationRow;
+use crate::account::plan;
+use crate::account::profile::micros as micros_of;
+use crate::http::base;
+use crate::http::ctx::Ctx;
+use crate::http::refusal::{Halt, Refusal};
+use crate::key::{self, Key};
+use crate::limits::{MESSAGES_A_MINUTE, VISITED_TURNS_A_DAY, VISITS_A_DAY, VISITS_A_MINUTE, VISITS_SWEPT};
+use crate::rate::{Bucket, Limit};
+use crate::store::Scope;
+use crate::time::Timestamp;
+use crate::view::{Order, Stop};
+
+use super::talk::Talk;
+
+/// What an address did on a day.
+#[derive(Clone, Copy, Default)]
+struct Visits {
+    /// Conversations that it began.
+    began: u32,
+    /// When its bucket is full again, microseconds.
+    full_at: u64,
+}
+
+/// What was used of an assistant, or begun in an account, on a day.
+#[derive(Clone, Copy, Default)]
+struct Used {
+    /// Turns, or conversations.
+    times: u32,
+    /// Price of the turns, millionths of a dollar.
+    micros: i64,
+}
+
+const DAMAGED: Stop = Stop::Corrupt("a count of visits has an unknown form");
+
+impl Visits {
+    fn load(account: Scope<'_>, at: &Key) -> Result<Self, Stop> {
+        let Some(bytes) = account.get(at.clone())? else { return Ok(Self::default()) };
+        let (began, full_at) = bytes.split_at_checked(4).ok_or(DAMAGED)?;
+        let began = u32::from_be_bytes(began.try_into().map_err(|_| DAMAGED)?);
+        Ok(Self { began, full_at: u64::from_be_bytes(full_at.try_into().map_err(|_| DAMAGED)?) })
+    }
+
+    fn to_bytes(self) -> alloc::vec::Vec<u8> {
+        [&self.began.to_be_bytes()[..], &self.full_at.to_be_bytes()].concat()
+    }
+}
+
+impl Used {
+    fn load(account: Scope<'_>, at: &Key) -> Result<Self, Stop> {
+        let Some(bytes) = account.get(at.clone())? else { return Ok(Self::default()) };
+        let (times, micros) = bytes.split_at_checked(4).ok_or(DAMAGED)?;
+        let times = u32::from_be_bytes(times.try_into().map_err(|_| DAMAGED)?);
+        Ok(Self { times, micros: i64::from_be_bytes(micros.try_into().map_err(|_| DAMAGED)?) })
+    }
+
+    fn to_bytes(self) -> alloc::vec::Vec<u8> {
+        [&self.times.to_be_bytes()[..], &self.micros.to_be_bytes()].concat()
+    }
+}
+
+/// Counts a new conversation of the account; 403 if its plan allows no more today, and for a stranger, who is told
+/// nothing of plans, 429.
+pub fn begin(account: Scope<'_>, now: Timestamp, is_stranger: bool) -> Result<(), Halt> {
+    let allowed = plan::of(account)?.conversations_daily;
+    let at = key::visited(account.space(), now.day().number(), 0);
+    let mut used = Used::load(account, &at)?;
+    if used.times >= allowed {
+        if is_stranger {
+            return Err(Refusal::TooMany(until_tomorrow(now)).into());
+        }
+        let says = alloc::format!(
+            "You have reached your plan limit of {allowed} conversations a day. Please upgrade your plan to begin more conversations."
+        );
+        return Err(Refusal::Forbidden(says).into());
+    }
+    sweep(account, key::visited_before(account.space(), now.day().number()))?;
+    used.times += 1;
+    Ok(account.put(at, used.to_bytes())?)
+}
+
+/// Counts a conversation that a stranger begins, by address; 429 if it began too many.
+pub fn begin_visit(ctx: &Ctx<'_>, account: Scope<'_>) -> Result<(), Halt> {
+    let day = ctx.now.day().number();
+    // Without an address, as in a host that knows none, all strangers are one.
+    let network =
+        base::client(&ctx.setup.config, ctx.request).map_or([0; 16], |address| octets(base::network(address)));
+    let at = key::visit(account.space(), day, &network);
+    let mut visits = Visits::load(account, &at)?;
+    if visits.began >= VISITS_A_DAY {
+        return Err(Refusal::TooMany(until_tomorrow(ctx.now)).into());
+    }
+    let bucket = Bucket::full_at(Timestamp::from_micros(visits.full_at));
+    let (next, rate) = bucket.take(Limit { per_minute: VISITS_A_MINUTE, burst: VISITS_A_MINUTE }, ctx.now);
+    if !rate.admitted {
+        return Err(Refusal::TooMany(rate.retry_after).into());
+    }
+    sweep(account, key::visits_before(account.space(), day))?;
+    visits = Visits { began: visits.began + 1, full_at: next.is_full_at().micros() };
+    Ok(account.put(at, visits.to_bytes())?)
+}
+
+/// Takes a message from a conversation's bucket; 429 if it holds none.
+pub fn message(talk: &mut ConversationRow, now: Timestamp) -> Result<(), Halt> {
+    let bucket = Bucket::full_at(talk.live.messages_full_at);
+    let (next, rate) = bucket.take(Limit { per_minute: MESSAGES_A_MINUTE, burst: MESSAGES_A_MINUTE }, now);
+    if !rate.admitted {
+        return Err(Refusal::TooMany(rate.retry_after).into());
+    }
+    talk.live.messages_full_at = next.is_full_at();
+    Ok(())
+}
+
+/// Counts a turn of a stranger; 429 if there were enough for today, or they cost enough.
+pub fn turn(account: Scope<'_>, talk: &Talk, now: Timestamp) -> Result<(), Halt> {
+    let at = key::visited(account.space(), now.day().number(), talk.count);
+    let mut used = Used::load(account, &at)?;
+    let is_dear = talk.assistant.widget_settings.daily_cost_max.is_some_and(|most| used.micros >= micros_of(most));
+    if used.times >= VISITED_TURNS_A_DAY || is_dear {
+        return Err(Refusal::TooMany(until_tomorrow(now)).into());
+    }
+    used.times += 1;
+    Ok(account.put(at, used.to_bytes())?)
+}
+
+/// Adds the price of a stranger's turn to what the assistant cost today.
+pub fn charge(account: Scope<'_>, assistant: u32, micros: i64, now: Timestamp) -> Result<(), Stop> {
+    let at = key::visited(account.space(), now.day().number(), assistant);
+    let mut used = Used::load(account, &at)?;
+    used.micros = used.micros.saturating_add(micros);
+    account.put(at, used.to_bytes())
+}
+
+fn until_tomorrow(now: Timestamp) -> u64 {
+    now.day().next().start().seconds_since(now).max(1)
+}
+
+fn octets(address: IpAddr) -> [u8; 16] {
+    match address {
+        IpAddr::V4(ip) => ip.to_ipv6_mapped().octets(),
+        IpAddr::V6(ip) => ip.octets(),
+    }
+}
+
+/// Deletes a few rows of earlier days: more than a visit adds, so that they never accumulate.
+fn sweep(account: Scope<'_>, before: core::ops::Range<Key>) -> Result<(), Stop> {
+    for (at, _) in account.scan(before, Order::Ascending, VISITS_SWEPT)? {
+        account.delete(at)?;
+    }
+    Ok(())
+}
