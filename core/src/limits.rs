@@ -167,12 +167,20 @@ pub const PAGE_TIMEOUT_MS: u64 = 20_000;
 pub const TEXT_PART_BYTES: usize = 64 << 10;
 /// Parts of such text that one slice of indexing reads.
 pub const TEXT_WINDOW_PARTS: usize = 4;
-/// Longest answer of a model in a conversation: its text; as one object, all of it, bytes.
+/// Longest answer of a model in a conversation: its text and the arguments of its calls; as one object, all of it, bytes.
 pub const CHAT_BYTES_MAX: usize = 256 << 10;
 /// Longest answer of a model in pieces, with what is around each, bytes.
 pub const CHAT_STREAM_BYTES_MAX: usize = 4 << 20;
+/// Longest line of such an answer, bytes; one with a longer line is not read any further.
+pub const CHAT_LINE_BYTES_MAX: usize = 64 << 10;
+/// Longest piece of such an answer, of however many lines, bytes; as with a line.
+pub const CHAT_PIECE_BYTES_MAX: usize = 1 << 20;
 /// Functions that one answer of a model may call.
 pub const CHAT_CALLS_MAX: usize = 16;
+/// Longest name of a function that a model calls, characters.
+pub const FUNCTION_NAME_CHARS_MAX: usize = 64;
+/// Longest id of a function call, characters.
+pub const CALL_ID_CHARS_MAX: usize = 128;
 /// Arguments of one function call, bytes.
 pub const FUNCTION_ARGUMENTS_BYTES_MAX: usize = 16 << 10;
 /// Longest message of a person in a conversation, characters.

@@ -8,14 +8,12 @@ use alloc::vec::Vec;
 use super::Llm;
 use super::events::Events;
 use crate::json::{self, Array, Object, ToJson, Value};
-use crate::limits::{CHAT_BYTES_MAX, CHAT_CALLS_MAX, CHAT_STREAM_BYTES_MAX, FUNCTION_ARGUMENTS_BYTES_MAX};
+use crate::limits::{
+    CALL_ID_CHARS_MAX, CHAT_BYTES_MAX, CHAT_CALLS_MAX, CHAT_STREAM_BYTES_MAX, FUNCTION_ARGUMENTS_BYTES_MAX,
+    FUNCTION_NAME_CHARS_MAX,
+};
 use crate::outside::{Answer, HttpIn, SendError, Work};
 use crate::record::Hundredths;
-
-/// Longest name of a function, characters.
-const NAME_CHARS_MAX: usize = 64;
-/// Longest id of a call, characters.
-const ID_CHARS_MAX: usize = 128;
 
 /// A message of a conversation as the model sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,11 +194,11 @@ impl ChatAnswer {
 
     fn of_object(body: &[u8]) -> Result<Self, ChatFault> {
         let reply = json::parse(body).map_err(|_| ChatFault::Malformed)?;
-        let choice = reply.member("choices").and_then(Value::as_list).and_then(<[Value]>::first);
-        let message = choice.and_then(|choice| choice.member("message")).ok_or(ChatFault::Malformed)?;
+        let choice = list(&reply, "choices")?.first().ok_or(ChatFault::Malformed)?;
+        let message = given(choice, "message")?.ok_or(ChatFault::Malformed)?;
         let mut heard = Heard { text: text_of(message)?, ..Heard::default() };
         for (at, call) in calls_of(message)?.iter().enumerate() {
-            heard.take(at, call)?;
+            heard.take(at, &CallPiece::read(call)?)?;
         }
         heard.answer(false)
     }
@@ -214,8 +212,8 @@ impl ChatAnswer {
             match Piece::read(data) {
                 Ok(Piece::Delta { text, calls, is_last }) => {
                     heard.text.push_str(&text);
-                    let taken = calls.iter().try_for_each(|call| heard.take_piece(call));
-                    fault = taken.err().or((heard.text.len() > CHAT_BYTES_MAX).then_some(ChatFault::TooLong));
+                    let taken = calls.iter().try_for_each(|call| heard.take_piece(&CallPiece::read(call)?));
+                    fault = taken.err().or(heard.is_too_long().then_some(ChatFault::TooLong));
                     heard.is_ended |= is_last;
                 }
                 Ok(Piece::Nothing) => {}
@@ -257,14 +255,12 @@ impl Piece {
             return Ok(Self::Done);
         }
         let value = json::parse(data.as_bytes()).map_err(|_| ChatFault::Malformed)?;
-        if value.member("error").is_some_and(|error| *error != Value::Null) {
+        if given(&value, "error")?.is_some() {
             return Err(ChatFault::Malformed);
         }
-        let Some(choice) = value.member("choices").and_then(Value::as_list).and_then(<[Value]>::first) else {
-            return Ok(Self::Nothing);
-        };
-        let is_last = choice.member("finish_reason").and_then(Value::as_text).is_some();
-        let Some(delta) = choice.member("delta").filter(|delta| **delta != Value::Null) else {
+        let Some(choice) = list(&value, "choices")?.first() else { return Ok(Self::Nothing) };
+        let is_last = text(choice, "finish_reason")?.is_some();
+        let Some(delta) = given(choice, "delta")? else {
             return Ok(Self::Delta { text: String::new(), calls: Vec::new(), is_last });
         };
         Ok(Self::Delta { text: text_of(delta)?, calls: calls_of(delta)?.to_vec(), is_last })
@@ -273,21 +269,75 @@ impl Piece {
 
 /// Returns the text of a message or delta: a text, a list of parts, or none.
 fn text_of(message: &Value) -> Result<String, ChatFault> {
-    match message.member("content") {
-        None | Some(Value::Null) => Ok(String::new()),
+    match given(message, "content")? {
+        None => Ok(String::new()),
         Some(Value::Text(text)) => Ok(text.clone()),
-        Some(Value::List(parts)) => {
-            parts.iter().map(|part| part.member("text").and_then(Value::as_text).ok_or(ChatFault::Malformed)).collect()
-        }
+        Some(Value::List(parts)) => parts.iter().map(text_of_part).collect(),
+        Some(_) => Err(ChatFault::Malformed),
+    }
+}
+
+fn text_of_part(part: &Value) -> Result<&str, ChatFault> {
+    match text(part, "type")? {
+        None | Some("text") => text(part, "text")?.ok_or(ChatFault::Malformed),
         Some(_) => Err(ChatFault::Malformed),
     }
 }
 
 fn calls_of(message: &Value) -> Result<&[Value], ChatFault> {
-    match message.member("tool_calls") {
-        None | Some(Value::Null) => Ok(&[]),
-        Some(Value::List(calls)) if calls.len() <= CHAT_CALLS_MAX => Ok(calls),
-        Some(_) => Err(ChatFault::Malformed),
+    list(message, "tool_calls").and_then(|calls| most(calls, calls.len(), CHAT_CALLS_MAX))
+}
+
+/// Returns a member of an object; `None` if it is left out or null.
+fn given<'v>(value: &'v Value, name: &str) -> Result<Option<&'v Value>, ChatFault> {
+    let members = value.as_object().ok_or(ChatFault::Malformed)?;
+    Ok(members.get(name).filter(|value| **value != Value::Null))
+}
+
+fn text<'v>(value: &'v Value, name: &str) -> Result<Option<&'v str>, ChatFault> {
+    given(value, name)?.map(|value| value.as_text().ok_or(ChatFault::Malformed)).transpose()
+}
+
+/// Returns a list; an empty one if it is left out or null.
+fn list<'v>(value: &'v Value, name: &str) -> Result<&'v [Value], ChatFault> {
+    given(value, name)?.map_or(Ok(&[]), |value| value.as_list().ok_or(ChatFault::Malformed))
+}
+
+fn most<T>(value: T, count: usize, max: usize) -> Result<T, ChatFault> {
+    if count <= max { Ok(value) } else { Err(ChatFault::Malformed) }
+}
+
+/// A function call, or a piece of one. What it does not say is empty.
+struct CallPiece<'v> {
+    index: Option<usize>,
+    id: &'v str,
+    name: &'v str,
+    arguments: Option<&'v Value>,
+}
+
+impl<'v> CallPiece<'v> {
+    fn read(piece: &'v Value) -> Result<Self, ChatFault> {
+        let index = given(piece, "index")?.map(|index| index.as_u64().ok_or(ChatFault::Malformed)).transpose()?;
+        let index = index.map(|index| usize::try_from(index).map_err(|_| ChatFault::Malformed)).transpose()?;
+        let id = text(piece, "id")?.unwrap_or_default();
+        let (name, arguments) = match given(piece, "function")? {
+            Some(function) => (text(function, "name")?.unwrap_or_default(), given(function, "arguments")?),
+            None => ("", None),
+        };
+        most(id, id.chars().count(), CALL_ID_CHARS_MAX)?;
+        most(name, name.chars().count(), FUNCTION_NAME_CHARS_MAX)?;
+        Ok(Self { index, id, name, arguments })
+    }
+
+    /// Returns whether this begins a call of its own rather than go on with `call`, where neither index nor id tells.
+    /// Some endpoints repeat the name with each piece, so that of the same function the arguments must be complete.
+    fn is_after(&self, call: &FunctionCall) -> bool {
+        let is_begun = match self.arguments {
+            Some(Value::Text(more)) => call.arguments.ends_with('}') && more.starts_with('{'),
+            Some(_) => !call.arguments.is_empty(),
+            None => false,
+        };
+        !self.name.is_empty() && !call.name.is_empty() && (self.name != call.name || is_begun)
     }
 }
 
@@ -300,24 +350,22 @@ struct Heard {
 }
 
 impl Heard {
-    /// Adds a piece of a call to the one with its index; without an index, to the last one unless it has another id.
-    fn take_piece(&mut self, piece: &Value) -> Result<(), ChatFault> {
-        let last = self.calls.len().saturating_sub(1);
-        let at = match piece.member("index") {
-            Some(Value::Number(number)) => {
-                number.as_whole().and_then(|at| usize::try_from(at).ok()).ok_or(ChatFault::Malformed)?
+    /// Adds a piece of a call to the one with its index; without an index, to the one with its id; without either, to
+    /// the last one unless it begins another.
+    fn take_piece(&mut self, piece: &CallPiece<'_>) -> Result<(), ChatFault> {
+        let next = self.calls.len();
+        let at = match (piece.index, self.calls.last()) {
+            (Some(index), _) => index,
+            (None, Some(_)) if !piece.id.is_empty() => {
+                self.calls.iter().position(|call| call.id == piece.id).unwrap_or(next)
             }
-            None | Some(Value::Null) => {
-                let id = piece.member("id").and_then(Value::as_text);
-                let is_new = id.is_some_and(|id| self.calls.last().is_none_or(|call| call.id != id));
-                if is_new { self.calls.len() } else { last }
-            }
-            Some(_) => return Err(ChatFault::Malformed),
+            (None, Some(last)) if !piece.is_after(last) => next - 1,
+            (None, _) => next,
         };
         self.take(at, piece)
     }
 
-    fn take(&mut self, at: usize, piece: &Value) -> Result<(), ChatFault> {
+    fn take(&mut self, at: usize, piece: &CallPiece<'_>) -> Result<(), ChatFault> {
         if at >= CHAT_CALLS_MAX || at > self.calls.len() {
             return Err(ChatFault::Malformed);
         }
@@ -327,17 +375,13 @@ impl Heard {
         }
         let call = &mut self.calls[at];
         if call.id.is_empty() {
-            call.id = optional_text(piece.member("id"), ID_CHARS_MAX)?;
+            call.id = piece.id.into();
         }
-        let Some(function) = piece.member("function").filter(|function| **function != Value::Null) else {
-            return Ok(());
-        };
-        // Some endpoints repeat the name with each piece.
         if call.name.is_empty() {
-            call.name = optional_text(function.member("name"), NAME_CHARS_MAX)?;
+            call.name = piece.name.into();
         }
-        match function.member("arguments") {
-            None | Some(Value::Null) => {}
+        match piece.arguments {
+            None => {}
             Some(Value::Text(more)) => call.arguments.push_str(more),
             Some(given @ Value::Object(_)) => {
                 call.arguments = String::from_utf8(given.to_json()).map_err(|_| ChatFault::Malformed)?;
@@ -347,27 +391,24 @@ impl Heard {
         if call.arguments.len() > FUNCTION_ARGUMENTS_BYTES_MAX { Err(ChatFault::TooLong) } else { Ok(()) }
     }
 
-    fn answer(self, is_streamed: bool) -> Result<ChatAnswer, ChatFault> {
+    fn is_too_long(&self) -> bool {
+        let arguments: usize = self.calls.iter().map(|call| call.arguments.len()).sum();
+        self.text.len() + arguments > CHAT_BYTES_MAX
+    }
+
+    fn answer(mut self, is_streamed: bool) -> Result<ChatAnswer, ChatFault> {
+        self.text = cleaned(&self.text);
+        if self.is_too_long() {
+            return Err(ChatFault::TooLong);
+        }
         let Self { text, mut calls, .. } = self;
-        let text = cleaned(&text);
         if calls.iter().any(|call| call.name.is_empty()) || text.is_empty() && calls.is_empty() {
             return Err(ChatFault::Malformed);
-        }
-        if text.len() > CHAT_BYTES_MAX {
-            return Err(ChatFault::TooLong);
         }
         for (at, call) in calls.iter_mut().enumerate().filter(|(_, call)| call.id.is_empty()) {
             call.id = format!("call_{at}");
         }
         Ok(ChatAnswer { text, calls, is_streamed })
-    }
-}
-
-fn optional_text(value: Option<&Value>, chars_max: usize) -> Result<String, ChatFault> {
-    match value {
-        None | Some(Value::Null) => Ok(String::new()),
-        Some(Value::Text(text)) if text.chars().count() <= chars_max => Ok(text.clone()),
-        Some(_) => Err(ChatFault::Malformed),
     }
 }
 

@@ -3,17 +3,19 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Longest line, bytes; a stream with a longer one is not read any further.
-const LINE_BYTES_MAX: usize = 64 << 10;
-/// Most data of one event, bytes; as with a line.
-const DATA_BYTES_MAX: usize = 1 << 20;
+use crate::limits::{CHAT_LINE_BYTES_MAX, CHAT_PIECE_BYTES_MAX};
+
+/// A byte order mark: the first line may begin with one.
+const MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A reader of events: bytes go in, the data of each whole event comes out.
 #[derive(Default)]
 pub struct Events {
     line: Vec<u8>,
-    data: String,
-    has_data: bool,
+    /// Data of the event so far; `None` before its first line of data.
+    data: Option<String>,
+    /// Whether the first line ended.
+    is_begun: bool,
     /// Whether the last byte was a carriage return, whose line feed ends no line of its own.
     after_return: bool,
     is_broken: bool,
@@ -33,7 +35,8 @@ impl Events {
                 b'\n' | b'\r' => self.end_line(&mut heard),
                 byte => self.line.push(*byte),
             }
-            self.is_broken |= self.line.len() > LINE_BYTES_MAX || self.data.len() > DATA_BYTES_MAX;
+            let data_bytes = self.data.as_ref().map_or(0, String::len);
+            self.is_broken |= self.line.len() > CHAT_LINE_BYTES_MAX || data_bytes > CHAT_PIECE_BYTES_MAX;
         }
     }
 
@@ -44,9 +47,11 @@ impl Events {
 
     fn end_line(&mut self, heard: &mut impl FnMut(&str)) {
         let line = core::mem::take(&mut self.line);
+        let is_first = !core::mem::replace(&mut self.is_begun, true);
+        let line = line.strip_prefix(MARK).filter(|_| is_first).unwrap_or(&line);
         if line.is_empty() {
-            if core::mem::take(&mut self.has_data) {
-                heard(&core::mem::take(&mut self.data));
+            if let Some(data) = self.data.take() {
+                heard(&data);
             }
             return;
         }
@@ -56,10 +61,11 @@ impl Events {
             None if data.is_empty() => data,
             None => return,
         };
-        if core::mem::replace(&mut self.has_data, true) {
-            self.data.push('\n');
+        let data = String::from_utf8_lossy(data);
+        match &mut self.data {
+            Some(before) => before.extend(["\n", &*data]),
+            None => self.data = Some(data.into_owned()),
         }
-        self.data.push_str(&String::from_utf8_lossy(data));
     }
 }
 
@@ -79,10 +85,12 @@ mod tests {
             (&b"data: a\n\ndata:b\n\n"[..], &["a", "b"][..]),
             (b"data: a\r\n\r\ndata: b\r\r", &["a", "b"]),
             (b": a comment\nevent: x\nid: 1\ndata: a\ndata: b\n\n", &["a\nb"]),
+            (b"data: a\r\ndata: b\r\n\r\n", &["a\nb"]),
             (b"data\n\n", &[""]),
             (b"data: not ended\n", &[]),
             (b"\n\n\ndatax: no\n\n", &[]),
             ("data: ă 😀\n\n".as_bytes(), &["ă 😀"]),
+            ("\u{feff}data: a\n\n\u{feff}data: no\n\n".as_bytes(), &["a"]),
         ] {
             assert_eq!(heard(&[bytes]), want, "{}", String::from_utf8_lossy(bytes));
             for cut in 0..=bytes.len() {
@@ -97,6 +105,6 @@ mod tests {
         for _ in 0..100 {
             events.push(&[b'x'; 10_000], |_| panic!("there is no event"));
         }
-        assert!(events.is_broken() && events.line.len() <= LINE_BYTES_MAX + 1);
+        assert!(events.is_broken() && events.line.len() <= CHAT_LINE_BYTES_MAX + 1);
     }
 }

@@ -7,7 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::chat::{ChatAnswer, FunctionCall};
-use crate::json::{JsonNumber, Members, ToJson, Value};
+use crate::json::{self, JsonNumber, Members, ToJson, Value};
 
 /// Most characters that it quotes.
 const QUOTED_CHARS_MAX: usize = 500;
@@ -78,7 +78,10 @@ fn arguments(function: &Value, message: &str) -> Members {
         let kind = property.and_then(|property| property.member("type")?.as_text()).unwrap_or("string");
         let said = told(message, name);
         match kind {
-            "number" => Value::Number(JsonNumber::Unsigned(said.and_then(|said| said.parse().ok()).unwrap_or(1))),
+            "number" => {
+                let number = said.and_then(|said| json::parse(said.as_bytes()).ok());
+                number.filter(|said| matches!(said, Value::Number(_))).unwrap_or(Value::Number(JsonNumber::Unsigned(1)))
+            }
             "boolean" => Value::Bool(said != Some("false")),
             // A search is for what was asked.
             _ if name == "query" => Value::Text(said.unwrap_or(message).into()),
@@ -88,11 +91,16 @@ fn arguments(function: &Value, message: &str) -> Members {
     Members(required.iter().filter_map(Value::as_text).map(|name| (name.to_string(), argument(name))).collect())
 }
 
-/// Returns the word behind `name=` or `name:` in the message.
+/// Returns the word behind `name=` or `name:` in the message, without the end of a sentence.
 fn told<'m>(message: &'m str, name: &str) -> Option<&'m str> {
-    let (_, after) = message.split_once(name)?;
-    let value = after.strip_prefix(['=', ':'])?.trim_start();
-    value.split(|c: char| c.is_whitespace() || c == ',' || c == ';').next().filter(|value| !value.is_empty())
+    message.match_indices(name).find_map(|(at, _)| {
+        if message[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+            return None;
+        }
+        let value = message[at + name.len()..].strip_prefix(['=', ':'])?.trim_start();
+        let value = value.split(|c: char| c.is_whitespace() || c == ',' || c == ';').next()?;
+        Some(value.trim_end_matches(['.', '!', '?'])).filter(|value| !value.is_empty())
+    })
 }
 
 #[cfg(test)]
@@ -128,5 +136,18 @@ mod tests {
         assert!(said("look away", None, &[]).calls.is_empty());
         let again = said("look up order", None, &["sent".into()]);
         assert!(again.calls.is_empty() && again.text.ends_with("The function answered: sent"));
+    }
+
+    #[test]
+    fn an_argument_is_what_the_message_says_of_it() {
+        for (says, arguments) in [
+            ("", r#"{"number":1,"express":true,"city":"test"}"#),
+            (" by its number: 7.", r#"{"number":7,"express":true,"city":"test"}"#),
+            (" whose number I forgot, number=9.5, express=false", r#"{"number":9.5,"express":false,"city":"test"}"#),
+            (", phone_number=5 capacity: 8 number=-3", r#"{"number":-3,"express":true,"city":"test"}"#),
+            (" number=many express=perhaps city=", r#"{"number":1,"express":true,"city":"test"}"#),
+        ] {
+            assert_eq!(said(&format!("look up order{says}"), None, &[]).calls[0].arguments, arguments, "{says}");
+        }
     }
 }

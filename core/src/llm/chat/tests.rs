@@ -149,6 +149,139 @@ fn every_other_answer_has_its_fault() {
     assert_eq!(read(&body), Err(ChatFault::TooLong));
 }
 
+/// Writes a stream whose events add these calls, each given as JSON.
+fn called(deltas: &[&str]) -> String {
+    let event = |calls: &&str| format!("data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{calls}]}}}}]}}\n\n");
+    deltas.iter().map(event).collect::<String>() + "data: [DONE]\n\n"
+}
+
+#[test]
+fn calls_are_told_apart_however_an_endpoint_marks_them() {
+    let look = r#"{"function":{"name":"look","arguments":"{\"x\":1}"}}"#;
+    let send = r#"{"function":{"name":"send","arguments":{"x":2}}}"#;
+    let both = [("call_0", "look", r#"{"x":1}"#), ("call_1", "send", r#"{"x":2}"#)];
+    for (deltas, calls) in [
+        // Whole calls without index and id, in one delta or in two; of one function, too.
+        (&[&*format!("{look},{send}")][..], &both[..]),
+        (&[look, send], &both),
+        (&[look, look], &[("call_0", "look", r#"{"x":1}"#), ("call_1", "look", r#"{"x":1}"#)]),
+        (&[send, send], &[("call_0", "send", r#"{"x":2}"#), ("call_1", "send", r#"{"x":2}"#)]),
+        // Pieces of one call, each with its name.
+        (
+            &[
+                r#"{"function":{"name":"look"}}"#,
+                r#"{"function":{"name":"look","arguments":"{\"x\""}}"#,
+                r#"{"function":{"name":"look","arguments":":1}"}}"#,
+            ],
+            &both[..1],
+        ),
+        // Pieces of two calls in turns, by id.
+        (
+            &[
+                r#"{"id":"a","function":{"name":"look","arguments":"{"}}"#,
+                r#"{"id":"b","function":{"name":"send","arguments":"{"}}"#,
+                r#"{"id":"a","function":{"arguments":"}"}}"#,
+                r#"{"id":"b","function":{"arguments":" }"}}"#,
+            ],
+            &[("a", "look", "{}"), ("b", "send", "{ }")],
+        ),
+        // An index counts more than an id that changes with each piece.
+        (
+            &[
+                r#"{"index":0,"id":"a","function":{"name":"look","arguments":"{"}}"#,
+                r#"{"index":0,"id":"b","function":{"name":"look","arguments":"}"}}"#,
+            ],
+            &[("a", "look", "{}")],
+        ),
+        // Arguments that are no JSON stay as they are.
+        (&[r#"{"id":"a","function":{"name":"look","arguments":"{\"x\": oh"}}"#], &[("a", "look", "{\"x\": oh")]),
+    ] {
+        let got = read(&called(deltas)).expect("an answer").calls;
+        let got: Vec<_> = got.iter().map(|call| (&*call.id, &*call.name, &*call.arguments)).collect();
+        assert_eq!(got, calls, "{deltas:?}");
+    }
+}
+
+#[test]
+fn a_wrong_type_is_malformed_wherever_it_is() {
+    let whole = r#"{"choices":[{"message":{"content":"x","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}"#;
+    let piece = r#"{"choices":[{"delta":{"content":"x","tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"stop"}]}"#;
+    let places: [&[&str]; 9] = [
+        &[],
+        &["choices"],
+        &["choices", "0"],
+        &["choices", "0", "*"],
+        &["choices", "0", "*", "content"],
+        &["choices", "0", "*", "tool_calls"],
+        &["choices", "0", "*", "tool_calls", "0", "id"],
+        &["choices", "0", "*", "tool_calls", "0", "function"],
+        &["choices", "0", "*", "tool_calls", "0", "function", "name"],
+    ];
+    let more: [&[&str]; 2] = [&["choices", "0", "finish_reason"], &["choices", "0", "*", "tool_calls", "0", "index"]];
+    let wrong = || [Value::Bool(true), json::parse(b"-7.5").expect("JSON")];
+    for (place, value) in places.iter().flat_map(|place| wrong().map(|value| (place, value))) {
+        let body = with(whole, place, &value);
+        assert_eq!(read(&body), Err(ChatFault::Malformed), "{body}");
+    }
+    for (place, value) in places.iter().chain(&more).flat_map(|place| wrong().map(|value| (place, value))) {
+        for first in ["", piece] {
+            let body = format!("data: {first}\n\ndata: {}\n\ndata: [DONE]\n\n", with(piece, place, &value));
+            let body = body.strip_prefix("data: \n\n").unwrap_or(&body);
+            assert_eq!(read(body), Err(ChatFault::Malformed), "{body}");
+        }
+    }
+    let parts = r#"{"choices":[{"message":{"content":[{"type":"image_url","text":"x"}]}}]}"#;
+    assert_eq!(read(parts), Err(ChatFault::Malformed));
+}
+
+/// Returns a JSON text with the value of one place replaced; `*` is `message` or `delta`.
+fn with(text: &str, place: &[&str], value: &Value) -> String {
+    let mut whole = json::parse(text.as_bytes()).expect("JSON");
+    let found = place.iter().fold(&mut whole, |inside, name| match inside {
+        Value::List(entries) => &mut entries[0],
+        Value::Object(members) => {
+            let is_named = |known: &str| known == *name || *name == "*" && ["message", "delta"].contains(&known);
+            members.0.iter_mut().find(|(known, _)| is_named(known)).map(|(_, value)| value).expect("a member")
+        }
+        other => panic!("{other:?} has no {name}"),
+    });
+    *found = value.clone();
+    String::from_utf8(whole.to_json()).expect("UTF-8")
+}
+
+#[test]
+fn text_and_arguments_are_bounded_together() {
+    let text =
+        |bytes: usize| format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{}\"}}}}]}}\n\n", "x".repeat(bytes));
+    let arguments = "x".repeat(FUNCTION_ARGUMENTS_BYTES_MAX);
+    let call = called(&[&format!(r#"{{"index":0,"function":{{"name":"a","arguments":"{arguments}"}}}}"#)]);
+    let fits = CHAT_BYTES_MAX - FUNCTION_ARGUMENTS_BYTES_MAX;
+    let parts = |bytes: usize| text(60_000).repeat(bytes / 60_000) + &text(bytes % 60_000) + &call;
+    assert_eq!(read(&parts(fits)).map(|heard| heard.text.len()), Ok(fits));
+    assert_eq!(read(&parts(fits + 1)), Err(ChatFault::TooLong));
+}
+
+#[test]
+fn what_is_endless_ends() {
+    let nested = "[".repeat(50_000);
+    let calls = r#"{"function":{"name":"a"}},"#.repeat(2_000);
+    for (body, fault) in [
+        (format!(r#"{{"choices":{nested}"#), ChatFault::Malformed),
+        (format!(r#"{{"choices":[{{"message":{{"content":"x","tool_calls":{nested}"#), ChatFault::Malformed),
+        (format!("data: {nested}\n\ndata: [DONE]\n\n"), ChatFault::Malformed),
+        (
+            format!(r#"{{"choices":[{{"message":{{"tool_calls":[{}]}}}}]}}"#, calls.trim_end_matches(',')),
+            ChatFault::Malformed,
+        ),
+        (format!("data: {}\n\n", "x".repeat(70_000)), ChatFault::TooLong),
+        ("data: x\n".repeat(600_000), ChatFault::TooLong),
+        (format!(r#"{{"choices":[{{"message":{{"content":"{}"}}}}]}}"#, "x".repeat(300 << 10)), ChatFault::TooLong),
+    ] {
+        assert_eq!(read(&body), Err(fault), "{}…", &body[..60]);
+        assert_eq!(ChatPieces::default().push(body.as_bytes()), "", "{}…", &body[..60]);
+    }
+}
+
 /// Draws the bytes of a streamed answer, sound or not.
 fn stream() -> impl Strategy<Value = Vec<u8>> {
     let event = prop_oneof![
@@ -169,6 +302,8 @@ proptest! {
         at.sort_unstable();
         let mut pieces = ChatPieces::default();
         let text: String = at.windows(2).map(|pair| pieces.push(&body[pair[0]..pair[1]])).collect();
+        // Also of an answer that cannot be read.
+        prop_assert_eq!(&text, &ChatPieces::default().push(&body));
         if let Ok(whole) = ChatAnswer::read(&answer(&body)) {
             prop_assert_eq!(whole.text, text);
         }
