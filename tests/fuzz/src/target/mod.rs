@@ -1,6 +1,7 @@
 //! [`Target`]: code that parses foreign data, with the promises it makes. One file per target.
 
 mod answer;
+mod chat;
 mod file;
 mod idempotency;
 mod import;
@@ -62,8 +63,9 @@ pub const NAMES: &[(&str, u64)] = &[
     ("import", 15_000),
     ("json", 90_000),
     ("settings", 40_000),
-    ("token", 50_000),
-    ("template", 40_000),
+    ("token", 40_000),
+    ("template", 30_000),
+    ("chat", 20_000),
     ("robots", 20_000),
     ("html", 5_000),
     ("txt", 4_000),
@@ -103,6 +105,7 @@ pub fn named<'t>(town: &'t Town, name: &str) -> Box<dyn Target + 't> {
         "settings" => Box::new(settings::Settings::new()),
         "token" => Box::new(token::Tokens::new(town)),
         "template" => Box::new(template::Templates),
+        "chat" => Box::new(chat::Chats::new()),
         "robots" => Box::new(robots::RobotsFiles::new()),
         "html" => Box::new(file::Files::new(TextForm::Html)),
         "txt" => Box::new(file::Files::new(TextForm::Txt)),
