@@ -98,6 +98,8 @@ fn plant(client: &mut Client, key: &str, endpoint: &str) -> (u64, u64) {
 fn walk(client: &mut Client, key: &str, operator: &str, (tool_id, assistant_id): (u64, u64)) {
     let call =
         client.make("/user/make_call", key, &json!({ "phone_number": "+15550100001", "assistant_id": assistant_id }));
+    let begun = client.make("/conversations", key, &json!({ "assistant_id": assistant_id, "type": "test" }));
+    let conversation = begun["conversation_id"].as_str().expect("a UUID").to_owned();
     for route in ROUTES.iter().filter(|route| route.method == Method::Get && route.who != Who::Engine) {
         let token = if route.who == Who::Operator { operator } else { key };
         for path in route.paths {
@@ -107,7 +109,8 @@ fn walk(client: &mut Client, key: &str, operator: &str, (tool_id, assistant_id):
                 "getCall" | "listCallEvents" => call["data"]["id"].as_u64().or(call["id"].as_u64()).unwrap_or(1),
                 _ => 1,
             };
-            let path = path.replace("{id}", &id.to_string()).replace("{file}", "start.js");
+            let path = path.replace("{id}", &id.to_string()).replace("{uuid}", &conversation);
+            let path = path.replace("{file}", "start.js");
             let (status, _) = client.send("GET", &path, token, &[], "");
             // The carrier fails; of some kinds there is no row.
             let wanted: &[u16] = match route.id {
