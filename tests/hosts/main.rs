@@ -6,6 +6,7 @@ mod backup;
 mod campaign;
 mod carrier;
 mod commands;
+mod conversations;
 mod edge;
 mod egress;
 mod extract;
