@@ -51,7 +51,8 @@ pub fn serve_at(address: &str, answer: impl Fn(Came) -> Answered + Send + Sync +
     url
 }
 
-fn exchange(stream: &TcpStream, answer: &dyn Fn(Came) -> Answered) -> Option<()> {
+/// Reads one request; `None` if the connection ends before it does.
+pub fn read(stream: &TcpStream) -> Option<Came> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
@@ -68,7 +69,11 @@ fn exchange(stream: &TcpStream, answer: &dyn Fn(Came) -> Answered) -> Option<()>
         headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, n)| n.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    let (status, headers, body) = answer(Came { target, headers, body });
+    Some(Came { target, headers, body })
+}
+
+fn exchange(stream: &TcpStream, answer: &dyn Fn(Came) -> Answered) -> Option<()> {
+    let (status, headers, body) = answer(read(stream)?);
     let mut head = format!("HTTP/1.1 {status} -\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
     for (name, value) in headers {
         head.extend([name, ": ", &value, "\r\n"]);
