@@ -174,6 +174,37 @@ fn strangers_cost_an_assistant_no_more_than_its_owner_allows_a_day() {
 }
 
 #[test]
+fn turns_of_strangers_under_way_count_towards_what_they_may_cost() {
+    let mut house = asking();
+    let operator = house.operator.clone();
+    let prices = |price: f64| json!({ "items": [{ "unit": "chat_message", "price": price }] });
+    house.put("/admin/prices", &prices(0.5)).token(&operator).send().expect(200);
+    let (_, uuid) = open(&mut house, &json!({ "daily_cost_max": 1.2 }));
+    let talks: Vec<String> = (0..4).map(|at| talk_of(&visit(&mut house, &uuid, &format!("198.51.100.{at}")))).collect();
+    let begin = |house: &mut House, at: usize| {
+        let request = house
+            .post(&format!("{}/messages", talks[at]), &json!({ "message": "Hi" }))
+            .without("authorization")
+            .request();
+        let seed = house.seed();
+        (house.step(&Input::Http(&request, &[]), seed).outcome, request, seed)
+    };
+    let (first, failing, seed) = begin(&mut house, 0);
+    let (second, answered, second_seed) = begin(&mut house, 1);
+    assert!(matches!((first, second), (Outcome::Wait, Outcome::Wait)));
+    let status = |outcome: Outcome| if let Outcome::Reply(reply) = outcome { reply.status } else { 0 };
+    assert_eq!(status(begin(&mut house, 2).0), 429, "a third turn would cost too much");
+    // What it costs is what it cost when it began, and one that failed leaves its share to others.
+    house.put("/admin/prices", &prices(0.7)).token(&operator).send().expect(200);
+    let broken = Answer::Http(HttpIn { status: 500, ..HttpIn::default() });
+    assert_eq!(status(house.step(&Input::Http(&failing, &[broken]), seed).outcome), 502);
+    let answer = Answer::Http(said("Good day."));
+    assert_eq!(status(house.step(&Input::Http(&answered, &[answer]), second_seed).outcome), 200);
+    assert!(matches!(begin(&mut house, 2).0, Outcome::Wait));
+    assert_eq!(status(begin(&mut house, 3).0), 429);
+}
+
+#[test]
 fn a_message_waits_for_the_last_one_and_a_host_that_died_holds_it_up_for_a_while() {
     let mut house = asking();
     let id = house.make("/user/assistant", &assistant());

@@ -95,6 +95,8 @@ record! {
         at: Timestamp = micros().required(),
         /// Digest of what the assistant was made of when it began: answers from outside are only understood with that.
         digest: String = text(0, 64).required(),
+        /// What its answer costs, millionths of a dollar: the price when it began.
+        price_micros: i64 = signed().or_int(0),
     }
 }
 

@@ -90,11 +90,11 @@ impl ConversationTurn<'_, '_> {
         let mark = conversation.live.turn.clone().filter(|mark| mark.exchange == exchange);
         let Some(mark) = mark else { return Err(Refusal::Conflict(OTHER.into()).into()) };
         if mark.digest != self.talk.digest()? {
-            return self.fail(&mut conversation, Refusal::Conflict(CHANGED.into()));
+            return self.fail(&mut conversation, &mark, Refusal::Conflict(CHANGED.into()));
         }
         let values = self.talk.values(&conversation.shown.variables.0, conversation.phone(), mark.at);
         let Some(texts) = self.talk.texts(self.account, &values)? else {
-            return self.fail(&mut conversation, Refusal::Unprocessable(LARGE.into()));
+            return self.fail(&mut conversation, &mark, Refusal::Unprocessable(LARGE.into()));
         };
         let course = TurnCourse {
             ctx,
@@ -107,8 +107,8 @@ impl ConversationTurn<'_, '_> {
         let mut frames = Frames::of(ctx);
         let history = conversation.messages(self.account)?;
         match course.run(&history, &mut frames)? {
-            Ok(said) => Ok(TurnOutcome::Answered(self.end(&mut conversation, said)?, frames)),
-            Err(fault) => self.fail(&mut conversation, fault.refusal()),
+            Ok(said) => Ok(TurnOutcome::Answered(self.end(&mut conversation, &mark, said)?, frames)),
+            Err(fault) => self.fail(&mut conversation, &mark, fault.refusal()),
         }
     }
 
@@ -128,25 +128,31 @@ impl ConversationTurn<'_, '_> {
         if Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
             return Err((self.payment)(NO_BALANCE).into());
         }
+        let is_answered = conversation.shown.ai_enabled;
+        let price_micros = if is_answered { price(root::of(account), PriceUnit::ChatMessage, None)? } else { 0 };
         if self.is_stranger {
-            visit::turn(account, self.talk, now)?;
+            visit::turn(account, self.talk, price_micros, now)?;
         }
         if !is_again {
             let said = TurnAnswer { content: message, asides: Vec::new(), calls: Vec::new() };
             conversation.say(account, &said.message(Role::User, now))?;
         }
-        if conversation.shown.ai_enabled {
+        if is_answered {
             let digest = self.talk.digest()?;
-            conversation.live.turn = Some(TurnMark { exchange, at: now, digest, rest: Rest::default() });
+            conversation.live.turn = Some(TurnMark { exchange, at: now, digest, price_micros, rest: Rest::default() });
         }
         ended::watch(account, conversation, &self.talk.assistant, now)?;
         Ok(conversation.save(account, now)?)
     }
 
     /// Keeps the answer and charges the turn.
-    fn end(&self, conversation: &mut ConversationRow, said: TurnAnswer) -> Result<ConversationMessage, Halt> {
-        let (account, now) = (self.account, self.ctx.now);
-        let cost = price(root::of(account), PriceUnit::ChatMessage, None)?;
+    fn end(
+        &self,
+        conversation: &mut ConversationRow,
+        mark: &TurnMark,
+        said: TurnAnswer,
+    ) -> Result<ConversationMessage, Halt> {
+        let (account, now, cost) = (self.account, self.ctx.now, mark.price_micros);
         let message = said.message(Role::Assistant, now);
         conversation.say(account, &message)?;
         conversation.live.turn = None;
@@ -157,16 +163,16 @@ impl ConversationTurn<'_, '_> {
             let mut profile = Profile::of(account)?;
             profile.recharge(0, cost);
             profile.save(account)?;
-            if self.is_stranger {
-                visit::charge(account, self.talk.count, cost, now)?;
-            }
         }
         Ok(message)
     }
 
     /// Ends the turn without an answer, uncharged.
-    fn fail(&self, conversation: &mut ConversationRow, refusal: Refusal) -> Result<TurnOutcome, Halt> {
+    fn fail(&self, conversation: &mut ConversationRow, mark: &TurnMark, refusal: Refusal) -> Result<TurnOutcome, Halt> {
         conversation.live.turn = None;
+        if self.is_stranger && mark.price_micros > 0 {
+            visit::release(self.account, self.talk.count, mark.price_micros, mark.at)?;
+        }
         conversation.save(self.account, self.ctx.now)?;
         Ok(TurnOutcome::Refused(self.ctx.refused(refusal)))
     }

@@ -32,7 +32,7 @@ struct Visits {
 struct Used {
     /// Turns, or conversations.
     times: u32,
-    /// Price of the turns, millionths of a dollar.
+    /// Price of the turns that were answered or are under way, millionths of a dollar.
     micros: i64,
 }
 
@@ -116,23 +116,25 @@ pub fn message(talk: &mut ConversationRow, now: Timestamp) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Counts a turn of a stranger; 429 if there were enough for today, or they cost enough.
-pub fn turn(account: Scope<'_>, talk: &Talk, now: Timestamp) -> Result<(), Halt> {
+/// Counts a turn of a stranger with what it will cost, millionths of a dollar: so turns under way cannot exceed together
+/// what each of them may cost alone. 429 if there were enough for today, or this one would cost too much.
+pub fn turn(account: Scope<'_>, talk: &Talk, micros: i64, now: Timestamp) -> Result<(), Halt> {
     let at = key::visited(account.space(), now.day().number(), talk.count);
     let mut used = Used::load(account, &at)?;
-    let is_dear = talk.assistant.widget_settings.daily_cost_max.is_some_and(|most| used.micros >= micros_of(most));
+    let cost = used.micros.saturating_add(micros);
+    let is_dear = talk.assistant.widget_settings.daily_cost_max.is_some_and(|most| cost > micros_of(most));
     if used.times >= VISITED_TURNS_A_DAY || is_dear {
         return Err(Refusal::TooMany(until_tomorrow(now)).into());
     }
-    used.times += 1;
+    used = Used { times: used.times + 1, micros: cost };
     Ok(account.put(at, used.to_bytes())?)
 }
 
-/// Adds the price of a stranger's turn to what the assistant cost today.
-pub fn charge(account: Scope<'_>, assistant: u32, micros: i64, now: Timestamp) -> Result<(), Stop> {
-    let at = key::visited(account.space(), now.day().number(), assistant);
+/// Takes back what a stranger's turn would have cost: it failed. `began` is when it was counted.
+pub fn release(account: Scope<'_>, assistant: u32, micros: i64, began: Timestamp) -> Result<(), Stop> {
+    let at = key::visited(account.space(), began.day().number(), assistant);
     let mut used = Used::load(account, &at)?;
-    used.micros = used.micros.saturating_add(micros);
+    used.micros = used.micros.saturating_sub(micros);
     account.put(at, used.to_bytes())
 }
 
