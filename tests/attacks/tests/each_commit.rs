@@ -105,3 +105,13 @@ fn deletes_that_detach() {
 fn connections_and_streams_that_are_reset() {
     share("resets");
 }
+
+#[test]
+fn strangers_who_talk() {
+    share("visits");
+}
+
+#[test]
+fn strangers_who_talk_to_a_slow_model() {
+    share("visits_slow");
+}

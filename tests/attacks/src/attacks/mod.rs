@@ -13,6 +13,7 @@ mod storage;
 mod streams;
 mod unfold;
 mod uploads;
+mod visits;
 
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ const USUAL: Attack = Attack {
 };
 
 /// All attacks, in the order in which they are run.
-pub const ATTACKS: [Attack; 18] = [
+pub const ATTACKS: [Attack; 20] = [
     Attack {
         name: "unfold",
         what: "templates that fill in to gigabytes: prompts of calls, headers of tools",
@@ -158,6 +159,21 @@ pub const ATTACKS: [Attack; 18] = [
         what: "2,000 connections reset at once or amid a request, and streams of HTTP/2 reset at once",
         log_lines_max: 50,
         prepare: resets::prepare,
+        ..USUAL
+    },
+    Attack {
+        name: "visits",
+        what: "strangers of 100 addresses who talk in 1,000 conversations, without a pause",
+        prepare: visits::prepare,
+        check: Some(visits::check),
+        ..USUAL
+    },
+    Attack {
+        name: "visits_slow",
+        what: "the same, with a model that thinks for two seconds",
+        arguments: &visits::SLOWLY,
+        prepare: visits::slowly,
+        check: Some(visits::check),
         ..USUAL
     },
 ];
