@@ -13,7 +13,7 @@ use crate::outside::read;
 use crate::server::{Folder, Server, binary, call, send};
 
 /// What the model streams: its answer in pieces, and the end.
-const CHUNKS: [&str; 5] = [
+pub const CHUNKS: [&str; 5] = [
     "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"We \"}}]}\n\n",
     "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"open at \"}}]}\n\n",
     "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"nine.\"}}]}\n\n",
@@ -21,8 +21,73 @@ const CHUNKS: [&str; 5] = [
     "data: [DONE]\n\n",
 ];
 
+/// An account that holds conversations, and the operator of its service.
+pub struct Owner {
+    /// URL of the service.
+    pub url: String,
+    /// Key of the account.
+    pub key: String,
+    /// Token of the operator.
+    pub operator: String,
+}
+
+impl Owner {
+    /// Returns the owner of a new store.
+    pub fn of(server: &Server) -> Self {
+        let [url, key, operator] = ["url", "api_key", "admin_token"].map(|name| server.text(name).to_owned());
+        Self { url, key, operator }
+    }
+
+    /// Makes something; returns the answer.
+    pub fn make(&self, path: &str, body: &Value) -> Value {
+        made(path, &self.url, &self.key, body)
+    }
+
+    /// Reads something.
+    pub fn read(&self, path: &str) -> Value {
+        let (status, found) = call("GET", &format!("{}{path}", self.url), &self.key, None);
+        assert_eq!(status, 200, "{path} {found}");
+        found
+    }
+
+    /// Makes an assistant and begins a test conversation with it; returns the path of the conversation.
+    pub fn begin(&self, assistant: &Value) -> String {
+        let assistant = self.make("/user/assistant", assistant);
+        let begin = json!({ "assistant_id": assistant["data"]["id"], "type": "test" });
+        let begun = self.make("/conversations", &begin);
+        format!("/conversations/{}", begun["conversation_id"].as_str().expect("a UUID"))
+    }
+
+    /// Has the operator set the price of an answer, and what the account has left.
+    pub fn pays(&self, price: f64, balance: f64) {
+        self.operate("/admin/prices", &json!({ "items": [{ "unit": "chat_message", "price": price }] }));
+        self.operate("/admin/accounts/1", &json!({ "balance": balance }));
+    }
+
+    /// Has the operator replace something.
+    pub fn operate(&self, path: &str, body: &Value) {
+        let (status, said) = call("PUT", &format!("{}{path}", self.url), &self.operator, Some(body));
+        assert_eq!(status, 200, "{path} {said}");
+    }
+
+    /// Reads something as the operator.
+    pub fn look(&self, path: &str) -> String {
+        let (status, _, bytes) = send("GET", &format!("{}{path}", self.url), &self.operator, &[], "");
+        assert_eq!(status, 200, "{path}");
+        String::from_utf8(bytes).expect("text")
+    }
+
+    /// Returns what was said in a conversation, what that cost, and what the account has left.
+    pub fn told(&self, talk: &str) -> (Vec<String>, Value, Value) {
+        let found = self.read(&format!("/user{talk}"));
+        let history = found["history"].as_array().expect("a list");
+        let texts = history.iter().map(|said| said["content"].as_str().expect("text").to_owned()).collect();
+        (texts, found["total_cost"].clone(), self.read("/user/me")["total_balance"].clone())
+    }
+}
+
 /// Serves a model that sends as many chunks as `count` says and then breaks off; returns its URL.
-fn model(count: Arc<AtomicUsize>) -> String {
+pub fn model(count: Arc<AtomicUsize>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
     std::thread::spawn(move || {
@@ -47,9 +112,9 @@ fn answer(mut stream: &TcpStream, count: usize) -> std::io::Result<()> {
 }
 
 /// Starts a server whose model is at this URL.
-fn start(folder: &Folder, model: &str) -> Server {
-    let arguments = ["--egress-allow", "127.0.0.0/8", "--llm-url", model, "--llm-model", "m", "--rate-limit", "0"];
-    Server::start(&folder.path("data"), &arguments)
+pub fn start(folder: &Folder, model: &str) -> Server {
+    let own = ["--egress-allow", "127.0.0.0/8", "--rate-limit", "0", "--engine", "none"];
+    Server::start(&folder.path("data"), &[&own[..], &["--llm-url", model, "--llm-model", "m"]].concat())
 }
 
 fn made(path: &str, url: &str, key: &str, body: &Value) -> Value {

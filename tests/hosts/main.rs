@@ -7,6 +7,7 @@ mod campaign;
 mod carrier;
 mod commands;
 mod conversations;
+mod conversations_bounds;
 mod edge;
 mod egress;
 mod extract;
