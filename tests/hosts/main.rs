@@ -8,6 +8,7 @@ mod carrier;
 mod commands;
 mod conversations;
 mod conversations_bounds;
+mod conversations_followed;
 mod edge;
 mod egress;
 mod extract;
