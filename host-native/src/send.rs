@@ -177,7 +177,8 @@ impl SendExecutor {
         };
         let status = reply.status().as_u16();
         let headers = headers(reply.headers());
-        let mut pieces = follower.filter(|_| is_streamed(&request)).map(Follower::pieces);
+        let is_answer = status == 200 && is_streamed(&request);
+        let mut pieces = follower.filter(|_| is_answer).map(Follower::pieces);
         let (body, cut) = read(&mut reply, request.reply_bytes_max, pieces.as_mut()).await?;
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(Answer::Http(HttpIn { status, headers, body, cut, duration_ms }))

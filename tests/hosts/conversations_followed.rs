@@ -55,6 +55,18 @@ impl Turn {
             self.heard.extend_from_slice(&chunk);
         }
     }
+
+    /// Waits for all frames: the text of the deltas together, and the last frame.
+    pub fn whole(mut self) -> (String, (String, Value)) {
+        let (mut text, mut last) = (String::new(), None);
+        while let Some((event, data)) = self.frame() {
+            if event == "delta" {
+                text.push_str(data["text"].as_str().expect("text"));
+            }
+            last = Some((event, data));
+        }
+        (text, last.expect("a frame"))
+    }
 }
 
 /// Returns an event of a streamed answer.
@@ -128,6 +140,19 @@ fn breaking_off_does_not_stop_a_turn() {
     let server = start(&folder, &model);
     let owner = Owner { url: server.text("url").to_owned(), ..owner };
     assert_eq!(owner.told(&talk), whole, "it was committed");
+}
+
+#[test]
+fn an_error_of_the_model_is_no_part_of_an_answer() {
+    let answer = [&event(&json!({ "content": WORDS[0] })), "data: [DONE]\n\n"].concat();
+    let model = serve(move |_| (500, vec![("content-type", "text/event-stream".to_owned())], answer.clone().into()));
+    let folder = Folder::new();
+    let server = start(&folder, &format!("{model}/v1"));
+    let owner = Owner::of(&server);
+    let talk = owner.begin(&assistant());
+    let says = "The model answered with status 500.";
+    let error = json!({ "status": false, "error": says, "message": says });
+    assert_eq!(Turn::say(&owner, &talk, "Hi").whole(), (String::new(), ("error".to_owned(), error)));
 }
 
 /// Serves a model that calls two functions beside a word, and answers once it has both results. Its answers are streamed

@@ -9,6 +9,7 @@ mod commands;
 mod conversations;
 mod conversations_bounds;
 mod conversations_followed;
+mod conversations_models;
 mod edge;
 mod egress;
 mod extract;

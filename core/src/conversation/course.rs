@@ -131,21 +131,25 @@ impl TurnCourse<'_, '_> {
     ) -> Asked<ChatAnswer> {
         let [first, second] = self.models();
         let Some(first) = first else { return self.simulate(history, functions, said).map(Ok) };
-        let question = |timeout_ms| ChatQuestion {
+        let question = |timeout_ms, is_streamed| ChatQuestion {
             system: self.system,
             messages,
             functions,
             temperature: self.talk.assistant.llm_temperature.0,
             timeout_ms,
-            is_streamed: frames.is_passed(),
+            is_streamed,
         };
         let mut fault = TurnFault::Late;
-        for (model, share) in [(Some(first), if second.is_some() { 3 } else { 4 }), (second, 4)] {
+        for (model, is_last) in [(Some(first), second.is_none()), (second, true)] {
             let Some(model) = model else { continue };
             let Some(left_ms) = self.left_ms() else { return Ok(Err(TurnFault::Late)) };
-            let answer = self.ctx.ask(|| model.chat(&question(left_ms * share / 4)))?;
+            let timeout_ms = left_ms * if is_last { 4 } else { 3 } / 4;
+            // Whoever follows the turn hears no beginning of an answer that another model may give instead.
+            let is_streamed = frames.is_passed() && is_last;
+            let answer = self.ctx.ask(|| model.chat(&question(timeout_ms, is_streamed)))?;
             match ChatAnswer::read(&answer) {
-                Ok(answer) => return Ok(Ok(answer)),
+                // An endpoint may stream without being asked to; nobody heard that.
+                Ok(answer) => return Ok(Ok(ChatAnswer { is_streamed: answer.is_streamed && is_streamed, ..answer })),
                 Err(why) => fault = TurnFault::Model(why),
             }
         }
