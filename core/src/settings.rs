@@ -164,8 +164,8 @@ impl Settings {
     }
 }
 
-/// Returns the models that have an endpoint of their own; the error names one that the catalogue lacks or two endpoints
-/// serve.
+/// Returns the models that have an endpoint of their own; the error names one that the catalogue lacks, or that is
+/// named twice.
 fn models(endpoints: Vec<EndpointSettings>, catalogue: Option<&Catalogue>) -> Result<Vec<ServedModel>, String> {
     let mut models: Vec<ServedModel> = Vec::new();
     if endpoints.is_empty() {
@@ -181,7 +181,7 @@ fn models(endpoints: Vec<EndpointSettings>, catalogue: Option<&Catalogue>) -> Re
                 return Err(format!("llm: the catalogue has no model {name}; it has {}.", known.join(", ")));
             }
             if models.iter().any(|other| other.name == name) {
-                return Err(format!("llm: two endpoints serve the model {name}; name it once."));
+                return Err(format!("llm: the model {name} is named twice; name it once."));
             }
             let llm = Llm { url: url.clone(), key: key.clone(), model: r#as.unwrap_or_else(|| name.clone()) };
             models.push(ServedModel { name, llm });

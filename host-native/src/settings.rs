@@ -149,7 +149,7 @@ fn without_text(error: &toml::de::Error, text: &str) -> String {
 
 /// An endpoint for some models of the catalogue: a table `[[llm]]` of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table with url and models")]
 pub struct LlmEndpoint {
     /// Name of the endpoint, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,7 +165,7 @@ pub struct LlmEndpoint {
 
 /// A model that an endpoint serves.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table with name")]
 pub struct ServedName {
     /// Name of the model in the catalogue.
     pub name: String,

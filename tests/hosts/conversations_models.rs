@@ -1,5 +1,7 @@
-//! The models of the settings' file over the built binary: who answers where the first one fails.
+//! The models of the settings' file over the built binary: which endpoint is asked, with which key, what a start refuses,
+//! and who answers where the first one fails.
 
+use std::fs::File;
 use std::net::TcpListener;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
@@ -10,7 +12,9 @@ use switchboard_tests::house::{assistant, with};
 use crate::conversations::{CHUNKS, Owner, model};
 use crate::conversations_followed::Turn;
 use crate::outside::{read, serve};
-use crate::server::{Folder, Server, call};
+use crate::server::{Folder, Server, call, run};
+
+const KEYS: [&str; 3] = ["marker-of-the-first-key", "marker-of-the-second-key", "marker-of-the-others-key"];
 
 /// What models were asked: the key, and the model's name.
 type Asked = Arc<Mutex<Vec<(String, Value)>>>;
@@ -43,6 +47,96 @@ fn id(owner: &Owner, path: &str, name: &str) -> Value {
     let models = owner.read(path);
     let found = models.as_array().expect("a list").iter().find(|model| model["name"] == name);
     found.unwrap_or_else(|| panic!("{name} in {models}"))["id"].clone()
+}
+
+#[test]
+fn each_model_is_asked_at_its_own_endpoint_with_its_own_key() {
+    let (folder, asked) = (Folder::new(), Asked::default());
+    let [first, second, others] = ["first", "second", "others"].map(|name| speaker(name, &asked));
+    let text = format!(
+        r#"
+        llm-url = "{others}/v1"
+        llm-model = "any"
+        llm-key = "{}"
+        [[llm]]
+        name = "The first ones"
+        url = "{first}/v1"
+        key = "{}"
+        models = [{{ name = "GPT-4o", as = "gpt-4o-of-ours" }}, {{ name = "GPT-4o mini" }}]
+        [[llm]]
+        url = "{second}/v1/"
+        key = "{}"
+        models = [{{ name = "GPT-5" }}]
+        "#,
+        KEYS[2], KEYS[0], KEYS[1]
+    );
+    let (log, config) = (folder.path("log"), file(&folder, &text));
+    let server = Server::start_logging(
+        &folder.path("data"),
+        &["--rate-limit", "0", "--config", &config],
+        &[("SWITCHBOARD_LOG", "trace")],
+        File::create(&log).expect("a log"),
+    );
+    let owner = Owner::of(&server);
+    for (name, who, key, known_as) in [
+        ("GPT-4o", "first", KEYS[0], "gpt-4o-of-ours"),
+        ("GPT-4o mini", "first", KEYS[0], "GPT-4o mini"),
+        ("GPT-5", "second", KEYS[1], "GPT-5"),
+        ("GPT-5 mini", "others", KEYS[2], "any"),
+    ] {
+        let llm = id(&owner, "/user/assistants/models", name);
+        let talk = owner.begin(&with(assistant(), &json!({ "llm_model_id": llm })));
+        let (status, said) = say(&owner, &talk, "Who are you?");
+        assert_eq!((status, &said["message"]), (200, &json!(format!("I am the {who}."))), "{said}");
+        let asked = std::mem::take(&mut *asked.lock().expect("a list"));
+        assert_eq!(asked, [(format!("Bearer {key}"), json!(known_as))], "{name}");
+    }
+    let settings: Value = serde_json::from_str(&owner.look("/admin/settings")).expect("JSON");
+    let shown = settings["data"].as_array().expect("a list").iter().find(|setting| setting["name"] == "llm");
+    let want = json!([
+        { "name": "The first ones", "url": format!("{first}/v1"), "key": "****",
+          "models": [{ "name": "GPT-4o", "as": "gpt-4o-of-ours" }, { "name": "GPT-4o mini" }] },
+        { "url": format!("{second}/v1/"), "key": "****", "models": [{ "name": "GPT-5" }] },
+    ]);
+    assert_eq!(shown, Some(&json!({ "name": "llm", "value": want, "source": "file" })));
+    assert_eq!(server.stop(), Some(0));
+    let logged = std::fs::read_to_string(&log).expect("a log");
+    assert!(logged.contains("operation=\"sendMessage\""), "the turns are logged: {logged}");
+    let kept = [logged, settings.to_string()];
+    assert!(KEYS.iter().all(|key| kept.iter().all(|text| !text.contains(key))), "{kept:?}");
+}
+
+#[test]
+fn models_that_cannot_be_are_refused_at_the_start() {
+    let folder = Folder::new();
+    let entry = |more: &str| format!("[[llm]]\nkey = \"{}\"\n{more}\n", KEYS[0]);
+    let url = "url = \"https://llm.example/v1\"";
+    let serves = |names: &str| entry(&format!("{url}\nmodels = [{names}]"));
+    let of = |name: &str| serves(&format!("{{ name = \"{name}\" }}"));
+    for (text, says) in [
+        (of("GPT-4o") + &of("GPT-4o"), "llm: the model GPT-4o is named twice; name it once."),
+        (
+            serves("{ name = \"GPT-5\" }, { name = \"GPT-5\", as = \"x\" }"),
+            "llm: the model GPT-5 is named twice; name it once.",
+        ),
+        (of("GPT-0"), "llm: the catalogue has no model GPT-0; it has GPT-4.1, GPT-4.1 mini, "),
+        (entry("models = [{ name = \"GPT-4o\" }]"), "missing field `url`"),
+        (entry("url = \"nowhere\"\nmodels = [{ name = \"GPT-4o\" }]"), "The llms.0.url field must be a valid URL."),
+        (entry(url), "missing field `models`"),
+        (serves(""), "The llms.0.models field must have at least 1 item."),
+        (
+            entry(&format!("{url}\nmodel = \"GPT-4o\"")),
+            "unknown field `model`, expected one of `name`, `url`, `key`, `models`",
+        ),
+        (serves("\"GPT-4o\""), "line 4: expected a table with name"),
+        ("llm-url = \"https://llm.example/v1\"\n".to_owned(), "The llm.model field is required."),
+    ] {
+        let (config, data) = (file(&folder, &text), folder.path("data").display().to_string());
+        let output = run(&["serve", "--listen", "127.0.0.1:0", "--data", &data, "--config", &config]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(says), "{text}: {said}");
+        assert!(!said.contains("marker") && !folder.path("data").exists(), "{text}: {said}");
+    }
 }
 
 /// Serves a model that answers nothing at all.
