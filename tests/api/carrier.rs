@@ -28,12 +28,12 @@ pub fn twilio() -> House {
     House::with(Config { carrier: Carrier::Twilio(twilio), ..Config::default() })
 }
 
-fn json_reply(status: u16, body: &Value) -> Result<HttpIn, SendError> {
+pub fn json_reply(status: u16, body: &Value) -> Result<HttpIn, SendError> {
     Ok(HttpIn { status, body: body.to_string().into_bytes(), ..HttpIn::default() })
 }
 
 /// Returns an error response in the API's form.
-fn refusal(status: u16, code: u64) -> Result<HttpIn, SendError> {
+pub fn refusal(status: u16, code: u64) -> Result<HttpIn, SendError> {
     let more = format!("https://www.twilio.com/docs/errors/{code}");
     json_reply(status, &json!({ "code": code, "message": "No.", "more_info": more, "status": status }))
 }
@@ -100,7 +100,7 @@ fn settle(house: &mut House, seconds: u64) {
 }
 
 /// Returns a house that owns [`NUMBER`], and the number's id.
-fn owner() -> (House, u64) {
+pub fn owner() -> (House, u64) {
     let mut house = twilio();
     answers(&mut house, json_reply(201, &owned()));
     let id = buy(&mut house).expect(201).id();

@@ -44,6 +44,7 @@ mod lookups;
 mod messages;
 mod numbers;
 mod operator;
+mod prices;
 mod progress;
 mod recall;
 mod refusals;
