@@ -172,8 +172,8 @@ pub const WRITES: Budget = Budget {
     unit: Unit::Places,
     all: 4_096,
     account: 1_024,
-    address: 32,
-    nobody: 256,
+    address: 8,
+    nobody: 64,
     waiting: 4_096,
     waiting_each: 256,
     shrinks: false,
@@ -191,7 +191,7 @@ pub const ASKING: Budget = Budget {
     waiting: 4_096,
     waiting_each: 256,
     shrinks: false,
-    what: "requests that wait for something outside: a tool, a carrier, a file reader",
+    what: "requests that wait for something outside other than a model: a tool, a carrier, a file reader",
 };
 
 /// Outgoing HTTP requests to addresses that users chose.
@@ -219,7 +219,35 @@ pub const OPERATOR_REQUESTS: Budget = Budget {
     waiting: 65_536,
     waiting_each: 512,
     shrinks: false,
-    what: "HTTP requests to what the operator set up: model, carrier, calendar",
+    what: "HTTP requests to what the operator set up: carrier, calendar",
+};
+
+/// Questions to language models of the operator's.
+pub const MODEL_REQUESTS: Budget = Budget {
+    name: "model_requests",
+    unit: Unit::Places,
+    all: 1_024,
+    account: 256,
+    address: 0,
+    nobody: 0,
+    waiting: 65_536,
+    waiting_each: 1_024,
+    shrinks: false,
+    what: "questions to the operator's language models, which may think for a minute",
+};
+
+/// Questions to language models and their answers.
+pub const MODEL_BYTES: Budget = Budget {
+    name: "model_bytes",
+    unit: Unit::Bytes,
+    all: 256 * MIB,
+    account: 64 * MIB,
+    address: 0,
+    nobody: 0,
+    waiting: 0,
+    waiting_each: 0,
+    shrinks: true,
+    what: "questions to language models until they are answered, and answers until their turn is over",
 };
 
 /// DNS look-ups for requests to addresses that users chose.
@@ -320,6 +348,8 @@ pub const BUDGETS: &[&Budget] = &[
     &ASKING,
     &USER_REQUESTS,
     &OPERATOR_REQUESTS,
+    &MODEL_REQUESTS,
+    &MODEL_BYTES,
     &LOOKUPS,
     &OPERATOR_LOOKUPS,
     &HASHES,

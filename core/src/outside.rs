@@ -171,6 +171,8 @@ pub enum Egress {
     User,
     /// The operator, in the configuration: any address.
     Operator,
+    /// The operator, for a language model: any address, and an answer that takes its time.
+    Model,
 }
 
 /// Which redirects a request follows, at most three of them (docs/api.md, Requests outside).

@@ -17,7 +17,7 @@ use switchboard_core::http::route::Who;
 use switchboard_core::id;
 use switchboard_core::job;
 use switchboard_core::key::Topic;
-use switchboard_core::outside::{Answer, Unwritten, Work};
+use switchboard_core::outside::{Answer, Egress, Unwritten, Work};
 use switchboard_core::rate::RateLimits;
 use switchboard_core::remote::region;
 use switchboard_core::remote::wire::{CommitCall, ReadAnswer, ReadCall};
@@ -41,7 +41,7 @@ use crate::metrics::Metrics;
 use crate::news::{News, Waiting};
 use crate::room::{Held, Holder, UsedUp};
 use crate::rooms::Rooms;
-use crate::send::{Outside, SendExecutor};
+use crate::send::{Hearing, Outside, SendExecutor};
 use crate::store::{Admission, Snapshot, Store};
 use crate::writer::{Care, Exchange, Failure, Writer, WriterContext, WriterInput, guarded};
 
@@ -180,7 +180,7 @@ impl Host {
 
     /// Answers a request that changes nothing, from a snapshot. Accounts that read much wait for their turn.
     pub async fn read(&self, request: &Request, told: &RateDecisions, seed: Seed) -> Reply {
-        let mut answers = Vec::new();
+        let (mut answers, mut hearing) = (Vec::new(), Hearing::default());
         let mut turn = None;
         loop {
             let looked = match turn.take() {
@@ -189,7 +189,8 @@ impl Host {
             };
             match looked {
                 Ok(Output { outcome: Outcome::Wait, sends, account, .. }) => {
-                    Box::pin(self.perform(sends, &mut answers, self.payer(request, told, account), None)).await;
+                    let payer = self.payer(request, told, account);
+                    Box::pin(self.perform(sends, &mut answers, payer, &mut hearing)).await;
                 }
                 Ok(output) => {
                     let reply = self.reply_of(request, output, seed);
@@ -284,6 +285,7 @@ impl Host {
         let holder = self.holder(&request, &told);
         let care = self.care_of(&request);
         let mut exchange = Exchange { request, answers: Vec::new(), told, seed, care };
+        let mut held = Vec::new();
         let mut deadline = None;
         loop {
             let place = tokio::select! {
@@ -307,8 +309,9 @@ impl Host {
                         follower.pass(*reply);
                     }
                     let holder = self.payer(&exchange.request, &exchange.told, account);
-                    let pieces = follower.as_deref();
-                    Box::pin(self.perform(sends, &mut exchange.answers, holder, pieces)).await;
+                    let mut hearing = Hearing { follower: follower.as_deref(), held };
+                    Box::pin(self.perform(sends, &mut exchange.answers, holder, &mut hearing)).await;
+                    held = hearing.held;
                 }
                 (Some(WriterInput::Http(back)), Ok(Output { outcome: Outcome::Yield, .. })) => {
                     exchange = *back;
@@ -462,18 +465,22 @@ impl Host {
 
     /// Performs the sends that a request waits for, one after the other. Each holder has a share of what goes out, so
     /// that its requests hold up neither its own durable work nor others. Hashes have a room of their own: strangers
-    /// who log in take no place from the tools of accounts.
-    async fn perform(&self, sends: Vec<Send>, answers: &mut Vec<Answer>, holder: Holder, follower: Option<&Follower>) {
+    /// who log in take no place from the tools of accounts. So do models, which may think for a minute.
+    async fn perform(&self, sends: Vec<Send>, answers: &mut Vec<Answer>, holder: Holder, hearing: &mut Hearing<'_>) {
         let mut place = None;
         for send in sends {
-            let hashes = matches!(send.work, Work::HashPassword { .. } | Work::VerifyPassword { .. });
-            if !hashes && place.is_none() {
+            let has_own_room = match &send.work {
+                Work::HashPassword { .. } | Work::VerifyPassword { .. } => true,
+                Work::Http(request) => request.egress == Egress::Model,
+                _ => false,
+            };
+            if !has_own_room && place.is_none() {
                 match self.rooms.asking.take(holder).await {
                     Ok(taken) => place = Some(taken),
                     Err(full) => return answers.push(Answer::Failed(full.into())),
                 }
             }
-            answers.push(self.sender.perform_for(send.work, holder, follower).await);
+            answers.push(self.sender.perform_for(send.work, holder, hearing).await);
         }
     }
 
@@ -481,12 +488,12 @@ impl Host {
     /// store already has accounts.
     pub async fn first_start(&self) -> Result<Option<Reply>, Fault> {
         let seed = self.clock.seed()?;
-        let mut answers = Vec::new();
+        let (mut answers, mut hearing) = (Vec::new(), Hearing::default());
         loop {
             let (_, done) = self.writer.submit(WriterInput::FirstStart(answers.clone()), seed).await;
             match done.map_err(|failure| format!("the first start failed: {failure:?}"))? {
                 Output { outcome: Outcome::Wait, sends, .. } => {
-                    self.perform(sends, &mut answers, Holder::Service, None).await;
+                    self.perform(sends, &mut answers, Holder::Service, &mut hearing).await;
                 }
                 Output { outcome: Outcome::Reply(reply), .. } => return Ok(Some(reply)),
                 _ => return Ok(None),

@@ -32,6 +32,10 @@ pub struct Rooms {
     pub user_requests: Arc<Room>,
     /// HTTP requests to services that the operator set up, see [`budget::OPERATOR_REQUESTS`].
     pub operator_requests: Arc<Room>,
+    /// Questions to language models, see [`budget::MODEL_REQUESTS`].
+    pub model_requests: Arc<Room>,
+    /// Bytes of questions to language models and of their answers, see [`budget::MODEL_BYTES`].
+    pub model_bytes: Arc<Room>,
     /// DNS look-ups for addresses that users chose, see [`budget::LOOKUPS`].
     pub lookups: Arc<Room>,
     /// DNS look-ups for services that the operator set up, see [`budget::OPERATOR_LOOKUPS`].
@@ -70,6 +74,8 @@ impl Rooms {
             asking: Room::new(&budget::ASKING),
             user_requests: Room::new(&budget::USER_REQUESTS),
             operator_requests: Room::new(&budget::OPERATOR_REQUESTS),
+            model_requests: Room::new(&budget::MODEL_REQUESTS),
+            model_bytes: Room::new(&budget::MODEL_BYTES),
             lookups: Room::new(&budget::LOOKUPS),
             operator_lookups: Room::new(&budget::OPERATOR_LOOKUPS),
             hashes: Room::new(&budget::HASHES),
@@ -80,7 +86,7 @@ impl Rooms {
     }
 
     /// Returns all rooms in the order of [`budget::BUDGETS`].
-    pub fn all(&self) -> [&Arc<Room>; 18] {
+    pub fn all(&self) -> [&Arc<Room>; 20] {
         [
             &self.connections,
             &self.admin_connections,
@@ -94,6 +100,8 @@ impl Rooms {
             &self.asking,
             &self.user_requests,
             &self.operator_requests,
+            &self.model_requests,
+            &self.model_bytes,
             &self.lookups,
             &self.operator_lookups,
             &self.hashes,

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hyper::body::Bytes;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
@@ -21,7 +22,7 @@ use crate::extract::child::Extractor;
 use crate::follow::{Follower, Pieces};
 use crate::metrics::Metrics;
 use crate::names::{LimitedResolver, NoRoom, held_by};
-use crate::room::{Holder, Room};
+use crate::room::{Held, Holder, Room};
 use crate::rooms::Rooms;
 use switchboard_core::egress::Filter;
 
@@ -42,17 +43,29 @@ pub struct SendExecutor {
     script: Option<Script>,
     users: Way,
     operator: Way,
+    models: Way,
     filter: Filter,
     hashes: Arc<Room>,
     extractor: Extractor,
     metrics: Arc<Metrics>,
 }
 
-/// Client and room for one kind of request. The operator's requests have their own, so that slow addresses and names of
-/// users do not hold them up.
+/// Client and rooms for one kind of request. The operator's requests have their own, so that slow addresses and names of
+/// users do not hold them up; and models, so that one which thinks for long holds up nothing else.
 struct Way {
     client: Client,
     room: Arc<Room>,
+    /// Counts bytes of requests and answers; `None` where few answers are small enough not to be counted.
+    bytes: Option<Arc<Room>>,
+}
+
+/// Who hears the answer to a send beside the core, and what answers hold of the budgets until their exchange is over.
+#[derive(Default)]
+pub struct Hearing<'f> {
+    /// Hears a model's streamed answer as it comes.
+    pub follower: Option<&'f Follower>,
+    /// Bytes of the answers so far.
+    pub held: Vec<Held>,
 }
 
 /// Resolver that passes a name only if the filter allows every address of it; the client connects to exactly these
@@ -101,10 +114,13 @@ impl SendExecutor {
         };
         let users = client()?.dns_resolver(Arc::new(Guard { filter: filter.clone(), names }));
         let operator = client()?.dns_resolver(Arc::new(LimitedResolver::new(Arc::clone(&rooms.operator_lookups))));
+        let (users, operator) = (users.build()?, operator.build()?);
+        let models = (Arc::clone(&rooms.model_requests), Some(Arc::clone(&rooms.model_bytes)));
         Ok(Self {
             script,
-            users: Way { client: users.build()?, room: Arc::clone(&rooms.user_requests) },
-            operator: Way { client: operator.build()?, room: Arc::clone(&rooms.operator_requests) },
+            users: Way { client: users, room: Arc::clone(&rooms.user_requests), bytes: None },
+            operator: Way { client: operator.clone(), room: Arc::clone(&rooms.operator_requests), bytes: None },
+            models: Way { client: operator, room: models.0, bytes: models.1 },
             filter,
             hashes: Arc::clone(&rooms.hashes),
             extractor,
@@ -119,18 +135,18 @@ impl SendExecutor {
 
     /// Performs one send and returns its answer; its place counts against `holder`.
     pub async fn perform(&self, work: Work, holder: Holder) -> Answer {
-        self.perform_for(work, holder, None).await
+        self.perform_for(work, holder, &mut Hearing::default()).await
     }
 
-    /// Performs one send, while a `follower` hears a model's streamed answer as it comes.
-    pub async fn perform_for(&self, work: Work, holder: Holder, follower: Option<&Follower>) -> Answer {
+    /// Performs one send of an exchange.
+    pub async fn perform_for(&self, work: Work, holder: Holder, hearing: &mut Hearing<'_>) -> Answer {
         if let Some(script) = &self.script
             && matches!(work, Work::Http(_) | Work::Extract { .. })
         {
             return script(&work);
         }
         match work {
-            Work::Http(request) => self.http(request, holder, follower).await.unwrap_or_else(Answer::Failed),
+            Work::Http(request) => self.http(request, holder, hearing).await.unwrap_or_else(Answer::Failed),
             Work::Extract { form, bytes } => self.extractor.extract(form, bytes, holder).await,
             work => self.hash(work, holder).await.unwrap_or_else(Answer::Failed),
         }
@@ -146,32 +162,46 @@ impl SendExecutor {
         done.flatten().ok_or(SendError::Unreachable)
     }
 
-    async fn http(&self, request: HttpOut, holder: Holder, follower: Option<&Follower>) -> Result<Answer, SendError> {
-        let _place = self.way(request.egress).room.take(holder).await?;
+    async fn http(&self, request: HttpOut, holder: Holder, hearing: &mut Hearing<'_>) -> Result<Answer, SendError> {
+        let way = self.way(request.egress);
+        let _place = way.room.take(holder).await?;
+        let asked = request.body.len() as u64;
+        let mut held = way.bytes.as_ref().map(|room| room.try_take(holder, asked)).transpose()?;
         self.metrics.sent();
         let limit = Duration::from_millis(request.timeout_ms);
-        let exchange = held_by(holder, self.exchange(request, follower));
-        tokio::time::timeout(limit, exchange).await.unwrap_or(Err(SendError::TimedOut))
+        let exchange = held_by(holder, self.exchange(request, hearing.follower, held.as_mut()));
+        let answer = tokio::time::timeout(limit, exchange).await.unwrap_or(Err(SendError::TimedOut));
+        if let (Ok(Answer::Http(answer)), Some(mut held)) = (&answer, held) {
+            held.shrink_to(answer.body.len() as u64);
+            hearing.held.push(held);
+        }
+        answer
     }
 
     fn way(&self, egress: Egress) -> &Way {
         match egress {
             Egress::User => &self.users,
             Egress::Operator => &self.operator,
+            Egress::Model => &self.models,
         }
     }
 
-    async fn exchange(&self, request: HttpOut, follower: Option<&Follower>) -> Result<Answer, SendError> {
+    async fn exchange(
+        &self,
+        mut request: HttpOut,
+        follower: Option<&Follower>,
+        held: Option<&mut Held>,
+    ) -> Result<Answer, SendError> {
         let began = Instant::now();
         let mut url = Url::parse(&request.url).map_err(|_| SendError::Refused)?;
         let mut method = Method::from_bytes(request.method.as_bytes()).map_err(|_| SendError::Refused)?;
-        let mut body = request.body.clone();
+        let mut body = Bytes::from(std::mem::take(&mut request.body));
         let mut hops = 0;
         let mut reply = loop {
             let reply = self.one(&request, method.clone(), url.clone(), body.clone()).await?;
             let Some(next) = followed(&request, &url, &reply).filter(|_| hops < REDIRECTS_MAX) else { break reply };
             if reply.status() == StatusCode::SEE_OTHER && method != Method::HEAD {
-                (method, body) = (Method::GET, Vec::new());
+                (method, body) = (Method::GET, Bytes::new());
             }
             (url, hops) = (next, hops + 1);
         };
@@ -179,12 +209,12 @@ impl SendExecutor {
         let headers = headers(reply.headers());
         let is_answer = status == 200 && is_streamed(&request);
         let mut pieces = follower.filter(|_| is_answer).map(Follower::pieces);
-        let (body, cut) = read(&mut reply, request.reply_bytes_max, pieces.as_mut()).await?;
+        let (body, cut) = read(&mut reply, request.reply_bytes_max, pieces.as_mut(), held).await?;
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(Answer::Http(HttpIn { status, headers, body, cut, duration_ms }))
     }
 
-    async fn one(&self, request: &HttpOut, method: Method, url: Url, body: Vec<u8>) -> Result<Response, SendError> {
+    async fn one(&self, request: &HttpOut, method: Method, url: Url, body: Bytes) -> Result<Response, SendError> {
         if request.egress == Egress::User {
             self.admit(&url)?;
         }
@@ -208,14 +238,15 @@ impl SendExecutor {
 /// Returns whether a request asks a model of the operator's for an answer in pieces.
 fn is_streamed(request: &HttpOut) -> bool {
     let wants = |(name, value): &(String, Secret)| name.eq_ignore_ascii_case("accept") && value.0 == stream::MEDIA;
-    request.egress == Egress::Operator && request.headers.iter().any(wants)
+    request.egress == Egress::Model && request.headers.iter().any(wants)
 }
 
-/// Reads a reply's body up to `bytes_max`; returns whether it was cut.
+/// Reads a reply's body up to `bytes_max`, as far as `held` can grow with it; returns whether it was cut.
 async fn read(
     reply: &mut Response,
     bytes_max: usize,
     mut pieces: Option<&mut Pieces<'_>>,
+    mut held: Option<&mut Held>,
 ) -> Result<(Vec<u8>, bool), SendError> {
     let mut body = Vec::new();
     loop {
@@ -224,6 +255,9 @@ async fn read(
             None => reply.chunk().await,
         };
         let Some(chunk) = chunk.map_err(reason)? else { break };
+        if let Some(held) = held.as_deref_mut() {
+            held.grow(chunk.len() as u64)?;
+        }
         if let Some(pieces) = pieces.as_deref_mut() {
             pieces.hear(&chunk);
         }

@@ -13,9 +13,13 @@ use crate::server::binary;
 
 /// Returns the host's own sender, with budgets of its own.
 pub fn sender(outside: Outside) -> SendExecutor {
-    let rooms = Arc::new(Rooms::default());
+    sender_in(outside, &Arc::default())
+}
+
+/// Returns the host's own sender, with these budgets.
+pub fn sender_in(outside: Outside, rooms: &Arc<Rooms>) -> SendExecutor {
     let extractor = Extractor::new(binary(), Arc::clone(&rooms.readers)).expect("a thread");
-    SendExecutor::new(outside, extractor, Arc::new(Metrics::of(&rooms)), &rooms).expect("a sender")
+    SendExecutor::new(outside, extractor, Arc::new(Metrics::of(rooms)), rooms).expect("a sender")
 }
 
 /// One received request.

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard::room::Holder;
-use switchboard::send::Outside;
-use switchboard_core::budget::OPERATOR_REQUESTS;
+use switchboard::rooms::Rooms;
+use switchboard::send::{Hearing, Outside};
+use switchboard_core::budget::{MODEL_BYTES, OPERATOR_REQUESTS};
 use switchboard_core::egress::Filter;
-use switchboard_core::outside::{Answer, Egress, HttpOut, Redirects, Work};
+use switchboard_core::outside::{Answer, Egress, HttpOut, Redirects, SendError, Work};
 use switchboard_tests::house::{tool, with};
 
-use crate::outside::{sender, serve};
+use crate::outside::{sender, sender_in, serve};
 use crate::server::{Folder, Server, call};
 
 #[test]
@@ -152,6 +153,39 @@ fn an_account_has_a_share_of_the_operators_requests() {
         assert!(matches!(&said, Answer::Http(answer) if answer.body == b"yes"), "{said:?}");
         assert_eq!(hanging.load(Ordering::SeqCst), share, "four wait for their turn");
         own.iter().for_each(tokio::task::JoinHandle::abort);
+    });
+}
+
+/// A question to a model counts with its bytes until it is answered, and the answer until its turn is over.
+#[test]
+fn questions_to_models_and_their_answers_use_up_a_share() {
+    const QUESTION: usize = 1 << 20;
+    let served = serve(|_| (200, vec![], vec![b'x'; 64]));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let rooms = Arc::<Rooms>::default();
+        let sender = sender_in(Outside::World(Filter::new(vec![])), &rooms);
+        let ask = |bytes: usize, reply_bytes_max| {
+            let Work::Http(request) = request(&served, Egress::Model) else { panic!("an HTTP request") };
+            Work::Http(HttpOut { method: "POST", body: vec![b' '; bytes], reply_bytes_max, ..request })
+        };
+        let mut hearing = Hearing::default();
+        for _ in 0..100 {
+            // One after the other: none is under way with another, and only the answers stay.
+            let said = sender.perform_for(ask(QUESTION, 64), Holder::Account(1), &mut hearing).await;
+            assert!(matches!(&said, Answer::Http(answer) if answer.body.len() == 64), "{said:?}");
+        }
+        assert_eq!(rooms.model_bytes.used(), 6_400);
+        let share = usize::try_from(MODEL_BYTES.account).expect("a few");
+        let large = sender.perform_for(ask(share - 6_400 - 63, 64), Holder::Account(1), &mut hearing).await;
+        assert_eq!(large, Answer::Failed(SendError::ShareUsed), "its answer does not fit any more");
+        let larger = sender.perform_for(ask(share, 64), Holder::Account(1), &mut hearing).await;
+        assert_eq!(larger, Answer::Failed(SendError::ShareUsed), "nor does this question");
+        assert_eq!(rooms.model_bytes.used(), 6_400);
+        let other = sender.perform_for(ask(QUESTION, 64), Holder::Account(2), &mut hearing).await;
+        assert!(matches!(other, Answer::Http(_)), "{other:?}");
+        drop(hearing);
+        assert_eq!(rooms.model_bytes.used(), 0);
     });
 }
 

@@ -43,7 +43,7 @@ impl Llm {
             body,
             timeout_ms,
             reply_bytes_max,
-            egress: Egress::Operator,
+            egress: Egress::Model,
             redirects: Redirects::None,
         })
     }

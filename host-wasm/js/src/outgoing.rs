@@ -367,6 +367,7 @@ fn http(out: &JsObject, request: HttpOut) {
     out.set_egress(match request.egress {
         Egress::User => "user",
         Egress::Operator => "operator",
+        Egress::Model => "model",
     });
     out.set_redirects(match request.redirects {
         Redirects::None => "none",

@@ -139,6 +139,7 @@ fn http_out(out: HttpOut) -> wit::HttpOut {
         egress: match out.egress {
             Egress::User => wit::Egress::User,
             Egress::Operator => wit::Egress::Operator,
+            Egress::Model => wit::Egress::Model,
         },
         redirects: match out.redirects {
             Redirects::None => wit::Redirects::None,

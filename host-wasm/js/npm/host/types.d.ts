@@ -26,7 +26,7 @@ export type Http = {
   body: Bytes;
   timeoutMs: number;
   replyBytesMax: number;
-  egress: "user" | "operator";
+  egress: "user" | "operator" | "model";
   redirects: "none" | "same-origin" | "any";
 };
 

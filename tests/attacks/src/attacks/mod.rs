@@ -172,6 +172,7 @@ pub const ATTACKS: [Attack; 20] = [
         name: "visits_slow",
         what: "the same, with a model that thinks for two seconds",
         arguments: &visits::SLOWLY,
+        fills: &["model_requests"],
         prepare: visits::slowly,
         check: Some(visits::check),
         ..USUAL
@@ -185,7 +186,7 @@ mod tests {
     use switchboard_core::budget::BUDGETS;
 
     /// Budgets that no attack here uses up, with the test elsewhere that does: its file and its name.
-    const ELSEWHERE: [(&str, &str, &str); 9] = [
+    const ELSEWHERE: [(&str, &str, &str); 10] = [
         ("writes", "tests/hosts/shares.rs", "writes_of_an_account_and_of_strangers_leave_others_their_turn"),
         ("admin_connections", "tests/hosts/limits.rs", "the_operators_own_address_has_room_for_so_many"),
         ("answers", "tests/hosts/limits.rs", "answers_that_nobody_takes_use_up_a_share"),
@@ -193,6 +194,7 @@ mod tests {
         ("asking", "tests/hosts/receivers.rs", "endpoints_that_hang_keep_only_their_own_account_waiting"),
         ("user_requests", "tests/hosts/receivers.rs", "addresses_of_users_that_hang_do_not_keep_the_operators_waiting"),
         ("operator_requests", "tests/hosts/receivers.rs", "an_account_has_a_share_of_the_operators_requests"),
+        ("model_bytes", "tests/hosts/receivers.rs", "questions_to_models_and_their_answers_use_up_a_share"),
         (
             "operator_lookups",
             "host-native/src/names.rs",

@@ -83,18 +83,18 @@ async fn prepared(target: &Target) -> Result<Vec<String>, String> {
     let balance = json!({ "balance": BALANCE });
     let put = operator.ask("PUT", &format!("/admin/accounts/{id}"), Some(&balance)).await;
     put.map_err(|error| error.to_string())?.success()?;
-    let mut open = vec![opened(&mut target.attacker(&owner)).await?];
+    let mut open = vec![opened(&mut target.attacker(&owner), Some(COST_MAX)).await?];
     let (_, own) = target.account().await?;
     let mut client = target.attacker(&own);
     for _ in 0..OWN {
-        open.push(opened(&mut client).await?);
+        open.push(opened(&mut client, None).await?);
     }
     Ok(open)
 }
 
 /// Creates an assistant that strangers may talk to; returns its UUID.
-async fn opened(client: &mut Client) -> Result<String, String> {
-    let settings = json!({ "widget_settings": { "enabled": true, "daily_cost_max": COST_MAX } });
+async fn opened(client: &mut Client, daily_cost_max: Option<f64>) -> Result<String, String> {
+    let settings = json!({ "widget_settings": { "enabled": true, "daily_cost_max": daily_cost_max } });
     let id = id_of(&client.make("POST", "/user/assistant", &with(assistant(), &settings)).await?)?;
     let path = format!("/user/assistant/{id}");
     let active = client.ask("PUT", &path, Some(&json!({ "status": "active" }))).await;

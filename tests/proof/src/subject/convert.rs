@@ -277,6 +277,7 @@ fn http_out(out: wit::HttpOut) -> HttpOut {
         egress: match out.egress {
             wit::Egress::User => Egress::User,
             wit::Egress::Operator => Egress::Operator,
+            wit::Egress::Model => Egress::Model,
         },
         redirects: match out.redirects {
             wit::Redirects::None => Redirects::None,
