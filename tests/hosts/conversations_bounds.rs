@@ -1,4 +1,5 @@
-//! What strangers may use of an assistant, over hosts that are killed: whoever reached a limit stays there until its time.
+//! What strangers may use of an assistant, over hosts that are killed: whoever reached a limit stays there until its
+//! time.
 
 use serde_json::{Value, json};
 use switchboard_tests::house::{assistant, with};

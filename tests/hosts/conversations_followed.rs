@@ -155,8 +155,8 @@ fn an_error_of_the_model_is_no_part_of_an_answer() {
     assert_eq!(Turn::say(&owner, &talk, "Hi").whole(), (String::new(), ("error".to_owned(), error)));
 }
 
-/// Serves a model that calls two functions beside a word, and answers once it has both results. Its answers are streamed
-/// or not.
+/// Serves a model that calls two functions beside a word, and answers once it has both results; its answers are
+/// streamed or not.
 fn calling(is_streamed: bool) -> String {
     serve(move |came| {
         let asked: Value = serde_json::from_slice(&came.body).expect("JSON");

@@ -1,5 +1,5 @@
-//! The models of the settings' file over the built binary: which endpoint is asked, with which key, what a start refuses,
-//! and who answers where the first one fails.
+//! The models of the settings' file over the built binary: which endpoint is asked, with which key, what a start
+//! refuses, and who answers where the first one fails.
 
 use std::fs::File;
 use std::net::TcpListener;

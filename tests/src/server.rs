@@ -189,8 +189,8 @@ pub fn call(method: &str, url: &str, token: &str, body: Option<&Value>) -> (u16,
     (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
 }
 
-/// Like [`call`], with extra headers and any body; returns the status, the response headers as text, and the body. An empty
-/// token is not sent.
+/// Like [`call`], with extra headers and any body; returns the status, the response headers as text, and the body. An
+/// empty token is not sent.
 ///
 /// # Panics
 /// If no reply arrives, or its status is one that the document does not name.
