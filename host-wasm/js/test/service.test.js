@@ -109,6 +109,51 @@ test("a login compares the password and gives a token", async () => {
   assert.equal((await client.call("GET", "/user/me", undefined, right.json.token)).json.email, email);
 });
 
+test("a conversation is held with the simulated model, and kept", async () => {
+  /** @type {string[]} */
+  const asked = [];
+  /** @type {any} */
+  const fetch = async (/** @type {string} */ url) => {
+    asked.push(url);
+    return new Response("sun");
+  };
+  const storage = new MemoryStorage();
+  const client = await open({ fetch, storage });
+  const tool = { ...toolAt("https://tool.example/weather"), name: "look_up_weather" };
+  const tools = [(await client.call("POST", "/user/tools", tool)).json.data.id];
+  const made = await client.call("POST", "/user/assistant", { ...ASSISTANT, tool_ids: tools });
+  const begun = await client.call("POST", "/conversations", { assistant_id: made.json.data.id, type: "test" });
+  assert.deepEqual(begun.json.history, [{ role: "assistant", content: "Hello, this is Anna." }]);
+  const path = `/conversations/${begun.json.conversation_id}`;
+  const said = await client.call("POST", `${path}/messages`, { message: "Hello" });
+  assert.deepEqual([said.status, said.json.function_calls], [200, []]);
+  assert.match(said.json.message, /^This is the simulated model of Anna/);
+  const json = { message: "Look up the weather" };
+  const followed = await client.send("POST", `${path}/messages`, { json, headers: { accept: "text/event-stream" } });
+  assert.equal(followed.headers.get("content-type"), "text/event-stream");
+  const frames = (await followed.text()).trimEnd().split("\n\n").map((frame) => {
+    const [, event, data] = /** @type {RegExpMatchArray} */ (frame.match(/^event: (.*)\ndata: (.*)$/));
+    return [event, JSON.parse(data)];
+  });
+  const calls = [{ name: "look_up_weather", arguments: {}, result: "sun" }];
+  const message = "This is the simulated model of Anna; it reads no prompt. The function answered: sun";
+  assert.deepEqual(frames, [
+    ["tool", { name: "look_up_weather", status: "running" }],
+    ["tool", { name: "look_up_weather", status: "done" }],
+    ["delta", { text: message }],
+    ["done", { status: true, message, function_calls: calls }],
+  ]);
+  assert.deepEqual(asked, ["https://tool.example/weather"]);
+  // Another host over the same store goes on with it.
+  const heir = await open({ storage });
+  const kept = await heir.call("GET", path, undefined, client.secrets.apiKey);
+  const texts = ["Hello, this is Anna.", "Hello", said.json.message, "Look up the weather", message];
+  assert.deepEqual(kept.json.history.map((/** @type {any} */ one) => one.content), texts);
+  assert.deepEqual(kept.json.history[4].function_calls, calls);
+  assert.equal((await heir.call("GET", path, undefined, null)).status, 404, "a test is nobody else's");
+  assert.deepEqual(client.reported, []);
+});
+
 test("a store gets its owner once, and other settings a clear sentence", async () => {
   const storage = new MemoryStorage();
   const { secrets } = await open({ storage });
