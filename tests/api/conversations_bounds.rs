@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use switchboard_core::http::request::Method;
+use switchboard_core::http::request::{Method, Request};
 use switchboard_core::limits::{TURN_BYTES_MAX, TURN_LAPSE_SECONDS};
 use switchboard_core::outside::{Answer, HttpIn};
+use switchboard_core::seed::Seed;
 use switchboard_core::step::{Input, Outcome};
 use switchboard_tests::house::{Got, House, assistant, tool, with};
 
@@ -222,6 +223,54 @@ fn a_message_waits_for_the_last_one_and_a_host_that_died_holds_it_up_for_a_while
     let output = house.step(&Input::Http(&request, &[Answer::Http(said("Late."))]), seed);
     let Outcome::Reply(reply) = output.outcome else { panic!("no reply") };
     assert_eq!((reply.status, texts(&mut house, &talk).len()), (409, 3));
+}
+
+/// Has a host come back with the model's answer to a turn that began long ago: it must not be taken.
+fn come_back(house: &mut House, (request, seed): &(Request, Seed)) {
+    let output = house.step(&Input::Http(request, &[Answer::Http(said("Late."))]), *seed);
+    let Outcome::Reply(reply) = output.outcome else { panic!("no reply") };
+    assert_eq!(reply.status, 409);
+}
+
+/// Begins a turn whose host stands still before the model's answer is there.
+fn stand_still(house: &mut House, talk: &str) -> (Request, Seed) {
+    let call = house.post(&format!("{talk}/messages"), &json!({ "message": "Hi" }));
+    let request = call.header("idempotency-key", "hi").request();
+    let seed = house.seed();
+    house.step(&Input::Http(&request, &[]), seed);
+    (request, seed)
+}
+
+#[test]
+fn a_late_answer_is_not_taken_once_a_person_took_over() {
+    let mut house = asking();
+    let id = house.make("/user/assistant", &assistant());
+    let talk = begun(&mut house, id);
+    let turn = stand_still(&mut house, &talk);
+    house.post(&format!("/automate{talk}/disable-ai"), &json!({})).send().expect(200);
+    house.now = house.now.plus_seconds(TURN_LAPSE_SECONDS);
+    say(&mut house, &talk, "Is anybody there?").expect(200);
+    come_back(&mut house, &turn);
+    assert_eq!(texts(&mut house, &talk), ["Hello", "Hi", "Is anybody there?"]);
+}
+
+#[test]
+fn a_late_answer_is_not_taken_once_the_conversation_ended() {
+    let mut house = asking();
+    let id = house.make(
+        "/user/assistant",
+        &with(assistant(), &json!({ "conversation_inactivity_timeout": 1, "post_call_evaluation": false })),
+    );
+    let talk = begun(&mut house, id);
+    let turn = stand_still(&mut house, &talk);
+    house.now = house.now.plus_seconds(60);
+    house.tick();
+    house.now = house.now.plus_seconds(TURN_LAPSE_SECONDS);
+    house.tick();
+    let told = house.get("/user/events").json["data"].clone();
+    assert_eq!(told[0]["payload"]["formatted_transcript"], "AI: Hello\nCustomer: Hi");
+    come_back(&mut house, &turn);
+    assert_eq!(texts(&mut house, &talk), ["Hello", "Hi"]);
 }
 
 #[test]

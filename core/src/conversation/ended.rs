@@ -76,7 +76,7 @@ pub fn conclude(work: &TaskContext<'_>, count: u32) -> Result<TaskOutcome, Stop>
     {
         return Ok(outcome);
     }
-    conversation.live.ended_at = Some(now);
+    conversation.live.end(now);
     report(account, &mut conversation, row.as_ref(), &messages, now)?;
     conversation.save(account, now)?;
     Ok(TaskOutcome::Done)
@@ -85,7 +85,7 @@ pub fn conclude(work: &TaskContext<'_>, count: u32) -> Result<TaskOutcome, Stop>
 /// Gives the analysis up: the conversation ends without it.
 pub fn give_up(work: &TaskContext<'_>, count: u32) -> Result<(), Stop> {
     let Some(mut conversation) = ConversationRow::find(work.account, count)? else { return Ok(()) };
-    conversation.live.ended_at = Some(work.now);
+    conversation.live.end(work.now);
     conversation.save(work.account, work.now)
 }
 

@@ -86,6 +86,14 @@ record! {
     }
 }
 
+impl ConversationState {
+    /// Ends the conversation. A turn that lapsed is over with it: what its exchange would still answer, nobody is told.
+    pub fn end(&mut self, now: Timestamp) {
+        self.ended_at = Some(now);
+        self.turn = None;
+    }
+}
+
 record! {
     /// A turn that is under way.
     pub struct TurnMark stored as "a conversation" {

@@ -137,6 +137,8 @@ impl ConversationTurn<'_, '_> {
             let said = TurnAnswer { content: message, asides: Vec::new(), calls: Vec::new() };
             conversation.say(account, &said.message(Role::User, now))?;
         }
+        // Where a person took over, a turn that lapsed must not answer this message after all.
+        conversation.live.turn = None;
         if is_answered {
             let digest = self.talk.digest()?;
             conversation.live.turn = Some(TurnMark { exchange, at: now, digest, price_micros, rest: Rest::default() });
