@@ -274,6 +274,23 @@ fn a_late_answer_is_not_taken_once_the_conversation_ended() {
 }
 
 #[test]
+fn a_request_that_comes_back_late_leaves_the_key_to_the_one_that_was_answered() {
+    let mut house = asking();
+    let id = house.make("/user/assistant", &assistant());
+    let talk = begun(&mut house, id);
+    let turn = stand_still(&mut house, &talk);
+    house.now = house.now.plus_seconds(TURN_LAPSE_SECONDS);
+    house.outside(|_| Ok(said("I am.")));
+    let again = |house: &mut House| {
+        house.post(&format!("{talk}/messages"), &json!({ "message": "Hi" })).header("idempotency-key", "hi").send()
+    };
+    let first = again(&mut house).expect(200);
+    come_back(&mut house, &turn);
+    assert_eq!(again(&mut house).expect(200).bytes, first.bytes);
+    assert_eq!(texts(&mut house, &talk), ["Hello", "Hi", "I am."]);
+}
+
+#[test]
 fn an_assistant_that_changes_under_a_turn_ends_it() {
     let mut house = asking();
     let id = house.make("/user/assistant", &assistant());

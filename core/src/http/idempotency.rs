@@ -139,7 +139,8 @@ impl IdempotencyDigests {
         self.keep(scope, State::Running, until, 0, Vec::new())
     }
 
-    /// Stores a successful answer; any other frees the key. `ran` says whether [`Self::run`] may have marked it.
+    /// Stores a successful answer; any other frees the key, unless another request that came meanwhile has answered it.
+    /// `ran` says whether [`Self::run`] may have marked it.
     pub fn settle(
         &self,
         scope: Scope<'_>,
@@ -149,7 +150,8 @@ impl IdempotencyDigests {
         ran: bool,
     ) -> Result<(), Stop> {
         if !reply.is_success() {
-            return if ran { scope.delete(key::idempotency(scope.space(), &self.digest)) } else { Ok(()) };
+            let marked = ran && self.kept(scope, now)?.is_none_or(|kept| kept.state == State::Running);
+            return if marked { scope.delete(key::idempotency(scope.space(), &self.digest)) } else { Ok(()) };
         }
         let until = now.plus_seconds(IDEMPOTENCY_SECONDS);
         match (&reply.content, route.secret) {
