@@ -22,6 +22,7 @@ impl World {
         self.calm = true;
         self.strike(Faults::default());
         self.stuck = None;
+        self.model.is_honest = true;
         for account in self.suspended.clone() {
             self.suspend(account, false);
         }
@@ -44,6 +45,7 @@ impl World {
             self.leave_alone(person);
         }
         self.operator_retries();
+        self.answer_all();
         self.deadline = self.time_to_finish();
     }
 

@@ -46,7 +46,14 @@ impl Ask {
 
     /// Builds the request with a bearer token.
     pub fn by(&self, token: &str) -> Request {
-        let mut headers = vec![("authorization", format!("Bearer {token}").into_bytes()), ("host", b"sim".to_vec())];
+        let mut request = self.by_anybody();
+        request.headers.push(("authorization", format!("Bearer {token}").into_bytes()));
+        request
+    }
+
+    /// Builds the request without a token.
+    pub fn by_anybody(&self) -> Request {
+        let mut headers = vec![("host", b"sim".to_vec())];
         if self.body.is_some() {
             headers.push(("content-type", b"application/json".to_vec()));
         }
@@ -123,6 +130,13 @@ pub enum Client {
         person: usize,
         /// The request and its remaining retries, if it has an idempotency key.
         again: Option<(Ask, u32)>,
+    },
+    /// Somebody talks to an assistant.
+    Talk {
+        /// Index of the talker.
+        talker: usize,
+        /// The message; `None` for the request that begins the conversation.
+        message: Option<String>,
     },
 }
 

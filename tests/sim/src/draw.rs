@@ -83,6 +83,10 @@ pub fn manner(random: &mut Random, receiver: usize) -> Value {
         "send_webhook_only_on_completed": random.chance(500),
         "ringing_time": random.one(&[1, 10, 30, 60]), "max_duration": random.one(&[20, 60, 600]),
         "post_call_evaluation": random.chance(300),
+        "conversation_inactivity_timeout": random.one(&[1, 5, 30, 240]),
+        "conversation_ended_retrigger": random.chance(500),
+        "conversation_ended_webhook_url":
+            if random.chance(700) { json!(Receivers::url(receiver, random.below(3))) } else { Value::Null },
         "post_call_schema": if random.chance(500) { schema } else { json!([]) },
     })
 }

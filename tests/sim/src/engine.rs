@@ -140,7 +140,7 @@ impl World {
             Client::Report { engine, call, saying } => self.reported(engine, call, saying, heard),
             Client::Bring { engine } => self.brought(engine, heard),
             Client::Tool { engine, call } => self.tool_told(engine, call, heard),
-            Client::Person { .. } => Ok(()),
+            Client::Person { .. } | Client::Talk { .. } => Ok(()),
         };
         self.note(held);
     }

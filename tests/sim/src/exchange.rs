@@ -4,6 +4,7 @@ use switchboard_core::http::request::Request;
 use switchboard_core::outside::Answer;
 use switchboard_core::step::{Input, Outcome, Output};
 
+use crate::agenda::SECOND;
 use crate::checks::Cause;
 use crate::client::{Client, Heard};
 use crate::node::Exchange;
@@ -45,7 +46,10 @@ impl World {
             }
             Stepped::Done(Output { outcome: Outcome::Wait, sends, .. }) => {
                 let reactions: Vec<Reaction> = sends.iter().filter_map(|send| self.outside(node, &send.work)).collect();
-                let micros = reactions.iter().map(|reaction| reaction.after_micros).sum();
+                let stands = matches!(exchange.client, Client::Talk { .. }) && self.random.chance(self.faults.stands);
+                self.tally.turns_stood += u64::from(stands);
+                let stood = if stands { self.random.within(20 * SECOND..=150 * SECOND) } else { 0 };
+                let micros = reactions.iter().map(|reaction| reaction.after_micros).sum::<u64>() + stood;
                 let answers = reactions.into_iter().map(|reaction| reaction.answer).collect();
                 self.exchanges.insert(id, exchange);
                 self.later(micros, Event::Told(id, answers));
@@ -75,6 +79,7 @@ impl World {
         }
         match client {
             Client::Person { person, again } => self.person_hears(person, again, heard),
+            Client::Talk { talker, message } => self.talker_hears(talker, message.as_deref(), heard),
             client => self.engine_hears(&client, heard),
         }
     }

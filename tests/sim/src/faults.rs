@@ -32,6 +32,8 @@ pub struct Faults {
     pub replies: u64,
     /// Step of the service's own work fails.
     pub endless: u64,
+    /// The host stands still while a turn of a conversation waits for an answer, for longer than a turn may take.
+    pub stands: u64,
     /// Longest time that a host stays down, seconds.
     pub down_seconds: u64,
 }
@@ -46,6 +48,7 @@ impl Faults {
             commits: random.within(0..=most),
             replies: random.within(0..=most),
             endless: random.within(0..=most),
+            stands: random.within(0..=2 * most),
             down_seconds: random.weighed(&[(6, 5), (3, 120), (1, 3_600)]),
         }
     }

@@ -84,7 +84,7 @@ impl Flawed<'_> {
 
 /// Returns whether a flaw may stay with a row: only with those of single tasks, since much depends on the others.
 fn may_stick(at: &[u8]) -> bool {
-    matches!(key::read_row(at), Some((Kind::Call | Kind::Campaign | Kind::Delivery, _)))
+    matches!(key::read_row(at), Some((Kind::Call | Kind::Campaign | Kind::Conversation | Kind::Delivery, _)))
 }
 
 impl View for Flawed<'_> {

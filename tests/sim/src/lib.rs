@@ -1,9 +1,9 @@
 //! The simulator: the pure core over a store in memory, with simulated hosts that die, receivers that fail, engines
-//! that lie, and people who act, in virtual time. A seed reproduces a run on every machine.
+//! and a language model that lie, and people who act and talk, in virtual time. A seed reproduces a run on every machine.
 //!
 //! [`run`] runs one world from its seed: one or two accounts with assistants, campaigns and leads; some days in which
 //! people act and faults occur; then calm, in which all work must complete. After every commit, and at the end, the
-//! claims of [`checks`] are checked.
+//! claims of [`checks`] are checked. [`tamper`] puts defects into the service, each of which a claim must notice.
 
 pub mod acts;
 pub mod agenda;
@@ -18,6 +18,7 @@ pub mod facts;
 pub mod faults;
 pub mod flaw;
 pub mod mirror;
+pub mod model;
 pub mod node;
 pub mod person;
 pub mod plan;
@@ -29,6 +30,8 @@ pub mod script;
 pub mod session;
 pub mod setup;
 pub mod steps;
+pub mod talk;
+pub mod tamper;
 pub mod world;
 
 use std::panic::catch_unwind;
@@ -86,5 +89,8 @@ pub fn live(mut world: World) -> Outcome {
     }
     world.tally.seconds = world.now.seconds_since(world.plan.start);
     world.tally.webhooks = world.receivers.webhooks;
+    let model = &world.model;
+    (world.tally.questions, world.tally.model_lies, world.tally.model_silences) =
+        (model.questions, model.lies, model.silences);
     Outcome { tally: world.tally, fault: world.fault }
 }

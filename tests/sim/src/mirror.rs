@@ -7,7 +7,9 @@ use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
 use switchboard_core::webhook::tables::DeliveryStatus;
 
-use crate::facts::{Assistant, Call, Campaign, Delivery, Event, Fact, Lead, Suppressed};
+use crate::facts::{
+    Assistant, Call, Campaign, Conversation, Delivery, Event, Fact, Lead, Message, Suppressed, balance,
+};
 
 /// Address of a row: its account and its count there.
 pub type At = (u32, u32);
@@ -34,6 +36,10 @@ pub struct Diff {
     pub campaigns: Vec<Turned<Campaign>>,
     /// Webhook deliveries that were created, changed or deleted.
     pub deliveries: Vec<Turned<Delivery>>,
+    /// Conversations that were begun, changed or deleted.
+    pub conversations: Vec<Turned<Conversation>>,
+    /// New messages, each with its conversation and its place there, from 1.
+    pub messages: Vec<(At, usize, Message)>,
     /// New events, each with its account.
     pub events: Vec<(u32, Event)>,
     /// Events removed from the feed.
@@ -47,6 +53,8 @@ impl Diff {
         self.calls.iter().for_each(|turned| println!("{at}   call {:?} {:?}", turned.at, turned.after));
         self.leads.iter().for_each(|turned| println!("{at}   lead {:?} {:?}", turned.at, turned.after));
         self.campaigns.iter().for_each(|turned| println!("{at}   campaign {:?} {:?}", turned.at, turned.after));
+        self.conversations.iter().for_each(|turned| println!("{at}   conversation {:?} {:?}", turned.at, turned.after));
+        self.messages.iter().for_each(|(of, _, message)| println!("{at}   message {of:?} {message:?}"));
         self.deliveries.iter().for_each(|turned| println!("{at}   delivery {:?} {:?}", turned.at, turned.after));
     }
 }
@@ -62,6 +70,12 @@ pub struct Mirror {
     pub campaigns: BTreeMap<At, Campaign>,
     /// Webhook deliveries, without deleted ones.
     pub deliveries: BTreeMap<At, Delivery>,
+    /// Conversations, without deleted ones.
+    pub conversations: BTreeMap<At, Conversation>,
+    /// What was said in them, oldest first.
+    pub said: BTreeMap<At, Vec<Message>>,
+    /// Balances, millionths of a US dollar; `None` while unmetered.
+    pub balances: BTreeMap<u32, Option<i64>>,
     /// Assistants, without deleted ones.
     pub assistants: BTreeMap<At, Assistant>,
     /// Deleted assistants, as they were last.
@@ -76,7 +90,7 @@ pub struct Mirror {
     pub numbers: BTreeSet<At>,
     /// Calls that are not over.
     pub running: BTreeSet<At>,
-    /// Calls and deliveries with work still to be done.
+    /// Calls, deliveries and conversations with work still to be done.
     pub open: BTreeSet<(Kind, At)>,
 }
 
@@ -100,6 +114,14 @@ fn set<T: Ord>(set: &mut BTreeSet<T>, at: T, present: bool) {
     }
 }
 
+/// Parses the key of a message: the count of its conversation, and its place there, from 1.
+pub fn place_of(account: u32, at: &Key) -> Option<(u32, u32)> {
+    let (_, tail) = at.split_at_checked(at.len().checked_sub(8)?)?;
+    let (count, place) = tail.split_at(4);
+    let (count, place) = (u32::from_be_bytes(count.try_into().ok()?), u32::from_be_bytes(place.try_into().ok()?));
+    (key::part(Space::Account(account), Kind::Conversation, count, place) == *at).then_some((count, place))
+}
+
 impl Mirror {
     /// Applies the changes of a commit; returns them parsed.
     pub fn follow(&mut self, changes: &[Change]) -> Result<Diff, String> {
@@ -113,10 +135,31 @@ impl Mirror {
             match key::read_row(at) {
                 Some((kind, count)) => self.row((account, count), kind, value, &mut diff)?,
                 None if key::topic_of(at) == Some(Topic::Feed(account)) => self.event(account, at, value, &mut diff)?,
-                None => {}
+                None if *at == key::profile(account) => {
+                    let read = value.map(|bytes| balance(bytes).ok_or("a profile cannot be read")).transpose()?;
+                    self.balances.insert(account, read.flatten());
+                }
+                None => self.message(account, at, value, &mut diff)?,
             }
         }
+        // The messages of a deleted conversation are deleted afterwards, in slices.
+        for turned in diff.conversations.iter().filter(|turned| turned.after.is_none()) {
+            self.said.remove(&turned.at);
+        }
         Ok(diff)
+    }
+
+    fn message(&mut self, account: u32, at: &Key, value: Option<&Vec<u8>>, diff: &mut Diff) -> Result<(), String> {
+        let (Some((count, place)), Some(bytes)) = (place_of(account, at), value) else { return Ok(()) };
+        let message = Message::of(bytes).ok_or("a message cannot be read")?;
+        let said = self.said.entry((account, count)).or_default();
+        said.push(message.clone());
+        let place = place as usize;
+        if said.len() != place {
+            return Err(format!("what was said stays, and more comes behind it: {count} of {account}, {place}"));
+        }
+        diff.messages.push(((account, count), place, message));
+        Ok(())
     }
 
     fn row(&mut self, at: At, kind: Kind, value: Option<&Vec<u8>>, diff: &mut Diff) -> Result<(), String> {
@@ -135,6 +178,12 @@ impl Mirror {
                 let pending = |row: &Delivery| row.status == DeliveryStatus::Pending;
                 set(&mut self.open, (kind, at), turned.after.as_ref().is_some_and(pending));
                 diff.deliveries.push(turned);
+            }
+            Kind::Conversation => {
+                let turned = turn(&mut self.conversations, at, value)?;
+                let goes_on = |row: &Conversation| row.ended_at.is_none();
+                set(&mut self.open, (kind, at), turned.after.as_ref().is_some_and(goes_on));
+                diff.conversations.push(turned);
             }
             Kind::DoNotCall => drop(turn(&mut self.suppressed, at, value)?),
             Kind::Assistant => {
@@ -184,6 +233,18 @@ impl Mirror {
     /// Returns whether a number is on an account's suppression list.
     pub fn is_suppressed(&self, account: u32, phone: &str) -> bool {
         self.suppressed.range((account, 0)..=(account, u32::MAX)).any(|(_, row)| row.phone_number == phone)
+    }
+
+    /// Returns whether a message waits for an answer that can be given.
+    pub fn is_unanswered(&self, at: At) -> bool {
+        let last = self.said.get(&at).and_then(|said| said.last());
+        let Some(row) = self.conversations.get(&at).filter(|row| row.ai_enabled) else { return false };
+        last.is_some_and(Message::is_users) && self.assistants.contains_key(&(at.0, row.assistant))
+    }
+
+    /// Finds a conversation by its UUID.
+    pub fn conversation(&self, uuid: &str) -> Option<At> {
+        self.conversations.iter().find(|(_, row)| row.uuid == uuid).map(|(at, _)| *at)
     }
 
     /// Returns whether a call is waiting for an engine.

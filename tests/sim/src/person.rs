@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use crate::acts::ACTS;
+use crate::acts::{ACTS, Act};
 use crate::agenda::SECOND;
 use crate::checks::{Cause, Held, holds};
 use crate::client::{Ask, Client, Heard};
+use crate::mirror::At;
 use crate::world::{Event, World};
 
 /// How often a request with an idempotency key is retried when no answer comes.
@@ -48,6 +49,19 @@ impl World {
         let Some((ask, cause)) = self.act(at, act) else { return };
         let left = if ask.is_keyed() { INSISTS } else { 0 };
         self.person_asks(at, ask, left, cause);
+    }
+
+    /// Acts on a conversation in which a turn is under way, or on its assistant.
+    pub fn person_meddles(&mut self, at: usize, conversation: At) {
+        let act = self.random.weighed(&[(6, Act::TakeOver), (1, Act::DropTalk), (3, Act::EditAssistant)]);
+        let asked = if act == Act::EditAssistant {
+            self.act(at, act)
+        } else {
+            self.meddle(conversation, act).map(|ask| (ask, Cause::default()))
+        };
+        if let Some((ask, cause)) = asked {
+            self.person_asks(at, ask, 0, cause);
+        }
     }
 
     /// Sends a person's request.

@@ -77,7 +77,7 @@ impl Plan {
             Scale::Large => random.weighed(&[(40, 100), (40, 300), (20, 600)]),
         };
         let (days, acts) = match scale {
-            Scale::Small => (random.within(1..=2), random.within(4..=14)),
+            Scale::Small => (random.within(1..=2), random.within(5..=18)),
             Scale::Large => (random.within(3..=9), random.within(60..=200)),
         };
         Self {
@@ -90,7 +90,7 @@ impl Plan {
             engines: random.weighed(&[(4, 1), (3, 2), (1, 4)]),
             receivers: 3,
             nodes: random.weighed(&[(7, 1), (3, 2)]),
-            model: random.chance(250),
+            model: random.chance(500),
             faults: Faults::draw(random),
         }
     }

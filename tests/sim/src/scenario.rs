@@ -1,21 +1,26 @@
-//! A large but plain workload: one campaign with many leads on ten lines in office hours, without faults, which must be
-//! done within a week.
+//! Worlds with a plan of their own. A large but plain workload: one campaign with many leads on ten lines in office hours,
+//! without faults, which must be done within a week. And a day of conversations alone, on hosts that often fail.
 
 use serde_json::json;
 use switchboard_core::time::Timestamp;
 
+use crate::agenda::SECOND;
 use crate::base::base;
 use crate::client::Ask;
 use crate::draw;
 use crate::engine::{Engine, Errand, Manners};
 use crate::faults::Faults;
+use crate::mirror::At;
 use crate::person::Person;
 use crate::plan::Plan;
 use crate::random::Random;
+use crate::tamper::Tampering;
 use crate::world::{Event, World};
 use crate::{Outcome, live};
 
 const WEEK_SECONDS: u64 = 7 * 86_400;
+/// Conversations of a day.
+const TALKS: usize = 20;
 
 /// Runs a week of a campaign with this many leads.
 pub fn week(seed: u64, leads: u64) -> Outcome {
@@ -43,6 +48,36 @@ pub fn week(seed: u64, leads: u64) -> Outcome {
     world.later(0, Event::Engine(0, Errand::Claim));
     world.calm = true;
     world.deadline = start.plus_seconds(WEEK_SECONDS);
+    live(world)
+}
+
+/// Runs a day of conversations, with a defect if one is given.
+pub fn talks(seed: u64, tampering: Option<Tampering>) -> Outcome {
+    let start = Timestamp::parse_iso("2026-06-15T03:00:00Z").expect("the date above is a date");
+    let faults = Faults { before: 10, after: 20, replies: 30, stands: 350, down_seconds: 120, ..Faults::default() };
+    let plan = Plan {
+        start,
+        busy_seconds: 86_400,
+        accounts: 1,
+        campaigns: 1,
+        leads: 0,
+        acts: 4,
+        engines: 1,
+        receivers: 2,
+        nodes: 2,
+        model: !seed.is_multiple_of(4),
+        faults,
+    };
+    let mut world = World::new(plan, Random::new(seed));
+    world.set_up();
+    world.meter(0, 50.0);
+    let assistants: Vec<At> = world.mirror.assistants.keys().copied().collect();
+    for _ in 0..TALKS {
+        let assistant = world.random.one(&assistants);
+        let after = world.random.below(80_000 * SECOND);
+        world.begin_talk(0, assistant, after);
+    }
+    world.tampering = tampering;
     live(world)
 }
 

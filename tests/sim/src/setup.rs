@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::agenda::SECOND;
 use crate::base::base;
+use crate::checks::micros;
 use crate::client::Ask;
 use crate::draw;
 use crate::engine::{Engine, Errand};
@@ -15,11 +16,16 @@ impl World {
     /// Sets everything up without faults, then starts people, engines and faults.
     pub fn set_up(&mut self) {
         let plan = self.plan.clone();
+        self.price(0.02);
         for account in 0..plan.accounts {
             let key = base().keys[account].clone();
             let number = u32::try_from(account).unwrap_or(0);
             self.people.push(Person { account: number, key, acts: plan.acts, inbound: Vec::new(), by_hand: 0 });
             self.set_up_account(account);
+            if self.random.chance(400) {
+                let dollars = self.random.one(&[0.1, 2.0, 50.0]);
+                self.meter(number, dollars);
+            }
             let soon = self.random.below(3_600);
             self.later(soon * SECOND, Event::Person(account));
         }
@@ -98,6 +104,8 @@ impl World {
             body["phone_number_id"] = number;
         }
         body["tool_ids"] = json!([tool]);
+        let tools = if self.random.chance(500) { json!([tool]) } else { json!([]) };
+        body["widget_settings"] = json!({ "enabled": self.random.chance(800), "tool_ids": tools });
         let made = self.owner(person, &Ask::post("/user/assistant", body));
         let id = made["data"]["id"].as_u64().unwrap_or(0);
         self.owner(person, &Ask::put(format!("/user/assistants/{id}"), json!({ "status": "active" })));
@@ -117,12 +125,20 @@ impl World {
         debug_assert_eq!(heard.status(), 200, "the operator changes a plan");
     }
 
+    /// Sets the price of an answer in a conversation, as the operator.
+    pub fn price(&mut self, dollars: f64) {
+        let ask = Ask::put("/admin/prices", json!({ "items": [{ "unit": "chat_message", "price": dollars }] }));
+        let heard = self.must(&ask, &base().operator);
+        debug_assert_eq!(heard.status(), 200, "the operator sets prices");
+        self.chat_price = micros(dollars);
+    }
+
     /// Sets an account's balance, as the operator.
     pub fn meter(&mut self, account: u32, dollars: f64) {
         let ask = Ask::put(format!("/admin/accounts/{}", account + 1), json!({ "balance": dollars }));
+        self.checks.money.set(account, dollars);
         let heard = self.must(&ask, &base().operator);
         debug_assert_eq!(heard.status(), 200, "the operator changes an account");
-        self.checks.money.set(account, dollars);
     }
 
     /// Suspends an account or lifts the suspension, as the operator.

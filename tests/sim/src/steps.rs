@@ -14,17 +14,21 @@ use switchboard_core::view::{Scene, View};
 use crate::agenda::{SECOND, after};
 use crate::base::MODEL;
 use crate::checks::{Cause, Commit, is_signed};
-use crate::client::Heard;
+use crate::client::{Client, Heard};
 use crate::engine::Errand;
 use crate::facts;
 use crate::faults::Fate;
 use crate::flaw::{Flaw, Flawed, Stuck};
+use crate::mirror::At;
+use crate::model::{Spoken, is_chat};
 use crate::node::CAREFUL_TICKS;
 use crate::receiver::{Reaction, Receivers};
 use crate::world::{Event, World};
 
 /// Probability that a person acts at the moment a call changes, per mille.
 const SPARKS: u64 = 60;
+/// Probability that a person acts on a conversation while a turn is under way, per mille.
+const MEDDLES: u64 = 120;
 /// Probability that a flaw stays with its row, per mille, and how long at most, seconds: a task that is set aside has
 /// been retried for 36 minutes.
 const STICKS: u64 = 700;
@@ -106,7 +110,12 @@ impl World {
             _ => return None,
         };
         if request.url.starts_with(MODEL) {
-            return Some(Receivers::conclude(&mut self.random));
+            if !is_chat(request) {
+                return Some(Receivers::conclude(&mut self.random));
+            }
+            let Spoken { reaction, words } = self.model.chat(request, &mut self.random);
+            words.into_iter().for_each(|words| self.checks.talking.spoke(words));
+            return Some(reaction);
         }
         let id = request.headers.iter().find(|(name, _)| name == "webhook-id").map(|(_, value)| value.0.clone());
         let Some(id) = id else { return Some(self.receivers.react(request, &mut self.random)) };
@@ -197,7 +206,10 @@ impl World {
         Some(Stuck { row, flaw, until: now.plus_seconds(self.random.within(60..=STUCK_SECONDS_MAX)) })
     }
 
-    fn finish(&mut self, node: usize, output: Output, fate: Fate, cause: Cause) -> Stepped {
+    fn finish(&mut self, node: usize, mut output: Output, fate: Fate, cause: Cause) -> Stepped {
+        if let Some(tampering) = self.tampering {
+            tampering.apply(&mut output, &self.store, &self.mirror);
+        }
         if fate == Fate::CommitFails && !output.changes.is_empty() {
             self.tally.commits_failed += 1;
             return Stepped::Unavailable;
@@ -247,6 +259,11 @@ impl World {
         if diff.calls.iter().any(|call| call.after.is_some()) {
             self.spark();
         }
+        for turned in
+            diff.conversations.iter().filter(|turned| turned.after.as_ref().is_some_and(|row| row.turn.is_some()))
+        {
+            self.meddle_soon(turned.at);
+        }
         let commit = Commit {
             now,
             cause,
@@ -255,6 +272,7 @@ impl World {
             receivers: &self.receivers,
             parallel_calls: self.parallel_calls,
             suspended: &self.suspended,
+            chat_price: self.chat_price,
         };
         let held = self.checks.judge(&commit);
         self.note(held);
@@ -267,6 +285,17 @@ impl World {
                 let soon = self.random.below(15 * SECOND);
                 self.later(soon, Event::Spark(person));
             }
+        }
+    }
+
+    /// Sometimes has a person act on a conversation in the middle of a turn.
+    fn meddle_soon(&mut self, at: At) {
+        if !self.calm
+            && self.random.chance(MEDDLES)
+            && let Some(person) = self.people.iter().position(|person| person.account == at.0)
+        {
+            let soon = self.random.below(30 * SECOND);
+            self.later(soon, Event::Meddle(person, at));
         }
     }
 
@@ -295,6 +324,7 @@ impl World {
             self.exchanges.iter().filter(|(_, exchange)| exchange.node == node).map(|(id, _)| *id).collect();
         for id in lost {
             if let Some(exchange) = self.exchanges.remove(&id) {
+                self.tally.turns_died += u64::from(matches!(exchange.client, Client::Talk { .. }));
                 self.hear(exchange.client, &Heard::Nothing);
             }
         }

@@ -16,13 +16,16 @@ use crate::client::{Ask, Heard};
 use crate::engine::{Engine, Errand};
 use crate::faults::Faults;
 use crate::flaw::Stuck;
-use crate::mirror::Mirror;
+use crate::mirror::{At, Mirror};
+use crate::model::Model;
 use crate::node::{CAREFUL_TICKS, Exchange, Node};
 use crate::person::Person;
 use crate::plan::Plan;
 use crate::random::Random;
 use crate::receiver::Receivers;
 use crate::report::Tally;
+use crate::talk::Talker;
+use crate::tamper::Tampering;
 
 /// An event on the agenda.
 #[derive(Debug)]
@@ -43,6 +46,12 @@ pub enum Event {
     Person(usize),
     /// A person acts in addition, because something just happened.
     Spark(usize),
+    /// Somebody says the next thing in a conversation.
+    Talk(usize),
+    /// A message is sent again under its idempotency key.
+    Echo(usize, String),
+    /// A person acts on a conversation in which a turn is under way.
+    Meddle(usize, At),
     /// A person retries a request.
     Again(usize, Ask, u32),
     /// A receiver's mood changes.
@@ -71,6 +80,12 @@ pub struct World {
     pub engines: Vec<Engine>,
     /// People, one per account.
     pub people: Vec<Person>,
+    /// Everybody who talks to an assistant by text.
+    pub talkers: Vec<Talker>,
+    /// The language model.
+    pub model: Model,
+    /// Price of an answer in a conversation, millionths of a US dollar.
+    pub chat_price: i64,
     /// Counts of what happened so far.
     pub tally: Tally,
     /// The first claim that did not hold.
@@ -85,6 +100,8 @@ pub struct World {
     pub deadline: Timestamp,
     /// Rows as the last commit left them.
     pub store: Memory,
+    /// A defect that every step has; none in a world that is to hold.
+    pub tampering: Option<Tampering>,
     /// Whether events are printed.
     pub told: bool,
     pub(crate) service: &'static Service,
@@ -122,12 +139,16 @@ impl World {
             checks: Checks::default(),
             engines: Vec::new(),
             people: Vec::new(),
+            talkers: Vec::new(),
+            model: Model::default(),
+            chat_price: 0,
             tally: Tally::default(),
             fault: None,
             calm: false,
             parallel_calls: 100,
             suspended: Vec::new(),
             deadline: Timestamp::MAX,
+            tampering: None,
             told: false,
             plan,
         }
@@ -204,6 +225,9 @@ impl World {
             Event::Engine(engine, errand) => self.engine_acts(engine, errand),
             Event::Person(person) => self.person_acts(person),
             Event::Spark(person) => self.person_does(person),
+            Event::Talk(talker) => self.talk(talker),
+            Event::Echo(talker, text) => self.echo(talker, text),
+            Event::Meddle(person, at) => self.person_meddles(person, at),
             Event::Again(person, ask, left) => self.person_asks(person, ask, left, Cause::default()),
             Event::Mood(at) => {
                 self.receivers.change(at, &mut self.random);
@@ -211,7 +235,10 @@ impl World {
                 self.later(hours * 3_600 * SECOND, Event::Mood(at));
             }
             Event::Calm => self.calm_down(),
-            Event::Operator => self.operator_retries(),
+            Event::Operator => {
+                self.operator_retries();
+                self.answer_all();
+            }
         }
     }
 

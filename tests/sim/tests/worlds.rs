@@ -1,10 +1,16 @@
 //! A thousand worlds, and a week of one large campaign. `cargo xtask sim` runs more of them.
 
 use switchboard_sim::plan::Scale;
+use switchboard_sim::report::Tally;
+use switchboard_sim::tamper::Tampering;
 use switchboard_sim::{Outcome, run, scenario};
 
 /// Seeds per test: there are four, so that they share the cores.
 const SEEDS: u64 = 250;
+/// Days of conversations.
+const TALKS: u64 = 100;
+/// Most of them in which a defect must show.
+const DEFECT_SEEDS: u64 = 200;
 
 fn all_hold(from: u64) {
     let failures: Vec<String> = (from..from + SEEDS)
@@ -64,4 +70,25 @@ fn a_thousand_leads_are_called_within_a_week() {
     let Outcome { tally, fault } = scenario::week(1, 1_000);
     assert_eq!(fault, None);
     assert!(tally.dialed > 1_000 && tally.delivered > 1_000, "{tally:?}");
+}
+
+#[test]
+fn conversations_hold_on_hosts_that_often_fail() {
+    let (mut failures, mut met) = (Vec::new(), Tally::default());
+    for seed in 1..=TALKS {
+        let Outcome { tally, fault } = scenario::talks(seed, None);
+        failures.extend(fault.map(|fault| format!("seed {seed}: {fault}")));
+        met += tally;
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    let rare = [met.model_lies, met.model_silences, met.turns_died, met.turns_stood, met.ends];
+    assert!(met.answers > 1_000 && rare.iter().all(|times| *times > 50), "{met:?}");
+}
+
+#[test]
+fn each_claim_about_conversations_fails_where_the_service_has_its_defect() {
+    for (tampering, claim) in Tampering::ALL {
+        let mut faults = (1..=DEFECT_SEEDS).filter_map(|seed| scenario::talks(seed, Some(tampering)).fault);
+        assert!(faults.any(|fault| fault.starts_with(claim)), "{tampering:?} is not noticed: {claim}");
+    }
 }

@@ -3,6 +3,7 @@
 mod calls;
 mod campaigns;
 mod leads;
+mod talks;
 
 use serde_json::{Value, json};
 use switchboard_core::campaign::tables::CampaignStatus;
@@ -59,16 +60,24 @@ pub enum Act {
     DropAssistant,
     /// Releases a phone number.
     DropNumber,
+    /// Somebody begins to talk to an assistant.
+    Talk,
+    /// Takes a conversation over from its assistant, or gives it back.
+    TakeOver,
+    /// Deletes a conversation.
+    DropTalk,
     /// The operator suspends the account, or lifts the suspension.
     Suspend,
     /// The operator changes the plan's limit of parallel calls.
     Replan,
     /// The operator sets the account's balance, which makes it metered.
     Meter,
+    /// The operator changes the price of an answer in a conversation.
+    Price,
 }
 
 /// Every act with its weight.
-pub const ACTS: [(u64, Act); 24] = [
+pub const ACTS: [(u64, Act); 28] = [
     (14, Act::Start),
     (7, Act::Stop),
     (7, Act::EditCampaign),
@@ -90,12 +99,17 @@ pub const ACTS: [(u64, Act); 24] = [
     (4, Act::EditAssistant),
     (1, Act::DropAssistant),
     (1, Act::DropNumber),
+    (24, Act::Talk),
+    (4, Act::TakeOver),
+    (1, Act::DropTalk),
     (1, Act::Suspend),
     (2, Act::Replan),
     (3, Act::Meter),
+    (1, Act::Price),
 ];
 
-fn named(at: At) -> u64 {
+/// Returns the id by which the API names a row.
+pub fn named(at: At) -> u64 {
     id::of(Space::Account(at.0), at.1)
 }
 
@@ -113,7 +127,8 @@ impl World {
             Act::HangUp | Act::Call | Act::DropCall => self.act_on_call(person, act)?,
             Act::Resend | Act::Rotate => return self.act_on_webhooks(person, act),
             Act::Turn | Act::EditAssistant | Act::DropAssistant => self.act_on_assistant(person, act)?,
-            Act::Suspend | Act::Replan | Act::Meter => {
+            Act::Talk | Act::TakeOver | Act::DropTalk => self.act_on_talk(person, act)?,
+            Act::Suspend | Act::Replan | Act::Meter | Act::Price => {
                 self.operate(person, act);
                 return None;
             }
@@ -156,6 +171,9 @@ impl World {
         if act == Act::Replan {
             let calls = self.random.within(1..=12);
             self.replan(calls);
+        } else if act == Act::Price {
+            let dollars = self.random.one(&[0.0, 0.01, 0.05]);
+            self.price(dollars);
         } else if act == Act::Meter {
             let dollars = self.random.one(&[0.0, 0.1, 0.5, 5.0]);
             self.meter(account, dollars);

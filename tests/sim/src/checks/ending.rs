@@ -7,24 +7,29 @@ use serde_json::Value;
 use switchboard_core::call::tables::CallStatus;
 use switchboard_core::campaign::tables::CampaignStatus;
 use switchboard_core::id;
-use switchboard_core::key::Space;
+use switchboard_core::key::{Kind, Space};
 use switchboard_core::lead::tables::LeadStatus;
 use switchboard_core::record::Choice;
 use switchboard_core::verify::verify;
 use switchboard_core::webhook::tables::DeliveryStatus;
 
-use super::{Held, holds, planned};
+use super::{Held, histories, holds, planned};
 use crate::client::Ask;
 use crate::facts::Lead;
 use crate::mirror::{At, Mirror};
 use crate::world::World;
 
-/// Fails if something is unfinished: a running call, a delivery with retries left, a campaign that should have
-/// completed, or an endless one that has not called everybody.
+/// Fails if something is unfinished: a running call, a delivery with retries left, a conversation that has not ended or
+/// has a message without an answer, a campaign that should have completed, or an endless one that has not called
+/// everybody.
 pub fn settled(mirror: &Mirror) -> Held {
-    if let Some((_, at)) = mirror.open.first() {
-        let (call, delivery) = (mirror.calls.get(at), mirror.deliveries.get(at));
-        return Err(format!("every call finishes, every delivery leaves pending: {at:?} of {call:?} or {delivery:?}"));
+    histories::answered(mirror)?;
+    if let Some((kind, at)) = mirror.open.first() {
+        let (call, delivery, talk) = (mirror.calls.get(at), mirror.deliveries.get(at), mirror.conversations.get(at));
+        return Err(match kind {
+            Kind::Conversation => format!("every conversation ends: {at:?} {talk:?}"),
+            _ => format!("every call finishes, every delivery leaves pending: {at:?} of {call:?} or {delivery:?}"),
+        });
     }
     for (at, campaign) in &mirror.campaigns {
         if campaign.status != CampaignStatus::InProgress {
@@ -59,6 +64,7 @@ pub fn sound(world: &mut World) -> Held {
         calls(world, person)?;
         leads(world, person)?;
         deliveries(world, person)?;
+        histories::judge(world, person)?;
         feed(world, person)?;
     }
     Ok(())
@@ -149,9 +155,14 @@ fn deliveries(world: &mut World, person: usize) -> Held {
     Ok(())
 }
 
-/// Checks that no payload shows a deleted call or lead.
+/// Checks that no payload shows a deleted call, lead or conversation.
 fn shows_what_is_there(world: &World, account: u32, event: &Value) -> Held {
     let payload = &event["payload"];
+    if let Some(uuid) = payload["conversation_id"].as_str() {
+        let is_there = world.mirror.conversation(uuid).is_some_and(|at| at.0 == account);
+        holds!(is_there, "the feed shows nothing that was deleted: {event}");
+        return Ok(());
+    }
     let there = |id: &Value, is_there: &dyn Fn(&(u32, u32)) -> bool| {
         id.as_u64().map(switchboard_core::id::split).is_none_or(|at| at.0 == account && is_there(&at))
     };

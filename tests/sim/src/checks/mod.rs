@@ -8,16 +8,20 @@ mod dialing;
 mod ending;
 mod feed;
 mod hearing;
+mod histories;
 mod local;
 mod money;
 mod planned;
 mod signature;
 mod states;
+mod talking;
 mod webhooks;
 
 pub use ending::{settled, sound};
 pub use hearing::hears;
+pub use money::micros;
 pub use signature::is_signed;
+pub use talking::Talking;
 pub use webhooks::Webhooks;
 
 use std::collections::BTreeMap;
@@ -70,6 +74,8 @@ pub struct Commit<'a> {
     pub parallel_calls: usize,
     /// Accounts that are suspended.
     pub suspended: &'a [u32],
+    /// Price of an answer in a conversation, millionths of a US dollar.
+    pub chat_price: i64,
 }
 
 /// All claims with their state.
@@ -81,6 +87,8 @@ pub struct Checks {
     feed: feed::Feed,
     /// Claims about balances; told what the operator sets.
     pub money: money::Money,
+    /// Claims about conversations; told what people and the model say.
+    pub talking: Talking,
     /// Claims about webhooks; told what the receivers answer.
     pub webhooks: Webhooks,
 }
@@ -101,6 +109,7 @@ impl Checks {
         self.dialing.judge(commit)?;
         self.claiming.judge(commit)?;
         self.feed.judge(commit)?;
+        self.talking.judge(commit)?;
         self.money.judge(commit)?;
         self.webhooks.judge(commit)
     }

@@ -1,8 +1,10 @@
-//! Balances: what ended calls cost is charged, once, and nobody is called for an account without balance.
+//! Balances: what ended calls and kept answers cost is charged, once, in the same step, and nobody is called or answered
+//! for an account without balance.
 
 use std::collections::BTreeMap;
 
 use super::{Commit, Held, holds};
+use crate::facts::Conversation;
 
 /// Expected balances of the metered accounts, millionths of a US dollar.
 #[derive(Debug, Default)]
@@ -12,7 +14,7 @@ pub struct Money {
 
 /// Converts dollars to millionths.
 #[expect(clippy::cast_possible_truncation, reason = "amounts of a world are a few dollars")]
-fn micros(dollars: f64) -> i64 {
+pub fn micros(dollars: f64) -> i64 {
     (dollars * 1e6).round() as i64
 }
 
@@ -22,7 +24,7 @@ impl Money {
         self.left.insert(account, micros(dollars));
     }
 
-    /// Checks the calls of a commit, and charges their costs.
+    /// Checks the calls and conversations of a commit, and charges their costs.
     pub fn judge(&mut self, commit: &Commit<'_>) -> Held {
         for call in &commit.diff.calls {
             let Some(left) = self.left.get_mut(&call.at.0) else { continue };
@@ -30,6 +32,21 @@ impl Money {
             let placed = call.before.is_none() && after.campaign.is_some();
             holds!(!placed || *left > 0, "a campaign calls while its account can pay: {:?} with {left}", call.at);
             *left -= micros(after.total_cost) - call.before.as_ref().map_or(0, |before| micros(before.total_cost));
+        }
+        for talk in &commit.diff.conversations {
+            let Some(left) = self.left.get_mut(&talk.at.0) else { continue };
+            let turn = |row: &Option<Conversation>| row.as_ref().and_then(|row| row.turn.clone());
+            let begins = turn(&talk.after).is_some_and(|after| turn(&talk.before) != Some(after));
+            holds!(!begins || *left > 0, "a turn begins while its account can pay: {:?} with {left}", talk.at);
+        }
+        for (at, place, message) in &commit.diff.messages {
+            let Some(left) = self.left.get_mut(&at.0) else { continue };
+            // The greeting is free.
+            *left -= if *place > 1 && !message.is_users() { commit.chat_price } else { 0 };
+        }
+        for (account, left) in &self.left {
+            let stored = commit.mirror.balances.get(account).copied().flatten();
+            holds!(stored == Some(*left), "a balance moves by what was kept: {stored:?} in {account}, not {left}");
         }
         Ok(())
     }

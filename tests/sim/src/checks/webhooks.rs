@@ -130,7 +130,7 @@ fn owed(commit: &Commit<'_>, at: At, call: &Call) -> Held {
         new.any(|delivery| {
             let after = delivery.after.as_ref();
             delivery.at.0 == at.0
-                && after.is_some_and(|new| new.call == at.1 && new.event == name && Some(&new.url) == url)
+                && after.is_some_and(|new| new.call == Some(at.1) && new.event == name && Some(&new.url) == url)
         })
     };
     let only = assistant.send_webhook_only_on_completed && call.status != CallStatus::Completed;

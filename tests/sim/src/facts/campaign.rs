@@ -57,6 +57,8 @@ impl Fact for Campaign {
 pub struct Assistant {
     /// State, `active` or `inactive`.
     pub status: String,
+    /// UUID that strangers name it by.
+    pub uuid: String,
     /// Direction of its calls, `inbound` or `outbound`.
     pub r#type: String,
     /// Whether the post-call webhook is on.
@@ -67,6 +69,12 @@ pub struct Assistant {
     pub send_webhook_only_on_completed: bool,
     /// URL of the inbound webhook.
     pub inbound_webhook_url: Option<String>,
+    /// URL of the webhook of ended conversations.
+    pub conversation_ended_webhook_url: Option<String>,
+    /// How long nobody says anything until a conversation ends, minutes.
+    pub conversation_inactivity_timeout: u64,
+    /// Whether each end of a conversation is told, not only the first.
+    pub conversation_ended_retrigger: bool,
 }
 
 impl Fact for Assistant {

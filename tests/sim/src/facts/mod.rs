@@ -3,11 +3,13 @@
 
 mod call;
 mod campaign;
+mod conversation;
 mod lead;
 mod webhook;
 
 pub use call::Call;
 pub use campaign::{Assistant, Campaign, Rules};
+pub use conversation::{Conversation, Message, balance};
 pub use lead::{Lead, Suppressed};
 pub use webhook::{Delivery, Event, secrets};
 

@@ -17,8 +17,10 @@ pub struct Delivery {
     pub webhook_id: String,
     /// Name of the event.
     pub event: String,
-    /// Count of the call.
-    pub call: u32,
+    /// Count of the call; `None` for one about a conversation.
+    pub call: Option<u32>,
+    /// UUID of the conversation; `None` for one about a call.
+    pub conversation: Option<String>,
     /// URL of the receiver.
     pub url: String,
     /// Statuses of the attempts that are shown; `None` for one without an answer.
@@ -32,7 +34,8 @@ struct DeliveryShown {
     status: String,
     webhook_id: String,
     event: String,
-    call_id: u64,
+    call_id: Option<u64>,
+    conversation_id: Option<String>,
     url: String,
     attempts: Vec<Attempt>,
     created_at: String,
@@ -50,7 +53,8 @@ impl Fact for Delivery {
             status: word(&shown.status)?,
             webhook_id: shown.webhook_id,
             event: shown.event,
-            call: id::count(shown.call_id),
+            call: shown.call_id.map(id::count),
+            conversation: shown.conversation_id,
             url: shown.url,
             attempts: shown.attempts.iter().map(|attempt| attempt.status).collect(),
             created_at: Timestamp::parse_iso(&shown.created_at)?,
