@@ -240,8 +240,8 @@ pub const MODEL_REQUESTS: Budget = Budget {
 pub const MODEL_BYTES: Budget = Budget {
     name: "model_bytes",
     unit: Unit::Bytes,
-    all: 256 * MIB,
-    account: 64 * MIB,
+    all: 64 * MIB,
+    account: 24 * MIB,
     address: 0,
     nobody: 0,
     waiting: 0,
