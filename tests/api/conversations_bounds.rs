@@ -175,6 +175,28 @@ fn strangers_cost_an_assistant_no_more_than_its_owner_allows_a_day() {
 }
 
 #[test]
+fn strangers_who_follow_a_turn_hear_of_no_function() {
+    let mut house = asking();
+    let tool_id = house.make("/user/tools", &tool("look"));
+    let id = house.make("/user/assistant", &with(assistant(), &json!({ "tool_ids": [tool_id] })));
+    let settings = json!({ "widget_settings": { "enabled": true, "tool_ids": [tool_id] }, "status": "active" });
+    house.put(&format!("/user/assistant/{id}"), &settings).send().expect(200);
+    let uuid = house.get(&format!("/user/assistant/{id}")).json["uuid"].as_str().expect("a UUID").to_owned();
+    let talk = talk_of(&visit(&mut house, &uuid, "198.51.100.1"));
+    house.outside(|request| match request.url.ends_with("/chat/completions") {
+        true if request.body.windows(6).any(|part| part == b"\"tool\"") => Ok(said("Found.")),
+        true => Ok(calls(&[("look", "{}")])),
+        false => Ok(said("seen")),
+    });
+    let call = house.post(&format!("{talk}/messages"), &json!({ "message": "Look" })).without("authorization");
+    let got = call.header("accept", "text/event-stream").send().expect(200);
+    let frames = String::from_utf8(got.bytes).expect("text");
+    let events: Vec<&str> = frames.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
+    assert_eq!(events, ["delta", "done"], "{frames}");
+    assert!(frames.contains("Found.") && !frames.contains("look"), "{frames}");
+}
+
+#[test]
 fn turns_of_strangers_under_way_count_towards_what_they_may_cost() {
     let mut house = asking();
     let operator = house.operator.clone();
