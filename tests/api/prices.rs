@@ -114,7 +114,7 @@ fn a_list_that_was_changed_meanwhile_is_not_replaced() {
 }
 
 #[test]
-fn an_answer_costs_what_the_list_says_when_it_is_kept() {
+fn an_answer_costs_what_the_list_says_when_its_turn_begins() {
     let mut house = asking();
     set_balance(&mut house, 10.0);
     let id = house.make("/user/assistant", &assistant());
@@ -135,7 +135,7 @@ fn an_answer_costs_what_the_list_says_when_it_is_kept() {
     put(&mut house, &json!({ "items": [] })).send().expect(200);
     say(&mut house, &talk, "And for nothing?").expect(200);
     assert_eq!(costs(&mut house), (json!(0.750_001), json!(0.750_001), json!(9.249_999)));
-    // A price that changes while the model thinks is that of the answer.
+    // A price that changes while the model thinks is that of the next answer.
     let request = house.post(&format!("{talk}/messages"), &json!({ "message": "How much?" })).request();
     let seed = house.seed();
     set(&mut house, "chat_message", 5.0);
@@ -143,7 +143,15 @@ fn an_answer_costs_what_the_list_says_when_it_is_kept() {
     set(&mut house, "chat_message", 1.0);
     let output = house.step(&Input::Http(&request, &[Answer::Http(said("One."))]), seed);
     assert!(matches!(output.outcome, Outcome::Reply(reply) if reply.status == 200));
-    assert_eq!(costs(&mut house), (json!(1.750_001), json!(1.750_001), json!(8.249_999)));
+    assert_eq!(costs(&mut house), (json!(5.750_001), json!(5.750_001), json!(4.249_999)));
+    // The assistant's model may have a price of its own.
+    let models = house.get("/user/assistants/models").json;
+    let model = models.as_array().and_then(|models| models.iter().find(|model| model["id"] == 1)).expect("the model");
+    let model = model["name"].as_str().expect("its name").to_owned();
+    let own = list(&[("chat_message", None, 1.0), ("chat_message", Some(&model), 2.0)]);
+    put(&mut house, &own).send().expect(200);
+    say(&mut house, &talk, "And by its model?").expect(200);
+    assert_eq!(costs(&mut house), (json!(7.750_001), json!(7.750_001), json!(2.249_999)));
 }
 
 /// Asks for a message while a segment costs `before`, and answers as the carrier once it costs `after`.

@@ -129,7 +129,7 @@ impl ConversationTurn<'_, '_> {
             return Err((self.payment)(NO_BALANCE).into());
         }
         let is_answered = conversation.shown.ai_enabled;
-        let price_micros = if is_answered { price(root::of(account), PriceUnit::ChatMessage, None)? } else { 0 };
+        let price_micros = if is_answered { self.price()? } else { 0 };
         if self.is_stranger {
             visit::turn(account, self.talk, price_micros, now)?;
         }
@@ -145,6 +145,12 @@ impl ConversationTurn<'_, '_> {
         }
         ended::watch(account, conversation, &self.talk.assistant, now)?;
         Ok(conversation.save(account, now)?)
+    }
+
+    /// Returns the price of an answer, millionths of a dollar: that of the assistant's model if it has one.
+    fn price(&self) -> Result<i64, Halt> {
+        let [model, _] = self.talk.models(self.ctx.setup.catalogue());
+        Ok(price(root::of(self.account), PriceUnit::ChatMessage, model)?)
     }
 
     /// Keeps the answer and charges the turn.
