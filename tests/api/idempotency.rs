@@ -1,12 +1,15 @@
 //! Idempotency keys (docs/api.md, Idempotency).
 
 use serde_json::{Value, json};
-use switchboard_core::http::request::Method;
-use switchboard_core::outside::{HttpIn, SendError};
+use switchboard_core::http::request::{Method, Request};
+use switchboard_core::limits::IDEMPOTENCY_RUNNING_SECONDS;
+use switchboard_core::outside::{Answer, HttpIn, SendError};
+use switchboard_core::seed::Seed;
+use switchboard_core::step::{Input, Outcome};
 use switchboard_tests::house::{Got, House, assistant, campaign, lead, tool, with};
 use switchboard_tests::line::Line;
 
-use crate::carrier::{NUMBER, twilio};
+use crate::carrier::{NUMBER, json_reply, owner, refusal, twilio};
 
 fn send(house: &mut House, key: &str, body: &Value) -> Got {
     house.post("/user/tools", body).header("idempotency-key", key).send()
@@ -53,6 +56,37 @@ fn keys_count_per_account() {
     send(&mut house, "once", &tool("look")).expect(201);
     let got = house.post("/user/tools", &tool("look")).token(&stranger).header("idempotency-key", "once").send();
     assert_eq!((got.expect(201).header("idempotency-replayed"), tools(&mut house)), (None, 1));
+}
+
+#[test]
+fn a_request_that_stood_still_does_not_touch_what_the_same_one_did_when_it_was_sent_again() {
+    let sent = json!({ "sid": "SM1", "status": "queued", "num_segments": "1", "body": "Hi", "price": null });
+    for late in [refusal(400, 21_211), json_reply(201, &sent)] {
+        let (mut house, from) = owner();
+        let body = json!({ "from": from, "to": "+40700000001", "body": "Hi" });
+        let request = |house: &mut House| {
+            (house.post("/user/sms", &body).header("idempotency-key", "once").request(), house.seed())
+        };
+        let step = |house: &mut House, (request, seed): &(Request, Seed), answers: &[Answer]| match house
+            .step(&Input::Http(request, answers), *seed)
+            .outcome
+        {
+            Outcome::Reply(reply) => reply.status,
+            _ => 0,
+        };
+        let (first, second, third) = (request(&mut house), request(&mut house), request(&mut house));
+        assert_eq!(step(&mut house, &first, &[]), 0);
+        assert_eq!(step(&mut house, &second, &[]), 409, "the first one is running");
+        house.now = house.now.plus_seconds(IDEMPOTENCY_RUNNING_SECONDS);
+        assert_eq!(step(&mut house, &second, &[]), 0, "its mark has expired");
+        let late = Answer::Http(late.expect("an answer"));
+        assert!(step(&mut house, &first, &[late]) >= 200);
+        assert_eq!(step(&mut house, &third, &[]), 409, "the second one is running still");
+        let answer = Answer::Http(json_reply(201, &sent).expect("an answer"));
+        assert_eq!(step(&mut house, &second, &[answer]), 200);
+        let replayed = house.post("/user/sms", &body).header("idempotency-key", "once").send().expect(200);
+        assert_eq!(replayed.header("idempotency-replayed"), Some("true"));
+    }
 }
 
 #[test]

@@ -31,6 +31,8 @@ const SWEPT: usize = 8;
 pub struct IdempotencyDigests {
     digest: [u8; 32],
     fingerprint: [u8; 32],
+    /// UUID that each step of the exchange derives again: the body of its row while it is running.
+    exchange: [u8; 16],
 }
 
 /// Stored record of an earlier request with the key.
@@ -39,6 +41,7 @@ struct StoredReply {
     until: Timestamp,
     fingerprint: [u8; 32],
     status: u16,
+    /// The answer; while the request is running, its exchange.
     body: Vec<u8>,
 }
 
@@ -63,6 +66,7 @@ impl IdempotencyDigests {
         params: &[&str],
         query: &str,
         engine: Option<u32>,
+        exchange: [u8; 16],
     ) -> Result<Option<Self>, Refusal> {
         if !route.keyed || request.count("idempotency-key") == 0 {
             return Ok(None);
@@ -96,7 +100,7 @@ impl IdempotencyDigests {
             print.update((part.len() as u64).to_le_bytes());
             print.update(part);
         }
-        Ok(Some(Self { digest: named.finalize().into(), fingerprint: print.finalize().into() }))
+        Ok(Some(Self { digest: named.finalize().into(), fingerprint: print.finalize().into(), exchange }))
     }
 
     fn kept(&self, scope: Scope<'_>, now: Timestamp) -> Result<Option<StoredReply>, Stop> {
@@ -135,11 +139,21 @@ impl IdempotencyDigests {
 
     /// Marks the request as running, for at most [`IDEMPOTENCY_RUNNING_SECONDS`].
     pub fn run(&self, scope: Scope<'_>, now: Timestamp) -> Result<(), Stop> {
+        if self.is_of_another(scope, now)? {
+            return Ok(());
+        }
         let until = now.plus_seconds(IDEMPOTENCY_RUNNING_SECONDS);
-        self.keep(scope, State::Running, until, 0, Vec::new())
+        self.keep(scope, State::Running, until, 0, self.exchange.to_vec())
     }
 
-    /// Stores a successful answer; any other frees the key, unless another request that came meanwhile has answered it.
+    /// Returns whether the key is another exchange's: this one stood still until its mark expired, and the request was
+    /// sent again.
+    fn is_of_another(&self, scope: Scope<'_>, now: Timestamp) -> Result<bool, Stop> {
+        let is_own = |kept: &StoredReply| kept.state == State::Running && kept.body == self.exchange;
+        Ok(self.kept(scope, now)?.is_some_and(|kept| !is_own(&kept)))
+    }
+
+    /// Stores a successful answer; any other frees the key. What another exchange marked or answered meanwhile stays.
     /// `ran` says whether [`Self::run`] may have marked it.
     pub fn settle(
         &self,
@@ -149,9 +163,11 @@ impl IdempotencyDigests {
         reply: &Reply,
         ran: bool,
     ) -> Result<(), Stop> {
+        if ran && self.is_of_another(scope, now)? {
+            return Ok(());
+        }
         if !reply.is_success() {
-            let marked = ran && self.kept(scope, now)?.is_none_or(|kept| kept.state == State::Running);
-            return if marked { scope.delete(key::idempotency(scope.space(), &self.digest)) } else { Ok(()) };
+            return if ran { scope.delete(key::idempotency(scope.space(), &self.digest)) } else { Ok(()) };
         }
         let until = now.plus_seconds(IDEMPOTENCY_SECONDS);
         match (&reply.content, route.secret) {

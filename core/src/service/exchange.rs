@@ -315,7 +315,8 @@ impl<'a> Exchange<'a> {
             return Ok(None);
         }
         let engine = self.engine.borrow().as_ref().map(|engine| engine.token);
-        IdempotencyDigests::of(self.request, route, params, query, engine)
+        let exchange = self.scene.seed.uuid("idempotency");
+        IdempotencyDigests::of(self.request, route, params, query, engine, exchange)
     }
 
     /// Returns the answer of an earlier request with the same idempotency key, or a refusal; `None` if the request is
