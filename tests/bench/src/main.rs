@@ -19,6 +19,7 @@ mod search;
 mod server;
 #[cfg(feature = "beside")]
 mod steps;
+mod talks;
 mod turns;
 mod writes;
 
@@ -42,6 +43,7 @@ const USAGE: &str = "usage: cargo xtask bench NAME
   imports [LINES]  what an import costs, and who waits for it
   search           a knowledgebase's index
   day [SECONDS]    reads, writes and webhooks at half the peak
+  talks            turns of conversations, and reads beside a thousand of them
   lists            pages beside SQLite
   steps            what a step consists of
   edge WASMTIME COMPONENTS  nodes at the edge
@@ -81,6 +83,7 @@ fn carry_out(words: &[&str]) -> Result<bool, Failed> {
         ["search"] => search::print(),
         ["day"] => day::print(300),
         ["day", seconds] => day::print(seconds.parse()?),
+        ["talks"] => talks::print(),
         #[cfg(feature = "beside")]
         ["lists"] => lists::print(),
         #[cfg(feature = "beside")]
