@@ -185,6 +185,8 @@ pub const CALL_ID_CHARS_MAX: usize = 128;
 pub const FUNCTION_ARGUMENTS_BYTES_MAX: usize = 16 << 10;
 /// Longest message of a person in a conversation, characters.
 pub const MESSAGE_CHARS_MAX: usize = 2_000;
+/// Longest message of a customer that a program relays, such as an e-mail, characters.
+pub const RELAYED_CHARS_MAX: usize = 20_000;
 /// Largest body of the operations that strangers may call, bytes.
 pub const VISITOR_BODY_BYTES_MAX: usize = 16 << 10;
 /// Messages after which a conversation is full.

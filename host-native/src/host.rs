@@ -199,7 +199,7 @@ impl Host {
                 }
                 Err(Failure::Stopped(Stop::Missing(_))) => match self.large.turn(self.holder(request, told)).await {
                     Ok(taken) => turn = Some(taken),
-                    Err(full) => return Refusal::from(full).reply_to(&request.target),
+                    Err(full) => return self.refused(request, full, &seed),
                 },
                 Err(failure) => return failure_reply(request, &failure, &seed),
             }
@@ -295,7 +295,7 @@ impl Host {
             };
             let place = match place {
                 Ok(place) => place,
-                Err(full) => return Refusal::from(full).reply_to(&head.target),
+                Err(full) => return self.refused(&head, full, &seed),
             };
             let (input, done) = self.writer.submit(WriterInput::Http(Box::new(exchange)), seed).await;
             drop(place);
@@ -393,6 +393,10 @@ impl Host {
     /// Wakes all parked requests and streams, because the service stops.
     pub fn close(&self) {
         self.news.close();
+    }
+
+    fn refused(&self, request: &Request, full: UsedUp, seed: &Seed) -> Reply {
+        self.service.dressed(request, seed, Refusal::from(full).reply_to(&request.target))
     }
 
     fn reply_of(&self, request: &Request, output: Output, seed: Seed) -> Reply {

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use switchboard_core::http::refusal::Refusal;
 use switchboard_core::http::request::{Method, Request};
 use switchboard_core::limits::{TURN_BYTES_MAX, TURN_LAPSE_SECONDS};
 use switchboard_core::outside::{Answer, HttpIn};
@@ -197,6 +198,40 @@ fn strangers_who_follow_a_turn_hear_of_no_function() {
 }
 
 #[test]
+fn what_an_owner_was_answered_under_a_key_is_not_for_strangers_nor_for_other_pages() {
+    let mut house = House::default();
+    let (_, uuid) = open(&mut house, &json!({}));
+    let talk = talk_of(&visit(&mut house, &uuid, "198.51.100.1"));
+    let mut say = |token: bool, origin: Option<&str>| {
+        let call = house.post(&format!("{talk}/messages"), &json!({ "message": "Hi" })).header("idempotency-key", "k");
+        let call = if token { call } else { call.without("authorization") };
+        let got = if let Some(origin) = origin { call.header("origin", origin).send() } else { call.send() };
+        (got.status, got.header("idempotency-replayed").is_some())
+    };
+    let shop = Some("https://shop.example");
+    assert_eq!((say(true, None), say(true, None)), ((200, false), (200, true)));
+    assert_eq!((say(false, shop), say(false, shop)), ((200, false), (200, true)));
+    assert_eq!(say(false, Some("https://evil.example")), (403, false));
+}
+
+#[test]
+fn a_page_can_read_what_a_host_refuses_by_itself() {
+    let mut house = House::default();
+    let (_, uuid) = open(&mut house, &json!({}));
+    let talk = talk_of(&visit(&mut house, &uuid, "198.51.100.1"));
+    let call = house.post(&format!("{talk}/messages"), &json!({ "message": "Hi" })).without("authorization");
+    let request = call.header("origin", "https://shop.example").header("x-request-id", "mine").request();
+    let seed = house.seed();
+    let refused = Refusal::ShareUsed(1).reply_to(&request.target);
+    let reply = house.service.dressed(&request, &seed, refused);
+    for header in
+        [("access-control-allow-origin", "https://shop.example"), ("x-request-id", "mine"), ("vary", "Origin")]
+    {
+        assert!(reply.headers.iter().any(|(name, value)| (*name, value.as_str()) == header), "{header:?}");
+    }
+}
+
+#[test]
 fn turns_of_strangers_under_way_count_towards_what_they_may_cost() {
     let mut house = asking();
     let operator = house.operator.clone();
@@ -248,10 +283,11 @@ fn a_message_waits_for_the_last_one_and_a_host_that_died_holds_it_up_for_a_while
 }
 
 /// Has a host come back with the model's answer to a turn that began long ago: it must not be taken.
-fn come_back(house: &mut House, (request, seed): &(Request, Seed)) {
+fn come_back(house: &mut House, (request, seed): &(Request, Seed), status: u16) {
     let output = house.step(&Input::Http(request, &[Answer::Http(said("Late."))]), *seed);
     let Outcome::Reply(reply) = output.outcome else { panic!("no reply") };
-    assert_eq!(reply.status, 409);
+    assert_eq!(reply.status, status);
+    assert!(!String::from_utf8_lossy(reply.body()).contains("Late."));
 }
 
 /// Begins a turn whose host stands still before the model's answer is there.
@@ -272,7 +308,7 @@ fn a_late_answer_is_not_taken_once_a_person_took_over() {
     house.post(&format!("/automate{talk}/disable-ai"), &json!({})).send().expect(200);
     house.now = house.now.plus_seconds(TURN_LAPSE_SECONDS);
     say(&mut house, &talk, "Is anybody there?").expect(200);
-    come_back(&mut house, &turn);
+    come_back(&mut house, &turn, 200);
     assert_eq!(texts(&mut house, &talk), ["Hello", "Hi", "Is anybody there?"]);
 }
 
@@ -291,7 +327,7 @@ fn a_late_answer_is_not_taken_once_the_conversation_ended() {
     house.tick();
     let told = house.get("/user/events").json["data"].clone();
     assert_eq!(told[0]["payload"]["formatted_transcript"], "AI: Hello\nCustomer: Hi");
-    come_back(&mut house, &turn);
+    come_back(&mut house, &turn, 409);
     assert_eq!(texts(&mut house, &talk), ["Hello", "Hi"]);
 }
 
@@ -307,7 +343,7 @@ fn a_request_that_comes_back_late_leaves_the_key_to_the_one_that_was_answered() 
         house.post(&format!("{talk}/messages"), &json!({ "message": "Hi" })).header("idempotency-key", "hi").send()
     };
     let first = again(&mut house).expect(200);
-    come_back(&mut house, &turn);
+    come_back(&mut house, &turn, 409);
     assert_eq!(again(&mut house).expect(200).bytes, first.bytes);
     assert_eq!(texts(&mut house, &talk), ["Hello", "Hi", "I am."]);
 }

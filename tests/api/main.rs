@@ -55,6 +55,7 @@ mod states;
 mod storage;
 mod suppression;
 mod tables;
+mod takeovers;
 mod tools;
 mod unknown_members;
 mod webhooks;

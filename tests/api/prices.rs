@@ -99,6 +99,16 @@ fn what_prices_must_keep_to() {
 }
 
 #[test]
+fn a_list_without_its_items_is_refused() {
+    let mut house = House::default();
+    set(&mut house, "chat_message", 0.5);
+    for body in [json!({}), json!({ "itmes": [] }), json!({ "items": null })] {
+        put(&mut house, &body).send().wrong(&["items"]);
+    }
+    assert_eq!(read(&mut house).json["data"]["items"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
 fn a_list_that_was_changed_meanwhile_is_not_replaced() {
     let mut house = House::default();
     let [first, second, third] = [0.1, 0.2, 0.3].map(|price| list(&[("chat_message", None, price)]));

@@ -12,7 +12,7 @@ use switchboard_tests::house::{assistant, tool, with};
 
 use crate::conversations::{Owner, start};
 use crate::outside::{read, serve};
-use crate::server::{Folder, call};
+use crate::server::{Folder, call, send};
 
 /// What a model says, in pieces.
 const WORDS: [&str; 3] = ["We open ", "at ", "nine."];
@@ -222,4 +222,29 @@ fn tools_are_told_of_as_they_run() {
         assert_eq!(turn.frame(), None);
         assert_eq!(owner.read(&talk)["history"][2]["function_calls"], calls);
     }
+}
+
+#[test]
+fn strangers_on_a_page_follow_their_turns() {
+    let (folder, url) = (Folder::new(), calling(true));
+    let server = start(&folder, &format!("{url}/v1"));
+    let owner = Owner::of(&server);
+    let open = json!({ "widget_settings": { "enabled": true, "allowed_origins": ["https://shop.example"] } });
+    let id = owner.make("/user/assistant", &with(assistant(), &open))["data"]["id"].clone();
+    let path = format!("/user/assistant/{id}");
+    let (status, said) = call("PUT", &format!("{}{path}", owner.url), &owner.key, Some(&json!({ "status": "active" })));
+    assert_eq!(status, 200, "{said}");
+    let begin = json!({ "assistant_id": owner.read(&path)["uuid"] }).to_string();
+    let page = [("origin", "https://shop.example"), ("accept", "text/event-stream")];
+    let (status, _, begun) = send("POST", &format!("{}/conversations", owner.url), "", &page[..1], &begin);
+    let begun: Value = serde_json::from_slice(&begun).expect("JSON");
+    assert_eq!(status, 200, "{begun}");
+    let talk = format!("{}/conversations/{}/messages", owner.url, begun["conversation_id"].as_str().expect("a UUID"));
+    let (status, headers, frames) = send("POST", &talk, "", &page, r#"{"message":"What is the weather?"}"#);
+    let frames = String::from_utf8(frames).expect("text");
+    assert_eq!(status, 200, "{frames}");
+    assert!(headers.contains(r#""access-control-allow-origin": "https://shop.example""#), "{headers}");
+    let events: Vec<&str> = frames.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
+    assert_eq!(events, ["delta", "delta", "done"], "{frames}");
+    assert!(!frames.contains(r#""name""#), "{frames}");
 }

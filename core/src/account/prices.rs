@@ -65,7 +65,7 @@ record! {
         /// Currency of all prices.
         currency: Currency = choice::<Currency>().or_text("USD"),
         /// The prices.
-        items: Vec<UnitPrice> = list::<UnitPrice>(PRICES_MAX),
+        items: Vec<UnitPrice> = list::<UnitPrice>(PRICES_MAX).required(),
     }
 }
 

@@ -95,7 +95,7 @@ pub fn login(ctx: &Ctx<'_>) -> Handled {
         return failed(ctx, scope, logins, network);
     };
     if profile.state.suspended {
-        return Err(Refusal::Forbidden("This account is suspended.".into()).into());
+        return Err(Refusal::Suspended.into());
     }
     logins.succeeded(network, ctx.now);
     logins.save(scope)?;

@@ -176,7 +176,7 @@ fn greet(account: Scope<'_>, talk: &Talk, begun: &mut ConversationRow, at: Times
 
 /// Returns what is known of the person: the variables `customer_phone` and `customer_name`, and an identifier that is a
 /// phone number.
-fn customer_of(variables: &Members, identifier: Option<&str>) -> Option<Customer> {
+pub fn customer_of(variables: &Members, identifier: Option<&str>) -> Option<Customer> {
     let text = |name: &str| variables.get(name).map(plain).filter(|text| !text.is_empty());
     let phone = text("customer_phone").or_else(|| identifier.map(String::from)).filter(|phone| is_e164(phone));
     let name = text("customer_name").map(|name| name.chars().take(255).collect());

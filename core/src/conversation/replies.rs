@@ -1,6 +1,6 @@
 //! `POST /user/ai/generate-reply`: answers for programs that talk to their customers themselves.
 
-use super::open::{begin, of_owner};
+use super::open::{begin, customer_of, of_owner};
 use super::rows::{ConversationRow, customer_key};
 use super::send::{ConversationTurn, TurnOutcome};
 use super::tables::{ConversationType, Generated, NewReply};
@@ -32,6 +32,7 @@ pub fn generate(ctx: &Ctx<'_>) -> Handled {
     let talk = of_owner(account, &body.assistant_id, ConversationType::Api)?;
     let talk = talk.ok_or(Refusal::NotFound(assistant::MISSING))?;
     let known = found(account, talk.count, &body.customer_identifier)?;
+    let was_silent = known.as_ref().is_some_and(|known| !known.shown.ai_enabled);
     let known = known.filter(|known| ctx.answered() > 0 || !known.is_full());
     let conversation = if let Some(mut known) = known {
         if ctx.answered() == 0 {
@@ -41,7 +42,9 @@ pub fn generate(ctx: &Ctx<'_>) -> Handled {
     } else {
         // A customer whose conversation is full goes on in a new one.
         let (given, customer) = (body.variables.0, Some(body.customer_identifier.clone()));
-        begin(ctx, account, &talk, ConversationType::Api, given, customer)?
+        let mut begun = begin(ctx, account, &talk, ConversationType::Api, given, customer)?;
+        begun.shown.ai_enabled = !was_silent;
+        begun
     };
     let id = conversation.shown.id.clone();
     let payment = |says: &str| Refusal::Payment(says.into());
@@ -76,6 +79,7 @@ fn merge(known: &mut ConversationRow, body: &NewReply) -> Result<(), Halt> {
         known.live.input.0.set(name, value.clone());
         known.shown.variables.0.set(name, value.clone());
     }
+    known.shown.customer = customer_of(&known.shown.variables.0, known.shown.external_identifier.as_deref());
     let over = variables::over_bounds(&known.shown.variables.0);
     match over {
         None => Ok(()),

@@ -83,11 +83,15 @@ impl ConversationTurn<'_, '_> {
         let exchange = ctx.uuid("turn");
         if ctx.answered() == 0 {
             self.begin(&mut conversation, message, exchange.clone())?;
-            if !conversation.shown.ai_enabled {
-                return Ok(TurnOutcome::Silent);
-            }
         }
         let mark = conversation.live.turn.clone().filter(|mark| mark.exchange == exchange);
+        if !conversation.shown.ai_enabled {
+            // Also where the person took over while the model thought.
+            if let Some(mark) = mark {
+                self.settle(&mut conversation, &mark)?;
+            }
+            return Ok(TurnOutcome::Silent);
+        }
         let Some(mark) = mark else { return Err(Refusal::Conflict(OTHER.into()).into()) };
         if mark.digest != self.talk.digest()? {
             return self.fail(&mut conversation, &mark, Refusal::Conflict(CHANGED.into()));
@@ -115,20 +119,20 @@ impl ConversationTurn<'_, '_> {
     /// Keeps the message, and marks the conversation as busy where the assistant answers.
     fn begin(&self, conversation: &mut ConversationRow, message: String, exchange: String) -> Result<(), Halt> {
         let (account, now) = (self.account, self.ctx.now);
-        if conversation.live.turn.as_ref().is_some_and(|turn| turn.holds(now)) {
+        let is_answered = conversation.shown.ai_enabled;
+        if is_answered && conversation.live.turn.as_ref().is_some_and(|turn| turn.holds(now)) {
             return Err(Refusal::Conflict(BUSY.into()).into());
         }
         visit::message(conversation, now)?;
         let last = conversation.messages(account)?.pop();
         // What was said and not answered, since its turn failed, is answered now instead of kept twice.
-        let is_again = last.is_some_and(|last| last.role == Role::User && last.content == message);
+        let is_again = is_answered && last.is_some_and(|last| last.role == Role::User && last.content == message);
         if !is_again && conversation.is_full() {
             return Err(Refusal::Unprocessable(FULL.into()).into());
         }
-        if Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
+        if is_answered && Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
             return Err((self.payment)(NO_BALANCE).into());
         }
-        let is_answered = conversation.shown.ai_enabled;
         let price_micros = if is_answered { self.price()? } else { 0 };
         if self.is_stranger {
             visit::turn(account, self.talk, price_micros, now)?;
@@ -177,12 +181,17 @@ impl ConversationTurn<'_, '_> {
 
     /// Ends the turn without an answer, uncharged.
     fn fail(&self, conversation: &mut ConversationRow, mark: &TurnMark, refusal: Refusal) -> Result<TurnOutcome, Halt> {
+        self.settle(conversation, mark)?;
+        Ok(TurnOutcome::Refused(self.ctx.refused(refusal)))
+    }
+
+    /// Clears the mark of a turn without an answer.
+    fn settle(&self, conversation: &mut ConversationRow, mark: &TurnMark) -> Result<(), Halt> {
         conversation.live.turn = None;
         if self.is_stranger && mark.price_micros > 0 {
             visit::release(self.account, self.talk.count, mark.price_micros, mark.at)?;
         }
-        conversation.save(self.account, self.ctx.now)?;
-        Ok(TurnOutcome::Refused(self.ctx.refused(refusal)))
+        Ok(conversation.save(self.account, self.ctx.now)?)
     }
 }
 

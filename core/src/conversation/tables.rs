@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::limits::{MESSAGE_CHARS_MAX, TURN_CALLS_MAX};
+use crate::limits::{MESSAGE_CHARS_MAX, RELAYED_CHARS_MAX, TURN_CALLS_MAX};
 use crate::record::{
     Iso, Json, Strictness, Variables, any, boolean, choice, format, id, id_or_uuid, int, iso, list, number, object,
     ordered, per_page, text, variables,
@@ -72,7 +72,7 @@ record! {
         /// What the account knows its customer by, such as a phone number: one conversation for each with an assistant.
         customer_identifier: String = text(1, 255).required(),
         /// What the customer says.
-        message: String = text(1, MESSAGE_CHARS_MAX).required(),
+        message: String = text(1, RELAYED_CHARS_MAX).required(),
         /// Values of `{{variable_name}}` from now on, laid over those that the conversation has.
         variables: Variables = variables(),
     }
@@ -107,7 +107,7 @@ record! {
     pub struct StartedConversation {
         /// Always true.
         status: bool = boolean().required(),
-        /// UUID of the conversation, by which anybody who knows it may go on with it.
+        /// UUID of the conversation, by which whoever may talk in it goes on with it.
         conversation_id: String = text(36, 36).required(),
         /// The assistant's greeting.
         history: Vec<ShownMessage> = list::<ShownMessage>(1),

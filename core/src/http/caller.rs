@@ -64,10 +64,10 @@ impl AuthenticatedToken {
     /// the operation writes.
     pub fn may(self, route: &Route) -> Result<(), Halt> {
         if self.suspended {
-            return Err(Refusal::Forbidden("This account is suspended.".into()).into());
+            return Err(Refusal::Suspended.into());
         }
         if self.read_only && !route.read_only {
-            return Err(Refusal::Forbidden("This API key is read-only.".into()).into());
+            return Err(Refusal::ReadOnly.into());
         }
         Ok(())
     }

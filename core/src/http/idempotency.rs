@@ -35,6 +35,18 @@ pub struct IdempotencyDigests {
     exchange: [u8; 16],
 }
 
+/// Whose a key is within its space.
+#[derive(Clone, Copy, Debug)]
+pub enum KeyHolder<'a> {
+    /// The account's, or in the root space the operator's.
+    Owner,
+    /// An engine's, by the count of its token: they share the root space.
+    Engine(u32),
+    /// A stranger's on a page of this origin; empty without one. What an owner was answered, or another page, is not for
+    /// it.
+    Stranger(&'a str),
+}
+
 /// Stored record of an earlier request with the key.
 struct StoredReply {
     state: State,
@@ -58,14 +70,13 @@ enum State {
 impl IdempotencyDigests {
     /// Reads the key of a `POST`; `None` if the route ignores keys or none was sent, 422 if it is malformed.
     ///
-    /// Keys are unique within a space. Engines share the root space, so theirs are told apart by `engine`, the count of
-    /// their token.
+    /// Keys are unique within a space, and there for each holder.
     pub fn of(
         request: &Request,
         route: &Route,
         params: &[&str],
         query: &str,
-        engine: Option<u32>,
+        who: KeyHolder<'_>,
         exchange: [u8; 16],
     ) -> Result<Option<Self>, Refusal> {
         if !route.keyed || request.count("idempotency-key") == 0 {
@@ -79,10 +90,18 @@ impl IdempotencyDigests {
             ));
         }
         let mut named = Sha256::new();
-        if let Some(token) = engine {
-            // A key cannot contain a zero byte, so an operator's key never collides with an engine's.
-            named.update([0]);
-            named.update(token.to_be_bytes());
+        // A key cannot contain these bytes, so an owner's key never collides with another's.
+        match who {
+            KeyHolder::Owner => {}
+            KeyHolder::Engine(token) => {
+                named.update([0]);
+                named.update(token.to_be_bytes());
+            }
+            KeyHolder::Stranger(origin) => {
+                named.update([2]);
+                named.update(origin.as_bytes());
+                named.update([2]);
+            }
         }
         if route.keyed_by_path {
             named.update([1]);

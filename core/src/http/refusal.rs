@@ -77,6 +77,10 @@ pub enum Refusal {
     Payment(String),
     /// 403: the token does not allow it, or a plan limit is reached.
     Forbidden(String),
+    /// The account is suspended.
+    Suspended,
+    /// The API key is read-only, and the operation writes.
+    ReadOnly,
     /// 403 (422 for tools): the plan's storage is used up. Holds the kind of resource that the request is about, which
     /// selects the form of the body.
     OverStorage(Option<Kind>),
@@ -169,6 +173,8 @@ impl Refusal {
             Self::WrongPassword => Cause::WrongPassword,
             Self::Payment(_) => Cause::Payment,
             Self::Forbidden(_) => Cause::Limit,
+            Self::Suspended => Cause::Suspended,
+            Self::ReadOnly => Cause::ReadOnly,
             Self::OverStorage(about) => Cause::storage(*about),
             Self::NoRoute | Self::NoWhatsApp => Cause::NoRoute,
             Self::NotFound(_) => Cause::NotFound,
@@ -251,6 +257,8 @@ impl Refusal {
             Self::WrongPassword => "These credentials do not match our records.".into(),
             Self::OverStorage(_) => OVER_STORAGE.into(),
             Self::NoRoute => "Not found.".into(),
+            Self::Suspended => "This account is suspended.".into(),
+            Self::ReadOnly => "This API key is read-only.".into(),
             Self::Stale => "The resource has changed since it was read.".into(),
             Self::TooLarge(limit) => format!("The request body must not be larger than {limit} bytes."),
             Self::TargetTooLong => "The request target is too long.".into(),

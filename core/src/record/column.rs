@@ -282,6 +282,11 @@ impl<T> Typed<Vec<T>> {
         Self::of(ColumnSpec { sparse: true, ..self.spec })
     }
 
+    /// Makes the member required; the list may be empty.
+    pub const fn required(self) -> Self {
+        Self::of(ColumnSpec { need: Need::Required, ..self.spec })
+    }
+
     /// Requires at least one entry.
     pub const fn filled(self) -> Self {
         match self.spec.kind {

@@ -13,7 +13,7 @@ use crate::engine;
 use crate::http::caller::{AuthenticatedToken, Engine};
 use crate::http::ctx::{Ctx, body_bytes_max};
 use crate::http::etag;
-use crate::http::idempotency::{self, IdempotencyDigests};
+use crate::http::idempotency::{self, IdempotencyDigests, KeyHolder};
 use crate::http::ignored;
 use crate::http::notice::Notice;
 use crate::http::refusal::{Halt, Refusal, server_error};
@@ -98,7 +98,7 @@ struct Exchange<'a> {
 
 type Sends = Vec<Send>;
 
-impl<'a> Exchange<'a> {
+impl Exchange<'_> {
     fn outcome(&self) -> Result<(Outcome, Sends), Stop> {
         let (path, query) = self.request.target.split_once('?').unwrap_or((&self.request.target, ""));
         let found = match self.find(path) {
@@ -314,9 +314,15 @@ impl<'a> Exchange<'a> {
         if route.who == Who::Visitor && self.caller.get().is_none() && !route.keyed_by_path {
             return Ok(None);
         }
-        let engine = self.engine.borrow().as_ref().map(|engine| engine.token);
+        let who = match self.engine.borrow().as_ref() {
+            Some(engine) => KeyHolder::Engine(engine.token),
+            None if route.who == Who::Visitor && self.caller.get().is_none() => {
+                KeyHolder::Stranger(self.request.header("origin").unwrap_or_default())
+            }
+            None => KeyHolder::Owner,
+        };
         let exchange = self.scene.seed.uuid("idempotency");
-        IdempotencyDigests::of(self.request, route, params, query, engine, exchange)
+        IdempotencyDigests::of(self.request, route, params, query, who, exchange)
     }
 
     /// Returns the answer of an earlier request with the same idempotency key, or a refusal; `None` if the request is
@@ -402,7 +408,8 @@ impl<'a> Exchange<'a> {
 
     fn options(&self, found: &RouteMatch<'_>) -> Reply {
         let reply = Reply::no_content().header("allow", found.allow());
-        if self.origin().is_none() || self.request.header("access-control-request-method").is_none() {
+        if self.service.origin(self.request).is_none() || self.request.header("access-control-request-method").is_none()
+        {
             return reply;
         }
         reply
@@ -414,40 +421,14 @@ impl<'a> Exchange<'a> {
             .header("access-control-max-age", "600")
     }
 
-    /// Returns the `Origin` header, if the configuration allows it. Pages of any origin may ask what strangers may: the
-    /// operation knows which may embed its assistant.
-    fn origin(&self) -> Option<&'a str> {
-        let origin = self.request.header("origin")?;
-        if self.is_for_visitors() {
-            return Some(origin).filter(|origin| *origin == "null" || (format::ORIGIN.accepts)(origin));
-        }
-        self.service.setup.config.cors_origins.iter().any(|known| known == origin || known == "*").then_some(origin)
-    }
-
-    fn is_for_visitors(&self) -> bool {
-        let path = self.request.target.split('?').next().unwrap_or_default();
-        let found = self.service.router.find(path);
-        found.is_some_and(|found| found.routes.iter().any(|route| route.who == Who::Visitor))
-    }
-
     /// Adds the headers of every answer, and drops the body for `HEAD`.
     fn dress(&self, mut reply: Reply) -> Reply {
-        reply = reply.header("x-request-id", request_id(self.request, &self.scene.seed));
+        reply = self.service.dressed(self.request, &self.scene.seed, reply);
         if let Some(rate) = self.rate.get() {
             reply = reply
                 .header("x-ratelimit-limit", rate.limit.to_string())
                 .header("x-ratelimit-remaining", rate.remaining.to_string())
                 .header("x-ratelimit-reset", rate.reset.to_string());
-        }
-        if !self.service.setup.config.cors_origins.is_empty() || self.is_for_visitors() {
-            match reply.headers.iter_mut().find(|(name, _)| *name == "vary") {
-                Some((_, varies)) => varies.push_str(", Origin"),
-                None => reply = reply.header("vary", "Origin"),
-            }
-        }
-        if let Some(origin) = self.origin() {
-            const SHOWN: &str = "ETag, Idempotency-Replayed, Retry-After, X-Ignored-Members, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
-            reply = reply.header("access-control-allow-origin", origin).header("access-control-expose-headers", SHOWN);
         }
         if self.request.method == Method::Head
             && let Content::Json(body) = &reply.content
@@ -460,6 +441,40 @@ impl<'a> Exchange<'a> {
             reply = reply.header("content-length", length);
         }
         reply
+    }
+}
+
+impl Service {
+    /// Adds the headers of every answer to one, which a host may have made itself: its id, and which pages may read it.
+    pub fn dressed(&self, request: &Request, seed: &crate::seed::Seed, mut reply: Reply) -> Reply {
+        reply = reply.header("x-request-id", request_id(request, seed));
+        if !self.setup.config.cors_origins.is_empty() || self.is_for_visitors(request) {
+            match reply.headers.iter_mut().find(|(name, _)| *name == "vary") {
+                Some((_, varies)) => varies.push_str(", Origin"),
+                None => reply = reply.header("vary", "Origin"),
+            }
+        }
+        if let Some(origin) = self.origin(request) {
+            const SHOWN: &str = "ETag, Idempotency-Replayed, Retry-After, X-Ignored-Members, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
+            reply = reply.header("access-control-allow-origin", origin).header("access-control-expose-headers", SHOWN);
+        }
+        reply
+    }
+
+    /// Returns the `Origin` header, if the configuration allows it. Pages of any origin may ask what strangers may: the
+    /// operation knows which may embed its assistant.
+    fn origin<'r>(&self, request: &'r Request) -> Option<&'r str> {
+        let origin = request.header("origin")?;
+        if self.is_for_visitors(request) {
+            return Some(origin).filter(|origin| *origin == "null" || (format::ORIGIN.accepts)(origin));
+        }
+        self.setup.config.cors_origins.iter().any(|known| known == origin || known == "*").then_some(origin)
+    }
+
+    fn is_for_visitors(&self, request: &Request) -> bool {
+        let path = request.target.split('?').next().unwrap_or_default();
+        let found = self.router.find(path);
+        found.is_some_and(|found| found.routes.iter().any(|route| route.who == Who::Visitor))
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Chat {
     #[arg(long, value_name = "UUID")]
     conversation: Option<String>,
     /// Variable of the conversation; repeatable
-    #[arg(long = "variable", value_name = "NAME=VALUE", value_parser = variable)]
+    #[arg(long = "variable", value_name = "NAME=VALUE", value_parser = variable, conflicts_with = "conversation")]
     variables: Vec<(String, String)>,
 }
 

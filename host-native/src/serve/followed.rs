@@ -39,7 +39,10 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
     let target = request.target.clone();
     let place = match host.rooms.streams.try_take(holder, 1) {
         Ok(place) => place,
-        Err(full) => return Followed::Reply(Refusal::from(full).reply_to(&target), None),
+        Err(full) => {
+            let refused = Refusal::from(full).reply_to(&target);
+            return Followed::Reply(host.service.dressed(&request, &seed, refused), None);
+        }
     };
     let (begins, begun) = oneshot::channel();
     let (chunks, wait) = mpsc::unbounded_channel();

@@ -88,7 +88,7 @@ impl Stage {
                 self.ask_at(route, &target).send()
             }
             Cause::Stale => {
-                let body = json!({ "verified": true });
+                let body = json!({ "verified": true, "items": [] });
                 self.ask(route).json(&body).header("if-match", "\"another\"").send()
             }
             Cause::TooLarge => self.ask(route).raw(Body::TooLarge).send(),

@@ -33,7 +33,7 @@ pub enum Tampering {
     Overlaps,
     /// A turn is under way after its answer.
     Lingers,
-    /// A turn is not given up when a person took over.
+    /// A turn is answered though a person took over.
     OutlastsPerson,
     /// A turn is not given up when its conversation ends.
     OutlastsEnd,
@@ -69,7 +69,7 @@ impl Tampering {
         (Self::Repeats, "an answer stands once"),
         (Self::Overlaps, "one message is answered at a time"),
         (Self::Lingers, "an answer ends the turn that is under way"),
-        (Self::OutlastsPerson, "nothing is said between a message and its answer"),
+        (Self::OutlastsPerson, "no answer comes once a person took over"),
         (Self::OutlastsEnd, "no answer comes after the end"),
         (Self::Ignores, "every message that can be answered is"),
         (Self::EndsEarly, "a conversation ends once nobody says anything"),
@@ -129,7 +129,7 @@ impl Tampering {
             Self::Overlaps if begins => private["turn"]["at"] = json!(micros.saturating_sub(75_000_000)),
             Self::Ignores if begins && !said => private["turn"] = Value::Null,
             Self::Lingers if answered => private["turn"] = before["turn"].clone(),
-            Self::OutlastsPerson if said && private["turn"].is_null() => private["turn"] = before["turn"].clone(),
+            Self::OutlastsPerson if answered => public["ai_enabled"] = json!(false),
             Self::OutlastsEnd if ends => private["turn"] = before["turn"].clone(),
             Self::EndsEarly if said => private["last_at"] = json!(0),
             Self::NeverEnds if said => private["last_at"] = json!(last_micros * 2),

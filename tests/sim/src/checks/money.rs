@@ -3,13 +3,17 @@
 
 use std::collections::BTreeMap;
 
+use super::talking::SIMULATED;
 use super::{Commit, Held, holds};
 use crate::facts::Conversation;
+use crate::mirror::At;
 
 /// Expected balances of the metered accounts, millionths of a US dollar.
 #[derive(Debug, Default)]
 pub struct Money {
     left: BTreeMap<u32, i64>,
+    /// What the answer to the turn under way costs in each conversation: the price when it began.
+    turns: BTreeMap<At, i64>,
 }
 
 /// Converts dollars to millionths.
@@ -38,11 +42,17 @@ impl Money {
             let turn = |row: &Option<Conversation>| row.as_ref().and_then(|row| row.turn.clone());
             let begins = turn(&talk.after).is_some_and(|after| turn(&talk.before) != Some(after));
             holds!(!begins || *left > 0, "a turn begins while its account can pay: {:?} with {left}", talk.at);
+            if begins {
+                self.turns.insert(talk.at, commit.chat_price);
+            }
         }
         for (at, place, message) in &commit.diff.messages {
             let Some(left) = self.left.get_mut(&at.0) else { continue };
             // The greeting is free.
-            *left -= if *place > 1 && !message.is_users() { commit.chat_price } else { 0 };
+            if *place > 1 && !message.is_users() {
+                let begun = self.turns.get(at).filter(|_| !message.content.starts_with(SIMULATED));
+                *left -= begun.copied().unwrap_or(commit.chat_price);
+            }
         }
         for (account, left) in &self.left {
             let stored = commit.mirror.balances.get(account).copied().flatten();

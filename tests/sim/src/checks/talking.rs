@@ -14,7 +14,7 @@ const LAPSE_SECONDS: u64 = 75;
 /// When a conversation ends whose assistant is gone without a trace, minutes.
 const INACTIVITY_MINUTES: u64 = 30;
 /// What the simulated model of the core says begins like this.
-const SIMULATED: &str = "This is the simulated model of ";
+pub const SIMULATED: &str = "This is the simulated model of ";
 
 /// The course of a conversation.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +29,8 @@ struct Course {
     turn_at: Timestamp,
     /// Place of the message that it answers, from 1.
     turn_place: usize,
+    /// What its answer costs, millionths of a US dollar.
+    turn_price: i64,
 }
 
 /// State of the claims about conversations.
@@ -75,7 +77,7 @@ impl Talking {
         holds!(new.len() <= 2, "a step keeps a message and its answer: {at:?} {new:?}");
         for place in known..said.len() {
             if said[place].is_users() {
-                self.keep(at, &said[..place], &said[place])?;
+                self.keep(at, after, &said[..place], &said[place])?;
             } else if place > 0 {
                 self.answer(commit, turned, &said[..place], &said[place])?;
             }
@@ -94,7 +96,7 @@ impl Talking {
             holds!(free, "one message is answered at a time: {at:?}, the last turn began at {:?}", course.turn_at);
             holds!(said.last().is_some_and(Message::is_users), "a turn answers a message: {at:?} {:?}", said.last());
             holds!(after.ai_enabled, "no turn begins once a person took over: {at:?}");
-            (course.turn_at, course.turn_place) = (commit.now, said.len());
+            (course.turn_at, course.turn_place, course.turn_price) = (commit.now, said.len(), commit.chat_price);
         }
         if begins || !new.is_empty() {
             course.last_at = course.last_at.max(commit.now);
@@ -102,11 +104,13 @@ impl Talking {
         if ends_now(turned) { self.end(commit, turned, after, said) } else { Ok(()) }
     }
 
-    /// Checks a message that was kept: it was sent, and no other copy of it waits for an answer.
-    fn keep(&mut self, at: At, said: &[Message], message: &Message) -> Held {
+    /// Checks a message that was kept: it was sent, and no other copy of it waits for the assistant. Where a person took
+    /// over, everything is kept.
+    fn keep(&mut self, at: At, after: &Conversation, said: &[Message], message: &Message) -> Held {
         let text = &message.content;
         holds!(self.sent.contains_key(text), "nobody said this: {at:?} {text}");
-        holds!(said.last() != Some(message), "a message that is not answered is kept once: {at:?} {text}");
+        let is_again = after.ai_enabled && said.last() == Some(message);
+        holds!(!is_again, "a message that is not answered is kept once: {at:?} {text}");
         Ok(())
     }
 
@@ -129,6 +133,8 @@ impl Talking {
         holds!(is_one_step || ends_turn, "an answer ends the turn that is under way: {at:?} {answer:?}");
         let is_next = is_one_step || said.len() == course.turn_place;
         holds!(is_next, "nothing is said between a message and its answer: {at:?} {answer:?} {said:?}");
+        let is_taken = turned.after.as_ref().is_some_and(|after| !after.ai_enabled);
+        holds!(!is_taken, "no answer comes once a person took over: {at:?} {answer:?}");
         let is_late = !is_one_step && before.is_some_and(|before| before.ended_at.is_some());
         holds!(!is_late, "no answer comes after the end: {at:?} {answer:?}");
         holds!(said.last().is_some_and(Message::is_users), "an answer stands behind its message: {at:?} {answer:?}");
@@ -138,7 +144,7 @@ impl Talking {
             holds!(!*stands, "an answer stands once: {at:?} {answer:?}");
             *stands = true;
         }
-        self.courses.entry(at).or_default().price += commit.chat_price;
+        self.courses.entry(at).or_default().price += if is_one_step { commit.chat_price } else { course.turn_price };
         self.one_effect(at, said.last())
     }
 
