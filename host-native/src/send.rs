@@ -165,12 +165,15 @@ impl SendExecutor {
     async fn http(&self, request: HttpOut, holder: Holder, hearing: &mut Hearing<'_>) -> Result<Answer, SendError> {
         let way = self.way(request.egress);
         let _place = way.room.take(holder).await?;
-        let asked = request.body.len() as u64;
+        let (egress, url, asked) = (request.egress, request.url.clone(), request.body.len() as u64);
         let mut held = way.bytes.as_ref().map(|room| room.try_take(holder, asked)).transpose()?;
         self.metrics.sent();
         let limit = Duration::from_millis(request.timeout_ms);
         let exchange = held_by(holder, self.exchange(request, hearing.follower, held.as_mut()));
         let answer = tokio::time::timeout(limit, exchange).await.unwrap_or(Err(SendError::TimedOut));
+        if egress == Egress::Model {
+            tell_of_model(&url, &answer);
+        }
         if let (Ok(Answer::Http(answer)), Some(mut held)) = (&answer, held) {
             held.shrink_to(answer.body.len() as u64);
             hearing.held.push(held);
@@ -297,6 +300,17 @@ fn headers(map: &HeaderMap) -> Vec<(String, String)> {
         }
     }
     headers
+}
+
+/// Logs that a model gave no answer, for the operator, who chose it. What the endpoint says about it may show keys.
+fn tell_of_model(url: &str, answer: &Result<Answer, SendError>) {
+    match answer {
+        Ok(Answer::Http(answer)) if answer.status != 200 => {
+            tracing::warn!(url, status = answer.status, "a model refused to answer");
+        }
+        Err(error) => tracing::warn!(url, ?error, "a model gave no answer"),
+        Ok(_) => {}
+    }
 }
 
 /// Maps a client error to a reason, and logs it without its URL: queries carry keys.
