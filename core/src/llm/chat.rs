@@ -96,7 +96,7 @@ impl ChatFault {
     /// Says it to the caller: nothing of the endpoint's address or answer.
     pub fn sentence(self) -> String {
         match self {
-            Self::Unreachable => "The model could not be reached.".into(),
+            Self::Unreachable => "The model could not be reached, or its answer broke off.".into(),
             Self::Late => "The model did not answer in time.".into(),
             Self::NotAsked => "The model was not asked: too much is asked at once.".into(),
             Self::Refused(status) => format!("The model answered with status {status}."),

@@ -136,7 +136,12 @@ impl Talk<'_> {
                 let Some((event, data)) = read(&frame) else { continue };
                 match event.as_str() {
                     "done" => return Ok(data),
-                    "error" => return Err(data["message"].as_str().unwrap_or("the turn failed").to_owned().into()),
+                    "error" => {
+                        if begun {
+                            self.show("\n", &Value::from(""))?;
+                        }
+                        return Err(data["message"].as_str().unwrap_or("the turn failed").to_owned().into());
+                    }
                     "delta" => self.show(if begun { "" } else { "assistant> " }, &data["text"])?,
                     _ if data["status"] == "running" => self.tool(&data["name"])?,
                     _ => {}
