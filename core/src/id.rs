@@ -68,8 +68,9 @@ pub fn count_of_uuid(account: u32, text: &str) -> Option<u32> {
 }
 
 fn led(text: &str) -> Option<(u32, u32)> {
-    // Only the form that is written is read: 36 characters in lower case.
-    let uuid = Uuid::try_parse(text).ok().filter(|uuid| uuid.get_version_num() == 8 && uuid.to_string() == text)?;
+    // Only the form that is written is read, 36 characters, in either case.
+    let is_written = |uuid: &Uuid| uuid.get_version_num() == 8 && uuid.to_string().eq_ignore_ascii_case(text);
+    let uuid = Uuid::try_parse(text).ok().filter(is_written)?;
     let [a, b, c, d, .., e, f, g, h] = *uuid.as_bytes();
     Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])))
 }
@@ -99,7 +100,8 @@ mod tests {
             let uuid = uuid_of_row(account, count, [0xa5; 16]);
             assert_eq!((account_of_uuid(&uuid), count_of_uuid(account, &uuid)), (Some(account), Some(count)), "{uuid}");
             assert_eq!(count_of_uuid(account ^ 1, &uuid), None);
-            assert_eq!(account_of_uuid(&uuid.to_uppercase()).is_some(), uuid.to_uppercase() == uuid);
+            assert_eq!(account_of_uuid(&uuid.to_uppercase()), Some(account));
+            assert_eq!(account_of_uuid(&uuid.replace('-', "")), None);
             assert_eq!(account_of_uuid(&uuid_of_account(account, [1; 16])), Some(account));
         }
         let other = Builder::from_random_bytes([0; 16]).into_uuid().to_string();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use switchboard_core::http::refusal::Refusal;
 use switchboard_core::http::request::{Method, Request};
 use switchboard_core::limits::{TURN_BYTES_MAX, TURN_LAPSE_SECONDS};
-use switchboard_core::outside::{Answer, HttpIn};
+use switchboard_core::outside::{Answer, HttpIn, SendError};
 use switchboard_core::seed::Seed;
 use switchboard_core::step::{Input, Outcome};
 use switchboard_tests::house::{Got, House, assistant, tool, with};
@@ -62,7 +62,7 @@ fn strangers_talk_to_open_assistants_alone_and_see_no_more_than_the_words() {
     for body in [
         json!({ "assistant_id": uuid, "type": "test" }),
         json!({ "assistant_id": id }),
-        json!({ "assistant_id": uuid.to_uppercase().replace('A', "B") }),
+        json!({ "assistant_id": format!("{}{}", &uuid[..35], if uuid.ends_with('0') { '1' } else { '0' }) }),
     ] {
         missing(house.post("/conversations", &body).without("authorization").send());
     }
@@ -173,6 +173,25 @@ fn strangers_cost_an_assistant_no_more_than_its_owner_allows_a_day() {
     as_stranger(&mut house, Method::Post, &format!("{}/messages", talks[2])).expect(404);
     let talk = talk_of(&visit(&mut house, &uuid, "198.51.100.9"));
     as_stranger(&mut house, Method::Post, &format!("{talk}/messages")).expect(200);
+}
+
+#[test]
+fn strangers_hear_nothing_of_the_owners_affairs() {
+    let mut house = asking();
+    let (_, uuid) = open(&mut house, &json!({}));
+    let talk = talk_of(&visit(&mut house, &uuid.to_uppercase(), "198.51.100.1"));
+    let neutral = "The assistant cannot answer right now. Try again later.";
+    let say = |house: &mut House, status: u16| {
+        let call = house.post(&format!("{talk}/messages"), &json!({ "message": "Hi" })).without("authorization");
+        assert_eq!(call.send().expect(status).json["message"], neutral);
+    };
+    house.outside(|_| Ok(HttpIn { status: 401, ..HttpIn::default() }));
+    say(&mut house, 502);
+    house.outside(|_| Err(SendError::TimedOut));
+    say(&mut house, 504);
+    let operator = house.operator.clone();
+    house.put("/admin/accounts/1", &json!({ "balance": 0 })).token(&operator).send().expect(200);
+    say(&mut house, 400);
 }
 
 #[test]

@@ -97,4 +97,7 @@ fn what_is_known_of_a_customer_follows_the_variables() {
     }
     let gone = house.get("/user/conversations?customer_phone=%2B40700000001").expect(200);
     assert_eq!(gone.json["total"], 0);
+    house.post("/user/ai/generate-reply", &with(json!({ "customer_name": null }))).send().expect(200);
+    let shown = house.get(&format!("/user/conversations/{}", uuid.to_uppercase())).expect(200).json;
+    assert_eq!(shown["variables"], json!({ "customer_phone": "+12125550188" }));
 }

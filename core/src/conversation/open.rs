@@ -22,7 +22,7 @@ use crate::id;
 use crate::json::Members;
 use crate::key::{self, Kind, Space, Unique};
 use crate::limits::VISIT_SECONDS;
-use crate::record::{Iso, Rest, Variables, is_e164};
+use crate::record::{Iso, Rest, VariableChanges, Variables, is_e164};
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::tool::plain;
@@ -52,7 +52,7 @@ pub fn start(ctx: &Ctx<'_>) -> Handled {
     if ctx.caller.is_none() {
         visit::begin_visit(ctx, account)?;
     }
-    let given = if ctx.caller.is_some() { body.variables.0 } else { Members::default() };
+    let given = if ctx.caller.is_some() { body.variables } else { VariableChanges::default() };
     let begun = begin(ctx, account, &talk, kind, given, None)?;
     let history = begun.messages(account)?.iter().map(|message| message.shown(false)).collect();
     Ok(Reply::ok(&StartedConversation { status: true, conversation_id: begun.shown.id, history }))
@@ -107,24 +107,24 @@ pub fn begin(
     account: Scope<'_>,
     talk: &Talk,
     kind: ConversationType,
-    given: Members,
+    given: VariableChanges,
     customer: Option<String>,
 ) -> Result<ConversationRow, Halt> {
     let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("an account has a number").into()) };
     visit::begin(account, ctx.now, ctx.caller.is_none())?;
     let (count, at) = account.allot(Kind::Conversation, ctx.now)?;
     let mut variables = match kind {
-        ConversationType::Widget => talk.assistant.widget_settings.variables.0.clone(),
-        _ => Members::default(),
+        ConversationType::Widget => talk.assistant.widget_settings.variables.clone(),
+        _ => Variables::default(),
     };
-    given.0.into_iter().for_each(|(name, value)| variables.set(&name, value));
+    given.merge_into(&mut variables);
     let shown = Conversation {
         id: id::uuid_of_row(number, count, ctx.seed.uuid("conversation")),
         assistant_id: talk.assistant.uuid.clone(),
         assistant_name: talk.assistant.name.clone(),
         r#type: kind,
-        customer: customer_of(&variables, customer.as_deref()),
-        variables: Variables(variables.clone()),
+        customer: customer_of(&variables.0, customer.as_deref()),
+        variables: variables.clone(),
         external_identifier: customer,
         message_count: 0,
         total_cost: 0.0,
@@ -137,7 +137,7 @@ pub fn begin(
     if let Some(identifier) = &shown.external_identifier {
         account.put(customer_key(account.space(), talk.count, identifier), count.to_be_bytes().to_vec())?;
     }
-    let mut begun = ConversationRow::enter(account, count, shown, progress(talk.count, Variables(variables), at))?;
+    let mut begun = ConversationRow::enter(account, count, shown, progress(talk.count, variables, at))?;
     // Whoever writes for a customer has the customer's words already: there the assistant does not begin.
     if kind != ConversationType::Api {
         greet(account, talk, &mut begun, at)?;

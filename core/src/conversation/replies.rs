@@ -41,7 +41,7 @@ pub fn generate(ctx: &Ctx<'_>) -> Handled {
         known
     } else {
         // A customer whose conversation is full goes on in a new one.
-        let (given, customer) = (body.variables.0, Some(body.customer_identifier.clone()));
+        let (given, customer) = (body.variables, Some(body.customer_identifier.clone()));
         let mut begun = begin(ctx, account, &talk, ConversationType::Api, given, customer)?;
         begun.shown.ai_enabled = !was_silent;
         begun
@@ -75,10 +75,8 @@ fn found(account: Scope<'_>, assistant: u32, identifier: &str) -> Result<Option<
 
 /// Lays the variables of a request over those of the conversation; 422 if they are too many together.
 fn merge(known: &mut ConversationRow, body: &NewReply) -> Result<(), Halt> {
-    for (name, value) in &body.variables.0.0 {
-        known.live.input.0.set(name, value.clone());
-        known.shown.variables.0.set(name, value.clone());
-    }
+    body.variables.clone().merge_into(&mut known.live.input);
+    body.variables.clone().merge_into(&mut known.shown.variables);
     known.shown.customer = customer_of(&known.shown.variables.0, known.shown.external_identifier.as_deref());
     let over = variables::over_bounds(&known.shown.variables.0);
     match over {

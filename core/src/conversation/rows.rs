@@ -190,7 +190,7 @@ impl ConversationRow {
     pub fn named(account: Scope<'_>, uuid: &str) -> Result<Option<Self>, Stop> {
         let Space::Account(number) = account.space() else { return Ok(None) };
         let Some(count) = id::count_of_uuid(number, uuid) else { return Ok(None) };
-        Ok(Self::find(account, count)?.filter(|found| found.shown.id == uuid))
+        Ok(Self::find(account, count)?.filter(|found| found.shown.id.eq_ignore_ascii_case(uuid)))
     }
 
     /// Finds a conversation of the account.

@@ -29,6 +29,8 @@ const FULL: &str = "This conversation is full.";
 const OTHER: &str = "The conversation went on without this turn. Send the message again.";
 const CHANGED: &str = "The assistant was changed while it answered. Send the message again.";
 const LARGE: &str = "The filled texts of the assistant are larger than 1 MiB.";
+/// What strangers are told instead of what concerns the owner: its balance, its model.
+const NOT_NOW: &str = "The assistant cannot answer right now. Try again later.";
 /// What an account without balance is told.
 pub const NO_BALANCE: &str = "Insufficient balance. Please top up your account.";
 
@@ -131,7 +133,7 @@ impl ConversationTurn<'_, '_> {
             return Err(Refusal::Unprocessable(FULL.into()).into());
         }
         if is_answered && Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
-            return Err((self.payment)(NO_BALANCE).into());
+            return Err((self.payment)(if self.is_stranger { NOT_NOW } else { NO_BALANCE }).into());
         }
         let price_micros = if is_answered { self.price()? } else { 0 };
         if self.is_stranger {
@@ -182,7 +184,12 @@ impl ConversationTurn<'_, '_> {
     /// Ends the turn without an answer, uncharged.
     fn fail(&self, conversation: &mut ConversationRow, mark: &TurnMark, refusal: Refusal) -> Result<TurnOutcome, Halt> {
         self.settle(conversation, mark)?;
-        Ok(TurnOutcome::Refused(self.ctx.refused(refusal)))
+        let told = match refusal {
+            Refusal::BadGateway(_) if self.is_stranger => Refusal::BadGateway(NOT_NOW.into()),
+            Refusal::GatewayTimeout(_) if self.is_stranger => Refusal::GatewayTimeout(NOT_NOW.into()),
+            other => other,
+        };
+        Ok(TurnOutcome::Refused(self.ctx.refused(told)))
     }
 
     /// Clears the mark of a turn without an answer.

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use crate::limits::{MESSAGE_CHARS_MAX, RELAYED_CHARS_MAX, TURN_CALLS_MAX};
 use crate::record::{
-    Iso, Json, Strictness, Variables, any, boolean, choice, format, id, id_or_uuid, int, iso, list, number, object,
-    ordered, per_page, text, variables,
+    Iso, Json, Strictness, VariableChanges, Variables, any, boolean, choice, format, id, id_or_uuid, int, iso, list,
+    number, object, ordered, per_page, text, variable_changes, variables,
 };
 use crate::{choice, record};
 
@@ -52,7 +52,7 @@ record! {
         /// Whether it is a conversation as strangers have it, or a test.
         r#type: OpenType = choice::<OpenType>().or_text("widget"),
         /// Values of `{{variable_name}}` in the assistant's texts, laid over its own; those of strangers are ignored.
-        variables: Variables = variables(),
+        variables: VariableChanges = variable_changes(),
     }
 }
 
@@ -73,8 +73,8 @@ record! {
         customer_identifier: String = text(1, 255).required(),
         /// What the customer says.
         message: String = text(1, RELAYED_CHARS_MAX).required(),
-        /// Values of `{{variable_name}}` from now on, laid over those that the conversation has.
-        variables: Variables = variables(),
+        /// Values of `{{variable_name}}` from now on, laid over those that the conversation has; `null` removes a name.
+        variables: VariableChanges = variable_changes(),
     }
 }
 
