@@ -13,7 +13,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Method, Response, StatusCode, Url};
 use switchboard_core::http::stream;
 use switchboard_core::limits::REDIRECTS_MAX;
-use switchboard_core::outside::{Answer, Egress, HttpIn, HttpOut, Redirects, SendError, Work};
+use switchboard_core::outside::{Answer, Egress, HttpIn, HttpOut, Redirects, SendError, Work, named};
 use switchboard_core::record::Secret;
 use switchboard_core::work;
 
@@ -165,13 +165,14 @@ impl SendExecutor {
     async fn http(&self, request: HttpOut, holder: Holder, hearing: &mut Hearing<'_>) -> Result<Answer, SendError> {
         let way = self.way(request.egress);
         let _place = way.room.take(holder).await?;
-        let (egress, url, asked) = (request.egress, request.url.clone(), request.body.len() as u64);
+        let model = (request.egress == Egress::Model).then(|| named(&request.url));
+        let asked = request.body.len() as u64;
         let mut held = way.bytes.as_ref().map(|room| room.try_take(holder, asked)).transpose()?;
         self.metrics.sent();
         let limit = Duration::from_millis(request.timeout_ms);
         let exchange = held_by(holder, self.exchange(request, hearing.follower, held.as_mut()));
         let answer = tokio::time::timeout(limit, exchange).await.unwrap_or(Err(SendError::TimedOut));
-        if egress == Egress::Model {
+        if let Some(url) = model {
             tell_of_model(&url, &answer);
         }
         if let (Ok(Answer::Http(answer)), Some(mut held)) = (&answer, held) {

@@ -11,8 +11,9 @@ use switchboard::send::{Hearing, Outside};
 use switchboard_core::budget::{MODEL_BYTES, OPERATOR_REQUESTS};
 use switchboard_core::egress::Filter;
 use switchboard_core::outside::{Answer, Egress, HttpOut, Redirects, SendError, Work};
-use switchboard_tests::house::{tool, with};
+use switchboard_tests::house::{assistant, tool, with};
 
+use crate::conversations::Owner;
 use crate::outside::{sender, sender_in, serve};
 use crate::server::{Folder, Server, call};
 
@@ -244,5 +245,28 @@ fn the_log_shows_no_query_of_an_address() {
     assert_eq!(status, 502, "{said}");
     let log = std::fs::read_to_string(&log).expect("a log");
     assert!(log.contains("a send failed"), "{log}");
+    assert!(!log.contains("pineapple"), "{log}");
+}
+
+/// Why a model gave no answer stands in the log for the operator, without the password of its address.
+#[test]
+fn the_log_says_that_a_model_gave_no_answer_and_shows_no_password() {
+    let folder = Folder::new();
+    let log = folder.path("log");
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address");
+    let model = format!("http://me:pineapple@{closed}/v1");
+    let server = Server::start_logging(
+        &folder.path("data"),
+        &["--engine", "none", "--llm-url", &model, "--llm-model", "m"],
+        &[("SWITCHBOARD_LOG", "info")],
+        std::fs::File::create(&log).expect("a log"),
+    );
+    let owner = Owner::of(&server);
+    let talk = owner.begin(&assistant());
+    let message = json!({ "message": "Hi" });
+    let (status, said) = call("POST", &format!("{}{talk}/messages", owner.url), &owner.key, Some(&message));
+    assert_eq!(status, 502, "{said}");
+    let log = std::fs::read_to_string(&log).expect("a log");
+    assert!(log.contains("a model gave no answer") && log.contains(&format!("{closed}/v1/chat/completions")), "{log}");
     assert!(!log.contains("pineapple"), "{log}");
 }
