@@ -395,7 +395,8 @@ impl Host {
         self.news.close();
     }
 
-    fn refused(&self, request: &Request, full: UsedUp, seed: &Seed) -> Reply {
+    /// Returns the refusal of a request that found no room, as it is sent.
+    pub fn refused(&self, request: &Request, full: UsedUp, seed: &Seed) -> Reply {
         self.service.dressed(request, seed, Refusal::from(full).reply_to(&request.target))
     }
 

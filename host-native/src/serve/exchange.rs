@@ -125,11 +125,7 @@ pub async fn admitted(
     let holder = host.holder(&request, told);
     match intake(host, holder, &request, body, max).await {
         Ok((body, held)) => Ok((Request { body, ..request }, held, holder)),
-        Err(full) => {
-            let refused = Refusal::from(full).reply_to(&request.target);
-            let head = Request { body: Body::None, ..request };
-            Err(host.service.dressed(&head, &seed, refused))
-        }
+        Err(full) => Err(host.refused(&request, full, &seed)),
     }
 }
 

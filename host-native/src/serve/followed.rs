@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::body::{Body, Bytes, Frame};
-use switchboard_core::http::refusal::{Refusal, server_error};
+use switchboard_core::http::refusal::server_error;
 use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::Request;
 use switchboard_core::http::stream::MEDIA;
@@ -39,10 +39,7 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
     let target = request.target.clone();
     let place = match host.rooms.streams.try_take(holder, 1) {
         Ok(place) => place,
-        Err(full) => {
-            let refused = Refusal::from(full).reply_to(&target);
-            return Followed::Reply(host.service.dressed(&request, &seed, refused), None);
-        }
+        Err(full) => return Followed::Reply(host.refused(&request, full, &seed), None),
     };
     let (begins, begun) = oneshot::channel();
     let (chunks, wait) = mpsc::unbounded_channel();
