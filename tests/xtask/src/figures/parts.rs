@@ -51,7 +51,7 @@ pub struct Test {
 pub const BENCH: &str = "switchboard-bench";
 
 /// All parts, in the order of the page.
-pub const PARTS: [Part; 22] = [
+pub const PARTS: [Part; 23] = [
     Part {
         name: "reads",
         title: "Reads and pages beside bare hyper",
@@ -69,6 +69,12 @@ pub const PARTS: [Part; 22] = [
         title: "Durable creates beside bare redb",
         about: "Each is acknowledged after its commit is on the disk: two syncs. *Queue alone* is the server's writer in the bench's process, asked by so many at once. Bare puts are what was decided put into redb alone: all that each create changes, one after the other, or, as the service does, each row once a commit; what they leave out is to decide, more than half of a create's time in the writer. What one phase would gain a create is computed from what it gains its puts: the rest stays. The fewer rows a commit has, the more its second sync shows. By one connection HTTP adds four wakings of a thread, two more than a read takes.",
         measure: Measure::Program(BENCH, &["creates"], &["creates"]),
+    },
+    Part {
+        name: "talks",
+        title: "Conversations",
+        about: "A turn is two commits with a question to the model between them, or one with the simulated model. An account has all the conversations; each is spoken to every four seconds.",
+        measure: Measure::Program(BENCH, &["talks"], &["talks"]),
     },
     Part {
         name: "growth",
