@@ -123,6 +123,16 @@ pub const CLAIMED_MAX: usize = 32;
 pub const CLAIM_ACCOUNTS_MAX: usize = 256;
 /// Most events in one request of an engine.
 pub const ENGINE_EVENTS_MAX: usize = 100;
+/// Largest event of an engine whose type this release does not know, bytes.
+pub const UNKNOWN_EVENT_BYTES_MAX: usize = 4 << 10;
+/// Most settings that an engine says it cannot do, in one event.
+pub const SETTINGS_MAX: usize = 64;
+/// Most entries of each list of a claim's filter.
+pub const FILTER_MAX: usize = 1_000;
+/// How often a call that was claimed and not dialed goes back to the queue; the last time it fails instead.
+pub const RETURNS_MAX: u32 = 3;
+/// How long after a call lines of its transcript are accepted that were said before its end, seconds.
+pub const LATE_LINES_SECONDS: u64 = 30;
 /// Transcript text stored of a call, bytes.
 pub const TRANSCRIPT_BYTES_MAX: usize = 256 << 10;
 /// Events stored of a call, its tool requests and searches among them; later ones are acknowledged and only change the

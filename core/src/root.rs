@@ -84,6 +84,15 @@ pub fn enqueue(account: Scope<'_>, mode: Mode, call: u32) -> Result<(), Stop> {
     account.other(Space::Root).put(key::waiting(number, mode as u8, call), Vec::new())
 }
 
+/// Adds a call again that an engine gave back. Its key has a value, by which a claim sees that not every engine wants it.
+pub fn requeue(account: Scope<'_>, mode: Mode, call: u32) -> Result<(), Stop> {
+    let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a call belongs to an account")) };
+    account.other(Space::Root).put(key::waiting(number, mode as u8, call), NEVER_TRIED.to_vec())
+}
+
+/// Mark of a call that no claim has tried to hand out in vain: no tries, at no time.
+const NEVER_TRIED: [u8; 9] = [0; 9];
+
 /// Removes a call from those that wait for an engine.
 pub fn dequeue(account: Scope<'_>, mode: Mode, call: u32) -> Result<(), Stop> {
     let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a call belongs to an account")) };

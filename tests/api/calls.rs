@@ -33,6 +33,7 @@ fn a_placed_call_is_initiated_and_has_every_member() {
         "transcript": "", "variables": variables, "evaluation": null, "webhook_response": null, "carrier_cost": 0.0,
         "total_cost": 0.0, "answered_by": "unknown", "recording_url": null, "created_at": at, "updated_at": at,
         "assistant_id": assistant_id, "campaign_id": null, "lead_id": null, "ended_reason": null,
+        "from_raw": null, "latency": null, "cost_breakdown": null,
     });
     let read = house.get(&format!("/user/calls/{id}")).expect(200).json;
     let (carrier_cost, total_cost) = (read["carrier_cost"].as_f64(), read["total_cost"].as_f64());

@@ -152,7 +152,7 @@ fn events_are_taken_once_in_order_or_not_at_all() {
         (vec![event(1, "ringing"), event(3, "answered")], 409, json!(1)),
         (vec![event(1, "ringing"), event(2, "ringing")], 409, json!(1)),
         (vec![event(1, "ringing")], 200, Value::Null),
-        (vec![event(1, "ringing"), event(1, "nonsense")], 422, Value::Null),
+        (vec![event(1, "ringing"), event(1, "tool")], 422, Value::Null),
         (vec![event(1, "ringing"), event(2, "answered")], 200, Value::Null),
         (vec![event(2, "answered")], 200, Value::Null),
         (vec![event(4, "ended")], 409, json!(3)),

@@ -48,6 +48,7 @@ mod prices;
 mod progress;
 mod recall;
 mod refusals;
+mod reported;
 mod routes;
 mod silence;
 mod spec;

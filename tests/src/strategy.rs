@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
-use switchboard_core::record::{Column, ColumnType, Literal, Need, Ref, Rule, Table, When};
+use switchboard_core::record::{Column, ColumnType, Literal, Need, OTHER, Ref, Rule, Table, When};
 
 /// Returns the ids that a reference may name.
 pub type Known<'k> = &'k dyn Fn(Ref) -> Vec<u64>;
@@ -37,7 +37,7 @@ fn assemble(table: &Table, cells: &[(bool, Value)]) -> Map<String, Value> {
         .columns
         .iter()
         .zip(cells)
-        .filter(|(_, (given, _))| *given)
+        .filter(|(column, (given, _))| *given && column.spec.kind.is_member())
         .map(|(column, (_, value))| (column.name.to_owned(), value.clone()))
         .collect();
     for rule in table.rules {
@@ -146,7 +146,9 @@ fn kind_value(kind: &'static ColumnType, known: Known<'_>) -> BoxedStrategy<Valu
                 .map(|(word, table)| {
                     body(table, known)
                         .prop_map(move |mut body| {
-                            body.insert("type".to_owned(), json!(word));
+                            if *word != OTHER {
+                                body.insert("type".to_owned(), json!(word));
+                            }
                             Value::Object(body)
                         })
                         .boxed()
@@ -160,7 +162,8 @@ fn kind_value(kind: &'static ColumnType, known: Known<'_>) -> BoxedStrategy<Valu
         | ColumnType::Decimal
         | ColumnType::Flag
         | ColumnType::Object
-        | ColumnType::Any => Just(Value::Null).boxed(),
+        | ColumnType::Any
+        | ColumnType::Whole { .. } => Just(Value::Null).boxed(),
     }
 }
 
@@ -203,6 +206,7 @@ fn formed(name: &str, min: usize, max: usize) -> BoxedStrategy<Value> {
         "id_or_uuid" => pattern("[1-9][0-9]{0,11}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
         "origin" => pattern("https?://[a-z]{1,10}\\.example(:[1-9][0-9]{3})?"),
         "e164" | "trunk_number" => pattern("\\+[1-9][0-9]{6,12}"),
+        "event_type" => pattern("x_[a-z0-9_.-]{0,20}"),
         "extension" => pattern("[0-9a-z][0-9a-z._-]{0,14}"),
         "zone" => select(vec!["Europe/Bucharest", "America/New_York", "Etc/UTC", "Asia/Kolkata"])
             .prop_map(|zone| json!(zone))
@@ -262,7 +266,8 @@ pub fn broken(column: &Column) -> Vec<Value> {
         | ColumnType::Decimal
         | ColumnType::Flag
         | ColumnType::Object
-        | ColumnType::Any => Vec::new(),
+        | ColumnType::Any
+        | ColumnType::Whole { .. } => Vec::new(),
     };
     if matches!(column.spec.need, Need::Required) {
         values.push(Value::Null);

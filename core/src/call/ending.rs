@@ -3,6 +3,7 @@
 use alloc::string::String;
 
 use super::conclude::wish;
+use super::cost;
 use super::reasons::EndedReason;
 use super::report::report;
 use super::rows::{CallRow, formatted};
@@ -15,7 +16,7 @@ use crate::campaign;
 use crate::job::{self, Task};
 use crate::json::Members;
 use crate::record;
-use crate::record::{choice, text};
+use crate::record::{choice, count, text};
 use crate::root;
 use crate::store::Scope;
 use crate::time::Timestamp;
@@ -31,9 +32,32 @@ record! {
     }
 }
 
+record! {
+    /// Members of the event that says how many events of a call were not stored, because it had its most.
+    pub struct DroppedEvents {
+        /// Number of those events.
+        count: u32 = count().required(),
+    }
+}
+
 /// Ends a running call for `reason`, which its last event says too. Returns `false`, and changes nothing, if the call's
 /// state does not allow `event`.
 pub fn end_call(
+    account: Scope<'_>,
+    call: &mut CallRow,
+    event: CallEvent,
+    reason: EndedReason,
+    now: Timestamp,
+) -> Result<bool, Stop> {
+    let is_over = close(account, call, event, reason, now)?;
+    if is_over {
+        settle(account, call, now)?;
+    }
+    Ok(is_over)
+}
+
+/// Brings a running call to its end as [`end_call`] does, for a caller who settles it.
+pub fn close(
     account: Scope<'_>,
     call: &mut CallRow,
     event: CallEvent,
@@ -49,7 +73,6 @@ pub fn end_call(
         if matches!(event, CallEvent::Busy | CallEvent::NoAnswer | CallEvent::Fail) { "failed" } else { "ended" };
     call.note(account, at, name, &ByService { by: "service".into(), reason })?;
     call.live.ended_at = Some(at);
-    settle(account, call, now)?;
     Ok(true)
 }
 
@@ -58,9 +81,14 @@ pub fn end_call(
 pub fn settle(account: Scope<'_>, call: &mut CallRow, now: Timestamp) -> Result<(), Stop> {
     let ended = call.live.ended_at.unwrap_or(now);
     call.live.lease = None;
-    charge(account, call)?;
     let spoken = call.live.answered_at.map_or(0, |from| ended.seconds_since(from));
     call.shown.duration = u32::try_from(spoken).unwrap_or(u32::MAX);
+    cost::close(account, call)?;
+    charge(account, call)?;
+    call.shown.latency = call.latency(account)?;
+    if call.live.dropped > 0 {
+        call.note(account, call.live.last_at, "dropped", &DroppedEvents { count: call.live.dropped })?;
+    }
     let lines = call.transcript(account)?;
     call.shown.transcript = formatted(&lines);
     let assistant = of_call(account, call.assistant())?;

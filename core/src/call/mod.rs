@@ -1,7 +1,10 @@
 //! Calls (docs/api.md, Calls): listed by any combination of filters, read, deleted, placed.
 
 mod conclude;
+pub mod cost;
 pub mod ending;
+mod give_back;
+mod latency;
 mod operations;
 mod payload;
 mod place;
@@ -13,6 +16,7 @@ pub mod tables;
 mod watch;
 
 pub use conclude::{conclude, wish};
+pub use give_back::{ReleaseNote, give_back};
 pub use operations::{delete, events, hang_up_all, hangup, is_engaged, list, make_call, read};
 pub use place::{CallAssistant, CallSpec, place};
 pub use rows::{

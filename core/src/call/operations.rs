@@ -56,11 +56,11 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     })
 }
 
-/// Returns the call object of a stored call. One of a release that did not keep `ended_reason` gets it as null.
+/// Returns the call object of a stored call. One of a release that had fewer members gets the others as null.
 fn complete_public(public: &[u8]) -> Result<Cow<'_, [u8]>, Stop> {
     // The last member that every release wrote: no text of the call stands behind it.
     const BEFORE: &[u8] = b"\"lead_id\":";
-    const ADDED: &[u8] = b",\"ended_reason\":";
+    const ADDED: &[u8] = b",\"cost_breakdown\":";
     let tail = public.windows(BEFORE.len()).rposition(|window| window == BEFORE).map_or(public, |at| &public[at..]);
     if tail.windows(ADDED.len()).any(|window| window == ADDED) {
         return Ok(Cow::Borrowed(public));

@@ -101,6 +101,9 @@ pub fn place(account: Scope<'_>, new: CallSpec, now: Timestamp) -> Result<(u32, 
         campaign_id: new.campaign.as_ref().map(|(count, _)| own(*count)),
         lead_id: new.lead.map(own),
         ended_reason: None,
+        from_raw: None,
+        latency: None,
+        cost_breakdown: None,
         rest: Rest::default(),
     };
     let mut live = Live {

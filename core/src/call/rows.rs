@@ -10,11 +10,11 @@ use crate::collection::Facet;
 use crate::id;
 use crate::json::{self, Members, ToJson, Value};
 use crate::key::{self, Kind};
-use crate::limits::{CALL_EVENTS_BYTES_MAX, CALL_EVENTS_MAX, COLLECTED_BYTES_MAX, VARIABLES_MAX};
+use crate::limits::{CALL_EVENTS_BYTES_MAX, CALL_EVENTS_MAX, COLLECTED_BYTES_MAX, RETURNS_MAX, VARIABLES_MAX};
 use crate::record;
 use crate::record::{
-    Cell, Cells, Iso, Json, Record, Rest, Sql, Stored, Variables, any, choice, count, iso, micros, signed, text,
-    variables,
+    Cell, Cells, ColumnType, Iso, Json, Record, Rest, Sql, Stored, Variables, any, boolean, choice, count, iso, micros,
+    signed, text, texts, variables,
 };
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
@@ -51,6 +51,16 @@ record! {
     pub struct Live stored as "a call" {
         /// Token id of the engine that claimed the call; 0 is the built-in engine, `None` while the call is queued.
         engine: Option<u32> = count().sparse(),
+        /// Name of that engine, from its claim.
+        engine_name: Option<String> = text(0, 64).sparse(),
+        /// Edition of the interface that it speaks.
+        protocol: u32 = count().or_int(1),
+        /// When it began to dial: from then on the call is given to no other.
+        dialing_at: Option<Timestamp> = micros().sparse(),
+        /// How often the call went back to the queue.
+        returns: u32 = count().or_int(0),
+        /// Engines that gave the call back, as [`Engine::party`](crate::http::caller::Engine::party) names them.
+        refused_by: Vec<String> = texts(&PARTY, RETURNS_MAX as usize).sparse(),
         /// End of the engine's lease.
         lease: Option<Timestamp> = micros().sparse(),
         /// Last sequence number taken from the engine; 0 before the first event.
@@ -85,10 +95,19 @@ record! {
         analysis: Option<Json> = any().sparse(),
         /// Failed requests to the operator's model so far.
         tries: u32 = count().required(),
+        /// Whether the engine reported a cost, which wins over what the call used.
+        is_priced: Option<bool> = boolean().sparse(),
+        /// Turns that its engine measured.
+        measured: u32 = count().or_int(0),
+        /// Events that were dropped because the call had its most.
+        dropped: u32 = count().or_int(0),
         /// Amount already charged to the balance, millionths of a dollar.
         charged_micros: i64 = signed().or_int(0),
     }
 }
+
+/// Bounds of the name of an engine that gave a call back.
+static PARTY: ColumnType = ColumnType::Text { min: 1, max: 80, format: None };
 
 impl Default for Live {
     fn default() -> Self {
@@ -223,45 +242,52 @@ impl CallRow {
         self.live.note(account, self.count, at, name, said)
     }
 
-    /// Stores an event as [`Self::note`] does, unless the call has [`CALL_EVENTS_MAX`] of them already, or would have
-    /// more than [`CALL_EVENTS_BYTES_MAX`] bytes of them.
+    /// Stores an event as [`Self::note`] does; returns `false`, and stores nothing, if the call has [`CALL_EVENTS_MAX`]
+    /// events already, or would have more than [`CALL_EVENTS_BYTES_MAX`] bytes of them.
     pub fn note_within(
         &mut self,
         account: Scope<'_>,
         at: Timestamp,
         name: &str,
         said: &impl ToJson,
-    ) -> Result<(), Stop> {
+    ) -> Result<bool, Stop> {
         let event = self.live.event(at, name, said);
         let bytes = self.live.event_bytes as usize + event.len();
         if self.live.events >= CALL_EVENTS_MAX || bytes > CALL_EVENTS_BYTES_MAX {
-            return Ok(());
+            return Ok(false);
         }
-        self.live.store(account, self.count, event)
+        self.live.store(account, self.count, event).map(|()| true)
     }
 
     /// Reads the lines of the transcript from the events, in order.
     pub fn transcript(&self, account: Scope<'_>) -> Result<Vec<Line>, Stop> {
-        /// Only transcript events are parsed as JSON, for a call has up to 20,000 events. The type comes behind number
-        /// and time, before anything that an engine wrote, so it is in the first `HEAD_BYTES`.
-        const TYPE: &[u8] = b"\"type\":\"transcript\"";
+        let said = self.events_of::<SaidEvent>(account, "transcript")?;
+        let line = |said: SaidEvent| {
+            let text = said.text.ok_or(SaidEvent::DAMAGED)?;
+            Ok(Line { bot: said.sender == Some(Sender::Bot), text, at: said.at.0 })
+        };
+        said.into_iter().map(line).collect()
+    }
+
+    /// Reads the events of a type, in order. Only these are parsed as JSON, for a call has up to 20,000 events. The type
+    /// comes behind number and time, before anything that an engine wrote, so it is in the first `HEAD_BYTES`.
+    pub(super) fn events_of<T: Stored>(&self, account: Scope<'_>, name: &str) -> Result<Vec<T>, Stop> {
         const HEAD_BYTES: usize = 96;
-        let mut lines = Vec::new();
-        for (_, bytes) in account.scan(
-            key::call_events(account.space(), self.count, 0),
-            Order::Ascending,
-            self.live.events as usize,
-        )? {
-            if !bytes[..bytes.len().min(HEAD_BYTES)].windows(TYPE.len()).any(|window| window == TYPE) {
-                continue;
-            }
-            let said = SaidEvent::read(&bytes)?;
-            if said.r#type == "transcript" {
-                let text = said.text.ok_or(SaidEvent::DAMAGED)?;
-                lines.push(Line { bot: said.sender == Some(Sender::Bot), text, at: said.at.0 });
+        let wanted = alloc::format!("\"type\":\"{name}\"");
+        let is_wanted = |bytes: &[u8]| {
+            let head = &bytes[..bytes.len().min(HEAD_BYTES)];
+            head.windows(wanted.len()).any(|window| window == wanted.as_bytes())
+        };
+        let all = key::call_events(account.space(), self.count, 0);
+        let events = account.scan(all, Order::Ascending, self.live.events as usize)?;
+        let mut found = Vec::new();
+        for (_, bytes) in events.iter().filter(|(_, bytes)| is_wanted(bytes)) {
+            // An event of a type that this release does not know may have such a member within another.
+            if CallEventRow::MEMBERS.r#type.read(bytes)? == name {
+                found.push(T::read(bytes)?);
             }
         }
-        Ok(lines)
+        Ok(found)
     }
 }
 

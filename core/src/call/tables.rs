@@ -5,7 +5,8 @@ use alloc::string::String;
 use super::reasons::EndedReason;
 use crate::http::csv::CsvSeparator;
 use crate::record::{
-    Json, Sql, Strictness, Variables, any, choice, format, id, int, number, ordered, per_page, sql, text, variables,
+    Json, Sql, Strictness, Variables, any, choice, count, format, id, int, number, object, ordered, per_page, sql,
+    text, variables,
 };
 use crate::{choice, record};
 
@@ -105,6 +106,56 @@ record! {
 }
 
 record! {
+    /// Middle of each part of the turns, milliseconds; null where no turn had it.
+    pub struct LatencyStages stored as "a call" {
+        /// Until the engine knew that the customer had finished.
+        endpoint_ms: Option<u32> = count(),
+        /// Until the words were there.
+        stt_ms: Option<u32> = count(),
+        /// Until the model's first token.
+        llm_ms: Option<u32> = count(),
+        /// Until the first sound.
+        tts_ms: Option<u32> = count(),
+        /// On the line and in the engine's buffers.
+        transport_ms: Option<u32> = count(),
+        /// Waiting for tools.
+        tool_ms: Option<u32> = count(),
+    }
+}
+
+record! {
+    /// How long answers took, from the end of the customer's speech to the first sound, milliseconds.
+    pub struct Latency stored as "a call" {
+        /// Half of the turns took no longer.
+        p50: u32 = count().required(),
+        /// Nine of ten turns took no longer.
+        p90: u32 = count().required(),
+        /// The longest.
+        max: u32 = count().required(),
+        /// Number of turns.
+        turns: u32 = count().required(),
+        /// Where the time went.
+        stages: LatencyStages = object::<LatencyStages>().required(),
+    }
+}
+
+record! {
+    /// Parts of a call's cost by the operator's price list, USD.
+    pub struct CostBreakdown stored as "a call" {
+        /// Telephone network.
+        carrier: f64 = number(0.0, 0.0).required(),
+        /// Understanding of speech.
+        stt: f64 = number(0.0, 0.0).required(),
+        /// Language model.
+        llm: f64 = number(0.0, 0.0).required(),
+        /// Synthesis of speech.
+        tts: f64 = number(0.0, 0.0).required(),
+        /// The service itself.
+        platform: f64 = number(0.0, 0.0).required(),
+    }
+}
+
+record! {
     /// A call of the account.
     pub struct Call stored as "a call" {
         /// Id of the call, assigned by the service.
@@ -151,6 +202,12 @@ record! {
         lead_id: Option<u64> = id(),
         /// Why the call ended; null while it runs, and for a call that ended before the service kept this.
         ended_reason: Option<EndedReason> = choice::<EndedReason>(),
+        /// What an inbound call showed in place of a number, such as `anonymous`; null if it showed a number.
+        from_raw: Option<String> = text(0, 64),
+        /// How long answers took; null until the call is over, and if its engine did not report it.
+        latency: Option<Latency> = object::<Latency>(),
+        /// Parts of the cost by the operator's price list; null if the engine did not report what it used.
+        cost_breakdown: Option<CostBreakdown> = object::<CostBreakdown>(),
     }
 }
 
@@ -186,7 +243,7 @@ record! {
         /// State of the call, always `initiated`.
         status: CallStatus = choice::<CallStatus>().required(),
         /// The same id and state once more.
-        data: Placed = crate::record::object::<Placed>().required(),
+        data: Placed = object::<Placed>().required(),
     }
 }
 

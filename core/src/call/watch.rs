@@ -2,6 +2,7 @@
 //! and Leases).
 
 use super::ending::{self, end_call};
+use super::give_back::{ReleaseNote, give_back};
 use super::reasons::EndedReason;
 use super::rows::CallRow;
 use super::states::CallEvent;
@@ -38,6 +39,16 @@ pub fn watch(work: &TaskContext<'_>, count: u32) -> Result<TaskOutcome, Stop> {
                 EndedReason::Unclaimed if !attached::any(root::of(work.account), work.now)? => EndedReason::NoEngine,
                 reason => reason,
             };
+            // An engine of the second edition says when it begins to dial: before, nobody can have been rung.
+            let said = ReleaseNote { reason: Some(reason.word().into()) };
+            let is_silent = reason == EndedReason::LeaseExpired && call.live.protocol >= 2;
+            if is_silent && give_back(work.account, &mut call, None, &said, work.now)? {
+                if !call.status().is_running() {
+                    ending::settle(work.account, &mut call, work.now)?;
+                    return Ok(TaskOutcome::Done);
+                }
+                return Ok(TaskOutcome::At(next(&call)?.0));
+            }
             end_call(work.account, &mut call, event, reason, work.now)?;
             Ok(TaskOutcome::Done)
         }

@@ -24,6 +24,7 @@ use crate::http::ctx::Ctx;
 use crate::http::refusal::Halt;
 use crate::http::reply::{ObjectFn, Reply};
 use crate::http::route::Handled;
+use crate::id;
 use crate::job::{self, Task};
 use crate::json::{Array, Object, Raw, ToJson};
 use crate::key::{self, Key, Kind, Space, Topic};
@@ -159,7 +160,9 @@ fn take_from(
 ) -> Result<(), Stop> {
     let root = ctx.root();
     let account = root::space_of(root, number);
-    if !engine.serves(number) || Profile::of(account)?.state.suspended {
+    let accounts = body.filter.as_ref().map_or(&[][..], |filter| &filter.account_ids);
+    let is_wanted = accounts.is_empty() || accounts.contains(&id::user(number));
+    if !engine.serves(number) || !is_wanted || Profile::of(account)?.state.suspended {
         return Ok(());
     }
     let allowed = u64::from(plan::of(account)?.parallel_calls);
@@ -198,7 +201,7 @@ fn look_at(
     let root = ctx.root();
     let Some((_, _, call)) = key::read_waiting(&at) else { return root.delete(at) };
     let mark = Mark::read(mark);
-    let tries = mark.as_ref().map_or(0, |mark| mark.tries);
+    let (tries, is_marked) = mark.as_ref().map_or((0, false), |mark| (mark.tries, true));
     if mark.as_ref().is_none_or(|mark| mark.by != name_of(ctx)) {
         // Another claim may be about to hand it out.
         if mark.is_some_and(|mark| ctx.now < mark.at.plus_seconds(CLAIM_TRY_SECONDS)) {
@@ -216,6 +219,9 @@ fn look_at(
             return Ok(());
         }
     }
+    if !is_wanted(engine, body, account, call, is_marked)? {
+        return Ok(());
+    }
     root.delete(at.clone())?;
     match root.attempt(|| give(ctx, engine, body, account, call))? {
         Ok(Some(entry)) => claimed.calls.push(entry),
@@ -226,6 +232,22 @@ fn look_at(
         }
     }
     Ok(())
+}
+
+/// Returns whether the engine wants a queued call: its filter does, and it has not given the call back before. One that
+/// cannot be read is wanted, so that the claim settles it.
+fn is_wanted(engine: &Engine, body: &Claim, account: Scope<'_>, count: u32, is_marked: bool) -> Result<bool, Stop> {
+    let types = body.filter.as_ref().map_or(&[][..], |filter| &filter.types);
+    if types.is_empty() && !is_marked {
+        return Ok(true);
+    }
+    let party = engine.party(&body.engine);
+    let wants = account.attempt(|| {
+        let Some(call) = CallRow::find(account, count)? else { return Ok(true) };
+        let fits = types.is_empty() || types.contains(&call.shown.r#type);
+        Ok(fits && !call.live.refused_by.contains(&party))
+    })?;
+    Ok(wants.unwrap_or(true))
 }
 
 /// Ends a call that cannot be handed out. One that cannot even be read only leaves the queue; its `Watch` job reports
@@ -252,6 +274,8 @@ fn give(ctx: &Ctx<'_>, engine: &Engine, body: &Claim, account: Scope<'_>, count:
         end_call(account, &mut call, CallEvent::Fail, EndedReason::AssistantTooLarge, ctx.now)?;
         return Ok(None);
     };
+    call.live.engine_name = Some(body.engine.clone());
+    call.live.protocol = body.protocol;
     lend(ctx, engine, account, &mut call, &ClaimedBy { engine: body.engine.clone() })?;
     entry(account, &mut call, &compiled, ctx.now).map(Some)
 }

@@ -78,6 +78,31 @@ record! {
     }
 }
 
+/// Codes by which the operator's price list names what a call uses.
+pub struct Codes<'a> {
+    /// Provider of speech-to-text.
+    pub stt: Option<&'a str>,
+    /// Language model, or multimodal model.
+    pub llm: Option<&'a str>,
+    /// Provider of text-to-speech.
+    pub tts: Option<&'a str>,
+}
+
+/// Returns the codes of what the calls of an assistant use.
+pub fn codes<'a>(assistant: &Assistant, catalogue: &'a Catalogue) -> Codes<'a> {
+    let multimodal =
+        assistant.multimodal_model_id.and_then(|id| catalogue.multimodal_models.iter().find(|m| m.id == id));
+    let llm = assistant.llm_model_id.and_then(|id| catalogue.llm_models.iter().find(|model| model.id == id));
+    Codes {
+        stt: transcriber(assistant, catalogue).map(|provider| &*provider.code),
+        llm: match assistant.mode {
+            Mode::Pipeline => llm.map(|model| &*model.name),
+            Mode::Multimodal | Mode::Dualplex => multimodal.map(|model| &*model.code),
+        },
+        tts: synthesizer(assistant, catalogue).map(|provider| &*provider.code),
+    }
+}
+
 /// A compiled assistant, ready for an answer.
 pub struct Compiled {
     /// The assistant as JSON.
@@ -135,11 +160,6 @@ fn knowledge(account: Scope<'_>, assistant: &Assistant) -> Result<Option<String>
 /// language.
 fn lookups(assistant: &Assistant, catalogue: &Catalogue, texts: FilledTexts) -> Lookups {
     let voice = catalogue.voice(assistant.voice_id);
-    let synthesizer =
-        assistant.synthesizer_provider_id.or_else(|| voice.and_then(|voice| voice.synthesizer_provider_id));
-    let speaks = assistant.mode != Mode::Multimodal;
-    let hears = assistant.mode == Mode::Pipeline;
-    let provider = |all, id, applies: bool| provider(all, id, assistant.language_id).filter(|_| applies);
     let llm = |id: Option<u64>| catalogue.llm_models.iter().find(|model| Some(model.id) == id).cloned();
     let more = assistant.secondary_language_ids.iter().filter_map(|id| catalogue.language(*id));
     Lookups {
@@ -156,8 +176,8 @@ fn lookups(assistant: &Assistant, catalogue: &Catalogue, texts: FilledTexts) -> 
             .multimodal_model_id
             .and_then(|id| catalogue.multimodal_models.iter().find(|model| model.id == id).cloned()),
         chat_llm_fallback: llm(assistant.chat_llm_fallback_id),
-        synthesizer_provider: provider(&catalogue.synthesizer_providers, synthesizer, speaks),
-        transcriber_provider: provider(&catalogue.transcriber_providers, assistant.transcriber_provider_id, hears),
+        synthesizer_provider: synthesizer(assistant, catalogue).map(listed),
+        transcriber_provider: transcriber(assistant, catalogue).map(listed),
         timings: Timings {
             ringing_time: assistant.ringing_time,
             max_duration: assistant.max_duration,
@@ -169,10 +189,28 @@ fn lookups(assistant: &Assistant, catalogue: &Catalogue, texts: FilledTexts) -> 
     }
 }
 
-fn provider(all: &[ListedProvider], id: Option<u64>, language: u64) -> Option<Provider> {
+/// Returns the provider of text-to-speech; `None` where the model itself speaks.
+fn synthesizer<'a>(assistant: &Assistant, catalogue: &'a Catalogue) -> Option<&'a ListedProvider> {
+    let of_voice = || catalogue.voice(assistant.voice_id)?.synthesizer_provider_id;
+    let id = assistant.synthesizer_provider_id.or_else(of_voice);
+    let speaks = assistant.mode != Mode::Multimodal;
+    provider(&catalogue.synthesizer_providers, id, assistant.language_id).filter(|_| speaks)
+}
+
+/// Returns the provider of speech-to-text; `None` where the model itself hears.
+fn transcriber<'a>(assistant: &Assistant, catalogue: &'a Catalogue) -> Option<&'a ListedProvider> {
+    let hears = assistant.mode == Mode::Pipeline;
+    let id = assistant.transcriber_provider_id;
+    provider(&catalogue.transcriber_providers, id, assistant.language_id).filter(|_| hears)
+}
+
+fn provider(all: &[ListedProvider], id: Option<u64>, language: u64) -> Option<&ListedProvider> {
     let named = id.and_then(|id| all.iter().find(|provider| provider.id == id));
-    let found = named.or_else(|| all.iter().find(|provider| provider.language_ids.contains(&language)))?;
-    Some(Provider { id: found.id, name: found.name.clone(), code: found.code.clone() })
+    named.or_else(|| all.iter().find(|provider| provider.language_ids.contains(&language)))
+}
+
+fn listed(provider: &ListedProvider) -> Provider {
+    Provider { id: provider.id, name: provider.name.clone(), code: provider.code.clone() }
 }
 
 #[cfg(test)]

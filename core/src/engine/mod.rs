@@ -5,20 +5,27 @@ mod arrive;
 mod calendar;
 mod claim;
 mod compiled;
-mod events;
+pub mod event;
 mod functions;
 mod incoming;
+mod interface;
 mod preview;
+mod report;
 mod session;
 pub mod tables;
 mod tools;
+mod usage;
 mod values;
+
+/// Edition of the interface that this release speaks; it understands engines of earlier ones.
+pub const PROTOCOL: u32 = 2;
 
 pub use arrive::create;
 pub use calendar::{Calendar, functions as calendar_functions};
 pub use claim::claim;
-pub use events::report;
+pub use interface::interface;
 pub use preview::{Preview, PreviewBody, preview};
+pub use report::report;
 pub use session::session;
 pub use tools::{knowledge, tool};
 pub use values::{filled, without_call};

@@ -1,19 +1,31 @@
-//! API records of the engine interface.
+//! API records of the engine interface; the events that engines report are in `event`.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::call::tables::{AnsweredBy, Call, CallStatus, Sender};
+use super::PROTOCOL;
+use super::event::Evaluation;
+use crate::call::tables::{Call, CallStatus, CallType};
 use crate::catalogue::Mode;
 use crate::limits::{
-    CAPACITY_MAX, CLAIM_WAIT_SECONDS, CLAIMED_MAX, ENGINE_EVENTS_MAX, PASSAGES_MAX, TOOL_EVENT_BODY_BYTES_MAX,
-    TRANSCRIPT_BYTES_MAX, URL_MAX,
+    CAPACITY_MAX, CLAIM_WAIT_SECONDS, CLAIMED_MAX, ENGINE_EVENTS_MAX, FILTER_MAX, PASSAGES_MAX,
+    TOOL_EVENT_BODY_BYTES_MAX,
 };
 use crate::record::{
-    ColumnType, Iso, Json, Variables, any, boolean, bytes, choice, choices, format, id, int, iso, list, number, object,
-    require, tagged, text, texts, variables,
+    ColumnType, Iso, Json, Variables, any, bytes, choice, choices, count, format, id, ids, int, iso, list, number,
+    object, require, text, texts, variables,
 };
-use crate::{choice, record, tagged};
+use crate::{choice, record};
+
+record! {
+    /// Calls that an engine wants.
+    pub struct ClaimFilter {
+        /// Ids of accounts; those of all accounts if empty.
+        account_ids: Vec<u64> = ids(FILTER_MAX),
+        /// Types of calls; all types if empty.
+        types: Vec<CallType> = choices::<CallType>(3),
+    }
+}
 
 record! {
     /// Body of `POST /engine/claim`.
@@ -26,6 +38,11 @@ record! {
         capacity: u32 = int(1, CAPACITY_MAX as i64).or_int(1),
         /// Longest wait for a call, seconds; 0 answers at once.
         wait: u32 = int(0, CLAIM_WAIT_SECONDS as i64).or_int(0),
+        /// Edition of the interface that the engine speaks: with 2 it reports `dialing` before anything rings, so that a
+        /// call which it loses before is given to another.
+        protocol: u32 = int(1, PROTOCOL as i64).or_int(1),
+        /// Calls that the engine wants; it narrows what its token may have.
+        filter: Option<ClaimFilter> = object::<ClaimFilter>(),
     }
 }
 
@@ -76,199 +93,6 @@ record! {
     } rules {
         require("to", "type", &["inbound"]),
         require("assistant_id", "type", &["web"]),
-    }
-}
-
-choice! {
-    /// Sentiment of a call as a whole.
-    pub enum Sentiment {
-        /// Good on the whole.
-        Positive = "positive",
-        /// Neither good nor bad.
-        Neutral = "neutral",
-        /// Bad on the whole.
-        Negative = "negative",
-    }
-}
-
-/// Largest sequence number of an engine's event.
-const SEQ_MAX: i64 = 1 << 31;
-
-record! {
-    /// The customer's phone rings.
-    pub struct Ringing {
-        /// The engine's own count of events, from 1.
-        seq: u32 = int(1, SEQ_MAX).required(),
-        /// Time of the event; the time of the report if not given.
-        at: Option<String> = text(1, 40).form(&format::INSTANT),
-    }
-}
-
-record! {
-    /// A person, or voicemail, picked up.
-    pub struct Answered {
-        /// The engine's own count of events, from 1.
-        seq: u32 = int(1, SEQ_MAX).required(),
-        /// Time of the event; the time of the report if not given.
-        at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// Who picked up, as far as the engine can tell.
-        answered_by: AnsweredBy = choice::<AnsweredBy>().or_text("unknown"),
-    }
-}
-
-record! {
-    /// A line of the transcript.
-    pub struct Transcript {
-        /// The engine's own count of events, from 1.
-        seq: u32 = int(1, SEQ_MAX).required(),
-        /// Time at which it was said; the time of the report if not given.
-        at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// Who said it: `bot` is the assistant, `human` the customer.
-        sender: Sender = choice::<Sender>().required(),
-        /// Text that was said.
-        text: String = text(1, TRANSCRIPT_BYTES_MAX * 4).required(),
-    }
-}
-
-record! {
-    /// Variables were collected in the call.
-    pub struct Collected {
-        /// The engine's own count of events, from 1.
-        seq: u32 = int(1, SEQ_MAX).required(),
-        /// Time of the event; the time of the report if not given.
-        at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// The variables; the later value of a name wins.
-        variables: Variables = variables(),
-    }
-}
-
-record! {
-    /// A recording is available; ignored unless the assistant records.
-    pub struct Recording {
-        /// The engine's own count of events, from 1.
-        seq: u32 = int(1, SEQ_MAX).required(),
-        /// Time of the event; the time of the report if not given.
-        at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// URL of the recording.
-        url: String = text(1, URL_MAX).form(&format::URL).required(),
-    }
-}
-
-record! {
-    /// The call is transferred to somebody else.
-    pub struct Transfer {
-        /// The engine's own count of events, from 1.
-        seq: u32 = int(1, SEQ_MAX).required(),
-        /// Time of the event; the time of the report if not given.
-        at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// Target of the transfer: a number or an address.
-        to: String = text(1, 255).required(),
-    }
-}
-
-record! {
-    /// Keys were pressed on the keypad.
-    pub struct Dtmf {
-        /// The engine's own count of events, from 1.
-        seq: u32 = int(1, SEQ_MAX).required(),
-        /// Time of the event; the time of the report if not given.
-        at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// The keys, in order.
-        digits: String = text(1, 64).required(),
-    }
-}
-
-record! {
-    /// The call has ended.
-    pub struct Ended {
-        /// The engine's own count of events, from 1.
-        seq: u32 = int(1, SEQ_MAX).required(),
-        /// Time of the event; the time of the report if not given.
-        at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// Who ended it: `customer`, `assistant`, or anything else for neither.
-        by: Option<String> = text(1, 64),
-        /// Reason, as the engine words it.
-        reason: Option<String> = text(1, 255),
-    }
-}
-
-record! {
-    /// The call could not be carried out, or broke off.
-    pub struct Failed {
-        /// The engine's own count of events, from 1.
-        seq: u32 = int(1, SEQ_MAX).required(),
-        /// Time of the event; the time of the report if not given.
-        at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// Reason; `busy` and `no-answer` lead to those states, anything else to `failed`.
-        reason: Option<String> = text(1, 255),
-    }
-}
-
-record! {
-    /// Cost of the call; a later event replaces an earlier one.
-    pub struct Cost {
-        /// The engine's own count of events, from 1.
-        seq: u32 = int(1, SEQ_MAX).required(),
-        /// Time of the event; the time of the report if not given.
-        at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// Part of the cost that the carrier takes, USD.
-        carrier_cost: f64 = number(0.0, 1_000_000.0).or_number(0.0),
-        /// Total cost of the call, USD; this is what the balance is charged.
-        total_cost: f64 = number(0.0, 1_000_000.0).or_number(0.0),
-    }
-}
-
-record! {
-    /// Evaluation of a call.
-    pub struct Evaluation {
-        /// Whether the call reached its goal; null if that cannot be told.
-        success: Option<bool> = boolean(),
-        /// Sentiment of the call as a whole.
-        sentiment: Sentiment = choice::<Sentiment>().required(),
-        /// Short account of what happened in the call.
-        summary: String = text(1, 4_000).required(),
-    }
-}
-
-record! {
-    /// The engine's own analysis of the call, used where the operator configured no model.
-    pub struct Analysis {
-        /// The engine's own count of events, from 1.
-        seq: u32 = int(1, SEQ_MAX).required(),
-        /// Time of the event; the time of the report if not given.
-        at: Option<String> = text(1, 40).form(&format::INSTANT),
-        /// Evaluation of the call.
-        evaluation: Option<Evaluation> = object::<Evaluation>(),
-        /// Values for the fields of `post_call_schema`.
-        variables: Variables = variables(),
-    }
-}
-
-tagged! {
-    /// An event of a call, as its engine reports it.
-    pub enum EngineEvent {
-        /// The customer's phone rings.
-        Ringing(Ringing) = "ringing",
-        /// A person, or voicemail, picked up.
-        Answered(Answered) = "answered",
-        /// A line of the transcript.
-        Transcript(Transcript) = "transcript",
-        /// Variables were collected in the call.
-        Variables(Collected) = "variables",
-        /// A recording is available.
-        Recording(Recording) = "recording",
-        /// The call is transferred to somebody else.
-        Transfer(Transfer) = "transfer",
-        /// Keys were pressed on the keypad.
-        Dtmf(Dtmf) = "dtmf",
-        /// The call has ended.
-        Ended(Ended) = "ended",
-        /// The call could not be carried out, or broke off.
-        Failed(Failed) = "failed",
-        /// Cost of the call.
-        Cost(Cost) = "cost",
-        /// The engine's own analysis of the call.
-        Analysis(Analysis) = "analysis",
     }
 }
 
@@ -342,18 +166,20 @@ record! {
 }
 
 record! {
-    /// Body of `POST /engine/calls/{id}/events`.
-    pub struct Report {
-        /// Events of the call, in order; an empty list renews the lease.
-        events: Vec<EngineEvent> = tagged::<EngineEvent>(ENGINE_EVENTS_MAX),
-    }
-}
-
-record! {
     /// A command to an engine.
     pub struct Command {
         /// Kind of command, always `hangup`.
         r#type: String = text(0, 16).required(),
+    }
+}
+
+record! {
+    /// An event of a type that this release does not know.
+    pub struct IgnoredEvent {
+        /// The engine's number of the event.
+        seq: u32 = count().required(),
+        /// Type of the event.
+        r#type: String = text(0, 64).required(),
     }
 }
 
@@ -366,8 +192,53 @@ record! {
         lease: Option<Iso> = iso(),
         /// Commands to carry out now.
         commands: Vec<Command> = list::<Command>(8),
+        /// Events of the list whose type this release does not know; they are stored all the same.
+        ignored: Vec<IgnoredEvent> = list::<IgnoredEvent>(ENGINE_EVENTS_MAX),
     }
 }
+
+record! {
+    /// Limits of the engine interface.
+    pub struct EngineLimits {
+        /// Most events of one report.
+        events_per_report: u32 = count().required(),
+        /// Largest report, bytes.
+        report_bytes: u64 = bytes(0, i64::MAX).required(),
+        /// Largest event of a type that this release does not know, bytes.
+        unknown_event_bytes: u32 = count().required(),
+        /// Most events of a call.
+        events_per_call: u32 = count().required(),
+        /// Most bytes of the events of a call.
+        event_bytes_per_call: u64 = bytes(0, i64::MAX).required(),
+        /// Most bytes of a call's transcript.
+        transcript_bytes_per_call: u64 = bytes(0, i64::MAX).required(),
+        /// Longest wait of a claim, seconds.
+        claim_wait_seconds: u64 = bytes(0, i64::MAX).required(),
+        /// Most calls of a claim.
+        calls_per_claim: u32 = count().required(),
+        /// How often a call that was not dialed is offered again.
+        returns_per_call: u32 = count().required(),
+    }
+}
+
+record! {
+    /// Answer of `GET /engine`.
+    pub struct Interface {
+        /// Edition of the interface.
+        protocol: u32 = count().required(),
+        /// Release of the service.
+        release: String = text(0, 64).required(),
+        /// Types of events that this release knows.
+        event_types: Vec<String> = texts(&EVENT_TYPE, 0).required(),
+        /// How long an engine keeps a call without reporting, seconds.
+        lease_seconds: u64 = bytes(0, i64::MAX).required(),
+        /// Limits of the interface.
+        limits: EngineLimits = object::<EngineLimits>().required(),
+    }
+}
+
+/// Bounds of an event's type.
+static EVENT_TYPE: ColumnType = ColumnType::Text { min: 1, max: 64, format: None };
 
 record! {
     /// Answer of a tool's endpoint, as an engine gets it.

@@ -1,5 +1,7 @@
 //! Authenticated callers as data. They are read from the store elsewhere, by the code that knows tokens.
 
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::refusal::{Halt, Refusal};
@@ -86,5 +88,10 @@ impl Engine {
     /// Returns whether it may handle calls of an account, by number.
     pub fn serves(&self, account: u32) -> bool {
         self.accounts.is_empty() || self.accounts.contains(&id::user(account))
+    }
+
+    /// Returns what tells it from the other engines that use the same token: the token and the engine's own name.
+    pub fn party(&self, name: &str) -> String {
+        format!("{} {name}", self.token)
     }
 }

@@ -11,7 +11,7 @@ use super::cell::Cell;
 use super::errors::{Errors, ValuePath};
 use super::field::Choice;
 use super::format::Format;
-use super::{Column, ColumnType, Literal, Need, Record, Rule, Strictness, Table, When, variables};
+use super::{Column, ColumnType, Literal, Need, OTHER, Record, Rule, Strictness, Table, When, variables};
 use crate::json::{self, Members, ToJson, Value};
 
 /// Where the members come from: a query has text alone, and writes booleans as words.
@@ -109,6 +109,9 @@ fn record(
 ) -> Vec<Cell> {
     let mut given: Vec<Option<Value>> = table.columns.iter().map(|_| None).collect();
     let mut next = 0;
+    if let Some(at) = table.columns.iter().position(|column| !column.spec.kind.is_member()) {
+        given[at] = Some(Value::Object(members.clone()));
+    }
     for (name, value) in members.0 {
         let named = |column: &Column| column.is_named(&name);
         // Members mostly come in table order: the search starts where the last one was found.
@@ -122,7 +125,8 @@ fn record(
         let value = value.filter(|value| {
             !(is_empty(value, &column.spec.kind) || source == MemberSource::Query && value.as_text() == Some(""))
         });
-        let field = ValuePath::Member(place, column.name);
+        let member = ValuePath::Member(place, column.name);
+        let field = if column.spec.kind.is_member() { member } else { *place };
         cells.push(match value {
             Some(value) => one(&column.spec.kind, value, source, &field, errors),
             None => absent(column, &field, errors),
@@ -181,6 +185,10 @@ fn one(
         },
         ColumnType::Tagged(variants) => tagged(variants, value, source, field, errors),
         ColumnType::Variables => variables::check(value, field, errors),
+        ColumnType::Whole { bytes_max } => match value {
+            Value::Object(members) if members.to_json().len() <= *bytes_max => Cell::Object(members),
+            _ => wrong(field, &format!("field must not be larger than {bytes_max} bytes."), errors),
+        },
         ColumnType::Iso
         | ColumnType::Sql
         | ColumnType::Decimal
@@ -365,7 +373,7 @@ fn list(
 }
 
 fn tagged(
-    variants: &[(&'static str, &'static Table)],
+    variants: &'static [(&'static str, &'static Table)],
     value: Value,
     source: MemberSource,
     field: &ValuePath<'_>,
@@ -376,7 +384,7 @@ fn tagged(
     match members.get("type") {
         None | Some(Value::Null) => wrong(&tag, "field is required.", errors),
         Some(Value::Text(word)) => {
-            if let Some((name, table)) = variants.iter().find(|(name, _)| name == word) {
+            if let Some((name, table)) = variant(variants, word) {
                 Cell::Tagged(name, record(table, members, source, field, errors))
             } else {
                 errors.not_among(&tag.text(), variants.iter().map(|(name, _)| *name));
@@ -385,6 +393,15 @@ fn tagged(
         }
         Some(_) => wrong(&tag, "field must be a string.", errors),
     }
+}
+
+/// Returns the variant of a type: its own, else that of all other types.
+pub(super) fn variant(
+    variants: &'static [(&'static str, &'static Table)],
+    word: &str,
+) -> Option<&'static (&'static str, &'static Table)> {
+    let of = |word: &str| variants.iter().find(|(name, _)| *name == word);
+    of(word).filter(|(name, _)| *name != OTHER).or_else(|| of(OTHER))
 }
 
 fn check_rule(rule: &Rule, table: &Table, cells: &[Cell], place: &ValuePath<'_>, errors: &mut Errors) {

@@ -12,6 +12,9 @@ use crate::time::Timestamp;
 /// Ids are positive integers below 2^53 (docs/api.md, Ids).
 pub const ID_MAX: i64 = (1 << 53) - 1;
 
+/// Stands for every type that a tagged record does not name.
+pub const OTHER: &str = "*";
+
 /// Table of one body, query, reply or stored row.
 #[derive(Debug)]
 pub struct Table {
@@ -39,7 +42,7 @@ pub struct Column {
 impl Column {
     /// Returns whether a member of this name, or alias, is the column's.
     pub fn is_named(&self, name: &str) -> bool {
-        self.name == name || self.spec.aliases.contains(&name)
+        self.spec.kind.is_member() && (self.name == name || self.spec.aliases.contains(&name))
     }
 }
 
@@ -112,7 +115,7 @@ pub enum ColumnType {
     },
     /// An object with its own table.
     Record(&'static Table),
-    /// An object whose member `type` names its table.
+    /// An object whose member `type` names its table; that of [`OTHER`] stands for all types that have none.
     Tagged(&'static [(&'static str, &'static Table)]),
     /// Object of free names, bounded by
     /// [`VARIABLES_MAX`](crate::limits::VARIABLES_MAX) and [`VARIABLES_BYTES_MAX`](crate::limits::VARIABLES_BYTES_MAX).
@@ -129,6 +132,18 @@ pub enum ColumnType {
     Object,
     /// Replies only: any JSON value.
     Any,
+    /// Bodies only: the object itself that the record is read from, all its members. It is no member of its own.
+    Whole {
+        /// Largest object, bytes as compact JSON.
+        bytes_max: usize,
+    },
+}
+
+impl ColumnType {
+    /// Returns whether a member of the object is meant; else it is the object itself.
+    pub const fn is_member(&self) -> bool {
+        !matches!(self, Self::Whole { .. })
+    }
 }
 
 /// What applies when a member is absent.
@@ -436,6 +451,11 @@ pub const fn list<T: Record>(max: usize) -> Typed<Vec<T>> {
 /// Declares a list of at most `max` records told apart by their member `type`.
 pub const fn tagged<T: TaggedUnion>(max: usize) -> Typed<Vec<T>> {
     Typed::new(ColumnType::List { of: &ColumnType::Tagged(T::VARIANTS), min: 0, max, unique: None })
+}
+
+/// Declares the object itself that a record is read from: [`ColumnType::Whole`].
+pub const fn whole(bytes_max: usize) -> Typed<Json> {
+    Typed::new(ColumnType::Whole { bytes_max })
 }
 
 /// Declares an object of free names: [`ColumnType::Variables`].

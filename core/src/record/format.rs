@@ -75,6 +75,25 @@ pub static ORIGIN: Format = Format {
     accepts: |text| is_url(text) && Url::parse(text).is_ok_and(|url| url.origin().ascii_serialization() == text),
 };
 
+/// Type of an engine's event that this release does not know. Those of events that the service itself writes are not
+/// among them: an engine cannot claim that a tool was asked.
+pub static EVENT_TYPE: Format = Format {
+    name: "event_type",
+    pattern: "^[a-z][a-z0-9_.-]*$",
+    known_as: Some("event-type"),
+    says: "must be a word of lower-case letters, digits, dots, hyphens and underscores that is no event of the service itself.",
+    tidy: None,
+    accepts: |text| {
+        let rest = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_.-".contains(&b);
+        let is_word = text.starts_with(|c: char| c.is_ascii_lowercase()) && text.bytes().all(rest);
+        is_word && !SERVICE_EVENTS.contains(&text)
+    },
+};
+
+/// Types of the events of a call that the service writes.
+const SERVICE_EVENTS: [&str; 9] =
+    ["initiated", "claimed", "hangup", "completed", "dropped", "tool", "knowledge", "webhook", "deleted"];
+
 /// Id in digits, or UUID.
 pub static ID_OR_UUID: Format = Format {
     name: "id_or_uuid",

@@ -6,7 +6,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::format::Format;
-use super::{Column, ColumnType, Literal, Need, Rule, Table, When};
+use super::{Column, ColumnType, Literal, Need, OTHER, Rule, Table, When};
 use crate::json::{JsonNumber, Members, Value};
 
 /// Purpose of a schema: which members are required and which may be null.
@@ -102,12 +102,17 @@ pub fn of(used: &TableUse, refer: &dyn Fn(&TableUse) -> Value) -> Value {
         .columns
         .iter()
         .filter(|column| is_required(column, purpose) && !(tag.is_some() && purpose == Purpose::Reply));
-    let required: Vec<&str> = tag.map(|_| "type").into_iter().chain(own.map(|column| column.name)).collect();
+    let word = tag.filter(|word| *word != OTHER);
+    let required: Vec<&str> = word.map(|_| "type").into_iter().chain(own.map(|column| column.name)).collect();
     if !required.is_empty() {
         members.set("required", strings(&required));
     }
-    let tag = tag.map(|word| ("type".to_string(), object([("const", string(word))])));
-    let own = table.columns.iter().map(|one| (one.name.to_string(), column(one, purpose, refer)));
+    let tag = word.map(|word| ("type".to_string(), object([("const", string(word))])));
+    let own = table
+        .columns
+        .iter()
+        .filter(|column| column.spec.kind.is_member())
+        .map(|one| (one.name.to_string(), column(one, purpose, refer)));
     members.set("properties", Value::Object(Members(tag.into_iter().chain(own).collect())));
     if strict {
         members.set("additionalProperties", Value::Bool(false));
@@ -144,6 +149,13 @@ pub fn column(column: &Column, purpose: Purpose, refer: &dyn Fn(&TableUse) -> Va
         _ => {}
     }
     Value::Object(schema)
+}
+
+/// Returns the schema of an object whose `type` is that of no other variant.
+fn named_by_none(variants: &[(&str, &Table)]) -> Value {
+    let known: Vec<&str> = variants.iter().map(|(word, _)| *word).filter(|word| *word != OTHER).collect();
+    let other = object([("not", object([("enum", strings(&known))]))]);
+    object([("properties", object([("type", other)]))])
 }
 
 fn literal(literal: Literal) -> Value {
@@ -216,11 +228,16 @@ fn kind(of: &ColumnType, purpose: Purpose, nullable: bool, refer: &dyn Fn(&Table
         }
         ColumnType::Record(table) => nested(&TableUse::of(table, inner(purpose)), nullable, refer),
         ColumnType::Tagged(variants) => {
-            let uses = variants
-                .iter()
-                .map(|(word, table)| TableUse { tag: Some(word), ..TableUse::of(table, inner(purpose)) });
+            let one_of = variants.iter().map(|(word, table)| {
+                let variant = refer(&TableUse { tag: Some(word), ..TableUse::of(table, inner(purpose)) });
+                if *word == OTHER {
+                    object([("allOf", Value::List([variant, named_by_none(variants)].into()))])
+                } else {
+                    variant
+                }
+            });
             let mut schema = Members::default();
-            schema.set("oneOf", Value::List(uses.map(|used| refer(&used)).collect()));
+            schema.set("oneOf", Value::List(one_of.collect()));
             schema
         }
         ColumnType::Variables => {
@@ -251,7 +268,7 @@ fn kind(of: &ColumnType, purpose: Purpose, nullable: bool, refer: &dyn Fn(&Table
             schema
         }
         ColumnType::Object => typed("object", nullable),
-        ColumnType::Any => Members::default(),
+        ColumnType::Any | ColumnType::Whole { .. } => Members::default(),
     }
 }
 

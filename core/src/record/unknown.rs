@@ -32,6 +32,10 @@ impl Search {
         tag: Option<&str>,
         place: &ValuePath<'_>,
     ) {
+        if table.columns.iter().any(|column| !column.spec.kind.is_member()) {
+            // What no column names is part of the whole.
+            return;
+        }
         for (name, value) in &members.0 {
             if self.found.len() >= self.most {
                 return;
@@ -55,7 +59,7 @@ impl Search {
             }
             (ColumnType::Tagged(variants), Value::Object(members)) => {
                 let word = members.get("type").and_then(Value::as_text);
-                let Some((word, table)) = variants.iter().find(|(name, _)| Some(*name) == word) else { return };
+                let Some((word, table)) = word.and_then(|word| super::check::variant(variants, word)) else { return };
                 let shown: Vec<_> = shown.iter().filter_map(|kind| variant(kind, word)).collect();
                 self.object(table, &shown, members, Some("type"), place);
             }

@@ -33,7 +33,8 @@ use crate::conversation::tables::{
     AiSwitched, Conversation, ConversationQuery, Generated, MessageAnswer, NewConversation, NewReply, NewUserMessage,
     OpenConversation, StartedConversation, WholeConversation,
 };
-use crate::engine::tables::{Claim, Claimed, ClaimedCalls, NewArrival, Report, Reported, ToolReply};
+use crate::engine::event::Report;
+use crate::engine::tables::{Claim, Claimed, ClaimedCalls, Interface, NewArrival, Reported, ToolReply};
 use crate::engine::{Preview, PreviewBody};
 use crate::folder::tables::{Folder, FolderQuery, NewFolder};
 use crate::folder::{FOLDERS, LABELS};
@@ -213,6 +214,7 @@ const GROUPS: &[Group] = &[
     get(&["/user/whatsapp/senders"], "listWhatsAppSenders", "The WhatsApp senders: none, as there is no WhatsApp here.", whatsapp::senders).gives(ReplyForm::DataList(WhatsAppSender::TABLE)),
     ]),
     Group("Engine", &[
+    get(&["/engine"], "readInterface", "What an engine can rely on.", engine::interface).by(Who::Engine).gives(ReplyForm::Bare(Interface::TABLE)),
     post(&["/engine/claim"], "claimCalls", "Wait for calls, and take them.", engine::claim).by(Who::Engine).takes(Claim::TABLE).gives(ReplyForm::Bare(ClaimedCalls::TABLE)).in_several_steps(),
     post(&["/engine/calls"], "bringCall", "Bring an inbound or web call.", engine::create).by(Who::Engine).takes(NewArrival::TABLE).makes(ReplyForm::Bare(Claimed::TABLE)).in_several_steps().refuses(&[Cause::NotFound, Cause::Unprocessable]),
     post(&["/engine/calls/{id}/events"], "reportEvents", "Say what happened in a call.", engine::report).by(Who::Engine).takes(Report::TABLE).gives(ReplyForm::Bare(Reported::TABLE)).refuses(&[Cause::OutOfOrder]),

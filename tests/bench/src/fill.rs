@@ -179,6 +179,9 @@ fn call(number: u32, at: Timestamp) -> Call {
         campaign_id: mixed.is_multiple_of(1_000).then(|| id::of(Space::Account(0), 1)),
         lead_id: None,
         ended_reason: None,
+        from_raw: None,
+        latency: None,
+        cost_breakdown: None,
         rest: Rest::default(),
     }
 }

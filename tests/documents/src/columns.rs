@@ -3,7 +3,7 @@
 use switchboard_core::http::route::{BodyKind, Route};
 use switchboard_core::json::ToJson;
 use switchboard_core::record::schema::Purpose;
-use switchboard_core::record::{Column, ColumnType, ID_MAX, Literal, Need, Ref, Rule, Table, When};
+use switchboard_core::record::{Column, ColumnType, ID_MAX, Literal, Need, OTHER, Ref, Rule, Table, When};
 use switchboard_core::service::routes::ROUTES;
 
 use crate::operations;
@@ -36,14 +36,14 @@ pub fn of_body(operation: &str) -> Result<String, String> {
 /// Returns the table of an operation's query parameters.
 pub fn of_query(operation: &str) -> Result<String, String> {
     let table = operations::find(operation)?.query.ok_or_else(|| format!("{operation} has no query"))?;
-    Ok(ASKED.to_owned() + &all_asked(table, "", "").concat())
+    Ok(ASKED.to_owned() + &all_asked(table.columns, table, "", "").concat())
 }
 
 /// Returns the table of the record in an operation's successful answer.
 pub fn of_answer(operation: &str) -> Result<String, String> {
     let route = operations::find(operation)?;
     let table = route.shape.table().ok_or_else(|| format!("{operation} answers with no record"))?;
-    Ok(ANSWERED.to_owned() + &all_answered(table, "", "").concat())
+    Ok(ANSWERED.to_owned() + &all_answered(table.columns, table, "", "").concat())
 }
 
 /// Returns the column table of an operation's JSON body; `None` if it reads no JSON.
@@ -64,8 +64,9 @@ pub fn inner(kind: &ColumnType) -> Vec<(&'static str, &'static Table)> {
     }
 }
 
-fn all_asked(table: &Table, prefix: &str, tag: &str) -> Vec<String> {
-    table.columns.iter().flat_map(|column| asked(table, column, (prefix, tag), &default(table, column))).collect()
+fn all_asked(columns: &[Column], table: &Table, prefix: &str, tag: &str) -> Vec<String> {
+    let members = columns.iter().filter(|column| column.spec.kind.is_member());
+    members.flat_map(|column| asked(table, column, (prefix, tag), &default(table, column))).collect()
 }
 
 /// Returns the rows of a request member: its own, and those of the tables within.
@@ -80,8 +81,8 @@ fn asked(table: &Table, column: &Column, (prefix, tag): (&str, &str), default: &
     [own].into_iter().chain(words).chain(nested(column, &name, all_asked)).collect()
 }
 
-fn all_answered(table: &Table, prefix: &str, tag: &str) -> Vec<String> {
-    table.columns.iter().flat_map(|column| answered(column, prefix, tag)).collect()
+fn all_answered(columns: &[Column], _: &Table, prefix: &str, tag: &str) -> Vec<String> {
+    columns.iter().flat_map(|column| answered(column, prefix, tag)).collect()
 }
 
 /// Returns the rows of an answer's member: its own, and those of the tables within.
@@ -114,17 +115,27 @@ fn may_be_null(column: &Column) -> bool {
 fn tags(kind: &ColumnType) -> Option<Vec<&'static str>> {
     match kind {
         ColumnType::List { of: ColumnType::Tagged(variants), .. } => {
-            Some(variants.iter().map(|(word, _)| *word).collect())
+            Some(variants.iter().map(|(word, _)| *word).filter(|word| *word != OTHER).collect())
         }
         _ => None,
     }
 }
 
 /// Returns the rows of the tables within a column.
-fn nested(column: &Column, name: &str, rows: fn(&Table, &str, &str) -> Vec<String>) -> Vec<String> {
+fn nested(column: &Column, name: &str, rows: fn(&[Column], &Table, &str, &str) -> Vec<String>) -> Vec<String> {
     let list = if matches!(column.spec.kind, ColumnType::List { .. }) { "[]" } else { "" };
     let prefix = format!("{name}{list}.");
-    inner(&column.spec.kind).into_iter().flat_map(|(tag, table)| rows(table, &prefix, tag)).collect()
+    let tables: Vec<_> = inner(&column.spec.kind).into_iter().filter(|(tag, _)| *tag != OTHER).collect();
+    if let [(tag, table)] = tables[..] {
+        return rows(table.columns, table, &prefix, tag);
+    }
+    // What all of them have is said once.
+    let is_common =
+        |column: &Column| tables.iter().all(|(_, table)| table.columns.iter().any(|own| own.name == column.name));
+    let split = |table: &Table| table.columns.iter().copied().partition::<Vec<Column>, _>(is_common);
+    let common = tables.first().into_iter().flat_map(|(_, table)| rows(&split(table).0, table, &prefix, ""));
+    let own = tables.iter().flat_map(|(tag, table)| rows(&split(table).1, table, &prefix, tag));
+    common.chain(own).collect()
 }
 
 /// Returns the operation that answers with this record, to refer to it. A record of up to 8 members is shown wherever
@@ -164,7 +175,7 @@ fn type_of(kind: &ColumnType) -> &'static str {
         ColumnType::Sql => "time (SQL)",
         ColumnType::Decimal => "decimal text",
         ColumnType::Flag => "1 or 0",
-        ColumnType::Any => "any JSON",
+        ColumnType::Any | ColumnType::Whole { .. } => "any JSON",
     }
 }
 
