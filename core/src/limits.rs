@@ -125,6 +125,12 @@ pub const CLAIM_ACCOUNTS_MAX: usize = 256;
 pub const ENGINE_EVENTS_MAX: usize = 100;
 /// Largest event of an engine whose type this release does not know, bytes.
 pub const UNKNOWN_EVENT_BYTES_MAX: usize = 4 << 10;
+/// Most commands of a call that its engine has not ended.
+pub const COMMANDS_MAX: usize = 16;
+/// How long a command is repeated to an engine that does not say how it ended, seconds.
+pub const COMMAND_SECONDS: u64 = 60;
+/// Calls with new commands of an engine token that one claim looks at.
+pub const COMMANDED_CALLS_MAX: usize = 1_000;
 /// Most settings that an engine says it cannot do, in one event.
 pub const SETTINGS_MAX: usize = 64;
 /// Most entries of each list of a claim's filter.

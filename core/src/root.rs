@@ -99,6 +99,19 @@ pub fn dequeue(account: Scope<'_>, mode: Mode, call: u32) -> Result<(), Stop> {
     account.other(Space::Root).delete(key::waiting(number, mode as u8, call))
 }
 
+/// Notes that a call has commands of which no claim of its engine has told; its key wakes the claims that wait.
+pub fn announce(account: Scope<'_>, token: u32, call: u32) -> Result<(), Stop> {
+    let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a call belongs to an account")) };
+    account.other(Space::Root).put(key::commanded(token, number, call), Vec::new())
+}
+
+/// Removes that note, if there is one.
+pub fn forget_announced(account: Scope<'_>, token: u32, call: u32) -> Result<(), Stop> {
+    let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a call belongs to an account")) };
+    let (root, at) = (account.other(Space::Root), key::commanded(token, number, call));
+    if root.get(at.clone())?.is_some() { root.delete(at) } else { Ok(()) }
+}
+
 /// Returns the counts of calls of an account that wait for an engine, at most `most`.
 pub fn waiting_of(account: Scope<'_>, most: usize) -> Result<Vec<u32>, Stop> {
     let Space::Account(number) = account.space() else { return Ok(Vec::new()) };

@@ -15,6 +15,10 @@ fn placed(changes: &Value) -> (House, Line, u64) {
     (house, line, id)
 }
 
+fn hang_up(id: u64) -> Value {
+    json!([{ "call_id": id, "id": "hangup", "type": "hangup" }])
+}
+
 fn call(house: &mut House, id: u64) -> Value {
     house.get(&format!("/user/calls/{id}")).expect(200).json
 }
@@ -248,7 +252,7 @@ fn ringing_and_talking_have_their_limits() {
     line.say(&mut house, &mut held, &[json!({ "type": "answered" })]).expect(200);
     house.now = house.now.plus_seconds(20);
     house.tick();
-    assert_eq!(line.send(&mut house, held.id, &[]).expect(200).json["commands"], json!([{ "type": "hangup" }]));
+    assert_eq!(line.send(&mut house, held.id, &[]).expect(200).json["commands"], hang_up(held.id));
     let (mut house, line, _) = placed(&json!({ "ringing_time": 20, "max_duration": 60 }));
     let mut held = line.take(&mut house);
     line.say(&mut house, &mut held, &[json!({ "type": "ringing" })]).expect(200);
@@ -260,7 +264,7 @@ fn ringing_and_talking_have_their_limits() {
     line.say(&mut house, &mut held, &[json!({ "type": "answered" })]).expect(200);
     for told in [false, false, false, true] {
         let got = line.send(&mut house, held.id, &[]).expect(200);
-        assert_eq!(got.json["commands"] == json!([{ "type": "hangup" }]), told);
+        assert_eq!(got.json["commands"] == hang_up(held.id), told);
         house.now = house.now.plus_seconds(if told { 0 } else { 20 });
         house.tick();
     }
@@ -283,7 +287,7 @@ fn a_hang_up_calls_off_tells_or_conflicts() {
     let mut held = line.take(&mut house);
     line.say(&mut house, &mut held, &[json!({ "type": "answered" })]).expect(200);
     house.post("/user/calls/2/hangup", &json!({})).send().expect(200);
-    assert_eq!(line.send(&mut house, held.id, &[]).expect(200).json["commands"], json!([{ "type": "hangup" }]));
+    assert_eq!(line.send(&mut house, held.id, &[]).expect(200).json["commands"], hang_up(held.id));
     line.say(&mut house, &mut held, &[json!({ "type": "ended", "by": "service" })]).expect(200);
     assert_eq!(status(&mut house, held.id), "completed");
 }

@@ -98,7 +98,7 @@ fn nothing_is_left_of_a_deleted_account_and_its_neighbour_keeps_all() {
         house.post(&target, &json!({ "events": events })).token(&places.engine).send()
     };
     let commands = report(&mut house, json!([])).expect(200).json["commands"].clone();
-    assert_eq!(commands, json!([{ "type": "hangup" }]));
+    assert_eq!((&commands[0]["type"], commands.as_array().map(Vec::len)), (&json!("hangup"), Some(1)));
     report(&mut house, json!([{ "seq": 1, "type": "failed", "reason": "busy" }])).expect(200);
     let claimed = house.post("/engine/claim", &json!({ "engine": "E" })).token(&places.engine).send().expect(200);
     assert_eq!(claimed.json["calls"], json!([]), "what waited was called off");

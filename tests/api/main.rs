@@ -10,6 +10,7 @@ mod call_events;
 mod calls;
 mod campaigns;
 mod carrier;
+mod commands;
 mod conventions;
 mod conversations;
 mod conversations_bounds;

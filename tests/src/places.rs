@@ -62,8 +62,11 @@ impl Places {
         let made = house.post("/admin/engine-tokens", &account).token(&operator).send().expect(201);
         let engine_token = made.json["token"].as_str().expect("a token").to_owned();
         let engine = made.id();
-        let claimed = house.post("/engine/claim", &json!({ "engine": "E" })).token(&engine_token).send().expect(200);
+        let claim = json!({ "engine": "E", "protocol": 2 });
+        let claimed = house.post("/engine/claim", &claim).token(&engine_token).send().expect(200);
         assert_eq!(claimed.json["calls"][0]["call"]["id"], call, "{}", claimed.json);
+        let answered = json!({ "events": [{ "seq": 1, "type": "answered" }] });
+        house.post(&format!("/engine/calls/{call}/events"), &answered).token(&engine_token).send().expect(200);
         let talk = json!({ "assistant_id": assistant, "type": "test" });
         let talk = house.post("/conversations", &talk).token(token).send().expect(200);
         let conversation = talk.json["conversation_id"].as_str().expect("a UUID").to_owned();

@@ -206,6 +206,7 @@ fn formed(name: &str, min: usize, max: usize) -> BoxedStrategy<Value> {
         "id_or_uuid" => pattern("[1-9][0-9]{0,11}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
         "origin" => pattern("https?://[a-z]{1,10}\\.example(:[1-9][0-9]{3})?"),
         "e164" | "trunk_number" => pattern("\\+[1-9][0-9]{6,12}"),
+        "keys" => pattern("[0-9*#]{1,20}"),
         "event_type" => pattern("x_[a-z0-9_.-]{0,20}"),
         "extension" => pattern("[0-9a-z][0-9a-z._-]{0,14}"),
         "zone" => select(vec!["Europe/Bucharest", "America/New_York", "Etc/UTC", "Asia/Kolkata"])

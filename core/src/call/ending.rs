@@ -97,6 +97,10 @@ pub fn settle(account: Scope<'_>, call: &mut CallRow, now: Timestamp) -> Result<
     {
         root::dequeue(account, Assistant::MEMBERS.mode.read(&row.public)?, call.count)?;
     }
+    if let Some(token) = call.live.engine.filter(|_| call.live.hangup_at.is_some() || call.live.commanded > 0) {
+        root::forget_announced(account, token, call.count)?;
+    }
+    call.live.commands.clear();
     call.save(account, now)?;
     root::wake_claims(account)?;
     if let Some(campaign) = call.campaign() {

@@ -3,6 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
+use super::command::announce;
 use super::ending::{complete, end_call};
 use super::place::{CallAssistant, CallSpec, place};
 use super::reasons::EndedReason;
@@ -32,7 +33,7 @@ use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 use crate::{assistant, webhook};
 
-const MISSING: &str = "Call not found";
+pub(super) const MISSING: &str = "Call not found";
 const SUPPRESSED: &str = "The phone number is on the account's list of numbers not to be called.";
 
 /// `GET /user/calls`
@@ -180,6 +181,7 @@ fn hang_up(account: Scope<'_>, call: &mut CallRow, now: Timestamp) -> Result<(),
         call.live.hangup_at = Some(now);
         call.note(account, now.max(call.live.last_at), "hangup", &Members::default())?;
         call.save(account, now)?;
+        announce(account, call)?;
         job::add(account, now.plus_seconds(LEASE_SECONDS), Task::Watch(call.count))?;
     }
     Ok(())

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::command::PendingCommand;
 use super::reasons::EndedReason;
 use super::states::{CallEvent, MOVES};
 use super::tables::{Call, CallStatus, Sender};
@@ -10,11 +11,13 @@ use crate::collection::Facet;
 use crate::id;
 use crate::json::{self, Members, ToJson, Value};
 use crate::key::{self, Kind};
-use crate::limits::{CALL_EVENTS_BYTES_MAX, CALL_EVENTS_MAX, COLLECTED_BYTES_MAX, RETURNS_MAX, VARIABLES_MAX};
+use crate::limits::{
+    CALL_EVENTS_BYTES_MAX, CALL_EVENTS_MAX, COLLECTED_BYTES_MAX, COMMANDS_MAX, RETURNS_MAX, VARIABLES_MAX,
+};
 use crate::record;
 use crate::record::{
-    Cell, Cells, ColumnType, Iso, Json, Record, Rest, Sql, Stored, Variables, any, boolean, choice, count, iso, micros,
-    signed, text, texts, variables,
+    Cell, Cells, ColumnType, Iso, Json, Record, Rest, Sql, Stored, Variables, any, boolean, choice, count, iso, list,
+    micros, signed, text, texts, variables,
 };
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
@@ -85,6 +88,12 @@ record! {
         transcript_bytes: u32 = count().required(),
         /// Since when its engine has been told to hang up.
         hangup_at: Option<Timestamp> = micros().sparse(),
+        /// When its engine said how that command ended.
+        hangup_end: Option<Timestamp> = micros().sparse(),
+        /// Commands that its engine has not ended.
+        commands: Vec<PendingCommand> = list::<PendingCommand>(COMMANDS_MAX).sparse(),
+        /// Number of commands that it was ever sent.
+        commanded: u32 = count().or_int(0),
         /// Local id of the lead, for a call to one of its secondary contacts.
         main: Option<u32> = count().sparse(),
         /// Variables that it was given.

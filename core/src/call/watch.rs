@@ -1,6 +1,7 @@
 //! Timeouts of a call: how long it may wait, ring, last, and go without an event from its engine (docs/api.md, States
 //! and Leases).
 
+use super::command::announce;
 use super::ending::{self, end_call};
 use super::give_back::{ReleaseNote, give_back};
 use super::reasons::EndedReason;
@@ -55,6 +56,7 @@ pub fn watch(work: &TaskContext<'_>, count: u32) -> Result<TaskOutcome, Stop> {
         Alarm::HangUp => {
             call.live.hangup_at = Some(work.now);
             call.save(work.account, work.now)?;
+            announce(work.account, &call)?;
             Ok(TaskOutcome::At(next(&call)?.0))
         }
     }

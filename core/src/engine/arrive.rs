@@ -101,6 +101,8 @@ fn arrive(ctx: &Ctx<'_>, account: Scope<'_>, count: u32, row: &Row, body: NewArr
     };
     let (count, _) = place(account, new, ctx.now)?;
     let mut call = CallRow::find(account, count)?.ok_or(LOST)?;
+    call.live.engine_name = body.engine;
+    call.live.protocol = body.protocol;
     lend(ctx, ctx.engine(), account, &mut call, &Members::default())?;
     account.put(note(ctx, account), call.count.to_be_bytes().to_vec())?;
     Ok(call)

@@ -12,6 +12,7 @@ use super::compiled::{self, Compiled};
 use super::tables::{Claim, ClaimedBy, Unsupported};
 use crate::account::profile::Profile;
 use crate::account::{attached, plan};
+use crate::call::command::{self, Command};
 use crate::call::ending::end_call;
 use crate::call::reasons::EndedReason;
 use crate::call::states::CallEvent;
@@ -30,7 +31,7 @@ use crate::json::{Array, Object, Raw, ToJson};
 use crate::key::{self, Key, Kind, Space, Topic};
 use crate::limits::{
     CLAIM_ACCOUNTS_MAX, CLAIM_LOOKS_MAX, CLAIM_TRIES_MAX, CLAIM_TRY_SECONDS, CLAIMED_BYTES_MAX, CLAIMED_MAX,
-    LEASE_SECONDS,
+    COMMANDED_CALLS_MAX, LEASE_SECONDS,
 };
 use crate::number;
 use crate::root;
@@ -51,7 +52,8 @@ pub fn claim(ctx: &Ctx<'_>) -> Handled {
         ctx.root().put(at.clone(), Mark { tries: tries + 1, at: ctx.now, by: name_of(ctx) }.to_bytes())?;
         return Err(Halt::Yield);
     }
-    if claimed.calls.is_empty() && body.wait > 0 && !ctx.has_waited() {
+    let commands = if body.protocol >= 2 { commands(ctx, engine, &body)? } else { Vec::new() };
+    if claimed.calls.is_empty() && commands.is_empty() && body.wait > 0 && !ctx.has_waited() {
         // A parked exchange is not committed: calls that ended instead of being handed out would wait as long as the
         // claim.
         if claimed.is_settled {
@@ -64,7 +66,28 @@ pub fn claim(ctx: &Ctx<'_>) -> Handled {
         let mut array = Array::open(o.name("calls"));
         claimed.iter().for_each(|entry| array.entry(Raw(entry)));
         array.close();
+        o.member("commands", &commands);
     })))
+}
+
+/// Returns the commands of calls that the engine has, of which no claim has told it yet.
+fn commands(ctx: &Ctx<'_>, engine: &Engine, body: &Claim) -> Result<Vec<Command>, Stop> {
+    let mut commands = Vec::new();
+    for (at, _) in ctx.root().scan(key::commanded_of(engine.token), Order::Ascending, COMMANDED_CALLS_MAX)? {
+        let Some((number, count)) = key::read_commanded(&at) else { continue };
+        let account = root::space_of(ctx.root(), number);
+        match CallRow::find(account, count)?.filter(|call| call.live.engine == Some(engine.token)) {
+            // Another engine with the same token has the call.
+            Some(call) if call.live.engine_name.as_ref().is_some_and(|name| *name != body.engine) => continue,
+            Some(call) => commands.extend(command::pending(account, &call, ctx.now)),
+            None => {}
+        }
+        ctx.root().delete(at)?;
+        if commands.len() >= CLAIMED_MAX {
+            break;
+        }
+    }
+    Ok(commands)
 }
 
 /// Returns whether the built-in engine leaves all calls to others: it does so once there is an engine token.

@@ -5,11 +5,12 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::event::{Analysis, Dtmf, EngineEvent, KeyPresser, Release, Report, Transcript, UnknownEvent};
-use super::tables::{CallAnalysis, Command, IgnoredEvent, Reported};
+use super::tables::{CallAnalysis, IgnoredEvent, Reported};
 use super::{session, usage};
 use crate::assistant::built_in::BuiltInTool;
 use crate::assistant::rows::of_call;
 use crate::assistant::tables::Assistant;
+use crate::call::command;
 use crate::call::states::CallEvent;
 use crate::call::tables::CallStatus;
 use crate::call::{CallEventRow, CallRow, ReleaseNote, ending, formatted, give_back};
@@ -41,13 +42,16 @@ pub fn report(ctx: &Ctx<'_>) -> Handled {
     let ignored = take_all(ctx, account, &mut call, &body.events)?;
     let now = call.status();
     // An engine that keeps renewing a call that the service has ended is told to hang up.
-    let hangup = if now.is_running() { call.live.hangup_at.is_some() } else { body.events.is_empty() };
-    let commands = if hangup { Vec::from([Command { r#type: "hangup".into() }]) } else { Vec::new() };
+    let commands = if !now.is_running() && body.events.is_empty() {
+        Vec::from([command::hang_up(call.shown.id)])
+    } else {
+        command::pending(account, &call, ctx.now)
+    };
     Ok(Reply::ok(&Reported { call_status: now, lease: call.live.lease.map(Iso), commands, ignored }))
 }
 
 /// Applies a list of events, all or none, renews the lease and saves the call; returns the events of unknown types.
-fn take_all(
+pub(super) fn take_all(
     ctx: &Ctx<'_>,
     account: Scope<'_>,
     call: &mut CallRow,
@@ -184,9 +188,11 @@ fn apply(
             call.live.measured += 1;
             Ok(true)
         }
-        EngineEvent::Quality(_) | EngineEvent::Unsupported(_) | EngineEvent::Command(_) | EngineEvent::Unknown(_) => {
+        EngineEvent::Command(end) => {
+            call.end_command(&end.id, at);
             Ok(true)
         }
+        EngineEvent::Quality(_) | EngineEvent::Unsupported(_) | EngineEvent::Unknown(_) => Ok(true),
         EngineEvent::Variables(collected) => {
             call.collect(&collected.variables.0);
             Ok(talking)

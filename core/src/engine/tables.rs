@@ -4,7 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::PROTOCOL;
-use super::event::Evaluation;
+use super::event::{EngineEvent, Evaluation};
+use crate::call::command::Command;
 use crate::call::tables::{Call, CallStatus, CallType};
 use crate::catalogue::Mode;
 use crate::limits::{
@@ -13,7 +14,7 @@ use crate::limits::{
 };
 use crate::record::{
     ColumnType, Iso, Json, Variables, any, bytes, choice, choices, count, format, id, ids, int, iso, list, number,
-    object, require, text, texts, variables,
+    object, require, tagged, text, texts, variables,
 };
 use crate::{choice, record};
 
@@ -64,6 +65,8 @@ record! {
     pub struct ClaimedCalls {
         /// Claimed calls, at most `capacity`; empty if none came within the wait.
         calls: Vec<Claimed> = list::<Claimed>(CLAIMED_MAX),
+        /// New commands to calls that the engine has; empty for an engine of edition 1.
+        commands: Vec<Command> = list::<Command>(0),
     }
 }
 
@@ -90,6 +93,10 @@ record! {
         assistant_id: Option<u64> = id(),
         /// Variables that the call starts with.
         variables: Variables = variables(),
+        /// Name of the engine, as in its claims: a claim of that name is answered with the call's commands.
+        engine: Option<String> = text(1, 64),
+        /// Edition of the interface that the engine speaks.
+        protocol: u32 = int(1, PROTOCOL as i64).or_int(1),
     } rules {
         require("to", "type", &["inbound"]),
         require("assistant_id", "type", &["web"]),
@@ -166,14 +173,6 @@ record! {
 }
 
 record! {
-    /// A command to an engine.
-    pub struct Command {
-        /// Kind of command, always `hangup`.
-        r#type: String = text(0, 16).required(),
-    }
-}
-
-record! {
     /// An event of a type that this release does not know.
     pub struct IgnoredEvent {
         /// The engine's number of the event.
@@ -191,7 +190,7 @@ record! {
         /// Time at which the engine's lease ends; null once the call is over.
         lease: Option<Iso> = iso(),
         /// Commands to carry out now.
-        commands: Vec<Command> = list::<Command>(8),
+        commands: Vec<Command> = list::<Command>(0),
         /// Events of the list whose type this release does not know; they are stored all the same.
         ignored: Vec<IgnoredEvent> = list::<IgnoredEvent>(ENGINE_EVENTS_MAX),
     }
@@ -239,6 +238,26 @@ record! {
 
 /// Bounds of an event's type.
 static EVENT_TYPE: ColumnType = ColumnType::Text { min: 1, max: 64, format: None };
+
+record! {
+    /// Body of `POST /engine/calls/{id}/tools/{name}`.
+    pub struct ToolCall {
+        /// Arguments by parameter name; those not in the schema are not sent.
+        arguments: Variables = variables(),
+        /// Events that led to the request, taken before it is made: one round trip, in the right order.
+        events: Vec<EngineEvent> = tagged::<EngineEvent>(ENGINE_EVENTS_MAX),
+    }
+}
+
+record! {
+    /// What a refusal says besides, where the events of the request were taken.
+    pub struct TakenEvents {
+        /// State of the call after these events.
+        call_status: CallStatus = choice::<CallStatus>().required(),
+        /// Number of the next event.
+        next_seq: u32 = count().required(),
+    }
+}
 
 record! {
     /// Answer of a tool's endpoint, as an engine gets it.

@@ -3,9 +3,9 @@
 use alloc::string::String;
 
 use super::calendar::Calendar;
-use super::session;
-use super::tables::{KnowledgeAsked, PassageScore, ToolAsked, ToolReply};
+use super::tables::{KnowledgeAsked, PassageScore, TakenEvents, ToolAsked, ToolCall, ToolReply};
 use super::values;
+use super::{report, session};
 use crate::assistant::rows::of_call;
 use crate::assistant::tables::Assistant;
 use crate::call::CallRow;
@@ -29,24 +29,42 @@ const OVER: &str = "The call is over.";
 /// `POST /engine/calls/{id}/tools/{name}`
 pub fn tool(ctx: &Ctx<'_>) -> Handled {
     let (account, mut call) = session::call(ctx)?;
-    let arguments = tool::arguments(ctx)?;
-    if ctx.answered() == 0 && !call.status().is_running() {
+    let ToolCall { arguments, events } = tool::with_arguments(ctx)?;
+    if events.is_empty() {
+        return run(ctx, account, &mut call, &arguments);
+    }
+    if ctx.answered() == 0 {
+        report::take_all(ctx, account, &mut call, &events)?;
+    }
+    match run(ctx, account, &mut call, &arguments) {
+        // The events were taken: the engine goes on behind them.
+        Err(Halt::Refuse(refusal)) => {
+            let state = TakenEvents { call_status: call.status(), next_seq: call.live.seq + 1 };
+            Ok(ctx.refused(refusal).with_members(&state))
+        }
+        handled => handled,
+    }
+}
+
+/// Makes the request of a tool, or of a built-in one.
+fn run(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, arguments: &Variables) -> Handled {
+    if ctx.answered() == 0 && (!call.status().is_running() || call.live.engine.is_none()) {
         return Err(Refusal::Conflict(OVER.into()).into());
     }
-    let row = assistant_of(account, &call)?;
+    let row = assistant_of(account, call)?;
     let assistant = Assistant::read(&row.public)?;
     let name = ctx.params.get(1).copied().unwrap_or_default();
-    let values = values::of(&assistant, &call, ctx.now);
+    let values = values::of(&assistant, call, ctx.now);
     // The lease is extended by the request's timeout before the request is made.
     let asked = if let Some(tool) = attached(account, &assistant, name)? {
         ToolRequest::of(&tool, &arguments.0, &values).and_then(|asked| {
-            hold_first(ctx, account, &mut call, asked.timeout_seconds())?;
+            hold_first(ctx, account, call, asked.timeout_seconds())?;
             let answer = ctx.ask(|| asked.work())?;
             Ok((asked, answer))
         })
     } else {
         let calendar = Calendar::of(&row, name)?.ok_or(Refusal::NotFound(NO_TOOL))?;
-        hold_first(ctx, account, &mut call, Calendar::timeout_seconds())?;
+        hold_first(ctx, account, call, Calendar::timeout_seconds())?;
         calendar.ask(ctx, &arguments.0, &values)
     };
     let (asked, answer) = match asked {
@@ -58,7 +76,7 @@ pub fn tool(ctx: &Ctx<'_>) -> Handled {
         Err(Halt::Refuse(refusal @ Refusal::BadGateway(_))) => (None, Err(refusal)),
         Err(halt) => return Err(halt),
     };
-    note(ctx, account, &mut call, "tool", &event(name, &arguments, asked.as_ref(), &answer))?;
+    note(ctx, account, call, "tool", &event(name, arguments, asked.as_ref(), &answer))?;
     match answer {
         Ok(answer) => Ok(Reply::ok(&ToolReply {
             status: answer.status.into(),

@@ -6,7 +6,7 @@ use core::fmt;
 
 use super::list::ListChunk;
 use super::stream::Stream;
-use crate::json::{Object, ToJson};
+use crate::json::{Object, Raw, ToJson, joined};
 
 /// Page whose body only the host can produce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +83,15 @@ impl Reply {
     /// Returns the JSON bytes; empty if the content is something else.
     pub fn body(&self) -> &[u8] {
         if let Content::Json(bytes) = &self.content { bytes } else { &[] }
+    }
+
+    /// Adds members to a JSON object.
+    pub fn with_members(self, more: &impl ToJson) -> Self {
+        let content = match self.content {
+            Content::Json(bytes) => Content::Json(joined(&Raw(&bytes), more)),
+            other => other,
+        };
+        Self { content, ..self }
     }
 
     /// Returns 200 with this value as JSON.

@@ -97,7 +97,7 @@ pub fn secrets(space: Space) -> Key {
 /// Topic that a request can wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Topic {
-    /// A call that an engine may claim.
+    /// A call that an engine may claim, or a command to one that it has.
     Waiting,
     /// An event in the feed of this account.
     Feed(u32),
@@ -108,7 +108,7 @@ pub enum Topic {
 /// Returns the topic that a changed key wakes, if any.
 pub fn topic_of(at: &[u8]) -> Option<Topic> {
     match (space_of(at)?, *at.get(5)?) {
-        (Space::Root, table) if table == Table::Waiting as u8 => Some(Topic::Waiting),
+        (Space::Root, table) if table == Table::Waiting as u8 || table == Table::Command as u8 => Some(Topic::Waiting),
         (Space::Account(account), table) if table == Table::Event as u8 => Some(Topic::Feed(account)),
         (Space::Account(account), table) if table == Table::CallEvent as u8 => {
             Some(Topic::Call(account, read_call_event(at)?.0))

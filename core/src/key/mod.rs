@@ -136,6 +136,7 @@ enum Table {
     Attached = 38,
     JobFaults = 39,
     Prices = 40,
+    Command = 41,
 }
 
 fn key(space: Space, table: Table, room: usize) -> Key {

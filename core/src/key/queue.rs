@@ -95,6 +95,23 @@ pub fn read_waiting(key: &[u8]) -> Option<(u32, u8, u32)> {
     Some((account, *key.get(10)?, u32::from_be_bytes(key.get(11..)?.try_into().ok()?)))
 }
 
+/// Returns the key of a call with commands that no claim of its engine has told of; keys sort by token, account, call.
+pub fn commanded(token: u32, account: u32, call: u32) -> Key {
+    let place = [token.to_be_bytes(), account.to_be_bytes(), call.to_be_bytes()].concat();
+    with(key(Space::Root, Table::Command, 12), &[&place])
+}
+
+/// Returns the range of the calls of an engine token with such commands.
+pub fn commanded_of(token: u32) -> Range<Key> {
+    below(with(key(Space::Root, Table::Command, 4), &[&token.to_be_bytes()]))
+}
+
+/// Parses account and call of a [`commanded`] key.
+pub fn read_commanded(key: &[u8]) -> Option<(u32, u32)> {
+    let account = u32::from_be_bytes(key.get(10..14)?.try_into().ok()?);
+    Some((account, u32::from_be_bytes(key.get(14..)?.try_into().ok()?)))
+}
+
 /// Returns the key of the account that last got an engine: the next claim starts after it.
 pub fn cursor() -> Key {
     key(Space::Root, Table::Cursor, 0)

@@ -94,6 +94,16 @@ pub static EVENT_TYPE: Format = Format {
 const SERVICE_EVENTS: [&str; 9] =
     ["initiated", "claimed", "hangup", "completed", "dropped", "tool", "knowledge", "webhook", "deleted"];
 
+/// Keys of a telephone (RFC 4733, section 3.2).
+pub static KEYS: Format = Format {
+    name: "keys",
+    pattern: "^[0-9A-D*#]+$",
+    known_as: None,
+    says: "must be keys of a telephone: 0 to 9, *, # and A to D.",
+    tidy: None,
+    accepts: |text| !text.is_empty() && text.bytes().all(|b| b"0123456789ABCD*#".contains(&b)),
+};
+
 /// Id in digits, or UUID.
 pub static ID_OR_UUID: Format = Format {
     name: "id_or_uuid",

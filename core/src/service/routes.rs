@@ -23,6 +23,7 @@ use crate::assistant::tables::{AllQuery, ListQuery};
 use crate::assistant::tables::{Assistant, NewAssistant, Outbound, Summary, UPDATE};
 use crate::assistant::webhooks::{Disable, DisableThis, Enable, EnableThis};
 use crate::assistant::{lookups, webhooks};
+use crate::call::command::{NewCommand, SentCommand};
 use crate::call::tables::EventsQuery;
 use crate::call::tables::{Call, CallQuery, NewCall, PlacedCall};
 use crate::campaign::explain::Explanation;
@@ -34,7 +35,7 @@ use crate::conversation::tables::{
     OpenConversation, StartedConversation, WholeConversation,
 };
 use crate::engine::event::Report;
-use crate::engine::tables::{Claim, Claimed, ClaimedCalls, Interface, NewArrival, Reported, ToolReply};
+use crate::engine::tables::{Claim, Claimed, ClaimedCalls, Interface, NewArrival, Reported, ToolCall, ToolReply};
 use crate::engine::{Preview, PreviewBody};
 use crate::folder::tables::{Folder, FolderQuery, NewFolder};
 use crate::folder::{FOLDERS, LABELS};
@@ -162,6 +163,7 @@ const GROUPS: &[Group] = &[
     delete(&["/user/calls/{id}"], "deleteCall", "Delete a call.", call::delete).about(Kind::Call).refuses(&[Cause::Conflict]),
     post(&["/user/make_call"], "makeCall", "Place a call.", call::make_call).about(Kind::Call).takes(NewCall::TABLE).strict().gives(ReplyForm::Bare(PlacedCall::TABLE)).refuses(&[Cause::Payment, Cause::NotFound, Cause::Unprocessable, Cause::NoEngine]),
     post(&["/user/calls/{id}/hangup"], "hangUpCall", "End a call.", call::hangup).about(Kind::Call).ends().refuses(&[Cause::Conflict]),
+    post(&["/user/calls/{id}/commands"], "commandCall", "Tell the engine of a call what to do.", call::command::command).about(Kind::Call).takes(NewCommand::TABLE).accepts(ReplyForm::MessageData(SentCommand::TABLE)).refuses(&[Cause::Conflict]),
     get(&["/user/calls/{id}/events"], "listCallEvents", "What happened in a call; live as `text/event-stream`.", call::events).about(Kind::Call).asks(EventsQuery::TABLE).gives(ReplyForm::CallEvents).without_etag().refuses(&[Cause::EventId]),
     ]),
     Group("Campaigns", &[
@@ -218,7 +220,7 @@ const GROUPS: &[Group] = &[
     post(&["/engine/claim"], "claimCalls", "Wait for calls, and take them.", engine::claim).by(Who::Engine).takes(Claim::TABLE).gives(ReplyForm::Bare(ClaimedCalls::TABLE)).in_several_steps(),
     post(&["/engine/calls"], "bringCall", "Bring an inbound or web call.", engine::create).by(Who::Engine).takes(NewArrival::TABLE).makes(ReplyForm::Bare(Claimed::TABLE)).in_several_steps().refuses(&[Cause::NotFound, Cause::Unprocessable]),
     post(&["/engine/calls/{id}/events"], "reportEvents", "Say what happened in a call.", engine::report).by(Who::Engine).takes(Report::TABLE).gives(ReplyForm::Bare(Reported::TABLE)).refuses(&[Cause::OutOfOrder]),
-    post(&["/engine/calls/{id}/tools/{name}"], "runTool", "Have a mid-call tool's request made.", engine::tool).by(Who::Engine).takes(Arguments::TABLE).gives(ReplyForm::Bare(ToolReply::TABLE)).in_several_steps().refuses(&[Cause::Conflict, Cause::Outside, Cause::Late]),
+    post(&["/engine/calls/{id}/tools/{name}"], "runTool", "Have a mid-call tool's request made.", engine::tool).by(Who::Engine).takes(ToolCall::TABLE).gives(ReplyForm::Bare(ToolReply::TABLE)).in_several_steps().refuses(&[Cause::OutOfOrder, Cause::Conflict, Cause::Outside, Cause::Late]),
     post(&["/engine/calls/{id}/knowledge"], "askKnowledge", "Search the knowledgebase of a call's assistant.", engine::knowledge).by(Who::Engine).takes(Question::TABLE).gives(ReplyForm::DataList(Passage::TABLE)).refuses(&[Cause::Conflict]),
     ]),
     Group("Operator", &[

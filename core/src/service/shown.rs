@@ -95,7 +95,9 @@ fn table_shows(table: &Table, has_own: bool) -> bool {
         let is_reference = REFERENCES.iter().chain(&NESTED).any(|(name, _)| column.name == *name);
         let is_data =
             matches!(column.spec.kind, ColumnKind::Record(data) if column.name == "data" && table_shows(data, has_own));
-        is_reference || is_data || column.name == "id" && has_own || [CLAIMED, CONVERSATION].contains(&column.name)
+        // Ids of resources are numbers; a text is the id of something within one, such as a command.
+        let is_own = column.name == "id" && matches!(column.spec.kind, ColumnKind::Int { .. });
+        is_reference || is_data || is_own && has_own || [CLAIMED, CONVERSATION].contains(&column.name)
     })
 }
 

@@ -27,7 +27,7 @@ use crate::http::route::Handled;
 use crate::json::{Members, Raw, Value};
 use crate::key::Kind;
 use crate::limits::PLAN_ROWS_MAX;
-use crate::record::{Cell, Checked, Json, MemberSource, Record, Stored, Variables, check, check_update};
+use crate::record::{Cell, Checked, Json, MemberSource, Record, Stored, check, check_update};
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
@@ -141,9 +141,9 @@ pub fn detach_all(account: Scope<'_>, count: u32, now: Timestamp) -> Result<bool
     Ok(done)
 }
 
-/// Returns the arguments in a body: texts, numbers and booleans by parameter name, as a tool's schema has them.
-pub fn arguments(ctx: &Ctx<'_>) -> Result<Variables, Halt> {
-    let mut checked = ctx.checked::<Arguments>()?;
+/// Returns a body with arguments: texts, numbers and booleans by parameter name, as a tool's schema has them.
+pub fn with_arguments<T: Record>(ctx: &Ctx<'_>) -> Result<T, Halt> {
+    let mut checked = ctx.checked::<T>()?;
     let mut nested = Vec::new();
     if let Cell::Object(members) = checked.get("arguments") {
         let is_nested = |value: &Value| matches!(value, Value::List(_) | Value::Object(_));
@@ -153,14 +153,14 @@ pub fn arguments(ctx: &Ctx<'_>) -> Result<Variables, Halt> {
     nested
         .iter()
         .for_each(|field: &String| checked.errors.say(field, "field must be a string, a number or a boolean."));
-    Ok(ctx.finish::<Arguments>(checked)?.arguments)
+    ctx.finish(checked)
 }
 
 /// `POST /user/tools/{id}/test`: makes the real request, with samples for the arguments that are not given.
 pub fn test(ctx: &Ctx<'_>) -> Handled {
     let (_, row) = ctx.named(Kind::Tool, MISSING)?;
     let tool = Tool::read(&row.public)?;
-    let given = arguments(ctx)?;
+    let given = with_arguments::<Arguments>(ctx)?.arguments;
     let zone = Profile::of(ctx.account())?.own.timezone;
     let arguments = request::samples(&tool, &given.0);
     let asked = ToolRequest::of(&tool, &arguments, &Values::without_call(&zone, ctx.now))?;

@@ -76,6 +76,7 @@ pub fn valid(id: &str, house: &mut House, places: &Places) -> Option<Sent> {
         "generateReply" => {
             json!({ "assistant_id": own("/user/assistant"), "customer_identifier": "c", "message": "Hello" })
         }
+        "commandCall" => json!({ "type": "say", "text": "One moment" }),
         "claimCalls" => json!({ "engine": "E" }),
         "bringCall" => json!({ "type": "web", "assistant_id": own("/user/assistant") }),
         "resendDelivery" | "rotateWebhookSecret" | "testTool" | "runTool" | "previewAssistant" => json!({}),

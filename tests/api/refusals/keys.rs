@@ -162,7 +162,12 @@ pub fn end(house: &mut House, places: &Places, target: &str) {
     if house.post(&format!("{target}/hangup"), &json!({})).send().json["message"] == "The call was called off." {
         return;
     }
-    let events = json!({ "events": [{ "seq": 1, "type": "failed", "reason": "busy" }] });
     let target = format!("{}/events", target.replace("/user/", "/engine/"));
-    house.post(&target, &events).token(&places.engine).send().expect(200);
+    let mut say = |events: Value| {
+        let body = json!({ "events": events });
+        house.post(&target, &body).token(&places.engine).send()
+    };
+    // A call that was answered has an event already.
+    let next = say(json!([{ "seq": 1_000, "type": "failed" }])).expect(409).json["next_seq"].clone();
+    say(json!([{ "seq": next, "type": "failed" }])).expect(200);
 }
