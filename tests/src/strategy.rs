@@ -156,12 +156,11 @@ fn kind_value(kind: &'static ColumnType, known: Known<'_>) -> BoxedStrategy<Valu
                 .collect();
             proptest::strategy::Union::new(drawn).boxed()
         }
-        ColumnType::Variables => variables(),
+        ColumnType::Variables | ColumnType::Object { .. } => variables(),
         ColumnType::Iso
         | ColumnType::Sql
         | ColumnType::Decimal
         | ColumnType::Flag
-        | ColumnType::Object
         | ColumnType::Any
         | ColumnType::Whole { .. } => Just(Value::Null).boxed(),
     }
@@ -262,11 +261,11 @@ pub fn broken(column: &Column) -> Vec<Value> {
         }
         ColumnType::Record(_) | ColumnType::Tagged(_) => vec![json!("x")],
         ColumnType::Variables => vec![json!("x"), json!([1]), json!({"a": [null]}), json!({"a b": 1})],
+        ColumnType::Object { bytes_max } => vec![json!("x"), json!([1]), json!({"a": "x".repeat(*bytes_max)})],
         ColumnType::Iso
         | ColumnType::Sql
         | ColumnType::Decimal
         | ColumnType::Flag
-        | ColumnType::Object
         | ColumnType::Any
         | ColumnType::Whole { .. } => Vec::new(),
     };

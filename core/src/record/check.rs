@@ -185,16 +185,8 @@ fn one(
         },
         ColumnType::Tagged(variants) => tagged(variants, value, source, field, errors),
         ColumnType::Variables => variables::check(value, field, errors),
-        ColumnType::Whole { bytes_max } => match value {
-            Value::Object(members) if members.to_json().len() <= *bytes_max => Cell::Object(members),
-            _ => wrong(field, &format!("field must not be larger than {bytes_max} bytes."), errors),
-        },
-        ColumnType::Iso
-        | ColumnType::Sql
-        | ColumnType::Decimal
-        | ColumnType::Flag
-        | ColumnType::Object
-        | ColumnType::Any => Cell::None,
+        ColumnType::Object { bytes_max } | ColumnType::Whole { bytes_max } => object(*bytes_max, value, field, errors),
+        ColumnType::Iso | ColumnType::Sql | ColumnType::Decimal | ColumnType::Flag | ColumnType::Any => Cell::None,
     }
 }
 
@@ -338,6 +330,15 @@ fn word(words: &[&str], value: &Value, field: &ValuePath<'_>, errors: &mut Error
             Cell::None
         }
         _ => wrong(field, "field must be a string.", errors),
+    }
+}
+
+/// Keeps an object as it is.
+fn object(bytes_max: usize, value: Value, field: &ValuePath<'_>, errors: &mut Errors) -> Cell {
+    match value {
+        Value::Object(members) if members.to_json().len() <= bytes_max => Cell::Object(members),
+        Value::Object(_) => wrong(field, &format!("field must not be larger than {bytes_max} bytes."), errors),
+        _ => wrong(field, "field must be an object.", errors),
     }
 }
 

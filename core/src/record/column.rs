@@ -128,8 +128,11 @@ pub enum ColumnType {
     Decimal,
     /// Replies only: 1 or 0.
     Flag,
-    /// Replies only: an object whose members are free.
-    Object,
+    /// Object whose members are free, at any depth.
+    Object {
+        /// Largest object, bytes as compact JSON.
+        bytes_max: usize,
+    },
     /// Replies only: any JSON value.
     Any,
     /// Bodies only: the object itself that the record is read from, all its members. It is no member of its own.
@@ -466,6 +469,11 @@ pub const fn variables() -> Typed<Variables> {
 /// Declares variables to be merged into stored ones: `null` removes a name.
 pub const fn variable_changes() -> Typed<VariableChanges> {
     Typed::new(ColumnType::Variables)
+}
+
+/// Declares an object of any members, kept as it is: [`ColumnType::Object`].
+pub const fn any_object(bytes_max: usize) -> Typed<Option<Json>> {
+    Typed::new(ColumnType::Object { bytes_max })
 }
 
 /// Declares a member that is a record itself.

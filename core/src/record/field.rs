@@ -96,7 +96,7 @@ impl VariableChanges {
     }
 }
 
-/// JSON of any form, in a reply.
+/// JSON of any form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Json(pub Value);
 

@@ -267,7 +267,7 @@ fn kind(of: &ColumnType, purpose: Purpose, nullable: bool, refer: &dyn Fn(&Table
             schema.set("enum", Value::List([integer(0), integer(1)].into()));
             schema
         }
-        ColumnType::Object => typed("object", nullable),
+        ColumnType::Object { .. } => typed("object", nullable),
         ColumnType::Any | ColumnType::Whole { .. } => Members::default(),
     }
 }

@@ -141,7 +141,7 @@ impl Stage {
 
 fn of_another_type(table: &Table) -> Value {
     let wrong = |kind: &ColumnType| match kind {
-        ColumnType::Variables | ColumnType::Object | ColumnType::Record(_) | ColumnType::Any => json!("text"),
+        ColumnType::Variables | ColumnType::Object { .. } | ColumnType::Record(_) | ColumnType::Any => json!("text"),
         _ => json!({ "no": 1 }),
     };
     table.columns.iter().map(|column| (column.name.to_owned(), wrong(&column.spec.kind))).collect()

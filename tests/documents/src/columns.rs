@@ -169,7 +169,7 @@ fn type_of(kind: &ColumnType) -> &'static str {
         ColumnType::List { of: ColumnType::Int { .. }, .. } => "list of integers",
         ColumnType::List { of: ColumnType::Text { .. } | ColumnType::Choice(_), .. } => "list of texts",
         ColumnType::List { .. } => "list of objects",
-        ColumnType::Record(_) | ColumnType::Tagged(_) | ColumnType::Object => "object",
+        ColumnType::Record(_) | ColumnType::Tagged(_) | ColumnType::Object { .. } => "object",
         ColumnType::Variables => "variables",
         ColumnType::Iso => "time (ISO)",
         ColumnType::Sql => "time (SQL)",
@@ -198,6 +198,7 @@ fn bounds_of(kind: &ColumnType) -> Vec<String> {
         ColumnType::Int { min, max } => vec![format!("{min} to {max}")],
         ColumnType::Number { min, max } => vec![format!("{min} to {max}")],
         ColumnType::Choice(words) => vec![either(words)],
+        ColumnType::Object { bytes_max } => vec![format!("at most {bytes_max} bytes as compact JSON")],
         ColumnType::List { of, min, max, unique } => {
             let most = if *min > 0 { format!("{min} to {max} entries") } else { format!("at most {max} entries") };
             let mut parts = vec![most];

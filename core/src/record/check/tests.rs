@@ -5,7 +5,9 @@ use alloc::string::String;
 use super::*;
 use crate::json::parse;
 use crate::record::rule::{fixed, ordered, require};
-use crate::record::{Variables, boolean, choice, format, hundredths, id, int, list, number, tagged, text, variables};
+use crate::record::{
+    Json, Variables, any_object, boolean, choice, format, hundredths, id, int, list, number, tagged, text, variables,
+};
 use crate::{choice, record, tagged};
 
 choice! {
@@ -47,6 +49,7 @@ record! {
         parts: Vec<Part> = list::<Part>(2).unique("name"),
         shapes: Vec<Shape> = tagged::<Shape>(2),
         variables: Variables = variables(),
+        own: Option<Json> = any_object(40),
         date_from: Option<String> = text(1, 10).form(&format::DATE),
         date_to: Option<String> = text(1, 10).form(&format::DATE),
     } rules {
@@ -120,6 +123,10 @@ fn every_message() {
     fails(r#""shapes":[{"type":"x"}]"#, "shapes.0.type", &["The selected shapes.0.type is invalid: part or bare."]);
     fails(r#""variables":[1]"#, "variables", &["The variables field must be an object."]);
     fails(r#""variables":{"a":[null]}"#, "variables.a", &["The variables.a field must not have null in a list."]);
+    fails(r#""own":[]"#, "own", &["The own field must be an object."]);
+    fails(r#""own":"x""#, "own", &["The own field must be an object."]);
+    let large = format!(r#""own":{{"a":"{}"}}"#, "x".repeat(33));
+    fails(&large, "own", &["The own field must not be larger than 40 bytes."]);
     fails(
         r#""date_from":"2026-02-30""#,
         "date_from",
@@ -141,6 +148,9 @@ fn lenient_spellings() {
     holds(r#""speed":1.115"#, "\"speed\":1.12");
     holds(r#""on":"0""#, "\"on\":false");
     holds(r#""date_from":"""#, "\"date_from\":null");
+    holds(r#""own":null"#, "\"own\":null");
+    holds(r#""own":{"a":null,"b":[{"c":null}],"d":1.50}"#, r#""own":{"a":null,"b":[{"c":null}],"d":1.5}"#);
+    holds(&format!(r#""own":{{"a":"{}"}}"#, "x".repeat(32)), "\"own\":{\"a\":\"xx");
     holds(r#""variables":[]"#, "\"variables\":{}");
     holds(r#""variables":{"a":null,"b":[{"c":null}]}"#, "\"variables\":{\"b\":[{}]}");
     holds(
