@@ -1,7 +1,7 @@
 //! The catalogue: languages, voices, models and providers that assistants can use.
 //!
 //! It is data, shipped with the program (`core/data/catalogue.json`) and replaceable by the operator; its tables are
-//! below.
+//! below. Users see the entries without `engine`, which may name private endpoints.
 
 use alloc::format;
 use alloc::string::String;
@@ -9,8 +9,9 @@ use alloc::vec::Vec;
 
 use crate::choice;
 use crate::json::{self, Value};
+use crate::limits::ENGINE_OBJECT_BYTES_MAX;
 use crate::record;
-use crate::record::{Errors, MemberSource, Record, Ref, check, choice, choices, id, ids, text};
+use crate::record::{Errors, Json, MemberSource, Record, Ref, any_object, check, choice, choices, id, ids, text};
 
 static SHIPPED: &[u8] = include_bytes!("../data/catalogue.json");
 
@@ -40,19 +41,23 @@ choice! {
 
 record! {
     /// A language that assistants can speak.
-    pub struct Language {
+    pub struct LanguageEntry {
         /// Id of the language, used as `language_id`.
         id: u64 = id().required(),
         /// English name, with a region where needed, for example `English (UK)`.
         name: String = text(1, 255).required(),
         /// ISO 639-1 code, for example `en`; regional variants share one.
         iso_2: String = text(2, 2).required(),
+        /// BCP 47 tag, for example `en-GB`; null: not stated.
+        code: Option<String> = text(1, 255),
+        /// What engines need to reach it, passed to them as it is and never shown to users; null: nothing.
+        engine: Option<Json> = any_object(ENGINE_OBJECT_BYTES_MAX),
     }
 }
 
 record! {
     /// A voice that assistants can use.
-    pub struct Voice {
+    pub struct VoiceEntry {
         /// Id of the voice, used as `voice_id`.
         id: u64 = id().required(),
         /// Name of the voice, shown to users.
@@ -71,6 +76,10 @@ record! {
         synthesizer_provider_id: Option<u64> = id(),
         /// Engine modes that can use it.
         modes: Vec<Mode> = choices::<Mode>(3).or_words(&["pipeline", "dualplex"]),
+        /// Short name for programs, for example `elevenlabs-rachel`; null: none.
+        code: Option<String> = text(1, 255),
+        /// What engines need to reach it, passed to them as it is and never shown to users; null: nothing.
+        engine: Option<Json> = any_object(ENGINE_OBJECT_BYTES_MAX),
     }
 }
 
@@ -81,6 +90,10 @@ record! {
         id: u64 = id().required(),
         /// Name of the model, shown to users.
         name: String = text(1, 255).required(),
+        /// Short name for programs, for example `gpt-4.1`; null: none.
+        code: Option<String> = text(1, 255),
+        /// What engines need to reach it, passed to them as it is and never shown to users; null: nothing.
+        engine: Option<Json> = any_object(ENGINE_OBJECT_BYTES_MAX),
     }
 }
 
@@ -93,12 +106,14 @@ record! {
         name: String = text(1, 255).required(),
         /// Short name for programs, for example `gpt-realtime`.
         code: String = text(1, 255).required(),
+        /// What engines need to reach it, passed to them as it is and never shown to users; null: nothing.
+        engine: Option<Json> = any_object(ENGINE_OBJECT_BYTES_MAX),
     }
 }
 
 record! {
     /// A text-to-speech or speech-to-text provider, with the languages it supports.
-    pub struct ListedProvider {
+    pub struct ProviderEntry {
         /// Id of the provider.
         id: u64 = id().required(),
         /// Name of the provider, shown to users.
@@ -107,18 +122,8 @@ record! {
         code: String = text(1, 255).required(),
         /// Ids of the languages it supports.
         language_ids: Vec<u64> = ids(1_000),
-    }
-}
-
-record! {
-    /// A text-to-speech or speech-to-text provider.
-    pub struct Provider {
-        /// Id of the provider, used as `synthesizer_provider_id` or `transcriber_provider_id`.
-        id: u64 = id().required(),
-        /// Name of the provider, shown to users.
-        name: String = text(1, 255).required(),
-        /// Short name for programs, in lower case.
-        code: String = text(1, 255).required(),
+        /// What engines need to reach it, passed to them as it is and never shown to users; null: nothing.
+        engine: Option<Json> = any_object(ENGINE_OBJECT_BYTES_MAX),
     }
 }
 
@@ -126,17 +131,17 @@ record! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Catalogue {
     /// Languages, by ascending id.
-    pub languages: Vec<Language>,
+    pub languages: Vec<LanguageEntry>,
     /// Voices, by ascending id; each names only languages and providers of the catalogue, and at least one mode.
-    pub voices: Vec<Voice>,
+    pub voices: Vec<VoiceEntry>,
     /// Models of the `pipeline` mode, by ascending id.
     pub llm_models: Vec<LlmModel>,
     /// Models of the `multimodal` and `dualplex` modes, by ascending id.
     pub multimodal_models: Vec<MultimodalModel>,
     /// Text-to-speech providers, by ascending id.
-    pub synthesizer_providers: Vec<ListedProvider>,
+    pub synthesizer_providers: Vec<ProviderEntry>,
     /// Speech-to-text providers, by ascending id.
-    pub transcriber_providers: Vec<ListedProvider>,
+    pub transcriber_providers: Vec<ProviderEntry>,
 }
 
 impl Catalogue {
@@ -194,12 +199,12 @@ impl Catalogue {
     }
 
     /// Returns a language by id.
-    pub fn language(&self, id: u64) -> Option<&Language> {
+    pub fn language(&self, id: u64) -> Option<&LanguageEntry> {
         self.languages.iter().find(|language| language.id == id)
     }
 
     /// Returns a voice by id.
-    pub fn voice(&self, id: u64) -> Option<&Voice> {
+    pub fn voice(&self, id: u64) -> Option<&VoiceEntry> {
         self.voices.iter().find(|voice| voice.id == id)
     }
 }
@@ -234,11 +239,14 @@ macro_rules! identified {
     )*};
 }
 
-identified!(Language, Voice, LlmModel, MultimodalModel, ListedProvider);
+identified!(LanguageEntry, VoiceEntry, LlmModel, MultimodalModel, ProviderEntry);
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use super::*;
+    use crate::json::ToJson;
 
     #[test]
     fn the_shipped_catalogue_has_what_users_expect() {
@@ -268,5 +276,58 @@ mod tests {
             broken(r#"{"languages":[{"id":2,"name":"E","iso_2":"en"},{"id":2,"name":"F","iso_2":"fr"}]}"#)
                 .contains("ids must rise")
         );
+    }
+
+    /// Returns each list of a catalogue with the JSON of its entries.
+    fn lists(catalogue: &Catalogue) -> Vec<(&'static str, Vec<Value>)> {
+        fn values(entries: &[impl ToJson]) -> Vec<Value> {
+            entries.iter().map(|entry| json::parse(&entry.to_json()).expect("an entry is JSON")).collect()
+        }
+        vec![
+            ("languages", values(&catalogue.languages)),
+            ("voices", values(&catalogue.voices)),
+            ("llm_models", values(&catalogue.llm_models)),
+            ("multimodal_models", values(&catalogue.multimodal_models)),
+            ("synthesizer_providers", values(&catalogue.synthesizer_providers)),
+            ("transcriber_providers", values(&catalogue.transcriber_providers)),
+        ]
+    }
+
+    #[test]
+    fn what_engines_need_is_kept_as_it_is_or_refused_with_its_place() {
+        let with = |list: &str, entry: &str| {
+            let lists = [
+                "languages",
+                "voices",
+                "llm_models",
+                "multimodal_models",
+                "synthesizer_providers",
+                "transcriber_providers",
+            ];
+            let members = lists.map(|name| format!("\"{name}\":[{}]", if name == list { entry } else { "" }));
+            Catalogue::parse(format!("{{{}}}", members.join(",")).as_bytes())
+        };
+        for (list, own) in [
+            ("languages", r#""iso_2":"en""#),
+            ("voices", r#""gender":"female""#),
+            ("llm_models", r#""code":"m""#),
+            ("multimodal_models", r#""code":"m""#),
+            ("synthesizer_providers", r#""code":"p""#),
+            ("transcriber_providers", r#""code":"p""#),
+        ] {
+            let entry = |engine: &str| format!("{{\"id\":1,\"name\":\"N\",{own},\"engine\":{engine}}}");
+            let free = r#"{"vendor":"own","url":"https://models.example","n":[1,2.5,{"a":null}],"on":true}"#;
+            let kept = with(list, &entry(free)).expect(list);
+            let (_, entries) = lists(&kept).into_iter().find(|(name, _)| *name == list).expect(list);
+            assert_eq!(entries[0].member("engine").map(ToJson::to_json).as_deref(), Some(free.as_bytes()), "{list}");
+            let left_out = with(list, &format!("{{\"id\":1,\"name\":\"N\",{own}}}")).expect(list);
+            let (_, entries) = lists(&left_out).into_iter().find(|(name, _)| *name == list).expect(list);
+            assert_eq!(entries[0].member("engine"), Some(&Value::Null), "{list}");
+            let large = format!("{{\"a\":\"{}\"}}", "x".repeat(ENGINE_OBJECT_BYTES_MAX));
+            for (engine, says) in [("[]", "must be an object."), (&*large, "must not be larger than 4096 bytes.")] {
+                let refused = with(list, &entry(engine)).expect_err(list);
+                assert_eq!(refused, format!("{list}.0: The engine field {says}"));
+            }
+        }
     }
 }

@@ -121,6 +121,8 @@ pub const CLAIM_LOOKS_MAX: usize = 256;
 pub const CLAIMED_MAX: usize = 32;
 /// Accounts with waiting calls that one claim looks at.
 pub const CLAIM_ACCOUNTS_MAX: usize = 256;
+/// Largest `engine` object of a catalogue entry as compact JSON, bytes (docs/configuration.md, The catalogue).
+pub const ENGINE_OBJECT_BYTES_MAX: usize = 4 << 10;
 /// Most events in one request of an engine.
 pub const ENGINE_EVENTS_MAX: usize = 100;
 /// Largest event of an engine whose type this release does not know, bytes.

@@ -67,6 +67,28 @@ fn models_come_by_type_and_fit_their_members() {
 }
 
 #[test]
+fn users_see_nothing_that_is_for_engines_alone() {
+    let voice =
+        ["accent", "age", "gender", "id", "language_id", "modes", "name", "preview_url", "synthesizer_provider_id"];
+    let mut house = House::default();
+    for (path, members) in [
+        ("models", &["id", "name"][..]),
+        ("models?type=multimodal", &["code", "id", "name"]),
+        ("voices", &voice),
+        ("languages", &["id", "iso_2", "name"]),
+        ("synthesizer-providers", &["code", "id", "name"]),
+        ("transcriber-providers", &["code", "id", "name"]),
+    ] {
+        let entries = list(&mut house, &format!("/user/assistants/{path}"));
+        assert!(!entries.is_empty(), "{path}");
+        for entry in entries {
+            let names: Vec<_> = entry.as_object().expect("an object").keys().map(String::as_str).collect();
+            assert_eq!(names, members, "{path}");
+        }
+    }
+}
+
+#[test]
 fn voices_are_filtered_and_fit_their_modes() {
     let mut house = House::default();
     let all = list(&mut house, "/user/assistants/voices");

@@ -1,17 +1,19 @@
 //! Choices for an assistant's settings: models, voices, languages, providers and the account's numbers.
+//!
+//! Entries of the catalogue are shown without what is for engines alone.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::tables::Direction;
-use crate::catalogue::{Gender, ListedProvider, LlmModel, Mode, MultimodalModel, Provider};
+use crate::catalogue::{Gender, LanguageEntry, LlmModel, Mode, MultimodalModel, ProviderEntry, VoiceEntry};
 use crate::choice;
 use crate::http::ctx::Ctx;
 use crate::http::reply::Reply;
 use crate::http::route::Handled;
 use crate::json::ToJson;
 use crate::record;
-use crate::record::{choice, id, text};
+use crate::record::{choice, choices, id, text};
 
 choice! {
     /// Which models to list.
@@ -42,6 +44,54 @@ record! {
         name: String = text(1, 255).required(),
         /// Short name for programs, for example `gpt-realtime`; multimodal models only.
         code: Option<String> = text(1, 255).sparse(),
+    }
+}
+
+record! {
+    /// A voice that assistants can use.
+    pub struct Voice {
+        /// Id of the voice, used as `voice_id`.
+        id: u64 = id().required(),
+        /// Name of the voice, shown to users.
+        name: String = text(1, 255).required(),
+        /// Language that it speaks; null: several.
+        language_id: Option<u64> = id(),
+        /// Perceived gender; `neutral` is neither.
+        gender: Gender = choice::<Gender>().required(),
+        /// URL of a sample recording; null: none.
+        preview_url: Option<String> = text(1, 2_048),
+        /// Accent, for example `British`; null: not stated.
+        accent: Option<String> = text(1, 255),
+        /// Perceived age, for example `young`; null: not stated.
+        age: Option<String> = text(1, 255),
+        /// Provider that synthesizes it; null: the multimodal model itself.
+        synthesizer_provider_id: Option<u64> = id(),
+        /// Engine modes that can use it.
+        modes: Vec<Mode> = choices::<Mode>(3),
+    }
+}
+
+record! {
+    /// A language that assistants can speak.
+    pub struct Language {
+        /// Id of the language, used as `language_id`.
+        id: u64 = id().required(),
+        /// English name, with a region where needed, for example `English (UK)`.
+        name: String = text(1, 255).required(),
+        /// ISO 639-1 code, for example `en`; regional variants share one.
+        iso_2: String = text(2, 2).required(),
+    }
+}
+
+record! {
+    /// A text-to-speech or speech-to-text provider.
+    pub struct Provider {
+        /// Id of the provider, used as `synthesizer_provider_id` or `transcriber_provider_id`.
+        id: u64 = id().required(),
+        /// Name of the provider, shown to users.
+        name: String = text(1, 255).required(),
+        /// Short name for programs, in lower case.
+        code: String = text(1, 255).required(),
     }
 }
 
@@ -87,6 +137,34 @@ impl ListedModel {
     }
 }
 
+impl Voice {
+    fn of(entry: &VoiceEntry) -> Self {
+        Self {
+            id: entry.id,
+            name: entry.name.clone(),
+            language_id: entry.language_id,
+            gender: entry.gender,
+            preview_url: entry.preview_url.clone(),
+            accent: entry.accent.clone(),
+            age: entry.age.clone(),
+            synthesizer_provider_id: entry.synthesizer_provider_id,
+            modes: entry.modes.clone(),
+        }
+    }
+}
+
+impl Language {
+    fn of(entry: &LanguageEntry) -> Self {
+        Self { id: entry.id, name: entry.name.clone(), iso_2: entry.iso_2.clone() }
+    }
+}
+
+impl Provider {
+    fn of(entry: &ProviderEntry) -> Self {
+        Self { id: entry.id, name: entry.name.clone(), code: entry.code.clone() }
+    }
+}
+
 fn list<T: ToJson>(entries: &[T]) -> Handled {
     Ok(Reply::ok(entries))
 }
@@ -116,12 +194,12 @@ pub fn voices(ctx: &Ctx<'_>) -> Handled {
             && query.gender.is_none_or(|gender| voice.gender == gender)
             && search.as_ref().is_none_or(|text| voice.name.to_lowercase().contains(text))
     });
-    list(&fits.collect::<Vec<_>>())
+    list(&fits.map(Voice::of).collect::<Vec<_>>())
 }
 
 /// `GET /user/assistants/languages`
 pub fn languages(ctx: &Ctx<'_>) -> Handled {
-    list(&ctx.setup.catalogue().languages)
+    list(&ctx.setup.catalogue().languages.iter().map(Language::of).collect::<Vec<_>>())
 }
 
 /// `GET /user/assistants/synthesizer-providers`
@@ -134,10 +212,8 @@ pub fn transcribers(ctx: &Ctx<'_>) -> Handled {
     providers(ctx, &ctx.setup.catalogue().transcriber_providers)
 }
 
-fn providers(ctx: &Ctx<'_>, all: &[ListedProvider]) -> Handled {
+fn providers(ctx: &Ctx<'_>, all: &[ProviderEntry]) -> Handled {
     let query: ProviderQuery = ctx.asks()?;
     let fits = all.iter().filter(|provider| query.language_id.is_none_or(|id| provider.language_ids.contains(&id)));
-    let shown =
-        fits.map(|provider| Provider { id: provider.id, name: provider.name.clone(), code: provider.code.clone() });
-    list(&shown.collect::<Vec<_>>())
+    list(&fits.map(Provider::of).collect::<Vec<_>>())
 }

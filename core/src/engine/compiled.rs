@@ -9,14 +9,14 @@ use super::values::{self, FilledTexts};
 use crate::assistant::rows::of_call;
 use crate::assistant::tables::{Assistant, KnowledgeMode};
 use crate::call::CallRow;
-use crate::catalogue::{Catalogue, Language, ListedProvider, LlmModel, Mode, MultimodalModel, Provider, Voice};
+use crate::catalogue::{Catalogue, LanguageEntry, LlmModel, Mode, MultimodalModel, ProviderEntry, VoiceEntry};
 use crate::http::ctx::Ctx;
 use crate::id;
 use crate::json::{Raw, ToJson, joined};
 use crate::knowledge::search;
-use crate::limits::{ASSISTANT_BYTES_MAX, ENTRIES_MAX, KNOWLEDGE_BYTES_MAX};
+use crate::limits::{ASSISTANT_BYTES_MAX, ENGINE_OBJECT_BYTES_MAX, ENTRIES_MAX, KNOWLEDGE_BYTES_MAX};
 use crate::record;
-use crate::record::{Json, Stored, any, count, list, object, text, texts};
+use crate::record::{Json, Stored, any, any_object, count, id, list, object, text, texts};
 use crate::store::Scope;
 use crate::view::Stop;
 
@@ -37,11 +37,11 @@ record! {
         /// Placeholder names in these texts for which there is no value; they stay in the texts.
         unknown_variables: Vec<String> = texts(&NAME, 0),
         /// Voice of the assistant, from the catalogue.
-        voice: Option<Voice> = object::<Voice>(),
+        voice: Option<VoiceEntry> = object::<VoiceEntry>(),
         /// Language that it speaks, from the catalogue.
-        spoken_language: Option<Language> = object::<Language>(),
+        spoken_language: Option<LanguageEntry> = object::<LanguageEntry>(),
         /// Languages that it may switch to.
-        secondary_languages: Vec<Language> = list::<Language>(ENTRIES_MAX),
+        secondary_languages: Vec<LanguageEntry> = list::<LanguageEntry>(ENTRIES_MAX),
         /// Language model of a `pipeline`.
         llm_model: Option<LlmModel> = object::<LlmModel>(),
         /// Model of the other modes, `multimodal` and `dualplex`.
@@ -49,13 +49,27 @@ record! {
         /// Language model that carries out the tool calls of those modes.
         chat_llm_fallback: Option<LlmModel> = object::<LlmModel>(),
         /// Provider of text-to-speech; null where the model itself speaks.
-        synthesizer_provider: Option<Provider> = object::<Provider>(),
+        synthesizer_provider: Option<EngineProvider> = object::<EngineProvider>(),
         /// Provider of speech-to-text; null where the model itself hears.
-        transcriber_provider: Option<Provider> = object::<Provider>(),
+        transcriber_provider: Option<EngineProvider> = object::<EngineProvider>(),
         /// Time limits of the call, seconds.
         timings: Timings = object::<Timings>().required(),
         /// Functions that the model may call, in JSON Schema.
         functions: Option<Json> = any(),
+    }
+}
+
+record! {
+    /// A provider of an assistant, without the languages that it supports.
+    pub struct EngineProvider {
+        /// Id of the provider.
+        id: u64 = id().required(),
+        /// Name of the provider, shown to users.
+        name: String = text(1, 255).required(),
+        /// Short name for programs, in lower case.
+        code: String = text(1, 255).required(),
+        /// What engines need to reach it, from the catalogue; null: nothing.
+        engine: Option<Json> = any_object(ENGINE_OBJECT_BYTES_MAX),
     }
 }
 
@@ -176,8 +190,8 @@ fn lookups(assistant: &Assistant, catalogue: &Catalogue, texts: FilledTexts) -> 
             .multimodal_model_id
             .and_then(|id| catalogue.multimodal_models.iter().find(|model| model.id == id).cloned()),
         chat_llm_fallback: llm(assistant.chat_llm_fallback_id),
-        synthesizer_provider: synthesizer(assistant, catalogue).map(listed),
-        transcriber_provider: transcriber(assistant, catalogue).map(listed),
+        synthesizer_provider: synthesizer(assistant, catalogue).map(EngineProvider::of),
+        transcriber_provider: transcriber(assistant, catalogue).map(EngineProvider::of),
         timings: Timings {
             ringing_time: assistant.ringing_time,
             max_duration: assistant.max_duration,
@@ -190,7 +204,7 @@ fn lookups(assistant: &Assistant, catalogue: &Catalogue, texts: FilledTexts) -> 
 }
 
 /// Returns the provider of text-to-speech; `None` where the model itself speaks.
-fn synthesizer<'a>(assistant: &Assistant, catalogue: &'a Catalogue) -> Option<&'a ListedProvider> {
+fn synthesizer<'a>(assistant: &Assistant, catalogue: &'a Catalogue) -> Option<&'a ProviderEntry> {
     let of_voice = || catalogue.voice(assistant.voice_id)?.synthesizer_provider_id;
     let id = assistant.synthesizer_provider_id.or_else(of_voice);
     let speaks = assistant.mode != Mode::Multimodal;
@@ -198,24 +212,69 @@ fn synthesizer<'a>(assistant: &Assistant, catalogue: &'a Catalogue) -> Option<&'
 }
 
 /// Returns the provider of speech-to-text; `None` where the model itself hears.
-fn transcriber<'a>(assistant: &Assistant, catalogue: &'a Catalogue) -> Option<&'a ListedProvider> {
+fn transcriber<'a>(assistant: &Assistant, catalogue: &'a Catalogue) -> Option<&'a ProviderEntry> {
     let hears = assistant.mode == Mode::Pipeline;
     let id = assistant.transcriber_provider_id;
     provider(&catalogue.transcriber_providers, id, assistant.language_id).filter(|_| hears)
 }
 
-fn provider(all: &[ListedProvider], id: Option<u64>, language: u64) -> Option<&ListedProvider> {
+fn provider(all: &[ProviderEntry], id: Option<u64>, language: u64) -> Option<&ProviderEntry> {
     let named = id.and_then(|id| all.iter().find(|provider| provider.id == id));
     named.or_else(|| all.iter().find(|provider| provider.language_ids.contains(&language)))
 }
 
-fn listed(provider: &ListedProvider) -> Provider {
-    Provider { id: provider.id, name: provider.name.clone(), code: provider.code.clone() }
+impl EngineProvider {
+    fn of(entry: &ProviderEntry) -> Self {
+        Self { id: entry.id, name: entry.name.clone(), code: entry.code.clone(), engine: entry.engine.clone() }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::{self, Value};
+    use crate::record::defaults;
+
+    /// Returns the compiled members as JSON.
+    fn compiled(assistant: &Assistant, catalogue: &str) -> Value {
+        let catalogue = Catalogue::parse(catalogue.as_bytes()).expect("a catalogue");
+        let texts =
+            FilledTexts { prompt: None, greeting: None, reengagement: None, voicemail: None, unknown: Vec::new() };
+        json::parse(&lookups(assistant, &catalogue, texts).to_json()).expect("it is JSON")
+    }
+
+    #[test]
+    fn entries_of_the_catalogue_come_with_what_engines_need() {
+        let full = r#"{"languages":[{"id":1,"name":"E","iso_2":"en","code":"en-GB"}],
+            "voices":[{"id":1,"name":"V","gender":"male","code":"v","engine":{"voice_id":"x"},"synthesizer_provider_id":1}],
+            "llm_models":[{"id":1,"name":"L","code":"l","engine":{"model":"m","url":"https://models.example"}}],
+            "multimodal_models":[{"id":1,"name":"M","code":"m","engine":{"model":"r"}}],
+            "synthesizer_providers":[{"id":1,"name":"S","code":"s","language_ids":[1],"engine":{"vendor":"own"}}],
+            "transcriber_providers":[{"id":1,"name":"T","code":"t","language_ids":[1]}]}"#;
+        let assistant = Assistant {
+            mode: Mode::Pipeline,
+            voice_id: 1,
+            language_id: 1,
+            llm_model_id: Some(1),
+            multimodal_model_id: Some(1),
+            chat_llm_fallback_id: Some(1),
+            ..defaults()
+        };
+        let compiled = compiled(&assistant, full);
+        for (name, code, engine) in [
+            ("voice", r#""v""#, r#"{"voice_id":"x"}"#),
+            ("spoken_language", r#""en-GB""#, "null"),
+            ("llm_model", r#""l""#, r#"{"model":"m","url":"https://models.example"}"#),
+            ("multimodal_model", r#""m""#, r#"{"model":"r"}"#),
+            ("chat_llm_fallback", r#""l""#, r#"{"model":"m","url":"https://models.example"}"#),
+            ("synthesizer_provider", r#""s""#, r#"{"vendor":"own"}"#),
+            ("transcriber_provider", r#""t""#, "null"),
+        ] {
+            let shown = |member| compiled.member(name)?.member(member).map(ToJson::to_json);
+            assert_eq!(shown("code").as_deref(), Some(code.as_bytes()), "{name}");
+            assert_eq!(shown("engine").as_deref(), Some(engine.as_bytes()), "{name}");
+        }
+    }
 
     #[test]
     fn knowledge_is_cut_at_a_character_within_its_bytes() {

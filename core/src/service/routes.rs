@@ -18,7 +18,9 @@ use crate::admin::tables::{
     OperatorToken, ShownEngineToken, StoreState,
 };
 use crate::assistant::duplicate::Duplicate;
-use crate::assistant::lookups::{ListedModel, ModelQuery, NumberQuery, ProviderQuery, VoiceQuery};
+use crate::assistant::lookups::{
+    Language, ListedModel, ModelQuery, NumberQuery, Provider, ProviderQuery, Voice, VoiceQuery,
+};
 use crate::assistant::tables::{AllQuery, ListQuery};
 use crate::assistant::tables::{Assistant, NewAssistant, Outbound, Summary, UPDATE};
 use crate::assistant::webhooks::{Disable, DisableThis, Enable, EnableThis};
@@ -29,7 +31,6 @@ use crate::call::tables::{Call, CallQuery, NewCall, PlacedCall};
 use crate::campaign::explain::Explanation;
 use crate::campaign::progress::{self, CampaignProgress};
 use crate::campaign::tables::{NewCampaign, Switch, SwitchReply, SwitchThis};
-use crate::catalogue::{Language, Provider, Voice};
 use crate::conversation::tables::{
     AiSwitched, Conversation, ConversationQuery, Generated, MessageAnswer, NewConversation, NewReply, NewUserMessage,
     OpenConversation, StartedConversation, WholeConversation,
