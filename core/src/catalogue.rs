@@ -243,6 +243,8 @@ identified!(LanguageEntry, VoiceEntry, LlmModel, MultimodalModel, ProviderEntry)
 
 #[cfg(test)]
 mod tests {
+    use alloc::borrow::ToOwned;
+    use alloc::collections::BTreeSet;
     use alloc::vec;
 
     use super::*;
@@ -278,6 +280,29 @@ mod tests {
         );
     }
 
+    /// Names of vendors: those of their folders in Pipecat's services, where they have one.
+    const VENDORS: &[&str] = &[
+        "anthropic",
+        "assemblyai",
+        "aws",
+        "azure",
+        "cartesia",
+        "cohere",
+        "deepgram",
+        "elevenlabs",
+        "gladia",
+        "google",
+        "groq",
+        "mistral",
+        "openai",
+        "qwen",
+        "soniox",
+        "speechmatics",
+        "together",
+        "ultravox",
+        "xai",
+    ];
+
     /// Returns each list of a catalogue with the JSON of its entries.
     fn lists(catalogue: &Catalogue) -> Vec<(&'static str, Vec<Value>)> {
         fn values(entries: &[impl ToJson]) -> Vec<Value> {
@@ -291,6 +316,31 @@ mod tests {
             ("synthesizer_providers", values(&catalogue.synthesizer_providers)),
             ("transcriber_providers", values(&catalogue.transcriber_providers)),
         ]
+    }
+
+    #[test]
+    fn shipped_entries_have_a_code_of_their_own_and_name_their_vendor() {
+        for (name, entries) in lists(&Catalogue::shipped()) {
+            let mut codes = BTreeSet::new();
+            for entry in &entries {
+                let text = |value: &Value, member| value.member(member).and_then(Value::as_text).map(str::to_owned);
+                let at = format!("{name}, {:?}", text(entry, "name"));
+                assert!(codes.insert(text(entry, "code").expect(&at)), "{at}: the code is another's");
+                let engine = entry.member("engine").expect(&at);
+                if name == "languages" {
+                    assert_eq!(*engine, Value::Null, "{at}");
+                    continue;
+                }
+                let vendor = text(engine, "vendor").expect(&at);
+                assert!(VENDORS.contains(&&*vendor), "{at}: {vendor}");
+                let id = match name {
+                    "voices" => Some("voice_id"),
+                    "llm_models" | "multimodal_models" => Some("model"),
+                    _ => None,
+                };
+                assert!(id.is_none_or(|member| text(engine, member).is_some()), "{at}: no id of the vendor");
+            }
+        }
     }
 
     #[test]

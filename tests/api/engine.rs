@@ -438,6 +438,11 @@ fn the_claimed_assistant_is_complete_and_compiled() {
     );
     assert_eq!(assistant["functions"][1]["name"], "end_call");
     assert_eq!((&assistant["voice"]["id"], &assistant["llm_model"]["id"]), (&json!(1), &json!(1)));
+    let openai = json!({ "vendor": "openai", "model": "gpt-4.1" });
+    assert_eq!((&assistant["llm_model"]["code"], &assistant["llm_model"]["engine"]), (&json!("gpt-4.1"), &openai));
+    for name in ["voice", "synthesizer_provider", "transcriber_provider"] {
+        assert!(assistant[name]["code"].is_string() && assistant[name]["engine"]["vendor"].is_string(), "{name}");
+    }
     for name in ["synthesizer_provider", "transcriber_provider", "spoken_language"] {
         assert!(assistant[name]["name"].is_string(), "{name}");
     }
