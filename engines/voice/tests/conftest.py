@@ -1,0 +1,48 @@
+"""Every random test draws from one seed, which the head of a run prints; SWITCHBOARD_TEST_SEED sets it."""
+
+import logging
+import os
+import random
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from support.fake_service import TOKEN, FakeService
+
+SEED = int(os.environ.get("SWITCHBOARD_TEST_SEED") or random.SystemRandom().randrange(1 << 32))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Give hypothesis the seed, unless the command line does."""
+    if config.getoption("hypothesis_seed", None) is None:
+        config.option.hypothesis_seed = str(SEED)
+
+
+def pytest_report_header() -> str:
+    """Say how to repeat the run."""
+    return f"SWITCHBOARD_TEST_SEED={SEED}"
+
+
+@pytest.fixture
+def seed() -> int:
+    """Return the seed of the run, and print it with a failure."""
+    print(f"SWITCHBOARD_TEST_SEED={SEED}")
+    return SEED
+
+
+@pytest.fixture(autouse=True)
+def no_token_in_logs(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Fail any test in which the token is logged, at any level and by any library."""
+    caplog.set_level(logging.DEBUG)
+    yield
+    assert TOKEN not in "\n".join(record.getMessage() for record in caplog.get_records("call"))
+    assert TOKEN not in caplog.text
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[FakeService]:
+    """Run a service, and check that the engine did nothing that it must not do."""
+    async with FakeService() as running:
+        yield running
+    assert running.wrongs == []

@@ -1,0 +1,1 @@
+"""What the tests of this package share: a fake service, and quick engines."""
