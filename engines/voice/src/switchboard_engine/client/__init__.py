@@ -1,6 +1,13 @@
-"""A client of Switchboard's engine interface, protocol 2, without audio."""
+"""A client of Switchboard's engine interface, protocol 2: with it one writes a voice engine on any media stack.
+
+`Engine` attaches to the service and hands out each `Call`; a call reports `events`, asks tools and knowledge, and
+yields commands. Nothing here knows about audio.
+"""
 
 from . import events
+from .call import Call
+from .claims import ClaimFilter
+from .engine import Engine
 from .errors import (
     BusyError,
     CallLostError,
@@ -24,10 +31,13 @@ from .wire import Assistant, CallInfo, Command, Function, Passage, Telephony, To
 __all__ = [
     "Assistant",
     "BusyError",
+    "Call",
     "CallInfo",
     "CallLostError",
+    "ClaimFilter",
     "Command",
     "ConflictError",
+    "Engine",
     "FailingError",
     "ForbiddenError",
     "Function",
