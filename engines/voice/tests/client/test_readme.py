@@ -1,0 +1,34 @@
+"""The example in README.md runs as it stands there."""
+
+import asyncio
+import re
+import sys
+from pathlib import Path
+
+from support.fake_service import TOKEN, FakeService
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+async def test_the_example_carries_a_call(service: FakeService, tmp_path: Path) -> None:
+    source = re.search(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    assert source is not None
+    example = tmp_path / "example.py"
+    example.write_text(source[1])
+    service.offer(1)
+    service.tool_answer = (200, {"status": 200, "body": "At nine.", "duration_ms": 3})
+    environment = {
+        "SWITCHBOARD_URL": service.url,
+        "SWITCHBOARD_ENGINE_TOKEN": TOKEN,
+        "PYTHONPATH": str(README.parent / "src"),
+    }
+    engine = await asyncio.create_subprocess_exec(sys.executable, str(example), env=environment)
+    await service.until(lambda: 1 in service.calls and not service.calls[1].is_running)
+    engine.kill()
+    await engine.wait()
+    assert [event["text"] for event in service.calls[1].of("transcript")] == [
+        "Hello Ada Park.",
+        "When do you open?",
+        "At nine.",
+    ]
+    assert service.calls[1].status == "ended_by_customer"
