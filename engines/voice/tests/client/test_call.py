@@ -1,12 +1,13 @@
 """A call asks tools and knowledge, uploads its recording, and ends, whatever happens to its requests."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.engines import answer, engine_of, next_call, talking
+from support.engines import QUICK, answer, engine_of, next_call, talking
 from support.fake_call import Answer
 from support.fake_service import FakeService, Fault
 from switchboard_engine.client import CallLostError, ForbiddenError, ServiceError, ToolError
@@ -91,9 +92,12 @@ async def test_a_tool_that_may_have_run_is_not_asked_again_after_an_internal_err
 
 async def test_a_tool_gives_up_in_time(service: FakeService) -> None:
     service.plan = lambda kind, _nth: Fault.DROP_BEFORE if kind == "tools" else Fault.NONE
-    async with talking(service) as (_, call):
+    service.offer(1)
+    service.queue[0]["assistant"]["functions"][0]["timeout"] = 0.2
+    async with engine_of(service, timing=replace(QUICK, answer=0.2)) as engine:
+        call = await next_call(engine)
         with pytest.raises(ToolError, match="could not be reached in time"):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(2):
                 await call.tool("look_up", {})
 
 

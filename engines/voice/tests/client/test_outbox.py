@@ -365,7 +365,7 @@ EVENTS: list[Callable[[int], Event]] = [
 ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     steps=st.lists(st.tuples(st.integers(0, len(EVENTS) + 1), st.booleans()), max_size=60),
     faults=st.lists(st.sampled_from(list(Fault)), max_size=30),

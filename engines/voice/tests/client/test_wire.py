@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.fake_service import entry
@@ -43,6 +43,7 @@ def test_credentials_and_customers_stay_out_of_text_forms() -> None:
     assert "Ada Park" not in repr(claimed)
 
 
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_members_of_other_types_count_as_absent(data: st.DataObject) -> None:
     odd = entry(9)
@@ -56,6 +57,7 @@ def test_members_of_other_types_count_as_absent(data: st.DataObject) -> None:
     assert isinstance(claimed.assistant.timings.ringing_time, int)
 
 
+@settings(max_examples=40, deadline=None)
 @given(answer=st.dictionaries(st.sampled_from(["protocol", "event_types", "lease_seconds", "limits"]), JSON))
 def test_any_object_is_an_answer_about_the_service(answer: dict[str, Any]) -> None:
     info = ServiceInfo.read(answer)

@@ -249,6 +249,8 @@ class FakeService:
                 for command in call.open_commands()
                 if (call.id, command["id"]) not in known
             ]
+            if not self.is_token_valid:
+                return 401, {"message": "Unauthenticated."}
             left = deadline - time.monotonic()
             if calls or commands or left <= 0:
                 return 200, {"calls": calls, "commands": commands}

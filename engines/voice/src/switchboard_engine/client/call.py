@@ -61,6 +61,8 @@ class Call:
         self.telephony: Telephony | None = claimed.telephony
         self.lost = asyncio.Event()
         """Set when the call is not this engine's any more: hang up."""
+        self.outcome: str | None = None
+        """How it came out, None until then: customer, assistant, ended, busy, no-answer, failed, released, lost."""
         self.lease = lease
         self._service = service
         self._timing = timing
@@ -128,7 +130,7 @@ class Call:
         self._is_over = self._is_over or ends
         await self._outbox.report(event)
         if ends:
-            self._finish()
+            self._finish(_outcome(event))
 
     async def flush(self) -> None:
         """Wait until the service has what was reported so far, or it is given up."""
@@ -231,14 +233,15 @@ class Call:
         self._is_over = True
         self.lost.set()
         self._outbox.call_is_over()
-        self._finish()
+        self._finish("lost")
 
     def abandon(self, reason: str) -> None:
         """Give up what was not delivered: the engine stops."""
         self._outbox.close(reason)
         self.lose(reason)
 
-    def _finish(self) -> None:
+    def _finish(self, outcome: str) -> None:
+        self.outcome = outcome
         self._commands.put_nowait(None)
         self._on_over(self)
 
@@ -250,3 +253,12 @@ class Call:
         self.deliver(answer.commands)
         if answer.is_over:
             self.lose(f"the service has ended it ({answer.call_status})")
+
+
+def _outcome(end: Event) -> str:
+    """Return what an event made of a call, in one of few words."""
+    if isinstance(end, Failed):
+        return end.reason if end.reason in ("busy", "no-answer") else "failed"
+    if isinstance(end, Ended):
+        return end.by if end.by in ("customer", "assistant") else "ended"
+    return "released"

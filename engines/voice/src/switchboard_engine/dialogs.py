@@ -1,0 +1,37 @@
+"""The dialogs that a worker has up, told to its supervisor: should the worker die, their far ends can still be hung up.
+
+A leg calls `dialogs.up` once a far end may have to be told of the end, and `dialogs.down` after it was. What it says of
+a dialog is its own: it comes back to its orphan hook as it was.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Sink = Callable[[Mapping[str, Any]], None]
+
+
+class Dialogs:
+    """The dialogs of this process; without a supervisor nobody is told."""
+
+    def __init__(self) -> None:
+        self._sink: Sink | None = None
+
+    def tell(self, sink: Sink | None) -> None:
+        """Tell each change from here on to a sink; None ends that."""
+        self._sink = sink
+
+    def up(self, call_id: int, leg: str, data: Mapping[str, Any]) -> None:
+        """A call has a dialog on this leg, or its data changed; `data` is JSON."""
+        self._send({"kind": "dialog", "call": call_id, "leg": leg, "data": dict(data)})
+
+    def down(self, call_id: int) -> None:
+        """The dialog of a call is over, and its far end knows."""
+        self._send({"kind": "dialog over", "call": call_id})
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        if self._sink is not None:
+            self._sink(message)
+
+
+dialogs = Dialogs()
+"""The dialogs of this process."""
