@@ -1,7 +1,8 @@
 """The dialogs that a worker has up, told to its supervisor: should the worker die, their far ends can still be hung up.
 
-A leg calls `dialogs.up` once a far end may have to be told of the end, and `dialogs.down` after it was. What it says of
-a dialog is its own: it comes back to its orphan hook as it was.
+A leg calls `dialogs.up` once a far end may have to be told of the end, and `dialogs.down` after it was; nobody else
+does, since only the leg knows. What it says of a dialog is its own: it comes back to its orphan hook as it was. The
+hook also gets the dialogs that a worker still had up when it stopped in good order.
 """
 
 from collections.abc import Callable, Mapping

@@ -103,7 +103,6 @@ class Worker:
             _log.exception("call %d: its conversation broke", call.id)
             await call.release("the conversation broke")
         finally:
-            dialogs.down(call.id)
             self._outcomes[call.outcome or "failed"] += 1
 
     async def _handle(self, call: Call) -> None:

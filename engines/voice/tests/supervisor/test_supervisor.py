@@ -14,7 +14,7 @@ import pytest
 from support import handlers
 from support.fake_service import TOKEN, FakeService, Fault
 from switchboard_engine.health import health, metrics
-from switchboard_engine.plugs import OrphanHook
+from switchboard_engine.plugs import DEFAULT_HANDLER, OrphanHook, PlugError, load
 from switchboard_engine.settings import RunSettings, WorkerSettings
 from switchboard_engine.supervisor import Supervisor, WorkerSlot
 
@@ -206,6 +206,16 @@ async def test_what_outlasts_the_drain_is_hung_up(service: FakeService, second_s
     assert service.calls[1].status == "ended"
 
 
+async def test_a_dialog_that_a_stopping_worker_left_up_is_ended_too(service: FakeService) -> None:
+    supervisor = supervisor_of(service, "forgetful")
+    async with running(supervisor) as task:
+        service.offer(1)
+        await service.until(lambda: 1 in service.calls and service.calls[1].status == "in-progress")
+        supervisor.stop()
+        assert await task is None
+    assert handlers.ended == [{"dialog": "of call 1"}]
+
+
 async def test_workers_stop_although_the_service_never_came_up(service: FakeService) -> None:
     supervisor = supervisor_of(service)
     service.plan = lambda _kind, _nth: Fault.BUSY
@@ -253,22 +263,25 @@ async def test_a_leg_brings_calls_to_the_same_conversation(service: FakeService)
 
 
 @pytest.mark.parametrize(
-    ("handler", "sentence"),
+    ("name", "sentence"),
     [
-        ("switchboard_engine.conversation:converse", "The voice conversation needs the extra `voice`"),
+        (DEFAULT_HANDLER, "The voice conversation needs the extra `voice`"),
         ("support.handlers:missing", "support.handlers:missing cannot be loaded as module:function"),
         ("support.handlers:NOT_CALLABLE", "support.handlers:NOT_CALLABLE is no function"),
         ("no.such.module:x", "No module named"),
+        ("support.handlers", "cannot be loaded"),
+        ("", "cannot be loaded"),
     ],
 )
-async def test_what_another_start_would_not_change_ends_the_supervisor(
-    service: FakeService, handler: str, sentence: str
-) -> None:
-    supervisor = supervisor_of(service, handler, workers=2)
+def test_what_cannot_be_plugged_in_is_said_in_a_sentence(name: str, sentence: str) -> None:
+    with pytest.raises(PlugError, match=re.escape(sentence)):
+        load(name)
+
+
+async def test_what_another_start_would_not_change_ends_the_supervisor(service: FakeService) -> None:
+    supervisor = supervisor_of(service, "support.handlers:missing", workers=2)
     async with asyncio.timeout(10):
-        failure = await supervisor.run()
-    assert failure is not None
-    assert sentence in failure
+        assert "support.handlers:missing cannot be loaded" in (await supervisor.run() or "")
 
 
 async def test_a_wrong_token_or_an_old_service_ends_the_supervisor(service: FakeService) -> None:

@@ -52,6 +52,12 @@ async def deaf(call: Call) -> None:
     await asyncio.Event().wait()
 
 
+async def forgetful(call: Call) -> None:
+    """Leave the far end up."""
+    dialogs.up(call.id, "sip", {"dialog": f"of call {call.id}"})
+    await deaf(call)
+
+
 async def frozen(_call: Call) -> None:
     """Hold up the whole process."""
     time.sleep(30)  # noqa: ASYNC251 - that is what it is for
