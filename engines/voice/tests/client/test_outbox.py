@@ -238,19 +238,32 @@ async def test_a_service_that_ended_the_call_itself_still_gets_its_cost() -> Non
     assert line.losses == line.wrongs == []
 
 
+async def test_a_service_that_takes_no_marker_loses_nothing_but_the_refused() -> None:
+    line = Line()
+    line.call.refused_types = frozenset({"dropped"})
+    events = [Answered(), *lines(3), Ringing(), *lines(2), Dialing(), Ended("customer"), Cost(1, 2)]
+    for event in events:
+        await line.outbox.report(event)
+        await line.settle()
+    assert told(line.call.events) == allowed(events)
+    assert line.losses == line.wrongs == []
+
+
 @pytest.mark.parametrize("next_seq", [0, 7, 10_000])
 async def test_a_service_that_expects_what_never_was_ends_the_call(next_seq: int) -> None:
     line = Line()
 
-    async def post(_body: bytes) -> EventsAnswer:
+    async def post(body: bytes) -> EventsAnswer:
         await asyncio.sleep(0)
+        if not json.loads(body)["events"]:
+            return EventsAnswer.read({}, 1)
         raise from_answer(409, {"message": "no", "next_seq": next_seq}, 0.0)
 
     line.outbox._post = post
     await report_all(line, START)
     await line.settle()
-    # 0 is no number: such an answer refuses the event itself, and then its marker.
-    assert len(line.losses) == 1
+    # 0 is no number: such an answer refuses each event, and each marker.
+    assert len(line.losses) == (next_seq > 0)
     assert len(line.outbox) == 0
 
 

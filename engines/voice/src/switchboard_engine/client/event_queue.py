@@ -6,8 +6,8 @@ Invariants:
   must then bring nothing that has another number by now.
 * Events are acknowledged in order. What is acknowledged is kept for a while, since a service that was restored may ask
   for it again.
-* A refused event leaves a marker of an unknown type under its number, which the service takes and ignores. Once the
-  call is over it takes none, and the later events move up instead; nothing else is then under way.
+* A refused event leaves a marker of an unknown type under its number, which the service takes and ignores. Where it
+  takes none, as once the call is over, the later events move up instead.
 """
 
 import json

@@ -165,7 +165,7 @@ class Outbox:
         while not self._is_closed and (batch := self._queue.batch(self._riding)):
             sent_at = time.monotonic()
             try:
-                answer = await self._post(report_body(batch))
+                await self._try(batch, sent_at)
             except TemporaryError as error:
                 give_up_at = give_up_at or sent_at + self._patience
                 pause = backoff.pause(error)
@@ -174,18 +174,25 @@ class Outbox:
                     return
                 await asyncio.sleep(pause)
                 continue
-            except (ConflictError, InvalidError, TooLargeError) as error:
-                self._refused(batch, error)
             except RefusedError as error:
                 self.close(f"the service does not take its events ({error})")
                 return
-            else:
-                self._lease.renew(sent_at)
-                self._acknowledge(batch[-1].seq)
-                self._answered(answer)
             give_up_at = None
             backoff.reset()
             self._moved()
+
+    async def _try(self, batch: list[QueuedEvent], sent_at: float) -> None:
+        """Send a batch; what the service will never take is left out, other failures are raised."""
+        try:
+            answer = await self._post(report_body(batch))
+        except (ConflictError, InvalidError, TooLargeError) as error:
+            refused = self._refused_of(batch, error)
+            if refused is not None:
+                await self._leave_out(refused, error.message)
+            return
+        self._lease.renew(sent_at)
+        self._acknowledge(batch[-1].seq)
+        self._answered(answer)
 
     def _answered(self, answer: EventsAnswer) -> None:
         for kind in answer.ignored:
@@ -196,23 +203,22 @@ class Outbox:
                 self._close_up()
         self._on_answer(answer)
 
-    def _refused(self, batch: list[QueuedEvent], error: ServiceError) -> None:
-        """Nothing of a batch was taken; find out why, and go on without what the service will never take."""
+    def _refused_of(self, batch: list[QueuedEvent], error: ServiceError) -> QueuedEvent | None:
+        """Nothing of a batch was taken; return the event at fault, once it is found."""
         next_seq = error.next_seq if isinstance(error, ConflictError) else None
-        refused = self._queue.refuse(batch) if next_seq is None else self._conflict(batch, next_seq)
-        if refused is None:
-            return
-        if EventQueue.is_marker(refused) and not self._is_over:
-            # A running call takes any type: this one is over.
-            self._is_over = True
-            self._close_up()
-            self._on_lost("the service has ended it")
-            return
-        _log.warning("call %d: its event %s is dropped: %s", self._call_id, refused.type, error.message)
-        if self._is_over:
-            self._queue.drop(refused)
-        else:
-            self._queue.mark_dropped(refused)
+        return self._queue.refuse(batch) if next_seq is None else self._conflict(batch, next_seq)
+
+    async def _leave_out(self, refused: QueuedEvent, message: str) -> None:
+        """Go on without an event that the service will never take."""
+        if not EventQueue.is_marker(refused):
+            _log.warning("call %d: its event %s is dropped: %s", self._call_id, refused.type, message)
+            if not self._is_over:
+                self._queue.mark_dropped(refused)
+                return
+        elif not self._is_over:
+            # A running call takes a marker, so it should be over; an empty report tells.
+            self._answered(await self._post(report_body([])))
+        self._queue.drop(refused)
 
     def _conflict(self, batch: list[QueuedEvent], next_seq: int) -> QueuedEvent | None:
         if next_seq < batch[0].seq:
