@@ -111,7 +111,7 @@ async def test_a_refused_event_does_not_take_the_tool_along(service: FakeService
         assert (await call.tool("look_up", {})).status == 201
         await call.ended("customer")
     assert len(service.calls[1].tools) == 1
-    assert service.calls[1].types[3:] == ["transcript", *["dropped"] * len(wrong), "transcript", "ended"]
+    assert service.calls[1].types[3:] == ["transcript", *["skipped"] * len(wrong), "transcript", "ended"]
 
 
 async def test_more_events_than_a_request_takes_go_before_the_tool(service: FakeService) -> None:

@@ -134,7 +134,7 @@ class Line:
 def told(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return events without number and time, and without the markers of refused ones."""
     plain = [{name: value for name, value in event.items() if name not in ("seq", "at")} for event in events]
-    return [event for event in plain if event["type"] != "dropped"]
+    return [event for event in plain if event["type"] != "skipped"]
 
 
 def allowed(events: list[Event]) -> list[dict[str, Any]]:
@@ -204,7 +204,7 @@ async def test_what_the_state_does_not_allow_is_left_out_and_marked(events: list
     await report_all(line, events)
     await line.settle()
     assert told(line.call.events) == allowed(events)
-    assert [event["event"] for event in line.call.of("dropped")] == dropped
+    assert [event["event"] for event in line.call.of("skipped")] == dropped
     # The refused one among a hundred is found by halves.
     assert len(line.bodies) <= 2 + 14 * len(dropped)
 
@@ -222,7 +222,7 @@ async def test_after_the_end_only_what_belongs_there_is_sent(events: list[Event]
     await report_all(line, events)
     await line.settle()
     assert told(line.call.events) == allowed(events)
-    assert line.call.of("dropped") == []
+    assert line.call.of("skipped") == []
     if kept is not None:
         assert line.call.types == kept
 
@@ -240,7 +240,7 @@ async def test_a_service_that_ended_the_call_itself_still_gets_its_cost() -> Non
 
 async def test_a_service_that_takes_no_marker_loses_nothing_but_the_refused() -> None:
     line = Line()
-    line.call.refused_types = frozenset({"dropped"})
+    line.call.refused_types = frozenset({"skipped"})
     events = [Answered(), *lines(3), Ringing(), *lines(2), Dialing(), Ended("customer"), Cost(1, 2)]
     for event in events:
         await line.outbox.report(event)

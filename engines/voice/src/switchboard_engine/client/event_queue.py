@@ -30,7 +30,7 @@ QUEUE_BYTES_MAX = 4 << 20
 HISTORY_BYTES_MAX = 2 << 20
 """Bytes of acknowledged events that are kept in case the service asks for them again."""
 
-_DROPPED = "dropped"
+_SKIPPED = "skipped"
 """Type of the marker: the service knows none of that name."""
 _EXPENDABLE = frozenset({Partial.type, Metrics.type, Quality.type})
 _SEQ_BYTES = 20
@@ -190,9 +190,9 @@ class EventQueue:
 
     def mark_dropped(self, refused: QueuedEvent) -> None:
         """Leave a marker under the number of a refused event."""
-        marker = {"type": _DROPPED, "event": refused.type, "at": json.loads(refused.json)["at"]}
+        marker = {"type": _SKIPPED, "event": refused.type, "at": json.loads(refused.json)["at"]}
         self._pending_bytes -= len(refused.json)
-        refused.type, refused.json = _DROPPED, encode(marker)
+        refused.type, refused.json = _SKIPPED, encode(marker)
         self._pending_bytes += len(refused.json)
 
     def close_up(self) -> int:
@@ -209,7 +209,7 @@ class EventQueue:
     @staticmethod
     def is_marker(queued: QueuedEvent) -> bool:
         """Whether an event is the marker of a refused one."""
-        return queued.type == _DROPPED
+        return queued.type == _SKIPPED
 
     def clear(self) -> None:
         """Drop everything: the call is lost."""
