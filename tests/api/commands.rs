@@ -94,6 +94,12 @@ fn a_claim_of_the_engine_is_answered_with_new_commands_once() {
     assert_eq!(told, json!([{ "call_id": held.id, "id": "1", "type": "hold" }]));
     assert_eq!(claim(&mut house, &line, "one", 2)["commands"], json!([]));
     assert_eq!(renewed(&mut house, &line, &held).as_array().map(Vec::len), Some(1), "reports repeat it");
+    // An engine without room waits for commands alone.
+    command(&mut house, &held, &json!({ "type": "resume" })).expect(202);
+    house.make_call(1);
+    let body = json!({ "engine": "one", "protocol": 2, "capacity": 0 });
+    let told = house.post("/engine/claim", &body).token(&line.token).send().expect(200).json;
+    assert_eq!((&told["calls"], told["commands"].as_array().map(Vec::len)), (&json!([]), Some(2)));
 }
 
 #[test]

@@ -268,7 +268,7 @@ fn a_call_that_is_given_back_goes_to_another_engine_and_fails_the_third_time() {
     line.say(&mut house, &mut held, &[json!({ "type": "dialing" })]).expect(404);
     assert!(take(&mut house, &line, "one").is_none());
     let mut held = take(&mut house, &line, "two").expect("a call waits");
-    assert_eq!(held.seq, 0);
+    assert_eq!(held.claimed["next_seq"], 1);
     line.say(&mut house, &mut held, &[json!({ "type": "release" })]).expect(200);
     let other = Line::attach(&mut house);
     let mut held = take(&mut house, &other, "one").expect("a call waits");

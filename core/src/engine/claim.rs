@@ -45,7 +45,7 @@ pub fn claim(ctx: &Ctx<'_>) -> Handled {
     let body: Claim = ctx.body()?;
     let engine = ctx.engine();
     attached::note(ctx.root(), engine.token, ctx.now)?;
-    let claimed = if yields(ctx, engine)? { Claimed::default() } else { take(ctx, engine, &body)? };
+    let claimed = if body.capacity == 0 || yields(ctx, engine)? { Claimed::default() } else { take(ctx, engine, &body)? };
     if let Claimed { suspect: Some(Suspect { at, tries }), .. } = &claimed
         && claimed.calls.is_empty()
     {
@@ -350,6 +350,7 @@ pub fn entry(account: Scope<'_>, call: &mut CallRow, compiled: &Compiled, now: T
     let mut object = Object::open(&mut bytes);
     object.member("call", &call.shown).member("assistant", Raw(&compiled.json));
     object.member("lease", call.live.lease.map(crate::time::Timestamp::iso));
+    object.member("next_seq", call.live.seq + 1);
     object.close();
     Ok(bytes)
 }

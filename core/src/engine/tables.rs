@@ -35,8 +35,8 @@ record! {
         engine: String = text(1, 64).required(),
         /// Modes that the engine can carry; all of them if empty.
         modes: Vec<Mode> = choices::<Mode>(3),
-        /// Most calls to claim now.
-        capacity: u32 = int(1, CAPACITY_MAX as i64).or_int(1),
+        /// Most calls to claim now; 0 waits for commands alone.
+        capacity: u32 = int(0, CAPACITY_MAX as i64).or_int(1),
         /// Longest wait for a call, seconds; 0 answers at once.
         wait: u32 = int(0, CLAIM_WAIT_SECONDS as i64).or_int(0),
         /// Edition of the interface that the engine speaks: with 2 it reports `dialing` before anything rings, so that a
@@ -57,6 +57,8 @@ record! {
         assistant: Option<Json> = any(),
         /// Time at which the engine's lease ends; each report renews it.
         lease: Option<Iso> = iso(),
+        /// Number of the next event that the engine reports.
+        next_seq: u32 = count().required(),
     }
 }
 
