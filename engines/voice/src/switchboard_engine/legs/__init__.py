@@ -1,0 +1,41 @@
+"""Legs: what carries the audio of calls, behind the one interface of `leg`."""
+
+from .leg import (
+    Answered,
+    Arrival,
+    Dtmf,
+    Ended,
+    Hold,
+    Leg,
+    LegError,
+    Line,
+    LineEvent,
+    Outcome,
+    Quality,
+    Resume,
+    Ringing,
+    Telephony,
+    Transferred,
+    TrunkState,
+    TrunkStatus,
+)
+
+__all__ = [
+    "Answered",
+    "Arrival",
+    "Dtmf",
+    "Ended",
+    "Hold",
+    "Leg",
+    "LegError",
+    "Line",
+    "LineEvent",
+    "Outcome",
+    "Quality",
+    "Resume",
+    "Ringing",
+    "Telephony",
+    "Transferred",
+    "TrunkState",
+    "TrunkStatus",
+]

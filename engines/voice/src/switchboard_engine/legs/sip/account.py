@@ -1,0 +1,71 @@
+"""How a trunk is told to the stack."""
+
+import re
+from urllib.parse import quote
+
+from baresip import Account
+
+from ..leg import LegError, SipTransportName, Telephony
+
+CODECS = ("pcmu", "pcma", "g722/16000/1")
+_DIALABLE = re.compile(r"[+0-9A-Za-z*#._-]{1,64}")
+_SRTP = {"off": (), "optional": ("mediaenc=srtp",), "required": ("mediaenc=srtp-mand",)}
+# Requests outside of a dialog are nobody's business, and its own calls are no reason to hold others.
+_ALWAYS = ("inreq_allowed=no",)
+
+
+def uri(telephony: Telephony, to: str) -> str:
+    """Return the SIP URI of a number on a trunk.
+
+    Raises:
+        LegError: the number has characters that no number or extension has.
+    """
+    if not _DIALABLE.fullmatch(to):
+        raise LegError(f"{to!r} cannot be dialed")
+    return f"sip:{quote(to, safe='+*')}@{telephony.address};transport={telephony.transport}"
+
+
+def _route(telephony: Telephony) -> str | None:
+    if not telephony.outbound_proxy:
+        return None
+    return f"sip:{telephony.outbound_proxy};transport={telephony.transport};lr"
+
+
+def calling(telephony: Telephony) -> Account:
+    """Return the account that calls from the trunk: its number in From, its user name in the digest.
+
+    Raises:
+        LegError: a member has characters that SIP's headers cannot carry.
+    """
+    return _account(telephony, user=telephony.from_ or telephony.username or "anonymous", interval_s=0)
+
+
+def registering(telephony: Telephony, interval_s: int) -> Account:
+    """Return the account that registers the trunk, each `interval_s` seconds; raises as `calling`."""
+    return _account(telephony, user=telephony.username, interval_s=interval_s)
+
+
+def door(address: str, transport: SipTransportName) -> Account:
+    """Return the account that takes the calls to us which no registration brought."""
+    srtp = _SRTP["optional"] if transport == "tls" else ()
+    extra = (*_ALWAYS, "catchall=yes", *srtp)
+    return Account(
+        "switchboard", address, "", reg_interval=0, transport=transport, audio_codecs=CODECS, extra_params=extra
+    )
+
+
+def _account(telephony: Telephony, user: str, interval_s: int) -> Account:
+    try:
+        return Account(
+            user,
+            telephony.address,
+            telephony.password,
+            registrar=_route(telephony),
+            reg_interval=interval_s,
+            transport=telephony.transport,
+            audio_codecs=CODECS,
+            auth_user=telephony.username or None,
+            extra_params=(*_ALWAYS, *_SRTP[telephony.srtp]),
+        )
+    except ValueError as error:
+        raise LegError(f"trunk {telephony.trunk_id} cannot be used: {error}") from error

@@ -1,0 +1,294 @@
+"""SIP in the process: one stack, one port, any number of trunks, by the C library baresip.
+
+baresip-python 0.5.2a3 is the newest release, and Pipecat 1.14 has no SIP transport of its own (a pull request to it
+builds on the same library): this leg is on the library itself, so that admission, outcomes and pacing are ours.
+"""
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass
+
+from baresip import Account, BaresipError, Call, Config, Event, Runtime, StackEvent, UserAgent
+
+from ..leg import (
+    RING_TIMEOUT_S,
+    Arrival,
+    Ended,
+    LegError,
+    Line,
+    Outcome,
+    SipTransportName,
+    Telephony,
+    TrunkState,
+    TrunkStatus,
+)
+from . import account, message
+from .admission import Admission, Admitted
+from .line import SipLine
+from .native import Native, Packet, Refusal
+from .registration import Registrations
+
+logger = logging.getLogger(__name__)
+
+CODECS_MAX = 1024  # Call-IDs whose codec is remembered
+EARLY_CALLS_MAX = 64  # calls whose events came before the call itself was known
+FINAL_REFUSALS = range(400, 700)
+REASONS = {
+    403: "Forbidden",
+    404: "Not Found",
+    480: "Temporarily Unavailable",
+    486: "Busy Here",
+    503: "Service Unavailable",
+    603: "Decline",
+}
+
+
+@dataclass(frozen=True)
+class SipSettings:
+    """How the stack listens.
+
+    `host` is the address that calls come to (an IP address of this machine), `port` that of UDP and TCP; TLS has the
+    next. `certificate` is a PEM file with key and chain, without which there is no TLS; `ca_file` checks the trunks'.
+    `rtp_ports` bounds the media's ports. `rtp_timeout_s` ends a call that sends nothing any more; 0: never.
+    """
+
+    host: str
+    port: int = 5060
+    certificate: str = ""
+    ca_file: str = ""
+    rtp_ports: tuple[int, int] = (10_000, 20_000)
+    rtp_timeout_s: int = 30
+    jitter_buffer_ms: tuple[int, int] = (20, 100)
+    calls_max: int = 16
+    register_every_s: int = 300
+
+    def config(self) -> Config:
+        """Return the stack's own settings."""
+        transports: list[SipTransportName] = ["udp", "tcp"]
+        lines = [
+            f"sip_listen {self.host}:{self.port}",
+            f"rtp_ports {self.rtp_ports[0]}-{self.rtp_ports[1]}",
+            f"audio_jitter_buffer_ms {self.jitter_buffer_ms[0]}-{self.jitter_buffer_ms[1]}",
+            "audio_jitter_buffer_type adaptive",
+        ]
+        if self.certificate:
+            transports.append("tls")
+            lines.append(f"sip_certificate {self.certificate}")
+        if self.ca_file:
+            lines += [f"sip_cafile {self.ca_file}", "sip_verify_server yes"]
+        lines.append(f"sip_transports {','.join(transports)}")
+        return Config(
+            net_interface=self.host,
+            max_concurrent_calls=self.calls_max,
+            rtp_timeout=self.rtp_timeout_s,
+            extra_config_text="\n".join(lines) + "\n",
+        )
+
+
+class SipArrival:
+    """A call to us."""
+
+    def __init__(self, line: SipLine, admitted: Admitted, native: Native) -> None:
+        """Take an admitted call over."""
+        self._line, self._admitted, self._native = line, admitted, native
+
+    @property
+    def line(self) -> Line:
+        """Its line."""
+        return self._line
+
+    @property
+    def from_(self) -> str:
+        """The user of the From header."""
+        return self._admitted.from_
+
+    @property
+    def to(self) -> str:
+        """The called number."""
+        return self._admitted.to
+
+    @property
+    def external_id(self) -> str:
+        """The SIP Call-ID."""
+        return self._line.external_id
+
+    @property
+    def trunk_id(self) -> str:
+        """The trunk that let the call in."""
+        return self._admitted.trunk_id
+
+    async def ring(self) -> None:
+        """Do nothing: the stack has sent 180 when the call was admitted."""
+
+    async def answer(self) -> Line:
+        """Send 200 OK."""
+        await self._line.answer()
+        return self._line
+
+    async def reject(self, status: int = 486) -> None:
+        """Refuse with a final status."""
+        if status not in FINAL_REFUSALS:
+            raise ValueError(f"{status} does not refuse a call")
+        self._line.refuse()
+        self._native.reject(self.external_id, status, REASONS.get(status, "Refused"))
+
+
+class SipLeg:
+    """A `Leg` of SIP trunks. One a process: the stack is global to it."""
+
+    def __init__(self, settings: SipSettings, on_trunk: Callable[[TrunkStatus], None]) -> None:
+        """Prepare; `on_trunk` is called on the loop with each change of a trunk's state."""
+        self.admission = Admission()
+        self._settings = settings
+        self._on_trunk = on_trunk
+        self._runtime = Runtime()
+        self._native = Native(self._on_packet, self._admit)
+        self._registrations = Registrations(self._runtime, self._agent, on_trunk)
+        self._agents: dict[str, asyncio.Future[UserAgent]] = {}
+        self._lines: dict[int, SipLine] = {}
+        self._early: OrderedDict[int, list[StackEvent]] = OrderedDict()
+        self._codecs: OrderedDict[str, str] = OrderedDict()
+        self._arrivals: asyncio.Queue[Arrival | None] = asyncio.Queue()
+
+    async def start(self) -> None:
+        """Open the ports.
+
+        Raises:
+            LegError: a port is taken, or the certificate is none.
+        """
+        try:
+            await self._runtime.start(self._settings.config())
+        except BaresipError as error:
+            raise LegError(f"the SIP stack did not start: {error}") from error
+        self._native.install()
+        self._runtime.subscribe(self._on_stack_event)
+        transports: tuple[SipTransportName, ...] = (
+            ("udp", "tcp", "tls") if self._settings.certificate else ("udp", "tcp")
+        )
+        for transport in transports:
+            await self._agent(account.door(self._settings.host, transport))
+
+    async def set_trunks(self, trunks: Iterable[Telephony]) -> None:
+        """Let in the calls of exactly these trunks, and register with those that want it.
+
+        A trunk that cannot be used is told through `on_trunk` and left out.
+        """
+        usable = tuple(trunk for trunk in trunks if trunk.kind == "sip")
+        self.admission.trunks = usable
+        await self._registrations.replace(
+            {trunk.trunk_id: trunk for trunk in usable if trunk.register}, self._settings.register_every_s
+        )
+
+    async def dial(self, telephony: Telephony, to: str, *, ring_timeout_s: float = RING_TIMEOUT_S) -> Line:
+        """Send INVITE.
+
+        Raises:
+            LegError: the number or trunk is no valid SIP address, no local address reaches it, or the stack is full.
+        """
+        uri = account.uri(telephony, to)
+        agent = await self._agent(account.calling(telephony))
+        try:
+            call = await agent.dial(uri)
+        except (BaresipError, ValueError) as error:
+            raise LegError(f"{to} could not be dialed: {error}") from error
+        line = self._adopt(call, incoming=False, telephony=telephony)
+        line.on_ended.append(lambda ended: self._tell_credentials(telephony.trunk_id, ended))
+        line.ring_for(ring_timeout_s)
+        return line
+
+    def incoming(self) -> AsyncIterator[Arrival]:
+        """Admitted calls to us."""
+        return self._incoming()
+
+    async def _incoming(self) -> AsyncIterator[Arrival]:
+        while (arrival := await self._arrivals.get()) is not None:
+            yield arrival
+
+    async def stop(self) -> None:
+        """Hang up all lines, deregister, close the ports."""
+        for line in list(self._lines.values()):
+            await line.hangup()
+        await self._registrations.replace({}, self._settings.register_every_s)
+        self._native.uninstall()
+        await self._runtime.close()
+        self._arrivals.put_nowait(None)
+
+    async def _agent(self, of: Account) -> UserAgent:
+        """Return the stack's agent of an account. The binding cannot free one, so each is made once and kept."""
+        key = of.aor()
+        made = self._agents.get(key)
+        if made is None:
+            made = self._agents[key] = asyncio.ensure_future(self._make_agent(of))
+        try:
+            return await made
+        except BaresipError as error:
+            self._agents.pop(key, None)
+            raise LegError(f"the SIP stack refused an account: {error}") from error
+
+    async def _make_agent(self, of: Account) -> UserAgent:
+        # A peer's REFER would let it place calls at our cost: refused.
+        agent = await UserAgent.create(self._runtime, of, transfer_policy="reject")
+        agent.on_incoming(self._on_incoming)
+        return agent
+
+    def _adopt(self, call: Call, *, incoming: bool, telephony: Telephony) -> SipLine:
+        line = SipLine(
+            call,
+            incoming=incoming,
+            uri_of=lambda to: account.uri(telephony, to),
+            codec_of=lambda call_id: self._codecs.get(call_id, ""),
+        )
+        self._lines[call.handle] = line
+        line.on_ended.append(lambda _: self._forget(call.handle))
+        call.on(line.on_stack_event)
+        for event in self._early.pop(call.handle, []):
+            if not incoming:
+                call._on_stack_event(event)  # it came before the binding had made the call
+        return line
+
+    def _forget(self, handle: int) -> None:
+        self._lines.pop(handle, None)
+
+    def _on_stack_event(self, event: StackEvent) -> None:
+        if event.call and event.call not in self._lines and event.event is not Event.CALL_RTCP:
+            self._early.setdefault(event.call, []).append(event)
+            if len(self._early) > EARLY_CALLS_MAX:
+                self._early.popitem(last=False)
+
+    def _on_incoming(self, call: Call) -> None:
+        admitted = self.admission.take(call.call_id or "")
+        trunk = next(
+            (trunk for trunk in self.admission.trunks if admitted and trunk.trunk_id == admitted.trunk_id), None
+        )
+        if admitted is None or trunk is None:
+            # The trunk went while the call came.
+            self._native.reject(call.call_id or "", 403, REASONS[403])
+            return
+        self._arrivals.put_nowait(SipArrival(self._adopt(call, incoming=True, telephony=trunk), admitted, self._native))
+
+    def _tell_credentials(self, trunk_id: str, ended: Ended) -> None:
+        if ended.outcome is Outcome.WRONG_CREDENTIALS:
+            self._on_trunk(TrunkStatus(trunk_id, TrunkState.WRONG_CREDENTIALS, ended.detail))
+
+    # The two below run in the SIP thread.
+
+    def _admit(self, packet: Packet) -> Refusal | None:
+        invite = message.Message.parse(packet.content)
+        if invite is None or invite.is_response:
+            return Refusal(400, "Bad Request")
+        return self.admission.decide(invite, packet.peer, time.monotonic())
+
+    def _on_packet(self, packet: Packet) -> None:
+        if packet.sent and packet.content.startswith(b"REGISTER "):
+            request = message.Message.parse(packet.content)
+            if request is not None:
+                self.admission.registered(message.address_of_record(request.headers.get("to", "")), packet.peer)
+        elif packet.content.startswith(b"SIP/2.0 200") and b"m=audio" in packet.content:
+            answer = message.Message.parse(packet.content)
+            if answer is not None and answer.method == "INVITE" and answer.codec:
+                self._codecs[answer.call_id] = answer.codec
+                if len(self._codecs) > CODECS_MAX:
+                    self._codecs.popitem(last=False)

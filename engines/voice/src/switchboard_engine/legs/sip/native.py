@@ -1,0 +1,193 @@
+"""Three things that the stack can do and its Python binding has no call for (baresip-python 0.5.2a3, the newest).
+
+To look at a call's sender before it rings, to ask it for a digest, and to refuse with another status than 486. They
+are reached by ctypes in the very library that the binding has loaded, through baresip's public C API (`baresip.h`,
+`re_sip.h`), by functions alone and no structure's layout. The wheel is pinned; `Native` refuses to start on one
+that lacks a symbol, and the tests of admission hold the rest. Pipecat has no SIP transport in 1.14.
+"""
+
+import ctypes
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from baresip import _native
+from baresip.events import Event
+
+from ..leg import LegError
+
+logger = logging.getLogger(__name__)
+
+_ADDRESS_TEXT_BYTES = 64
+# The binding sets `call_accept`, by which the stack lets every caller ring; parsed again, the stack asks `_on_event`.
+_CONFIG = b"call_accept no\ncall_hold_other_calls no\n"
+
+_TraceHandler = ctypes.CFUNCTYPE(
+    None,
+    ctypes.c_bool,
+    ctypes.c_int,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    ctypes.c_void_p,
+)
+_EventHandler = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+
+
+@dataclass(frozen=True)
+class Packet:
+    """A SIP message on the wire. `peer` is the other side's IP address: a sender's, or of a sent one its receiver."""
+
+    sent: bool
+    peer: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The answer to an INVITE that must not ring; `headers` end each in CRLF."""
+
+    status: int
+    reason: str
+    headers: str = ""
+
+
+class Native:
+    """Hooks in the SIP thread. Both callbacks run there: they are quick, and share only what is replaced whole."""
+
+    def __init__(self, on_packet: Callable[[Packet], None], admit: Callable[[Packet], Refusal | None]) -> None:
+        """Find the functions.
+
+        Args:
+            on_packet: gets every SIP message, before the stack acts on it.
+            admit: asked for each INVITE of a new call; None lets it ring.
+
+        Raises:
+            LegError: this build of the stack lacks one.
+        """
+        self._on_packet = on_packet
+        self._admit = admit
+        self._received: Packet | None = None
+        self._lib = ctypes.CDLL(_native.__file__)
+        try:
+            self._declare()
+        except AttributeError as error:
+            raise LegError(f"this build of baresip-python lacks a function of baresip: {error}") from error
+        # The C side keeps only the address of these: they must live as long as it does.
+        self._trace_handler = _TraceHandler(self._on_trace)
+        self._event_handler = _EventHandler(self._on_event)
+
+    def _declare(self) -> None:
+        pointer, text, number = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
+        signatures: dict[str, tuple[object, list[object]]] = {
+            "bevent_get_msg": (pointer, [pointer]),
+            "bevent_register": (number, [_EventHandler, pointer]),
+            "bevent_unregister": (None, [_EventHandler]),
+            "call_get_ua": (pointer, [pointer]),
+            "conf_alloc_buf": (number, [ctypes.POINTER(pointer), text, ctypes.c_size_t]),
+            "conf_config": (pointer, []),
+            "config_parse_conf": (number, [pointer, pointer]),
+            "mem_deref": (pointer, [pointer]),
+            "re_thread_enter": (None, []),
+            "re_thread_leave": (None, []),
+            "sa_ntop": (number, [pointer, text, number]),
+            "sip_set_trace_handler": (None, [pointer, pointer]),
+            "sip_treplyf": (
+                number,
+                [pointer, pointer, pointer, pointer, ctypes.c_bool, ctypes.c_uint16, text, text],
+            ),
+            "ua_accept": (number, [pointer, pointer]),
+            "ua_hangup": (None, [pointer, pointer, ctypes.c_uint16, text]),
+            "uag_call_find": (pointer, [text]),
+            "uag_find_msg": (pointer, [pointer]),
+            "uag_sip": (pointer, []),
+        }
+        for name, (result, arguments) in signatures.items():
+            function = getattr(self._lib, name)
+            function.restype, function.argtypes = result, arguments
+
+    def install(self) -> None:
+        """Take over admission; the runtime is up and has no user agent yet.
+
+        Raises:
+            LegError: the stack refused.
+        """
+        config = ctypes.c_void_p()
+        self._lib.re_thread_enter()
+        try:
+            error = self._lib.conf_alloc_buf(ctypes.byref(config), _CONFIG, len(_CONFIG))
+            error = error or self._lib.config_parse_conf(self._lib.conf_config(), config)
+            self._lib.mem_deref(config)
+            error = error or self._lib.bevent_register(self._event_handler, None)
+            if error:
+                raise LegError(f"the SIP stack refused admission control: error {error}")
+            self._lib.sip_set_trace_handler(self._lib.uag_sip(), self._trace_handler)
+        finally:
+            self._lib.re_thread_leave()
+
+    def uninstall(self) -> None:
+        """Take the hooks out, while the runtime is still up."""
+        self._lib.re_thread_enter()
+        try:
+            self._lib.sip_set_trace_handler(self._lib.uag_sip(), None)
+            self._lib.bevent_unregister(self._event_handler)
+        finally:
+            self._lib.re_thread_leave()
+
+    def reject(self, call_id: str, status: int, reason: str) -> None:
+        """Refuse a ringing call with a final status; does nothing when it is gone."""
+        self._lib.re_thread_enter()
+        try:
+            call = self._lib.uag_call_find(call_id.encode())
+            if call:
+                self._lib.ua_hangup(self._lib.call_get_ua(call), call, status, reason.encode())
+        finally:
+            self._lib.re_thread_leave()
+
+    def _address(self, address: int) -> str:
+        text = ctypes.create_string_buffer(_ADDRESS_TEXT_BYTES)
+        self._lib.sa_ntop(address, text, _ADDRESS_TEXT_BYTES)
+        return text.value.decode()
+
+    def _on_trace(
+        self, sent: bool, _transport: int, source: int, destination: int, content: int, length: int, _argument: int
+    ) -> None:
+        try:
+            peer = self._address(destination if sent else source)
+            packet = Packet(sent, peer, ctypes.string_at(content, length))
+            if not sent:
+                self._received = packet
+            self._on_packet(packet)
+        except Exception:  # an exception must not pass through C
+            logger.exception("a SIP message could not be read")
+
+    def _on_event(self, event: int, handle: int, _argument: int) -> None:
+        if event != Event.SIPSESS_CONN:
+            return
+        try:
+            message = self._lib.bevent_get_msg(handle)
+            refusal = self._judge()
+            if refusal is None:
+                agent = self._lib.uag_find_msg(message)
+                self._lib.ua_accept(agent, message)
+            else:
+                self._refuse(message, refusal)
+        except Exception:
+            logger.exception("a call could not be admitted")
+
+    def _judge(self) -> Refusal | None:
+        # The stack handles one message at a time: the INVITE that it asks about is the one that it traced last.
+        if self._received is None:
+            return Refusal(403, "Forbidden")
+        try:
+            return self._admit(self._received)
+        except Exception:
+            logger.exception("admission failed: the call is refused")
+            return Refusal(500, "Server Internal Error")
+
+    def _refuse(self, message: int, refusal: Refusal) -> None:
+        headers = f"{refusal.headers}Content-Length: 0\r\n\r\n".replace("%", "%%").encode()
+        self._lib.sip_treplyf(
+            None, None, self._lib.uag_sip(), message, False, refusal.status, refusal.reason.encode(), headers
+        )

@@ -1,0 +1,9 @@
+import numpy as np
+import numpy.typing as npt
+
+class ResampleStream:
+    def __init__(
+        self, in_rate: float, out_rate: float, num_channels: int, dtype: str = "float32", quality: str = "HQ"
+    ) -> None: ...
+    def resample_chunk(self, x: npt.NDArray[np.int16], last: bool = False) -> npt.NDArray[np.int16]: ...
+    def clear(self) -> None: ...

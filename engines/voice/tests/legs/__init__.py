@@ -1,0 +1,1 @@
+"""Tests of the legs, and the other sides that they call."""

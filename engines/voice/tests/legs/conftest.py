@@ -1,0 +1,201 @@
+"""Fixtures of the legs' tests: one SIP stack a process, a peer a test, pipelines on lines."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+import pytest
+import pytest_asyncio
+from pipecat.frames.frames import Frame, InputAudioRawFrame, InputDTMFFrame, OutputAudioRawFrame
+from pipecat.pipeline.pipeline import Pipeline
+from pipecat.pipeline.worker import PipelineParams, PipelineWorker
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+from pipecat.workers.runner import WorkerRunner
+
+from switchboard_engine.legs import Arrival, Ended, Line, LineEvent, Telephony, TrunkStatus
+from switchboard_engine.legs.sip import SipLeg, SipSettings
+
+from .peer import Peer
+from .sound import Samples
+
+WAIT_S = 5.0
+RTP_TIMEOUT_S = 2
+
+E = TypeVar("E", bound=LineEvent)
+
+
+def free_port() -> int:
+    """Return a UDP port that nobody uses, whose next is free for TCP too."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class Stack:
+    """The leg under test, and what it told."""
+
+    leg: SipLeg
+    port: int
+    statuses: list[TrunkStatus] = field(default_factory=list)
+    arrivals: "asyncio.Queue[Arrival]" = field(default_factory=asyncio.Queue)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it takes SIP."""
+        return ("127.0.0.1", self.port)
+
+    async def arrival(self) -> Arrival:
+        """Return the next call to it."""
+        return await asyncio.wait_for(self.arrivals.get(), WAIT_S)
+
+    async def status(self, state: str, trunk_id: str) -> TrunkStatus:
+        """Wait for a state of a trunk."""
+        async with asyncio.timeout(WAIT_S * 2):
+            while True:
+                for status in self.statuses:
+                    if status.trunk_id == trunk_id and status.state == state:
+                        return status
+                await asyncio.sleep(0.02)
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def stack() -> AsyncIterator[Stack]:
+    """Run the leg on loopback."""
+    port = free_port()
+    statuses: list[TrunkStatus] = []
+    leg = SipLeg(SipSettings("127.0.0.1", port, rtp_timeout_s=RTP_TIMEOUT_S), statuses.append)
+    await leg.start()
+    stack = Stack(leg, port, statuses)
+
+    async def collect() -> None:
+        async for arrival in leg.incoming():
+            stack.arrivals.put_nowait(arrival)
+
+    collecting = asyncio.create_task(collect())
+    yield stack
+    await leg.stop()
+    await asyncio.wait_for(collecting, WAIT_S)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def peer() -> AsyncIterator[Peer]:
+    """Start the other side."""
+    peer = await Peer.start()
+    yield peer
+    peer.close()
+
+
+@pytest.fixture
+def trunk(peer: Peer) -> Telephony:
+    """A trunk to the peer, without credentials."""
+    return Telephony(trunk_id="1", address=peer.address, from_="+12025550100")
+
+
+class Watch:
+    """Reads a line's events as they come."""
+
+    def __init__(self, line: Line) -> None:
+        """Start reading."""
+        self.line = line
+        self.seen: list[LineEvent] = []
+        self._changed = asyncio.Event()
+        self._task = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        async for event in self.line.events:
+            self.seen.append(event)
+            self._changed.set()
+
+    async def wait(self, kind: type[E], wait_s: float = WAIT_S) -> E:
+        """Return the first event of a kind."""
+        async with asyncio.timeout(wait_s):
+            while True:
+                for event in self.seen:
+                    if isinstance(event, kind):
+                        return event
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def ended(self, wait_s: float = WAIT_S) -> Ended:
+        """Return how the line ended, and see that its events end there."""
+        ended = await self.wait(Ended, wait_s)
+        await asyncio.wait_for(self._task, 1)
+        assert self.seen[-1] is ended
+        return ended
+
+
+class Tap(FrameProcessor):
+    """The middle of a pipeline: keeps what is heard, and says it again where it echoes."""
+
+    def __init__(self, *, echo: bool) -> None:
+        """Listen; `echo` answers with the same sound."""
+        super().__init__()
+        self._echo = echo
+        self.heard: list[bytes] = []
+        self.keys: list[str] = []
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        """Keep sound and keys; pass everything on."""
+        await super().process_frame(frame, direction)
+        if isinstance(frame, InputAudioRawFrame):
+            self.heard.append(frame.audio)
+            if self._echo:
+                await self.push_frame(
+                    OutputAudioRawFrame(audio=frame.audio, sample_rate=frame.sample_rate, num_channels=1)
+                )
+            return
+        if isinstance(frame, InputDTMFFrame):
+            self.keys.append(frame.button.value)
+        await self.push_frame(frame, direction)
+
+    def samples(self) -> Samples:
+        """Return everything heard, 16 kHz."""
+        return np.frombuffer(b"".join(self.heard), dtype=np.int16)
+
+
+class Conversation:
+    """A pipeline on a line: the place of the engine's own."""
+
+    def __init__(self, line: Line, *, echo: bool = False) -> None:
+        """Build it; `run` starts it."""
+        self.tap = Tap(echo=echo)
+        transport = line.transport
+        self.worker = PipelineWorker(
+            Pipeline([transport.input(), self.tap, transport.output()]),
+            params=PipelineParams(audio_in_sample_rate=16_000, audio_out_sample_rate=16_000),
+            cancel_on_idle_timeout=False,
+        )
+        self._runner = WorkerRunner(handle_sigint=False)
+
+    async def start(self) -> None:
+        """Run it beside the test."""
+        await self._runner.add_workers(self.worker)
+        self._task = asyncio.create_task(self._runner.run())
+
+    async def say(self, samples: Samples, rate: int = 16_000) -> None:
+        """Queue sound for the customer."""
+        await self.worker.queue_frame(OutputAudioRawFrame(audio=samples.tobytes(), sample_rate=rate, num_channels=1))
+
+    async def stop(self) -> None:
+        """Cancel it."""
+        await self.worker.cancel()
+        await asyncio.wait_for(self._task, WAIT_S)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def converse() -> AsyncIterator[Callable[..., "Conversation"]]:
+    """Make conversations, and stop them after the test."""
+    made: list[Conversation] = []
+
+    def make(line: Line, *, echo: bool = False) -> Conversation:
+        conversation = Conversation(line, echo=echo)
+        made.append(conversation)
+        return conversation
+
+    yield make
+    for conversation in made:
+        await conversation.stop()
