@@ -71,8 +71,9 @@ class CallStats:
     rx_lost: int
     rx_jitter_ms: float
     rtt_ms: float
-    @property
-    def mos_estimate(self) -> float: ...
+    jbuf_lost: int | None
+    jbuf_delay_ms: int | None
+    jbuf_jitter_ms: int | None
 
 class Call:
     call_id: str | None

@@ -39,7 +39,7 @@ class Media:
         self.destination: tuple[str, int] | None = None
         self.muted = False
         self.spoke_until = 0.0
-        self._loss, self._random = loss, random.Random(seed)
+        self.loss, self._random = loss, random.Random(seed)
         self._playing: list[bytes] = []
         self._pressing: list[tuple[bytes, bool, int]] = []
         self._sequence, self._timestamp, self._source = 1000, 160_000, 0x5EED
@@ -122,7 +122,7 @@ class Media:
         self._sequence += 1
         head = struct.pack("!BBHII", 0x80, 0x80 * marker | payload_type, self._sequence & 0xFFFF, self._timestamp,
                            self._source)  # fmt: skip
-        if self._random.random() >= self._loss and self.destination is not None:
+        if self._random.random() >= self.loss and self.destination is not None:
             self._socket.sendto(head + payload, self.destination)
 
     def send_raw(self, datagram: bytes) -> None:

@@ -93,6 +93,7 @@ class Peer(asyncio.DatagramProtocol):
         self.contacts: dict[str, str] = {}
         self.refer_status, self.notify_status = 202, 200
         self.registrations = 0
+        self.deregistered = asyncio.Event()
         self._transport: asyncio.DatagramTransport | None = None
         self._nonce = secrets.token_hex(8)
 
@@ -137,14 +138,16 @@ class Peer(asyncio.DatagramProtocol):
         destination: tuple[str, int],
         *,
         user: str = "+15550100",
+        to: str = "",
         credentials: tuple[str, str] | None = None,
+        challenge: str = "",
     ) -> "Dialog":
-        """Send INVITE, answering one challenge; returns after the first response."""
+        """Send INVITE, answering one challenge, or an older one; returns after the first response."""
         dialog = Dialog(self, f"{secrets.token_hex(8)}@peer", destination, Media(), target=uri)
         dialog.local = f"<sip:{user}@{self.address}>;tag={secrets.token_hex(4)}"
-        dialog.remote = f"<{uri}>"
+        dialog.remote = to or f"<{uri}>"
         self.dialogs[dialog.call_id] = dialog
-        await dialog.invite(credentials=credentials)
+        await dialog.invite(credentials=credentials, challenge=challenge)
         return dialog
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
@@ -223,6 +226,8 @@ class Peer(asyncio.DatagramProtocol):
             self.respond(request, addr, self.registrar_status, to=f"{request['to']};tag=r")
         elif self._authorized(request, addr, "WWW-Authenticate", "authorization"):
             contact = uri_of(request["contact"])
+            if "expires=0" in request["contact"]:
+                self.deregistered.set()
             self.contacts[uri_of(request["to"])] = contact
             self.respond(
                 request, addr, 200, to=f"{request['to']};tag=r",
@@ -280,7 +285,7 @@ class Dialog:
     def respond(self, status: int, *, with_sdp: bool = False) -> None:
         """Answer the INVITE."""
         assert self.invite_request is not None
-        contact = f"Contact: <sip:peer@{self.peer.address}>\r\n" if status < 300 else ""
+        contact = f"Contact: <sip:peer@{self.peer.address}>\r\nSupported: replaces\r\n" if status < 300 else ""
         body = self.sdp() if with_sdp else ""
         self.peer.respond(self.invite_request, self.destination, status, to=self.local, headers=contact, body=body)
 
@@ -301,16 +306,18 @@ class Dialog:
             f"{method} {self.target} SIP/2.0\r\nVia: SIP/2.0/UDP {self.peer.address};branch={self._branch};rport\r\n"
             f"Max-Forwards: 70\r\nFrom: {self.local}\r\nTo: {self.remote}\r\nCall-ID: {self.call_id}\r\n"
             f"CSeq: {sequence or self.sequence} {method}\r\nContact: <sip:peer@{self.peer.address}>\r\n"
-            f"{headers}{kind}Content-Length: {len(body)}\r\n\r\n{body}",
+            f"Supported: replaces\r\n{headers}{kind}Content-Length: {len(body)}\r\n\r\n{body}",
             self.destination,
         )
 
-    async def invite(self, *, credentials: tuple[str, str] | None = None, direction: str | None = None) -> Sip:
+    async def invite(
+        self, *, credentials: tuple[str, str] | None = None, challenge: str = "", direction: str | None = None
+    ) -> Sip:
         """Send INVITE or re-INVITE; returns the first response that is not 100 and no answered challenge."""
         self.request("INVITE", body=self.sdp(direction))
         response = await self.response()
         if response.status == 401 and credentials is not None:
-            authorization = digest(response["www-authenticate"], "INVITE", self.target, *credentials)
+            authorization = digest(challenge or response["www-authenticate"], "INVITE", self.target, *credentials)
             self.request("INVITE", headers=f"Authorization: {authorization}\r\n", body=self.sdp(direction))
             response = await self.response()
         self.last = response
@@ -392,12 +399,19 @@ class Dialog:
             offered[1] if offered else "", "sendrecv"
         )
         self.peer.respond(
-            message, self.destination, 200, headers=f"Contact: <sip:peer@{self.peer.address}>\r\n", body=self.sdp()
+            message,
+            self.destination,
+            200,
+            headers=f"Contact: <sip:peer@{self.peer.address}>\r\nSupported: replaces\r\n",
+            body=self.sdp(),
         )
 
     def _referred(self, message: Sip) -> None:
         self.peer.respond(
-            message, self.destination, self.peer.refer_status, headers=f"Contact: <sip:peer@{self.peer.address}>\r\n"
+            message,
+            self.destination,
+            self.peer.refer_status,
+            headers=f"Contact: <sip:peer@{self.peer.address}>\r\nSupported: replaces\r\n",
         )
         if self.peer.refer_status >= 300:
             return

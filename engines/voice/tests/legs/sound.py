@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 HZ = 8000
 FRAME = HZ // 50
+AUDIBLE = 200
 Samples = npt.NDArray[np.int16]
 
 
@@ -30,6 +31,12 @@ def power(samples: Samples, frequency_hz: float, rate: int = HZ) -> float:
         return 0.0
     turn = np.exp(-2j * np.pi * frequency_hz / rate * np.arange(len(signal)))
     return float(2 * abs(np.dot(signal, turn)) ** 2 / (len(signal) * energy))
+
+
+def audible(samples: Samples) -> Samples:
+    """Return the part from the first to the last sample that can be heard."""
+    loud = np.flatnonzero(np.abs(samples.astype(np.int32)) > AUDIBLE)
+    return samples[loud[0] : loud[-1] + 1] if len(loud) else samples[:0]
 
 
 def loudness(samples: Samples) -> float:

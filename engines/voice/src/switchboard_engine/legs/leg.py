@@ -97,7 +97,7 @@ class Transferred:
 class Quality:
     """How well audio was received, told once, just before `Ended`.
 
-    `mos` is an estimate by a simplified E-model (ITU-T G.107), 1.0 to 4.4 in practice; `loss` is the share of packets
+    `mos` is an estimate by the E-model (ITU-T G.107), 1.0 to 4.4; `loss` is the share of packets
     lost, 0 to 1; `jitter_ms` is the interarrival jitter of RFC 3550; `rtt_ms` is the round trip by RTCP reports, 0 when
     the peer sends none; `codec` is the name in the SDP, such as `PCMU`.
     """

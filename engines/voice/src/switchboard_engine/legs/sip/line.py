@@ -15,13 +15,13 @@ from ..leg import (
     Line,
     LineEvent,
     Outcome,
-    Quality,
+    Party,
     Resume,
     Ringing,
     TransferMode,
     Transferred,
 )
-from . import outcome
+from . import outcome, quality
 from .audio import LineAudio
 from .transport import SipTransport
 
@@ -29,7 +29,9 @@ logger = logging.getLogger(__name__)
 
 TRANSFER_TIMEOUT_S = 30.0
 REINVITE_TRIES = 10
+RELEASE_S = 0.14  # the last key is on the wire for so long after its release, with its end thrice
 REINVITE_PAUSE_S = 0.1
+_ENDED_BY: dict[Outcome, Party] = {Outcome.MEDIA_TIMEOUT: "engine", Outcome.TRANSFERRED: "assistant"}
 
 
 class SipLine:
@@ -59,7 +61,7 @@ class SipLine:
         self._ended: Ended | None = None
         # Set before we hang up: the stack's words do not tell a peer's BYE from ours.
         self._ending: Outcome | None = None
-        self._transferring = False
+        self._transferring_to: str | None = None
         self._ring_timer: asyncio.TimerHandle | None = None
         call.on_dtmf(self._on_digit)
 
@@ -111,8 +113,10 @@ class SipLine:
         self._audio.close()
         if self._ring_timer is not None:
             self._ring_timer.cancel()
+        if self._ended.outcome is Outcome.TRANSFERRED:
+            self._queue.put_nowait(Transferred(self._transferring_to or "", "accepted"))
         if self._answered.is_set():
-            self._queue.put_nowait(self._quality())
+            self._queue.put_nowait(quality.of(self.call.final_stats, self._codec_of(self.external_id)))
         self._queue.put_nowait(self._ended)
         for listener in self.on_ended:
             listener(self._ended)
@@ -122,20 +126,11 @@ class SipLine:
             return Ended("assistant", self._ending, None, text)
         if self._answered.is_set():
             end = outcome.of_end(text)
-            return Ended("engine" if end is Outcome.MEDIA_TIMEOUT else "customer", end, None, text)
+            return Ended(_ENDED_BY.get(end, "customer"), end, None, text)
         if self._incoming:
             return Ended("customer", Outcome.CANCELLED, None, text)
         refused, status = outcome.of_refusal(text)
         return Ended("engine" if status is None else "customer", refused, status, text)
-
-    def _quality(self) -> Quality:
-        stats = self.call.final_stats
-        codec = self._codec_of(self.external_id)
-        if stats is None:
-            return Quality(mos=1.0, loss=0.0, jitter_ms=0.0, rtt_ms=0.0, codec=codec)
-        expected = stats.rx_packets + max(stats.rx_lost, 0)
-        loss = max(stats.rx_lost, 0) / expected if expected else 0.0
-        return Quality(stats.mos_estimate, round(loss, 4), stats.rx_jitter_ms, stats.rtt_ms, codec)
 
     def _on_digit(self, pressed: DigitEvent) -> None:
         self._queue.put_nowait(Dtmf(pressed.digit, pressed.duration_ms))
@@ -177,6 +172,7 @@ class SipLine:
             await self.call.send_dtmf(digits)
         except BaresipError as error:
             raise LegError(f"DTMF was not sent: {error}") from error
+        await asyncio.sleep(RELEASE_S)
 
     async def hold(self) -> None:
         """Send a re-INVITE with `a=sendonly` (RFC 3264 section 8.4)."""
@@ -203,11 +199,11 @@ class SipLine:
     async def transfer(self, to: str, mode: TransferMode = "blind", *, consultation: Line | None = None) -> Transferred:
         """Send REFER (RFC 3515), for `warm` with Replaces (RFC 3891), and wait for the NOTIFY of its outcome."""
         self._require_up()
-        if self._transferring:
+        if self._transferring_to is not None:
             raise LegError("a transfer is under way")
         if mode == "warm" and not isinstance(consultation, SipLine):
             raise LegError("a warm transfer needs an answered line of this leg")
-        self._transferring = True
+        self._transferring_to = to
         try:
             if isinstance(consultation, SipLine) and mode == "warm":
                 await self.call.attended_transfer(consultation.call, timeout=TRANSFER_TIMEOUT_S)
@@ -219,8 +215,9 @@ class SipLine:
         except (BaresipError, ValueError) as error:
             raise LegError(f"the transfer was not sent: {error}") from error
         finally:
-            self._transferring = False
-        self._queue.put_nowait(result)
+            self._transferring_to = None
+        if result.status == "failed":
+            self._queue.put_nowait(result)
         return result
 
     async def hangup(self) -> None:

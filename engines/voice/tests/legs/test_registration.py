@@ -1,0 +1,81 @@
+"""Trunks that we register with."""
+
+import asyncio
+
+import pytest
+
+from switchboard_engine.legs import Answered, Telephony
+from switchboard_engine.legs.sip import registration
+
+from .conftest import Stack, Watch
+from .peer import Peer
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+PASSWORD = "s3cret"
+
+
+def trunk(peer: Peer, trunk_id: str, password: str = PASSWORD) -> Telephony:
+    """A trunk that calls us by our registration."""
+    return Telephony(
+        trunk_id=trunk_id,
+        address=peer.address,
+        from_="+12025550100",
+        username="carol",
+        password=password,
+        register=True,
+    )
+
+
+async def test_a_registration_is_made_lost_found_and_taken_back(
+    stack: Stack, peer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registration, "RETRY_S", 0.1)
+    peer.credentials, peer.expires_s = ("carol", "s3cret"), 2
+    await stack.leg.set_trunks([trunk(peer, "r1")])
+    await stack.status("registered", "r1")
+    peer.registrar_status = 503
+    lost = await stack.status("lost", "r1")
+    assert lost.detail == "503 Service Unavailable"
+    stack.statuses.clear()
+    peer.registrar_status = 200
+    await stack.status("registered", "r1")
+    await stack.leg.set_trunks([])
+    await asyncio.wait_for(peer.deregistered.wait(), 5)
+
+
+async def test_the_registrars_calls_reach_us_without_a_digest(stack: Stack, peer: Peer) -> None:
+    peer.credentials = ("carol", "s3cret")
+    await stack.leg.set_trunks([trunk(peer, "r2")])
+    await stack.status("registered", "r2")
+    contact = peer.contacts[f"sip:carol@{peer.address}"]
+    dialog = await peer.call(contact, stack.address, to="<sip:+12025550100@127.0.0.1>")
+    assert dialog.last.status == 180
+    arrival = await stack.arrival()
+    assert (arrival.trunk_id, arrival.to) == ("r2", "+12025550100")
+    watch = Watch(arrival.line)
+    await arrival.answer()
+    await dialog.final()
+    await watch.wait(Answered)
+    dialog.bye()
+    await watch.ended()
+    await stack.leg.set_trunks([])
+
+
+async def test_a_wrong_password_is_told_and_not_tried_again(stack: Stack, peer: Peer) -> None:
+    peer.credentials = ("carol", "s3cret")
+    await stack.leg.set_trunks([trunk(peer, "r3", password="wrong")])
+    status = await stack.status("wrong-credentials", "r3")
+    assert status.detail.startswith("401")
+    tried = peer.registrations
+    await asyncio.sleep(1)
+    assert peer.registrations == tried
+    await stack.leg.set_trunks([])
+
+
+async def test_a_trunk_that_cannot_be_told_to_the_stack_is_lost(stack: Stack, peer: Peer) -> None:
+    bad = Telephony(trunk_id="r4", address=peer.address, username='ca"rol\r\n', password="x", register=True)
+    await stack.leg.set_trunks([bad])
+    assert "cannot be used" in (await stack.status("lost", "r4")).detail
+    await stack.leg.set_trunks([])
