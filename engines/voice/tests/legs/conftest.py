@@ -2,8 +2,10 @@
 
 import asyncio
 import socket
+import subprocess
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -19,6 +21,7 @@ from switchboard_engine.legs import Arrival, Ended, Line, LineEvent, Telephony, 
 from switchboard_engine.legs.sip import SipLeg, SipSettings
 
 from .peer import Peer
+from .processes import Host
 from .sound import Samples
 
 WAIT_S = 5.0
@@ -32,6 +35,15 @@ def free_port() -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def make_certificate(path: Path) -> Path:
+    """Write key and certificate of 127.0.0.1, by the openssl program."""
+    options = "-x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1"
+    openssl = ["openssl", "req", *options.split(), "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run([*openssl, "-keyout", path, "-out", f"{path}.crt"], check=True, capture_output=True)  # noqa: S603
+    path.write_text(path.read_text() + Path(f"{path}.crt").read_text())
+    return path
 
 
 @dataclass
@@ -62,12 +74,21 @@ class Stack:
                 await asyncio.sleep(0.02)
 
 
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a certificate of 127.0.0.1 that vouches for itself."""
+    return make_certificate(tmp_path_factory.mktemp("tls") / "server.pem")
+
+
 @pytest_asyncio.fixture(loop_scope="session", scope="session")
-async def stack() -> AsyncIterator[Stack]:
+async def stack(certificate: Path) -> AsyncIterator[Stack]:
     """Run the leg on loopback."""
     port = free_port()
     statuses: list[TrunkStatus] = []
-    leg = SipLeg(SipSettings("127.0.0.1", port, rtp_timeout_s=RTP_TIMEOUT_S), statuses.append)
+    settings = SipSettings(
+        "127.0.0.1", port, certificate=str(certificate), ca_file=str(certificate), rtp_timeout_s=RTP_TIMEOUT_S
+    )
+    leg = SipLeg(settings, statuses.append)
     await leg.start()
     stack = Stack(leg, port, statuses)
 
@@ -87,6 +108,14 @@ async def peer() -> AsyncIterator[Peer]:
     peer = await Peer.start()
     yield peer
     peer.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def host() -> AsyncIterator[Host]:
+    """Run the leg in a process of its own, which echoes."""
+    host = await Host.run(free_port())
+    yield host
+    await host.stop()
 
 
 @pytest.fixture

@@ -173,6 +173,16 @@ class Media:
         """Return when the first packet arrived, after a time of the system clock, in which something can be heard."""
         return next((packet.at for packet in self.audio() if packet.at >= since and _audible(packet)), None)
 
+    async def echo_ms(self, samples: Samples, wait_s: float = 0.6) -> float:
+        """Play, and return the time to the first sound that came back, milliseconds; infinite where none did."""
+        await self.played()
+        began = time.time()
+        self.play(samples)
+        await self.played()
+        await asyncio.sleep(wait_s)
+        first = self.first_sound(began)
+        return float("inf") if first is None else 1000 * (first - began)
+
     def last_sound(self) -> float | None:
         """Return when the last packet arrived in which something can be heard."""
         return next((packet.at for packet in reversed(self.audio()) if _audible(packet)), None)

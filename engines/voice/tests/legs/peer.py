@@ -143,10 +143,8 @@ class Peer(asyncio.DatagramProtocol):
         challenge: str = "",
     ) -> "Dialog":
         """Send INVITE, answering one challenge, or an older one; returns after the first response."""
-        dialog = Dialog(self, f"{secrets.token_hex(8)}@peer", destination, Media(), target=uri)
-        dialog.local = f"<sip:{user}@{self.address}>;tag={secrets.token_hex(4)}"
-        dialog.remote = to or f"<{uri}>"
-        self.dialogs[dialog.call_id] = dialog
+        dialog = Dialog.outside(self, uri, destination, user=user)
+        dialog.remote = to or dialog.remote
         await dialog.invite(credentials=credentials, challenge=challenge)
         return dialog
 
@@ -261,6 +259,15 @@ class Dialog:
     offers: list[str] = field(default_factory=list)
     confirmed: asyncio.Event = field(default_factory=asyncio.Event)
     _branch: str = ""
+
+    @classmethod
+    def outside(cls, peer: Peer, uri: str, destination: tuple[str, int], *, user: str = "peer") -> Self:
+        """Begin one, or a request of its own."""
+        dialog = cls(peer, f"{secrets.token_hex(8)}@peer", destination, Media(), target=uri)
+        dialog.local = f"<sip:{user}@{peer.address}>;tag={secrets.token_hex(4)}"
+        dialog.remote = f"<{uri}>"
+        peer.dialogs[dialog.call_id] = dialog
+        return dialog
 
     def sdp(self, direction: str | None = None) -> str:
         """Return its session description (RFC 4566)."""

@@ -53,6 +53,7 @@ async def test_a_call_of_an_ip_trunk_is_answered(
     await dialog.media.played()
     assert power(dialog.media.samples()[1_000:3_500], 440) > 0.9
     assert power(conversation.tap.samples()[3_000:8_000], 1000, 16_000) > 0.9
+    assert not [request for request in peer.seen if request.method == "INVITE" and not request.status]
     await line.hangup()
     await dialog.expect("BYE")
     assert (await watch.ended()).by == "assistant"

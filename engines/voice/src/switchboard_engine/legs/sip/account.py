@@ -10,8 +10,9 @@ from ..leg import LegError, SipTransportName, Telephony
 CODECS = ("pcmu", "pcma", "g722/16000/1")
 _DIALABLE = re.compile(r"[+0-9A-Za-z*#._-]{1,64}")
 _SRTP = {"off": (), "optional": ("mediaenc=srtp",), "required": ("mediaenc=srtp-mand",)}
-# Requests outside of a dialog are nobody's business, and its own calls are no reason to hold others.
-_ALWAYS = ("inreq_allowed=no",)
+# Requests outside of a dialog are not served. Without any video codec the stack has no video stream, for whose sake it
+# would send a re-INVITE 100 ms after each answer.
+_ALWAYS = ("inreq_allowed=no", "video_codecs=none")
 
 
 def uri(telephony: Telephony, to: str) -> str:

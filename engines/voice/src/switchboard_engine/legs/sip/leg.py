@@ -6,10 +6,12 @@ builds on the same library): this leg is on the library itself, so that admissio
 
 import asyncio
 import logging
+import ssl
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from baresip import Account, BaresipError, Call, Config, Event, Runtime, StackEvent, UserAgent
 
@@ -31,7 +33,7 @@ from .line import SipLine
 from .native import Native, Packet, Refusal
 from .registration import Registrations
 
-logger = logging.getLogger(__name__)
+wire = logging.getLogger(f"{__package__}.wire")  # every SIP message, at DEBUG
 
 CODECS_MAX = 1024  # Call-IDs whose codec is remembered
 EARLY_CALLS_MAX = 64  # calls whose events came before the call itself was known
@@ -46,19 +48,26 @@ REASONS = {
 }
 
 
+def system_ca_file() -> str:
+    """Return the file of the authorities that this machine trusts, `""` where there is none."""
+    known = (ssl.get_default_verify_paths().cafile, "/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/cert.pem")
+    return next((path for path in known if path and Path(path).is_file()), "")
+
+
 @dataclass(frozen=True)
 class SipSettings:
     """How the stack listens.
 
     `host` is the address that calls come to (an IP address of this machine), `port` that of UDP and TCP; TLS has the
-    next. `certificate` is a PEM file with key and chain, without which there is no TLS; `ca_file` checks the trunks'.
+    next. `certificate` is a PEM file with key and chain, without which TLS only calls out; `ca_file` holds the
+    authorities that vouch for the trunks' certificates.
     `rtp_ports` bounds the media's ports. `rtp_timeout_s` ends a call that sends nothing any more; 0: never.
     """
 
     host: str
     port: int = 5060
     certificate: str = ""
-    ca_file: str = ""
+    ca_file: str = field(default_factory=system_ca_file)
     rtp_ports: tuple[int, int] = (10_000, 20_000)
     rtp_timeout_s: int = 30
     jitter_buffer_ms: tuple[int, int] = (20, 100)
@@ -67,19 +76,16 @@ class SipSettings:
 
     def config(self) -> Config:
         """Return the stack's own settings."""
-        transports: list[SipTransportName] = ["udp", "tcp"]
         lines = [
             f"sip_listen {self.host}:{self.port}",
             f"rtp_ports {self.rtp_ports[0]}-{self.rtp_ports[1]}",
             f"audio_jitter_buffer_ms {self.jitter_buffer_ms[0]}-{self.jitter_buffer_ms[1]}",
-            "audio_jitter_buffer_type adaptive",
+            "sip_transports udp,tcp,tls",
+            f"sip_cafile {self.ca_file}",
+            "sip_verify_server yes",
         ]
         if self.certificate:
-            transports.append("tls")
             lines.append(f"sip_certificate {self.certificate}")
-        if self.ca_file:
-            lines += [f"sip_cafile {self.ca_file}", "sip_verify_server yes"]
-        lines.append(f"sip_transports {','.join(transports)}")
         return Config(
             net_interface=self.host,
             max_concurrent_calls=self.calls_max,
@@ -282,6 +288,9 @@ class SipLeg:
         return self.admission.decide(invite, packet.peer, time.monotonic())
 
     def _on_packet(self, packet: Packet) -> None:
+        if wire.isEnabledFor(logging.DEBUG):
+            direction = "to" if packet.sent else "from"
+            wire.debug("%s %s\n%s", direction, packet.peer, message.without_secrets(packet.content))
         if packet.sent and packet.content.startswith(b"REGISTER "):
             request = message.Message.parse(packet.content)
             if request is not None:

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 COMPACT = {"i": "call-id", "f": "from", "t": "to", "m": "contact", "v": "via", "l": "content-length"}
 STATIC_CODECS = {0: "PCMU", 3: "GSM", 8: "PCMA", 9: "G722"}  # RFC 3551 section 6
 
+_SECRET = re.compile(r"^((?:proxy-)?authorization:|a=crypto:)[^\r\n]*", re.IGNORECASE | re.MULTILINE)
 _URI = re.compile(r"sips?:(?:([^@;>\s]*)@)?([^;>?\s]*)", re.IGNORECASE)
 _AUDIO = re.compile(r"^m=audio (\d+) \S+ (\d+)", re.MULTILINE)
 
@@ -74,6 +75,11 @@ class Message:
         payload = int(found[2])
         named = re.search(rf"^a=rtpmap:{payload} ([^/\s]+)", self.body, re.MULTILINE)
         return named[1].upper() if named else STATIC_CODECS.get(payload, str(payload))
+
+
+def without_secrets(packet: bytes) -> str:
+    """Return a message for the log: without digests and SRTP keys."""
+    return _SECRET.sub(r"\1 ...", packet.decode("utf-8", "replace"))
 
 
 def user(text: str) -> str:

@@ -1,0 +1,109 @@
+"""TCP, TLS and SRTP, against the leg in a process of its own; and several calls at once."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from switchboard_engine.legs import Answered, Outcome, Telephony
+
+from .conftest import Conversation, Stack, Watch, free_port, make_certificate
+from .peer import Dialog, Peer
+from .processes import Host
+from .sound import audible, power, tone
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+WIRE = "switchboard_engine.legs.sip.wire"
+
+
+async def hears_itself(stack: Stack, trunk: Telephony, converse: Callable[..., Conversation]) -> None:
+    """Call the echo and see that the sound comes back."""
+    line = await stack.leg.dial(trunk, "+12025550100")
+    watch = Watch(line)
+    conversation = converse(line)
+    await conversation.start()
+    await watch.wait(Answered)
+    await conversation.say(tone(600, 0.6, 16_000))
+    await asyncio.sleep(1.2)
+    assert power(audible(conversation.tap.samples()), 600, 16_000) > 0.9
+    await line.hangup()
+    await watch.ended()
+
+
+async def test_a_call_over_tcp(stack: Stack, host: Host, converse: Callable[..., Conversation]) -> None:
+    trunk = Telephony(trunk_id="tcp", address=f"127.0.0.1:{host.port}", transport="tcp", from_="+1202")
+    await hears_itself(stack, trunk, converse)
+
+
+async def test_a_call_over_tls_with_srtp(
+    stack: Stack,
+    certificate: Path,
+    converse: Callable[..., Conversation],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    host = await Host.run(free_port(), str(certificate))
+    try:
+        trunk = Telephony(
+            trunk_id="tls", address=f"127.0.0.1:{host.port + 1}", transport="tls", from_="+1202", srtp="required"
+        )
+        with caplog.at_level(logging.DEBUG, WIRE):
+            await hears_itself(stack, trunk, converse)
+        answer = next(
+            record.getMessage() for record in caplog.records if "SIP/2.0 200 Answering" in record.getMessage()
+        )
+        assert "RTP/SAVP " in answer
+        assert "a=crypto: ..." in answer
+        assert "inline:" not in caplog.text
+        plain = await stack.leg.dial(replace(trunk, srtp="off"), "+12025550100")
+        watch = Watch(plain)
+        await watch.wait(Answered)
+        await plain.hangup()
+        await watch.ended()
+    finally:
+        await host.stop()
+
+
+async def test_a_certificate_that_nobody_vouches_for_is_refused(stack: Stack, tmp_path: Path) -> None:
+    host = await Host.run(free_port(), str(make_certificate(tmp_path / "other.pem")))
+    try:
+        trunk = Telephony(trunk_id="x", address=f"127.0.0.1:{host.port + 1}", transport="tls", from_="+1202")
+        ended = await Watch(await stack.leg.dial(trunk, "+12025550100")).ended()
+        assert ended.outcome == Outcome.UNREACHABLE
+    finally:
+        await host.stop()
+
+
+async def test_five_calls_at_once_have_no_gap(
+    stack: Stack, peer: Peer, trunk: Telephony, converse: Callable[..., Conversation]
+) -> None:
+    async def one(number: int) -> tuple[float, float]:
+        line = await stack.leg.dial(trunk, f"+1202555010{number}")
+        watch = Watch(line)
+        conversation = converse(line, echo=True)
+        await conversation.start()
+        await watch.wait(Answered)
+        dialog: Dialog = peer.dialogs[line.external_id]
+        await asyncio.sleep(0.3)
+        delays = []
+        for _ in range(3):
+            delays.append(await dialog.media.echo_ms(tone(500 + 100 * number, 0.4)))
+        heard = audible(dialog.media.samples())
+        assert power(heard[200:2_600], 500 + 100 * number) > 0.9
+        await line.hangup()
+        await watch.ended()
+        return dialog.media.longest_gap_ms(), sorted(delays)[1]
+
+    async def answer() -> None:
+        for _ in range(5):
+            await (await peer.taken()).answer()
+
+    answering = asyncio.create_task(answer())
+    results = await asyncio.gather(*(one(number) for number in range(5)))
+    await answering
+    assert max(gap for gap, _ in results) < 100
+    # Through the leg, the pipeline and the leg again; the rest is for a busy machine.
+    assert sorted(delay for _, delay in results)[2] < 200
