@@ -209,6 +209,10 @@ class Conversation:
         """Queue sound for the customer."""
         await self.worker.queue_frame(OutputAudioRawFrame(audio=samples.tobytes(), sample_rate=rate, num_channels=1))
 
+    async def finished(self) -> None:
+        """Wait for its own end."""
+        await asyncio.wait_for(asyncio.shield(self._task), WAIT_S)
+
     async def stop(self) -> None:
         """Cancel it."""
         await self.worker.cancel()

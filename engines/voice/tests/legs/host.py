@@ -10,7 +10,7 @@ from ipaddress import ip_network
 
 from switchboard_engine.legs import Arrival, Ended, Telephony
 from switchboard_engine.legs.sip import SipLeg, SipSettings
-from switchboard_engine.legs.sip.audio import PIPELINE_HZ, LineAudio
+from switchboard_engine.legs.transport import PIPELINE_HZ, LineAudio
 
 EVERYBODY = Telephony(trunk_id="all", address="127.0.0.1", from_="+1", allowed_inbound_ips=(ip_network("127.0.0.0/8"),))
 

@@ -41,6 +41,7 @@ async def test_a_registration_is_made_lost_found_and_taken_back(
     stack.statuses.clear()
     peer.registrar_status = 200
     await stack.status("registered", "r1")
+    peer.deregistered.clear()
     await stack.leg.set_trunks([])
     await asyncio.wait_for(peer.deregistered.wait(), 5)
 

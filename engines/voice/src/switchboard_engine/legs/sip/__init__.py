@@ -2,6 +2,5 @@
 
 from .leg import SipArrival, SipLeg, SipSettings
 from .line import SipLine
-from .transport import SipTransport
 
-__all__ = ["SipArrival", "SipLeg", "SipLine", "SipSettings", "SipTransport"]
+__all__ = ["SipArrival", "SipLeg", "SipLine", "SipSettings"]

@@ -9,16 +9,15 @@ import asyncio
 from baresip import AudioNotActive, AudioRestarted, CallAudio
 
 from ..resample import Resampler
+from ..transport import FRAME_MS, PIPELINE_HZ
 
-PIPELINE_HZ = 16_000  # what voice activity and turn models are made for
-FRAME_MS = 20
 QUEUED_MS_MAX = 40
 STALLED_S = 0.2  # the stack takes nothing any more: the line is on hold
 _READ_BYTES = 64 * 1024
 
 
-class LineAudio:
-    """Audio of one call, usable before the answer and after the end."""
+class SipAudio:
+    """The `LineAudio` of a SIP call."""
 
     def __init__(self, audio: CallAudio) -> None:
         """Wrap the stack's buffers; nothing flows before `open`."""

@@ -21,9 +21,9 @@ from ..leg import (
     TransferMode,
     Transferred,
 )
+from ..transport import LineTransport
 from . import outcome, quality
-from .audio import LineAudio
-from .transport import SipTransport
+from .audio import SipAudio
 
 logger = logging.getLogger(__name__)
 
@@ -52,8 +52,8 @@ class SipLine:
         self.on_ended: list[Callable[[Ended], None]] = []
         self._incoming = incoming
         self._uri_of, self._codec_of = uri_of, codec_of
-        self._audio = LineAudio(call.audio)
-        self._transport = SipTransport(self._audio, self.send_dtmf)
+        self._audio = SipAudio(call.audio)
+        self._transport = LineTransport(self._audio, self.send_dtmf)
         self._queue: asyncio.Queue[LineEvent] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
         self._ringing: Ringing | None = None
@@ -71,7 +71,7 @@ class SipLine:
         return self.call.call_id or ""
 
     @property
-    def transport(self) -> SipTransport:
+    def transport(self) -> LineTransport:
         """The ends of the pipeline."""
         return self._transport
 

@@ -1,7 +1,8 @@
-"""The two ends of a Pipecat pipeline on a SIP line."""
+"""The two ends of a Pipecat pipeline on a line of any leg that carries telephone audio."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from pipecat.audio.dtmf.types import KeypadEntry
 from pipecat.frames.frames import (
@@ -21,12 +22,36 @@ from pipecat.transports.base_input import BaseInputTransport
 from pipecat.transports.base_output import BaseOutputTransport
 from pipecat.transports.base_transport import BaseTransport, TransportParams
 
-from ..resample import Resampler
-from .audio import FRAME_MS, PIPELINE_HZ, LineAudio
+from .resample import Resampler
 
+PIPELINE_HZ = 16_000  # what voice activity and turn models are made for
+FRAME_MS = 20
 READ_EVERY_S = FRAME_MS / 2 / 1000
 
 SendDtmf = Callable[[str], Awaitable[None]]
+
+
+class LineAudio(Protocol):
+    """A line's sound, 16-bit mono, usable before the answer and after the end."""
+
+    @property
+    def flows(self) -> bool:
+        """Whether the line is answered and not over."""
+
+    def read(self) -> bytes:
+        """Take what was received since the last call, at `PIPELINE_HZ`; empty when nothing was."""
+
+    async def write(self, pcm: bytes, sample_hz: int) -> bool:
+        """Send at the pace of the sound, so that hardly more is on its way than is heard; False on a line that is over.
+
+        Before the answer it waits for it.
+        """
+
+    async def drain(self) -> None:
+        """Wait until what was written has been heard, or the line is over."""
+
+    def flush(self) -> None:
+        """Drop what was written and not heard yet."""
 
 
 def parameters() -> TransportParams:
@@ -43,7 +68,7 @@ def parameters() -> TransportParams:
     )
 
 
-class SipInput(BaseInputTransport):
+class LineInput(BaseInputTransport):
     """Pushes what the customer says, at 16 kHz, and the keys that they press."""
 
     def __init__(self, audio: LineAudio, params: TransportParams) -> None:
@@ -87,7 +112,7 @@ class SipInput(BaseInputTransport):
             await asyncio.sleep(READ_EVERY_S)
 
 
-class SipOutput(BaseOutputTransport):
+class LineOutput(BaseOutputTransport):
     """Sends what the assistant says, at the pace of the telephone, so that Pipecat knows what was heard."""
 
     def __init__(self, audio: LineAudio, send_dtmf: SendDtmf, params: TransportParams) -> None:
@@ -131,15 +156,15 @@ class SipOutput(BaseOutputTransport):
         await self._send_dtmf("".join(button.value for button in frame.buttons or ()))
 
 
-class SipTransport(BaseTransport):
+class LineTransport(BaseTransport):
     """A line's ends of the pipeline."""
 
     def __init__(self, audio: LineAudio, send_dtmf: SendDtmf) -> None:
         """Make both ends; a line is used by one pipeline."""
         super().__init__()
         params = parameters()
-        self._input = SipInput(audio, params)
-        self._output = SipOutput(audio, send_dtmf, params)
+        self._input = LineInput(audio, params)
+        self._output = LineOutput(audio, send_dtmf, params)
 
     def input(self) -> FrameProcessor:
         """The customer's side."""
