@@ -248,6 +248,10 @@ class Arrival(Protocol):
     def trunk_id(self) -> str:
         """The trunk that let the call in."""
 
+    @property
+    def token(self) -> str:
+        """What a browser showed to prove itself; empty of telephones."""
+
     async def ring(self) -> None:
         """Let the caller hear ringing, where the network does not already."""
 

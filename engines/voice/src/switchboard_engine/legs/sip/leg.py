@@ -126,6 +126,11 @@ class SipArrival:
         """The trunk that let the call in."""
         return self._admitted.trunk_id
 
+    @property
+    def token(self) -> str:
+        """Empty: a telephone shows none."""
+        return ""
+
     async def ring(self) -> None:
         """Do nothing: the stack has sent 180 when the call was admitted."""
 

@@ -76,6 +76,11 @@ class TwilioArrival:
         """The trunk of the called number."""
         return self._trunk_id
 
+    @property
+    def token(self) -> str:
+        """Empty: a telephone shows none."""
+        return ""
+
     async def ring(self) -> None:
         """Do nothing: Twilio rings until its question is answered."""
 
