@@ -5,19 +5,31 @@ What may kill a process, or needs a second stack, is tested on this one.
 """
 
 import asyncio
+import ctypes
+import os
 import sys
 from ipaddress import ip_network
 
-from switchboard_engine.legs import Arrival, Ended, Telephony
+from baresip import _native
+
+from switchboard_engine.legs import Arrival, Ended, LegError, Telephony
 from switchboard_engine.legs.sip import SipLeg, SipSettings
 from switchboard_engine.legs.transport import PIPELINE_HZ, LineAudio
 
 EVERYBODY = Telephony(trunk_id="all", address="127.0.0.1", from_="+1", allowed_inbound_ips=(ip_network("127.0.0.0/8"),))
 
 
-async def echo(arrival: Arrival) -> None:
+def kill_stack(leg: SipLeg) -> None:
+    """Stop the SIP thread behind the back of its owner: libre's loop ends, as after a fault."""
+    library = ctypes.CDLL(_native.__file__)
+    leg._killing = asyncio.ensure_future(leg._native.run(lambda: library.re_cancel() or 0))  # type: ignore[attr-defined]
+
+
+async def echo(leg: SipLeg, arrival: Arrival) -> None:
     """Answer, say everything back, and end with the call."""
     line = await arrival.answer()
+    if arrival.to == "die":
+        asyncio.get_running_loop().call_later(0.5, kill_stack, leg)
     audio: LineAudio = line.transport._output._audio  # type: ignore[attr-defined]
 
     async def speak() -> None:
@@ -46,12 +58,18 @@ async def main(port: int, certificate: str) -> None:
 
     async def serve() -> None:
         async for arrival in leg.incoming():
-            calls.add(asyncio.create_task(echo(arrival)))
+            calls.add(asyncio.create_task(echo(leg, arrival)))
 
     serving = asyncio.create_task(serve())
-    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    ending = asyncio.create_task(asyncio.to_thread(sys.stdin.read))
+    await asyncio.wait([serving, ending], return_when=asyncio.FIRST_COMPLETED)
     await leg.stop()
-    await serving
+    try:
+        await serving
+    except LegError as error:
+        print(error, flush=True)
+        os._exit(1)  # the thread that reads the input would not end
+    await asyncio.gather(*calls)
 
 
 if __name__ == "__main__":

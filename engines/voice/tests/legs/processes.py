@@ -53,6 +53,12 @@ class Process:
                 assert self.alive, self.errors()
                 await asyncio.sleep(0.05)
 
+    def end_input(self) -> None:
+        """Close its standard input."""
+        assert self.process is not None
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
     async def ended(self) -> int:
         """Wait for its end; returns its exit code."""
         assert self.process is not None

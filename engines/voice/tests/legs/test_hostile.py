@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from .conftest import free_port
 from .peer import Peer
 from .processes import Host
 from .sound import audible, power, tone
@@ -140,3 +141,24 @@ async def test_a_half_message_on_tcp_harms_nobody(host: Host, peer: Peer) -> Non
         writer.close()
     assert await host.answers_options(peer)
     await takes_a_call(host, peer)
+
+
+async def test_a_leg_that_stops_hangs_up(peer: Peer) -> None:
+    host = await Host.run(free_port())
+    dialog = await peer.call(f"sip:+12025550100@127.0.0.1:{host.port}", ("127.0.0.1", host.port))
+    assert (await dialog.final()).status == 200
+    host.end_input()
+    await dialog.expect("BYE")
+    assert await host.ended() == 0
+    assert "by='assistant'" in host.output()
+    await host.stop()
+
+
+async def test_a_stack_that_dies_ends_its_lines(peer: Peer) -> None:
+    host = await Host.run(free_port())
+    dialog = await peer.call(f"sip:die@127.0.0.1:{host.port}", ("127.0.0.1", host.port))
+    assert (await dialog.final()).status == 200
+    assert await host.ended() == 1
+    assert "Ended(by='engine', outcome=<Outcome.FAILED: 'failed'>" in host.output()
+    assert "the SIP stack died: this process carries no call any more" in host.output()
+    await host.stop()

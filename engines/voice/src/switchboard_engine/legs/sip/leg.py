@@ -5,6 +5,7 @@ builds on the same library): this leg is on the library itself, so that admissio
 """
 
 import asyncio
+import contextlib
 import logging
 import ssl
 import time
@@ -77,7 +78,7 @@ class SipSettings:
     def config(self) -> Config:
         """Return the stack's own settings."""
         lines = [
-            f"sip_listen {self.host}:{self.port}",
+            f"sip_listen {f'[{self.host}]' if ':' in self.host else self.host}:{self.port}",
             f"rtp_ports {self.rtp_ports[0]}-{self.rtp_ports[1]}",
             f"audio_jitter_buffer_ms {self.jitter_buffer_ms[0]}-{self.jitter_buffer_ms[1]}",
             "sip_transports udp,tcp,tls",
@@ -144,7 +145,7 @@ class SipArrival:
         if status not in FINAL_REFUSALS:
             raise ValueError(f"{status} does not refuse a call")
         self._line.refuse()
-        self._native.reject(self.external_id, status, REASONS.get(status, "Refused"))
+        await self._native.reject(self.external_id, status, REASONS.get(status, "Refused"))
 
 
 class SipLeg:
@@ -163,6 +164,9 @@ class SipLeg:
         self._early: OrderedDict[int, list[StackEvent]] = OrderedDict()
         self._codecs: OrderedDict[str, str] = OrderedDict()
         self._arrivals: asyncio.Queue[Arrival | None] = asyncio.Queue()
+        self._refusing: set[asyncio.Future[None]] = set()
+        self._died = False
+        self._runtime.on_dead = self._on_dead
 
     async def start(self) -> None:
         """Open the ports.
@@ -174,7 +178,7 @@ class SipLeg:
             await self._runtime.start(self._settings.config())
         except BaresipError as error:
             raise LegError(f"the SIP stack did not start: {error}") from error
-        self._native.install()
+        await self._native.install(self._runtime)
         self._runtime.subscribe(self._on_stack_event)
         transports: tuple[SipTransportName, ...] = (
             ("udp", "tcp", "tls") if self._settings.certificate else ("udp", "tcp")
@@ -211,19 +215,31 @@ class SipLeg:
         return line
 
     def incoming(self) -> AsyncIterator[Arrival]:
-        """Admitted calls to us."""
+        """Admitted calls to us; raises `LegError` where the stack dies."""
         return self._incoming()
 
     async def _incoming(self) -> AsyncIterator[Arrival]:
         while (arrival := await self._arrivals.get()) is not None:
             yield arrival
+        if self._died:
+            raise LegError("the SIP stack died: this process carries no call any more")
+
+    def _on_dead(self) -> None:
+        """End what can no longer go on. The stack cannot be started twice in a process: its owner starts another."""
+        self._died = True
+        for line in list(self._lines.values()):
+            line.lose()
+        self._arrivals.put_nowait(None)
 
     async def stop(self) -> None:
         """Hang up all lines, deregister, close the ports."""
+        if self._died:
+            return
         for line in list(self._lines.values()):
             await line.hangup()
         await self._registrations.replace({}, self._settings.register_every_s)
-        self._native.uninstall()
+        with contextlib.suppress(LegError):  # a stack that hangs is closed all the same
+            await self._native.uninstall()
         await self._runtime.close()
         self._arrivals.put_nowait(None)
 
@@ -276,7 +292,9 @@ class SipLeg:
         )
         if admitted is None or trunk is None:
             # The trunk went while the call came.
-            self._native.reject(call.call_id or "", 403, REASONS[403])
+            refusing = asyncio.ensure_future(self._native.reject(call.call_id or "", 403, REASONS[403]))
+            self._refusing.add(refusing)
+            refusing.add_done_callback(self._refusing.discard)
             return
         self._arrivals.put_nowait(SipArrival(self._adopt(call, incoming=True, telephony=trunk), admitted, self._native))
 

@@ -103,13 +103,19 @@ class SipLine:
                 self._queue.put_nowait(Hold())
             case Event.CALL_RESUME:
                 self._queue.put_nowait(Resume())
-            case Event.CALL_CLOSED if self._ended is None:
-                self._end(event.text or "")
+            case Event.CALL_CLOSED:
+                self._end(self._explain(event.text or ""))
             case _:
                 return
 
-    def _end(self, text: str) -> None:
-        self._ended = self._explain(text)
+    def lose(self) -> None:
+        """End without the stack, which has died."""
+        self._end(Ended("engine", Outcome.FAILED, None, "the SIP stack died"))
+
+    def _end(self, ended: Ended) -> None:
+        if self._ended is not None:
+            return
+        self._ended = ended
         self._audio.close()
         if self._ring_timer is not None:
             self._ring_timer.cancel()

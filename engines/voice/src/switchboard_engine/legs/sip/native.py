@@ -7,12 +7,14 @@ that lacks a symbol, and the tests of admission hold the rest. Pipecat has no SI
 """
 
 import ctypes
+import errno
 import logging
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from baresip import _native
-from baresip.events import Event
+from baresip import BaresipError, Event, Runtime, _events, _native
+from baresip._native import lib
 
 from ..leg import LegError
 
@@ -69,6 +71,9 @@ class Native:
         self._on_packet = on_packet
         self._admit = admit
         self._received: Packet | None = None
+        self._runtime: Runtime | None = None
+        self._forward: Callable[[int, int, bytes | None], None] | None = None
+        self._jobs: deque[Callable[[], None]] = deque()
         self._lib = ctypes.CDLL(_native.__file__)
         try:
             self._declare()
@@ -89,8 +94,6 @@ class Native:
             "conf_config": (pointer, []),
             "config_parse_conf": (number, [pointer, pointer]),
             "mem_deref": (pointer, [pointer]),
-            "re_thread_enter": (None, []),
-            "re_thread_leave": (None, []),
             "sa_ntop": (number, [pointer, text, number]),
             "sip_set_trace_handler": (None, [pointer, pointer]),
             "sip_treplyf": (
@@ -107,43 +110,80 @@ class Native:
             function = getattr(self._lib, name)
             function.restype, function.argtypes = result, arguments
 
-    def install(self) -> None:
+    async def install(self, runtime: Runtime) -> None:
         """Take over admission; the runtime is up and has no user agent yet.
 
         Raises:
             LegError: the stack refused.
         """
+        self._runtime = runtime
+        self._forward = _events.set_sink(self._on_completion)
+        if error := await self.run(self._install):
+            raise LegError(f"the SIP stack refused admission control: error {error}")
+
+    def _install(self) -> int:
         config = ctypes.c_void_p()
-        self._lib.re_thread_enter()
-        try:
-            error = self._lib.conf_alloc_buf(ctypes.byref(config), _CONFIG, len(_CONFIG))
-            error = error or self._lib.config_parse_conf(self._lib.conf_config(), config)
-            self._lib.mem_deref(config)
-            error = error or self._lib.bevent_register(self._event_handler, None)
-            if error:
-                raise LegError(f"the SIP stack refused admission control: error {error}")
+        error: int = self._lib.conf_alloc_buf(ctypes.byref(config), _CONFIG, len(_CONFIG))
+        error = error or self._lib.config_parse_conf(self._lib.conf_config(), config)
+        self._lib.mem_deref(config)
+        error = error or self._lib.bevent_register(self._event_handler, None)
+        if not error:
             self._lib.sip_set_trace_handler(self._lib.uag_sip(), self._trace_handler)
-        finally:
-            self._lib.re_thread_leave()
+        return error
 
-    def uninstall(self) -> None:
+    async def uninstall(self) -> None:
         """Take the hooks out, while the runtime is still up."""
-        self._lib.re_thread_enter()
-        try:
-            self._lib.sip_set_trace_handler(self._lib.uag_sip(), None)
-            self._lib.bevent_unregister(self._event_handler)
-        finally:
-            self._lib.re_thread_leave()
+        await self.run(self._uninstall)
+        _events.set_sink(self._forward)
 
-    def reject(self, call_id: str, status: int, reason: str) -> None:
-        """Refuse a ringing call with a final status; does nothing when it is gone."""
-        self._lib.re_thread_enter()
+    def _uninstall(self) -> int:
+        self._lib.sip_set_trace_handler(self._lib.uag_sip(), None)
+        self._lib.bevent_unregister(self._event_handler)
+        return 0
+
+    async def reject(self, call_id: str, status: int, reason: str) -> None:
+        """Refuse a ringing call with a final status; does nothing when it is gone.
+
+        Raises:
+            LegError: the stack does not answer.
+        """
+        await self.run(lambda: self._reject(call_id.encode(), status, reason.encode()))
+
+    def _reject(self, call_id: bytes, status: int, reason: bytes) -> int:
+        call = self._lib.uag_call_find(call_id)
+        if call:
+            self._lib.ua_hangup(self._lib.call_get_ua(call), call, status, reason)
+        return 0
+
+    async def run(self, job: Callable[[], int]) -> int:
+        """Run a job in the SIP thread, between two of its events, and return its result.
+
+        libre is not to be called from another thread: its `re_thread_enter` locks nothing here, since the binding
+        initializes the library in one thread and runs it in another. But a command's completion is told in the SIP
+        thread, before the binding hands it to the loop: there the jobs are done.
+
+        Raises:
+            LegError: the stack does not answer.
+        """
+        if self._runtime is None:
+            raise LegError("the SIP stack is not started")
+        results: list[int] = []
+        self._jobs.append(lambda: results.append(job()))
         try:
-            call = self._lib.uag_call_find(call_id.encode())
-            if call:
-                self._lib.ua_hangup(self._lib.call_get_ua(call), call, status, reason.encode())
-        finally:
-            self._lib.re_thread_leave()
+            await self._runtime.cmd(lib.BP_CMD_PING)
+        except BaresipError as error:
+            raise LegError(f"the SIP stack does not answer: {error}") from error
+        return results[0] if results else errno.EIO
+
+    def _on_completion(self, event: int, handle: int, payload: bytes | None) -> None:
+        # Only at a ping's completion: other events come from the depths of the stack, which a job could pull away.
+        while event == lib.BP_EV_PONG and self._jobs:
+            try:
+                self._jobs.popleft()()
+            except Exception:
+                logger.exception("a job failed in the SIP thread")
+        if self._forward is not None:
+            self._forward(event, handle, payload)
 
     def _address(self, address: int) -> str:
         text = ctypes.create_string_buffer(_ADDRESS_TEXT_BYTES)
