@@ -39,7 +39,7 @@ class Media:
         self.destination: tuple[str, int] | None = None
         self.muted = False
         self.spoke_until = 0.0
-        self.loss, self._random = loss, random.Random(seed)
+        self.loss, self.jitter_ms, self._random = loss, 0.0, random.Random(seed)
         self._playing: list[bytes] = []
         self._pressing: list[tuple[bytes, bool, int]] = []
         self._sequence, self._timestamp, self._source = 1000, 160_000, 0x5EED
@@ -122,12 +122,12 @@ class Media:
         self._sequence += 1
         head = struct.pack("!BBHII", 0x80, 0x80 * marker | payload_type, self._sequence & 0xFFFF, self._timestamp,
                            self._source)  # fmt: skip
-        if self._random.random() >= self.loss and self.destination is not None:
-            self._socket.sendto(head + payload, self.destination)
+        if self._random.random() >= self.loss:
+            self._loop.call_later(self._random.random() * self.jitter_ms / 1000, self.send_raw, head + payload)
 
     def send_raw(self, datagram: bytes) -> None:
         """Send any bytes to the media port."""
-        if self.destination is not None:
+        if self.destination is not None and self._socket.fileno() >= 0:
             self._socket.sendto(datagram, self.destination)
 
     def _receive(self) -> None:

@@ -188,6 +188,25 @@ async def test_lost_packets_are_counted(stack: Stack, peer: Peer, trunk: Telepho
     assert quality.mos < 2.5
 
 
+async def test_packets_that_come_unevenly_are_heard_whole(
+    stack: Stack, peer: Peer, trunk: Telephony, converse: Callable[..., Conversation]
+) -> None:
+    line, watch, called = await connect(stack, peer, trunk)
+    conversation = converse(line)
+    await conversation.start()
+    called.media.jitter_ms = 20
+    await asyncio.sleep(1.0)
+    called.media.play(tone(1000, 2.0))
+    await called.media.played()
+    await asyncio.sleep(0.3)
+    heard = audible(conversation.tap.samples())
+    assert len(heard) / 16_000 == pytest.approx(2.0, abs=0.05)
+    pieces = [heard[at : at + 800] for at in range(0, len(heard) - 800, 800)]
+    assert sum(power(piece, 1000, 16_000) > 0.9 for piece in pieces) > 0.9 * len(pieces)
+    await line.hangup()
+    await watch.ended()
+
+
 async def test_an_interruption_silences_at_once(
     stack: Stack, peer: Peer, trunk: Telephony, converse: Callable[..., Conversation]
 ) -> None:

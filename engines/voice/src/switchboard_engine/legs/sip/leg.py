@@ -63,6 +63,9 @@ class SipSettings:
     next. `certificate` is a PEM file with key and chain, without which TLS only calls out; `ca_file` holds the
     authorities that vouch for the trunks' certificates.
     `rtp_ports` bounds the media's ports. `rtp_timeout_s` ends a call that sends nothing any more; 0: never.
+    `jitter_buffer_ms` is how long received sound waits, at least and at most: the stack hardly leaves the first number,
+    jitter beyond it is heard as loss (with 20, a fifth of the sound at 50 ms of jitter; none with 60), and all of it
+    is delay.
     """
 
     host: str
