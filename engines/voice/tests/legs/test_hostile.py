@@ -162,3 +162,11 @@ async def test_a_stack_that_dies_ends_its_lines(peer: Peer) -> None:
     assert "Ended(by='engine', outcome=<Outcome.FAILED: 'failed'>" in host.output()
     assert "the SIP stack died: this process carries no call any more" in host.output()
     await host.stop()
+
+
+async def test_a_port_that_is_taken_is_an_error(host: Host) -> None:
+    second = Host(host.port)
+    await second.start()
+    assert await second.ended() == 1
+    assert "LegError: the SIP stack did not start" in second.output()
+    await second.stop()

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from switchboard_engine.legs import Answered, Outcome, Telephony
+from switchboard_engine.legs import Answered, Outcome, Quality, Telephony
+from switchboard_engine.legs.sip import account
 
 from .conftest import Conversation, Stack, Watch, free_port, make_certificate
 from .peer import Dialog, Peer
@@ -20,7 +21,10 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 WIRE = "switchboard_engine.legs.sip.wire"
 
 
-async def hears_itself(stack: Stack, trunk: Telephony, converse: Callable[..., Conversation]) -> None:
+OFFERS = {"PCMA": "pcma", "G722": "g722/16000/1"}
+
+
+async def hears_itself(stack: Stack, trunk: Telephony, converse: Callable[..., Conversation]) -> Watch:
     """Call the echo and see that the sound comes back."""
     line = await stack.leg.dial(trunk, "+12025550100")
     watch = Watch(line)
@@ -32,11 +36,26 @@ async def hears_itself(stack: Stack, trunk: Telephony, converse: Callable[..., C
     assert power(audible(conversation.tap.samples()), 600, 16_000) > 0.9
     await line.hangup()
     await watch.ended()
+    return watch
 
 
 async def test_a_call_over_tcp(stack: Stack, host: Host, converse: Callable[..., Conversation]) -> None:
     trunk = Telephony(trunk_id="tcp", address=f"127.0.0.1:{host.port}", transport="tcp", from_="+1202")
     await hears_itself(stack, trunk, converse)
+
+
+@pytest.mark.parametrize("codec", OFFERS)
+async def test_a_call_in_another_codec(
+    stack: Stack,
+    host: Host,
+    converse: Callable[..., Conversation],
+    monkeypatch: pytest.MonkeyPatch,
+    codec: str,
+) -> None:
+    monkeypatch.setattr(account, "CODECS", (OFFERS[codec],))
+    trunk = Telephony(trunk_id=codec, address=f"127.0.0.1:{host.port}", from_="+1202")
+    watch = await hears_itself(stack, trunk, converse)
+    assert next(event.codec for event in watch.seen if isinstance(event, Quality)) == codec
 
 
 async def test_a_call_over_tls_with_srtp(

@@ -36,6 +36,7 @@ TRUNK = {"trunk_id": 7, "address": "sip.example", "from": "+12025550100"}
         ),
         ({"inbound_authorization_type": "auth", "allowed_inbound_ips": ["192.0.2.7"]}, {"allowed_inbound_ips": ()}),
         ({"password": None, "later": "member"}, {"password": ""}),
+        ({"kind": "twilio", "address": None}, {"kind": "twilio", "address": ""}),
     ],
 )
 def test_a_trunk_is_read_from_the_api(members: dict[str, Any], expected: dict[str, Any]) -> None:

@@ -117,7 +117,8 @@ class Telephony:
     """How a call reaches the network: the members of `telephony` in a claim, and of a trunk in `GET /engine/trunks`.
 
     `from_` is the number shown, and of a trunk its own number or extension; `dial` is the number to call as the trunk
-    wants it written, empty for a trunk. `address` is `host` or `host:port`. `register` says whether calls reach us by a
+    wants it written, empty for a trunk. `address` is `host` or `host:port`; of Twilio it is the URL of its API or
+    empty, `username` the account's SID and `password` its token. `register` says whether calls reach us by a
     registration (RFC 3261 section 10); `allowed_inbound_ips` lets calls in by their source address alone.
     """
 
@@ -141,19 +142,20 @@ class Telephony:
         Raises:
             ValueError: a member is missing or has a value that no trunk can have.
         """
-        if members.get("trunk_id") is None or not members.get("address"):
+        kind = str(members.get("kind") or "sip")
+        if members.get("trunk_id") is None or (kind == "sip" and not members.get("address")):
             raise ValueError("a trunk needs trunk_id and address")
         transport: SipTransportName = members.get("transport") or "udp"
         if transport not in get_args(SipTransportName):
             raise ValueError(f"transport is {transport!r}, neither udp, tcp nor tls")
-        address, proxy = str(members["address"]), members.get("outbound_proxy")
+        address, proxy = str(members.get("address") or ""), members.get("outbound_proxy")
         by_address = members.get("inbound_authorization_type") == "ip"
         username = str(members.get("username") or "")
         allowed = members.get("allowed_inbound_ips") or () if by_address else ()
         return cls(
             trunk_id=str(members["trunk_id"]),
             address=address,
-            kind=str(members.get("kind") or "sip"),
+            kind=kind,
             from_=str(members.get("from") or ""),
             dial=str(members.get("dial") or ""),
             transport=transport,

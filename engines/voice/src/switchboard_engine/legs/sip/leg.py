@@ -239,7 +239,8 @@ class SipLeg:
         if self._died:
             return
         for line in list(self._lines.values()):
-            await line.hangup()
+            with contextlib.suppress(LegError):  # then it ends with the stack
+                await line.hangup()
         await self._registrations.replace({}, self._settings.register_every_s)
         with contextlib.suppress(LegError):  # a stack that hangs is closed all the same
             await self._native.uninstall()

@@ -207,9 +207,9 @@ class Native:
             return
         try:
             message = self._lib.bevent_get_msg(handle)
-            refusal = self._judge()
+            agent = self._lib.uag_find_msg(message)
+            refusal = self._judge() if agent else Refusal(404, "Not Found")
             if refusal is None:
-                agent = self._lib.uag_find_msg(message)
                 self._lib.ua_accept(agent, message)
             else:
                 self._refuse(message, refusal)
