@@ -24,7 +24,7 @@ from .peer import Peer
 from .processes import Host
 from .sound import Samples
 
-WAIT_S = 5.0
+WAIT_S = 10.0
 RTP_TIMEOUT_S = 2
 
 E = TypeVar("E", bound=LineEvent)

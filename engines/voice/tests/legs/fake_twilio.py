@@ -19,7 +19,7 @@ from aiohttp import web
 from .sound import FRAME, Samples, decode_pcmu, encode_pcmu
 
 SID, TOKEN = "AC0123", "tw-secret"
-WAIT_S = 5.0
+WAIT_S = 10.0
 
 
 class FakeTwilio:

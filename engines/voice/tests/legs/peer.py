@@ -12,7 +12,7 @@ from typing import Self
 
 from .media import Media
 
-WAIT_S = 5.0
+WAIT_S = 10.0
 
 
 @dataclass(frozen=True)

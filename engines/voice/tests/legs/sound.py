@@ -9,6 +9,7 @@ import numpy.typing as npt
 HZ = 8000
 FRAME = HZ // 50
 AUDIBLE = 200
+RECOGNISED = 0.6  # of the energy at its frequency: a tone in which a busy machine made a hole still has so much
 Samples = npt.NDArray[np.int16]
 
 

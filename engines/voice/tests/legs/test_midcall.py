@@ -23,7 +23,7 @@ from switchboard_engine.legs.sip import SipLine
 
 from .conftest import Conversation, Stack, Watch
 from .peer import Dialog, Peer
-from .sound import audible, loudness, power, tone
+from .sound import RECOGNISED, audible, loudness, power, tone
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -79,8 +79,8 @@ async def test_we_hold_and_resume(
     called.media.play(tone(1000, 0.4))
     await called.media.played()
     await asyncio.sleep(0.1)
-    assert power(audible(called.media.samples(since)), 440) > 0.9
-    assert power(audible(conversation.tap.samples()), 1000, 16_000) > 0.9
+    assert power(audible(called.media.samples(since)), 440) > RECOGNISED
+    assert power(audible(conversation.tap.samples()), 1000, 16_000) > RECOGNISED
     await line.hangup()
     await watch.ended()
 
@@ -103,7 +103,7 @@ async def test_the_customer_holds_and_resumes(
     await conversation.say(tone(700, 0.4, 16_000))
     await asyncio.sleep(0.7)
     heard = audible(called.media.samples(since))
-    assert power(heard, 700) > 0.9
+    assert power(heard, 700) > RECOGNISED
     assert power(heard, 440) < 0.02
     called.bye()
     await watch.ended()
@@ -161,7 +161,7 @@ async def test_a_renegotiation_keeps_the_sound(
     called.media.play(tone(800, 0.6))
     await called.media.played()
     await asyncio.sleep(0.3)
-    assert power(audible(called.media.samples(since)), 800) > 0.9
+    assert power(audible(called.media.samples(since)), 800) > RECOGNISED
     assert called.media.longest_gap_ms() < 100
     await line.hangup()
     await watch.ended()
@@ -202,7 +202,7 @@ async def test_packets_that_come_unevenly_are_heard_whole(
     heard = audible(conversation.tap.samples())
     assert len(heard) / 16_000 == pytest.approx(2.0, abs=0.05)
     pieces = [heard[at : at + 800] for at in range(0, len(heard) - 800, 800)]
-    assert sum(power(piece, 1000, 16_000) > 0.9 for piece in pieces) > 0.9 * len(pieces)
+    assert sum(power(piece, 1000, 16_000) > RECOGNISED for piece in pieces) > 0.9 * len(pieces)
     await line.hangup()
     await watch.ended()
 
@@ -228,7 +228,7 @@ async def test_an_interruption_silences_at_once(
     await asyncio.sleep(0.7)
     heard = audible(called.media.samples(since))
     assert power(heard, 440) < 0.02
-    assert power(heard, 700) > 0.9
+    assert power(heard, 700) > RECOGNISED
     await line.hangup()
     await watch.ended()
 

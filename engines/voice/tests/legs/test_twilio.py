@@ -26,7 +26,7 @@ from switchboard_engine.legs.twilio import leg as twilio_leg
 
 from .conftest import Conversation, Watch, free_port
 from .fake_twilio import SID, TOKEN, FakeTwilio, Stream
-from .sound import audible, power, tone
+from .sound import RECOGNISED, audible, power, tone
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -97,8 +97,8 @@ async def test_a_call_is_placed_answered_and_heard_both_ways(
     assert (ended.by, ended.outcome) == ("customer", Outcome.COMPLETED)
     assert [type(event) for event in watch.seen[:3]] == [Ringing, Answered, Dtmf]
     assert conversation.tap.keys == ["5"]
-    assert power(audible(conversation.tap.samples()), 1000, 16_000) > 0.9
-    assert power(audible(np.concatenate([samples for _, samples in stream.heard])), 440) > 0.9
+    assert power(audible(conversation.tap.samples()), 1000, 16_000) > RECOGNISED
+    assert power(audible(np.concatenate([samples for _, samples in stream.heard])), 440) > RECOGNISED
     assert stream.ahead_ms_max < 140
 
 
@@ -228,7 +228,7 @@ async def test_a_call_to_us_is_answered(setup: Setup, converse: Callable[..., Co
     await watch.wait(Answered)
     await stream.say(tone(1000, 0.4))
     await asyncio.sleep(0.1)
-    assert power(audible(conversation.tap.samples()), 1000, 16_000) > 0.9
+    assert power(audible(conversation.tap.samples()), 1000, 16_000) > RECOGNISED
     await stream.stop()
     assert (await watch.ended()).by == "customer"
 

@@ -254,7 +254,7 @@ class SipLeg:
         if made is None:
             made = self._agents[key] = asyncio.ensure_future(self._make_agent(of))
         try:
-            return await made
+            return await asyncio.shield(made)  # one who dials may give up, another may wait for the same
         except BaresipError as error:
             self._agents.pop(key, None)
             raise LegError(f"the SIP stack refused an account: {error}") from error
