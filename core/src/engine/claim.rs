@@ -45,7 +45,8 @@ pub fn claim(ctx: &Ctx<'_>) -> Handled {
     let body: Claim = ctx.body()?;
     let engine = ctx.engine();
     attached::note(ctx.root(), engine.token, ctx.now)?;
-    let claimed = if body.capacity == 0 || yields(ctx, engine)? { Claimed::default() } else { take(ctx, engine, &body)? };
+    let claimed =
+        if body.capacity == 0 || yields(ctx, engine)? { Claimed::default() } else { take(ctx, engine, &body)? };
     if let Claimed { suspect: Some(Suspect { at, tries }), .. } = &claimed
         && claimed.calls.is_empty()
     {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::schemathesis;
+use crate::{schemathesis, voice};
 
 pub const WASM: &str = "wasm32-unknown-unknown";
 /// Packages that search for faults: built with overflow checks.
@@ -39,8 +39,17 @@ const LICENCES: [&str; 16] = [
 
 pub type Done = Result<(), String>;
 
+/// What is tested before a commit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Share {
+    /// What needs a Rust toolchain only; what finds no Node or Python says that it is not run.
+    Rust,
+    /// All: also what needs packages, which are fetched; what is missing fails.
+    All,
+}
+
 /// Runs everything that must pass before a commit.
-pub fn test() -> Done {
+pub fn test(share: Share) -> Done {
     wasm_target()?;
     step("format", "cargo", &["fmt", "--all", "--check"])?;
     // The edge's shells are features, because a component has only one of them.
@@ -57,7 +66,8 @@ pub fn test() -> Done {
     // The fuzzer uses one core, the documents the other.
     std::thread::scope(|scope| {
         let fuzzer = scope.spawn(schemathesis::each_commit);
-        let rest = rustdoc().and_then(|()| purity()).and_then(|()| separation());
+        let engine = || if share == Share::All { voice::run() } else { Ok(()) };
+        let rest = rustdoc().and_then(|()| purity()).and_then(|()| separation()).and_then(|()| engine());
         fuzzer.join().map_err(|_| "the fuzzer's chore panicked".to_owned())?.and(rest)
     })?;
     licences()

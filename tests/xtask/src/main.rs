@@ -8,16 +8,19 @@ mod schemathesis;
 mod server;
 #[cfg(test)]
 mod tidy;
+mod voice;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test | component | edge | openapi | docs | book | js | bench | hosts | clients | schemathesis | sim | fuzz | faults | attacks | pairs | figures";
+const USAGE: &str = "usage: cargo xtask test [--all] | voice | component | edge | openapi | docs | book | js | bench | hosts | clients | schemathesis | sim | fuzz | faults | attacks | pairs | figures";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        ["test"] => chores::test(),
+        ["test"] => chores::test(chores::Share::Rust),
+        ["test", "--all"] => chores::test(chores::Share::All),
+        ["voice"] => voice::run(),
         ["component"] => chores::component(),
         ["edge"] => chores::edges(),
         ["openapi"] => chores::openapi(),

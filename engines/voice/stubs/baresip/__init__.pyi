@@ -6,13 +6,24 @@ from typing import Literal
 
 from .errors import (
     AudioNotActive as AudioNotActive,
+)
+from .errors import (
     AudioRestarted as AudioRestarted,
+)
+from .errors import (
     BaresipError as BaresipError,
+)
+from .errors import (
     RegistrationError as RegistrationError,
+)
+from .errors import (
     StaleHandleError as StaleHandleError,
+)
+from .errors import (
     TransferFailed as TransferFailed,
 )
-from .events import Event as Event, StackEvent as StackEvent
+from .events import Event as Event
+from .events import StackEvent as StackEvent
 
 class Account:
     def __init__(

@@ -1,0 +1,46 @@
+//! The voice engine, a Python package: its tests, types and lints, in a virtual environment with the locked versions.
+
+use std::path::{Path, PathBuf};
+
+use crate::chores::{Done, root, step, step_in, target, text};
+
+/// Locked versions, with their hashes.
+const LOCK: &str = "requirements/dev.txt";
+
+/// Runs all checks of the package; fails where Python or a package is missing.
+pub fn run() -> Done {
+    let package = root().join("engines/voice");
+    let home = target()?.join("voice");
+    let python = text(&environment(&home, &package.join(LOCK))?.join("python"));
+    let caches = text(&home.join("cache"));
+    let quiet = [
+        ("PYTHONDONTWRITEBYTECODE", "1".into()),
+        ("HYPOTHESIS_STORAGE_DIRECTORY", caches.clone()),
+        ("MYPY_CACHE_DIR", caches.clone()),
+        ("RUFF_CACHE_DIR", caches),
+    ];
+    let checks: [(&str, &[&str]); 4] = [
+        ("lints of the voice engine", &["ruff", "check", "--quiet"]),
+        ("format of the voice engine", &["ruff", "format", "--check", "--quiet"]),
+        ("types of the voice engine", &["mypy"]),
+        ("tests of the voice engine", &["pytest", "-q", "-m", "not long", "-p", "no:cacheprovider"]),
+    ];
+    checks
+        .iter()
+        .try_for_each(|(name, arguments)| step_in(&package, name, &python, &[&["-m"][..], arguments].concat(), &quiet))
+}
+
+/// Returns the programs of a virtual environment with the locked versions; makes it anew when they have changed.
+fn environment(home: &Path, lock: &Path) -> Result<PathBuf, String> {
+    let (folder, installed) = (home.join("tools"), home.join("installed.txt"));
+    let wanted = std::fs::read(lock).map_err(|error| format!("{}: {error}", lock.display()))?;
+    let programs = folder.join("bin");
+    if std::fs::read(&installed).is_ok_and(|known| known == wanted) {
+        return Ok(programs);
+    }
+    step("python", "python3", &["-m", "venv", "--clear", &text(&folder)])?;
+    let install = ["install", "--quiet", "--disable-pip-version-check", "--require-hashes", "-r", &text(lock)];
+    step("packages of the voice engine", &text(&programs.join("pip")), &install)?;
+    std::fs::write(installed, wanted).map_err(|error| error.to_string())?;
+    Ok(programs)
+}
