@@ -291,7 +291,7 @@ impl Recorder {
         self.settle();
     }
 
-    fn say(&mut self, call: u64, seq: u64, events: &[Value]) {
+    pub(super) fn say(&mut self, call: u64, seq: u64, events: &[Value]) {
         let numbered: Vec<Value> =
             events.iter().zip(seq..).map(|(event, seq)| with(event.clone(), &json!({ "seq": seq }))).collect();
         self.engine(&format!("/engine/calls/{call}/events"), &json!({ "events": numbered }));

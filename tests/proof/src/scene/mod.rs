@@ -9,6 +9,7 @@ use switchboard_core::seed::Seed;
 use switchboard_core::service::routes::ROUTES;
 use switchboard_core::time::Timestamp;
 mod acts;
+mod speech;
 mod talks;
 
 use crate::said::{Said, Transcript};
@@ -61,6 +62,7 @@ pub fn record() -> (Script, Transcript) {
     scene.numbers();
     scene.knowledge();
     scene.calls();
+    scene.speech();
     scene.conversations();
     scene.campaigns();
     scene.webhooks();
