@@ -59,7 +59,7 @@ pub(super) fn take_all(
 ) -> Result<Vec<IgnoredEvent>, Halt> {
     let was_running = call.status().is_running();
     let next_seq = call.live.seq + 1;
-    let (mut ignored, mut is_measured) = (Vec::new(), false);
+    let (mut ignored, mut is_measured, mut is_said) = (Vec::new(), false, false);
     for event in events {
         let seq = event.seq();
         if seq <= call.live.seq {
@@ -75,6 +75,7 @@ pub(super) fn take_all(
             ignored.push(IgnoredEvent { seq, r#type: r#type.clone() });
         }
         is_measured |= matches!(event, EngineEvent::Metrics(_));
+        is_said |= matches!(event, EngineEvent::Transcript(_));
         // A call that was given back is numbered anew by its next engine.
         if call.live.engine.is_some() {
             call.live.seq = seq;
@@ -89,6 +90,10 @@ pub(super) fn take_all(
     } else if !events.is_empty() {
         if is_measured {
             call.shown.latency = call.latency(account)?;
+        }
+        // All its events are read for this: once for a report, however many lines came late.
+        if is_said && !is_running {
+            call.shown.transcript = formatted(&call.transcript(account)?);
         }
         call.save(account, ctx.now)?;
     }
@@ -115,11 +120,7 @@ fn take(
         call.live.ended_at = Some(at);
     }
     call.live.last_at = at;
-    let taken = note(account, call, event, at)?;
-    if let (EngineEvent::Transcript(_), false) = (event, was_running) {
-        call.shown.transcript = formatted(&call.transcript(account)?);
-    }
-    Ok(taken)
+    note(account, call, event, at)
 }
 
 /// Returns whether an event may follow the end of its call: what is known only later, and what was said before.
