@@ -5,6 +5,7 @@ above it knows only these types: it asks a leg to dial or takes its arrivals, pu
 of its Pipecat pipeline, and follows the line's events. A leg decides nothing about what is said.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -187,6 +188,15 @@ class TrunkStatus:
     trunk_id: str
     state: TrunkState
     detail: str = ""
+
+
+async def until_ended(queue: asyncio.Queue[LineEvent]) -> AsyncIterator[LineEvent]:
+    """Yield the events of a line, for one reader; ends after `Ended`."""
+    while True:
+        event = await queue.get()
+        yield event
+        if isinstance(event, Ended):
+            return
 
 
 @runtime_checkable

@@ -20,6 +20,7 @@ from ..leg import (
     Ringing,
     TransferMode,
     Transferred,
+    until_ended,
 )
 from ..transport import LineTransport
 from . import outcome, quality
@@ -78,14 +79,7 @@ class SipLine:
     @property
     def events(self) -> AsyncIterator[LineEvent]:
         """Everything that happens, for one reader; ends after `Ended`."""
-        return self._events()
-
-    async def _events(self) -> AsyncIterator[LineEvent]:
-        while True:
-            event = await self._queue.get()
-            yield event
-            if isinstance(event, Ended):
-                return
+        return until_ended(self._queue)
 
     def on_stack_event(self, event: StackEvent) -> None:
         """Follow the stack."""

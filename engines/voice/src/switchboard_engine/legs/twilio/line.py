@@ -17,6 +17,7 @@ from ..leg import (
     Ringing,
     TransferMode,
     Transferred,
+    until_ended,
 )
 from ..transport import PIPELINE_HZ, LineTransport
 from .api import Rest, forward
@@ -62,14 +63,7 @@ class TwilioLine:
     @property
     def events(self) -> AsyncIterator[LineEvent]:
         """Everything that happens, for one reader; ends after `Ended`."""
-        return self._events()
-
-    async def _events(self) -> AsyncIterator[LineEvent]:
-        while True:
-            event = await self._queue.get()
-            yield event
-            if isinstance(event, Ended):
-                return
+        return until_ended(self._queue)
 
     def told(self, status: str) -> None:
         """Take a status callback's `CallStatus`."""

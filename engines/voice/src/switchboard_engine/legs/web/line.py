@@ -7,7 +7,7 @@ from pipecat.transports.smallwebrtc.connection import SmallWebRTCConnection
 from pipecat.transports.smallwebrtc.transport import SmallWebRTCTransport
 from typing_extensions import override
 
-from ..leg import Answered, Ended, LegError, Line, LineEvent, Outcome, Party, TransferMode, Transferred
+from ..leg import Answered, Ended, LegError, Line, LineEvent, Outcome, Party, TransferMode, Transferred, until_ended
 from ..transport import parameters
 
 _TELEPHONE_ONLY = "a browser's call has no such thing: it is of telephones"
@@ -45,14 +45,7 @@ class WebLine(Line):
     @property
     def events(self) -> AsyncIterator[LineEvent]:
         """Everything that happens, for one reader; ends after `Ended`."""
-        return self._events()
-
-    async def _events(self) -> AsyncIterator[LineEvent]:
-        while True:
-            event = await self._queue.get()
-            yield event
-            if isinstance(event, Ended):
-                return
+        return until_ended(self._queue)
 
     async def accept(self, sdp: str) -> str:
         """Take the browser's offer; returns the answer's SDP.
