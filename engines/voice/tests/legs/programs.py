@@ -1,4 +1,4 @@
-"""Programs of others that tests play against: Debian's baresip and SIPp.
+"""Programs of others that tests play against: Debian's baresip, SIPp and espeak-ng.
 
 They are fetched once, by `apt-get download` and `dpkg -x`, into a folder of their own, and nothing is installed: the
 folder is `SWITCHBOARD_TEST_PROGRAMS`, or `switchboard-engine-tests` in the user's cache. A test that cannot have its
@@ -18,6 +18,11 @@ PACKAGES = {
     "baresip": (
         "baresip-core", "libre0", "librem0", "libsndfile1", "libflac12", "libmp3lame0", "libmpg123-0", "libogg0",
         "libopus0", "libvorbis0a", "libvorbisenc2",
+    ),
+    "espeak-ng": (
+        "espeak-ng", "espeak-ng-data", "libespeak-ng1", "libpcaudio0", "libsonic0", "libasound2", "libpulse0",
+        "libasyncns0", "libdbus-1-3", "libx11-6", "libx11-xcb1", "libxcb1", "libxau6", "libxdmcp6", "libbsd0", "libmd0",
+        "libsndfile1", "libflac12", "libmp3lame0", "libmpg123-0", "libogg0", "libopus0", "libvorbis0a", "libvorbisenc2",
     ),
     "sipp": ("sip-tester", "libgsl27", "libgslcblas0", "libpcap0.8", "libsctp1"),
 }  # fmt: skip
@@ -46,7 +51,7 @@ def program(name: str) -> Program:
     root = cache() / name
     if not root.exists():
         _fetch(PACKAGES[name], root)
-    libraries = os.pathsep.join(map(str, [*root.glob("usr/lib/*-linux-gnu"), root / "usr/lib"]))
+    libraries = os.pathsep.join(map(str, [*root.glob("**/*-linux-gnu"), *root.glob("**/pulseaudio"), root / "usr/lib"]))
     return Program(root / "usr/bin" / name, root, {"LD_LIBRARY_PATH": libraries})
 
 

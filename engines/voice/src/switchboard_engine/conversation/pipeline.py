@@ -1,0 +1,238 @@
+"""The pipeline of a conversation: its services, in the order in which sound becomes text and text becomes sound."""
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
+from pipecat.adapters.llm.schemas.tools_schema import ToolsSchema
+from pipecat.audio.mixers.base_audio_mixer import BaseAudioMixer
+from pipecat.observers.base_observer import BaseObserver
+from pipecat.pipeline.pipeline import Pipeline
+from pipecat.pipeline.worker import PipelineParams, PipelineWorker
+from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.aggregators.llm_response_universal import LLMContextAggregatorPair, LLMUserAggregatorParams
+from pipecat.processors.frame_processor import FrameProcessor
+from pipecat.transports.base_transport import BaseTransport, TransportParams
+from pipecat.turns.user_mute import BaseUserMuteStrategy
+from pipecat.turns.user_turn_strategies import ExternalUserTurnStrategies
+from pipecat.workers.runner import WorkerRunner
+
+from ..client import Assistant
+from ..client.wire import CatalogueEntry, Function, Json
+from . import turns
+from .services import Services
+from .settings import ConversationSettings
+
+PIPELINE_HZ = 16_000
+Model = Any
+"""A language model: one service, or a switcher between several, which has what is used of a service."""
+
+STOP_S = 3.0
+"""How long a pipeline may take to stop before it is left to itself."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class Stages:
+    """The services of a conversation; a mode has those that it needs."""
+
+    llm: Model
+    stt: FrameProcessor | None = None
+    tts: FrameProcessor | None = None
+
+    @classmethod
+    def make(cls, assistant: Assistant, settings: ConversationSettings, services: Services) -> "Stages":
+        """Make the services; raises `ProviderError`."""
+        options = settings.voice.options()
+        if settings.mode == "pipeline":
+            return cls(
+                stt=services.stt(_raw(assistant.transcriber_provider), languages=settings.languages),
+                llm=services.llm(_raw(assistant.llm_model), temperature=settings.temperature),
+                tts=text_to_speech(assistant, settings, services),
+            )
+        speaks = settings.mode == "multimodal"
+        realtime = {
+            "modality": "audio" if speaks else "text",
+            "threshold": settings.turns.threshold,
+            "temperature": settings.temperature,
+            **options,
+        }
+        voice = _raw(assistant.voice)
+        llm = services.realtime(
+            _raw(assistant.multimodal_model), voice=voice, language=settings.language, options=realtime
+        )
+        return cls(llm=llm, tts=None if speaks else text_to_speech(assistant, settings, services))
+
+    @property
+    def named(self) -> dict[str, FrameProcessor]:
+        """The services by what they are to a reader of the call."""
+        named = {"speech-to-text": self.stt, "language model": self.llm, "text-to-speech": self.tts}
+        return {name: stage for name, stage in named.items() if stage is not None}
+
+
+def text_to_speech(assistant: Assistant, settings: ConversationSettings, services: Services) -> FrameProcessor:
+    """Make the voice of an assistant; raises `ProviderError`."""
+    provider, voice = _raw(assistant.synthesizer_provider), _raw(assistant.voice)
+    return services.tts(provider, voice, language=settings.language, options=settings.voice.options())
+
+
+def _raw(entry: CatalogueEntry | None) -> Json:
+    return {} if entry is None else entry.raw
+
+
+@dataclass
+class Middle:
+    """What the conversation itself puts between the services, in this order, and beside them."""
+
+    listening: FrameProcessor
+    speaker: FrameProcessor
+    speech: FrameProcessor
+    recorder: FrameProcessor | None = None
+    observers: list[BaseObserver] = field(default_factory=list)
+
+
+class ConversationPipeline:
+    """Services and what is between them, on the two ends of a line; runs from `start` to `stop`."""
+
+    def __init__(
+        self, stages: Stages, middle: Middle, context: LLMContext, user: FrameProcessor, bot: FrameProcessor
+    ) -> None:
+        """Take what `build` made."""
+        self.stages, self.context = stages, context
+        self.worker: PipelineWorker
+        self._middle, self._user, self._bot = middle, user, bot
+        self._started = asyncio.Event()
+        self._runner: WorkerRunner | None = None
+        self._running: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def build(
+        cls,
+        stages: Stages,
+        middle: Middle,
+        settings: ConversationSettings,
+        functions: list[Function],
+        mute: BaseUserMuteStrategy,
+    ) -> "ConversationPipeline":
+        """Load models and put all together; takes 100 to 400 ms, most of it beside the event loop."""
+        context = LLMContext(tools=_tools(functions))
+        instruct(stages.llm, context, settings.prompt)
+        if settings.mode == "pipeline":
+            vad, model = await asyncio.gather(
+                asyncio.to_thread(turns.vad, settings.turns), asyncio.to_thread(turns.turn_model, settings.turns)
+            )
+            params = LLMUserAggregatorParams(
+                user_turn_strategies=turns.strategies(settings.turns, model),
+                user_turn_stop_timeout=turns.UNHEARD_S,
+                user_mute_strategies=[mute],
+                vad_analyzer=vad,
+            )
+        else:
+            # The model hears the customer, and finds the turns itself.
+            params = LLMUserAggregatorParams(
+                user_turn_strategies=ExternalUserTurnStrategies(), user_mute_strategies=[mute]
+            )
+        user, bot = LLMContextAggregatorPair(context, user_params=params)
+        return cls(stages, middle, context, user, bot)
+
+    def attach(self, transport: BaseTransport, mixer: BaseAudioMixer | None) -> None:
+        """Put the pipeline between the ends of a line."""
+        if mixer is not None:
+            parameters(transport).audio_out_mixer = mixer
+        stages, middle = self.stages, self._middle
+        order = (
+            transport.input(),
+            stages.stt,
+            middle.listening,
+            self._user,
+            stages.llm,
+            middle.speaker,
+            stages.tts,
+            transport.output(),
+            middle.recorder,
+            middle.speech,
+            self._bot,
+        )
+        self.worker = PipelineWorker(
+            Pipeline([part for part in order if part is not None]),
+            params=PipelineParams(
+                audio_in_sample_rate=PIPELINE_HZ,
+                audio_out_sample_rate=PIPELINE_HZ,
+                enable_metrics=True,
+                enable_usage_metrics=True,
+            ),
+            observers=middle.observers,
+            cancel_on_idle_timeout=False,
+            cancel_timeout_secs=STOP_S,
+            idle_timeout_secs=None,
+            enable_rtvi=False,
+            enable_turn_tracking=False,
+        )
+        self.worker.add_event_handler("on_pipeline_started", self._on_started)
+
+    async def _on_started(self, *_: object) -> None:
+        self._started.set()
+
+    async def start(self, within_s: float) -> bool:
+        """Run, and return whether every service was ready in time; a second call only waits."""
+        if self._running is None:
+            self._runner = WorkerRunner(handle_sigint=False)
+            await self._runner.add_workers(self.worker)
+            self._running = asyncio.create_task(self._runner.run())
+        waiting = asyncio.create_task(self._started.wait())
+        try:
+            await asyncio.wait({waiting, self._running}, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+        return self._started.is_set() and not self._running.done()
+
+    @property
+    def running(self) -> "asyncio.Task[None] | None":
+        """The task of the pipeline."""
+        return self._running
+
+    async def stop(self) -> None:
+        """Stop at once; what was not said yet is not said any more."""
+        running = self._running
+        if running is None:
+            return
+        await self.worker.cancel()
+        await asyncio.wait({running}, timeout=STOP_S + 1)
+        if not running.done():
+            _log.warning("a pipeline does not stop")
+            running.cancel()
+            await asyncio.wait({running}, timeout=1)
+
+
+def parameters(transport: BaseTransport) -> TransportParams:
+    """Return the settings of a line's ends, which they read when the pipeline starts."""
+    # Pipecat's transports and ours keep them under this name, and have no other way to a mixer or a filter.
+    params: TransportParams = transport._params  # type: ignore[attr-defined]
+    return params
+
+
+def instruct(llm: Model, context: LLMContext, prompt: str) -> None:
+    """Give a model its instructions; of a switcher, each of its models."""
+    models = getattr(llm, "llms", None) or [llm]
+    if all(hasattr(model, "append_system_instruction") for model in models):
+        for model in models:
+            model.append_system_instruction(prompt)
+    else:
+        context.add_message({"role": "system", "content": prompt})
+
+
+def _tools(functions: list[Function]) -> ToolsSchema:
+    return ToolsSchema(
+        standard_tools=[
+            FunctionSchema(
+                name=function.name,
+                description=function.description,
+                properties=dict(function.parameters.get("properties") or {}),
+                required=list(function.parameters.get("required") or []),
+            )
+            for function in functions
+        ]
+    )

@@ -1,0 +1,60 @@
+"""The settings of an assistant that its conversation cannot carry out, by the names that the service knows."""
+
+from ..client import Assistant
+from ..client.wire import Json, entries, number, text
+from . import noise
+from .ambience import SOUNDS
+from .functions import Functions
+from .pipeline import Stages
+from .settings import ConversationSettings, built_in_tools
+
+_BY_MODEL = {"endpoint_type": "vad", "endpoint_sensitivity": 0.5, "interrupt_sensitivity": 0.5}
+"""What a speech-to-speech model decides itself, with the defaults that ask for nothing."""
+_WARM_ONLY = ("connected_message", "custom_caller_id", "outbound_phone_id")
+"""Members of a warm transfer that a REFER has no place for."""
+
+
+def unsupported(assistant: Assistant, settings: ConversationSettings, stages: Stages) -> list[str]:
+    """Return the names, each once, in their order."""
+    raw = assistant.raw
+    names = [*_sound(settings), *_tools(assistant)]
+    if settings.mode == "pipeline":
+        if raw.get("turn_detection_threshold") is not None:
+            names.append("turn_detection_threshold")
+    else:
+        names += _of_models(raw, settings)
+    for stage in stages.named.values():
+        # A service may say which of its options its vendor has no word for.
+        names += [str(name) for name in getattr(stage, "unsupported", ())]
+    return list(dict.fromkeys(names))
+
+
+def _sound(settings: ConversationSettings) -> list[str]:
+    names = []
+    if settings.ambience is not None and settings.ambience.sound not in SOUNDS:
+        names.append("ambient_sound")
+    if settings.cancels_noise and not noise.available():
+        names.append("enable_noise_cancellation")
+    return names
+
+
+def _tools(assistant: Assistant) -> list[str]:
+    """Name the tools that are not offered, and members of others that have no effect."""
+    kinds = [text(tool, "type") for tool in entries(assistant.raw, "tools")]
+    names = [f"tools.{kind}" for kind in Functions.UNSUPPORTED if kind in kinds]
+    for tool in built_in_tools(assistant, "warm_call_transfer"):
+        names += [f"tools.warm_call_transfer.{name}" for name in _WARM_ONLY if tool.get(name) is not None]
+        if (text(tool, "caller_id_mode") or "outbound_number") != "outbound_number":
+            names.append("tools.warm_call_transfer.caller_id_mode")
+    return names
+
+
+def _of_models(raw: Json, settings: ConversationSettings) -> list[str]:
+    names = [name for name, usual in _BY_MODEL.items() if raw.get(name) not in (None, usual)]
+    if number(raw, "min_interrupt_words"):
+        names.append("min_interrupt_words")
+    if raw.get("chat_llm_fallback_id") is not None:
+        names.append("chat_llm_fallback_id")
+    if settings.fillers:
+        names.append("fillers")
+    return names

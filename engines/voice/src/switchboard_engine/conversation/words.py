@@ -1,0 +1,70 @@
+"""Which words of a text were heard, by how long its sound was played.
+
+Services that tell the time of each word need none of this. Of others only the texts and the sound are known, in their
+order: the words are then spread over the sound by their lengths, at a pace that is learnt from what was said before.
+"""
+
+from collections import deque
+
+CHARACTERS_A_SECOND = 15.0
+_PACE_MIN, _PACE_MAX = 6.0, 30.0
+_LEARNT = 0.5
+"""Share of the newest utterance in the pace."""
+
+
+class WordPace:
+    """The words of what is being said, handed out as they are heard."""
+
+    def __init__(self, characters_a_second: float = CHARACTERS_A_SECOND) -> None:
+        """Begin with a pace for speech at normal speed."""
+        self._pace = characters_a_second
+        self._words: deque[str] = deque()
+        self._budget = 0.0
+        self._announced = 0
+        self._seconds = 0.0
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether words were announced and not heard yet."""
+        return bool(self._words)
+
+    @property
+    def pace(self) -> float:
+        """Characters a second."""
+        return self._pace
+
+    def announce(self, text: str) -> None:
+        """Take a text that is about to be said."""
+        words = text.split()
+        self._words.extend(words)
+        self._announced += sum(len(word) + 1 for word in words)
+
+    def played(self, seconds: float) -> list[str]:
+        """Take the time that was played, and return the words that it made heard."""
+        self._seconds += seconds
+        self._budget += seconds * self._pace
+        heard = []
+        while self._words and self._budget >= len(self._words[0]) + 1:
+            word = self._words.popleft()
+            self._budget -= len(word) + 1
+            heard.append(word)
+        return heard
+
+    def finished(self) -> list[str]:
+        """Return the rest: everything was played."""
+        if self._seconds > 0.5 and self._announced:  # noqa: PLR2004 - shorter ones say little
+            measured = min(max(self._announced / self._seconds, _PACE_MIN), _PACE_MAX)
+            self._pace += _LEARNT * (measured - self._pace)
+        heard = list(self._words)
+        self._forget()
+        return heard
+
+    def interrupted(self) -> bool:
+        """Forget the rest, which nobody heard; return whether there was any."""
+        cut = bool(self._words)
+        self._forget()
+        return cut
+
+    def _forget(self) -> None:
+        self._words.clear()
+        self._budget, self._announced, self._seconds = 0.0, 0, 0.0

@@ -1,0 +1,55 @@
+"""Speech of the customer, and what is understood of the assistant's: espeak-ng and pocketsphinx."""
+
+import subprocess
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import soxr
+
+from legs.programs import program
+from legs.sound import Samples
+from switchboard_engine.local.stt import jsgf
+
+HZ = 16_000
+_HEADER_BYTES = 44
+
+
+@lru_cache
+def espeak() -> str:
+    """Return the path of a script that runs espeak-ng with its libraries and data."""
+    found = program("espeak-ng")
+    script = found.root / "espeak-ng.sh"
+    libraries = found.env["LD_LIBRARY_PATH"]
+    data = next(found.root.glob("usr/lib/*/espeak-ng-data")).parent
+    script.write_text(
+        f'#!/bin/sh\nLD_LIBRARY_PATH="{libraries}" exec "{found.path}" --path="{data}" "$@"\n', encoding="utf-8"
+    )
+    script.chmod(0o755)
+    return str(script)
+
+
+@lru_cache(maxsize=64)
+def spoken(text: str, *, voice: str = "en-us+f2", speed: int = 150) -> Samples:
+    """Return a text as the customer says it, 16 kHz."""
+    wave = subprocess.run(  # noqa: S603
+        [espeak(), "--stdout", "-v", voice, "-s", str(speed), text], capture_output=True, check=True
+    ).stdout
+    samples = np.frombuffer(wave[_HEADER_BYTES:], dtype=np.int16)
+    return np.asarray(soxr.ResampleStream(22_050, HZ, 1, dtype="int16").resample_chunk(samples, last=True)).astype(
+        np.int16
+    )
+
+
+def understood(samples: Samples, phrases: list[str]) -> str:
+    """Return which of the phrases was said, empty for none."""
+    import pocketsphinx  # noqa: PLC0415
+
+    decoder: Any = pocketsphinx.Decoder(lm=None, loglevel="FATAL", beam=1e-80, pbeam=1e-80, wbeam=1e-60)
+    decoder.add_jsgf_string("phrases", jsgf(phrases))
+    decoder.activate_search("phrases")
+    decoder.start_utt()
+    decoder.process_raw(samples.tobytes(), no_search=False, full_utt=True)
+    decoder.end_utt()
+    found = decoder.hyp()
+    return found.hypstr if found is not None else ""
