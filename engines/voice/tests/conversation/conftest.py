@@ -18,7 +18,8 @@ from switchboard_engine.conversation.conversation import Conversation
 from switchboard_engine.lines import Lines
 from switchboard_engine.local import LocalServices
 
-from .memory_line import MemoryLeg, MemoryLine
+from .fakes import FakeServices
+from .memory_line import MemoryArrival, MemoryLeg, MemoryLine
 from .script import ScriptedModel
 from .voices import espeak, spoken
 
@@ -67,17 +68,23 @@ class Scene:
     leg: MemoryLeg
     engine: Engine
     lines: Lines = field(default_factory=Lines)
-    services: Any = field(default_factory=LocalServices)
+    services: LocalServices = field(default_factory=LocalServices)
     conversing: asyncio.Task[None] | None = None
     call_id: int = 1
+    kind: str = "sip"
 
     async def begin(self, call_type: str = "outbound", **members: Any) -> MemoryLine:
         """Claim a call and let it be dialed; returns the customer's line, which rings."""
+        await self.offer(call_type, **members)
+        return await self.dialed()
+
+    async def offer(self, call_type: str = "outbound", **members: Any) -> None:
+        """Claim a call."""
         self.lines.open("sip", self.leg)
         offered = entry(self.call_id, type=call_type)
         offered["assistant"] = assistant(**members)
         offered["telephony"] = {
-            "kind": "sip",
+            "kind": self.kind,
             "trunk_id": 4,
             "dial": "+12025550001",
             "address": "127.0.0.1:1",
@@ -87,7 +94,14 @@ class Scene:
         self.service.wake()
         call = await anext(self.engine.calls())
         self.conversing = asyncio.create_task(Conversation(call, self.services, self.lines).run())
-        return await self.dialed()
+
+    async def arrive(self, arrival: MemoryArrival, **members: Any) -> None:
+        """Let a call come in."""
+        self.service.assistant = assistant(**members)
+        call = await self.engine.inbound(arrival.from_, arrival.to, external_id=arrival.external_id)
+        self.call_id = call.id
+        self.lines.bring(call, arrival)
+        self.conversing = asyncio.create_task(Conversation(call, self.services, self.lines).run())
 
     async def dialed(self) -> MemoryLine:
         """Return the next line that is dialed."""
@@ -102,9 +116,19 @@ class Scene:
         """Begin a call and pick up."""
         line = await self.begin(**members)
         line.ring()
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.1)
         line.answer()
         return line
+
+    @property
+    def typed(self) -> FakeServices:
+        """The services without speech."""
+        assert isinstance(self.services, FakeServices)
+        return self.services
+
+    async def tell(self, text: str) -> None:
+        """Have the typed customer say something."""
+        await self.typed.customer.say(text)
 
     @property
     def fake(self) -> FakeCall:
@@ -135,6 +159,13 @@ async def say(line: MemoryLine, text: str | Samples) -> float:
     line.audio.play(spoken(text) if isinstance(text, str) else text)
     await line.audio.played()
     return time.monotonic()
+
+
+@pytest.fixture
+async def typed(scene: Scene) -> Scene:
+    """Prepare a call whose customer types, and whose assistant's voice is a tone: a second of it says much."""
+    scene.services = FakeServices()
+    return scene
 
 
 @pytest.fixture

@@ -86,6 +86,7 @@ class FakeService:
     trunks: list[dict[str, Any]] = field(default_factory=list)
     trunk_version: int = 1
     drain: bool | None = None
+    assistant: dict[str, Any] | None = None
     tool_answer: Answer = (200, {"status": 200, "body": "{}", "duration_ms": 3})
     tool_seconds: float = 0.0
     is_token_valid: bool = True
@@ -301,7 +302,8 @@ class FakeService:
         call_id = 1000 + len(self.calls)
         if external_id:
             self._by_external_id[external_id] = call_id
-        return 201, self._hand_out(entry(call_id, type=body["type"]))
+        arrived = entry(call_id, type=body["type"])
+        return 201, self._hand_out({**arrived, "assistant": self.assistant or arrived["assistant"]})
 
     async def _record(self, call: FakeCall, request: web.Request) -> Answer:
         if not call.entry["assistant"]["record"]:

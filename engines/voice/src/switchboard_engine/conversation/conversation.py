@@ -79,6 +79,9 @@ class Conversation:
         """Hold the conversation, and report its end."""
         try:
             end = await self._held()
+        except Exception:
+            _log.exception("call %d: its conversation broke", self._call.id)
+            end = End("engine", "the conversation broke")
         finally:
             await asyncio.shield(asyncio.create_task(self._close()))
         await self._report(end)
@@ -138,7 +141,7 @@ class Conversation:
             listening=Listening(self._lines, self._signals),
             speaker=self._speaker,
             speech=self._speech,
-            recorder=self._recording.tap if self._recording is not None else None,
+            recorder=self._recording,
             observers=[TurnMeasures(self._lines, self._call.report), self._usage],
         )
         self._pipeline = await ConversationPipeline.build(
@@ -211,7 +214,7 @@ class Conversation:
     async def _greet(self, talk: Talk) -> None:
         settings = self._settings
         if self._recording is not None:
-            await self._recording.start()
+            self._recording.begin()
         if self._call.info.type == "outbound":
             self._machines = Machines(talk, self._mute)
         self._clocks = Clocks(talk)
@@ -251,6 +254,8 @@ class Conversation:
                     )
                 )
             case Ended() if not self._ended.done():
+                if self._recording is not None:
+                    self._recording.end()
                 self._ended.set_result(event)
             case _:
                 pass

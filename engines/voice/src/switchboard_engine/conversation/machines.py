@@ -104,7 +104,7 @@ class Machines:
     async def _leave_message(self) -> None:
         """Be silent until the voicemail records, leave the message, and hang up."""
         talk = self._talk
-        self._mute.on = True
+        self._mute.on = talk.speaker.model_is_silent = True
         await talk.interrupt()
         await self._until_recording()
         if self._beeped.is_set():

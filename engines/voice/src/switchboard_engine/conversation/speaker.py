@@ -64,6 +64,8 @@ class Speaker(FrameProcessor):
         self._turns = 0
         self._tools: set[str] = set()
         self._timer: asyncio.Task[None] | None = None
+        self.model_is_silent = False
+        """Whether what the model says is dropped: only fixed sentences are spoken."""
 
     def filler(self, said: str) -> str | None:
         """Return the next filler word for what the customer said; None where there is none for its tone."""
@@ -90,6 +92,8 @@ class Speaker(FrameProcessor):
         """Follow the answer, and pass everything on."""
         await super().process_frame(frame, direction)
         match frame:
+            case LLMTextFrame() if self.model_is_silent:
+                return
             case LLMTextFrame() if frame.text.strip():
                 await self._stop()
             case FunctionCallInProgressFrame() if direction is FrameDirection.DOWNSTREAM and self._waiting:

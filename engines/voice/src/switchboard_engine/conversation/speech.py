@@ -53,6 +53,8 @@ class Speech(FrameProcessor):
         self.quiet = asyncio.Event()
         """Set while the assistant does not speak."""
         self.quiet.set()
+        self.cut = asyncio.Event()
+        """Set by each interruption, once nothing of before is heard any more."""
         self.spoken = 0
         """Times that the assistant began to speak."""
         self._lines = lines
@@ -89,6 +91,8 @@ class Speech(FrameProcessor):
             case TTSStoppedFrame():
                 await self._push_words(self._pace.finished())
             case LLMFullResponseEndFrame() | LLMAssistantPushAggregationFrame():
+                # Pipecat sends the second of them before the end of the sound that it follows.
+                await self._push_words(self._pace.finished())
                 await self._lines.bot_done()
             case InterruptionFrame() | EndFrame() | CancelFrame():
                 await self._cut(frame)
@@ -127,6 +131,7 @@ class Speech(FrameProcessor):
         """The rest will not be heard."""
         cut = self._pace.interrupted() or not self.quiet.is_set()
         await self._lines.bot_done(interrupted=cut and not isinstance(frame, EndFrame))
+        self.cut.set()
         if not isinstance(frame, InterruptionFrame):
             self.quiet.set()
             for mark in tuple(self._marks):

@@ -4,6 +4,7 @@ Those are the functions of the model, the commands of the service, the clocks, a
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ Result = TypeVar("Result")
 
 SAID_S = 60.0
 """Longest wait for a sentence to be said."""
+CUT_S = 2.0
+"""Longest wait for an interruption to pass."""
 DTMF_CHARS_MAX = 64
 _FIRST_WORD_S = 6.0
 
@@ -150,8 +153,11 @@ class Talk:
         await self.pipeline.worker.queue_frame(LLMMessagesAppendFrame([message], run_llm=run))  # type: ignore[list-item]
 
     async def interrupt(self) -> None:
-        """Cut off what is being thought and said."""
+        """Cut off what is being thought and said; returns once it is, so that what is said next is not cut off too."""
+        self.speech.cut.clear()
         await self.pipeline.worker.queue_frame(InterruptionFrame())
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.speech.cut.wait(), CUT_S)
 
     async def send_keys(self, digits: str) -> None:
         """Press keys; raises `LegError`, and `ValueError` for what is no key."""

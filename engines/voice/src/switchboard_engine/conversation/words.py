@@ -7,7 +7,7 @@ order: the words are then spread over the sound by their lengths, at a pace that
 from collections import deque
 
 CHARACTERS_A_SECOND = 15.0
-_PACE_MIN, _PACE_MAX = 6.0, 30.0
+_PACE_MIN, _PACE_MAX = 6.0, 40.0
 _LEARNT = 0.5
 """Share of the newest utterance in the pace."""
 

@@ -162,9 +162,9 @@ class LineTransport(BaseTransport):
     def __init__(self, audio: LineAudio, send_dtmf: SendDtmf) -> None:
         """Make both ends; a line is used by one pipeline."""
         super().__init__()
-        params = parameters()
-        self._input = LineInput(audio, params)
-        self._output = LineOutput(audio, send_dtmf, params)
+        self._params = parameters()
+        self._input = LineInput(audio, self._params)
+        self._output = LineOutput(audio, send_dtmf, self._params)
 
     def input(self) -> FrameProcessor:
         """The customer's side."""

@@ -10,10 +10,10 @@ from typing import Any
 
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.llm_service import LLMService
-from pipecat.services.openai.llm import OpenAILLMService
 
 from ..client.wire import Json, mapping, text
 from ..conversation.services import ProviderError
+from .llm import EndpointLLMService
 from .stt import SphinxSTTService
 from .tts import EspeakTTSService, program
 
@@ -51,10 +51,10 @@ class LocalServices:
         if not url:
             raise ProviderError(f"Give the URL of a language model in {BASE_URL_VARIABLE}.")
         model = text(mapping(entry, "engine"), "model") or text(entry, "code") or "local"
-        settings = OpenAILLMService.Settings(model=model)
+        settings = EndpointLLMService.Settings(model=model)
         if temperature is not None:
             settings.temperature = temperature
-        return OpenAILLMService(api_key=os.environ.get("OPENAI_API_KEY") or "none", base_url=url, settings=settings)
+        return EndpointLLMService(api_key=os.environ.get("OPENAI_API_KEY") or "none", base_url=url, settings=settings)
 
     def realtime(self, entry: Json, *, voice: Json, language: str, options: Mapping[str, Any]) -> LLMService[Any]:  # noqa: ARG002
         """Raise `ProviderError`: no local model hears and speaks."""

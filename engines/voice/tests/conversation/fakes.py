@@ -1,0 +1,223 @@
+"""Services without speech: what the customer says comes as text from the test, and the assistant's voice is a tone."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+
+from pipecat.frames.frames import (
+    ErrorFrame,
+    Frame,
+    InputAudioRawFrame,
+    InterimTranscriptionFrame,
+    LLMContextFrame,
+    LLMFullResponseEndFrame,
+    LLMFullResponseStartFrame,
+    LLMTextFrame,
+    TranscriptionFrame,
+    TTSAudioRawFrame,
+    TTSStartedFrame,
+    TTSStoppedFrame,
+    TTSTextFrame,
+    UserStartedSpeakingFrame,
+    UserStoppedSpeakingFrame,
+    VADUserStartedSpeakingFrame,
+    VADUserStoppedSpeakingFrame,
+)
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+from pipecat.services.llm_service import LLMService
+from pipecat.services.settings import LLMSettings, TTSSettings
+from pipecat.services.tts_service import TTSService
+from pipecat.transcriptions.language import Language
+from pipecat.utils.errors import ErrorCategory
+from pipecat.utils.text.base_text_aggregator import TextType
+from pipecat.utils.time import time_now_iso8601
+
+from legs.sound import tone
+from switchboard_engine.client.wire import Json
+from switchboard_engine.conversation.services import ProviderError
+from switchboard_engine.local import LocalServices
+
+HZ = 16_000
+SECONDS_A_CHARACTER = 1 / 40
+VAD_S = 0.2
+
+
+class TypedSTT(FrameProcessor):
+    """Speech-to-text whose customer is the test."""
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        await self.push_frame(frame, direction)
+
+    async def begin(self) -> None:
+        """Let the customer begin to speak."""
+        await self.push_frame(VADUserStartedSpeakingFrame(start_secs=VAD_S))
+
+    async def partly(self, text: str) -> None:
+        await self.push_frame(InterimTranscriptionFrame(text, "", time_now_iso8601()))
+
+    async def finish(self, text: str, language: Language = Language.EN) -> None:
+        """Let the customer stop, and be understood."""
+        await self.push_frame(VADUserStoppedSpeakingFrame(stop_secs=VAD_S))
+        if text:
+            frame = TranscriptionFrame(text, "", time_now_iso8601(), language)
+            frame.finalized = True
+            await self.push_frame(frame)
+
+    async def say(self, text: str, language: Language = Language.EN) -> None:
+        """Let the customer say something in one breath."""
+        await self.begin()
+        await asyncio.sleep(0.05)
+        await self.finish(text, language)
+
+    async def fail(self, category: ErrorCategory) -> None:
+        await self.push_error("the ear is broken", category=category)
+
+
+class ToneTTS(TTSService):
+    """Text-to-speech whose voice is a tone, as long as the text has characters; `broken` fails instead."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            push_start_frame=True,
+            push_stop_frames=True,
+            settings=TTSSettings(model="tone", voice="tone", language=None),
+        )
+        self.said: list[str] = []
+        self.languages: list[Any] = []
+        self.broken: ErrorCategory | None = None
+        self.unsupported: tuple[str, ...] = ()
+
+    def can_generate_metrics(self) -> bool:
+        return True
+
+    async def _update_settings(self, delta: TTSSettings) -> dict[str, Any]:  # type: ignore[override]
+        self.languages.append(delta.language)
+        return await super()._update_settings(delta)
+
+    async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[Frame, None]:
+        self.said.append(text)
+        await self.start_tts_usage_metrics(text)
+        if self.broken is not None:
+            yield ErrorFrame("the voice is broken", category=self.broken)
+            return
+        sound = tone(440, len(text) * SECONDS_A_CHARACTER, HZ).tobytes()
+        for at in range(0, len(sound), 3_200):
+            yield TTSAudioRawFrame(sound[at : at + 3_200], HZ, 1, context_id=context_id)
+
+
+class WordTTS(ToneTTS):
+    """Text-to-speech that tells the time of each word."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._push_text_frames = False
+
+    async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[Frame, None]:
+        async for frame in super().run_tts(text, context_id):
+            yield frame
+        await self.start_word_timestamps()  # type: ignore[no-untyped-call]
+        places = _places(text)
+        await self.add_word_timestamps(
+            [(word, place * SECONDS_A_CHARACTER) for word, place in zip(text.split(), places, strict=True)], context_id
+        )
+
+
+def _places(text: str) -> list[int]:
+    places, place = [], 0
+    for word in text.split():
+        places.append(place)
+        place += len(word) + 1
+    return places
+
+
+class FakeRealtime(LLMService[Any]):
+    """A speech-to-speech model: answers with `answers` when the test lets the customer speak."""
+
+    def __init__(self, *, speaks: bool) -> None:
+        super().__init__(settings=LLMSettings(model="realtime"))
+        self.speaks = speaks
+        self.instructions: list[str] = []
+        self.contexts: list[list[Any]] = []
+        self.answers: list[str] = []
+
+    def service_metadata_frame(self) -> Any:
+        frame = super().service_metadata_frame()
+        frame.is_realtime_service = True
+        return frame
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        if isinstance(frame, LLMContextFrame):
+            self.contexts.append(list(frame.context.get_messages()))
+            # What the customer said it has heard itself.
+            if self.contexts[-1][-1]["role"] == "developer":
+                await self.answer(self.answers.pop(0) if self.answers else "Yes.")
+        elif not isinstance(frame, InputAudioRawFrame):
+            await self.push_frame(frame, direction)
+
+    async def hear(self, text: str, answer: str) -> None:
+        """Hear the customer say something, and answer."""
+        await self.broadcast_frame(UserStartedSpeakingFrame)
+        await self.broadcast_interruption()  # type: ignore[no-untyped-call]
+        await asyncio.sleep(0.05)
+        await self.broadcast_frame(UserStoppedSpeakingFrame)
+        await self.push_frame(TranscriptionFrame(text, "", time_now_iso8601(), Language.EN), FrameDirection.UPSTREAM)
+        await self.answer(answer)
+
+    async def answer(self, text: str) -> None:
+        await self.push_frame(LLMFullResponseStartFrame())
+        if self.speaks:
+            await self.push_frame(TTSStartedFrame())
+            for word in text.split():
+                spoken = TTSTextFrame(word, TextType.WORD)
+                await self.push_frame(spoken)
+                sound = tone(440, (len(word) + 1) * SECONDS_A_CHARACTER, HZ).tobytes()
+                await self.push_frame(TTSAudioRawFrame(sound, HZ, 1))
+            await self.push_frame(TTSStoppedFrame())
+        else:
+            await self.push_frame(LLMTextFrame(text))
+        await self.push_frame(LLMFullResponseEndFrame())
+
+
+class FakeServices(LocalServices):
+    """Makes the services above; keeps the last of each, and what they were asked for."""
+
+    def __init__(self) -> None:
+        self.ears = TypedSTT
+        self.voice: type[ToneTTS] = ToneTTS
+        self.made: dict[str, Any] = {}
+        self.asked: dict[str, Any] = {}
+        self.missing: str | None = None
+
+    def stt(self, entry: Json, *, languages: Sequence[str]) -> FrameProcessor:  # noqa: ARG002
+        self.asked["languages"] = list(languages)
+        self.made["stt"] = self.ears()
+        return self.made["stt"]  # type: ignore[no-any-return]
+
+    def tts(self, provider: Json, voice: Json, *, language: str, options: Mapping[str, Any]) -> FrameProcessor:  # noqa: ARG002
+        if self.missing == "tts":
+            raise ProviderError("The key of the voice is missing: give it in VOICE_KEY.")
+        self.asked["tts"] = {"language": language, **options}
+        self.made.setdefault("voices", []).append(self.voice())
+        return self.made["voices"][-1]  # type: ignore[no-any-return]
+
+    def llm(self, entry: Json, *, temperature: float | None) -> LLMService[Any]:
+        self.asked["temperature"] = temperature
+        self.made["llm"] = super().llm(entry, temperature=temperature)
+        return self.made["llm"]  # type: ignore[no-any-return]
+
+    def realtime(self, entry: Json, *, voice: Json, language: str, options: Mapping[str, Any]) -> LLMService[Any]:  # noqa: ARG002
+        self.asked["realtime"] = {"language": language, **options}
+        self.made["llm"] = FakeRealtime(speaks=options["modality"] == "audio")
+        return self.made["llm"]  # type: ignore[no-any-return]
+
+    @property
+    def customer(self) -> TypedSTT:
+        """The customer, to say something."""
+        return self.made["stt"]  # type: ignore[no-any-return]
+
+    @property
+    def tone(self) -> ToneTTS:
+        """The assistant's voice."""
+        return self.made["voices"][0]  # type: ignore[no-any-return]
