@@ -86,7 +86,7 @@ async def test_a_warm_transfer(typed: Scene) -> None:
     end = await typed.ended()
     assert end["reason"] == "transferred to +12025550188"
     assert line.transfers == [("+12025550188", "warm", consultation)]
-    assert typed.typed.made["voices"][1].said == ["A customer.", "They want a person."]
+    assert typed.typed.made["voices"][1].said == ["A customer. They want a person."]
     assert consultation.ended is not None
     assert typed.fake.of("unsupported")[0]["settings"] == ["tools.warm_call_transfer.connected_message"]
 
