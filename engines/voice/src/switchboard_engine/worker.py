@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack
 from .channel import Channel
 from .client import Call, ClaimFilter, Engine, ForbiddenError, ProtocolError, UnauthenticatedError
 from .dialogs import dialogs
-from .plugs import Handler, LegFactory, PlugError, load
+from .plugs import LEGS, Handler, LegFactory, PlugError, load
 from .settings import WorkerSettings, WorkerStats
 
 _log = logging.getLogger(__name__)
@@ -47,10 +47,11 @@ class Worker:
             name=settings.name,
             capacity=settings.capacity,
             modes=settings.modes,
-            legs=list(settings.legs),
+            legs=[*settings.named_legs, *settings.legs],
             only=ClaimFilter(settings.account_ids, settings.trunk_ids, settings.types),
             web_url=settings.web_url,
         )
+        self._named_legs = load(LEGS)(settings, self._engine, self.carry) if settings.named_legs else None
         self._carrying: set[asyncio.Task[None]] = set()
         self._outcomes: Counter[str] = Counter()
         self._drain = asyncio.Event()
@@ -125,6 +126,8 @@ class Worker:
     async def _attached(self) -> None:
         """Claim calls and have them carried until the worker is drained or stopped, then hang up what is left."""
         async with self._engine as engine, AsyncExitStack() as legs:
+            if self._named_legs is not None:
+                await legs.enter_async_context(self._named_legs)
             for leg in self._legs:
                 await legs.enter_async_context(leg(engine, self.carry))
             drain, claiming = asyncio.create_task(self._drain.wait()), asyncio.create_task(self._claim())

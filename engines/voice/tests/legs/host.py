@@ -13,7 +13,8 @@ from ipaddress import ip_network
 from baresip import _native
 
 from switchboard_engine.legs import Arrival, Ended, LegError, Telephony
-from switchboard_engine.legs.sip import SipLeg, SipSettings
+from switchboard_engine.legs.settings import SipSettings
+from switchboard_engine.legs.sip.leg import SipLeg
 from switchboard_engine.legs.transport import PIPELINE_HZ, LineAudio
 
 EVERYBODY = Telephony(trunk_id="all", address="127.0.0.1", from_="+1", allowed_inbound_ips=(ip_network("127.0.0.0/8"),))

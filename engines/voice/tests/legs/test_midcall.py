@@ -19,7 +19,7 @@ from switchboard_engine.legs import (
     Telephony,
     Transferred,
 )
-from switchboard_engine.legs.sip import SipLine
+from switchboard_engine.legs.sip.line import SipLine
 
 from .conftest import Conversation, Stack, Watch
 from .peer import Dialog, Peer

@@ -21,8 +21,9 @@ from switchboard_engine.legs import (
     Transferred,
     TrunkStatus,
 )
-from switchboard_engine.legs.twilio import TwilioLeg, TwilioSettings
+from switchboard_engine.legs.settings import TwilioSettings
 from switchboard_engine.legs.twilio import leg as twilio_leg
+from switchboard_engine.legs.twilio.leg import TwilioLeg
 
 from .conftest import Conversation, Watch, free_port
 from .fake_twilio import SID, TOKEN, FakeTwilio, Stream

@@ -11,8 +11,9 @@ import pytest_asyncio
 from pipecat.frames.frames import InterruptionFrame
 
 from switchboard_engine.legs import Answered, LegError, Outcome, Telephony
-from switchboard_engine.legs.web import WebArrival, WebLeg, WebSettings
+from switchboard_engine.legs.settings import WebSettings
 from switchboard_engine.legs.web import leg as web_leg
+from switchboard_engine.legs.web.leg import WebArrival, WebLeg
 
 from .browser import HZ, Browser
 from .conftest import Conversation, Watch, free_port

@@ -7,12 +7,9 @@ builds on the same library): this leg is on the library itself, so that admissio
 import asyncio
 import contextlib
 import logging
-import ssl
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterable
 
 from baresip import Account, BaresipError, Call, Config, Event, Runtime, StackEvent, UserAgent
 
@@ -22,12 +19,14 @@ from ..leg import (
     Ended,
     LegError,
     Line,
+    OnTrunk,
     Outcome,
     SipTransportName,
     Telephony,
     TrunkState,
     TrunkStatus,
 )
+from ..settings import SipSettings
 from . import account, message
 from .admission import Admission, Admitted
 from .line import SipLine
@@ -49,53 +48,25 @@ REASONS = {
 }
 
 
-def system_ca_file() -> str:
-    """Return the file of the authorities that this machine trusts, `""` where there is none."""
-    known = (ssl.get_default_verify_paths().cafile, "/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/cert.pem")
-    return next((path for path in known if path and Path(path).is_file()), "")
-
-
-@dataclass(frozen=True)
-class SipSettings:
-    """How the stack listens.
-
-    `host` is the address that calls come to (an IP address of this machine), `port` that of UDP and TCP; TLS has the
-    next. `certificate` is a PEM file with key and chain, without which TLS only calls out; `ca_file` holds the
-    authorities that vouch for the trunks' certificates.
-    `rtp_ports` bounds the media's ports. `rtp_timeout_s` ends a call that sends nothing any more; 0: never.
-    `jitter_buffer_ms` is how long received sound waits, at least and at most: the stack hardly leaves the first number,
-    jitter beyond it is heard as loss (with 20, a fifth of the sound at 50 ms of jitter; none with 60), and all of it
-    is delay.
-    """
-
-    host: str
-    port: int = 5060
-    certificate: str = ""
-    ca_file: str = field(default_factory=system_ca_file)
-    rtp_ports: tuple[int, int] = (10_000, 20_000)
-    rtp_timeout_s: int = 30
-    jitter_buffer_ms: tuple[int, int] = (20, 100)
-    calls_max: int = 16
-    register_every_s: int = 300
-
-    def config(self) -> Config:
-        """Return the stack's own settings."""
-        lines = [
-            f"sip_listen {f'[{self.host}]' if ':' in self.host else self.host}:{self.port}",
-            f"rtp_ports {self.rtp_ports[0]}-{self.rtp_ports[1]}",
-            f"audio_jitter_buffer_ms {self.jitter_buffer_ms[0]}-{self.jitter_buffer_ms[1]}",
-            "sip_transports udp,tcp,tls",
-            f"sip_cafile {self.ca_file}",
-            "sip_verify_server yes",
-        ]
-        if self.certificate:
-            lines.append(f"sip_certificate {self.certificate}")
-        return Config(
-            net_interface=self.host,
-            max_concurrent_calls=self.calls_max,
-            rtp_timeout=self.rtp_timeout_s,
-            extra_config_text="\n".join(lines) + "\n",
-        )
+def config(settings: SipSettings) -> Config:
+    """Return the stack's own settings."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    lines = [
+        f"sip_listen {host}:{settings.port}",
+        f"rtp_ports {settings.rtp_ports[0]}-{settings.rtp_ports[1]}",
+        f"audio_jitter_buffer_ms {settings.jitter_buffer_ms[0]}-{settings.jitter_buffer_ms[1]}",
+        "sip_transports udp,tcp,tls",
+        f"sip_cafile {settings.ca_file}",
+        "sip_verify_server yes",
+    ]
+    if settings.certificate:
+        lines.append(f"sip_certificate {settings.certificate}")
+    return Config(
+        net_interface=settings.host,
+        max_concurrent_calls=settings.calls_max,
+        rtp_timeout=settings.rtp_timeout_s,
+        extra_config_text="\n".join(lines) + "\n",
+    )
 
 
 class SipArrival:
@@ -104,6 +75,7 @@ class SipArrival:
     def __init__(self, line: SipLine, admitted: Admitted, native: Native) -> None:
         """Take an admitted call over."""
         self._line, self._admitted, self._native = line, admitted, native
+        self._answered = False
 
     @property
     def line(self) -> Line:
@@ -141,12 +113,15 @@ class SipArrival:
     async def answer(self) -> Line:
         """Send 200 OK."""
         await self._line.answer()
+        self._answered = True
         return self._line
 
     async def reject(self, status: int = 486) -> None:
         """Refuse with a final status."""
         if status not in FINAL_REFUSALS:
             raise ValueError(f"{status} does not refuse a call")
+        if self._answered:
+            return
         self._line.refuse()
         await self._native.reject(self.external_id, status, REASONS.get(status, "Refused"))
 
@@ -154,7 +129,7 @@ class SipArrival:
 class SipLeg:
     """A `Leg` of SIP trunks. One a process: the stack is global to it."""
 
-    def __init__(self, settings: SipSettings, on_trunk: Callable[[TrunkStatus], None]) -> None:
+    def __init__(self, settings: SipSettings, on_trunk: OnTrunk) -> None:
         """Prepare; `on_trunk` is called on the loop with each change of a trunk's state."""
         self.admission = Admission()
         self._settings = settings
@@ -178,7 +153,7 @@ class SipLeg:
             LegError: a port is taken, or the certificate is none.
         """
         try:
-            await self._runtime.start(self._settings.config())
+            await self._runtime.start(config(self._settings))
         except BaresipError as error:
             raise LegError(f"the SIP stack did not start: {error}") from error
         await self._native.install(self._runtime)

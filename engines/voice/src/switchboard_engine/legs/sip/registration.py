@@ -8,7 +8,7 @@ from baresip import Account, BaresipError, Event, RegistrationError, Runtime, St
 from baresip._native import lib
 from baresip.errors import split_status
 
-from ..leg import LegError, Telephony, TrunkState, TrunkStatus
+from ..leg import LegError, OnTrunk, Telephony, TrunkState, TrunkStatus
 from . import account
 
 TIMEOUT_S = 35.0  # a transaction without an answer ends after 32 s (RFC 3261 section 17.1.2.2)
@@ -26,7 +26,7 @@ class Registrations:
         self,
         runtime: Runtime,
         agent_of: Callable[[Account], Awaitable[UserAgent]],
-        on_trunk: Callable[[TrunkStatus], None],
+        on_trunk: OnTrunk,
     ) -> None:
         """Register nothing yet."""
         self._runtime = runtime

@@ -5,8 +5,7 @@ import hmac
 import json
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import aiohttp
@@ -17,11 +16,13 @@ from ..leg import (
     Arrival,
     LegError,
     Line,
+    OnTrunk,
     Outcome,
     Telephony,
     TrunkState,
     TrunkStatus,
 )
+from ..settings import TwilioSettings
 from .api import Rest, Urls, WrongCredentialsError, rejection, signature, stream
 from .line import TwilioLine
 
@@ -32,15 +33,6 @@ MESSAGE_MAX_BYTES = 64 * 1024
 SHUTDOWN_S = 2.0
 STREAM_S = 10.0  # from the answer to the websocket
 STATUSES = ("initiated", "ringing", "answered", "completed")
-
-
-@dataclass(frozen=True)
-class TwilioSettings:
-    """Where the web server listens, and the public base URL (`https://host`) under which Twilio reaches it."""
-
-    host: str
-    port: int
-    public_url: str
 
 
 class TwilioArrival:
@@ -100,7 +92,7 @@ class TwilioArrival:
 class TwilioLeg:
     """A `Leg` of Twilio's numbers."""
 
-    def __init__(self, settings: TwilioSettings, on_trunk: Callable[[TrunkStatus], None]) -> None:
+    def __init__(self, settings: TwilioSettings, on_trunk: OnTrunk) -> None:
         """Prepare; `on_trunk` is called with each change of a trunk's state."""
         self._settings, self._on_trunk = settings, on_trunk
         self._urls = Urls(settings.public_url.rstrip("/"))

@@ -6,14 +6,14 @@ status that it refuses with. A browser proves itself by the token alone, no cook
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterable
 
 from aiohttp import web
 from pipecat.transports.smallwebrtc.connection import IceServer, SmallWebRTCConnection
 from typing_extensions import override
 
-from ..leg import RING_TIMEOUT_S, Arrival, Leg, LegError, Line, Outcome, Telephony
+from ..leg import RING_TIMEOUT_S, Arrival, Leg, LegError, Line, OnTrunk, Outcome, Telephony
+from ..settings import WebSettings
 from .line import WebLine
 
 DECIDE_S = 15.0
@@ -27,15 +27,6 @@ _CORS = {
     "Access-Control-Allow-Methods": "POST",
     "Access-Control-Allow-Headers": "Content-Type",
 }
-
-
-@dataclass(frozen=True)
-class WebSettings:
-    """Where the door listens, and the STUN and TURN servers (`stun:host:port`) that help media through."""
-
-    host: str
-    port: int
-    ice_servers: tuple[str, ...] = ()
 
 
 class WebArrival:
@@ -95,8 +86,9 @@ class WebArrival:
 class WebLeg(Leg):
     """A `Leg` of browsers."""
 
-    def __init__(self, settings: WebSettings) -> None:
-        """Prepare; `start` opens the door."""
+    def __init__(self, settings: WebSettings, on_trunk: OnTrunk | None = None) -> None:
+        """Prepare; `start` opens the door. There are no trunks to tell of: `on_trunk` is never called."""
+        del on_trunk
         self._settings = settings
         self._lines: set[WebLine] = set()
         self._waiting = 0
@@ -122,6 +114,9 @@ class WebLeg(Leg):
     async def dial(self, telephony: Telephony, to: str, *, ring_timeout_s: float = RING_TIMEOUT_S) -> Line:
         """Raise `LegError`: browsers call, they are not called."""
         raise LegError("a browser cannot be called")
+
+    async def set_trunks(self, trunks: Iterable[Telephony]) -> None:
+        """Do nothing: browsers come without a trunk."""
 
     def incoming(self) -> AsyncIterator[Arrival]:
         """Browsers that want to talk."""
