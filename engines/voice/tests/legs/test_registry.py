@@ -172,6 +172,6 @@ async def test_a_worker_without_legs_says_so(service: FakeService) -> None:
     )  # fmt: skip
     legs = legs_of(WorkerSettings.read(settings.message()), engine_of(service), Handler())
     leg: Any = legs.for_kind("twilio")
-    assert (leg._settings.port, leg._settings.public_url) == (8081, "https://v/2")
+    assert (leg._port, leg._urls.public) == (8081, "https://v/2")
     legs.on_trunk(TrunkStatus("4", TrunkState.WRONG_CREDENTIALS, "401"))
     assert legs.trunks["4"].state == "wrong-credentials"
