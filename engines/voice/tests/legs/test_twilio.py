@@ -28,7 +28,8 @@ from switchboard_engine.legs.twilio import leg as twilio_leg
 from switchboard_engine.legs.twilio.leg import TwilioLeg
 
 from .conftest import Conversation, Watch, free_port
-from .fake_twilio import SID, TOKEN, FakeTwilio, Stream
+from .fake_stream import Stream
+from .fake_twilio import SID, TOKEN, FakeTwilio
 from .sound import RECOGNISED, audible, power, tone
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -51,6 +51,11 @@ class BaseLine(Line):
         """Everything that happens, for one reader; ends after `Ended`."""
         return until_ended(self._queue)
 
+    @property
+    def is_up(self) -> bool:
+        """Whether it is answered and not over."""
+        return self._answered and self._ended is None
+
     def ringing(self, *, early_media: bool = False) -> None:
         """Note that it rings; the same word twice is one event."""
         ringing = Ringing(early_media)
@@ -103,13 +108,13 @@ class BaseLine(Line):
         self._patience = timer
 
     def _require_up(self) -> None:
-        if not self._answered or self._ended is not None:
+        if not self.is_up:
             raise LegError("the line is not up")
 
     async def _transfer_blind(
         self, to: str, mode: TransferMode, consultation: Line | None, ask: Callable[[], Coroutine[Any, Any, None]]
     ) -> Transferred:
-        """Hand the customer over by asking the network, which is then done with our part of the call.
+        """Hand the customer over by asking the network, after which our part of the call is over.
 
         Raises:
             LegError: the line is not up, or more than a number is asked for.
@@ -119,11 +124,9 @@ class BaseLine(Line):
             raise LegError("this leg transfers blind only")
         if not to.removeprefix("+").isalnum():
             raise LegError(f"{to!r} cannot be dialed")
-        self._ending = Outcome.TRANSFERRED
         try:
             await ask()
         except LegError as error:
-            self._ending = None
             result = Transferred(to, "failed", str(error))
             self._queue.put_nowait(result)
             return result
@@ -133,7 +136,7 @@ class BaseLine(Line):
         self.end("assistant", Outcome.TRANSFERRED, "")
         return result
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine from a callback; the loop holds tasks weakly, so they are kept until they are done."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)

@@ -36,6 +36,7 @@ _log = logging.getLogger(__name__)
 
 _CLASSES = {
     "sip": "switchboard_engine.legs.sip.leg:SipLeg",
+    "telnyx": "switchboard_engine.legs.telnyx.leg:TelnyxLeg",
     "twilio": "switchboard_engine.legs.twilio.leg:TwilioLeg",
     "web": "switchboard_engine.legs.web.leg:WebLeg",
 }

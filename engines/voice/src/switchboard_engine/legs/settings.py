@@ -60,8 +60,8 @@ class SipSettings:
 
 
 @dataclass(frozen=True)
-class TwilioSettings:
-    """Where the web server listens, and the public base URL (`https://host`) under which Twilio reaches it."""
+class DoorSettings:
+    """Where a leg's web server listens, and the public base URL (`https://host`) by which the provider reaches it."""
 
     host: str
     port: int
@@ -72,6 +72,18 @@ class TwilioSettings:
         del workers
         url = self.public_url.replace(WORKER_MARK, str(number))
         return replace(self, port=self.port + number - 1, public_url=url)
+
+
+@dataclass(frozen=True)
+class TwilioSettings(DoorSettings):
+    """The leg of Twilio needs nothing else."""
+
+
+@dataclass(frozen=True)
+class TelnyxSettings(DoorSettings):
+    """Besides, the public keys by which Telnyx's webhooks are proved, in base64: one for each account."""
+
+    public_keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,6 +103,7 @@ class WebSettings:
 NAMED: Mapping[str, Callable[..., LegSettings]] = {
     "sip": SipSettings,
     "twilio": TwilioSettings,
+    "telnyx": TelnyxSettings,
     "web": WebSettings,
 }
 """The legs of this package, and what each is set up by."""

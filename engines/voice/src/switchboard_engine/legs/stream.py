@@ -217,7 +217,7 @@ class StreamLine(BaseLine):
         if digit not in _KEYS:
             raise ValueError(f"{digit!r} is not a key")
         self._queue.put_nowait(Dtmf(digit, KEY_MS))
-        self._spawn(self._transport.pressed(digit))
+        self.spawn(self._transport.pressed(digit))
 
     async def send_dtmf(self, digits: str) -> None:
         """Press keys by their sound."""

@@ -108,7 +108,7 @@ class SipLine(BaseLine):
 
     def _on_digit(self, pressed: DigitEvent) -> None:
         self._queue.put_nowait(Dtmf(pressed.digit, pressed.duration_ms))
-        self._spawn(self._transport.pressed(pressed.digit))
+        self.spawn(self._transport.pressed(pressed.digit))
 
     async def answer(self) -> None:
         """Answer a call to us.
@@ -127,7 +127,7 @@ class SipLine(BaseLine):
 
     def _give_up(self) -> None:
         if not self._answered:
-            self._spawn(self._hang_up_as(Outcome.NO_ANSWER))
+            self.spawn(self._hang_up_as(Outcome.NO_ANSWER))
 
     def refuse(self) -> None:
         """Note that the call which rings is about to be refused."""

@@ -2,7 +2,7 @@
 
 from typing_extensions import override
 
-from ..leg import Line, Outcome, TransferMode, Transferred
+from ..leg import LegError, Line, Outcome, TransferMode, Transferred
 from ..stream import StreamLine
 from .api import Rest, forward
 
@@ -35,9 +35,15 @@ class TwilioLine(StreamLine):
     @override
     async def transfer(self, to: str, mode: TransferMode = "blind", *, consultation: Line | None = None) -> Transferred:
         """Let Twilio dial another number into the call (`<Dial>`), which ends the stream."""
-        return await self._transfer_blind(
-            to, mode, consultation, lambda: self.rest.update(self.external_id, {"Twiml": forward(to)})
-        )
+        return await self._transfer_blind(to, mode, consultation, lambda: self._forward(to))
+
+    async def _forward(self, to: str) -> None:
+        self._ending = Outcome.TRANSFERRED  # the stream may end before the answer is here
+        try:
+            await self.rest.update(self.external_id, {"Twiml": forward(to)})
+        except LegError:
+            self._ending = None
+            raise
 
     @override
     async def _hang_up(self) -> None:
