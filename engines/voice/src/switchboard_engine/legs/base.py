@@ -136,6 +136,10 @@ class BaseLine(Line):
         self.end("assistant", Outcome.TRANSFERRED, "")
         return result
 
+    async def settled(self) -> None:
+        """Wait for what is still done for the line, after its end."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine from a callback; the loop holds tasks weakly, so they are kept until they are done."""
         task = asyncio.get_running_loop().create_task(work)

@@ -35,6 +35,7 @@ from .leg import RING_TIMEOUT_S, Arrival, Leg, LegError, Line, Telephony, TrunkS
 _log = logging.getLogger(__name__)
 
 _CLASSES = {
+    "asterisk": "switchboard_engine.legs.asterisk.leg:AsteriskLeg",
     "sip": "switchboard_engine.legs.sip.leg:SipLeg",
     "telnyx": "switchboard_engine.legs.telnyx.leg:TelnyxLeg",
     "twilio": "switchboard_engine.legs.twilio.leg:TwilioLeg",
@@ -115,8 +116,11 @@ class Legs:
         await self._stack.aclose()
 
     def for_kind(self, kind: str) -> Leg:
-        """Return the leg that carries a kind of trunk, such as `sip`; `LegError` where none does."""
-        leg = self._legs.get(kind)
+        """Return the leg that carries a kind of trunk, such as `sip`; `LegError` where none does.
+
+        Trunks of SIP go through an Asterisk where no leg of SIP is run.
+        """
+        leg = self._legs.get(kind) or (self._legs.get("asterisk") if kind == "sip" else None)
         if leg is None:
             raise LegError(f"no leg of this engine carries {kind or 'calls without telephony'}")
         return leg

@@ -87,6 +87,29 @@ class TelnyxSettings(DoorSettings):
 
 
 @dataclass(frozen=True)
+class AsteriskSettings:
+    """Which Asterisk, and what its configuration calls things.
+
+    `url` is that of its HTTP server, `http://host:8088`; `app` the name of the ARI application, by which its dialplan
+    hands calls to us, and in which `{worker}` stands for the worker's number. `endpoint` is what is dialed: `{number}`,
+    `{trunk}` (the trunk's id), `{address}` and `{caller}` are filled in. `transfer_context` is the dialplan's context
+    that takes transferred calls, with the number as extension.
+    """
+
+    url: str
+    username: str
+    password: str = field(repr=False)
+    app: str = "switchboard"
+    endpoint: str = "PJSIP/{number}@trunk-{trunk}"
+    transfer_context: str = "switchboard-transfer"
+
+    def for_worker(self, number: int, workers: int) -> Self:
+        """Give each worker its own application."""
+        del workers
+        return replace(self, app=self.app.replace(WORKER_MARK, str(number)))
+
+
+@dataclass(frozen=True)
 class WebSettings:
     """Where the door listens, and the STUN and TURN servers (`stun:host:port`) that help media through."""
 
@@ -104,6 +127,7 @@ NAMED: Mapping[str, Callable[..., LegSettings]] = {
     "sip": SipSettings,
     "twilio": TwilioSettings,
     "telnyx": TelnyxSettings,
+    "asterisk": AsteriskSettings,
     "web": WebSettings,
 }
 """The legs of this package, and what each is set up by."""

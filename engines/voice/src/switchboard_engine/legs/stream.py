@@ -212,11 +212,11 @@ class StreamLine(BaseLine):
         """The ends of the pipeline."""
         return self._transport
 
-    def pressed(self, digit: str) -> None:
+    def pressed(self, digit: str, duration_ms: int = KEY_MS) -> None:
         """Note that the customer pressed a key; `ValueError` for what is none."""
         if digit not in _KEYS:
             raise ValueError(f"{digit!r} is not a key")
-        self._queue.put_nowait(Dtmf(digit, KEY_MS))
+        self._queue.put_nowait(Dtmf(digit, duration_ms))
         self.spawn(self._transport.pressed(digit))
 
     async def send_dtmf(self, digits: str) -> None:
