@@ -28,6 +28,8 @@ _LOST_SECONDS = 10.0
 """How long a handler may take to hang up a call that is lost."""
 _HANG_UP_SECONDS = 3.0
 """How long handlers may take to hang up when the worker stops."""
+_LAST_CALLS_SECONDS = 300.0
+"""How long calls may go on after a leg has taken its last one, before the worker is replaced."""
 _STOP_SECONDS = 10.0
 """How long the worker may take to stop."""
 
@@ -133,6 +135,8 @@ class Worker:
             drain, claiming = asyncio.create_task(self._drain.wait()), asyncio.create_task(self._claim())
             try:
                 await asyncio.wait({drain, claiming}, return_when=asyncio.FIRST_COMPLETED)
+                if not drain.done():
+                    self._drain_seconds = 0.0 if claiming.exception() else _LAST_CALLS_SECONDS
                 engine.drain()
                 await claiming
             finally:

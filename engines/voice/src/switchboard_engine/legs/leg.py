@@ -292,7 +292,7 @@ class Leg(Protocol):
         """Let in the calls of exactly these trunks, and register with those that want it; other kinds are left out."""
 
     def incoming(self) -> AsyncIterator[Arrival]:
-        """Calls to us, for one reader; ends with `stop`. Raises `LegError` where the leg dies."""
+        """Calls to us, for one reader; ends with `stop`. Raises `LegError` where the leg dies or is worn out."""
 
     async def stop(self) -> None:
         """Hang up all lines and close the ports."""

@@ -149,8 +149,8 @@ class Legs:
             async for arrival in leg.incoming():
                 self._spawn(self._receive(arrival))
         except LegError as error:
-            # Its owner starts another process: a stack that died cannot be started again in this one.
-            _log.critical("the leg %s died: %s", name, error)
+            # The worker ends when its calls have, and another is started: a leg cannot be begun anew in this process.
+            _log.critical("the leg %s takes no more calls: %s", name, error)
             self._engine.drain()
 
     async def _receive(self, arrival: Arrival) -> None:

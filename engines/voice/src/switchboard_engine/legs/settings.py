@@ -39,6 +39,12 @@ class SipSettings:
     `jitter_buffer_ms` is how long received sound waits, at least and at most: the stack hardly leaves the first number,
     jitter beyond it is heard as loss (with 20, a fifth of the sound at 50 ms of jitter; none with 60), and all of it
     is delay.
+    `accounts_max` bounds the accounts that a process ever had: the stack has room for 1,023, and frees none. After so
+    many the leg takes no more calls, and its worker is replaced when those that run have ended.
+    Behind a NAT that forwards these ports, `public_address` is the address outside of it (an IP address): it is told as
+    where audio and requests within calls go. Behind one that forwards nothing, `stun_server` (`host:port`) tells where
+    audio goes, at the cost of a question before each call. Either way the trunks have to answer where requests came
+    from (RFC 3581), registrations included, as carriers do.
     """
 
     host: str
@@ -49,7 +55,10 @@ class SipSettings:
     rtp_timeout_s: int = 30
     jitter_buffer_ms: tuple[int, int] = (20, 100)
     calls_max: int = 16
+    accounts_max: int = 900
     register_every_s: int = 300
+    public_address: str = ""
+    stun_server: str = ""
 
     def for_worker(self, number: int, workers: int) -> Self:
         """Give each worker the next ports, and its share of those for media."""

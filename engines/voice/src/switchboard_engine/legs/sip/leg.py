@@ -30,7 +30,7 @@ from ..settings import SipSettings
 from . import account, message
 from .admission import Admission, Admitted
 from .line import SipLine
-from .native import Native, Packet, Refusal
+from .native import Native, Packet, PublicAddress, Refusal
 from .registration import Registrations
 
 wire = logging.getLogger(f"{__package__}.wire")  # every SIP message, at DEBUG
@@ -59,6 +59,8 @@ def config(settings: SipSettings) -> Config:
         f"sip_cafile {settings.ca_file}",
         "sip_verify_server yes",
     ]
+    if settings.stun_server:
+        lines.append("module stun.so")
     if settings.certificate:
         lines.append(f"sip_certificate {settings.certificate}")
     return Config(
@@ -135,15 +137,21 @@ class SipLeg:
         self._settings = settings
         self._on_trunk = on_trunk
         self._runtime = Runtime()
-        self._native = Native(self._on_packet, self._admit)
-        self._registrations = Registrations(self._runtime, self._agent, on_trunk)
+        public = None
+        if settings.public_address:
+            public = PublicAddress(settings.public_address, settings.port, settings.port + 1)
+        self._native = Native(self._on_packet, self._admit, public)
+        self._nat = account.nat(settings.stun_server)
+        self._registrations = Registrations(self._runtime, self._agent, on_trunk, self._nat)
         self._agents: dict[str, asyncio.Future[UserAgent]] = {}
+        self._agents_made = 0
+        self._making = asyncio.Lock()
         self._lines: dict[int, SipLine] = {}
         self._early: OrderedDict[int, list[StackEvent]] = OrderedDict()
         self._codecs: OrderedDict[str, str] = OrderedDict()
         self._arrivals: asyncio.Queue[Arrival | None] = asyncio.Queue()
         self._refusing: set[asyncio.Future[None]] = set()
-        self._died = False
+        self._died = self._worn_out = False
         self._runtime.on_dead = self._on_dead
 
     async def start(self) -> None:
@@ -162,7 +170,7 @@ class SipLeg:
             ("udp", "tcp", "tls") if self._settings.certificate else ("udp", "tcp")
         )
         for transport in transports:
-            await self._agent(account.door(self._settings.host, transport))
+            await self._agent(account.door(self._settings.host, transport, self._nat))
 
     async def set_trunks(self, trunks: Iterable[Telephony]) -> None:
         """Let in the calls of exactly these trunks, and register with those that want it.
@@ -182,7 +190,7 @@ class SipLeg:
             LegError: the number or trunk is no valid SIP address, no local address reaches it, or the stack is full.
         """
         uri = account.uri(telephony, to)
-        agent = await self._agent(account.calling(telephony))
+        agent = await self._agent(account.calling(telephony, self._nat))
         try:
             call = await agent.dial(uri)
         except (BaresipError, ValueError) as error:
@@ -199,8 +207,15 @@ class SipLeg:
     async def _incoming(self) -> AsyncIterator[Arrival]:
         while (arrival := await self._arrivals.get()) is not None:
             yield arrival
+        if self._worn_out:
+            raise LegError("the SIP stack has had its fill of accounts: its process must be replaced")
         if self._died:
             raise LegError("the SIP stack died: this process carries no call any more")
+
+    def _wear_out(self) -> None:
+        """Take no more calls, so that another process does; those that run go on."""
+        self._worn_out = True
+        self._arrivals.put_nowait(None)
 
     def _on_dead(self) -> None:
         """End what can no longer go on. The stack cannot be started twice in a process: its owner starts another."""
@@ -223,26 +238,40 @@ class SipLeg:
         self._arrivals.put_nowait(None)
 
     async def _agent(self, of: Account) -> UserAgent:
-        """Return the stack's agent of an account. The binding cannot free one, so each is made once and kept."""
+        """Return the stack's agent of an account; each is made once and kept.
+
+        The binding cannot free one: destroyed behind its back, its slot stays taken, and the next agent at the same
+        place in memory is lost.
+        """
         key = of.aor()
         made = self._agents.get(key)
         if made is None:
             made = self._agents[key] = asyncio.ensure_future(self._make_agent(of))
         try:
             return await asyncio.shield(made)  # one who dials may give up, another may wait for the same
+        except LegError:
+            self._agents.pop(key, None)
+            raise
         except BaresipError as error:
             self._agents.pop(key, None)
             raise LegError(f"the SIP stack refused an account: {error}") from error
 
     async def _make_agent(self, of: Account) -> UserAgent:
-        # A peer's REFER would let it place calls at our cost: refused.
-        agent = await UserAgent.create(self._runtime, of, transfer_policy="reject")
+        if self._agents_made >= self._settings.accounts_max:
+            self._wear_out()
+            raise LegError("the SIP stack has no room for another account: its process is about to be replaced")
+        async with self._making:
+            self._agents_made += 1
+            self._native.transport = of.transport
+            # A peer's REFER would let it place calls at our cost: refused.
+            agent = await UserAgent.create(self._runtime, of, transfer_policy="reject")
         agent.on_incoming(self._on_incoming)
         return agent
 
     def _adopt(self, call: Call, *, incoming: bool, telephony: Telephony) -> SipLine:
         line = SipLine(
             call,
+            self._native,
             incoming=incoming,
             uri_of=lambda to: account.uri(telephony, to),
             codec_of=lambda call_id: self._codecs.get(call_id, ""),

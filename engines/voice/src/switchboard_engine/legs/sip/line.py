@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from baresip import BaresipError, Call, DigitEvent, Event, StackEvent, StaleHandleError, TransferFailed
 from typing_extensions import override
@@ -23,6 +23,7 @@ from ..leg import (
 from ..transport import LineTransport
 from . import outcome, quality
 from .audio import SipAudio
+from .native import Native
 
 logger = logging.getLogger(__name__)
 
@@ -37,18 +38,26 @@ class SipLine(BaseLine):
     """A `Line` on the stack's call. All of it runs on the loop; the stack's events come through `on_stack_event`."""
 
     def __init__(
-        self, call: Call, *, incoming: bool, uri_of: Callable[[str], str], codec_of: Callable[[str], str]
+        self,
+        call: Call,
+        native: Native,
+        *,
+        incoming: bool,
+        uri_of: Callable[[str], str],
+        codec_of: Callable[[str], str],
     ) -> None:
         """Take a call over.
 
         Args:
             call: the stack's call, which rings here or there.
+            native: what the stack's binding lacks.
             incoming: whether the customer calls.
             uri_of: makes the SIP URI of a number to transfer to.
             codec_of: returns the name of the codec of a Call-ID.
         """
         super().__init__()
         self.call = call
+        self._native = native
         self._incoming = incoming
         self._uri_of, self._codec_of = uri_of, codec_of
         self._audio = SipAudio(call.audio)
@@ -143,24 +152,21 @@ class SipLine(BaseLine):
         await asyncio.sleep(RELEASE_S)
 
     async def hold(self) -> None:
-        """Send a re-INVITE with `a=sendonly` (RFC 3264 section 8.4)."""
-        await self._reinvite(self.call.hold)
+        """Send a re-INVITE with `a=sendonly` (RFC 3264 section 8.4); the customer then hears silence."""
+        await self._reinvite(on=True)
+        self._audio.hold(on=True)
 
     async def resume(self) -> None:
         """Send a re-INVITE with `a=sendrecv`."""
-        await self._reinvite(self.call.resume)
+        await self._reinvite(on=False)
+        self._audio.hold(on=False)
 
-    async def _reinvite(self, change: Callable[[], Awaitable[None]]) -> None:
-        # One INVITE may be under way at a time (RFC 3261 section 14.1): the stack refuses, and a moment later it may.
+    async def _reinvite(self, *, on: bool) -> None:
+        # One INVITE may be under way at a time (RFC 3261 section 14.1): a moment later it may.
         for _ in range(REINVITE_TRIES):
             self._require_up()
-            try:
-                await change()
+            if await self._native.hold(self.external_id, on=on):
                 return
-            except StaleHandleError:
-                break
-            except BaresipError as error:
-                logger.debug("re-INVITE not sent: %s", error)
             await asyncio.sleep(REINVITE_PAUSE_S)
         raise LegError("the re-INVITE was not sent")
 
