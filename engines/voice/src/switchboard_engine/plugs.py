@@ -20,6 +20,8 @@ OrphanHook = Callable[[Sequence[Mapping[str, Any]]], Awaitable[None]]
 
 DEFAULT_HANDLER = "switchboard_engine.conversation:converse"
 """The voice conversation."""
+LEGS = "switchboard_engine.legs.registry:legs_of"
+"""The legs of this package."""
 
 
 class PlugError(Exception):
@@ -32,7 +34,9 @@ def load(name: str) -> Callable[..., Any]:
     try:
         found: Any = getattr(importlib.import_module(module_name), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        if name == DEFAULT_HANDLER:
+        if name == LEGS:
+            message = f"The legs need the extra `voice`: pip install 'switchboard-engine[voice]' ({error})."
+        elif name == DEFAULT_HANDLER:
             message = (
                 "The voice conversation needs the extra `voice`: pip install 'switchboard-engine[voice]'. "
                 "To run a conversation of your own, name it with --handler module:function."

@@ -10,7 +10,11 @@ from .plugs import DEFAULT_HANDLER
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """What one worker process is told; it goes over the channel, so that no process list shows the token."""
+    """What one worker process is told; it goes over the channel, so that no process list shows the token.
+
+    `legs` are plugs by name, `named_legs` the settings of this package's own legs (`legs.settings`), as JSON. `number`
+    is the worker's, 1 to `workers`.
+    """
 
     url: str
     token: str = field(repr=False)
@@ -18,6 +22,9 @@ class WorkerSettings:
     capacity: int = 5
     handler: str = DEFAULT_HANDLER
     legs: Mapping[str, str] = field(default_factory=dict)
+    named_legs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    number: int = 1
+    workers: int = 1
     modes: tuple[str, ...] = ()
     account_ids: tuple[int, ...] = ()
     trunk_ids: tuple[int, ...] = ()

@@ -35,6 +35,7 @@ class WorkerSlot:
     """A worker's place: its process, if one runs, and what it said last."""
 
     name: str
+    number: int
     pid: int | None = None
     restarts: int = 0
     stats: WorkerStats = field(default_factory=WorkerStats)
@@ -54,7 +55,8 @@ class Supervisor:
     def __init__(self, settings: RunSettings, hooks: Mapping[str, OrphanHook] | None = None) -> None:
         """Take the settings, and an orphan hook for each leg that wants one."""
         self.settings = settings
-        self.slots = [WorkerSlot(f"{settings.worker.name}-{number}") for number in range(1, settings.workers + 1)]
+        numbers = range(1, settings.workers + 1)
+        self.slots = [WorkerSlot(f"{settings.worker.name}-{number}", number) for number in numbers]
         self.is_draining = False
         self._hooks = hooks or {}
         self._stopping = asyncio.Event()
@@ -132,7 +134,8 @@ class Supervisor:
         slot.pid = slot.process.pid
         slot.channel = await Channel.open(ours)
         try:
-            slot.channel.send(replace(self.settings.worker, name=slot.name).message())
+            worker = replace(self.settings.worker, name=slot.name, number=slot.number, workers=self.settings.workers)
+            slot.channel.send(worker.message())
             if self._stopping.is_set():
                 slot.channel.send({"kind": "stop"})
             await self._listen(slot, slot.channel)

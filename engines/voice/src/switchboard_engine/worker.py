@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack
 from .channel import Channel
 from .client import Call, ClaimFilter, Engine, ForbiddenError, ProtocolError, UnauthenticatedError
 from .dialogs import dialogs
-from .plugs import Handler, LegFactory, PlugError, load
+from .plugs import LEGS, Handler, LegFactory, PlugError, load
 from .settings import WorkerSettings, WorkerStats
 
 _log = logging.getLogger(__name__)
@@ -28,6 +28,8 @@ _LOST_SECONDS = 10.0
 """How long a handler may take to hang up a call that is lost."""
 _HANG_UP_SECONDS = 3.0
 """How long handlers may take to hang up when the worker stops."""
+_LAST_CALLS_SECONDS = 300.0
+"""How long calls may go on after a leg has taken its last one, before the worker is replaced."""
 _STOP_SECONDS = 10.0
 """How long the worker may take to stop."""
 
@@ -47,10 +49,11 @@ class Worker:
             name=settings.name,
             capacity=settings.capacity,
             modes=settings.modes,
-            legs=list(settings.legs),
+            legs=[*settings.named_legs, *settings.legs],
             only=ClaimFilter(settings.account_ids, settings.trunk_ids, settings.types),
             web_url=settings.web_url,
         )
+        self._named_legs = load(LEGS)(settings, self._engine, self.carry) if settings.named_legs else None
         self._carrying: set[asyncio.Task[None]] = set()
         self._outcomes: Counter[str] = Counter()
         self._drain = asyncio.Event()
@@ -125,11 +128,15 @@ class Worker:
     async def _attached(self) -> None:
         """Claim calls and have them carried until the worker is drained or stopped, then hang up what is left."""
         async with self._engine as engine, AsyncExitStack() as legs:
+            if self._named_legs is not None:
+                await legs.enter_async_context(self._named_legs)
             for leg in self._legs:
                 await legs.enter_async_context(leg(engine, self.carry))
             drain, claiming = asyncio.create_task(self._drain.wait()), asyncio.create_task(self._claim())
             try:
                 await asyncio.wait({drain, claiming}, return_when=asyncio.FIRST_COMPLETED)
+                if not drain.done():
+                    self._drain_seconds = 0.0 if claiming.exception() else _LAST_CALLS_SECONDS
                 engine.drain()
                 await claiming
             finally:

@@ -26,6 +26,7 @@ from .events import Event as Event
 from .events import StackEvent as StackEvent
 
 class Account:
+    transport: Literal["udp", "tcp", "tls"]
     def __init__(
         self,
         user: str,

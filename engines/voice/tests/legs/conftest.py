@@ -1,6 +1,7 @@
 """Fixtures of the legs' tests: one SIP stack a process, a peer a test, pipelines on lines."""
 
 import asyncio
+import contextlib
 import socket
 import subprocess
 from collections.abc import AsyncIterator, Callable
@@ -18,7 +19,8 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from pipecat.workers.runner import WorkerRunner
 
 from switchboard_engine.legs import Arrival, Ended, Line, LineEvent, Telephony, TrunkStatus
-from switchboard_engine.legs.sip import SipLeg, SipSettings
+from switchboard_engine.legs.settings import SipSettings
+from switchboard_engine.legs.sip.leg import SipLeg
 
 from .peer import Peer
 from .processes import Host
@@ -31,10 +33,19 @@ E = TypeVar("E", bound=LineEvent)
 
 
 def free_port() -> int:
-    """Return a UDP port that nobody uses, whose next is free for TCP too."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a port that nobody uses, neither it nor its next, by UDP or TCP."""
+    while True:
+        with contextlib.ExitStack() as probes:
+            port = 0
+            try:
+                for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
+                    for offset in (0, 1):
+                        probe = probes.enter_context(socket.socket(socket.AF_INET, kind))
+                        probe.bind(("127.0.0.1", port + offset if port else 0))
+                        port = port or int(probe.getsockname()[1])
+            except OSError:
+                continue
+            return port
 
 
 def make_certificate(path: Path) -> Path:

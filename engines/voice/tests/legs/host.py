@@ -1,19 +1,23 @@
 """A process of its own with the leg in it, which answers every call and says back what it hears.
 
-`python -m legs.host PORT [CERTIFICATE]`, with the tests' folders on the path; prints `ready`, then each line's events.
-What may kill a process, or needs a second stack, is tested on this one.
+`python -m legs.host PORT CERTIFICATE SETTINGS`, with the tests' folders on the path; SETTINGS are more of the leg's, as
+JSON. It prints `ready`, then each line's events; a call to `call-PORT` has it call that port. What may kill a process,
+or needs a second stack, is tested on this one.
 """
 
 import asyncio
 import ctypes
+import json
 import os
 import sys
 from ipaddress import ip_network
+from typing import Any
 
 from baresip import _native
 
 from switchboard_engine.legs import Arrival, Ended, LegError, Telephony
-from switchboard_engine.legs.sip import SipLeg, SipSettings
+from switchboard_engine.legs.settings import SipSettings
+from switchboard_engine.legs.sip.leg import SipLeg
 from switchboard_engine.legs.transport import PIPELINE_HZ, LineAudio
 
 EVERYBODY = Telephony(trunk_id="all", address="127.0.0.1", from_="+1", allowed_inbound_ips=(ip_network("127.0.0.0/8"),))
@@ -28,6 +32,12 @@ def kill_stack(leg: SipLeg) -> None:
 async def echo(leg: SipLeg, arrival: Arrival) -> None:
     """Answer, say everything back, and end with the call."""
     line = await arrival.answer()
+    if arrival.to.startswith("call-"):
+        trunk = Telephony(trunk_id="back", address=f"127.0.0.1:{arrival.to.removeprefix('call-')}", from_="+1202")
+        try:
+            await leg.dial(trunk, "+12025550123")
+        except LegError as error:
+            print(error, flush=True)
     if arrival.to == "die":
         asyncio.get_running_loop().call_later(0.5, kill_stack, leg)
     audio: LineAudio = line.transport._output._audio  # type: ignore[attr-defined]
@@ -45,10 +55,10 @@ async def echo(leg: SipLeg, arrival: Arrival) -> None:
             speaking.cancel()
 
 
-async def main(port: int, certificate: str) -> None:
+async def main(port: int, certificate: str, more: dict[str, Any]) -> None:
     """Run until the input ends."""
     settings = SipSettings(
-        "127.0.0.1", port, certificate=certificate, ca_file=certificate, rtp_timeout_s=2, calls_max=5_000
+        "127.0.0.1", port, certificate=certificate, ca_file=certificate, rtp_timeout_s=2, calls_max=5_000, **more
     )
     leg = SipLeg(settings, print)
     await leg.start()
@@ -73,4 +83,4 @@ async def main(port: int, certificate: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""))
+    asyncio.run(main(int(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])))

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import sys
 import tempfile
@@ -76,16 +77,17 @@ class Process:
 class Host(Process):
     """The leg in a process of its own; see `host`."""
 
-    def __init__(self, port: int, certificate: str = "") -> None:
-        """Listen on a port."""
+    def __init__(self, port: int, certificate: str = "", **settings: object) -> None:
+        """Listen on a port, with more of the leg's settings."""
         path = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])
-        super().__init__(sys.executable, "-m", "legs.host", str(port), certificate, env={"PYTHONPATH": path})
+        arguments = (str(port), certificate, json.dumps(settings))
+        super().__init__(sys.executable, "-m", "legs.host", *arguments, env={"PYTHONPATH": path})
         self.port = port
 
     @classmethod
-    async def run(cls, port: int, certificate: str = "") -> Self:
+    async def run(cls, port: int, certificate: str = "", **settings: object) -> Self:
         """Start it and wait until it takes calls."""
-        host = cls(port, certificate)
+        host = cls(port, certificate, **settings)
         await host.start()
         await host.wrote("ready")
         return host

@@ -1,8 +1,8 @@
-"""Programs of others that tests play against: Debian's baresip, SIPp and espeak-ng.
+"""Programs of others that tests play against: Debian's baresip, SIPp, Asterisk and espeak-ng.
 
-They are fetched once, by `apt-get download` and `dpkg -x`, into a folder of their own, and nothing is installed: the
-folder is `SWITCHBOARD_TEST_PROGRAMS`, or `switchboard-engine-tests` in the user's cache. A test that cannot have its
-program fails and says what is missing.
+They are fetched once, by apt and `dpkg -x`, into a folder of their own, and nothing is installed: the folder is
+`SWITCHBOARD_TEST_PROGRAMS`, or `switchboard-engine-tests` in the user's cache. A test that cannot have its program
+fails and says what is missing.
 """
 
 import os
@@ -26,6 +26,10 @@ PACKAGES = {
     ),
     "sipp": ("sip-tester", "libgsl27", "libgslcblas0", "libpcap0.8", "libsctp1"),
 }  # fmt: skip
+# The websocket channel is in Asterisk since 22.6, which only Debian's development suite has: with all that it needs,
+# down to its C library.
+ASTERISK = ("asterisk", "asterisk-modules", "asterisk-config")
+SUITE = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian sid main\n"
 FETCH_S = 300
 
 
@@ -55,20 +59,56 @@ def program(name: str) -> Program:
     return Program(root / "usr/bin" / name, root, {"LD_LIBRARY_PATH": libraries})
 
 
+def asterisk() -> Program:
+    """Return Asterisk, fetched where it is not there yet; its loader runs it with its own libraries."""
+    root = cache() / "asterisk"
+    if not root.exists():
+        _fetch_with_all(ASTERISK, root)
+    return Program(root / "usr/sbin/asterisk", root, {})
+
+
+def asterisk_command(asterisk: Program) -> tuple[str | Path, ...]:
+    """Return the beginning of its command line."""
+    (libraries,) = asterisk.root.glob("usr/lib/*-linux-gnu")
+    return (next(libraries.glob("ld-linux*")), "--library-path", libraries, asterisk.path)
+
+
+def _fetch_with_all(packages: tuple[str, ...], root: Path) -> None:
+    """Unpack packages of the development suite and everything that they need, as if nothing were installed."""
+    root.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root.parent) as folder:
+        work = Path(folder)
+        for name in ("lists/partial", "cache/archives/partial"):
+            (work / name).mkdir(parents=True)
+        (work / "status").touch()
+        (work / "sources.list").write_text(SUITE)
+        settings = {
+            "Dir::State": work, "Dir::State::Lists": work / "lists", "Dir::State::status": work / "status",
+            "Dir::Cache": work / "cache", "Dir::Etc::SourceList": work / "sources.list",
+            "Dir::Etc::SourceParts": "/dev/null", "APT::Install-Recommends": "false", "APT::Sandbox::User": "root",
+        }  # fmt: skip
+        apt = ["apt-get", *(part for name, value in settings.items() for part in ("-o", f"{name}={value}"))]
+        _run([*apt, "update"], work, "is the machine offline?")
+        _run([*apt, "-y", "--download-only", "install", *packages], work, "is the machine offline?")
+        _unpack(work / "cache/archives", work, root)
+
+
+def _unpack(packages: Path, work: Path, root: Path) -> None:
+    for package in sorted(packages.glob("*.deb")):
+        _run(["dpkg", "-x", str(package), str(work / "root")], work, "the package is damaged")
+    (work / "root").rename(root)  # whole, or not at all
+
+
 def _fetch(packages: tuple[str, ...], root: Path) -> None:
-    for tool in ("apt-get", "dpkg"):
-        if shutil.which(tool) is None:
-            pytest.fail(f"{tool} is missing, by which {packages[0]} is fetched")
     root.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=root.parent) as work:
         _run(["apt-get", "download", *packages], Path(work), "is the machine offline, or its package list too old?")
-        unpacked = Path(work) / "root"
-        for package in sorted(Path(work).glob("*.deb")):
-            _run(["dpkg", "-x", str(package), str(unpacked)], Path(work), "the package is damaged")
-        unpacked.rename(root)  # whole, or not at all
+        _unpack(Path(work), Path(work), root)
 
 
 def _run(command: list[str], folder: Path, hint: str) -> None:
+    if shutil.which(command[0]) is None:
+        pytest.fail(f"{command[0]} is missing, by which programs are fetched")
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=FETCH_S, check=False)  # noqa: S603
     if done.returncode:
         pytest.fail(f"`{' '.join(command)}` failed ({hint}): {done.stderr[-500:]}")

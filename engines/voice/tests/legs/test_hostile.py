@@ -164,6 +164,17 @@ async def test_a_stack_that_dies_ends_its_lines(peer: Peer) -> None:
     await host.stop()
 
 
+async def test_a_stack_that_has_had_its_fill_of_accounts_wants_another_process(peer: Peer) -> None:
+    host = await Host.run(free_port(), accounts_max=3)  # two of them are the doors for UDP and TCP
+    for port in (peer.port, free_port()):
+        dialog = await peer.call(f"sip:call-{port}@127.0.0.1:{host.port}", ("127.0.0.1", host.port))
+        assert (await dialog.final()).status == 200
+    await host.wrote("the SIP stack has no room for another account")
+    assert await host.ended() == 1
+    assert "its process must be replaced" in host.output()
+    await host.stop()
+
+
 async def test_a_port_that_is_taken_is_an_error(host: Host) -> None:
     second = Host(host.port)
     await second.start()

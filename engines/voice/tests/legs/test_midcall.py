@@ -19,11 +19,11 @@ from switchboard_engine.legs import (
     Telephony,
     Transferred,
 )
-from switchboard_engine.legs.sip import SipLine
+from switchboard_engine.legs.sip.line import SipLine
 
 from .conftest import Conversation, Stack, Watch
 from .peer import Dialog, Peer
-from .sound import RECOGNISED, audible, loudness, power, tone
+from .sound import AUDIBLE, RECOGNISED, audible, loudness, power, tone
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -70,6 +70,14 @@ async def test_we_hold_and_resume(
     await line.hold()
     await called.expect("INVITE")
     assert "a=sendonly" in called.offers[-1]
+    held_at = time.time()
+    # What is said meanwhile is not heard, now or later, but packets go on: a NAT and the peer want them.
+    await conversation.say(tone(700, 0.4, 16_000))
+    await asyncio.sleep(0.8)
+    packets = [packet for packet in called.media.audio() if packet.at > held_at]
+    assert len(packets) > 30
+    assert called.media.longest_gap_ms() < 200
+    assert loudness(called.media.samples(held_at + 0.1)) < AUDIBLE
     await line.resume()
     await called.expect("INVITE")
     assert "a=sendrecv" in called.offers[-1]

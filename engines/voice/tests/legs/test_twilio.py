@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
+import aiohttp
 import numpy as np
 import pytest
 import pytest_asyncio
@@ -21,11 +22,14 @@ from switchboard_engine.legs import (
     Transferred,
     TrunkStatus,
 )
-from switchboard_engine.legs.twilio import TwilioLeg, TwilioSettings
+from switchboard_engine.legs import stream as streams
+from switchboard_engine.legs.settings import TwilioSettings
 from switchboard_engine.legs.twilio import leg as twilio_leg
+from switchboard_engine.legs.twilio.leg import TwilioLeg
 
 from .conftest import Conversation, Watch, free_port
-from .fake_twilio import SID, TOKEN, FakeTwilio, Stream
+from .fake_stream import Stream
+from .fake_twilio import SID, TOKEN, FakeTwilio
 from .sound import RECOGNISED, audible, power, tone
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -189,7 +193,7 @@ async def test_a_transfer_dials_and_ends_the_line(setup: Setup) -> None:
 async def test_what_a_stream_cannot_do_is_an_error(setup: Setup) -> None:
     watch, _ = await setup.answered()
     for asked in (watch.line.hold(), watch.line.resume(), watch.line.transfer("+1", "warm")):
-        with pytest.raises(LegError, match="media stream"):
+        with pytest.raises(LegError, match=r"media stream|blind only"):
             await asked
     with pytest.raises(LegError, match="cannot be dialed"):
         await watch.line.transfer("</Dial><Say>")
@@ -241,6 +245,26 @@ async def test_a_call_to_us_is_refused(setup: Setup, status: int, reason: str) -
     await arrival.reject(status)
     assert (await asking)[1] == f'<Response><Reject reason="{reason}"/></Response>'
     assert (await watch.ended()).outcome == Outcome.REJECTED
+
+
+async def test_a_caller_who_hangs_up_before_the_answer_ends_the_line(setup: Setup) -> None:
+    asking = asyncio.create_task(setup.twilio.post(f"{setup.url}/twilio/voice", question()))
+    watch = Watch((await setup.arrival()).line)
+    asking.cancel()
+    ended = await watch.ended()
+    assert (ended.by, ended.outcome) == ("customer", Outcome.CANCELLED)
+
+
+async def test_a_call_that_we_hang_up_before_the_answer_is_refused(setup: Setup) -> None:
+    asking = asyncio.create_task(setup.twilio.post(f"{setup.url}/twilio/voice", question()))
+    await (await setup.arrival()).line.hangup()
+    assert "<Reject" in (await asking)[1]
+
+
+async def test_a_websocket_that_says_nothing_is_closed(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "START_S", 0.1)
+    async with setup.twilio.session.ws_connect(f"{setup.url}/twilio/media") as socket:
+        assert (await asyncio.wait_for(socket.receive(), 5)).type is aiohttp.WSMsgType.CLOSE
 
 
 @pytest.mark.parametrize(("to", "token"), [(OURS, "forged"), ("+19995550100", TOKEN)])

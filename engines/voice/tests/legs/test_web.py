@@ -10,9 +10,10 @@ import pytest
 import pytest_asyncio
 from pipecat.frames.frames import InterruptionFrame
 
-from switchboard_engine.legs import Answered, LegError, Outcome, Telephony
-from switchboard_engine.legs.web import WebArrival, WebLeg, WebSettings
+from switchboard_engine.legs import Answered, Arrival, LegError, Outcome, Telephony
+from switchboard_engine.legs.settings import WebSettings
 from switchboard_engine.legs.web import leg as web_leg
+from switchboard_engine.legs.web.leg import WebLeg
 
 from .browser import HZ, Browser
 from .conftest import Conversation, Watch, free_port
@@ -28,11 +29,9 @@ class Door:
         self.leg, self.url = leg, url
         self._incoming = leg.incoming()
 
-    async def arrival(self) -> WebArrival:
+    async def arrival(self) -> Arrival:
         """Return the next browser."""
-        arrival = await asyncio.wait_for(anext(self._incoming), 5)
-        assert isinstance(arrival, WebArrival)
-        return arrival
+        return await asyncio.wait_for(anext(self._incoming), 5)
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -151,6 +150,18 @@ async def test_too_many_that_wait_are_turned_away(door: Door, monkeypatch: pytes
     monkeypatch.setattr(web_leg, "WAITING_MAX", 0)
     async with Browser() as browser:
         assert await asyncio.wait_for(browser.call(door.url, "t"), 5) == 503
+
+
+async def test_a_browser_that_leaves_while_it_waits_ends_the_line(door: Door) -> None:
+    async with Browser() as browser:
+        calling = asyncio.create_task(browser.call(door.url, "t"))
+        arrival = await door.arrival()
+        watch = Watch(arrival.line)
+        calling.cancel()
+        ended = await watch.ended()
+        assert (ended.by, ended.outcome) == ("customer", Outcome.CANCELLED)
+        with pytest.raises(LegError, match="gone"):
+            await arrival.answer()
 
 
 async def test_nobody_decides(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,13 +6,14 @@ of its Pipecat pipeline, and follows the line's events. A leg decides nothing ab
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from typing import Any, Literal, Protocol, Self, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, get_args, runtime_checkable
 
-from pipecat.transports.base_transport import BaseTransport
+if TYPE_CHECKING:  # whoever only reads these types, such as a supervisor, need not load Pipecat
+    from pipecat.transports.base_transport import BaseTransport
 
 Party = Literal["customer", "assistant", "engine"]
 SipTransportName = Literal["udp", "tcp", "tls"]
@@ -190,6 +191,10 @@ class TrunkStatus:
     detail: str = ""
 
 
+OnTrunk = Callable[[TrunkStatus], None]
+"""Told of each change of a trunk's state."""
+
+
 async def until_ended(queue: asyncio.Queue[LineEvent]) -> AsyncIterator[LineEvent]:
     """Yield the events of a line, for one reader; ends after `Ended`."""
     while True:
@@ -208,7 +213,7 @@ class Line(Protocol):
         """The network's id of the call: the SIP Call-ID, or the provider's."""
 
     @property
-    def transport(self) -> BaseTransport:
+    def transport(self) -> "BaseTransport":
         """The ends of the pipeline, usable before the answer: audio written earlier waits for it."""
 
     @property
@@ -271,7 +276,7 @@ class Arrival(Protocol):
         """Answer; audio flows from the line's `Answered` on. Raises `LegError` where the caller has gone."""
 
     async def reject(self, status: int = 486) -> None:
-        """Refuse with a final SIP status of 400 to 699; does nothing when the caller has gone."""
+        """Refuse with a final SIP status of 400 to 699; does nothing when the caller has gone or was answered."""
 
 
 class Leg(Protocol):
@@ -283,8 +288,11 @@ class Leg(Protocol):
     async def dial(self, telephony: Telephony, to: str, *, ring_timeout_s: float = RING_TIMEOUT_S) -> Line:
         """Call `to`; returns before it rings. Raises `LegError` where no call can be placed at all."""
 
+    async def set_trunks(self, trunks: Iterable[Telephony]) -> None:
+        """Let in the calls of exactly these trunks, and register with those that want it; other kinds are left out."""
+
     def incoming(self) -> AsyncIterator[Arrival]:
-        """Calls to us, for one reader; ends with `stop`."""
+        """Calls to us, for one reader; ends with `stop`. Raises `LegError` where the leg dies or is worn out."""
 
     async def stop(self) -> None:
         """Hang up all lines and close the ports."""

@@ -32,30 +32,35 @@ def _route(telephony: Telephony) -> str | None:
     return f"sip:{telephony.outbound_proxy};transport={telephony.transport};lr"
 
 
-def calling(telephony: Telephony) -> Account:
+def nat(stun_server: str) -> tuple[str, ...]:
+    """Return the parameters by which an account asks a STUN server (`host:port`) where its audio goes."""
+    return ("medianat=stun", f"stunserver=stun:{stun_server}") if stun_server else ()
+
+
+def calling(telephony: Telephony, nat: tuple[str, ...] = ()) -> Account:
     """Return the account that calls from the trunk: its number in From, its user name in the digest.
 
     Raises:
         LegError: a member has characters that SIP's headers cannot carry.
     """
-    return _account(telephony, user=telephony.from_ or telephony.username or "anonymous", interval_s=0)
+    return _account(telephony, telephony.from_ or telephony.username or "anonymous", 0, nat)
 
 
-def registering(telephony: Telephony, interval_s: int) -> Account:
+def registering(telephony: Telephony, interval_s: int, nat: tuple[str, ...] = ()) -> Account:
     """Return the account that registers the trunk, each `interval_s` seconds; raises as `calling`."""
-    return _account(telephony, user=telephony.username, interval_s=interval_s)
+    return _account(telephony, telephony.username, interval_s, nat)
 
 
-def door(address: str, transport: SipTransportName) -> Account:
+def door(address: str, transport: SipTransportName, nat: tuple[str, ...] = ()) -> Account:
     """Return the account that takes the calls to us which no registration brought."""
     srtp = _SRTP["optional"] if transport == "tls" else ()
-    extra = (*_ALWAYS, "catchall=yes", *srtp)
+    extra = (*_ALWAYS, "catchall=yes", *srtp, *nat)
     return Account(
         "switchboard", address, "", reg_interval=0, transport=transport, audio_codecs=CODECS, extra_params=extra
     )
 
 
-def _account(telephony: Telephony, user: str, interval_s: int) -> Account:
+def _account(telephony: Telephony, user: str, interval_s: int, nat: tuple[str, ...]) -> Account:
     try:
         return Account(
             user,
@@ -66,7 +71,7 @@ def _account(telephony: Telephony, user: str, interval_s: int) -> Account:
             transport=telephony.transport,
             audio_codecs=CODECS,
             auth_user=telephony.username or None,
-            extra_params=(*_ALWAYS, *_SRTP[telephony.srtp]),
+            extra_params=(*_ALWAYS, *_SRTP[telephony.srtp], *nat),
         )
     except ValueError as error:
         raise LegError(f"trunk {telephony.trunk_id} cannot be used: {error}") from error

@@ -27,6 +27,7 @@ class SipAudio:
         self._received: Resampler | None = None
         self._sent: Resampler | None = None
         self._flushes = 0
+        self._held = False
 
     def open(self) -> None:
         """Let audio flow: the line was answered."""
@@ -37,6 +38,12 @@ class SipAudio:
         """Let waiting writes return: the line is over."""
         self._closed = True
         self._opened.set()
+
+    def hold(self, *, on: bool) -> None:
+        """Send silence in place of what is written, which passes at the pace of its sound; or no longer."""
+        self._held = on
+        if on:
+            self.flush()
 
     @property
     def flows(self) -> bool:
@@ -68,7 +75,7 @@ class SipAudio:
             rate = 0
         if self._closed:
             return False
-        if not rate:
+        if not rate or self._held:
             await asyncio.sleep(len(pcm) / 2 / sample_hz)
             return True
         if self._sent is None or (self._sent.source_hz, self._sent.target_hz) != (sample_hz, rate):

@@ -7,12 +7,9 @@ builds on the same library): this leg is on the library itself, so that admissio
 import asyncio
 import contextlib
 import logging
-import ssl
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterable
 
 from baresip import Account, BaresipError, Call, Config, Event, Runtime, StackEvent, UserAgent
 
@@ -22,16 +19,18 @@ from ..leg import (
     Ended,
     LegError,
     Line,
+    OnTrunk,
     Outcome,
     SipTransportName,
     Telephony,
     TrunkState,
     TrunkStatus,
 )
+from ..settings import SipSettings
 from . import account, message
 from .admission import Admission, Admitted
 from .line import SipLine
-from .native import Native, Packet, Refusal
+from .native import Native, Packet, PublicAddress, Refusal
 from .registration import Registrations
 
 wire = logging.getLogger(f"{__package__}.wire")  # every SIP message, at DEBUG
@@ -49,53 +48,27 @@ REASONS = {
 }
 
 
-def system_ca_file() -> str:
-    """Return the file of the authorities that this machine trusts, `""` where there is none."""
-    known = (ssl.get_default_verify_paths().cafile, "/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/cert.pem")
-    return next((path for path in known if path and Path(path).is_file()), "")
-
-
-@dataclass(frozen=True)
-class SipSettings:
-    """How the stack listens.
-
-    `host` is the address that calls come to (an IP address of this machine), `port` that of UDP and TCP; TLS has the
-    next. `certificate` is a PEM file with key and chain, without which TLS only calls out; `ca_file` holds the
-    authorities that vouch for the trunks' certificates.
-    `rtp_ports` bounds the media's ports. `rtp_timeout_s` ends a call that sends nothing any more; 0: never.
-    `jitter_buffer_ms` is how long received sound waits, at least and at most: the stack hardly leaves the first number,
-    jitter beyond it is heard as loss (with 20, a fifth of the sound at 50 ms of jitter; none with 60), and all of it
-    is delay.
-    """
-
-    host: str
-    port: int = 5060
-    certificate: str = ""
-    ca_file: str = field(default_factory=system_ca_file)
-    rtp_ports: tuple[int, int] = (10_000, 20_000)
-    rtp_timeout_s: int = 30
-    jitter_buffer_ms: tuple[int, int] = (20, 100)
-    calls_max: int = 16
-    register_every_s: int = 300
-
-    def config(self) -> Config:
-        """Return the stack's own settings."""
-        lines = [
-            f"sip_listen {f'[{self.host}]' if ':' in self.host else self.host}:{self.port}",
-            f"rtp_ports {self.rtp_ports[0]}-{self.rtp_ports[1]}",
-            f"audio_jitter_buffer_ms {self.jitter_buffer_ms[0]}-{self.jitter_buffer_ms[1]}",
-            "sip_transports udp,tcp,tls",
-            f"sip_cafile {self.ca_file}",
-            "sip_verify_server yes",
-        ]
-        if self.certificate:
-            lines.append(f"sip_certificate {self.certificate}")
-        return Config(
-            net_interface=self.host,
-            max_concurrent_calls=self.calls_max,
-            rtp_timeout=self.rtp_timeout_s,
-            extra_config_text="\n".join(lines) + "\n",
-        )
+def config(settings: SipSettings) -> Config:
+    """Return the stack's own settings."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    lines = [
+        f"sip_listen {host}:{settings.port}",
+        f"rtp_ports {settings.rtp_ports[0]}-{settings.rtp_ports[1]}",
+        f"audio_jitter_buffer_ms {settings.jitter_buffer_ms[0]}-{settings.jitter_buffer_ms[1]}",
+        "sip_transports udp,tcp,tls",
+        f"sip_cafile {settings.ca_file}",
+        "sip_verify_server yes",
+    ]
+    if settings.stun_server:
+        lines.append("module stun.so")
+    if settings.certificate:
+        lines.append(f"sip_certificate {settings.certificate}")
+    return Config(
+        net_interface=settings.host,
+        max_concurrent_calls=settings.calls_max,
+        rtp_timeout=settings.rtp_timeout_s,
+        extra_config_text="\n".join(lines) + "\n",
+    )
 
 
 class SipArrival:
@@ -104,6 +77,7 @@ class SipArrival:
     def __init__(self, line: SipLine, admitted: Admitted, native: Native) -> None:
         """Take an admitted call over."""
         self._line, self._admitted, self._native = line, admitted, native
+        self._answered = False
 
     @property
     def line(self) -> Line:
@@ -141,12 +115,15 @@ class SipArrival:
     async def answer(self) -> Line:
         """Send 200 OK."""
         await self._line.answer()
+        self._answered = True
         return self._line
 
     async def reject(self, status: int = 486) -> None:
         """Refuse with a final status."""
         if status not in FINAL_REFUSALS:
             raise ValueError(f"{status} does not refuse a call")
+        if self._answered:
+            return
         self._line.refuse()
         await self._native.reject(self.external_id, status, REASONS.get(status, "Refused"))
 
@@ -154,21 +131,27 @@ class SipArrival:
 class SipLeg:
     """A `Leg` of SIP trunks. One a process: the stack is global to it."""
 
-    def __init__(self, settings: SipSettings, on_trunk: Callable[[TrunkStatus], None]) -> None:
+    def __init__(self, settings: SipSettings, on_trunk: OnTrunk) -> None:
         """Prepare; `on_trunk` is called on the loop with each change of a trunk's state."""
         self.admission = Admission()
         self._settings = settings
         self._on_trunk = on_trunk
         self._runtime = Runtime()
-        self._native = Native(self._on_packet, self._admit)
-        self._registrations = Registrations(self._runtime, self._agent, on_trunk)
+        public = None
+        if settings.public_address:
+            public = PublicAddress(settings.public_address, settings.port, settings.port + 1)
+        self._native = Native(self._on_packet, self._admit, public)
+        self._nat = account.nat(settings.stun_server)
+        self._registrations = Registrations(self._runtime, self._agent, on_trunk, self._nat)
         self._agents: dict[str, asyncio.Future[UserAgent]] = {}
+        self._agents_made = 0
+        self._making = asyncio.Lock()
         self._lines: dict[int, SipLine] = {}
         self._early: OrderedDict[int, list[StackEvent]] = OrderedDict()
         self._codecs: OrderedDict[str, str] = OrderedDict()
         self._arrivals: asyncio.Queue[Arrival | None] = asyncio.Queue()
         self._refusing: set[asyncio.Future[None]] = set()
-        self._died = False
+        self._died = self._worn_out = False
         self._runtime.on_dead = self._on_dead
 
     async def start(self) -> None:
@@ -178,7 +161,7 @@ class SipLeg:
             LegError: a port is taken, or the certificate is none.
         """
         try:
-            await self._runtime.start(self._settings.config())
+            await self._runtime.start(config(self._settings))
         except BaresipError as error:
             raise LegError(f"the SIP stack did not start: {error}") from error
         await self._native.install(self._runtime)
@@ -187,7 +170,7 @@ class SipLeg:
             ("udp", "tcp", "tls") if self._settings.certificate else ("udp", "tcp")
         )
         for transport in transports:
-            await self._agent(account.door(self._settings.host, transport))
+            await self._agent(account.door(self._settings.host, transport, self._nat))
 
     async def set_trunks(self, trunks: Iterable[Telephony]) -> None:
         """Let in the calls of exactly these trunks, and register with those that want it.
@@ -207,7 +190,7 @@ class SipLeg:
             LegError: the number or trunk is no valid SIP address, no local address reaches it, or the stack is full.
         """
         uri = account.uri(telephony, to)
-        agent = await self._agent(account.calling(telephony))
+        agent = await self._agent(account.calling(telephony, self._nat))
         try:
             call = await agent.dial(uri)
         except (BaresipError, ValueError) as error:
@@ -224,8 +207,15 @@ class SipLeg:
     async def _incoming(self) -> AsyncIterator[Arrival]:
         while (arrival := await self._arrivals.get()) is not None:
             yield arrival
+        if self._worn_out:
+            raise LegError("the SIP stack has had its fill of accounts: its process must be replaced")
         if self._died:
             raise LegError("the SIP stack died: this process carries no call any more")
+
+    def _wear_out(self) -> None:
+        """Take no more calls, so that another process does; those that run go on."""
+        self._worn_out = True
+        self._arrivals.put_nowait(None)
 
     def _on_dead(self) -> None:
         """End what can no longer go on. The stack cannot be started twice in a process: its owner starts another."""
@@ -248,26 +238,40 @@ class SipLeg:
         self._arrivals.put_nowait(None)
 
     async def _agent(self, of: Account) -> UserAgent:
-        """Return the stack's agent of an account. The binding cannot free one, so each is made once and kept."""
+        """Return the stack's agent of an account; each is made once and kept.
+
+        The binding cannot free one: destroyed behind its back, its slot stays taken, and the next agent at the same
+        place in memory is lost.
+        """
         key = of.aor()
         made = self._agents.get(key)
         if made is None:
             made = self._agents[key] = asyncio.ensure_future(self._make_agent(of))
         try:
             return await asyncio.shield(made)  # one who dials may give up, another may wait for the same
+        except LegError:
+            self._agents.pop(key, None)
+            raise
         except BaresipError as error:
             self._agents.pop(key, None)
             raise LegError(f"the SIP stack refused an account: {error}") from error
 
     async def _make_agent(self, of: Account) -> UserAgent:
-        # A peer's REFER would let it place calls at our cost: refused.
-        agent = await UserAgent.create(self._runtime, of, transfer_policy="reject")
+        if self._agents_made >= self._settings.accounts_max:
+            self._wear_out()
+            raise LegError("the SIP stack has no room for another account: its process is about to be replaced")
+        async with self._making:
+            self._agents_made += 1
+            self._native.transport = of.transport
+            # A peer's REFER would let it place calls at our cost: refused.
+            agent = await UserAgent.create(self._runtime, of, transfer_policy="reject")
         agent.on_incoming(self._on_incoming)
         return agent
 
     def _adopt(self, call: Call, *, incoming: bool, telephony: Telephony) -> SipLine:
         line = SipLine(
             call,
+            self._native,
             incoming=incoming,
             uri_of=lambda to: account.uri(telephony, to),
             codec_of=lambda call_id: self._codecs.get(call_id, ""),

@@ -2,29 +2,28 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import Callable
 
 from baresip import BaresipError, Call, DigitEvent, Event, StackEvent, StaleHandleError, TransferFailed
+from typing_extensions import override
 
+from ..base import BaseLine
 from ..leg import (
-    Answered,
     Dtmf,
     Ended,
     Hold,
     LegError,
     Line,
-    LineEvent,
     Outcome,
     Party,
     Resume,
-    Ringing,
     TransferMode,
     Transferred,
-    until_ended,
 )
 from ..transport import LineTransport
 from . import outcome, quality
 from .audio import SipAudio
+from .native import Native
 
 logger = logging.getLogger(__name__)
 
@@ -35,35 +34,35 @@ REINVITE_PAUSE_S = 0.1
 _ENDED_BY: dict[Outcome, Party] = {Outcome.MEDIA_TIMEOUT: "engine", Outcome.TRANSFERRED: "assistant"}
 
 
-class SipLine:
+class SipLine(BaseLine):
     """A `Line` on the stack's call. All of it runs on the loop; the stack's events come through `on_stack_event`."""
 
     def __init__(
-        self, call: Call, *, incoming: bool, uri_of: Callable[[str], str], codec_of: Callable[[str], str]
+        self,
+        call: Call,
+        native: Native,
+        *,
+        incoming: bool,
+        uri_of: Callable[[str], str],
+        codec_of: Callable[[str], str],
     ) -> None:
         """Take a call over.
 
         Args:
             call: the stack's call, which rings here or there.
+            native: what the stack's binding lacks.
             incoming: whether the customer calls.
             uri_of: makes the SIP URI of a number to transfer to.
             codec_of: returns the name of the codec of a Call-ID.
         """
+        super().__init__()
         self.call = call
-        self.on_ended: list[Callable[[Ended], None]] = []
+        self._native = native
         self._incoming = incoming
         self._uri_of, self._codec_of = uri_of, codec_of
         self._audio = SipAudio(call.audio)
         self._transport = LineTransport(self._audio, self.send_dtmf)
-        self._queue: asyncio.Queue[LineEvent] = asyncio.Queue()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._ringing: Ringing | None = None
-        self._answered = asyncio.Event()
-        self._ended: Ended | None = None
-        # Set before we hang up: the stack's words do not tell a peer's BYE from ours.
-        self._ending: Outcome | None = None
         self._transferring_to: str | None = None
-        self._ring_timer: asyncio.TimerHandle | None = None
         call.on_dtmf(self._on_digit)
 
     @property
@@ -76,71 +75,49 @@ class SipLine:
         """The ends of the pipeline."""
         return self._transport
 
-    @property
-    def events(self) -> AsyncIterator[LineEvent]:
-        """Everything that happens, for one reader; ends after `Ended`."""
-        return until_ended(self._queue)
-
     def on_stack_event(self, event: StackEvent) -> None:
         """Follow the stack."""
         match event.event:
             case Event.CALL_RINGING | Event.CALL_PROGRESS:
-                ringing = Ringing(early_media=event.event is Event.CALL_PROGRESS)
-                if not self._answered.is_set() and ringing != self._ringing:
-                    self._ringing = ringing
-                    self._queue.put_nowait(ringing)
-            case Event.CALL_ESTABLISHED if not self._answered.is_set():
-                self._answered.set()
+                self.ringing(early_media=event.event is Event.CALL_PROGRESS)
+            case Event.CALL_ESTABLISHED if not self._answered:
                 self._audio.open()
-                self._queue.put_nowait(Answered())
+                self.answered()
             case Event.CALL_HOLD:
                 self._queue.put_nowait(Hold())
             case Event.CALL_RESUME:
                 self._queue.put_nowait(Resume())
             case Event.CALL_CLOSED:
-                self._end(self._explain(event.text or ""))
+                self._closed(event.text or "")
             case _:
                 return
 
     def lose(self) -> None:
         """End without the stack, which has died."""
-        self._end(Ended("engine", Outcome.FAILED, None, "the SIP stack died"))
+        self.end("engine", Outcome.FAILED, "the SIP stack died")
 
-    def _end(self, ended: Ended) -> None:
-        if self._ended is not None:
-            return
-        self._ended = ended
+    @override
+    def _close(self, ended: Ended) -> None:
         self._audio.close()
-        if self._ring_timer is not None:
-            self._ring_timer.cancel()
-        if self._ended.outcome is Outcome.TRANSFERRED:
+        if ended.outcome is Outcome.TRANSFERRED:
             self._queue.put_nowait(Transferred(self._transferring_to or "", "accepted"))
-        if self._answered.is_set():
+        if self._answered:
             self._queue.put_nowait(quality.of(self.call.final_stats, self._codec_of(self.external_id)))
-        self._queue.put_nowait(self._ended)
-        for listener in self.on_ended:
-            listener(self._ended)
 
-    def _explain(self, text: str) -> Ended:
-        if self._ending is not None:
-            return Ended("assistant", self._ending, None, text)
-        if self._answered.is_set():
+    def _closed(self, text: str) -> None:
+        """End with the stack's word for it."""
+        if self._answered:
             end = outcome.of_end(text)
-            return Ended(_ENDED_BY.get(end, "customer"), end, None, text)
-        if self._incoming:
-            return Ended("customer", Outcome.CANCELLED, None, text)
-        refused, status = outcome.of_refusal(text)
-        return Ended("engine" if status is None else "customer", refused, status, text)
+            self.end(_ENDED_BY.get(end, "customer"), end, text)
+        elif self._incoming:
+            self.end("customer", Outcome.CANCELLED, text)
+        else:
+            refused, status = outcome.of_refusal(text)
+            self.end("engine" if status is None else "customer", refused, text, status)
 
     def _on_digit(self, pressed: DigitEvent) -> None:
         self._queue.put_nowait(Dtmf(pressed.digit, pressed.duration_ms))
-        self._spawn(self._transport.pressed(pressed.digit))
-
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
-        """Run a coroutine from a callback; the loop holds tasks weakly, so they are kept until they are done."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self.spawn(self._transport.pressed(pressed.digit))
 
     async def answer(self) -> None:
         """Answer a call to us.
@@ -155,11 +132,11 @@ class SipLine:
 
     def ring_for(self, timeout_s: float) -> None:
         """Give up with `NO_ANSWER` when nobody has answered after `timeout_s` seconds."""
-        self._ring_timer = asyncio.get_running_loop().call_later(timeout_s, self._give_up)
+        self._be_patient(asyncio.get_running_loop().call_later(timeout_s, self._give_up))
 
     def _give_up(self) -> None:
-        if not self._answered.is_set():
-            self._spawn(self.end(Outcome.NO_ANSWER))
+        if not self._answered:
+            self.spawn(self._hang_up_as(Outcome.NO_ANSWER))
 
     def refuse(self) -> None:
         """Note that the call which rings is about to be refused."""
@@ -175,24 +152,21 @@ class SipLine:
         await asyncio.sleep(RELEASE_S)
 
     async def hold(self) -> None:
-        """Send a re-INVITE with `a=sendonly` (RFC 3264 section 8.4)."""
-        await self._reinvite(self.call.hold)
+        """Send a re-INVITE with `a=sendonly` (RFC 3264 section 8.4); the customer then hears silence."""
+        await self._reinvite(on=True)
+        self._audio.hold(on=True)
 
     async def resume(self) -> None:
         """Send a re-INVITE with `a=sendrecv`."""
-        await self._reinvite(self.call.resume)
+        await self._reinvite(on=False)
+        self._audio.hold(on=False)
 
-    async def _reinvite(self, change: Callable[[], Awaitable[None]]) -> None:
-        # One INVITE may be under way at a time (RFC 3261 section 14.1): the stack refuses, and a moment later it may.
+    async def _reinvite(self, *, on: bool) -> None:
+        # One INVITE may be under way at a time (RFC 3261 section 14.1): a moment later it may.
         for _ in range(REINVITE_TRIES):
             self._require_up()
-            try:
-                await change()
+            if await self._native.hold(self.external_id, on=on):
                 return
-            except StaleHandleError:
-                break
-            except BaresipError as error:
-                logger.debug("re-INVITE not sent: %s", error)
             await asyncio.sleep(REINVITE_PAUSE_S)
         raise LegError("the re-INVITE was not sent")
 
@@ -220,12 +194,12 @@ class SipLine:
             self._queue.put_nowait(result)
         return result
 
+    @override
     async def hangup(self) -> None:
-        """End the line with BYE, CANCEL or 486, whatever fits its state."""
-        await self.end(Outcome.COMPLETED if self._answered.is_set() else Outcome.CANCELLED)
+        """End the line with BYE, CANCEL or 486, whatever fits its state; the stack then says that it is over."""
+        await self._hang_up_as(Outcome.COMPLETED if self._answered else Outcome.CANCELLED)
 
-    async def end(self, why: Outcome) -> None:
-        """Hang up with an outcome of one's own; does nothing on a line that is over."""
+    async def _hang_up_as(self, why: Outcome) -> None:
         if self._ended is not None:
             return
         self._ending = self._ending or why
@@ -235,7 +209,3 @@ class SipLine:
             return
         except BaresipError as error:
             raise LegError(f"the line could not be ended: {error}") from error
-
-    def _require_up(self) -> None:
-        if not self._answered.is_set() or self._ended is not None:
-            raise LegError("the line is not up")

@@ -1,9 +1,10 @@
-"""Three things that the stack can do and its Python binding has no call for (baresip-python 0.5.2a3, the newest).
+"""What the stack can do and its Python binding has no call for (baresip-python 0.5.2a3, the newest).
 
-To look at a call's sender before it rings, to ask it for a digest, and to refuse with another status than 486. They
-are reached by ctypes in the very library that the binding has loaded, through baresip's public C API (`baresip.h`,
-`re_sip.h`), by functions alone and no structure's layout. The wheel is pinned; `Native` refuses to start on one
-that lacks a symbol, and the tests of admission hold the rest. Pipecat has no SIP transport in 1.14.
+To look at a call's sender before it rings, to ask it for a digest, to refuse with another status than 486, to hold a
+call while audio flows, and to name another address than the machine's own. All are reached by ctypes in the very
+library that the binding has loaded, through baresip's public C API (`baresip.h`, `re_sip.h`, `re_sa.h`), by functions
+alone and no structure's layout. The wheel is pinned; `Native` refuses to start on one that lacks a symbol, and the
+tests hold the rest. Pipecat has no SIP transport in 1.14.
 """
 
 import ctypes
@@ -16,13 +17,16 @@ from dataclasses import dataclass
 from baresip import BaresipError, Event, Runtime, _events, _native
 from baresip._native import lib
 
-from ..leg import LegError
+from ..leg import LegError, SipTransportName
 
 logger = logging.getLogger(__name__)
 
 _ADDRESS_TEXT_BYTES = 64
 # The binding sets `call_accept`, by which the stack lets every caller ring; parsed again, the stack asks `_on_event`.
 _CONFIG = b"call_accept no\ncall_hold_other_calls no\n"
+
+_SENDONLY, _SENDRECV, _INACTIVE = 2, 3, 0  # enum sdp_dir of re_sdp.h
+_PL_BYTES = 64  # more than a struct pl, which only the library fills and reads
 
 _TraceHandler = ctypes.CFUNCTYPE(
     None,
@@ -55,21 +59,45 @@ class Refusal:
     headers: str = ""
 
 
+@dataclass(frozen=True)
+class PublicAddress:
+    """The IP address outside of a NAT, and the ports of UDP and TCP, and of TLS, which it forwards."""
+
+    host: str
+    port: int
+    tls_port: int
+
+    def contact(self, user: str, transport: SipTransportName) -> str:
+        """Return the URI by which requests within a call reach an agent."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = self.tls_port if transport == "tls" else self.port
+        return f"sip:{user}@{host}:{port};transport={transport}"
+
+
 class Native:
     """Hooks in the SIP thread. Both callbacks run there: they are quick, and share only what is replaced whole."""
 
-    def __init__(self, on_packet: Callable[[Packet], None], admit: Callable[[Packet], Refusal | None]) -> None:
+    def __init__(
+        self,
+        on_packet: Callable[[Packet], None],
+        admit: Callable[[Packet], Refusal | None],
+        public: PublicAddress | None = None,
+    ) -> None:
         """Find the functions.
 
         Args:
             on_packet: gets every SIP message, before the stack acts on it.
             admit: asked for each INVITE of a new call; None lets it ring.
+            public: where others find us, if that is not where the stack listens.
 
         Raises:
             LegError: this build of the stack lacks one.
         """
         self._on_packet = on_packet
         self._admit = admit
+        self._public = public
+        self.transport: SipTransportName = "udp"
+        """Of the agent that is being made; one is made at a time."""
         self._received: Packet | None = None
         self._runtime: Runtime | None = None
         self._forward: Callable[[int, int, bytes | None], None] | None = None
@@ -86,14 +114,23 @@ class Native:
     def _declare(self) -> None:
         pointer, text, number = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
         signatures: dict[str, tuple[object, list[object]]] = {
+            "bevent_get_call": (pointer, [pointer]),
             "bevent_get_msg": (pointer, [pointer]),
+            "bevent_get_ua": (pointer, [pointer]),
             "bevent_register": (number, [_EventHandler, pointer]),
             "bevent_unregister": (None, [_EventHandler]),
             "call_get_ua": (pointer, [pointer]),
+            "call_laddr": (pointer, [pointer]),
+            "call_modify": (number, [pointer]),
+            "call_sdp_change_allowed": (ctypes.c_bool, [pointer]),
+            "call_set_media_direction": (None, [pointer, number, number]),
             "conf_alloc_buf": (number, [ctypes.POINTER(pointer), text, ctypes.c_size_t]),
             "conf_config": (pointer, []),
             "config_parse_conf": (number, [pointer, pointer]),
             "mem_deref": (pointer, [pointer]),
+            "pl_set_str": (None, [pointer, text]),
+            "sa_port": (ctypes.c_uint16, [pointer]),
+            "sa_set_str": (number, [pointer, text, ctypes.c_uint16]),
             "sa_ntop": (number, [pointer, text, number]),
             "sip_set_trace_handler": (None, [pointer, pointer]),
             "sip_treplyf": (
@@ -101,6 +138,8 @@ class Native:
                 [pointer, pointer, pointer, pointer, ctypes.c_bool, ctypes.c_uint16, text, text],
             ),
             "ua_accept": (number, [pointer, pointer]),
+            "ua_local_cuser": (text, [pointer]),
+            "ua_pub_gruu_set": (None, [pointer, pointer]),
             "ua_hangup": (None, [pointer, pointer, ctypes.c_uint16, text]),
             "uag_call_find": (pointer, [text]),
             "uag_find_msg": (pointer, [pointer]),
@@ -155,6 +194,26 @@ class Native:
             self._lib.ua_hangup(self._lib.call_get_ua(call), call, status, reason)
         return 0
 
+    async def hold(self, call_id: str, *, on: bool) -> bool:
+        """Send a re-INVITE that holds or resumes a call; returns whether it was sent: one at a time may be under way.
+
+        The binding's own hold stops all packets: a NAT then forgets the way, and a peer takes the line for dead.
+
+        Raises:
+            LegError: the stack does not answer.
+        """
+        return await self.run(lambda: self._hold(call_id.encode(), on=on)) == 0
+
+    def _hold(self, call_id: bytes, *, on: bool) -> int:
+        call = self._lib.uag_call_find(call_id)
+        if not call:
+            return errno.ENOENT
+        if not self._lib.call_sdp_change_allowed(call):
+            return errno.EBUSY
+        self._lib.call_set_media_direction(call, _SENDONLY if on else _SENDRECV, _INACTIVE)
+        error: int = self._lib.call_modify(call)
+        return error
+
     async def run(self, job: Callable[[], int]) -> int:
         """Run a job in the SIP thread, between two of its events, and return its result.
 
@@ -203,8 +262,27 @@ class Native:
             logger.exception("a SIP message could not be read")
 
     def _on_event(self, event: int, handle: int, _argument: int) -> None:
-        if event != Event.SIPSESS_CONN:
-            return
+        try:
+            if event == Event.SIPSESS_CONN:
+                self._on_invite(handle)
+            elif event == Event.CREATE and self._public is not None:
+                self._name_agent(self._lib.bevent_get_ua(handle), self._public)
+            elif event == Event.CALL_LOCAL_SDP and self._public is not None:
+                # It comes just before the description is written.
+                address = self._lib.call_laddr(self._lib.bevent_get_call(handle))
+                self._lib.sa_set_str(address, self._public.host.encode(), self._lib.sa_port(address))
+        except Exception:  # an exception must not pass through C
+            logger.exception("an event of the SIP stack could not be handled")
+
+    def _name_agent(self, agent: int, public: PublicAddress) -> None:
+        """Have an agent's Contact name the public address: the stack takes a GRUU (RFC 5627) for its own."""
+        user = self._lib.ua_local_cuser(agent).decode()
+        contact = ctypes.create_string_buffer(public.contact(user, self.transport).encode())
+        reference = ctypes.create_string_buffer(_PL_BYTES)
+        self._lib.pl_set_str(reference, contact)
+        self._lib.ua_pub_gruu_set(agent, reference)
+
+    def _on_invite(self, handle: int) -> None:
         try:
             message = self._lib.bevent_get_msg(handle)
             agent = self._lib.uag_find_msg(message)

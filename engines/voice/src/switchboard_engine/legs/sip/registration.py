@@ -8,7 +8,7 @@ from baresip import Account, BaresipError, Event, RegistrationError, Runtime, St
 from baresip._native import lib
 from baresip.errors import split_status
 
-from ..leg import LegError, Telephony, TrunkState, TrunkStatus
+from ..leg import LegError, OnTrunk, Telephony, TrunkState, TrunkStatus
 from . import account
 
 TIMEOUT_S = 35.0  # a transaction without an answer ends after 32 s (RFC 3261 section 17.1.2.2)
@@ -26,12 +26,14 @@ class Registrations:
         self,
         runtime: Runtime,
         agent_of: Callable[[Account], Awaitable[UserAgent]],
-        on_trunk: Callable[[TrunkStatus], None],
+        on_trunk: OnTrunk,
+        nat: tuple[str, ...] = (),
     ) -> None:
         """Register nothing yet."""
         self._runtime = runtime
         self._agent_of = agent_of
         self._on_trunk = on_trunk
+        self._nat = nat
         self._trunks: dict[str, Telephony] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
@@ -50,7 +52,7 @@ class Registrations:
 
     async def _keep(self, trunk: Telephony, interval_s: int) -> None:
         try:
-            agent = await self._agent_of(account.registering(trunk, interval_s))
+            agent = await self._agent_of(account.registering(trunk, interval_s, self._nat))
         except LegError as error:
             self._on_trunk(TrunkStatus(trunk.trunk_id, TrunkState.LOST, str(error)))
             return
