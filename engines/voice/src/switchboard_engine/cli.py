@@ -10,9 +10,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from . import __version__, health
+from . import __version__, health, leg_options
 from .client.service import Service
-from .plugs import DEFAULT_HANDLER, OrphanHook, PlugError, load
+from .legs.settings import NAMED
+from .plugs import DEFAULT_HANDLER, SERVICES_VARIABLE, OrphanHook, PlugError, load
 from .settings import RunSettings, WorkerSettings
 from .supervisor import Supervisor
 
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = settings_of(given, os.environ)
         hooks = {leg: load(name) for leg, name in given.orphans}
-    except (ValueError, OSError, PlugError) as error:
+    except (ValueError, OSError, PlugError, argparse.ArgumentTypeError) as error:
         parser.error(str(error))
     return asyncio.run(_run(settings, hooks))
 
@@ -49,7 +50,9 @@ def settings_of(given: argparse.Namespace, environment: Mapping[str, str]) -> Ru
         name=given.name,
         capacity=given.calls_per_worker,
         handler=given.handler,
-        legs=dict(given.leg),
+        legs=dict(_pair(text) for text in given.leg if not leg_options.named(text)),
+        named_legs=dict(leg_options.read(text, environment) for text in given.leg if leg_options.named(text)),
+        services=given.services or environment.get(SERVICES_VARIABLE),
         modes=tuple(given.mode),
         account_ids=tuple(given.account),
         trunk_ids=tuple(given.trunk),
@@ -133,7 +136,7 @@ def _address(text: str) -> tuple[str, int]:
 def _pair(text: str) -> tuple[str, str]:
     name, _, plug = text.partition("=")
     if not name or ":" not in plug:
-        message = "it is NAME=MODULE:FUNCTION"
+        message = f"{text!r} is neither NAME=MODULE:FUNCTION nor one of {', '.join(NAMED)}"
         raise argparse.ArgumentTypeError(message)
     return name, plug
 
@@ -154,8 +157,14 @@ def _parser() -> argparse.ArgumentParser:
     add("--drain-seconds", type=_seconds, default=300.0, help="how long calls may go on after SIGTERM (300)")
     add("--handler", default=DEFAULT_HANDLER, help="module:function that carries a call")
     add(
-        "--leg", type=_pair, action="append", default=[], metavar="NAME=MODULE:FUNCTION", help="way on which calls come"
+        "--leg",
+        action="append",
+        default=[],
+        metavar="LEG",
+        help=f"way on which calls come: one of {', '.join(NAMED)}, with its settings as MEMBER=VALUE, in quotes; or "
+        "NAME=MODULE:FUNCTION",
     )
+    add("--services", help=f"module:function that makes speech and language services; else {SERVICES_VARIABLE}")
     add(
         "--orphans",
         type=_pair,

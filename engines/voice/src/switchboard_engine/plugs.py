@@ -20,6 +20,8 @@ OrphanHook = Callable[[Sequence[Mapping[str, Any]]], Awaitable[None]]
 
 DEFAULT_HANDLER = "switchboard_engine.conversation:converse"
 """The voice conversation."""
+SERVICES_VARIABLE = "SWITCHBOARD_ENGINE_SERVICES"
+"""Names what makes the services of the conversation, in the environment of a worker."""
 LEGS = "switchboard_engine.legs.registry:legs_of"
 """The legs of this package."""
 

@@ -12,8 +12,8 @@ from .plugs import DEFAULT_HANDLER
 class WorkerSettings:
     """What one worker process is told; it goes over the channel, so that no process list shows the token.
 
-    `legs` are plugs by name, `named_legs` the settings of this package's own legs (`legs.settings`), as JSON. `number`
-    is the worker's, 1 to `workers`.
+    `legs` are plugs by name, `named_legs` the settings of this package's own legs (`legs.settings`), as JSON.
+    `services` names what makes the conversation's services. `number` is the worker's, 1 to `workers`.
     """
 
     url: str
@@ -23,6 +23,7 @@ class WorkerSettings:
     handler: str = DEFAULT_HANDLER
     legs: Mapping[str, str] = field(default_factory=dict)
     named_legs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    services: str | None = None
     number: int = 1
     workers: int = 1
     modes: tuple[str, ...] = ()

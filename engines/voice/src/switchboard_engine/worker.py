@@ -6,6 +6,7 @@ the worker hangs up and ends too.
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 import sys
@@ -15,7 +16,7 @@ from contextlib import AsyncExitStack
 from .channel import Channel
 from .client import Call, ClaimFilter, Engine, ForbiddenError, ProtocolError, UnauthenticatedError
 from .dialogs import dialogs
-from .plugs import LEGS, Handler, LegFactory, PlugError, load
+from .plugs import LEGS, SERVICES_VARIABLE, Handler, LegFactory, PlugError, load
 from .settings import WorkerSettings, WorkerStats
 
 _log = logging.getLogger(__name__)
@@ -41,6 +42,8 @@ class Worker:
         """Load what is plugged in; raises `PlugError`, and `ValueError` for a wrong URL or token."""
         self._settings = settings
         self._channel = channel
+        if settings.services is not None:
+            os.environ[SERVICES_VARIABLE] = settings.services
         self._handler: Handler = load(settings.handler)
         self._legs: list[LegFactory] = [load(name) for name in settings.legs.values() if name]
         self._engine = Engine(
@@ -63,7 +66,7 @@ class Worker:
     async def run(self) -> None:
         """Carry calls until the supervisor says otherwise, or is gone.
 
-        Raises `UnauthenticatedError`, `ForbiddenError` and `ProtocolError`.
+        Raises `UnauthenticatedError`, `ForbiddenError`, `ProtocolError`, and `PlugError` of the handler.
         """
         tasks = [asyncio.create_task(work) for work in (self._obey(), self._tell())]
         attached = asyncio.create_task(self._attached())
@@ -128,6 +131,7 @@ class Worker:
     async def _attached(self) -> None:
         """Claim calls and have them carried until the worker is drained or stopped, then hang up what is left."""
         async with self._engine as engine, AsyncExitStack() as legs:
+            await self._warm_up()
             if self._named_legs is not None:
                 await legs.enter_async_context(self._named_legs)
             for leg in self._legs:
@@ -143,6 +147,17 @@ class Worker:
                 drain.cancel()
                 claiming.cancel()
                 await self._see_calls_out()
+
+    async def _warm_up(self) -> None:
+        """Have the handler load what its first call would otherwise wait for, if it knows how to."""
+        warm_up = getattr(self._handler, "warm_up", None)
+        if warm_up is not None:
+            try:
+                await warm_up()
+            except PlugError:
+                raise
+            except Exception:
+                _log.exception("the conversation was not warmed up")
 
     async def _claim(self) -> None:
         async for call in self._engine.calls():
@@ -209,7 +224,7 @@ async def work(end: socket.socket) -> int:
         return await _give_up(channel, str(error))
     try:
         await worker.run()
-    except ProtocolError as error:
+    except (ProtocolError, PlugError) as error:
         return await _give_up(channel, str(error))
     except (UnauthenticatedError, ForbiddenError) as error:
         return await _give_up(channel, f"The service refuses the engine token ({error}).")

@@ -15,7 +15,6 @@ from support.fake_call import FakeCall
 from support.fake_service import FakeService, entry
 from switchboard_engine.client import Engine, Timing
 from switchboard_engine.conversation.conversation import Conversation
-from switchboard_engine.lines import Lines
 from switchboard_engine.local import LocalServices
 
 from .fakes import FakeServices
@@ -45,7 +44,7 @@ def assistant(**members: Any) -> dict[str, Any]:
         "prompt": "You answer the telephone of a shop.",
         "greeting": "Hello, this is Anna.",
         "spoken_language": {"id": 1, "name": "English", "code": "en-US"},
-        "voice": {"id": 3, "name": "V", "code": "v", "engine": {"vendor": "local", "voice_id": "en-gb"}},
+        "voice": {"id": 3, "name": "V", "code": "v", "engine": {"vendor": "local", "voice_id": "en-us+f2"}},
         "transcriber_provider": {"id": 1, "code": "local", "engine": {"vendor": "local", "phrases": list(PHRASES)}},
         "synthesizer_provider": {"id": 1, "code": "local", "engine": {"vendor": "local"}},
         "llm_model": {"id": 1, "code": "scripted", "engine": {"vendor": "local", "model": "scripted"}},
@@ -67,7 +66,6 @@ class Scene:
     model: ScriptedModel
     leg: MemoryLeg
     engine: Engine
-    lines: Lines = field(default_factory=Lines)
     services: LocalServices = field(default_factory=LocalServices)
     conversing: asyncio.Task[None] | None = None
     call_id: int = 1
@@ -80,7 +78,6 @@ class Scene:
 
     async def offer(self, call_type: str = "outbound", **members: Any) -> None:
         """Claim a call."""
-        self.lines.open("sip", self.leg)
         offered = entry(self.call_id, type=call_type)
         offered["assistant"] = assistant(**members)
         offered["telephony"] = {
@@ -93,15 +90,15 @@ class Scene:
         self.service.queue.append(offered)
         self.service.wake()
         call = await anext(self.engine.calls())
-        self.conversing = asyncio.create_task(Conversation(call, self.services, self.lines).run())
+        self.conversing = asyncio.create_task(Conversation(call, self.services, self.leg).run())
 
     async def arrive(self, arrival: MemoryArrival, **members: Any) -> None:
         """Let a call come in."""
         self.service.assistant = assistant(**members)
         call = await self.engine.inbound(arrival.from_, arrival.to, external_id=arrival.external_id)
         self.call_id = call.id
-        self.lines.bring(call, arrival)
-        self.conversing = asyncio.create_task(Conversation(call, self.services, self.lines).run())
+        self.leg.arrivals[call.id] = arrival
+        self.conversing = asyncio.create_task(Conversation(call, self.services, self.leg).run())
 
     async def dialed(self) -> MemoryLine:
         """Return the next line that is dialed."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pipecat.frames.frames import (
@@ -25,7 +26,7 @@ from pipecat.frames.frames import (
 )
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from pipecat.services.llm_service import LLMService
-from pipecat.services.settings import LLMSettings, TTSSettings
+from pipecat.services.settings import TTSSettings
 from pipecat.services.tts_service import TTSService
 from pipecat.transcriptions.language import Language
 from pipecat.utils.errors import ErrorCategory
@@ -35,6 +36,7 @@ from pipecat.utils.time import time_now_iso8601
 from legs.sound import tone
 from switchboard_engine.client.wire import Json
 from switchboard_engine.conversation.services import ProviderError
+from switchboard_engine.conversation.warm_up import NO_SETTINGS
 from switchboard_engine.local import LocalServices
 
 HZ = 16_000
@@ -135,7 +137,7 @@ class FakeRealtime(LLMService[Any]):
     """A speech-to-speech model: answers with `answers` when the test lets the customer speak."""
 
     def __init__(self, *, speaks: bool) -> None:
-        super().__init__(settings=LLMSettings(model="realtime"))
+        super().__init__(settings=replace(NO_SETTINGS, model="realtime"))
         self.speaks = speaks
         self.instructions: list[str] = []
         self.contexts: list[list[Any]] = []

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
 import numpy as np
 from pipecat.transports.base_transport import BaseTransport
@@ -260,7 +260,20 @@ class MemoryLeg(Leg):
         self.lines: list[MemoryLine] = []
         self.transfer_status = "accepted"
         self.error: str | None = None
-        self._arrivals: asyncio.Queue[Arrival | None] = asyncio.Queue()
+        self.arrivals: dict[int, Arrival] = {}
+
+    def arrival_of(self, call_id: int) -> Arrival | None:
+        """As the legs of a worker."""
+        return self.arrivals.get(call_id)
+
+    def for_kind(self, kind: str) -> Leg:
+        """As the legs of a worker, of which this is the only one."""
+        if kind != "sip":
+            raise LegError(f"this engine has no leg {kind}")
+        return self
+
+    async def set_trunks(self, trunks: Iterable[Telephony]) -> None:
+        """Let nothing in."""
 
     async def start(self) -> None:
         """Nothing to open."""
@@ -274,13 +287,9 @@ class MemoryLeg(Leg):
         return line
 
     async def incoming(self) -> AsyncIterator[Arrival]:
-        while (arrival := await self._arrivals.get()) is not None:
+        for arrival in self.arrivals.values():
             yield arrival
-
-    def arrive(self, arrival: Arrival) -> None:
-        self._arrivals.put_nowait(arrival)
 
     async def stop(self) -> None:
         for line in self.lines:
             line.end("engine", Outcome.FAILED)
-        self._arrivals.put_nowait(None)

@@ -2,14 +2,13 @@
 
 import subprocess
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import soxr
 
 from legs.programs import program
 from legs.sound import Samples
-from switchboard_engine.local.stt import jsgf
+from switchboard_engine.local.stt import BEAMS, jsgf, on_a_floor
 
 HZ = 16_000
 _HEADER_BYTES = 44
@@ -42,14 +41,16 @@ def spoken(text: str, *, voice: str = "en-us+f2", speed: int = 150) -> Samples:
 
 
 def understood(samples: Samples, phrases: list[str]) -> str:
-    """Return which of the phrases was said, empty for none."""
+    """Return which of the phrases was said, empty for none; 16 kHz."""
     import pocketsphinx  # noqa: PLC0415
 
-    decoder: Any = pocketsphinx.Decoder(lm=None, loglevel="FATAL", beam=1e-80, pbeam=1e-80, wbeam=1e-60)
+    decoder = pocketsphinx.Decoder(lm=None, loglevel="FATAL", **BEAMS)
     decoder.add_jsgf_string("phrases", jsgf(phrases))
     decoder.activate_search("phrases")
     decoder.start_utt()
-    decoder.process_raw(samples.tobytes(), no_search=False, full_utt=True)
+    around = np.zeros(HZ // 3, dtype=np.int16)
+    sound = np.concatenate((around, samples, around)).tobytes()
+    decoder.process_raw(on_a_floor(sound), no_search=False, full_utt=True)
     decoder.end_utt()
     found = decoder.hyp()
     return found.hypstr if found is not None else ""

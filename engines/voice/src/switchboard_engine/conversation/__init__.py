@@ -1,13 +1,32 @@
 """The voice conversation: what the engine does with each call by default."""
 
 from ..client import Call
-from ..lines import lines
+from ..legs import LegError
+from ..legs.registry import Legs
+from . import warm_up
 from .conversation import Conversation
 from .services import services
 
 __all__ = ["converse"]
 
 
-async def converse(call: Call) -> None:
-    """Hold the conversation of a call from its claim or arrival to its end."""
-    await Conversation(call, services(), lines).run()
+class Converse:
+    """The handler of calls; what it needs is loaded once, by `warm_up`."""
+
+    async def __call__(self, call: Call) -> None:
+        """Hold the conversation of a call from its claim or arrival to its end."""
+        try:
+            legs = Legs.current()
+        except LegError as error:
+            await call.release(str(error))
+            return
+        await Conversation(call, services(), legs).run()
+
+    async def warm_up(self) -> None:
+        """Load the services' factory and hold a turn with nobody; raises `PlugError` for a wrong factory."""
+        services()
+        await warm_up.warm_up()
+
+
+converse = Converse()
+"""The handler of the voice conversation."""

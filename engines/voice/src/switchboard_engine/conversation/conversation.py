@@ -16,13 +16,12 @@ from ..client import Call
 from ..client import events as told
 from ..legs import Answered, Dtmf, Ended, Hold, LegError, Line, LineEvent, Quality, Resume, Ringing
 from ..legs.leg import Arrival
-from ..lines import Lines
 from . import endings
 from .ambience import BackgroundMixer, sound
 from .clocks import Clocks
 from .commands import Commands
 from .consultation import brief
-from .dialing import Dialer, NoLegError
+from .dialing import Dialer, Lines, NoLegError
 from .functions import Functions
 from .listening import Listening
 from .machines import Machines, MuteSwitch
@@ -57,7 +56,7 @@ class Conversation:
         self._call, self._services = call, services
         self._settings = settings = ConversationSettings.read(call.assistant)
         self._dialer = Dialer(call, lines)
-        self._arrival: Arrival | None = lines.take(call)
+        self._arrival: Arrival | None = lines.arrival_of(call.id)
         self._lines = TranscriptLines(call.report, language=settings.language)
         self._signals = Signals()
         self._speech = Speech(self._lines, speed=settings.voice.speed)
@@ -138,7 +137,7 @@ class Conversation:
             phrases_of(settings.language).waiting if stages.tts is not None else (),
         )
         middle = Middle(
-            listening=Listening(self._lines, self._signals),
+            listening=Listening(self._lines, self._signals, by_model=not pipeline_mode),
             speaker=self._speaker,
             speech=self._speech,
             recorder=self._recording,
@@ -163,6 +162,7 @@ class Conversation:
         )
         talk.keypad.on_row = self._keys
         self._signals.on_language.append(self._language)
+        self._signals.on_unheard.append(lambda: self._unheard(talk))
         if self._settings.fillers:
             self._signals.on_said.append(self._speaker.thinking)
         return talk
@@ -259,6 +259,10 @@ class Conversation:
                 self._ended.set_result(event)
             case _:
                 pass
+
+    def _unheard(self, talk: Talk) -> None:
+        if talk.speech.quiet.is_set() and not talk.working:
+            self._spawn(talk.say(talk.phrases.unheard))
 
     async def _keys(self, row: str) -> None:
         if self._talk is not None:

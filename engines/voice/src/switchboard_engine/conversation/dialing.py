@@ -1,8 +1,20 @@
 """How a conversation gets its line: from the leg that brought the call, or by dialing on the leg of its trunk."""
 
+from typing import Protocol
+
 from ..client import Call
 from ..legs import LegError, Line, Telephony
-from ..lines import Lines
+from ..legs.leg import Arrival, Leg
+
+
+class Lines(Protocol):
+    """The legs of a worker, as `legs.registry.Legs`."""
+
+    def arrival_of(self, call_id: int) -> Arrival | None:
+        """Return the arrival of a call that came in; None of one that is to be dialed."""
+
+    def for_kind(self, kind: str) -> Leg:
+        """Return the leg of a kind of trunk; raises `LegError` where there is none."""
 
 
 class NoLegError(Exception):
@@ -28,11 +40,12 @@ class Dialer:
         telephony = self._call.telephony
         if telephony is None:
             raise LegError("the service told no trunk for this call")
-        leg = self._lines.leg(telephony.kind or "sip")
-        if leg is None:
-            raise NoLegError(f"this engine has no leg {telephony.kind or 'sip'}")
+        try:
+            leg = self._lines.for_kind(telephony.kind or "sip")
+        except LegError as error:
+            raise NoLegError(str(error)) from error
         try:
             trunk = Telephony.from_api(telephony.raw)
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             raise LegError(f"the trunk cannot be used: {error}") from error
         return await leg.dial(trunk, to, ring_timeout_s=ring_s)

@@ -20,13 +20,19 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from .signals import Signals
 from .transcript import TranscriptLines
 
+UNHEARD_S = 0.8
+"""Speech from which on something was said, rather than a cough."""
+
 
 class Listening(FrameProcessor):
     """Tells the transcript, and the conversation by its signals."""
 
-    def __init__(self, lines: TranscriptLines, signals: Signals) -> None:
-        """Watch one customer."""
+    def __init__(self, lines: TranscriptLines, signals: Signals, *, by_model: bool = False) -> None:
+        """Watch one customer; `by_model` where a speech-to-speech model hears them, and is late with what it heard."""
         super().__init__()
+        self._by_model = by_model
+        self._spoke_s = 0.0
+        self._began_at: float | None = None
         self._lines = lines
         self._signals = signals
         self._finals: list[str] = []
@@ -51,17 +57,20 @@ class Listening(FrameProcessor):
                 await self._lines.partly(" ".join((*self._finals, frame.text.strip())))
                 self._signals.understood(frame.text)
             case VADUserStartedSpeakingFrame():
-                self._lines.customer_began(frame.timestamp - frame.start_secs)
+                self._began_at = frame.timestamp - frame.start_secs
+                self._lines.customer_began(self._began_at)
                 self._signals.customer_speaks()
             case VADUserStoppedSpeakingFrame():
-                self._lines.customer_paused(frame.timestamp - frame.stop_secs)
+                stopped_at = frame.timestamp - frame.stop_secs
+                self._spoke_s += stopped_at - (self._began_at or stopped_at)
+                self._lines.customer_paused(stopped_at)
                 self._signals.customer_paused()
             case UserStartedSpeakingFrame():
                 # Of models that find turns themselves, this is all that comes.
                 self._lines.customer_began(time.time())
                 self._signals.customer_speaks()
             case UserStoppedSpeakingFrame():
-                self._signals.customer_done()
+                self._turn_over()
             case EndFrame() | CancelFrame():
                 # What was understood, and would have become a line.
                 await self._lines.customer(" ".join(self._finals))
@@ -69,10 +78,24 @@ class Listening(FrameProcessor):
                 self._over = True
             case LLMContextUserTurnFrame() if not self._over:
                 self._finals.clear()
+                self._spoke_s = 0.0
+                if not self._by_model:
+                    self._signals.customer_done()
                 await self._lines.customer(frame.text)
                 await self._signals.customer_said(frame.text)
             case _:
                 pass
+
+    def _turn_over(self) -> None:
+        """The turn's end comes before its line; where nothing was understood, there is none."""
+        if self._by_model:
+            self._signals.customer_done()
+        elif not self._finals:
+            spoke_s, self._spoke_s = self._spoke_s, 0.0
+            if spoke_s >= UNHEARD_S:
+                self._signals.customer_unheard()
+            else:
+                self._signals.customer_paused()
 
     async def _in_language(self, language: str | None) -> None:
         self._lines.customer_language(language)

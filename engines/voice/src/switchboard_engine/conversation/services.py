@@ -13,9 +13,8 @@ from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.llm_service import LLMService
 
 from ..client.wire import Json
-from ..plugs import load
+from ..plugs import SERVICES_VARIABLE, load
 
-SERVICES_VARIABLE = "SWITCHBOARD_ENGINE_SERVICES"
 DEFAULT_SERVICES = "switchboard_engine.providers:services"
 
 

@@ -17,11 +17,13 @@ class Signals:
         self.active_at = now()
         """When the customer last did anything."""
         self.turn_done_at: float | None = None
-        """When the customer's last turn ended; None while it goes on."""
+        """When the customer's last turn ended; None while it goes on, and once it was answered."""
         self.on_said: list[Said] = []
         """Called with each line of the customer."""
         self.on_understood: list[Callable[[str], None]] = []
         """Called with each text that was understood, also of a part of a line."""
+        self.on_unheard: list[Callable[[], None]] = []
+        """Called where the customer spoke for a while and nothing was understood."""
         self.on_sound: list[Callable[[bytes], None]] = []
         """Called with the customer's sound, 16-bit mono at the rate of the pipeline."""
         self.on_language: list[Said] = []
@@ -40,10 +42,17 @@ class Signals:
         self._act()
 
     def customer_done(self) -> None:
-        """The customer's turn is over."""
+        """The customer's turn is over, and has an answer coming."""
         self.speaking = False
         self.turn_done_at = self._now()
         self._act()
+
+    def customer_unheard(self) -> None:
+        """The customer said something that was not understood."""
+        self.speaking = False
+        self._act()
+        for listener in self.on_unheard:
+            listener()
 
     def customer_acts(self) -> None:
         """The customer pressed a key, or came back from a hold."""

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
 from pipecat.frames.frames import (
     CancelFrame,
     EndFrame,
@@ -33,7 +34,17 @@ BEFORE_S = 0.6
 FINAL_S = 0.35
 """Time to the final transcript, nearly always."""
 # Wide beams: with the usual ones the search drops the right path of synthetic speech.
-_BEAMS = {"beam": 1e-80, "pbeam": 1e-80, "wbeam": 1e-60}
+BEAMS = {"beam": 1e-80, "pbeam": 1e-80, "wbeam": 1e-60}
+
+
+_FLOOR = np.random.default_rng(1).normal(0, 12, 8 * SAMPLE_HZ)
+"""Noise that nobody hears: without any, the silence of a telephone is no sound that the model knows."""
+
+
+def on_a_floor(pcm: bytes) -> bytes:
+    """Return 16-bit sound with a floor of noise under it."""
+    samples = np.frombuffer(pcm, dtype=np.int16)
+    return np.clip(samples + np.resize(_FLOOR, len(samples)), -32_768, 32_767).astype(np.int16).tobytes()
 
 
 def jsgf(phrases: Sequence[str]) -> str:
@@ -76,7 +87,7 @@ class SphinxSTTService(STTService):
     def _load(self) -> "pocketsphinx.Decoder":
         import pocketsphinx  # noqa: PLC0415 - an extra, and half a second
 
-        decoder = pocketsphinx.Decoder(lm=None, loglevel="FATAL", **_BEAMS)
+        decoder = pocketsphinx.Decoder(lm=None, loglevel="FATAL", **BEAMS)
         decoder.add_jsgf_string("phrases", self._grammar)
         decoder.activate_search("phrases")
         return decoder
@@ -97,7 +108,7 @@ class SphinxSTTService(STTService):
     async def run_stt(self, audio: bytes) -> AsyncGenerator[Frame | None, None]:
         """Listen, or keep the last moments in case that speech has begun in them."""
         if self._hears:
-            await self._run(self._decoder.process_raw, audio, False, False)
+            await self._run(self._decoder.process_raw, on_a_floor(audio), False, False)
         else:
             self._before.append(audio)
             self._before_bytes += len(audio)
@@ -122,7 +133,7 @@ class SphinxSTTService(STTService):
     def _begin(self, before: bytes) -> None:
         self._decoder.start_utt()
         if before:
-            self._decoder.process_raw(before, False, False)
+            self._decoder.process_raw(on_a_floor(before), False, False)
 
     def _end(self) -> str:
         self._decoder.end_utt()
