@@ -118,9 +118,14 @@ async def hold(service: FakeService, peers: list[Peer]) -> list[Heard]:
         services = LocalServices()
         calls = [await anext(engine.calls()) for _ in peers]
         conversing = [asyncio.create_task(Conversation(call, services, legs).run()) for call in calls]
-        heard = await asyncio.gather(*(customer(peer) for peer in peers))
-        await asyncio.wait_for(asyncio.gather(*conversing), WAIT_S)
-        await leg.stop()
+        try:
+            heard = await asyncio.gather(*(customer(peer) for peer in peers))
+            await asyncio.wait_for(asyncio.gather(*conversing), WAIT_S)
+        finally:
+            for task in conversing:
+                task.cancel()
+            await asyncio.gather(*conversing, return_exceptions=True)
+            await leg.stop()
     return heard
 
 
@@ -128,6 +133,7 @@ async def _nobody(_: object) -> None:
     raise AssertionError("nobody calls")
 
 
+@pytest.mark.long
 async def test_a_conversation_over_the_telephone(service: FakeService, model: ScriptedModel) -> None:
     peer = await Peer.start()
     try:

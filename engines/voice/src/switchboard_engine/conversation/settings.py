@@ -6,6 +6,7 @@ else. What is out of its range is brought back into it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, Literal
 
 from ..client import Assistant
@@ -190,12 +191,12 @@ def built_in_tools(assistant: Assistant, kind: str) -> list[Json]:
 def decimal(entry: Json, name: str) -> float | None:
     """Return a number, also one that is carried as text; None for anything else."""
     value = number(entry, name)
-    if value is not None:
-        return value
-    try:
-        return float(text(entry, name) or "")
-    except ValueError:
-        return None
+    if value is None:
+        try:
+            value = float(text(entry, name) or "")
+        except ValueError:
+            return None
+    return value if isfinite(value) else None
 
 
 def bounded(entry: Json, name: str, least: float, most: float, absent: float) -> float:
