@@ -88,7 +88,6 @@ class ToneTTS(TTSService):
         self.said: list[str] = []
         self.languages: list[Any] = []
         self.broken: ErrorCategory | None = None
-        self.unsupported: tuple[str, ...] = ()
 
     def can_generate_metrics(self) -> bool:
         return True
@@ -191,28 +190,40 @@ class FakeServices(LocalServices):
         self.made: dict[str, Any] = {}
         self.asked: dict[str, Any] = {}
         self.missing: str | None = None
+        self.cannot: tuple[str, ...] = ()
 
-    def stt(self, entry: Json, *, languages: Sequence[str]) -> FrameProcessor:  # noqa: ARG002
+    def stt(self, entry: Json | None, *, languages: Sequence[str]) -> FrameProcessor:
+        del entry
         self.asked["languages"] = list(languages)
         self.made["stt"] = self.ears()
         return self.made["stt"]  # type: ignore[no-any-return]
 
-    def tts(self, provider: Json, voice: Json, *, language: str, options: Mapping[str, Any]) -> FrameProcessor:  # noqa: ARG002
+    def tts(
+        self, provider: Json | None, voice: Json | None, *, language: str, options: Mapping[str, Any]
+    ) -> FrameProcessor:
+        del provider, voice
         if self.missing == "tts":
             raise ProviderError("The key of the voice is missing: give it in VOICE_KEY.")
-        self.asked["tts"] = {"language": language, **options}
+        self.asked["tts"] = {**options, "language": language}
         self.made.setdefault("voices", []).append(self.voice())
         return self.made["voices"][-1]  # type: ignore[no-any-return]
 
-    def llm(self, entry: Json, *, temperature: float | None) -> LLMService[Any]:
+    def llm(self, entry: Json | None, *, temperature: float | None, prompt: str) -> LLMService[Any]:
         self.asked["temperature"] = temperature
-        self.made["llm"] = super().llm(entry, temperature=temperature)
+        self.made["llm"] = super().llm(entry, temperature=temperature, prompt=prompt)
         return self.made["llm"]  # type: ignore[no-any-return]
 
-    def realtime(self, entry: Json, *, voice: Json, language: str, options: Mapping[str, Any]) -> LLMService[Any]:  # noqa: ARG002
-        self.asked["realtime"] = {"language": language, **options}
-        self.made["llm"] = FakeRealtime(speaks=options["modality"] == "audio")
+    def realtime(
+        self, entry: Json | None, *, voice: Json | None, language: str, options: Mapping[str, Any], prompt: str
+    ) -> LLMService[Any]:
+        del entry, voice
+        self.asked["realtime"] = {**options, "language": language, "system": prompt}
+        self.made["llm"] = FakeRealtime(speaks=options["mode"] == "multimodal")
         return self.made["llm"]  # type: ignore[no-any-return]
+
+    def unsupported(self, assistant: Json) -> list[str]:
+        del assistant
+        return list(self.cannot)
 
     @property
     def customer(self) -> TypedSTT:

@@ -45,7 +45,8 @@ async def test_a_model_that_hears_talks(typed: Scene, mode: str) -> None:
     assert LONG.startswith(cut)
     assert cut != LONG
     asked = typed.typed.asked["realtime"]
-    assert (asked["modality"], asked["threshold"]) == ("audio" if mode == "multimodal" else "text", 0.4)
+    assert (asked["mode"], asked["turn_detection_threshold"]) == (mode, 0.4)
+    assert asked["system"].startswith("You answer the telephone of a shop.")
     assert typed.fake.of("unsupported")[0]["settings"] == ["min_interrupt_words", "chat_llm_fallback_id", "fillers"]
 
 

@@ -16,7 +16,6 @@ from switchboard_engine.conversation.ambience import SOUNDS, BackgroundMixer, so
 from switchboard_engine.conversation.answering import LINES_MAX, Answering, BeepDetector, kind_of
 from switchboard_engine.conversation.keypad import Keypad
 from switchboard_engine.conversation.phrases import phrases_of
-from switchboard_engine.conversation.pipeline import Stages
 from switchboard_engine.conversation.recording import SAMPLE_HZ, TwoTracks
 from switchboard_engine.conversation.settings import Ambience, ConversationSettings, TurnSettings
 from switchboard_engine.conversation.speaker import tone as tone_of
@@ -37,8 +36,7 @@ def settings_of(**members: Any) -> ConversationSettings:
 def test_the_defaults_are_those_of_the_specification() -> None:
     settings = ConversationSettings.read(Assistant.read({}))
     assert (settings.mode, settings.language, settings.temperature) == ("pipeline", "en", 0.1)
-    assert (settings.voice.speed, settings.voice.stability, settings.voice.similarity) == (1.0, 0.7, 0.5)
-    assert settings.voice.emotion
+    assert settings.speed == 1.0
     assert (settings.limits.duration_s, settings.limits.silence_s, settings.limits.interval_s) == (600, 40, 30)
     assert settings.limits.initial_silence_s is None
     assert settings.turns.interruptible
@@ -52,17 +50,14 @@ def test_the_stored_form_is_read() -> None:
     settings = settings_of(
         llm_temperature="0.35",
         speech_speed="1.10",
-        voice_stability="0.20",
-        voice_similarity="0.90",
         fillers=1,
         end_call_on_voicemail=0,
-        tts_emotion_enabled=False,
         ambient_sound="cafe",
         ambient_sound_volume="0.25",
         filler_config={"neutral": ["Hm.", "", 3], "negative": None},
     )
     assert settings.temperature == 0.35
-    assert dict(settings.voice.options()) == {"speed": 1.1, "stability": 0.2, "similarity": 0.9, "emotion": False}
+    assert settings.speed == 1.1
     assert settings.fillers
     assert not settings.ends_on_voicemail
     assert settings.ambience == Ambience("cafe", 0.25)
@@ -82,7 +77,7 @@ def test_the_stored_form_is_read() -> None:
 def test_any_assistant_can_be_read(members: dict[str, Any]) -> None:
     settings = ConversationSettings.read(Assistant.read(members))
     assert 0 <= settings.temperature <= 1
-    assert 0.7 <= settings.voice.speed <= 1.2
+    assert 0.7 <= settings.speed <= 1.2
     assert 100 <= settings.turns.stop_ms <= 5_000
     assert 100 <= settings.turns.start_ms <= 300
     assert 0 <= settings.turns.min_words <= 10
@@ -356,17 +351,14 @@ def test_both_sides_keep_their_places() -> None:
 
 
 def test_what_cannot_be_done_is_named() -> None:
-    class Voice:
-        unsupported = ("tts_emotion_enabled", "tts_emotion_enabled")
-
     entry = assistant(
         ambient_sound="disco",
         turn_detection_threshold=0.5,
         tools=[{"type": "assistant_transfer"}, {"type": "warm_call_transfer", "caller_id_mode": "customer_number"}],
     )
     read = Assistant.read(entry)
-    stages: Any = Stages(llm=Voice(), tts=Voice())  # type: ignore[arg-type]
-    assert unsupported(read, ConversationSettings.read(read), stages) == [
+    of_vendors = ["tts_emotion_enabled", "turn_detection_threshold"]
+    assert unsupported(read, ConversationSettings.read(read), of_vendors) == [
         "ambient_sound",
         "tools.assistant_transfer",
         "tools.warm_call_transfer.caller_id_mode",

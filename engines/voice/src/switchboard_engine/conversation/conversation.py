@@ -59,7 +59,7 @@ class Conversation:
         self._arrival: Arrival | None = lines.arrival_of(call.id)
         self._lines = TranscriptLines(call.report, language=settings.language)
         self._signals = Signals()
-        self._speech = Speech(self._lines, speed=settings.voice.speed)
+        self._speech = Speech(self._lines, speed=settings.speed)
         self._usage = UsageCount()
         self._mute = MuteSwitch()
         self._mixer = BackgroundMixer(settings.ambience)
@@ -124,7 +124,7 @@ class Conversation:
         """Make the services and the pipeline; raises whatever goes wrong with them."""
         settings, assistant = self._settings, self._call.assistant
         stages = Stages.make(assistant, settings, self._services)
-        names = unsupported(assistant, settings, stages)
+        names = unsupported(assistant, settings, self._services.unsupported(assistant.raw))
         if names:
             await self._call.report(told.Unsupported(names))
         if settings.records:

@@ -46,25 +46,20 @@ class Stages:
     @classmethod
     def make(cls, assistant: Assistant, settings: ConversationSettings, services: Services) -> "Stages":
         """Make the services; raises `ProviderError`."""
-        options = settings.voice.options()
         if settings.mode == "pipeline":
             return cls(
                 stt=services.stt(_raw(assistant.transcriber_provider), languages=settings.languages),
-                llm=services.llm(_raw(assistant.llm_model), temperature=settings.temperature),
+                llm=services.llm(_raw(assistant.llm_model), temperature=settings.temperature, prompt=settings.prompt),
                 tts=text_to_speech(assistant, settings, services),
             )
-        speaks = settings.mode == "multimodal"
-        realtime = {
-            "modality": "audio" if speaks else "text",
-            "threshold": settings.turns.threshold,
-            "temperature": settings.temperature,
-            **options,
-        }
-        voice = _raw(assistant.voice)
         llm = services.realtime(
-            _raw(assistant.multimodal_model), voice=voice, language=settings.language, options=realtime
+            _raw(assistant.multimodal_model),
+            voice=_raw(assistant.voice),
+            language=settings.language,
+            options=assistant.raw,
+            prompt=settings.prompt,
         )
-        return cls(llm=llm, tts=None if speaks else text_to_speech(assistant, settings, services))
+        return cls(llm=llm, tts=text_to_speech(assistant, settings, services) if settings.mode == "dualplex" else None)
 
     @property
     def named(self) -> dict[str, FrameProcessor]:
@@ -76,11 +71,11 @@ class Stages:
 def text_to_speech(assistant: Assistant, settings: ConversationSettings, services: Services) -> FrameProcessor:
     """Make the voice of an assistant; raises `ProviderError`."""
     provider, voice = _raw(assistant.synthesizer_provider), _raw(assistant.voice)
-    return services.tts(provider, voice, language=settings.language, options=settings.voice.options())
+    return services.tts(provider, voice, language=settings.language, options=assistant.raw)
 
 
-def _raw(entry: CatalogueEntry | None) -> Json:
-    return {} if entry is None else entry.raw
+def _raw(entry: CatalogueEntry | None) -> Json | None:
+    return None if entry is None else entry.raw
 
 
 @dataclass
@@ -119,7 +114,6 @@ class ConversationPipeline:
     ) -> "ConversationPipeline":
         """Load models and put all together; takes 100 to 400 ms, most of it beside the event loop."""
         context = LLMContext(tools=_tools(functions))
-        instruct(stages.llm, context, settings.prompt)
         if settings.mode == "pipeline":
             vad, model = await asyncio.gather(
                 asyncio.to_thread(turns.vad, settings.turns), asyncio.to_thread(turns.turn_model, settings.turns)
@@ -212,16 +206,6 @@ def parameters(transport: BaseTransport) -> TransportParams:
     # Pipecat's transports and ours keep them under this name, and have no other way to a mixer or a filter.
     params: TransportParams = transport._params  # type: ignore[attr-defined]
     return params
-
-
-def instruct(llm: Model, context: LLMContext, prompt: str) -> None:
-    """Give a model its instructions; of a switcher, each of its models."""
-    models = getattr(llm, "llms", None) or [llm]
-    if all(hasattr(model, "append_system_instruction") for model in models):
-        for model in models:
-            model.append_system_instruction(prompt)
-    else:
-        context.add_message({"role": "system", "content": prompt})
 
 
 def _tools(functions: list[Function]) -> ToolsSchema:

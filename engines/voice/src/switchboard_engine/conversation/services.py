@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any, Protocol
 
 from pipecat.processors.frame_processor import FrameProcessor
-from pipecat.services.llm_service import LLMService
 
 from ..client.wire import Json
 from ..plugs import SERVICES_VARIABLE, load
@@ -25,26 +24,30 @@ class ProviderError(Exception):
 class Services(Protocol):
     """Makes the services of one conversation; each method raises `ProviderError` where it cannot.
 
-    `entry`, `provider` and `voice` are entries of the catalogue as the claimed assistant has them, with the opaque
-    object `engine` (`{vendor, model, voice_id, …}`); an empty object where the assistant has none. Languages are codes
-    such as `en-US`. A service that another stands in for when it fails is one processor to the conversation.
+    Entries are those of the catalogue as the claimed assistant has them, with the opaque object `engine`
+    (`{vendor, model, voice_id, …}`), None where the assistant has none; `options` is the claimed assistant itself.
+    Languages are codes such as `en-US`. A service that others stand in for is one processor to the conversation, which
+    is not usable any more once the last of them has failed.
     """
 
-    def stt(self, entry: Json, *, languages: Sequence[str]) -> FrameProcessor:
+    def stt(self, entry: Json | None, *, languages: Sequence[str]) -> FrameProcessor:
         """Make speech-to-text; the first language is the one that the assistant speaks."""
 
-    def tts(self, provider: Json, voice: Json, *, language: str, options: Mapping[str, Any]) -> FrameProcessor:
-        """Make text-to-speech; `options`: `speed` (1 is normal), `stability`, `similarity` (0 to 1), `emotion`."""
+    def tts(
+        self, provider: Json | None, voice: Json | None, *, language: str, options: Mapping[str, Any]
+    ) -> FrameProcessor:
+        """Make text-to-speech, with the speed, stability, similarity and emotion of `options`."""
 
-    def llm(self, entry: Json, *, temperature: float | None) -> LLMService[Any]:
-        """Make a language model of chat completions."""
+    def llm(self, entry: Json | None, *, temperature: float | None, prompt: str) -> FrameProcessor:
+        """Make a language model of chat completions; it has what is used of Pipecat's `LLMService`."""
 
-    def realtime(self, entry: Json, *, voice: Json, language: str, options: Mapping[str, Any]) -> LLMService[Any]:
-        """Make a speech-to-speech model.
+    def realtime(
+        self, entry: Json | None, *, voice: Json | None, language: str, options: Mapping[str, Any], prompt: str
+    ) -> FrameProcessor:
+        """Make a speech-to-speech model; with the `mode` `dualplex` of `options` it writes what it says."""
 
-        `options`: `modality` (`audio`, or `text` where the conversation speaks by a text-to-speech of its own),
-        `threshold` of its turn detection (0 to 1, None: its own), `temperature`, `speed`.
-        """
+    def unsupported(self, assistant: Json) -> Sequence[str]:
+        """Return the names of the assistant's settings that its vendors cannot do."""
 
 
 @cache

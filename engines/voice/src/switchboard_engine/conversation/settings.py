@@ -4,10 +4,9 @@ The stored form of an assistant carries some numbers as text and some flags as 1
 else. What is out of its range is brought back into it.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any, Literal
+from typing import Literal
 
 from ..client import Assistant
 from ..client.wire import CatalogueEntry, Json, entries, flag, mapping, number, text
@@ -107,25 +106,6 @@ class FillerWords:
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
-    """How the voice sounds: the values that all vendors know by some name."""
-
-    speed: float = 1.0
-    stability: float = 0.7
-    similarity: float = 0.5
-    emotion: bool = True
-
-    def options(self) -> Mapping[str, Any]:
-        """Return the options of `Services.tts`."""
-        return {
-            "speed": self.speed,
-            "stability": self.stability,
-            "similarity": self.similarity,
-            "emotion": self.emotion,
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class ConversationSettings:
     """An assistant, as its conversation needs it."""
 
@@ -137,7 +117,8 @@ class ConversationSettings:
     languages: tuple[str, ...]
     turns: TurnSettings
     limits: Limits
-    voice: Voice
+    speed: float
+    """Of the voice; what else is said of it is the vendor's to read."""
     temperature: float
     fillers: bool
     filler_words: FillerWords
@@ -166,12 +147,7 @@ class ConversationSettings:
             languages=languages,
             turns=TurnSettings.read(assistant),
             limits=Limits.read(assistant),
-            voice=Voice(
-                speed=bounded(raw, "speech_speed", 0.7, 1.2, 1.0),
-                stability=bounded(raw, "voice_stability", 0, 1, 0.7),
-                similarity=bounded(raw, "voice_similarity", 0, 1, 0.5),
-                emotion=flag(raw, "tts_emotion_enabled", absent=True),
-            ),
+            speed=bounded(raw, "speech_speed", 0.7, 1.2, 1.0),
             temperature=bounded(raw, "llm_temperature", 0, 1, 0.1),
             fillers=flag(raw, "fillers", absent=False),
             filler_words=FillerWords.read(raw),

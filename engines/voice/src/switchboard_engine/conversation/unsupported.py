@@ -1,11 +1,12 @@
 """The settings of an assistant that its conversation cannot carry out, by the names that the service knows."""
 
+from collections.abc import Iterable
+
 from ..client import Assistant
 from ..client.wire import Json, entries, number, text
 from . import noise
 from .ambience import SOUNDS
 from .functions import Functions
-from .pipeline import Stages
 from .settings import ConversationSettings, built_in_tools
 
 _BY_MODEL = {"endpoint_type": "vad", "endpoint_sensitivity": 0.5, "interrupt_sensitivity": 0.5}
@@ -14,8 +15,8 @@ _WARM_ONLY = ("connected_message", "custom_caller_id", "outbound_phone_id")
 """Members of a warm transfer that a REFER has no place for."""
 
 
-def unsupported(assistant: Assistant, settings: ConversationSettings, stages: Stages) -> list[str]:
-    """Return the names, each once, in their order."""
+def unsupported(assistant: Assistant, settings: ConversationSettings, of_vendors: Iterable[str]) -> list[str]:
+    """Return the names, each once: what the engine cannot do, then what the vendors cannot."""
     raw = assistant.raw
     names = [*_sound(settings), *_tools(assistant)]
     if settings.mode == "pipeline":
@@ -23,10 +24,7 @@ def unsupported(assistant: Assistant, settings: ConversationSettings, stages: St
             names.append("turn_detection_threshold")
     else:
         names += _of_models(raw, settings)
-    for stage in stages.named.values():
-        # A service may say which of its options its vendor has no word for.
-        names += [str(name) for name in getattr(stage, "unsupported", ())]
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys([*names, *of_vendors]))
 
 
 def _sound(settings: ConversationSettings) -> list[str]:

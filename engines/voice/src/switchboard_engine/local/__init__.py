@@ -13,6 +13,7 @@ from pipecat.services.llm_service import LLMService
 
 from ..client.wire import Json, mapping, text
 from ..conversation.services import ProviderError
+from ..conversation.settings import bounded
 from .llm import EndpointLLMService
 from .stt import SphinxSTTService
 from .tts import EspeakTTSService, program
@@ -23,12 +24,12 @@ BASE_URL_VARIABLE = "OPENAI_BASE_URL"
 class LocalServices:
     """The `Services` of this machine."""
 
-    def stt(self, entry: Json, *, languages: Sequence[str]) -> FrameProcessor:
+    def stt(self, entry: Json | None, *, languages: Sequence[str]) -> FrameProcessor:
         """Make speech-to-text for the phrases of `engine.phrases`, or the JSGF grammar of `engine.grammar`.
 
         Raises `ProviderError` without either, and for another language than English: pocketsphinx brings no other.
         """
-        engine = mapping(entry, "engine")
+        engine = mapping(entry or {}, "engine")
         phrases = engine.get("phrases")
         known = [phrase for phrase in phrases if isinstance(phrase, str)] if isinstance(phrases, list) else []
         grammar = text(engine, "grammar")
@@ -38,27 +39,43 @@ class LocalServices:
             raise ProviderError("The local speech-to-text needs `phrases` or a `grammar` in its `engine` object.")
         return SphinxSTTService(grammar or known)
 
-    def tts(self, provider: Json, voice: Json, *, language: str, options: Mapping[str, Any]) -> FrameProcessor:  # noqa: ARG002
+    def tts(
+        self, provider: Json | None, voice: Json | None, *, language: str, options: Mapping[str, Any]
+    ) -> FrameProcessor:
         """Make text-to-speech; `engine.voice_id` of the voice is one of espeak-ng, by default that of the language."""
+        del provider
         if program() is None:
             raise ProviderError("The local text-to-speech needs the program espeak-ng.")
-        name = text(mapping(voice, "engine"), "voice_id") or language.lower()
-        return EspeakTTSService(name, speed=float(options.get("speed") or 1.0))
+        name = text(mapping(voice or {}, "engine"), "voice_id") or language.lower()
+        return EspeakTTSService(name, speed=bounded(options, "speech_speed", 0.7, 1.2, 1.0))
 
-    def llm(self, entry: Json, *, temperature: float | None) -> LLMService[Any]:
+    def llm(self, entry: Json | None, *, temperature: float | None, prompt: str) -> LLMService[Any]:
         """Make the model `engine.model` of the endpoint; raises `ProviderError` without `OPENAI_BASE_URL`."""
         url = os.environ.get(BASE_URL_VARIABLE)
         if not url:
             raise ProviderError(f"Give the URL of a language model in {BASE_URL_VARIABLE}.")
+        entry = entry or {}
         model = text(mapping(entry, "engine"), "model") or text(entry, "code") or "local"
-        settings = EndpointLLMService.Settings(model=model)
+        settings = EndpointLLMService.Settings(model=model, system_instruction=prompt)
         if temperature is not None:
             settings.temperature = temperature
         return EndpointLLMService(api_key=os.environ.get("OPENAI_API_KEY") or "none", base_url=url, settings=settings)
 
-    def realtime(self, entry: Json, *, voice: Json, language: str, options: Mapping[str, Any]) -> LLMService[Any]:  # noqa: ARG002
+    def realtime(
+        self, entry: Json | None, *, voice: Json | None, language: str, options: Mapping[str, Any], prompt: str
+    ) -> LLMService[Any]:
         """Raise `ProviderError`: no local model hears and speaks."""
+        del entry, voice, language, options, prompt
         raise ProviderError("There is no local speech-to-speech model: use the mode pipeline.")
+
+    def unsupported(self, assistant: Json) -> list[str]:
+        """Name what espeak-ng knows nothing of, where the assistant asks for it."""
+        asked = (
+            ("voice_stability", bounded(assistant, "voice_stability", 0, 1, 0.7) != 0.7),  # noqa: PLR2004
+            ("voice_similarity", bounded(assistant, "voice_similarity", 0, 1, 0.5) != 0.5),  # noqa: PLR2004
+            ("secondary_language_ids", bool(assistant.get("secondary_languages"))),
+        )
+        return [name for name, is_asked in asked if is_asked]
 
 
 def services() -> LocalServices:
