@@ -113,11 +113,13 @@ async def test_a_conversation_that_is_cancelled_hangs_up(typed: Scene) -> None:
 async def test_a_model_that_hangs_is_asked_again_and_then_given_up(
     typed: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("switchboard_engine.conversation.clocks.ANSWER_S", 1.0)
+    monkeypatch.setattr("switchboard_engine.conversation.clocks.PATIENCE_S", 0.5)
+    monkeypatch.setattr("switchboard_engine.conversation.clocks.ANSWER_S", 3.0)
     typed.model.otherwise = Hang()
     await typed.answered()
     await typed.greeted()
     await typed.tell("hello")
+    await typed.until(lambda: typed.typed.tone.said[-1] == "One moment, please.")
     await typed.until(lambda: typed.said("bot")[-1].startswith("Sorry, I did not get through."))
     await typed.tell("hello again")
     end = await typed.ended()

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from .talk import Talk
 
 TICK_S = 0.1
-ANSWER_S = 8.0
-"""How long the model may owe an answer before the customer is asked again; the second time the call ends."""
+PATIENCE_S = 5.0
+"""How long the model may owe an answer before the customer is asked to wait."""
+ANSWER_S = 20.0
+"""How long before the customer is asked again; the second time the call ends. Others stand in for a model meanwhile."""
 REENGAGEMENTS_MAX = 10
 """Unanswered re-engagements after which nobody is there."""
 
@@ -26,8 +28,9 @@ class Clocks:
         self._spoken = talk.speech.spoken
         self._missed = 0
         """Answers in a row that did not come."""
-        self._asking = False
+        self._own_words = False
         """Whether the next words are the engine's own, and no answer."""
+        self._asked_to_wait = False
 
     async def run(self) -> None:
         """Watch until cancelled."""
@@ -49,10 +52,16 @@ class Clocks:
             self._spoken = talk.speech.spoken
             self._answered()
         if self._is_owed:
-            if now - max(talk.signals.turn_done_at or now, self._bot_active) >= ANSWER_S:
-                await self.answer_failed()
+            await self._check_answer(now - (talk.signals.turn_done_at or now))
         else:
             await self._check_silence(now)
+
+    async def _check_answer(self, owed_s: float) -> None:
+        if owed_s >= ANSWER_S:
+            await self.answer_failed()
+        elif owed_s >= PATIENCE_S and not self._asked_to_wait:
+            self._asked_to_wait = self._own_words = True
+            await self._talk.say(self._talk.phrases.waiting[0], to_context=False)
 
     async def answer_failed(self) -> None:
         """The answer that is owed will not come: ask the customer again once, then give up."""
@@ -60,13 +69,14 @@ class Clocks:
         if not self._is_owed:
             return
         talk.signals.turn_done_at = None
+        self._asked_to_wait = False
         self._missed += 1
         await talk.interrupt()
         if self._missed > 1:
             await talk.say(talk.phrases.failed, interruptible=False)
             talk.end_after_speech("engine", "no answer came from the language model")
         else:
-            self._asking = True
+            self._own_words = True
             await talk.say(talk.phrases.repeat)
 
     @property
@@ -77,11 +87,12 @@ class Clocks:
         return quiet and talk.signals.turn_done_at is not None
 
     def _answered(self) -> None:
-        """The assistant began to speak."""
-        self._talk.signals.turn_done_at = None
-        if not self._asking:
+        """The assistant began to speak; words of the engine's own are no answer."""
+        if not self._own_words:
+            self._talk.signals.turn_done_at = None
             self._missed = 0
-        self._asking = False
+            self._asked_to_wait = False
+        self._own_words = False
 
     async def _check_silence(self, now: float) -> None:
         talk, limits = self._talk, self._limits
