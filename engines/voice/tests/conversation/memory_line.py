@@ -248,6 +248,8 @@ class MemoryArrival(Arrival):
         return self._line
 
     async def reject(self, status: int = 486) -> None:
+        if self._line.answered or self._line.ended is not None:
+            return
         self.rejected = status
         self._line.end("assistant", Outcome.REJECTED)
 
@@ -261,6 +263,7 @@ class MemoryLeg(Leg):
         self.transfer_status = "accepted"
         self.error: str | None = None
         self.arrivals: dict[int, Arrival] = {}
+        self._coming: asyncio.Queue[Arrival | None] = asyncio.Queue()
 
     def arrival_of(self, call_id: int) -> Arrival | None:
         """As the legs of a worker."""
@@ -286,10 +289,15 @@ class MemoryLeg(Leg):
         self.dialed.put_nowait(line)
         return line
 
+    def arrive(self, arrival: Arrival) -> None:
+        """Let a call come in."""
+        self._coming.put_nowait(arrival)
+
     async def incoming(self) -> AsyncIterator[Arrival]:
-        for arrival in self.arrivals.values():
+        while (arrival := await self._coming.get()) is not None:
             yield arrival
 
     async def stop(self) -> None:
         for line in self.lines:
             line.end("engine", Outcome.FAILED)
+        self._coming.put_nowait(None)

@@ -5,6 +5,7 @@ import io
 import wave
 
 import numpy as np
+import pytest
 
 from legs.sound import Samples, audible, power, tone
 
@@ -130,3 +131,16 @@ async def test_the_office_is_heard_behind_it(typed: Scene) -> None:
     heard = line.audio.samples()
     assert 0.3 < len(heard) / 16_000 < 1.2
     assert 300 < float(np.sqrt(np.mean(heard.astype(np.float64) ** 2))) < 2_500
+
+
+async def test_a_sound_that_cannot_be_played_is_told(typed: Scene) -> None:
+    await typed.answered(ambient_sound="disco")
+    await typed.greeted()
+    assert typed.fake.of("unsupported")[0]["settings"] == ["ambient_sound"]
+
+
+async def test_a_recording_that_cannot_be_made_is_told(typed: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/no/such/folder")
+    await typed.answered(record=True)
+    await typed.greeted()
+    assert typed.fake.of("unsupported")[0]["settings"] == ["record"]

@@ -352,14 +352,12 @@ def test_both_sides_keep_their_places() -> None:
 
 def test_what_cannot_be_done_is_named() -> None:
     entry = assistant(
-        ambient_sound="disco",
         turn_detection_threshold=0.5,
         tools=[{"type": "assistant_transfer"}, {"type": "warm_call_transfer", "caller_id_mode": "customer_number"}],
     )
     read = Assistant.read(entry)
     of_vendors = ["tts_emotion_enabled", "turn_detection_threshold"]
     assert unsupported(read, ConversationSettings.read(read), of_vendors) == [
-        "ambient_sound",
         "tools.assistant_transfer",
         "tools.warm_call_transfer.caller_id_mode",
         "turn_detection_threshold",

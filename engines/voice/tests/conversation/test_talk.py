@@ -201,3 +201,13 @@ async def test_metrics_are_told_of_each_turn(typed: Scene) -> None:
     assert len(metrics) == 1
     assert metrics[0]["turn"] == 2
     assert metrics[0]["total_ms"] >= metrics[0]["endpoint_ms"] + metrics[0]["llm_ms"] + metrics[0]["tts_ms"] > 0
+
+
+async def test_a_hello_does_not_cut_the_greeting(typed: Scene) -> None:
+    await typed.answered(greeting="Hello, this is Anna of the shop on the corner.")
+    await typed.until(lambda: len(typed.typed.tone.said) == 1)
+    await asyncio.sleep(0.2)
+    await typed.tell("hello")
+    await typed.greeted()
+    assert typed.said("bot") == ["Hello, this is Anna of the shop on the corner."]
+    assert typed.said("human") == []

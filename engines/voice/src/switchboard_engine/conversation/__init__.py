@@ -5,7 +5,7 @@ from ..legs import LegError
 from ..legs.registry import Legs
 from . import warm_up
 from .conversation import Conversation
-from .services import services
+from .services import load_services
 
 __all__ = ["converse"]
 
@@ -20,11 +20,11 @@ class Converse:
         except LegError as error:
             await call.release(str(error))
             return
-        await Conversation(call, services(), legs).run()
+        await Conversation(call, load_services(), legs).run()
 
     async def warm_up(self) -> None:
         """Load the services' factory and hold a turn with nobody; raises `PlugError` for a wrong factory."""
-        services()
+        load_services()
         await warm_up.warm_up()
 
 

@@ -6,6 +6,7 @@ Whatever happens, the call gets its end with a plain reason, and nothing is left
 import asyncio
 import logging
 import time
+import wave
 from collections.abc import Coroutine
 from typing import Any
 
@@ -125,12 +126,9 @@ class Conversation:
         settings, assistant = self._settings, self._call.assistant
         stages = Stages.make(assistant, settings, self._services)
         names = unsupported(assistant, settings, self._services.unsupported(assistant.raw))
+        names += await self._prepare_sound()
         if names:
-            await self._call.report(told.Unsupported(names))
-        if settings.records:
-            self._recording = Recording(self._call.id)
-        if settings.ambience is not None and "ambient_sound" not in names:
-            await asyncio.to_thread(sound, settings.ambience.sound, PIPELINE_HZ)
+            await self._call.report(told.Unsupported(list(dict.fromkeys(names))))
         pipeline_mode = settings.mode == "pipeline"
         self._speaker = Speaker(
             settings.filler_words if settings.fillers and pipeline_mode else None,
@@ -147,6 +145,24 @@ class Conversation:
             stages, middle, settings, Functions.offered(assistant), self._mute
         )
         return self._pipeline
+
+    async def _prepare_sound(self) -> list[str]:
+        """Load the background sound and open the recording; returns what of it cannot be had."""
+        failed = []
+        if self._settings.ambience is not None:
+            try:
+                await asyncio.to_thread(sound, self._settings.ambience.sound, PIPELINE_HZ)
+            except (ValueError, OSError, EOFError, wave.Error) as error:
+                _log.warning("call %d: its background sound cannot be played: %s", self._call.id, error)
+                self._mixer = BackgroundMixer(None)
+                failed.append("ambient_sound")
+        if self._settings.records:
+            try:
+                self._recording = Recording(self._call.id)
+            except OSError as error:
+                _log.error("call %d cannot be recorded: %s", self._call.id, error)
+                failed.append("record")
+        return failed
 
     def _made_talk(self, pipeline: ConversationPipeline, line: Line) -> Talk:
         talk = Talk(
@@ -219,7 +235,7 @@ class Conversation:
             self._machines = Machines(talk, self._mute)
         self._clocks = Clocks(talk)
         self._spawn(self._clocks.run())
-        if settings.greeting and not settings.waits_for_customer:
+        if settings.greeting and settings.greets:
             await talk.say(settings.greeting)
 
     async def _follow(self, line: Line) -> None:

@@ -119,7 +119,7 @@ class ConversationPipeline:
                 asyncio.to_thread(turns.vad, settings.turns), asyncio.to_thread(turns.turn_model, settings.turns)
             )
             params = LLMUserAggregatorParams(
-                user_turn_strategies=turns.strategies(settings.turns, model),
+                user_turn_strategies=turns.strategies(settings.turns, model, greets=settings.greets),
                 user_turn_stop_timeout=turns.UNHEARD_S,
                 user_mute_strategies=[mute],
                 vad_analyzer=vad,

@@ -51,7 +51,7 @@ class Services(Protocol):
 
 
 @cache
-def services() -> Services:
+def load_services() -> Services:
     """Return the services of this process; raises `PlugError` where the factory cannot be loaded."""
     make: Callable[[], Services] = load(os.environ.get(SERVICES_VARIABLE) or DEFAULT_SERVICES)
     return make()

@@ -133,6 +133,11 @@ class ConversationSettings:
         """The language that the assistant speaks first."""
         return self.languages[0]
 
+    @property
+    def greets(self) -> bool:
+        """Whether the assistant speaks first."""
+        return bool(self.greeting) and not self.waits_for_customer
+
     @classmethod
     def read(cls, assistant: Assistant) -> "ConversationSettings":
         """Read the claimed assistant."""

@@ -27,6 +27,8 @@ VAD_STOP_MS = 200
 """Silence after which speech counts as over; what `stop_ms` has beyond is waited for afterwards."""
 MODEL_PATIENCE_S = 3.0
 """Silence that ends a turn whatever the turn model thinks."""
+GREETING_WORDS = 3
+"""Words that interrupt a greeting."""
 UNHEARD_S = 3.0
 """How long a turn waits for its transcript."""
 _IDEOGRAPHS_A_WORD = 2
@@ -41,10 +43,14 @@ def words(said: str) -> int:
 class TurnStart(BaseUserTurnStartStrategy):  # type: ignore[no-untyped-call]
     """Begins the customer's turn: with speech, but while the assistant speaks only with enough words."""
 
-    def __init__(self, min_words: int, *, interruptible: bool) -> None:
-        """With `min_words` 0 any speech interrupts; not `interruptible`, none does, and it is answered afterwards."""
+    def __init__(self, min_words: int, *, interruptible: bool, greets: bool = False) -> None:
+        """With `min_words` 0 any speech interrupts; not `interruptible`, none does, and it is answered afterwards.
+
+        Where the assistant `greets`, the "hello?" of somebody who picks up does not cut the greeting off.
+        """
         super().__init__(enable_interruptions=interruptible)
         self._min_words = min_words if interruptible else 0
+        self._greeting_words = max(self._min_words, GREETING_WORDS) if interruptible and greets else self._min_words
         self._bot_speaks = False
         self._held = False
 
@@ -58,14 +64,15 @@ class TurnStart(BaseUserTurnStartStrategy):  # type: ignore[no-untyped-call]
             self._bot_speaks = True
         elif isinstance(frame, BotStoppedSpeakingFrame):
             self._bot_speaks = False
+            self._greeting_words = self._min_words
             if self._held:
                 return await self._begin()
         elif isinstance(frame, VADUserStartedSpeakingFrame):
-            if not self._bot_speaks or not self._min_words:
+            if not self._bot_speaks or not self._greeting_words:
                 return await self._begin()
             self._held = True
         elif isinstance(frame, TranscriptionFrame | InterimTranscriptionFrame) and frame.text.strip():
-            if not self._bot_speaks or words(frame.text) >= max(1, self._min_words):
+            if not self._bot_speaks or words(frame.text) >= max(1, self._greeting_words):
                 return await self._begin()
             if isinstance(frame, TranscriptionFrame):
                 # Too little to interrupt, such as "mhm": it is not the beginning of an answer either.
@@ -93,9 +100,11 @@ def turn_model(settings: TurnSettings) -> LocalSmartTurnAnalyzerV3 | None:
     return LocalSmartTurnAnalyzerV3(params=SmartTurnParams(stop_secs=MODEL_PATIENCE_S))
 
 
-def strategies(settings: TurnSettings, model: LocalSmartTurnAnalyzerV3 | None) -> UserTurnStrategies:
+def strategies(settings: TurnSettings, model: LocalSmartTurnAnalyzerV3 | None, *, greets: bool) -> UserTurnStrategies:
     """Return how turns begin and end."""
-    start: list[BaseUserTurnStartStrategy] = [TurnStart(settings.min_words, interruptible=settings.interruptible)]
+    start: list[BaseUserTurnStartStrategy] = [
+        TurnStart(settings.min_words, interruptible=settings.interruptible, greets=greets)
+    ]
     stop: list[BaseUserTurnStopStrategy]
     if model is not None:
         stop = [TurnAnalyzerUserTurnStopStrategy(turn_analyzer=model)]

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from ..client import Assistant
 from ..client.wire import Json, entries, number, text
 from . import noise
-from .ambience import SOUNDS
 from .functions import Functions
 from .settings import ConversationSettings, built_in_tools
 
@@ -18,22 +17,15 @@ _WARM_ONLY = ("connected_message", "custom_caller_id", "outbound_phone_id")
 def unsupported(assistant: Assistant, settings: ConversationSettings, of_vendors: Iterable[str]) -> list[str]:
     """Return the names, each once: what the engine cannot do, then what the vendors cannot."""
     raw = assistant.raw
-    names = [*_sound(settings), *_tools(assistant)]
+    names = _tools(assistant)
+    if settings.cancels_noise and not noise.available():
+        names.append("enable_noise_cancellation")
     if settings.mode == "pipeline":
         if raw.get("turn_detection_threshold") is not None:
             names.append("turn_detection_threshold")
     else:
         names += _of_models(raw, settings)
     return list(dict.fromkeys([*names, *of_vendors]))
-
-
-def _sound(settings: ConversationSettings) -> list[str]:
-    names = []
-    if settings.ambience is not None and settings.ambience.sound not in SOUNDS:
-        names.append("ambient_sound")
-    if settings.cancels_noise and not noise.available():
-        names.append("enable_noise_cancellation")
-    return names
 
 
 def _tools(assistant: Assistant) -> list[str]:
