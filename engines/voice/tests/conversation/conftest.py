@@ -67,6 +67,7 @@ class Scene:
     leg: MemoryLeg
     engine: Engine
     services: LocalServices = field(default_factory=LocalServices)
+    line: MemoryLine | None = None
     conversing: asyncio.Task[None] | None = None
     call_id: int = 1
     kind: str = "sip"
@@ -74,7 +75,8 @@ class Scene:
     async def begin(self, call_type: str = "outbound", **members: Any) -> MemoryLine:
         """Claim a call and let it be dialed; returns the customer's line, which rings."""
         await self.offer(call_type, **members)
-        return await self.dialed()
+        self.line = await self.dialed()
+        return self.line
 
     async def offer(self, call_type: str = "outbound", **members: Any) -> None:
         """Claim a call."""
@@ -97,6 +99,7 @@ class Scene:
         self.service.assistant = assistant(**members)
         call = await self.engine.inbound(arrival.from_, arrival.to, external_id=arrival.external_id)
         self.call_id = call.id
+        self.line = arrival.line
         self.leg.arrivals[call.id] = arrival
         self.conversing = asyncio.create_task(Conversation(call, self.services, self.leg).run())
 
@@ -141,8 +144,11 @@ class Scene:
         await self.service.until(holds, seconds)
 
     async def greeted(self, count: int = 1) -> None:
-        """Wait until the assistant has said so many lines."""
+        """Wait until the assistant has said so many lines, and is silent."""
         await self.until(lambda: len(self.said("bot")) >= count)
+        assert self.line is not None
+        await self.line.audio.drain()
+        await asyncio.sleep(0.05)
 
     async def ended(self, seconds: float = WAIT_S) -> dict[str, Any]:
         """Wait for the end of the conversation; returns the event that ended the call."""

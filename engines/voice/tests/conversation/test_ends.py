@@ -30,6 +30,7 @@ async def test_a_call_that_nobody_answers(typed: Scene, by: Party, outcome: Outc
     assert [event["type"] for event in typed.fake.events] == ["dialing", "ringing", "failed"]
 
 
+@pytest.mark.long
 async def test_a_line_that_breaks_is_told(typed: Scene) -> None:
     line = await typed.answered()
     await typed.greeted()
@@ -73,6 +74,7 @@ async def test_an_inbound_call(typed: Scene) -> None:
     assert typed.fake.of("answered")[0]["answered_by"] == "human"
 
 
+@pytest.mark.long
 async def test_an_inbound_call_without_services_is_refused(typed: Scene) -> None:
     typed.typed.missing = "tts"
     arrival = MemoryArrival(typed.leg, "+12025550001", "+12025550100")
@@ -82,6 +84,7 @@ async def test_an_inbound_call_without_services_is_refused(typed: Scene) -> None
     assert arrival.rejected == 503
 
 
+@pytest.mark.long
 async def test_a_caller_who_gives_up(typed: Scene) -> None:
     arrival = MemoryArrival(typed.leg, "+12025550001", "+12025550100")
     arrival.line.end("customer", Outcome.CANCELLED)
@@ -100,6 +103,7 @@ async def test_a_call_that_is_lost_is_hung_up(typed: Scene) -> None:
     assert line.ended is not None
 
 
+@pytest.mark.long
 async def test_a_conversation_that_is_cancelled_hangs_up(typed: Scene) -> None:
     line = await typed.answered()
     await typed.greeted()
@@ -110,6 +114,7 @@ async def test_a_conversation_that_is_cancelled_hangs_up(typed: Scene) -> None:
     assert typed.conversing.cancelled()
 
 
+@pytest.mark.long
 async def test_a_model_that_hangs_is_asked_again_and_then_given_up(
     typed: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +134,7 @@ async def test_a_model_that_hangs_is_asked_again_and_then_given_up(
 
 
 @pytest.mark.parametrize("step", [Break(500), Break(200)])
+@pytest.mark.long
 async def test_a_model_that_fails_once_is_asked_again(
     typed: Scene, step: Break, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ def built_in(name: str, **properties: Any) -> dict[str, Any]:
     return {"name": name, "kind": "builtin", "parameters": {"type": "object", "properties": properties}}
 
 
+@pytest.mark.long
 async def test_a_call_is_ended_with_a_goodbye(typed: Scene) -> None:
     typed.model.rules = {"bye": call("end_call")}
     line = await typed.answered(functions=[built_in("end_call")])
@@ -52,6 +53,7 @@ async def test_a_cold_transfer(typed: Scene, status: str) -> None:
     assert kinds.index("transfer") > kinds.index("transcript", kinds.index("transcript") + 2)
 
 
+@pytest.mark.long
 async def test_the_model_chooses_the_number_where_it_may(typed: Scene) -> None:
     typed.model.rules = {"sales": call("call_transfer", phone_number="+12025550142")}
     tool = {"type": "call_transfer", "phone_number": "any", "custom": True}
@@ -91,6 +93,7 @@ async def test_a_warm_transfer(typed: Scene) -> None:
     assert typed.fake.of("unsupported")[0]["settings"] == ["tools.warm_call_transfer.connected_message"]
 
 
+@pytest.mark.long
 async def test_a_warm_transfer_that_nobody_takes(typed: Scene) -> None:
     typed.model.rules = {"failed": Say("Nobody is there."), "person": call("call_transfer")}
     tool = {
@@ -109,6 +112,7 @@ async def test_a_warm_transfer_that_nobody_takes(typed: Scene) -> None:
     assert line.ended is None
 
 
+@pytest.mark.long
 async def test_keys_go_out_and_come_in(typed: Scene) -> None:
     typed.model.rules = {
         "typed 4711": Say("Thank you."),
@@ -174,6 +178,7 @@ async def test_commands_are_carried_out(typed: Scene) -> None:
     assert (end["by"], end["reason"]) == ("engine", "hangup")
 
 
+@pytest.mark.long
 async def test_a_hang_up_waits_for_the_sentence_where_it_is_asked_to(typed: Scene) -> None:
     typed.model.otherwise = Say("One two three four five six seven eight nine ten.")
     line = await typed.answered()
@@ -187,6 +192,7 @@ async def test_a_hang_up_waits_for_the_sentence_where_it_is_asked_to(typed: Scen
     assert typed.said("bot")[-1] == "One two three four five six seven eight nine ten."
 
 
+@pytest.mark.long
 async def test_what_a_function_answers_is_cut_where_it_is_long(typed: Scene) -> None:
     tool = {"name": "look_up", "kind": "tool", "timeout": 2, "parameters": {"type": "object"}}
     typed.service.tool_answer = (200, {"status": 200, "body": "shipped " * 5_000, "duration_ms": 3})
@@ -198,6 +204,7 @@ async def test_what_a_function_answers_is_cut_where_it_is_long(typed: Scene) -> 
     assert len(str(typed.model.requests[-1]["messages"])) < 10_000
 
 
+@pytest.mark.long
 async def test_an_assistant_cannot_hand_over_to_another(typed: Scene) -> None:
     functions = [built_in("assistant_transfer"), built_in("end_call")]
     await typed.answered(functions=functions, tools=[{"type": "assistant_transfer", "assistant_id": 3}])

@@ -42,6 +42,7 @@ async def test_a_voicemail_gets_its_message_after_the_beep(typed: Scene) -> None
     assert typed.typed.tone.said == ["Hello, this is Anna.", MESSAGE]
 
 
+@pytest.mark.long
 async def test_a_voicemail_without_a_beep_gets_its_message_after_a_silence(typed: Scene) -> None:
     await typed.answered(voicemail=MESSAGE)
     await typed.greeted()
@@ -51,6 +52,7 @@ async def test_a_voicemail_without_a_beep_gets_its_message_after_a_silence(typed
     assert typed.said("bot")[-1] == MESSAGE
 
 
+@pytest.mark.long
 async def test_a_voicemail_is_talked_to_where_the_assistant_may(typed: Scene) -> None:
     await typed.answered(voicemail=MESSAGE, end_call_on_voicemail=0)
     await typed.greeted()
@@ -59,6 +61,7 @@ async def test_a_voicemail_is_talked_to_where_the_assistant_may(typed: Scene) ->
     assert [event["kind"] for event in typed.fake.of("detected")] == ["voicemail"]
 
 
+@pytest.mark.long
 async def test_a_screening_is_told_to_the_model(typed: Scene) -> None:
     await typed.answered()
     await typed.greeted()
@@ -70,6 +73,7 @@ async def test_a_screening_is_told_to_the_model(typed: Scene) -> None:
     assert "An automatic call screening answered" in str(typed.model.requests[-1]["messages"])
 
 
+@pytest.mark.long
 async def test_a_long_greeting_is_put_to_the_model(typed: Scene) -> None:
     words = "thanks for ringing we are out on the boat this week with the kids and back on monday morning so try then"
     typed.model.rules = {"boat": Say("voicemail")}
@@ -81,6 +85,7 @@ async def test_a_long_greeting_is_put_to_the_model(typed: Scene) -> None:
     await typed.ended()
 
 
+@pytest.mark.long
 async def test_a_silent_customer_is_spoken_to_again(typed: Scene) -> None:
     timings = {"ringing_time": 20, "max_duration": 300, "max_silence_duration": 1, "reengagement_interval": 1}
     typed.model.rules = {"ask for the order": Say("What did you order?")}
@@ -117,6 +122,7 @@ async def test_both_sides_are_recorded(typed: Scene) -> None:
     assert np.argmax(np.abs(bot) > 2_000) < np.argmax(np.abs(customer) > 2_000)
 
 
+@pytest.mark.long
 async def test_a_recording_is_not_made_where_nobody_answers(typed: Scene) -> None:
     line = await typed.begin(record=True)
     line.end("customer")
@@ -124,6 +130,7 @@ async def test_a_recording_is_not_made_where_nobody_answers(typed: Scene) -> Non
     assert typed.fake.recording is None
 
 
+@pytest.mark.long
 async def test_the_office_is_heard_behind_it(typed: Scene) -> None:
     line = await typed.answered(ambient_sound="office", ambient_sound_volume="1.00", wait_for_customer=True)
     await typed.until(lambda: "answered" in typed.fake.types)
@@ -133,12 +140,14 @@ async def test_the_office_is_heard_behind_it(typed: Scene) -> None:
     assert 300 < float(np.sqrt(np.mean(heard.astype(np.float64) ** 2))) < 2_500
 
 
+@pytest.mark.long
 async def test_a_sound_that_cannot_be_played_is_told(typed: Scene) -> None:
     await typed.answered(ambient_sound="disco")
     await typed.greeted()
     assert typed.fake.of("unsupported")[0]["settings"] == ["ambient_sound"]
 
 
+@pytest.mark.long
 async def test_a_recording_that_cannot_be_made_is_told(typed: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", "/no/such/folder")
     await typed.answered(record=True)

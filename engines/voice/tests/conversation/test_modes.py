@@ -50,6 +50,7 @@ async def test_a_model_that_hears_talks(typed: Scene, mode: str) -> None:
     assert typed.fake.of("unsupported")[0]["settings"] == ["min_interrupt_words", "chat_llm_fallback_id", "fillers"]
 
 
+@pytest.mark.long
 async def test_a_model_that_speaks_itself_is_told_what_to_say(typed: Scene) -> None:
     line = await typed.begin(mode="multimodal", multimodal_model={"id": 1, "code": "r", "engine": {"vendor": "fake"}})
     line.ring()

@@ -8,6 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pipecat.frames.frames import (
+    BotStartedSpeakingFrame,
+    BotStoppedSpeakingFrame,
+    TranscriptionFrame,
+    VADUserStartedSpeakingFrame,
+)
 
 from legs.sound import power, tone
 from switchboard_engine.client import Assistant
@@ -21,7 +27,7 @@ from switchboard_engine.conversation.settings import Ambience, ConversationSetti
 from switchboard_engine.conversation.speaker import tone as tone_of
 from switchboard_engine.conversation.transcript import TEXT_CHARS_MAX, TranscriptLines
 from switchboard_engine.conversation.transfers import is_open
-from switchboard_engine.conversation.turns import words
+from switchboard_engine.conversation.turns import TurnStart, words
 from switchboard_engine.conversation.unsupported import unsupported
 from switchboard_engine.conversation.words import WordPace
 
@@ -363,3 +369,35 @@ def test_what_cannot_be_done_is_named() -> None:
         "turn_detection_threshold",
         "tts_emotion_enabled",
     ]
+
+
+async def test_a_greeting_and_short_words_are_no_turns() -> None:
+    now = 100.0
+    began: list[int] = []
+
+    async def begin(*_: object) -> None:
+        began.append(1)
+
+    start = TurnStart(0, interruptible=True, greets=True, now=lambda: now)
+    start.add_event_handler("on_user_turn_started", begin)
+
+    def heard(text: str) -> TranscriptionFrame:
+        return TranscriptionFrame(text, "", "")
+
+    await start.process_frame(BotStartedSpeakingFrame())
+    for frame in (VADUserStartedSpeakingFrame(), heard("hello there")):
+        await start.process_frame(frame)
+    assert len(began) == 0
+    await start.process_frame(heard("no wait please"))
+    assert len(began) == 1
+    now += 3
+    await start.process_frame(VADUserStartedSpeakingFrame())
+    assert len(began) == 2
+    start = TurnStart(2, interruptible=True)
+    start.add_event_handler("on_user_turn_started", begin)
+    await start.process_frame(BotStartedSpeakingFrame())
+    await start.process_frame(VADUserStartedSpeakingFrame())
+    assert len(began) == 2
+    # What goes on when the assistant has finished is an answer.
+    await start.process_frame(BotStoppedSpeakingFrame())
+    assert len(began) == 3

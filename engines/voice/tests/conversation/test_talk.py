@@ -22,16 +22,16 @@ async def test_an_interrupted_line_has_what_was_heard(typed: Scene, voice: type[
     await typed.greeted()
     await typed.tell("please count")
     await typed.until(lambda: len(typed.typed.tone.said) == 2)
-    await asyncio.sleep(1.2)
+    await asyncio.sleep(0.8)
     await typed.typed.customer.begin()
     interrupted = asyncio.get_running_loop().time()
     await typed.greeted(2)
     cut = next(event for event in typed.fake.of("transcript") if event["text"].startswith("One"))
-    assert cut["interrupted"]
+    assert cut.get("interrupted"), cut
     words = LONG.split()
     heard = cut["text"].split()
     assert heard == words[: len(heard)]
-    assert 3 <= len(heard) <= 12
+    assert 2 <= len(heard) <= 12
     last = line.audio.last_sound()
     assert last is not None
     assert last - interrupted < 0.3
@@ -41,6 +41,7 @@ async def test_an_interrupted_line_has_what_was_heard(typed: Scene, voice: type[
     assert {"role": "assistant", "content": cut["text"]} in typed.model.requests[-1]["messages"]
 
 
+@pytest.mark.long
 async def test_what_is_no_interruption_leaves_the_line_whole(typed: Scene) -> None:
     typed.model.rules = {"count": Say(LONG)}
     await typed.answered(turns={"stop_ms": 300, "min_words": 2})
@@ -54,6 +55,7 @@ async def test_what_is_no_interruption_leaves_the_line_whole(typed: Scene) -> No
     assert typed.said("human") == ["please count"]
 
 
+@pytest.mark.long
 async def test_enough_words_interrupt(typed: Scene) -> None:
     typed.model.rules = {"count": Say(LONG)}
     await typed.answered(turns={"stop_ms": 300, "min_words": 2})
@@ -72,6 +74,7 @@ async def test_enough_words_interrupt(typed: Scene) -> None:
     assert partials[0] == "no"
 
 
+@pytest.mark.long
 async def test_an_assistant_that_is_not_interrupted_answers_afterwards(typed: Scene) -> None:
     typed.model.rules = {"count": Say(LONG), "why": Say("Because.")}
     await typed.answered(allow_interruptions=False)
@@ -98,6 +101,7 @@ async def test_a_tool_is_waited_for_with_a_sentence(typed: Scene) -> None:
     assert typed.fake.tools == [("look_up", {})]
 
 
+@pytest.mark.long
 async def test_a_tool_survives_an_interruption(typed: Scene) -> None:
     typed.service.tool_seconds = 1.0
     typed.service.tool_answer = (200, {"status": 200, "body": "shipped", "duration_ms": 3})
@@ -111,6 +115,7 @@ async def test_a_tool_survives_an_interruption(typed: Scene) -> None:
     await typed.until(lambda: "It was shipped." in typed.said("bot"))
 
 
+@pytest.mark.long
 async def test_a_tool_that_fails_is_told_to_the_model(typed: Scene) -> None:
     typed.service.tool_answer = (422, {"message": "The field order is required."})
     typed.model.rules = {"required": Say("Which order?"), "my order": call("look_up")}
@@ -120,6 +125,7 @@ async def test_a_tool_that_fails_is_told_to_the_model(typed: Scene) -> None:
     await typed.until(lambda: "Which order?" in typed.said("bot"))
 
 
+@pytest.mark.long
 async def test_the_knowledge_is_searched(typed: Scene) -> None:
     search = {"name": "search_knowledgebase", "kind": "search", "parameters": {"type": "object", "properties": {}}}
     typed.model.rules = {"open at nine": Say("At nine."), "hours": call("search_knowledgebase", query="hours")}
@@ -129,6 +135,7 @@ async def test_the_knowledge_is_searched(typed: Scene) -> None:
     await typed.until(lambda: "At nine." in typed.said("bot"))
 
 
+@pytest.mark.long
 async def test_a_filler_comes_when_the_model_thinks(typed: Scene) -> None:
     typed.model.rules = {"slow": Say("There it is.", pause_s=1.0), "quick": Say("Yes.")}
     words = {"neutral": ["Hm."], "question": ["Good question."], "negative": [], "positive": []}
@@ -144,6 +151,7 @@ async def test_a_filler_comes_when_the_model_thinks(typed: Scene) -> None:
     assert "Good question" not in str(typed.model.requests[-1]["messages"])
 
 
+@pytest.mark.long
 async def test_the_customer_speaks_first(typed: Scene) -> None:
     typed.model.otherwise = Say("Hello, this is Anna.")
     await typed.answered(wait_for_customer=True)
@@ -156,6 +164,7 @@ async def test_the_customer_speaks_first(typed: Scene) -> None:
     assert "Begin your first answer with this greeting: Hello, this is Anna." in system["content"]
 
 
+@pytest.mark.long
 async def test_the_language_of_the_customer_is_spoken(typed: Scene) -> None:
     await typed.answered(secondary_languages=[{"id": 2, "name": "German", "code": "de-DE"}])
     await typed.greeted()
@@ -192,6 +201,7 @@ async def test_a_customer_who_hangs_up_ends_the_call(typed: Scene) -> None:
     assert typed.fake.of("quality")[0]["mos"] == 4.2
 
 
+@pytest.mark.long
 async def test_metrics_are_told_of_each_turn(typed: Scene) -> None:
     await typed.answered()
     await typed.greeted()

@@ -272,6 +272,7 @@ class Conversation:
             case Ended() if not self._ended.done():
                 if self._recording is not None:
                     self._recording.end()
+                await self._speech.line_over()
                 self._ended.set_result(event)
             case _:
                 pass

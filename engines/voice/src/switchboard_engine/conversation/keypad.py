@@ -43,10 +43,12 @@ class Keypad:
 
     async def collect(self, *, stop_key: str, timeout_s: float, most: int = ROW_MAX) -> str:
         """Return the keys up to the stop key, or up to a pause of `timeout_s`; those of a row that has begun count."""
-        collected, self._row = self._row, ""
+        collected, pressed, self._row = "", self._row, ""
         if self._timer is not None:
             self._timer.cancel()
         self._collecting = asyncio.Queue()
+        for key in pressed:
+            self._collecting.put_nowait(key)
         try:
             while len(collected) < most:
                 key = await asyncio.wait_for(self._collecting.get(), timeout_s)

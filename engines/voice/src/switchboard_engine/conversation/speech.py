@@ -62,6 +62,13 @@ class Speech(FrameProcessor):
         self._paced = False
         self._to_context = True
         self._marks: list[SpokenMark] = []
+        self._over = False
+
+    async def line_over(self) -> None:
+        """Nothing is heard any more, whatever still comes."""
+        if not self._over:
+            self._over = True
+            await self._lines.bot_done(interrupted=self._pace.interrupted() or not self.quiet.is_set())
 
     def mark(self) -> SpokenMark:
         """Make a mark to queue behind what is to be said."""
@@ -77,6 +84,8 @@ class Speech(FrameProcessor):
 
     async def _take(self, frame: Frame) -> bool:
         """Follow a frame; returns whether it ends here."""
+        if self._over and not isinstance(frame, SpokenMark | EndFrame | CancelFrame):
+            return False
         match frame:
             case TTSAudioRawFrame():
                 await self._played(frame)

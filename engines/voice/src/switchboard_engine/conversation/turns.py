@@ -1,5 +1,8 @@
 """Whose turn it is: when the customer's begins, whether it interrupts the assistant, and when it ends."""
 
+import time
+from collections.abc import Callable
+
 from pipecat.audio.turn.smart_turn.base_smart_turn import SmartTurnParams
 from pipecat.audio.turn.smart_turn.local_smart_turn_v3 import LocalSmartTurnAnalyzerV3
 from pipecat.audio.vad.silero import SileroVADAnalyzer
@@ -28,7 +31,9 @@ VAD_STOP_MS = 200
 MODEL_PATIENCE_S = 3.0
 """Silence that ends a turn whatever the turn model thinks."""
 GREETING_WORDS = 3
-"""Words that interrupt a greeting."""
+"""Words that interrupt the beginning of a greeting."""
+GREETING_S = 2.0
+"""How long the beginning of a greeting is."""
 UNHEARD_S = 3.0
 """How long a turn waits for its transcript."""
 _IDEOGRAPHS_A_WORD = 2
@@ -43,14 +48,19 @@ def words(said: str) -> int:
 class TurnStart(BaseUserTurnStartStrategy):  # type: ignore[no-untyped-call]
     """Begins the customer's turn: with speech, but while the assistant speaks only with enough words."""
 
-    def __init__(self, min_words: int, *, interruptible: bool, greets: bool = False) -> None:
+    def __init__(
+        self, min_words: int, *, interruptible: bool, greets: bool = False, now: Callable[[], float] = time.monotonic
+    ) -> None:
         """With `min_words` 0 any speech interrupts; not `interruptible`, none does, and it is answered afterwards.
 
-        Where the assistant `greets`, the "hello?" of somebody who picks up does not cut the greeting off.
+        Where the assistant `greets`, the "hello?" of somebody who picks up does not cut the greeting off: in its first
+        `GREETING_S` it takes `GREETING_WORDS` to interrupt.
         """
         super().__init__(enable_interruptions=interruptible)
         self._min_words = min_words if interruptible else 0
-        self._greeting_words = max(self._min_words, GREETING_WORDS) if interruptible and greets else self._min_words
+        self._greets = interruptible and greets
+        self._greets_until: float | None = None
+        self._now = now
         self._bot_speaks = False
         self._held = False
 
@@ -62,17 +72,18 @@ class TurnStart(BaseUserTurnStartStrategy):  # type: ignore[no-untyped-call]
         """Look for the beginning of a turn."""
         if isinstance(frame, BotStartedSpeakingFrame):
             self._bot_speaks = True
+            if self._greets_until is None:
+                self._greets_until = self._now() + GREETING_S * self._greets
         elif isinstance(frame, BotStoppedSpeakingFrame):
             self._bot_speaks = False
-            self._greeting_words = self._min_words
             if self._held:
                 return await self._begin()
         elif isinstance(frame, VADUserStartedSpeakingFrame):
-            if not self._bot_speaks or not self._greeting_words:
+            if not self._bot_speaks or not self._words:
                 return await self._begin()
             self._held = True
         elif isinstance(frame, TranscriptionFrame | InterimTranscriptionFrame) and frame.text.strip():
-            if not self._bot_speaks or words(frame.text) >= max(1, self._greeting_words):
+            if not self._bot_speaks or words(frame.text) >= max(1, self._words):
                 return await self._begin()
             if isinstance(frame, TranscriptionFrame):
                 # Too little to interrupt, such as "mhm": it is not the beginning of an answer either.
@@ -80,6 +91,12 @@ class TurnStart(BaseUserTurnStartStrategy):  # type: ignore[no-untyped-call]
                 await self.trigger_reset_aggregation()  # type: ignore[no-untyped-call]
                 return ProcessFrameResult.STOP
         return ProcessFrameResult.CONTINUE
+
+    @property
+    def _words(self) -> int:
+        """Words that interrupt at the moment; 0: speech alone does."""
+        greets = self._greets_until is not None and self._now() < self._greets_until
+        return max(self._min_words, GREETING_WORDS) if greets else self._min_words
 
     async def _begin(self) -> ProcessFrameResult:
         await self.trigger_user_turn_started()
