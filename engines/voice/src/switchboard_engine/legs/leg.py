@@ -174,6 +174,12 @@ class Telephony:
         return f"Telephony(trunk_id={self.trunk_id!r}, address={self.address!r}, from_={self.from_!r})"
 
 
+def account_of(telephony: Telephony) -> dict[str, str]:
+    """Return the members by which a provider's account is reached, as JSON."""
+    names = ("trunk_id", "address", "username", "password")
+    return {name: getattr(telephony, name) for name in names}
+
+
 class TrunkState(StrEnum):
     """What is known of a trunk from using it."""
 

@@ -18,6 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import aiohttp
 from aiohttp import web
 
+from ..dialogs import dialogs
 from . import pcmu, tones
 from .base import BaseLine, Doorway
 from .leg import Arrival, Dtmf, Ended, Leg, LegError, Outcome, Telephony
@@ -295,13 +296,15 @@ class StreamLeg(Leg, Generic[S]):
             raise LegError("the leg is not started")
         return self._session
 
-    def _adopt(self, line: S, token: str) -> None:
-        """Keep a line until it is over, for the stream that shows this token."""
+    def _adopt(self, line: S, token: str, data: Mapping[str, Any]) -> None:
+        """Keep a line until it is over, for the stream that shows this token; `data` is for the orphan hook."""
         self._tokens[token] = line
         self._doorway.adopt(line)
+        dialogs.up(self.kind, line.external_id, data)
 
         def forget(_: object) -> None:
             self._tokens.pop(token, None)
+            dialogs.down(self.kind, line.external_id)
 
         line.on_ended.append(forget)
 

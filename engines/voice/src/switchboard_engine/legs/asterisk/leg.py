@@ -10,6 +10,7 @@ import secrets
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
+from ...dialogs import dialogs
 from ..base import OK, BaseArrival
 from ..leg import RING_TIMEOUT_S, Arrival, Leg, LegError, Line, OnTrunk, Outcome, Telephony
 from ..settings import AsteriskSettings
@@ -120,11 +121,15 @@ class AsteriskLeg(Leg):
         line = AsteriskLine(channel_id, self._ari, incoming=incoming, transfer_context=self._settings.transfer_context)
         self._lines[channel_id] = self._by_media[line.media_id] = line
         line.on_ended.append(lambda _: self._forget(line))
+        at = self._settings
+        account = {"url": at.url, "username": at.username, "password": at.password}
+        dialogs.up("asterisk", channel_id, {**account, "paths": line.paths})
         return line
 
     def _forget(self, line: AsteriskLine) -> None:
         self._lines.pop(line.channel_id, None)
         self._by_media.pop(line.media_id, None)
+        dialogs.down("asterisk", line.channel_id)
         settling = asyncio.ensure_future(line.settled())
         self._settling.add(settling)
         settling.add_done_callback(self._settling.discard)

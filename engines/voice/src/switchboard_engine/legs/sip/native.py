@@ -26,6 +26,7 @@ _ADDRESS_TEXT_BYTES = 64
 _CONFIG = b"call_accept no\ncall_hold_other_calls no\n"
 
 _SENDONLY, _SENDRECV, _INACTIVE = 2, 3, 0  # enum sdp_dir of re_sdp.h
+_TRANSPORTS = ("UDP", "TCP", "TLS")  # enum sip_transp of re_sip.h
 _PL_BYTES = 64  # more than a struct pl, which only the library fills and reads
 
 _TraceHandler = ctypes.CFUNCTYPE(
@@ -43,10 +44,15 @@ _EventHandler = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_v
 
 @dataclass(frozen=True)
 class Packet:
-    """A SIP message on the wire. `peer` is the other side's IP address: a sender's, or of a sent one its receiver."""
+    """A SIP message on the wire.
+
+    `peer` is the other side's IP address, `port` its port: a sender's, or of a sent message its receiver's.
+    """
 
     sent: bool
     peer: str
+    port: int
+    transport: str
     content: bytes
 
 
@@ -249,12 +255,14 @@ class Native:
         self._lib.sa_ntop(address, text, _ADDRESS_TEXT_BYTES)
         return text.value.decode()
 
-    def _on_trace(
-        self, sent: bool, _transport: int, source: int, destination: int, content: int, length: int, _argument: int
+    def _on_trace(  # noqa: PLR0917 - C calls it
+        self, sent: bool, transport: int, source: int, destination: int, content: int, length: int, _argument: int
     ) -> None:
         try:
-            peer = self._address(destination if sent else source)
-            packet = Packet(sent, peer, ctypes.string_at(content, length))
+            peer = destination if sent else source
+            name = _TRANSPORTS[transport] if transport in range(len(_TRANSPORTS)) else ""
+            at = ctypes.string_at(content, length)
+            packet = Packet(sent, self._address(peer), self._lib.sa_port(peer), name, at)
             if not sent:
                 self._received = packet
             self._on_packet(packet)
