@@ -10,8 +10,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from . import __version__, health
+from . import __version__, health, leg_options
 from .client.service import Service
+from .legs.settings import NAMED
 from .plugs import DEFAULT_HANDLER, OrphanHook, PlugError, load
 from .settings import RunSettings, WorkerSettings
 from .supervisor import Supervisor
@@ -20,7 +21,7 @@ TOKEN_VARIABLE = "SWITCHBOARD_ENGINE_TOKEN"  # noqa: S105 - the name of a variab
 URL_VARIABLE = "SWITCHBOARD_URL"
 _NAME_CHARS_MAX = 64 - len("-1000")
 _DRAIN_SECONDS_MAX = 86_400
-_PORT_MAX = 65_535
+_LEGS = "switchboard_engine.legs"
 _FAILED = 1
 
 
@@ -31,7 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=given.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         settings = settings_of(given, os.environ)
-        hooks = {leg: load(name) for leg, name in given.orphans}
+        # A hook that was named goes before the leg's own.
+        hooks = {leg: load(f"{_LEGS}.{leg}:end_dialogs") for leg in settings.worker.named_legs if leg != "web"}
+        hooks |= {leg: load(name) for leg, name in given.orphans}
     except (ValueError, OSError, PlugError) as error:
         parser.error(str(error))
     return asyncio.run(_run(settings, hooks))
@@ -49,7 +52,14 @@ def settings_of(given: argparse.Namespace, environment: Mapping[str, str]) -> Ru
         name=given.name,
         capacity=given.calls_per_worker,
         handler=given.handler,
-        legs=dict(given.leg),
+        legs={name: plug for name, plug in given.leg if plug},
+        named_legs=leg_options.settings_of(
+            [name for name, plug in given.leg if not plug],
+            given,
+            environment,
+            workers=given.workers,
+            capacity=given.calls_per_worker,
+        ),
         modes=tuple(given.mode),
         account_ids=tuple(given.account),
         trunk_ids=tuple(given.trunk),
@@ -123,11 +133,21 @@ def _seconds(text: str) -> float:
 
 
 def _address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > _PORT_MAX:
-        message = "an address is HOST:PORT"
-        raise argparse.ArgumentTypeError(message)
-    return host.strip("[]"), int(port)
+    try:
+        return leg_options.address(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _leg(text: str) -> tuple[str, str]:
+    """Read the name of a leg of this package, or a plug."""
+    if text in NAMED:
+        return text, ""
+    try:
+        return _pair(text)
+    except argparse.ArgumentTypeError as error:
+        names = ", ".join(sorted(NAMED))
+        raise argparse.ArgumentTypeError(f"it is {names}, or NAME=MODULE:FUNCTION") from error
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -154,7 +174,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--drain-seconds", type=_seconds, default=300.0, help="how long calls may go on after SIGTERM (300)")
     add("--handler", default=DEFAULT_HANDLER, help="module:function that carries a call")
     add(
-        "--leg", type=_pair, action="append", default=[], metavar="NAME=MODULE:FUNCTION", help="way on which calls come"
+        "--leg",
+        type=_leg,
+        action="append",
+        default=[],
+        metavar="LEG",
+        help=f"way to telephones or browsers: {', '.join(sorted(NAMED))}, or NAME=MODULE:FUNCTION",
     )
     add(
         "--orphans",
@@ -174,6 +199,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--account", type=int, action="append", default=[], help="only calls of these accounts")
     add("--trunk", type=int, action="append", default=[], help="only calls of these trunks")
     add("--type", action="append", default=[], choices=["outbound", "inbound", "web"], help="only calls of these types")
-    add("--web-url", help="where a browser reaches the web leg")
+    add("--web-url", help="where a browser reaches the web leg; {worker} stands for the worker's number")
     add("--log-level", default="INFO", choices=["DEBUG", "INFO", "WARNING", "ERROR"])
+    leg_options.add_options(run)
     return parser

@@ -288,6 +288,10 @@ class Arrival(Protocol):
 class Leg(Protocol):
     """A way to telephones or browsers."""
 
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """How many calls, or requests about calls, it has refused by itself, by reason."""
+
     async def start(self) -> None:
         """Open its ports. Raises `LegError`."""
 

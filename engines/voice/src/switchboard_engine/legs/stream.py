@@ -262,6 +262,11 @@ class StreamLeg(Leg, Generic[S]):
     def _begin(self, request: web.Request, content: Mapping[str, Any]) -> tuple[S, Wire] | None:
         """Return the line of a stream by its first words, by `_redeem`; None where it proves nothing."""
 
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """Requests with a wrong `signature`, and media with a wrong `token`."""
+        return self._doorway.refused
+
     async def start(self) -> None:
         """Open the web server's port.
 
@@ -330,6 +335,7 @@ class StreamLeg(Leg, Generic[S]):
                     elif content["event"] == "start":
                         begun = self._begin(request, content)
                         if begun is None:
+                            self._doorway.refused["token"] += 1
                             break
                         stranger.cancel()
                         line = begun[0]

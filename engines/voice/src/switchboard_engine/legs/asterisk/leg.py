@@ -42,6 +42,11 @@ class AsteriskLeg(Leg):
         self._settling: set[asyncio.Future[None]] = set()
         self._tasks: list[asyncio.Task[None]] = []
 
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """Nothing: Asterisk decides whom it lets in."""
+        return {}
+
     async def start(self) -> None:
         """Attach to Asterisk.
 

@@ -9,7 +9,7 @@ import contextlib
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 
 from baresip import Account, BaresipError, Call, Config, Event, Runtime, StackEvent, UserAgent
 
@@ -160,6 +160,11 @@ class SipLeg:
         self._died = self._worn_out = False
         self._runtime.on_dead = self._on_dead
 
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """Calls from an unknown `address`, or with a wrong `digest`; `challenged` were asked for one first."""
+        return self.admission.refused
+
     async def start(self) -> None:
         """Open the ports.
 
@@ -178,6 +183,7 @@ class SipLeg:
         )
         for transport in transports:
             await self._agent(account.door(self._settings.host, transport, self._nat))
+        self._native.is_open = True
 
     async def set_trunks(self, trunks: Iterable[Telephony]) -> None:
         """Let in the calls of exactly these trunks, and register with those that want it.

@@ -65,6 +65,10 @@ class Refusal:
     headers: str = ""
 
 
+NOT_HERE = Refusal(404, "Not Found")
+NOT_YET = Refusal(503, "Service Unavailable", "Retry-After: 5\r\n")
+
+
 @dataclass(frozen=True)
 class PublicAddress:
     """The IP address outside of a NAT, and the ports of UDP and TCP, and of TLS, which it forwards."""
@@ -104,6 +108,8 @@ class Native:
         self._public = public
         self.transport: SipTransportName = "udp"
         """Of the agent that is being made; one is made at a time."""
+        self.is_open = False
+        """Whether the leg takes calls; until then they are refused."""
         self._received: Packet | None = None
         self._runtime: Runtime | None = None
         self._forward: Callable[[int, int, bytes | None], None] | None = None
@@ -294,7 +300,7 @@ class Native:
         try:
             message = self._lib.bevent_get_msg(handle)
             agent = self._lib.uag_find_msg(message)
-            refusal = self._judge() if agent else Refusal(404, "Not Found")
+            refusal = self._judge() if agent and self.is_open else NOT_HERE if self.is_open else NOT_YET
             if refusal is None:
                 self._lib.ua_accept(agent, message)
             else:

@@ -89,6 +89,7 @@ class TelnyxLeg(StreamLeg[TelnyxLine]):
         body = await request.read()
         signature = request.headers.get("Telnyx-Signature-Ed25519", "")
         if not self._keys.prove(body, signature, request.headers.get("Telnyx-Timestamp", ""), time.time()):
+            self._doorway.refused["signature"] += 1
             raise web.HTTPForbidden
         try:
             data = json.loads(body)["data"]

@@ -73,6 +73,7 @@ class TwilioLeg(StreamLeg[TwilioLine]):
         form = {name: str(value) for name, value in (await request.post()).items()}
         given = request.headers.get("X-Twilio-Signature", "")
         if token is None or not hmac.compare_digest(given.encode(), signature(token, url, form).encode()):
+            self._doorway.refused["signature"] += 1
             raise web.HTTPForbidden
         return form
 
