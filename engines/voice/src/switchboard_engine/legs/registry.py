@@ -28,6 +28,7 @@ from ..client import (
     TemporaryError,
     Trunks,
 )
+from ..client.ending import end
 from ..plugs import Handler, load
 from ..settings import WorkerSettings
 from . import settings as leg_settings
@@ -129,10 +130,7 @@ class Legs:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Hang up what is left, and close the ports."""
-        tasks = tuple(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(tuple(self._tasks))
         await self._stack.aclose()
 
     def for_kind(self, kind: str) -> Leg:

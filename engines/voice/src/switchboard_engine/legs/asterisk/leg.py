@@ -10,6 +10,7 @@ import secrets
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
+from ...client.ending import end
 from ...dialogs import dialogs
 from ..base import OK, BaseArrival
 from ..leg import RING_TIMEOUT_S, Arrival, Leg, LegError, Line, OnTrunk, Outcome, Telephony
@@ -75,9 +76,7 @@ class AsteriskLeg(Leg):
         self._arrivals.put_nowait(None)
 
     async def _detach(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(self._tasks)
         await self._ari.close()
 
     async def set_trunks(self, trunks: Iterable[Telephony]) -> None:
