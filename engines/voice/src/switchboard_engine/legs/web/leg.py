@@ -98,11 +98,12 @@ class WebLeg(Leg):
         status = await arrival.decided(DECIDE_S, otherwise=503)
         if status != OK:
             return _refused(status if status in range(400, 600) else 403)
+        # From here on, since a browser may also leave before it has the answer.
+        line.answer_within(CONNECT_S, "engine", Outcome.UNREACHABLE, "no media path")
         try:
             answer = await line.accept(sdp)
         except LegError:
             return _refused(400)
-        line.answer_within(CONNECT_S, "engine", Outcome.UNREACHABLE, "no media path")
         return web.json_response({"sdp": answer}, headers=_CORS)
 
 
