@@ -218,6 +218,6 @@ async def test_the_far_ends_of_a_killed_worker_are_told_within_two_seconds(servi
             await service.until(lambda: supervisor.slots[(doomed - port) // 2].pid not in (None, pid))
             lives.bye()
             await lives.response()
-            assert not supervisor.slots[(survivor - port) // 2].dialogs
+            await service.until(lambda: not supervisor.slots[(survivor - port) // 2].dialogs)
     finally:
         peer.close()
