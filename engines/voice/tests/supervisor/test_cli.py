@@ -97,7 +97,7 @@ def test_what_a_worker_is_told_is_what_was_set() -> None:
         ([*URL, "--health", "h:99999"], "an address is HOST:PORT"),
         ([*URL, "--drain-seconds", "nan"], "seconds from 0"),
         ([*URL, "--drain-seconds", "soon"], "seconds from 0"),
-        ([*URL, "--token", "t", "--leg", "pigeon"], "'pigeon' is neither NAME=MODULE:FUNCTION nor one of sip"),
+        ([*URL, "--leg", "pigeon"], "it is asterisk, sip, telnyx, twilio, web, or NAME=MODULE:FUNCTION"),
         ([*URL, "--name", ""], "a name has 1 to"),
         ([*URL, "--token", "t", "--orphans", "sip=no.such:hook"], "cannot be loaded"),
     ],
