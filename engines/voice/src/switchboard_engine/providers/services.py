@@ -1,0 +1,100 @@
+"""The services of a worker: what makes Pipecat's services from the entries of claimed assistants."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from pipecat.processors.frame_processor import FrameProcessor
+from pipecat.services.llm_service import LLMService
+
+from .accounts import Kind
+from .entry import Entry, Json
+from .errors import ProviderError
+from .failover import Candidate, LlmFailover, SttFailover, TtsFailover
+from .llm import LlmRequest, build_llm
+from .realtime import RealtimeRequest, build_realtime
+from .settings import ProviderSettings
+from .stt import SttRequest, build_stt
+from .tts import TtsRequest, build_tts, voice_entry
+from .unsupported import own_voice, unsupported
+from .voice_options import VoiceOptions
+
+
+class Services:
+    """Makes a call's services. All methods raise `ProviderError` with a sentence where a service cannot be made."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        """Read the operator's settings from the environment, which has the keys too."""
+        self._environment = environment
+        self._settings = ProviderSettings.read(environment)
+
+    def stt(self, entry: Json | None, *, languages: Sequence[str]) -> SttFailover:
+        """Return speech recognition for a `transcriber_provider`.
+
+        `languages` are BCP 47 tags: the assistant's first, then those that it may switch to.
+        """
+        if not languages:
+            raise ProviderError("The assistant has no language.")
+        entries = self._with_fallbacks(Kind.STT, Entry.read(entry, "transcriber"))
+        build = partial(_each, lambda one: build_stt(SttRequest(one, languages), self._environment))
+        return SttFailover(build(entries), self._settings.patience[Kind.STT])
+
+    def tts(
+        self, provider: Json | None, voice: Json | None, *, language: str, options: Mapping[str, Any]
+    ) -> TtsFailover:
+        """Return speech for a `synthesizer_provider` and a `voice`.
+
+        `options` is the assistant, or what it says of its voice.
+        """
+        spoken = voice_entry(Entry.read(provider, "synthesizer"), Entry.read(voice, "voice"))
+        settings = VoiceOptions.read(options)
+        entries = self._with_fallbacks(Kind.TTS, spoken)
+        build = partial(_each, lambda one: build_tts(TtsRequest(one, language, settings), self._environment))
+        return TtsFailover(build(entries), self._settings.patience[Kind.TTS])
+
+    def llm(self, entry: Json | None, *, temperature: float | None = None, fallback: Json | None = None) -> LlmFailover:
+        """Return the language model of an `llm_model`; `fallback` is asked before the operator's substitutes."""
+        more = [Entry.read(fallback, "fallback language model")] if fallback else []
+        entries = self._with_fallbacks(Kind.LLM, Entry.read(entry, "language model"), more)
+        build = partial(_each, lambda one: build_llm(LlmRequest(one, temperature), self._environment))
+        return LlmFailover(build(entries), self._settings.patience[Kind.LLM])
+
+    def realtime(
+        self, entry: Json | None, *, voice: Json | None, language: str, options: Mapping[str, Any]
+    ) -> LLMService[Any]:
+        """Return the realtime model of a `multimodal_model`.
+
+        `options` is the assistant: with its `mode` `dualplex` the model writes, and `tts` speaks; else it speaks, in
+        the voice if that is its own. Ultravox takes `prompt` and `functions` from there too.
+        """
+        model = Entry.read(entry, "multimodal model")
+        return build_realtime(RealtimeRequest(model, own_voice(model, voice), language, options), self._environment)
+
+    def unsupported(self, assistant: Json) -> list[str]:
+        """Return the names of the assistant's settings that its vendors cannot do."""
+        return unsupported(assistant)
+
+    def _with_fallbacks(self, kind: Kind, first: Entry, more: Iterable[Entry] = ()) -> list[Entry]:
+        entries: list[Entry] = []
+        for entry in (first, *more, *self._settings.fallbacks[kind]):
+            if all(_names(entry) != _names(other) for other in entries):
+                entries.append(entry)
+        return entries
+
+
+def services() -> Services:
+    """Return a worker's services, by its environment; raises `ProviderError` for wrong settings."""
+    return Services(os.environ)
+
+
+def _names(entry: Entry) -> tuple[Any, ...]:
+    return tuple(entry.engine.get(member) for member in ("vendor", "model", "voice_id", "url"))
+
+
+def _each(build: Callable[[Entry], FrameProcessor], entries: Sequence[Entry]) -> list[Candidate]:
+    return [Candidate(_label(entry), partial(build, entry)) for entry in entries]
+
+
+def _label(entry: Entry) -> str:
+    return f"{entry.vendor} {entry.model}" if entry.model else entry.vendor

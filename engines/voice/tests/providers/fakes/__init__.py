@@ -1,0 +1,9 @@
+"""Fakes of the vendors' dialects, by their documentation: they prove what we ask, and answer well or badly."""
+
+from .cartesia import FakeCartesia
+from .deepgram import FakeDeepgram
+from .elevenlabs import FakeElevenLabs
+from .openai import FakeOpenAI
+from .server import Behaviour, FakeVendor
+
+__all__ = ["Behaviour", "FakeCartesia", "FakeDeepgram", "FakeElevenLabs", "FakeOpenAI", "FakeVendor"]
