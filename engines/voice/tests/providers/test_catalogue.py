@@ -84,7 +84,7 @@ async def test_every_realtime_model_is_made_or_says_why_not(
     services: Services, model: dict[str, Any], mode: str
 ) -> None:
     def make() -> Any:
-        return services.realtime(model, voice=None, language="de-DE", options={"mode": mode})
+        return services.realtime(model, voice=None, language="de-DE", options={"mode": mode}).service
 
     code, vendor = model["code"], model["engine"]["vendor"]
     if code in UNREACHABLE:
@@ -111,7 +111,7 @@ async def test_every_voice_of_a_realtime_model_is_its_own(services: Services) ->
         if vendor == "aws" and not HAS_NOVA_SONIC:
             continue
         model = next(one for one in entries("multimodal_models") if one["engine"]["vendor"] == vendor)
-        made: Any = services.realtime(model, voice=voice, language="en-US", options={"mode": "multimodal"})
+        made: Any = services.realtime(model, voice=voice, language="en-US", options={"mode": "multimodal"}).service
         session = getattr(made.settings, "session_properties", None)
         heard = session.audio.output.voice if session else made.settings.voice
         assert heard == voice["engine"]["voice_id"], voice["code"]

@@ -67,12 +67,13 @@ MODELS: list[tuple[str, dict[str, Any], set[str]]] = [
 async def test_chat_models_are_asked_by_their_id(
     code: str, has: dict[str, Any], lacks: set[str], loopback: Services, vendors: dict[str, FakeVendor]
 ) -> None:
-    async with Rig(loopback.llm(entry("llm_models", code), temperature=0.3)) as rig:
+    async with Rig(loopback.llm(entry("llm_models", code), temperature=0.3, prompt="Be brief.")) as rig:
         await rig.ask()
         await rig.comes(LLMFullResponseEndFrame)
         assert "".join(frame.text for frame in rig.of(LLMTextFrame)) == "We open at nine."
     asked = vendors["openai"].requests[0]
     assert has.items() <= asked.messages[0].items()
+    assert asked.messages[0]["messages"][0] == {"role": "system", "content": "Be brief."}
     assert lacks.isdisjoint(asked.messages[0])
     assert asked.headers["Authorization"].endswith("_api_key-of-nobody")
 

@@ -27,6 +27,7 @@ from switchboard_engine.providers.failover import ATTEMPTS, TtsFailover
 
 from .catalogue import entry
 from .fakes import Behaviour, FakeCartesia, FakeDeepgram, FakeElevenLabs, FakeOpenAI, FakeVendor
+from .keys import without
 from .rig import Rig, names, until
 
 BADLY = [behaviour for behaviour in Behaviour if behaviour is not Behaviour.WELL]
@@ -245,6 +246,15 @@ async def test_one_alone_is_tried_again_and_then_reported(
         await rig.give(TTSSpeakFrame("Hello?"), EndFrame())
         await rig.comes(EndFrame)
         assert len(vendors.cartesia.requests) == connections
+
+
+async def test_one_without_a_key_is_replaced_before_the_call(vendors: Vendors, keys: dict[str, str]) -> None:
+    environment = without({**vendors.environment(keys), **FALLBACKS}, "ELEVENLABS_API_KEY", "ELEVENLABS_BASE_URL")
+    async with Rig(synthesizer(Services(environment), "elevenlabs", "elevenlabs-rachel")) as rig:
+        await rig.answer("Good morning.")
+        await rig.comes(TTSAudioRawFrame)
+        assert rig.errors == []
+    assert vendors.said == ["Good morning."]
 
 
 async def test_one_alone_recovers(alone: Services, vendors: Vendors) -> None:

@@ -16,10 +16,11 @@ _COHERE_URL = "https://api.cohere.ai/compatibility/v1"
 
 @dataclass(frozen=True, slots=True)
 class LlmRequest:
-    """A language model of the catalogue, and the temperature of its answers, null for its own."""
+    """A language model of the catalogue, the temperature of its answers (null for its own), and its prompt."""
 
     entry: Entry
     temperature: float | None
+    prompt: str | None = None
 
     @property
     def model(self) -> str:
@@ -56,19 +57,21 @@ class LlmVendor:
 
 
 def _chat_completions(service: Loaded, access: Access, ask: LlmRequest) -> Loaded:
-    settings = settings_of(service, ask.entry, model=ask.model, extra=ask.extra, **_temperature(ask))
+    settings = settings_of(service, ask.entry, model=ask.model, extra=ask.extra, **_given(ask))
     return service(api_key=access.key, **access.url_as("base_url"), settings=settings)
 
 
-def _temperature(ask: LlmRequest) -> dict[str, float]:
-    return {"temperature": ask.temperature} if ask.temperature is not None and ask.takes_temperature else {}
+def _given(ask: LlmRequest) -> dict[str, object]:
+    temperature = ask.temperature if ask.takes_temperature else None
+    values = {"temperature": temperature, "system_instruction": ask.prompt}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _anthropic(service: Loaded, access: Access, ask: LlmRequest) -> Loaded:
     client = {}
     if access.url:
         client["client"] = load("anthropic:AsyncAnthropic", accounts.ANTHROPIC)(api_key=access.key, base_url=access.url)
-    settings = settings_of(service, ask.entry, model=ask.model, enable_prompt_caching=True, **_temperature(ask))
+    settings = settings_of(service, ask.entry, model=ask.model, enable_prompt_caching=True, **_given(ask))
     return service(api_key=access.key, **client, settings=settings)
 
 
@@ -78,7 +81,7 @@ def _aws(service: Loaded, access: Access, ask: LlmRequest) -> Loaded:
         aws_secret_key=access.values.get("AWS_SECRET_ACCESS_KEY"),
         aws_session_token=access.values.get("AWS_SESSION_TOKEN"),
         aws_region=access.values["AWS_REGION"],
-        settings=settings_of(service, ask.entry, model=ask.model, **_temperature(ask)),
+        settings=settings_of(service, ask.entry, model=ask.model, **_given(ask)),
     )
 
 
@@ -91,7 +94,7 @@ def _google(service: Loaded, access: Access, ask: LlmRequest) -> Loaded:
     options = {}
     if access.url:
         options["http_options"] = load("google.genai.types:HttpOptions", accounts.GOOGLE)(base_url=access.url)
-    settings = settings_of(service, ask.entry, model=ask.model, **_temperature(ask))
+    settings = settings_of(service, ask.entry, model=ask.model, **_given(ask))
     return service(api_key=access.key, **options, settings=settings)
 
 

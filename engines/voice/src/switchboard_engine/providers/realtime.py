@@ -31,6 +31,7 @@ class RealtimeRequest:
     voice: str | None
     tag: str
     options: Mapping[str, Any]
+    prompt: str | None = None
 
     @property
     def model(self) -> str:
@@ -52,6 +53,11 @@ class RealtimeRequest:
         """How loud speech must be to count, 0 to 1; null for the model's own."""
         return number(self.options, THRESHOLD, 0.0) if self.options.get(THRESHOLD) is not None else None
 
+    def given(self, **values: object) -> dict[str, object]:
+        """Return the prompt and the values that are there."""
+        all_values = {"system_instruction": self.prompt, **values}
+        return {name: value for name, value in all_values.items() if value is not None}
+
     def must_speak(self) -> None:
         """Raise `ProviderError` if it is to write: the model can only speak."""
         if self.writes:
@@ -71,8 +77,7 @@ class RealtimeVendor:
 
 def _aws(service: Loaded, access: Access, ask: RealtimeRequest) -> Loaded:
     ask.must_speak()
-    values = {"voice": ask.voice, "temperature": ask.temperature}
-    given = {name: value for name, value in values.items() if value is not None}
+    given = ask.given(voice=ask.voice, temperature=ask.temperature)
     return service(
         access_key_id=access.key,
         secret_access_key=access.values["AWS_SECRET_ACCESS_KEY"],
@@ -86,8 +91,7 @@ def _google(service: Loaded, access: Access, ask: RealtimeRequest) -> Loaded:
     if _GEMINI_SPEAKS_ONLY in ask.model:
         ask.must_speak()
     modalities = load("pipecat.services.google.gemini_live.llm:GeminiModalities", accounts.GOOGLE)
-    values = {"voice": ask.voice, "temperature": ask.temperature, "vad": _gemini_vad(ask.threshold)}
-    given = {name: value for name, value in values.items() if value is not None}
+    given = ask.given(voice=ask.voice, temperature=ask.temperature, vad=_gemini_vad(ask.threshold))
     options = {}
     if access.url:
         options["http_options"] = load("google.genai.types:HttpOptions", accounts.GOOGLE)(base_url=access.url)
@@ -132,7 +136,7 @@ def _openai(service: Loaded, access: Access, ask: RealtimeRequest) -> Loaded:
         audio=event["AudioConfiguration"](input=hearing, output=None if ask.writes else speaking),
     )
     url = {"base_url": _websocket(access.url) + "/realtime"} if access.url else {}
-    settings = settings_of(service, ask.entry, model=ask.model, session_properties=session)
+    settings = settings_of(service, ask.entry, model=ask.model, session_properties=session, **ask.given())
     return service(api_key=access.key, **url, settings=settings)
 
 
@@ -157,7 +161,7 @@ def _ultravox(service: Loaded, access: Access, ask: RealtimeRequest) -> Loaded:
     asked = params(
         api_key=access.key,
         # Ultravox is told all this when the call begins, and never again.
-        system_prompt=ask.options.get("prompt"),
+        system_prompt=ask.prompt or ask.options.get("prompt"),
         model=ask.model,
         voice=_ultravox_voice(ask.voice),
         temperature=ask.temperature or 0.0,

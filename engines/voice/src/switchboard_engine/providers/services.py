@@ -6,12 +6,11 @@ from functools import partial
 from typing import Any
 
 from pipecat.processors.frame_processor import FrameProcessor
-from pipecat.services.llm_service import LLMService
 
 from .accounts import Kind
 from .entry import Entry, Json
 from .errors import ProviderError
-from .failover import Candidate, LlmFailover, SttFailover, TtsFailover
+from .failover import Candidate, LlmFailover, RealtimeFailover, SttFailover, TtsFailover
 from .llm import LlmRequest, build_llm
 from .realtime import RealtimeRequest, build_realtime
 from .settings import ProviderSettings
@@ -37,8 +36,8 @@ class Services:
         if not languages:
             raise ProviderError("The assistant has no language.")
         entries = self._with_fallbacks(Kind.STT, Entry.read(entry, "transcriber"))
-        build = partial(_each, lambda one: build_stt(SttRequest(one, languages), self._environment))
-        return SttFailover(build(entries), self._settings.patience[Kind.STT])
+        candidates = _each(lambda one: build_stt(SttRequest(one, languages), self._environment), entries)
+        return SttFailover(candidates, self._settings.patience[Kind.STT])
 
     def tts(
         self, provider: Json | None, voice: Json | None, *, language: str, options: Mapping[str, Any]
@@ -50,26 +49,45 @@ class Services:
         spoken = voice_entry(Entry.read(provider, "synthesizer"), Entry.read(voice, "voice"))
         settings = VoiceOptions.read(options)
         entries = self._with_fallbacks(Kind.TTS, spoken)
-        build = partial(_each, lambda one: build_tts(TtsRequest(one, language, settings), self._environment))
-        return TtsFailover(build(entries), self._settings.patience[Kind.TTS])
+        candidates = _each(lambda one: build_tts(TtsRequest(one, language, settings), self._environment), entries)
+        return TtsFailover(candidates, self._settings.patience[Kind.TTS])
 
-    def llm(self, entry: Json | None, *, temperature: float | None = None, fallback: Json | None = None) -> LlmFailover:
-        """Return the language model of an `llm_model`; `fallback` is asked before the operator's substitutes."""
+    def llm(
+        self,
+        entry: Json | None,
+        *,
+        temperature: float | None = None,
+        prompt: str | None = None,
+        fallback: Json | None = None,
+    ) -> LlmFailover:
+        """Return the language model of an `llm_model`; `fallback` is asked before the operator's substitutes.
+
+        `prompt` is its system instruction, if the conversation does not set that otherwise.
+        """
         more = [Entry.read(fallback, "fallback language model")] if fallback else []
         entries = self._with_fallbacks(Kind.LLM, Entry.read(entry, "language model"), more)
-        build = partial(_each, lambda one: build_llm(LlmRequest(one, temperature), self._environment))
-        return LlmFailover(build(entries), self._settings.patience[Kind.LLM])
+        candidates = _each(lambda one: build_llm(LlmRequest(one, temperature, prompt), self._environment), entries)
+        return LlmFailover(candidates, self._settings.patience[Kind.LLM])
 
     def realtime(
-        self, entry: Json | None, *, voice: Json | None, language: str, options: Mapping[str, Any]
-    ) -> LLMService[Any]:
+        self,
+        entry: Json | None,
+        *,
+        voice: Json | None,
+        language: str,
+        options: Mapping[str, Any],
+        prompt: str | None = None,
+    ) -> RealtimeFailover:
         """Return the realtime model of a `multimodal_model`.
 
         `options` is the assistant: with its `mode` `dualplex` the model writes, and `tts` speaks; else it speaks, in
-        the voice if that is its own. Ultravox takes `prompt` and `functions` from there too.
+        the voice if that is its own. `prompt` is its system instruction, if the conversation does not set that
+        otherwise; Ultravox, which is told once, else takes the assistant's, and its `functions`.
         """
         model = Entry.read(entry, "multimodal model")
-        return build_realtime(RealtimeRequest(model, own_voice(model, voice), language, options), self._environment)
+        ask = RealtimeRequest(model, own_voice(model, voice), language, options, prompt)
+        candidates = _each(lambda _: build_realtime(ask, self._environment), [model])
+        return RealtimeFailover(candidates, self._settings.patience[Kind.REALTIME])
 
     def unsupported(self, assistant: Json) -> list[str]:
         """Return the names of the assistant's settings that its vendors cannot do."""

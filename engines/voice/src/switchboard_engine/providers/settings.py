@@ -17,7 +17,7 @@ FALLBACK = "SWITCHBOARD_ENGINE_FALLBACK_"
 TIMEOUT = "SWITCHBOARD_ENGINE_TIMEOUT_"
 FALLBACKS_MAX = 8
 _CONNECT_S = 5.0
-_TIMEOUTS_S = {Kind.STT: 4.0, Kind.TTS: 4.0, Kind.LLM: 8.0}
+_TIMEOUTS_S = {Kind.STT: 4.0, Kind.TTS: 4.0, Kind.LLM: 8.0, Kind.REALTIME: 8.0}
 _TIMEOUT_MAX_S = 120.0
 _ACCOUNTS: Mapping[Kind, Callable[[Entry], Account]] = {
     Kind.STT: lambda entry: stt_vendor(entry).account,

@@ -4,6 +4,7 @@ from .cartesia import FakeCartesia
 from .deepgram import FakeDeepgram
 from .elevenlabs import FakeElevenLabs
 from .openai import FakeOpenAI
+from .realtime import FakeRealtime
 from .server import Behaviour, FakeVendor
 
-__all__ = ["Behaviour", "FakeCartesia", "FakeDeepgram", "FakeElevenLabs", "FakeOpenAI", "FakeVendor"]
+__all__ = ["Behaviour", "FakeCartesia", "FakeDeepgram", "FakeElevenLabs", "FakeOpenAI", "FakeRealtime", "FakeVendor"]

@@ -50,7 +50,10 @@ class Failover(FrameProcessor):
     """Frames that no service of this kind passes on."""
 
     def __init__(self, candidates: Sequence[Candidate], patience: Patience) -> None:
-        """Build the first of `candidates`; raises its `ProviderError`. The others are built when they are needed."""
+        """Build the first of `candidates` that can be built; raises the first's `ProviderError` if none can.
+
+        The others are built when they are needed.
+        """
         super().__init__(enable_direct_mode=True)
         self.patience = patience
         self.journal = Journal()
@@ -62,9 +65,23 @@ class Failover(FrameProcessor):
         self._alarms: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_over = False
-        self._last = self._candidates[0]
-        self._branch: Branch | None = Branch(self._last, self._last.build(), self._came)
+        self._last, service = self._first()
+        self._branch: Branch | None = Branch(self._last, service, self._came)
         self._beginning: asyncio.Task[None] | None = None
+
+    def _first(self) -> tuple[Candidate, FrameProcessor]:
+        errors: list[ProviderError] = []
+        for candidate in self._candidates:
+            try:
+                return candidate, candidate.build()
+            except ProviderError as error:
+                errors.append(error)
+                self._cannot_be_built(candidate, error)
+        raise errors[0]
+
+    def _cannot_be_built(self, candidate: Candidate, error: ProviderError) -> None:
+        candidate.failed(permanently=True)
+        logger.warning("%s: %s", candidate.name, self._reasons.note(candidate.name, str(error)))
 
     @property
     def service(self) -> FrameProcessor | None:
@@ -271,8 +288,7 @@ class Failover(FrameProcessor):
                 # Clients read certificates when they are made, which would hold up other calls.
                 service = await asyncio.to_thread(candidate.build)
             except ProviderError as error:
-                candidate.failed(permanently=True)
-                logger.warning("%s: %s", candidate.name, self._reasons.note(candidate.name, str(error)))
+                self._cannot_be_built(candidate, error)
                 continue
             self._branch, self._last = Branch(candidate, service, self._came), candidate
             self._beginning = self._spawn(self._begin(self._branch))

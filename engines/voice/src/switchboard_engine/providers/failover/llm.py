@@ -30,7 +30,7 @@ class LlmFailover(Failover):
 
     what = "The language model"
     updates = LLMUpdateSettingsFrame
-    consumed = (LLMContextFrame,)
+    consumed: tuple[type[Frame], ...] = (LLMContextFrame,)
 
     def __init__(self, candidates: Sequence[Candidate], patience: Patience) -> None:
         """Build the first of `candidates`."""
