@@ -23,7 +23,7 @@ from pipecat.frames.frames import (
 from pipecat.services.settings import TTSSettings
 
 from switchboard_engine.providers import Services
-from switchboard_engine.providers.failover import ATTEMPTS, TtsFailover
+from switchboard_engine.providers.failover import ATTEMPTS, REST_S, Candidate, Outages, TtsFailover
 
 from .catalogue import entry
 from .fakes import Behaviour, FakeCartesia, FakeDeepgram, FakeElevenLabs, FakeOpenAI, FakeVendor
@@ -255,6 +255,34 @@ async def test_one_without_a_key_is_replaced_before_the_call(vendors: Vendors, k
         await rig.comes(TTSAudioRawFrame)
         assert rig.errors == []
     assert vendors.said == ["Good morning."]
+
+
+async def test_the_next_call_begins_with_the_substitute(pairs: Services, vendors: Vendors) -> None:
+    vendors.openai.behaviour = Behaviour.BREAKS_OFF
+    for asked in (1, 1):
+        async with Rig(pairs.llm(entry("llm_models", "gpt-4.1"))) as rig:
+            await rig.ask()
+            await until(lambda: "Nine o'clock." in "".join(frame.text for frame in rig.of(LLMTextFrame)))
+        assert len(vendors.openai.requests) == asked
+
+
+def test_a_service_rests_for_a_while() -> None:
+    now = 0.0
+    outages = Outages(lambda: now)
+    first, second = (Candidate(name, lambda: pytest.fail("it is not built")) for name in ("first", "second"))
+
+    def order() -> list[str]:
+        return [candidate.name for candidate in outages.ordered([first, second])]
+
+    outages.failed("first")
+    assert order() == ["second", "first"]
+    now = REST_S - 0.1
+    assert order() == ["second", "first"]
+    now = REST_S
+    assert order() == ["first", "second"]
+    outages.failed("first")
+    outages.succeeded("first")
+    assert order() == ["first", "second"]
 
 
 async def test_one_alone_recovers(alone: Services, vendors: Vendors) -> None:

@@ -10,7 +10,7 @@ from pipecat.processors.frame_processor import FrameProcessor
 from .accounts import Kind
 from .entry import Entry, Json
 from .errors import ProviderError
-from .failover import Candidate, LlmFailover, RealtimeFailover, SttFailover, TtsFailover
+from .failover import Candidate, LlmFailover, Outages, RealtimeFailover, SttFailover, TtsFailover
 from .llm import LlmRequest, build_llm
 from .realtime import RealtimeRequest, build_realtime
 from .settings import ProviderSettings
@@ -27,6 +27,7 @@ class Services:
         """Read the operator's settings from the environment, which has the keys too."""
         self._environment = environment
         self._settings = ProviderSettings.read(environment)
+        self._outages = Outages()
 
     def stt(self, entry: Json | None, *, languages: Sequence[str]) -> SttFailover:
         """Return speech recognition for a `transcriber_provider`.
@@ -37,7 +38,7 @@ class Services:
             raise ProviderError("The assistant has no language.")
         entries = self._with_fallbacks(Kind.STT, Entry.read(entry, "transcriber"))
         candidates = _each(lambda one: build_stt(SttRequest(one, languages), self._environment), entries)
-        return SttFailover(candidates, self._settings.patience[Kind.STT])
+        return SttFailover(candidates, self._settings.patience[Kind.STT], self._outages)
 
     def tts(
         self, provider: Json | None, voice: Json | None, *, language: str, options: Mapping[str, Any]
@@ -50,7 +51,7 @@ class Services:
         settings = VoiceOptions.read(options)
         entries = self._with_fallbacks(Kind.TTS, spoken)
         candidates = _each(lambda one: build_tts(TtsRequest(one, language, settings), self._environment), entries)
-        return TtsFailover(candidates, self._settings.patience[Kind.TTS])
+        return TtsFailover(candidates, self._settings.patience[Kind.TTS], self._outages)
 
     def llm(
         self,
@@ -67,7 +68,7 @@ class Services:
         more = [Entry.read(fallback, "fallback language model")] if fallback else []
         entries = self._with_fallbacks(Kind.LLM, Entry.read(entry, "language model"), more)
         candidates = _each(lambda one: build_llm(LlmRequest(one, temperature, prompt), self._environment), entries)
-        return LlmFailover(candidates, self._settings.patience[Kind.LLM])
+        return LlmFailover(candidates, self._settings.patience[Kind.LLM], self._outages)
 
     def realtime(
         self,
@@ -87,7 +88,7 @@ class Services:
         model = Entry.read(entry, "multimodal model")
         ask = RealtimeRequest(model, own_voice(model, voice), language, options, prompt)
         candidates = _each(lambda _: build_realtime(ask, self._environment), [model])
-        return RealtimeFailover(candidates, self._settings.patience[Kind.REALTIME])
+        return RealtimeFailover(candidates, self._settings.patience[Kind.REALTIME], self._outages)
 
     def unsupported(self, assistant: Json) -> list[str]:
         """Return the names of the assistant's settings that its vendors cannot do."""

@@ -31,6 +31,7 @@ from ..errors import ProviderError
 from .branch import Branch
 from .candidate import Candidate, Patience, Reasons, following
 from .journal import Journal
+from .outages import Outages
 
 logger = logging.getLogger(__name__)
 
@@ -49,15 +50,16 @@ class Failover(FrameProcessor):
     consumed: tuple[type[Frame], ...] = ()
     """Frames that no service of this kind passes on."""
 
-    def __init__(self, candidates: Sequence[Candidate], patience: Patience) -> None:
+    def __init__(self, candidates: Sequence[Candidate], patience: Patience, outages: Outages | None = None) -> None:
         """Build the first of `candidates` that can be built; raises the first's `ProviderError` if none can.
 
-        The others are built when they are needed.
+        The others are built when they are needed. `outages` is what other calls found out.
         """
         super().__init__(enable_direct_mode=True)
         self.patience = patience
         self.journal = Journal()
-        self._candidates = list(candidates)
+        self._outages = outages or Outages()
+        self._candidates = self._outages.ordered(candidates)
         self._reasons = Reasons()
         self._settings: list[tuple[Candidate, ServiceUpdateSettingsFrame[Any]]] = []
         self._start: StartFrame | None = None
@@ -261,6 +263,7 @@ class Failover(FrameProcessor):
     def succeeded(self) -> None:
         """Note that the service did what it owed."""
         self._last.failures = 0
+        self._outages.succeeded(self._last.name)
 
     def fail(self, reason: str, *, permanently: bool = False, is_fault: bool = True) -> None:
         """Throw away the service at work, and go on with the next.
@@ -274,6 +277,8 @@ class Failover(FrameProcessor):
         self._clear_alarm(_CONNECT)
         if is_fault:
             branch.candidate.failed(permanently=permanently)
+            if not permanently:
+                self._outages.failed(branch.candidate.name)
         logger.warning("%s: %s", branch.candidate.name, self._reasons.note(branch.candidate.name, reason))
         self._spawn(self._replace(branch))
 

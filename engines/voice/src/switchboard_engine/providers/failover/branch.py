@@ -13,7 +13,7 @@ from .candidate import Candidate
 
 logger = logging.getLogger(__name__)
 
-CLOSE_S = 5.0
+CLOSE_S = 2.0
 
 Came = Callable[["Branch", Frame, FrameDirection], Awaitable[None]]
 """Callback for what a service pushes, in either direction."""

@@ -19,6 +19,7 @@ from pipecat.services.llm_service import LLMService
 
 from .base import Failover
 from .candidate import Candidate, Patience
+from .outages import Outages
 
 
 class LlmFailover(Failover):
@@ -32,12 +33,12 @@ class LlmFailover(Failover):
     updates = LLMUpdateSettingsFrame
     consumed: tuple[type[Frame], ...] = (LLMContextFrame,)
 
-    def __init__(self, candidates: Sequence[Candidate], patience: Patience) -> None:
-        """Build the first of `candidates`."""
+    def __init__(self, candidates: Sequence[Candidate], patience: Patience, outages: Outages | None = None) -> None:
+        """Build the first of `candidates` that can be built."""
         self._registrations: list[Callable[[LLMService[Any]], None]] = []
         self._is_open = False
         self._has_answered = False
-        super().__init__([self._registering(candidate) for candidate in candidates], patience)
+        super().__init__([self._registering(candidate) for candidate in candidates], patience, outages)
 
     def _registering(self, candidate: Candidate) -> Candidate:
         def build() -> LLMService[Any]:

@@ -15,6 +15,7 @@ from pipecat.frames.frames import (
 
 from .base import Failover
 from .candidate import Candidate, Patience
+from .outages import Outages
 
 KEPT_S = 20.0
 """Most of what a customer said that is kept for a second transcriber."""
@@ -34,9 +35,9 @@ class SttFailover(Failover):
     what = "The speech recognition"
     updates = STTUpdateSettingsFrame
 
-    def __init__(self, candidates: Sequence[Candidate], patience: Patience) -> None:
-        """Build the first of `candidates`."""
-        super().__init__(candidates, patience)
+    def __init__(self, candidates: Sequence[Candidate], patience: Patience, outages: Outages | None = None) -> None:
+        """Build the first of `candidates` that can be built."""
+        super().__init__(candidates, patience, outages)
         self._before: deque[InputAudioRawFrame] = deque()
         self._is_speaking = False
         self._has_words = False  # since speech began

@@ -22,6 +22,7 @@ from pipecat.frames.frames import (
 from .base import Failover
 from .candidate import Candidate, Patience
 from .journal import Kept
+from .outages import Outages
 
 _SILENCE = "with no audio"
 """End of Pipecat's error about a text of which no sound came."""
@@ -43,9 +44,9 @@ class TtsFailover(Failover):
     updates = TTSUpdateSettingsFrame
     consumed = (TextFrame, TTSSpeakFrame)
 
-    def __init__(self, candidates: Sequence[Candidate], patience: Patience) -> None:
-        """Build the first of `candidates`."""
-        super().__init__(candidates, patience)
+    def __init__(self, candidates: Sequence[Candidate], patience: Patience, outages: Outages | None = None) -> None:
+        """Build the first of `candidates` that can be built."""
+        super().__init__(candidates, patience, outages)
         self._timed = 0  # letters that were said to be spoken, word by word
         self._untimed = 0  # letters of whole sentences, which may have been said before they are spoken
         self._sound_s = 0.0  # since speech last began
