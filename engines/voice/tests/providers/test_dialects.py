@@ -21,7 +21,18 @@ from pipecat.services.settings import TTSSettings
 from switchboard_engine.providers import Services
 
 from .catalogue import entry
-from .fakes import FakeCartesia, FakeDeepgram, FakeElevenLabs, FakeOpenAI, FakeVendor
+from .fakes import (
+    FakeAnthropic,
+    FakeAssemblyAI,
+    FakeCartesia,
+    FakeDeepgram,
+    FakeElevenLabs,
+    FakeGemini,
+    FakeGladia,
+    FakeOpenAI,
+    FakeSoniox,
+    FakeVendor,
+)
 from .rig import Rig
 
 OPTIONS = {"speech_speed": "1.10", "voice_stability": "0.30", "voice_similarity": "0.90", "tts_emotion_enabled": False}
@@ -117,6 +128,73 @@ async def test_deepgram_hears_the_languages(
     assert request.headers["Authorization"] == "Token deepgram_api_key-of-nobody"
 
 
+async def heard(services: Services, code: str) -> list[str]:
+    """Have two languages heard; returns the words."""
+    async with Rig(services.stt(entry("transcriber_providers", code), languages=["en-US", "nb-NO"])) as rig:
+        await rig.speak()
+        words = [frame.text for frame in await rig.comes(TranscriptionFrame)]
+        assert rig.errors == []
+    return words
+
+
+async def test_assemblyai_finds_out_the_language(keys: dict[str, str]) -> None:
+    async with FakeAssemblyAI() as fake:
+        services = Services({**keys, "ASSEMBLYAI_BASE_URL": f"{fake.ws}/v3/ws"})
+        assert await heard(services, "assemblyai") == ["When do you open?"]
+        asked = fake.requests[0]
+    assert asked.query["speech_model"] == ["universal-streaming-multilingual"]
+    assert asked.query["language_detection"] == ["true"]
+    assert asked.query["sample_rate"] == ["16000"]
+    assert asked.headers["Authorization"] == "assemblyai_api_key-of-nobody"
+
+
+async def test_gladia_switches_between_the_languages(keys: dict[str, str]) -> None:
+    async with FakeGladia() as fake:
+        services = Services({**keys, "GLADIA_BASE_URL": f"{fake.http}/v2/live"})
+        assert await heard(services, "gladia") == ["When do you open?"]
+        asked = fake.requests[0]
+    assert asked.messages[0]["model"] == "solaria-1"
+    assert asked.messages[0]["language_config"] == {"languages": ["en", "no"], "code_switching": True}
+    assert asked.headers["X-Gladia-Key"] == "gladia_api_key-of-nobody"
+
+
+async def test_soniox_has_hints_of_the_languages(keys: dict[str, str]) -> None:
+    async with FakeSoniox() as fake:
+        services = Services({**keys, "SONIOX_BASE_URL": f"{fake.ws}/transcribe-websocket"})
+        assert await heard(services, "soniox") == ["When do you open?"]
+        asked = fake.requests[0].messages[0]
+    assert (asked["model"], sorted(asked["language_hints"])) == ("stt-rt-v5", ["en", "no"])
+    assert asked["enable_language_identification"] is True
+
+
+async def answer(services: Services, code: str) -> str:
+    """Ask a language model, with temperature and prompt; returns its answer."""
+    async with Rig(services.llm(entry("llm_models", code), temperature=0.3, prompt="Be brief.")) as rig:
+        await rig.ask()
+        await rig.comes(LLMFullResponseEndFrame)
+        return "".join(frame.text for frame in rig.of(LLMTextFrame))
+
+
+@pytest.mark.filterwarnings("ignore:The model 'claude-sonnet-4-5-20250929' is deprecated:DeprecationWarning")
+async def test_anthropic_is_asked_by_its_id(keys: dict[str, str]) -> None:
+    async with FakeAnthropic() as fake:
+        services = Services({**keys, "ANTHROPIC_BASE_URL": fake.http})
+        assert await answer(services, "claude-sonnet-4.5") == "We open at nine."
+        asked = fake.requests[0].messages[0]
+    assert (asked["model"], asked["temperature"]) == ("claude-sonnet-4-5-20250929", 0.3)
+    assert "Be brief." in str(asked["system"])
+
+
+async def test_gemini_is_asked_by_its_id(keys: dict[str, str]) -> None:
+    async with FakeGemini() as fake:
+        services = Services({**keys, "GOOGLE_BASE_URL": fake.http})
+        assert await answer(services, "gemini-2.5-flash") == "We open at nine."
+        asked = fake.requests[0]
+    assert asked.path == "/v1beta/models/gemini-2.5-flash:streamGenerateContent"
+    assert asked.messages[0]["generationConfig"]["temperature"] == 0.3
+    assert "Be brief." in str(asked.messages[0]["systemInstruction"])
+
+
 async def test_a_transcription_server_of_ones_own_gets_whole_utterances(keys: dict[str, str]) -> None:
     async with FakeOpenAI("Good morning.") as own:
         engine = {"vendor": "openai", "model": "whisper-1", "url": own.url}
@@ -159,7 +237,7 @@ async def test_cartesia_speaks_with_the_voices_settings(loopback: Services, vend
     assert await spoken(loopback, "cartesia", voice, "en-GB", OPTIONS) == "We open at nine. Come early."
     asked = vendors["cartesia"].requests[0].messages[0]
     assert (asked["model_id"], asked["voice"]["id"]) == ("sonic-3", voice["engine"]["voice_id"])
-    assert (asked["language"], asked["output_format"]["sample_rate"]) == ("en-GB", 24_000)
+    assert (asked["language"], asked["output_format"]["sample_rate"]) == ("en", 24_000)
     assert asked["generation_config"] == {"speed": 1.1, "emotion": "neutral"}
 
 
@@ -211,4 +289,4 @@ async def test_the_language_can_change_in_the_call(loopback: Services, vendors: 
         await rig.answer("Zwei.")
         await rig.comes(LLMFullResponseEndFrame, 2)
     languages = {message["transcript"]: message["language"] for message in vendors["cartesia"].requests[0].messages}
-    assert (languages["One."], languages["Zwei."]) == ("en-US", "de")
+    assert (languages["One."], languages["Zwei."]) == ("en", "de")

@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import Any, Self
 
 from pipecat.transcriptions.language import Language
@@ -80,14 +81,21 @@ def settings_of(service: Loaded, entry: Entry, **values: object) -> Loaded:
     return service.Settings(**{**values, **own})
 
 
-def language(tag: str) -> Language | str:
-    """Return Pipecat's language of a BCP 47 tag, such as `en-GB`; a tag that Pipecat does not know stays as it is."""
+def language(tag: str, aliases: Mapping[str, str] = MappingProxyType({})) -> Language | str:
+    """Return Pipecat's language of a BCP 47 tag, such as `en-GB`; a tag that Pipecat does not know stays as it is.
+
+    `aliases` are tags that a vendor knows by another name, where Pipecat's table for it has only that.
+    """
     try:
-        return Language(tag)
+        return Language(aliases.get(tag, tag))
     except ValueError:
         return tag
 
 
+ISO_639_1 = MappingProxyType({"nb-NO": "no", "fil-PH": "tl"})
+"""Aliases of vendors that know languages by two letters."""
+
+
 def base_language(tag: str) -> str:
-    """Return the language without its region: `en` of `en-GB`."""
-    return tag.partition("-")[0].lower()
+    """Return the language by two letters: `en` of `en-GB`."""
+    return ISO_639_1.get(tag) or tag.partition("-")[0].lower()

@@ -8,7 +8,7 @@ from pipecat.processors.frame_processor import FrameProcessor
 
 from . import accounts
 from .accounts import Access, Account, Kind
-from .entry import MENDED_HERE, Entry, Loaded, base_language, language, load, settings_of
+from .entry import ISO_639_1, MENDED_HERE, Entry, Loaded, base_language, language, load, settings_of
 from .errors import ProviderError
 
 _DEEPGRAM_REGIONS = frozenset(
@@ -32,7 +32,8 @@ _DEEPGRAM_REGIONS = frozenset(
         "zh-TW",
     ]
 )
-_DEEPGRAM_CODES = {"es-MX": "es-419", "es-US": "es-419", "nb-NO": "no", "fil-PH": "tl"}
+_DEEPGRAM_CODES = {"es-MX": "es-419", "es-US": "es-419"}
+_SPEECHMATICS_CODES = {**ISO_639_1, "zh-CN": "cmn", "zh-HK": "yue"}
 _GOOGLE_LANGUAGES_MAX = 3
 
 
@@ -47,6 +48,15 @@ class SttRequest:
     def languages(self) -> list[Any]:
         """Pipecat's languages of the tags."""
         return [language(tag) for tag in self.tags]
+
+    def languages_by(self, aliases: Mapping[str, str]) -> list[Any]:
+        """Pipecat's languages of the tags, which the vendor knows by other names."""
+        return [language(tag, aliases) for tag in self.tags]
+
+    @property
+    def is_several(self) -> bool:
+        """Whether it is to find out which language is spoken."""
+        return len(self.tags) > 1
 
 
 Build = Callable[[Loaded, Access, SttRequest], Loaded]
@@ -66,7 +76,7 @@ class SttVendor:
 def _assemblyai(service: Loaded, access: Access, ask: SttRequest) -> Loaded:
     # The multilingual model of the catalogue takes no languages; those of the Universal-3 family do.
     steered = ask.entry.model is not None and not ask.entry.model.startswith("universal-streaming")
-    codes = {"language_codes": ask.languages} if steered else {}
+    codes = {"language_codes": ask.languages} if steered else {"language_detection": ask.is_several}
     return service(
         api_key=access.key,
         **access.url_as("api_endpoint_base_url"),
@@ -97,7 +107,7 @@ def deepgram_code(tag: str) -> str:
 def _gladia(service: Loaded, access: Access, ask: SttRequest) -> Loaded:
     code_of = load("pipecat.services.gladia.stt:language_to_gladia_language", accounts.GLADIA)
     config = load("pipecat.services.gladia.config:LanguageConfig", accounts.GLADIA)
-    codes = list(dict.fromkeys(code_of(known) for known in ask.languages))
+    codes = list(dict.fromkeys(code_of(known) for known in ask.languages_by(ISO_639_1)))
     settings = settings_of(
         service,
         ask.entry,
@@ -121,19 +131,25 @@ def _openai(service: Loaded, access: Access, ask: SttRequest) -> Loaded:
     model = ask.entry.required("model")
     if access.url:  # servers of one's own take whole utterances; OpenAI's streams are of its own making
         service = load("pipecat.services.openai.stt:OpenAISTTService", accounts.OPENAI)
-        settings = settings_of(service, ask.entry, model=model, language=ask.languages[0])
+        settings = settings_of(service, ask.entry, model=model, language=ask.languages_by(ISO_639_1)[0])
         return service(api_key=access.key, base_url=access.url, settings=settings)
-    settings = settings_of(service, ask.entry, model=model, language=ask.languages[0])
+    settings = settings_of(service, ask.entry, model=model, language=ask.languages_by(ISO_639_1)[0])
     return service(api_key=access.key, **MENDED_HERE, settings=settings)
 
 
 def _soniox(service: Loaded, access: Access, ask: SttRequest) -> Loaded:
-    settings = settings_of(service, ask.entry, model=ask.entry.required("model"), language_hints=ask.languages)
+    settings = settings_of(
+        service,
+        ask.entry,
+        model=ask.entry.required("model"),
+        language_hints=ask.languages_by(ISO_639_1),
+        enable_language_identification=ask.is_several,
+    )
     return service(api_key=access.key, **access.url_as("url"), **MENDED_HERE, settings=settings)
 
 
 def _speechmatics(service: Loaded, access: Access, ask: SttRequest) -> Loaded:
-    settings = settings_of(service, ask.entry, language=ask.languages[0])
+    settings = settings_of(service, ask.entry, language=ask.languages_by(_SPEECHMATICS_CODES)[0])
     return service(api_key=access.key, **access.url_as("base_url"), settings=settings)
 
 

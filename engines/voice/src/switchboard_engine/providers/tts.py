@@ -7,12 +7,14 @@ from pipecat.processors.frame_processor import FrameProcessor
 
 from . import accounts
 from .accounts import Access, Account, Kind
-from .entry import MENDED_HERE, Entry, Loaded, language, load, settings_of
+from .entry import MENDED_HERE, Entry, Loaded, base_language, language, load, settings_of
 from .errors import ProviderError
 from .voice_options import EMOTION, SIMILARITY, SPEED, STABILITY, VoiceOptions
 
 _OPENAI_HZ = 24_000
 """The only rate of OpenAI's speech; Pipecat's output converts it."""
+_ELEVENLABS_CODES = {"nb-NO": "no"}
+_POLLY_CODES = {"zh-CN": "zh", "zh-HK": "yue"}
 _EVEN_TONE = "Speak in an even, neutral tone, without emotion."
 _FAST_DEEPGRAM = ("-en", "-es")
 """Ends of the Aura voices whose speed can be changed."""
@@ -60,7 +62,7 @@ def _aws(service: Loaded, access: Access, ask: TtsRequest) -> Loaded:
             ask.entry,
             voice=ask.voice,
             engine=ask.entry.required("model"),
-            language=language(ask.tag),
+            language=language(ask.tag, _POLLY_CODES),
             rate=f"{ask.speed:.0%}" if ask.speed else None,
         ),
     )
@@ -86,7 +88,7 @@ def _cartesia(service: Loaded, access: Access, ask: TtsRequest) -> Loaded:
         ask.entry,
         model=ask.entry.required("model"),
         voice=ask.voice,
-        language=language(ask.tag),
+        language=base_language(ask.tag),  # all Sonic models know these; the accent is the voice's
         generation_config=config(speed=ask.speed, emotion=emotion) if ask.speed or emotion else None,
     )
     url = {"url": f"{access.url.rstrip('/')}/tts/websocket"} if access.url else {}
@@ -110,7 +112,7 @@ def _elevenlabs(service: Loaded, access: Access, ask: TtsRequest) -> Loaded:
         ask.entry,
         model=ask.entry.required("model"),
         voice=ask.voice,
-        language=language(ask.tag),
+        language=language(ask.tag, _ELEVENLABS_CODES),
         stability=options.stability,
         similarity_boost=options.similarity,
         speed=ask.speed,
