@@ -10,14 +10,16 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from switchboard_engine.providers import accounts
 from switchboard_engine.providers.accounts import Account
 
+SECRET = "-of-nobody"
+"""What every key ends in."""
 ACCOUNTS = [account for account in vars(accounts).values() if isinstance(account, Account)]
 
 
 def all_keys(folder: Path) -> dict[str, str]:
     """Return every account's variables; Google's is a file in `folder`."""
-    keys = {name: f"{name.lower()}-of-nobody" for account in ACCOUNTS for name in account.keys}
+    keys = {name: f"{name.lower()}{SECRET}" for account in ACCOUNTS for name in account.keys}
     keys["AWS_REGION"] = "us-east-1"
-    keys["AWS_SECRET_ACCESS_KEY"] = "of-nobody"
+    keys["AWS_SECRET_ACCESS_KEY"] = f"secret{SECRET}"
     keys["AZURE_SPEECH_REGION"] = "westeurope"
     keys["GOOGLE_APPLICATION_CREDENTIALS"] = str(_service_account(folder))
     return keys

@@ -1,5 +1,6 @@
 """The services of a worker: what makes Pipecat's services from the entries of claimed assistants."""
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -25,6 +26,8 @@ class Services:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         """Read the operator's settings from the environment, which has the keys too."""
+        # At DEBUG it logs the headers of requests, in which the keys are.
+        logging.getLogger("websockets.client").setLevel(logging.INFO)
         self._environment = environment
         self._settings = ProviderSettings.read(environment)
         self._outages = Outages()
