@@ -31,6 +31,9 @@ from .keys import without
 from .rig import Rig, names, until
 
 BADLY = [behaviour for behaviour in Behaviour if behaviour is not Behaviour.WELL]
+SLOW = [Behaviour.UNREACHABLE, Behaviour.BUSY]
+MOSTLY = [pytest.param(one, marks=pytest.mark.long) if one in SLOW else one for one in BADLY]
+"""All, without those that take longest in the basic share."""
 QUICK = {f"SWITCHBOARD_ENGINE_TIMEOUT_{stage}": "0.7" for stage in ("STT", "TTS", "LLM", "CONNECT")}
 
 
@@ -195,7 +198,7 @@ async def test_a_synthesizer_is_replaced_and_nothing_is_unsaid(
         assert rig.errors == []
 
 
-@pytest.mark.parametrize("behaviour", BADLY)
+@pytest.mark.parametrize("behaviour", MOSTLY)
 async def test_a_greeting_is_spoken_by_the_substitute(behaviour: Behaviour, pairs: Services, vendors: Vendors) -> None:
     vendors.cartesia.behaviour = behaviour
     async with Rig(synthesizer(pairs, "cartesia", "cartesia-katie")) as rig:
@@ -229,7 +232,7 @@ async def test_the_substitute_speaks_the_language_that_was_changed_to(vendors: V
     assert vendors.cartesia.requests[0].messages[0]["language"] == "de"
 
 
-@pytest.mark.parametrize("behaviour", [Behaviour.BUSY, Behaviour.GARBAGE, Behaviour.UNREACHABLE])
+@pytest.mark.parametrize("behaviour", [Behaviour.BUSY, Behaviour.GARBAGE])
 async def test_one_alone_is_tried_again_and_then_reported(
     behaviour: Behaviour, alone: Services, vendors: Vendors
 ) -> None:
@@ -309,7 +312,7 @@ async def test_all_that_refuse_are_named_without_their_keys(
         await rig.comes(LLMFullResponseEndFrame)
 
 
-@pytest.mark.parametrize("behaviour", BADLY)
+@pytest.mark.parametrize("behaviour", MOSTLY)
 async def test_a_call_ends_whatever_the_vendors_do(behaviour: Behaviour, alone: Services, vendors: Vendors) -> None:
     for vendor in vendors.all:
         vendor.behaviour = behaviour

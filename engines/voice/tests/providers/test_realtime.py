@@ -73,7 +73,17 @@ async def test_a_dualplex_model_writes(keys: dict[str, str]) -> None:
         assert "noise_reduction" not in asked["audio"]["input"]
 
 
-@pytest.mark.parametrize("behaviour", [one for one in Behaviour if one is not Behaviour.WELL])
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        Behaviour.SILENT,
+        Behaviour.REFUSES,
+        *(
+            pytest.param(one, marks=pytest.mark.long)
+            for one in (Behaviour.UNREACHABLE, Behaviour.BREAKS_OFF, Behaviour.GARBAGE, Behaviour.BUSY)
+        ),
+    ],
+)
 async def test_a_session_that_fails_is_begun_anew_and_then_given_up(behaviour: Behaviour, keys: dict[str, str]) -> None:
     async with FakeRealtime() as fake:
         fake.behaviour = behaviour

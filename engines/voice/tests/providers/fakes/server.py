@@ -131,7 +131,9 @@ class FakeVendor:
             if socket.closed or request.transport is None or request.transport.is_closing():
                 break
             if self.behaviour is Behaviour.GARBAGE:
-                await socket.send_str("<html>Bad gateway</html>")
+                if len(noted.messages) + bool(noted.sound) == 1:
+                    await socket.send_str("<html>Bad gateway</html>")
+                    noted.messages.append(None)
             elif self.behaviour is not Behaviour.SILENT:
                 await answer(socket, noted, content)
         return socket
