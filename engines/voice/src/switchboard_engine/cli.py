@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import importlib
 import logging
 import os
 import platform
@@ -29,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code: 0 after a drain, 1 when it cannot run, 2 for wrong arguments."""
     parser = _parser()
     given = parser.parse_args(arguments)
+    if given.command == "check":
+        return _check(os.environ)
     logging.basicConfig(level=given.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         settings = settings_of(given, os.environ)
@@ -72,6 +75,22 @@ def settings_of(given: argparse.Namespace, environment: Mapping[str, str]) -> Ru
     Service(worker.url, worker.token)
     host, port = given.health
     return RunSettings(worker, given.workers, host, port, given.drain_seconds)
+
+
+def _check(environment: Mapping[str, str]) -> int:
+    try:
+        check = importlib.import_module(".providers.check", __package__)
+    except ImportError:
+        sys.stderr.write(
+            "switchboard-engine: providers need the extra `voice`: pip install 'switchboard-engine[voice]'\n"
+        )
+        return _FAILED
+    try:
+        sys.stdout.write(check.report(environment))
+    except check.ProviderError as error:
+        sys.stderr.write(f"switchboard-engine: {error}\n")
+        return _FAILED
+    return 0
 
 
 async def _run(settings: RunSettings, hooks: Mapping[str, OrphanHook]) -> int:
@@ -162,7 +181,9 @@ def _pair(text: str) -> tuple[str, str]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="switchboard-engine", description="The voice engine of Switchboard.")
     parser.add_argument("--version", action="version", version=f"switchboard-engine {__version__}")
-    run = parser.add_subparsers(required=True, metavar="COMMAND").add_parser("run", help="carry calls")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
+    commands.add_parser("check", help="say which providers have their keys and libraries, and what the others lack")
+    run = commands.add_parser("run", help="carry calls")
     add = run.add_argument
     add("--url", help=f"base URL of the service; else {URL_VARIABLE}")
     token = run.add_mutually_exclusive_group()

@@ -1,0 +1,1 @@
+"""Tests of the providers, against fakes of the vendors on loopback."""
