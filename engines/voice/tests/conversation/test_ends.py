@@ -3,11 +3,13 @@
 import asyncio
 
 import pytest
+from pipecat.processors.frame_processor import FrameProcessorSetup
 
 from switchboard_engine.legs import Outcome
 from switchboard_engine.legs.leg import Party
 
 from .conftest import WAIT_S, Scene
+from .fakes import TypedSTT
 from .memory_line import MemoryArrival
 from .script import Break, Hang, Say
 
@@ -174,3 +176,37 @@ async def test_the_longest_duration_ends_a_call(typed: Scene) -> None:
     await typed.answered(timings={"ringing_time": 20, "max_duration": 1})
     end = await typed.ended()
     assert (end["by"], end["reason"]) == ("assistant", "the longest duration of a call was reached")
+
+
+class DeafSTT(TypedSTT):
+    """Never connects."""
+
+    async def setup(self, setup: FrameProcessorSetup) -> None:  # type: ignore[override]
+        await super().setup(setup)
+        await asyncio.sleep(600)
+
+
+async def test_services_that_do_not_connect(typed: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("switchboard_engine.conversation.conversation.READY_S", 0.5)
+    typed.typed.ears = DeafSTT
+    line = await typed.begin()
+    line.ring()
+    end = await typed.ended()
+    assert (end["type"], end["reason"]) == ("failed", "the services did not connect within 0 s")
+    assert line.ended is not None
+    # A caller is told that nobody can take the call.
+    arrival = MemoryArrival(typed.leg, "+12025550001", "+12025550100")
+    await typed.arrive(arrival)
+    await typed.ended()
+    assert arrival.rejected == 503
+
+
+async def test_a_conversation_that_breaks_is_told(typed: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("switchboard_engine.conversation.conversation.Functions.register", broken)
+    line = await typed.begin()
+    end = await typed.ended()
+    assert (end["type"], end["reason"]) == ("failed", "the conversation broke")
+    assert line.ended is not None

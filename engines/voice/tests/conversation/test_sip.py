@@ -35,8 +35,8 @@ SILENT_S = 0.3
 
 
 def telephone(text: str) -> Samples:
-    """Return speech as a telephone carries it, 8 kHz."""
-    return np.frombuffer(Resampler(16_000, 8_000).process(spoken(text).tobytes()), dtype=np.int16)
+    """Return speech as a telephone carries it, 8 kHz, without the silence after it: its end is what is timed."""
+    return audible(np.frombuffer(Resampler(16_000, 8_000).process(spoken(text).tobytes()), dtype=np.int16))
 
 
 @dataclass
@@ -45,26 +45,31 @@ class Heard:
 
     greeting_ms: float
     answers_ms: list[float]
-    texts: list[str]
+    sounds: list[Samples]
+
+    @property
+    def texts(self) -> list[str]:
+        """What was understood of it; not while calls run, whose sound would wait for it."""
+        return [understood(sound, ANSWERS) for sound in self.sounds]
 
 
-async def customer(peer: Peer) -> Heard:
+async def customer(peer: Peer, ring_s: float) -> Heard:
     """Take a call and go through the turns."""
     dialog = await peer.taken()
-    await dialog.answer(ring_s=0.5)
+    await dialog.answer(ring_s=ring_s)
     answered = time.time()
     first = await sound_after(dialog, answered)
     heard = Heard(1000 * (first - answered), [], [])
     since = answered
     for said, _ in TURNS:
         await silence_of(dialog)
-        heard.texts.append(recognised(dialog, since))
+        heard.sounds.append(sound_since(dialog, since))
         dialog.media.play(telephone(said))
         await dialog.media.played()
         since = dialog.media.spoke_until
         heard.answers_ms.append(1000 * (await sound_after(dialog, since) - since))
     await silence_of(dialog)
-    heard.texts.append(recognised(dialog, since))
+    heard.sounds.append(sound_since(dialog, since))
     dialog.bye()
     return heard
 
@@ -84,9 +89,10 @@ async def silence_of(dialog: Dialog) -> None:
             await asyncio.sleep(0.02)
 
 
-def recognised(dialog: Dialog, since: float) -> str:
+def sound_since(dialog: Dialog, since: float) -> Samples:
+    """Return what was heard from a moment on, 16 kHz."""
     heard = audible(dialog.media.samples(since))
-    return understood(np.frombuffer(Resampler(8_000, 16_000).process(heard.tobytes()), dtype=np.int16), ANSWERS)
+    return np.frombuffer(Resampler(8_000, 16_000).process(heard.tobytes()), dtype=np.int16)
 
 
 @pytest.fixture
@@ -119,7 +125,7 @@ async def hold(service: FakeService, peers: list[Peer]) -> list[Heard]:
         calls = [await anext(engine.calls()) for _ in peers]
         conversing = [asyncio.create_task(Conversation(call, services, legs).run()) for call in calls]
         try:
-            heard = await asyncio.gather(*(customer(peer) for peer in peers))
+            heard = await asyncio.gather(*(customer(peer, 0.5 + 0.7 * nth) for nth, peer in enumerate(peers)))
             await asyncio.wait_for(asyncio.gather(*conversing), WAIT_S)
         finally:
             for task in conversing:
@@ -140,7 +146,7 @@ async def test_a_conversation_over_the_telephone(service: FakeService, model: Sc
         (heard,) = await hold(service, [peer])
     finally:
         peer.close()
-    print(heard)
+    print(f"greeting {heard.greeting_ms:.0f} ms, answers {heard.answers_ms} ms")
     assert heard.texts == ANSWERS
     call = service.calls[1]
     assert call.status == "ended_by_customer"

@@ -94,6 +94,11 @@ class LineInput(BaseInputTransport):
         await self._end()
         await super().cancel(frame)
 
+    async def cleanup(self) -> None:
+        """Stop reading, also where the pipeline never came to its end."""
+        await self._end()
+        await super().cleanup()  # type: ignore[no-untyped-call]
+
     async def pressed(self, digit: str) -> None:
         """Tell the pipeline of a key."""
         if self._reader is not None:
