@@ -35,9 +35,9 @@ from pipecat.utils.time import time_now_iso8601
 
 from legs.sound import tone
 from switchboard_engine.client.wire import Json
-from switchboard_engine.conversation.services import ProviderError
 from switchboard_engine.conversation.warm_up import NO_SETTINGS
 from switchboard_engine.local import LocalServices
+from switchboard_engine.services import ProviderError
 
 HZ = 16_000
 SECONDS_A_CHARACTER = 1 / 40

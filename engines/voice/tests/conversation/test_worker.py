@@ -10,10 +10,10 @@ from support.engines import engine_of
 from support.fake_service import FakeService
 from switchboard_engine import conversation
 from switchboard_engine.client import Call
-from switchboard_engine.conversation.services import load_services
 from switchboard_engine.conversation.warm_up import warm_up
 from switchboard_engine.legs.registry import Legs
 from switchboard_engine.plugs import DEFAULT_HANDLER, PlugError, load
+from switchboard_engine.services import load_services
 
 from .conftest import TIMING, WAIT_S, assistant
 from .fakes import FakeServices

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from loguru import logger
 
-from switchboard_engine.providers import Services
+from switchboard_engine.providers import ProviderServices
 
 from .keys import SECRET, all_keys
 
@@ -28,6 +28,6 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture
-def services(keys: dict[str, str]) -> Services:
+def services(keys: dict[str, str]) -> ProviderServices:
     """Return services with all keys."""
-    return Services(keys)
+    return ProviderServices(keys)

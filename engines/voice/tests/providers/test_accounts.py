@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from switchboard_engine.providers import ProviderError, Services
+from switchboard_engine.providers import ProviderServices
 from switchboard_engine.providers.accounts import NO_KEY, OPENAI, Account, Kind, access
 from switchboard_engine.providers.entry import load
+from switchboard_engine.services import ProviderError
 
 from .catalogue import entries, entry
 from .keys import ACCOUNTS, without
@@ -50,19 +51,22 @@ def test_the_nearest_address_counts_and_only_a_vendors_own_gets_its_key(
         ),
         ({**OWN, "key_variable": 7}, "key_variable is 7"),
         ({**OWN, "key_variable": "OUR_KEY"}, "http://10.0.0.7/v1 needs OUR_KEY in the engine's environment"),
-        ({**OWN, "vendor": "aws"}, "The address of Amazon Web Services cannot be replaced by http://10.0.0.7/v1"),
+        (
+            {**OWN, "vendor": "aws"},
+            "The address of Amazon Web ProviderServices cannot be replaced by http://10.0.0.7/v1",
+        ),
     ],
 )
 async def test_a_wrong_address_or_key_variable_is_refused(
     engine: dict[str, Any], sentence: str, keys: dict[str, str]
 ) -> None:
-    services = Services({**keys, "HOME": "/root"})
+    services = ProviderServices({**keys, "HOME": "/root"})
     with pytest.raises(ProviderError, match=sentence):
         services.llm({"name": "Ours", "engine": engine})
 
 
 async def test_each_kind_asks_for_its_key() -> None:
-    services = Services({})
+    services = ProviderServices({})
     voice = next(one for one in entries("voices") if one["code"] == "elevenlabs-rachel")
     with pytest.raises(ProviderError, match="Deepgram needs DEEPGRAM_API_KEY"):
         services.stt(entry("transcriber_providers", "deepgram"), languages=["en-US"])

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from switchboard_engine.providers import ProviderError, Services
+from switchboard_engine.providers import ProviderServices
 from switchboard_engine.providers.llm import LLM
 from switchboard_engine.providers.realtime import REALTIME
 from switchboard_engine.providers.stt import STT
 from switchboard_engine.providers.tts import TTS
+from switchboard_engine.services import ProviderError
 
 from .catalogue import CATALOGUE, entries, entry, tags_of
 
@@ -45,7 +46,7 @@ def test_every_vendor_has_a_row_and_every_row_a_vendor(name: str) -> None:
 
 
 @pytest.mark.usefixtures("quick_clients")
-async def test_every_language_model_has_its_id_and_temperature(services: Services) -> None:
+async def test_every_language_model_has_its_id_and_temperature(services: ProviderServices) -> None:
     for one in entries("llm_models"):
         model = services.llm(one, temperature=0.3).model
         assert model is not None
@@ -55,7 +56,7 @@ async def test_every_language_model_has_its_id_and_temperature(services: Service
 
 
 @pytest.mark.usefixtures("quick_clients")
-async def test_every_transcriber_hears_its_languages_alone_and_together(services: Services) -> None:
+async def test_every_transcriber_hears_its_languages_alone_and_together(services: ProviderServices) -> None:
     for one in entries("transcriber_providers"):
         tags = tags_of(one)
         alone = [[tag] for tag in tags] if one["code"] != "google-cloud-stt" else []  # its client takes long to make
@@ -65,7 +66,7 @@ async def test_every_transcriber_hears_its_languages_alone_and_together(services
             assert settings.model == one["engine"].get("model", settings.model), (one["code"], languages)
 
 
-async def test_every_voice_has_its_id_and_its_providers_model(services: Services) -> None:
+async def test_every_voice_has_its_id_and_its_providers_model(services: ProviderServices) -> None:
     providers = {one["id"]: one for one in entries("synthesizer_providers")}
     spoken = [voice for voice in entries("voices") if voice.get("synthesizer_provider_id")]
     assert spoken
@@ -84,7 +85,7 @@ async def test_every_voice_has_its_id_and_its_providers_model(services: Services
 @pytest.mark.parametrize("mode", ["multimodal", "dualplex"])
 @pytest.mark.parametrize("model", entries("multimodal_models"), ids=lambda model: model["code"])
 async def test_every_realtime_model_is_made_or_says_why_not(
-    services: Services, model: dict[str, Any], mode: str
+    services: ProviderServices, model: dict[str, Any], mode: str
 ) -> None:
     def make() -> Any:
         return services.realtime(model, voice=None, language="de-DE", options={"mode": mode}).service
@@ -107,7 +108,7 @@ async def test_every_realtime_model_is_made_or_says_why_not(
 
 
 @PIPECATS_FILE
-async def test_every_voice_of_a_realtime_model_is_its_own(services: Services) -> None:
+async def test_every_voice_of_a_realtime_model_is_its_own(services: ProviderServices) -> None:
     for voice in entries("voices"):
         if voice.get("modes") != ["multimodal"]:
             continue
@@ -136,7 +137,9 @@ BROKEN: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("name", "change", "sentence"), BROKEN, ids=[sentence for *_, sentence in BROKEN])
-async def test_a_broken_entry_is_refused(services: Services, name: str, change: dict[str, Any], sentence: str) -> None:
+async def test_a_broken_entry_is_refused(
+    services: ProviderServices, name: str, change: dict[str, Any], sentence: str
+) -> None:
     broken = {**entries(name)[0], **change}
     with pytest.raises(ProviderError, match=sentence):
         if name == "llm_models":
@@ -145,7 +148,7 @@ async def test_a_broken_entry_is_refused(services: Services, name: str, change: 
             services.stt(broken, languages=["en-US"])
 
 
-async def test_a_voice_without_an_id_and_an_assistant_without_entries_are_refused(services: Services) -> None:
+async def test_a_voice_without_an_id_and_an_assistant_without_entries_are_refused(services: ProviderServices) -> None:
     provider, voice = entry("synthesizer_providers", "cartesia"), entry("voices", "cartesia-katie")
     nameless = {**voice, "engine": {"vendor": "cartesia"}}
     with pytest.raises(ProviderError, match="does not say the voice_id of the voice Katie"):

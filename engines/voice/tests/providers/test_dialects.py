@@ -18,7 +18,7 @@ from pipecat.frames.frames import (
 from pipecat.services.llm_service import FunctionCallParams
 from pipecat.services.settings import TTSSettings
 
-from switchboard_engine.providers import Services
+from switchboard_engine.providers import ProviderServices
 
 from .catalogue import entry
 from .fakes import (
@@ -51,9 +51,9 @@ async def vendors() -> AsyncIterator[dict[str, FakeVendor]]:
 
 
 @pytest.fixture
-def loopback(vendors: dict[str, FakeVendor], keys: dict[str, str]) -> Services:
+def loopback(vendors: dict[str, FakeVendor], keys: dict[str, str]) -> ProviderServices:
     """Return services that know only the fakes."""
-    return Services(
+    return ProviderServices(
         {
             **keys,
             "OPENAI_BASE_URL": f"{vendors['openai'].http}/v1",
@@ -76,7 +76,7 @@ MODELS: list[tuple[str, dict[str, Any], set[str]]] = [
 
 @pytest.mark.parametrize(("code", "has", "lacks"), MODELS, ids=[code for code, *_ in MODELS])
 async def test_chat_models_are_asked_by_their_id(
-    code: str, has: dict[str, Any], lacks: set[str], loopback: Services, vendors: dict[str, FakeVendor]
+    code: str, has: dict[str, Any], lacks: set[str], loopback: ProviderServices, vendors: dict[str, FakeVendor]
 ) -> None:
     async with Rig(loopback.llm(entry("llm_models", code), temperature=0.3, prompt="Be brief.")) as rig:
         await rig.ask()
@@ -95,7 +95,7 @@ async def test_a_model_calls_a_function_that_was_registered(keys: dict[str, str]
 
     schema = FunctionSchema("look_up", "Looks up.", {"day": {"type": "string"}}, ["day"])
     async with FakeOpenAI(function=("look_up", {"day": "Monday"})) as openai:
-        model = Services({**keys, "OPENAI_BASE_URL": openai.url}).llm(entry("llm_models", "gpt-4.1"))
+        model = ProviderServices({**keys, "OPENAI_BASE_URL": openai.url}).llm(entry("llm_models", "gpt-4.1"))
         model.register_function("look_up", look_up)
         async with Rig(model) as rig:
             await rig.ask(tools=ToolsSchema(standard_tools=[schema]))
@@ -116,7 +116,7 @@ HEARING: list[tuple[list[str], dict[str, list[str]]]] = [
 
 @pytest.mark.parametrize(("tags", "asked"), HEARING, ids=[" ".join(tags) for tags, _ in HEARING])
 async def test_deepgram_hears_the_languages(
-    tags: list[str], asked: dict[str, list[str]], loopback: Services, vendors: dict[str, FakeVendor]
+    tags: list[str], asked: dict[str, list[str]], loopback: ProviderServices, vendors: dict[str, FakeVendor]
 ) -> None:
     async with Rig(loopback.stt(entry("transcriber_providers", "deepgram"), languages=tags)) as rig:
         await rig.speak()
@@ -128,7 +128,7 @@ async def test_deepgram_hears_the_languages(
     assert request.headers["Authorization"] == "Token deepgram_api_key-of-nobody"
 
 
-async def heard(services: Services, code: str) -> list[str]:
+async def heard(services: ProviderServices, code: str) -> list[str]:
     """Have two languages heard; returns the words."""
     async with Rig(services.stt(entry("transcriber_providers", code), languages=["en-US", "nb-NO"])) as rig:
         await rig.speak()
@@ -139,7 +139,7 @@ async def heard(services: Services, code: str) -> list[str]:
 
 async def test_assemblyai_finds_out_the_language(keys: dict[str, str]) -> None:
     async with FakeAssemblyAI() as fake:
-        services = Services({**keys, "ASSEMBLYAI_BASE_URL": f"{fake.ws}/v3/ws"})
+        services = ProviderServices({**keys, "ASSEMBLYAI_BASE_URL": f"{fake.ws}/v3/ws"})
         assert await heard(services, "assemblyai") == ["When do you open?"]
         asked = fake.requests[0]
     assert asked.query["speech_model"] == ["universal-streaming-multilingual"]
@@ -150,7 +150,7 @@ async def test_assemblyai_finds_out_the_language(keys: dict[str, str]) -> None:
 
 async def test_gladia_switches_between_the_languages(keys: dict[str, str]) -> None:
     async with FakeGladia() as fake:
-        services = Services({**keys, "GLADIA_BASE_URL": f"{fake.http}/v2/live"})
+        services = ProviderServices({**keys, "GLADIA_BASE_URL": f"{fake.http}/v2/live"})
         assert await heard(services, "gladia") == ["When do you open?"]
         asked = fake.requests[0]
     assert asked.messages[0]["model"] == "solaria-1"
@@ -160,14 +160,14 @@ async def test_gladia_switches_between_the_languages(keys: dict[str, str]) -> No
 
 async def test_soniox_has_hints_of_the_languages(keys: dict[str, str]) -> None:
     async with FakeSoniox() as fake:
-        services = Services({**keys, "SONIOX_BASE_URL": f"{fake.ws}/transcribe-websocket"})
+        services = ProviderServices({**keys, "SONIOX_BASE_URL": f"{fake.ws}/transcribe-websocket"})
         assert await heard(services, "soniox") == ["When do you open?"]
         asked = fake.requests[0].messages[0]
     assert (asked["model"], sorted(asked["language_hints"])) == ("stt-rt-v5", ["en", "no"])
     assert asked["enable_language_identification"] is True
 
 
-async def answer(services: Services, code: str) -> str:
+async def answer(services: ProviderServices, code: str) -> str:
     """Ask a language model, with temperature and prompt; returns its answer."""
     async with Rig(services.llm(entry("llm_models", code), temperature=0.3, prompt="Be brief.")) as rig:
         await rig.ask()
@@ -178,7 +178,7 @@ async def answer(services: Services, code: str) -> str:
 @pytest.mark.filterwarnings("ignore:The model 'claude-sonnet-4-5-20250929' is deprecated:DeprecationWarning")
 async def test_anthropic_is_asked_by_its_id(keys: dict[str, str]) -> None:
     async with FakeAnthropic() as fake:
-        services = Services({**keys, "ANTHROPIC_BASE_URL": fake.http})
+        services = ProviderServices({**keys, "ANTHROPIC_BASE_URL": fake.http})
         assert await answer(services, "claude-sonnet-4.5") == "We open at nine."
         asked = fake.requests[0].messages[0]
     assert (asked["model"], asked["temperature"]) == ("claude-sonnet-4-5-20250929", 0.3)
@@ -187,7 +187,7 @@ async def test_anthropic_is_asked_by_its_id(keys: dict[str, str]) -> None:
 
 async def test_gemini_is_asked_by_its_id(keys: dict[str, str]) -> None:
     async with FakeGemini() as fake:
-        services = Services({**keys, "GOOGLE_BASE_URL": fake.http})
+        services = ProviderServices({**keys, "GOOGLE_BASE_URL": fake.http})
         assert await answer(services, "gemini-2.5-flash") == "We open at nine."
         asked = fake.requests[0]
     assert asked.path == "/v1beta/models/gemini-2.5-flash:streamGenerateContent"
@@ -198,7 +198,7 @@ async def test_gemini_is_asked_by_its_id(keys: dict[str, str]) -> None:
 async def test_a_transcription_server_of_ones_own_gets_whole_utterances(keys: dict[str, str]) -> None:
     async with FakeOpenAI("Good morning.") as own:
         engine = {"vendor": "openai", "model": "whisper-1", "url": own.url}
-        transcriber = Services(keys).stt({"name": "Ours", "engine": engine}, languages=["de-AT"])
+        transcriber = ProviderServices(keys).stt({"name": "Ours", "engine": engine}, languages=["de-AT"])
         async with Rig(transcriber) as rig:
             await rig.speak()
             heard = await rig.comes(TranscriptionFrame)
@@ -207,7 +207,9 @@ async def test_a_transcription_server_of_ones_own_gets_whole_utterances(keys: di
     assert {"model": "whisper-1", "language": "de"}.items() <= own.requests[0].messages[0].items()
 
 
-async def spoken(services: Services, provider: str, voice: dict[str, Any], tag: str, options: dict[str, Any]) -> str:
+async def spoken(
+    services: ProviderServices, provider: str, voice: dict[str, Any], tag: str, options: dict[str, Any]
+) -> str:
     """Have an answer spoken; returns the words that came with the sound."""
     synthesizer = services.tts(entry("synthesizer_providers", provider), voice, language=tag, options=options)
     async with Rig(synthesizer) as rig:
@@ -219,7 +221,9 @@ async def spoken(services: Services, provider: str, voice: dict[str, Any], tag: 
         return " ".join(frame.text for frame in rig.of(TTSTextFrame))
 
 
-async def test_elevenlabs_speaks_with_the_voices_settings(loopback: Services, vendors: dict[str, FakeVendor]) -> None:
+async def test_elevenlabs_speaks_with_the_voices_settings(
+    loopback: ProviderServices, vendors: dict[str, FakeVendor]
+) -> None:
     voice = entry("voices", "elevenlabs-rachel")
     assert await spoken(loopback, "elevenlabs", voice, "de-DE", OPTIONS) == "We open at nine. Come early."
     request = vendors["elevenlabs"].requests[0]
@@ -232,7 +236,9 @@ async def test_elevenlabs_speaks_with_the_voices_settings(loopback: Services, ve
     assert request.headers["xi-api-key"] == "elevenlabs_api_key-of-nobody"
 
 
-async def test_cartesia_speaks_with_the_voices_settings(loopback: Services, vendors: dict[str, FakeVendor]) -> None:
+async def test_cartesia_speaks_with_the_voices_settings(
+    loopback: ProviderServices, vendors: dict[str, FakeVendor]
+) -> None:
     voice = entry("voices", "cartesia-katie")
     assert await spoken(loopback, "cartesia", voice, "en-GB", OPTIONS) == "We open at nine. Come early."
     asked = vendors["cartesia"].requests[0].messages[0]
@@ -241,7 +247,7 @@ async def test_cartesia_speaks_with_the_voices_settings(loopback: Services, vend
     assert asked["generation_config"] == {"speed": 1.1, "emotion": "neutral"}
 
 
-async def test_aura_speaks_faster_only_where_it_can(loopback: Services, vendors: dict[str, FakeVendor]) -> None:
+async def test_aura_speaks_faster_only_where_it_can(loopback: ProviderServices, vendors: dict[str, FakeVendor]) -> None:
     for voice_id, speed in (("aura-2-thalia-en", ["1.1"]), ("aura-2-izanami-ja", None)):
         voice = {"name": "V", "engine": {"vendor": "deepgram", "voice_id": voice_id}}
         assert await spoken(loopback, "deepgram-aura", voice, "en-US", OPTIONS) == "We open at nine. Come early."
@@ -249,7 +255,9 @@ async def test_aura_speaks_faster_only_where_it_can(loopback: Services, vendors:
         assert (query["model"], query["sample_rate"], query.get("speed")) == ([voice_id], ["24000"], speed)
 
 
-async def test_openai_speaks_in_an_even_tone_if_told_so(loopback: Services, vendors: dict[str, FakeVendor]) -> None:
+async def test_openai_speaks_in_an_even_tone_if_told_so(
+    loopback: ProviderServices, vendors: dict[str, FakeVendor]
+) -> None:
     voice = entry("voices", "openai-alloy")
     assert await spoken(loopback, "openai-tts", voice, "en-US", OPTIONS) == "We open at nine. Come early."
     asked = vendors["openai"].requests[0].messages[0]
@@ -263,7 +271,7 @@ async def test_a_speech_server_of_ones_own_has_voices_and_settings_of_its_own(ke
         url = {"vendor": "openai", "url": own.url}
         provider = {"name": "Ours", "engine": {**url, "model": "kokoro", "settings": {"speed": 0.9}}}
         voice = {"name": "Sky", "engine": {**url, "voice_id": "af_sky", "key_variable": "OUR_TTS_KEY"}}
-        services = Services({**keys, "OUR_TTS_KEY": "ours"})
+        services = ProviderServices({**keys, "OUR_TTS_KEY": "ours"})
         async with Rig(services.tts(provider, voice, language="en-US", options={})) as rig:
             await rig.answer("Good morning.")
             await rig.comes(LLMFullResponseEndFrame)
@@ -273,14 +281,14 @@ async def test_a_speech_server_of_ones_own_has_voices_and_settings_of_its_own(ke
 
 
 async def test_a_voice_of_another_vendor_than_the_synthesizer_is_spoken_by_its_own(
-    loopback: Services, vendors: dict[str, FakeVendor]
+    loopback: ProviderServices, vendors: dict[str, FakeVendor]
 ) -> None:
     voice = {"name": "Thalia", "engine": {"vendor": "deepgram", "voice_id": "aura-2-thalia-en"}}
     await spoken(loopback, "cartesia", voice, "en-US", {})
     assert (len(vendors["deepgram"].requests), len(vendors["cartesia"].requests)) == (1, 0)
 
 
-async def test_the_language_can_change_in_the_call(loopback: Services, vendors: dict[str, FakeVendor]) -> None:
+async def test_the_language_can_change_in_the_call(loopback: ProviderServices, vendors: dict[str, FakeVendor]) -> None:
     provider, voice = entry("synthesizer_providers", "cartesia"), entry("voices", "cartesia-katie")
     async with Rig(loopback.tts(provider, voice, language="en-US", options={})) as rig:
         await rig.answer("One.")

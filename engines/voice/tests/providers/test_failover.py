@@ -22,7 +22,7 @@ from pipecat.frames.frames import (
 )
 from pipecat.services.settings import TTSSettings
 
-from switchboard_engine.providers import Services
+from switchboard_engine.providers import ProviderServices
 from switchboard_engine.providers.failover import ATTEMPTS, REST_S, Candidate, Outages, TtsFailover
 
 from .catalogue import entry
@@ -92,24 +92,24 @@ async def vendors() -> AsyncIterator[Vendors]:
 
 
 @pytest.fixture
-def pairs(vendors: Vendors, keys: dict[str, str]) -> Services:
+def pairs(vendors: Vendors, keys: dict[str, str]) -> ProviderServices:
     """Return services with a substitute of each kind."""
-    return Services({**vendors.environment(keys), **FALLBACKS})
+    return ProviderServices({**vendors.environment(keys), **FALLBACKS})
 
 
 @pytest.fixture
-def alone(vendors: Vendors, keys: dict[str, str]) -> Services:
+def alone(vendors: Vendors, keys: dict[str, str]) -> ProviderServices:
     """Return services without substitutes."""
-    return Services(vendors.environment(keys))
+    return ProviderServices(vendors.environment(keys))
 
 
-def synthesizer(services: Services, provider: str, voice: str) -> TtsFailover:
+def synthesizer(services: ProviderServices, provider: str, voice: str) -> TtsFailover:
     provided, spoken = entry("synthesizer_providers", provider), entry("voices", voice)
     return services.tts(provided, spoken, language="en-US", options={})
 
 
 @pytest.mark.parametrize("behaviour", BADLY)
-async def test_a_language_model_is_replaced(behaviour: Behaviour, pairs: Services, vendors: Vendors) -> None:
+async def test_a_language_model_is_replaced(behaviour: Behaviour, pairs: ProviderServices, vendors: Vendors) -> None:
     vendors.openai.behaviour = behaviour
     async with Rig(pairs.llm(entry("llm_models", "gpt-4.1"))) as rig:
         await rig.ask()
@@ -125,7 +125,9 @@ async def test_a_language_model_is_replaced(behaviour: Behaviour, pairs: Service
         assert len(vendors.openai.requests) == before, "the one that failed is asked again"
 
 
-async def test_the_fallback_of_the_assistant_goes_before_the_operators(pairs: Services, vendors: Vendors) -> None:
+async def test_the_fallback_of_the_assistant_goes_before_the_operators(
+    pairs: ProviderServices, vendors: Vendors
+) -> None:
     vendors.openai.behaviour = vendors.groq.behaviour = Behaviour.REFUSES
     own = {"name": "Ours", "engine": {"vendor": "openai", "model": "ours", "url": vendors.whisper.url}}
     async with Rig(pairs.llm(entry("llm_models", "gpt-4.1"), fallback=own)) as rig:
@@ -137,7 +139,7 @@ async def test_the_fallback_of_the_assistant_goes_before_the_operators(pairs: Se
 
 @pytest.mark.parametrize("behaviour", BADLY)
 async def test_a_transcriber_is_replaced_and_nothing_is_unheard(
-    behaviour: Behaviour, pairs: Services, vendors: Vendors
+    behaviour: Behaviour, pairs: ProviderServices, vendors: Vendors
 ) -> None:
     vendors.hearing.behaviour = behaviour
     async with Rig(pairs.stt(entry("transcriber_providers", "deepgram"), languages=["en-US"])) as rig:
@@ -149,7 +151,7 @@ async def test_a_transcriber_is_replaced_and_nothing_is_unheard(
         assert rig.errors == []
 
 
-async def test_a_cough_replaces_the_transcriber_at_most_once_around(pairs: Services, vendors: Vendors) -> None:
+async def test_a_cough_replaces_the_transcriber_at_most_once_around(pairs: ProviderServices, vendors: Vendors) -> None:
     vendors.hearing.behaviour, vendors.whisper.words = Behaviour.SILENT, ""
     transcriber = pairs.stt(entry("transcriber_providers", "deepgram"), languages=["en-US"])
     async with Rig(transcriber) as rig:
@@ -163,7 +165,7 @@ async def test_a_cough_replaces_the_transcriber_at_most_once_around(pairs: Servi
         assert transcriber.is_usable
 
 
-async def test_a_short_noise_replaces_nobody(pairs: Services, vendors: Vendors) -> None:
+async def test_a_short_noise_replaces_nobody(pairs: ProviderServices, vendors: Vendors) -> None:
     vendors.hearing.behaviour = Behaviour.SILENT
     transcriber = pairs.stt(entry("transcriber_providers", "deepgram"), languages=["en-US"])
     async with Rig(transcriber) as rig:
@@ -183,7 +185,7 @@ SPEAKERS = [
 @pytest.mark.parametrize(("provider", "voice"), SPEAKERS)
 @pytest.mark.parametrize("behaviour", BADLY)
 async def test_a_synthesizer_is_replaced_and_nothing_is_unsaid(
-    provider: str, voice: str, behaviour: Behaviour, pairs: Services, vendors: Vendors
+    provider: str, voice: str, behaviour: Behaviour, pairs: ProviderServices, vendors: Vendors
 ) -> None:
     for vendor in (vendors.eleven, vendors.cartesia, vendors.openai):
         vendor.behaviour = behaviour
@@ -199,7 +201,9 @@ async def test_a_synthesizer_is_replaced_and_nothing_is_unsaid(
 
 
 @pytest.mark.parametrize("behaviour", MOSTLY)
-async def test_a_greeting_is_spoken_by_the_substitute(behaviour: Behaviour, pairs: Services, vendors: Vendors) -> None:
+async def test_a_greeting_is_spoken_by_the_substitute(
+    behaviour: Behaviour, pairs: ProviderServices, vendors: Vendors
+) -> None:
     vendors.cartesia.behaviour = behaviour
     async with Rig(synthesizer(pairs, "cartesia", "cartesia-katie")) as rig:
         await rig.give(TTSSpeakFrame("Good morning."), TTSSpeakFrame("How can I help?"))
@@ -210,7 +214,7 @@ async def test_a_greeting_is_spoken_by_the_substitute(behaviour: Behaviour, pair
         assert rig.errors == []
 
 
-async def test_what_was_interrupted_is_not_said_by_the_substitute(pairs: Services, vendors: Vendors) -> None:
+async def test_what_was_interrupted_is_not_said_by_the_substitute(pairs: ProviderServices, vendors: Vendors) -> None:
     vendors.cartesia.behaviour = Behaviour.SILENT
     async with Rig(synthesizer(pairs, "cartesia", "cartesia-katie")) as rig:
         await rig.answer("A long story.")
@@ -225,7 +229,7 @@ async def test_what_was_interrupted_is_not_said_by_the_substitute(pairs: Service
 async def test_the_substitute_speaks_the_language_that_was_changed_to(vendors: Vendors, keys: dict[str, str]) -> None:
     environment = {**vendors.environment(keys), "SWITCHBOARD_ENGINE_FALLBACK_TTS": "cartesia/sonic-3@a-voice"}
     vendors.eleven.behaviour = Behaviour.SILENT
-    async with Rig(synthesizer(Services(environment), "elevenlabs", "elevenlabs-rachel")) as rig:
+    async with Rig(synthesizer(ProviderServices(environment), "elevenlabs", "elevenlabs-rachel")) as rig:
         await rig.give(TTSUpdateSettingsFrame(delta=TTSSettings(language="de")))
         await rig.answer("Guten Tag.")
         await rig.comes(TTSAudioRawFrame)
@@ -234,7 +238,7 @@ async def test_the_substitute_speaks_the_language_that_was_changed_to(vendors: V
 
 @pytest.mark.parametrize("behaviour", [Behaviour.BUSY, Behaviour.GARBAGE])
 async def test_one_alone_is_tried_again_and_then_reported(
-    behaviour: Behaviour, alone: Services, vendors: Vendors
+    behaviour: Behaviour, alone: ProviderServices, vendors: Vendors
 ) -> None:
     vendors.cartesia.behaviour = behaviour
     speech = synthesizer(alone, "cartesia", "cartesia-katie")
@@ -253,14 +257,14 @@ async def test_one_alone_is_tried_again_and_then_reported(
 
 async def test_one_without_a_key_is_replaced_before_the_call(vendors: Vendors, keys: dict[str, str]) -> None:
     environment = without({**vendors.environment(keys), **FALLBACKS}, "ELEVENLABS_API_KEY", "ELEVENLABS_BASE_URL")
-    async with Rig(synthesizer(Services(environment), "elevenlabs", "elevenlabs-rachel")) as rig:
+    async with Rig(synthesizer(ProviderServices(environment), "elevenlabs", "elevenlabs-rachel")) as rig:
         await rig.answer("Good morning.")
         await rig.comes(TTSAudioRawFrame)
         assert rig.errors == []
     assert vendors.said == ["Good morning."]
 
 
-async def test_the_next_call_begins_with_the_substitute(pairs: Services, vendors: Vendors) -> None:
+async def test_the_next_call_begins_with_the_substitute(pairs: ProviderServices, vendors: Vendors) -> None:
     vendors.openai.behaviour = Behaviour.BREAKS_OFF
     for asked in (1, 1):
         async with Rig(pairs.llm(entry("llm_models", "gpt-4.1"))) as rig:
@@ -288,7 +292,7 @@ def test_a_service_rests_for_a_while() -> None:
     assert order() == ["first", "second"]
 
 
-async def test_one_alone_recovers(alone: Services, vendors: Vendors) -> None:
+async def test_one_alone_recovers(alone: ProviderServices, vendors: Vendors) -> None:
     vendors.openai.behaviour = Behaviour.BREAKS_OFF
     async with Rig(alone.llm(entry("llm_models", "gpt-4.1"))) as rig:
         await rig.ask()
@@ -300,7 +304,7 @@ async def test_one_alone_recovers(alone: Services, vendors: Vendors) -> None:
 
 
 async def test_all_that_refuse_are_named_without_their_keys(
-    pairs: Services, vendors: Vendors, keys: dict[str, str]
+    pairs: ProviderServices, vendors: Vendors, keys: dict[str, str]
 ) -> None:
     vendors.openai.behaviour = vendors.groq.behaviour = Behaviour.REFUSES
     async with Rig(pairs.llm(entry("llm_models", "gpt-4.1"))) as rig:
@@ -313,7 +317,9 @@ async def test_all_that_refuse_are_named_without_their_keys(
 
 
 @pytest.mark.parametrize("behaviour", MOSTLY)
-async def test_a_call_ends_whatever_the_vendors_do(behaviour: Behaviour, alone: Services, vendors: Vendors) -> None:
+async def test_a_call_ends_whatever_the_vendors_do(
+    behaviour: Behaviour, alone: ProviderServices, vendors: Vendors
+) -> None:
     for vendor in vendors.all:
         vendor.behaviour = behaviour
     for service in (

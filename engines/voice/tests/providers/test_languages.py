@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from switchboard_engine.providers import Services
+from switchboard_engine.providers import ProviderServices
 from switchboard_engine.providers.stt import deepgram_code
 
 from .catalogue import entries, entry
 
 
-def heard_as(services: Services, code: str, tag: str) -> str:
+def heard_as(services: ProviderServices, code: str, tag: str) -> str:
     """Return the code that a transcriber sends for a language."""
     service: Any = services.stt(entry("transcriber_providers", code), languages=[tag]).service
     match code:
@@ -40,7 +40,7 @@ HEARD = [
 
 @pytest.mark.parametrize(("code", "codes"), HEARD, ids=[code for code, _ in HEARD])
 async def test_transcribers_hear_languages_by_their_own_codes(
-    code: str, codes: dict[str, str], services: Services
+    code: str, codes: dict[str, str], services: ProviderServices
 ) -> None:
     assert {tag: heard_as(services, code, tag) for tag in codes} == codes
 
@@ -55,7 +55,7 @@ SPOKEN = [
 
 @pytest.mark.parametrize(("code", "codes"), SPOKEN, ids=[code for code, _ in SPOKEN])
 async def test_synthesizers_speak_languages_by_their_own_codes(
-    code: str, codes: dict[str, str], services: Services
+    code: str, codes: dict[str, str], services: ProviderServices
 ) -> None:
     provider = entry("synthesizer_providers", code)
     voice = next(one for one in entries("voices") if one.get("synthesizer_provider_id") == provider["id"])
@@ -66,7 +66,7 @@ async def test_synthesizers_speak_languages_by_their_own_codes(
     assert spoken == codes
 
 
-async def test_google_speaks_in_the_language_of_the_voice(services: Services) -> None:
+async def test_google_speaks_in_the_language_of_the_voice(services: ProviderServices) -> None:
     provider = entry("synthesizer_providers", "google-cloud-tts")
     mandarin = next(one for one in entries("voices") if one["engine"]["voice_id"].startswith("cmn-CN-Chirp3"))
     service: Any = services.tts(provider, mandarin, language="en-US", options={}).service

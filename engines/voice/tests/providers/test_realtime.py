@@ -13,7 +13,7 @@ from pipecat.frames.frames import (
 )
 from pipecat.processors.aggregators.llm_context import LLMContext
 
-from switchboard_engine.providers import Services
+from switchboard_engine.providers import ProviderServices
 from switchboard_engine.providers.failover import ATTEMPTS
 
 from .catalogue import entry
@@ -25,8 +25,8 @@ CEDAR = entry("voices", "openai-realtime-cedar")
 TIMEOUTS = {"SWITCHBOARD_ENGINE_TIMEOUT_REALTIME": "0.7", "SWITCHBOARD_ENGINE_TIMEOUT_CONNECT": "0.7"}
 
 
-def at(fake: FakeRealtime, keys: dict[str, str]) -> Services:
-    return Services({**keys, **TIMEOUTS, "OPENAI_REALTIME_BASE_URL": f"{fake.http}/v1"})
+def at(fake: FakeRealtime, keys: dict[str, str]) -> ProviderServices:
+    return ProviderServices({**keys, **TIMEOUTS, "OPENAI_REALTIME_BASE_URL": f"{fake.http}/v1"})
 
 
 def session(fake: FakeRealtime) -> dict[str, Any]:
@@ -118,7 +118,7 @@ async def test_a_session_that_falls_silent_after_speech_is_begun_anew_with_the_c
     assert "When do you open?" in str(told)
 
 
-async def test_ultravox_is_told_the_prompt_and_the_functions_at_the_start(services: Services) -> None:
+async def test_ultravox_is_told_the_prompt_and_the_functions_at_the_start(services: ProviderServices) -> None:
     options = {
         "mode": "multimodal",
         "llm_temperature": "0.30",
@@ -144,7 +144,7 @@ async def test_ultravox_is_told_the_prompt_and_the_functions_at_the_start(servic
     assert tools[0]["temporaryTool"]["dynamicParameters"][0]["required"] is True
 
 
-async def test_gemini_has_its_voice_language_and_sensitivity(services: Services) -> None:
+async def test_gemini_has_its_voice_language_and_sensitivity(services: ProviderServices) -> None:
     live = entry("multimodal_models", "gemini-2-5-flash-live")
     options = {"mode": "dualplex", "turn_detection_threshold": 0.8, "llm_temperature": "0.40"}
     made: Any = services.realtime(

@@ -2,9 +2,10 @@
 
 import pytest
 
-from switchboard_engine.providers import ProviderError, Services
+from switchboard_engine.providers import ProviderServices
 from switchboard_engine.providers.accounts import Kind
 from switchboard_engine.providers.settings import ProviderSettings
+from switchboard_engine.services import ProviderError
 
 
 def test_substitutes_are_read_in_order(keys: dict[str, str]) -> None:
@@ -47,9 +48,9 @@ WRONG = [
 @pytest.mark.parametrize(("name", "value", "sentence"), WRONG)
 def test_wrong_settings_are_refused_at_the_start(name: str, value: str, sentence: str, keys: dict[str, str]) -> None:
     with pytest.raises(ProviderError, match=sentence):
-        Services({**keys, f"SWITCHBOARD_ENGINE_{name}": value})
+        ProviderServices({**keys, f"SWITCHBOARD_ENGINE_{name}": value})
 
 
 def test_a_substitute_without_a_key_is_refused_at_the_start() -> None:
     with pytest.raises(ProviderError, match="Groq needs GROQ_API_KEY"):
-        Services({"SWITCHBOARD_ENGINE_FALLBACK_LLM": "groq/llama-3.3-70b-versatile"})
+        ProviderServices({"SWITCHBOARD_ENGINE_FALLBACK_LLM": "groq/llama-3.3-70b-versatile"})

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from switchboard_engine.providers import Services
+from switchboard_engine.providers import ProviderServices
 
 from .catalogue import entries, entry
 
@@ -88,4 +88,4 @@ CASES = [
 
 @pytest.mark.parametrize(("assistant", "names"), CASES)
 def test_what_is_not_supported_is_named(assistant: dict[str, Any], names: list[str], keys: dict[str, str]) -> None:
-    assert Services(keys).unsupported(assistant) == sorted(names)
+    assert ProviderServices(keys).unsupported(assistant) == sorted(names)

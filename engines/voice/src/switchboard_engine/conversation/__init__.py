@@ -3,9 +3,9 @@
 from ..client import Call
 from ..legs import LegError
 from ..legs.registry import Legs
+from ..services import load_services
 from . import warm_up
 from .conversation import Conversation
-from .services import load_services
 
 __all__ = ["converse"]
 

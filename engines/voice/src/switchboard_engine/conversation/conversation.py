@@ -17,6 +17,7 @@ from ..client import Call
 from ..client import events as told
 from ..legs import Answered, Dtmf, Ended, Hold, LegError, Line, LineEvent, Quality, Resume, Ringing
 from ..legs.leg import Arrival
+from ..services import Services
 from . import endings
 from .ambience import BackgroundMixer, sound
 from .clocks import Clocks
@@ -31,7 +32,6 @@ from .noise import noise_filter
 from .phrases import phrases_of
 from .pipeline import PIPELINE_HZ, ConversationPipeline, Middle, Stages, parameters, text_to_speech
 from .recording import Recording
-from .services import Services
 from .settings import ConversationSettings, built_in_tools
 from .signals import Signals
 from .speaker import Speaker
@@ -317,7 +317,7 @@ class Conversation:
             else:
                 await talk.say(talk.phrases.failed, interruptible=False)
                 talk.end_after_speech("engine", reason)
-        elif self._clocks is not None and frame.processor is pipeline.stages.llm:
+        elif self._clocks is not None and frame.processor is pipeline.stages.model:
             await self._clocks.answer_failed()
 
     async def _close(self) -> None:

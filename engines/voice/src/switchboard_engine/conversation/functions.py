@@ -15,7 +15,7 @@ from ..client import Assistant, CallLostError, ServiceError, ToolError
 from ..client.tools import TIMEOUT_MAX
 from ..client.wire import Function, Json, integer, text
 from ..legs import LegError
-from .pipeline import Model
+from ..services import LanguageModel
 from .settings import built_in_tools
 from .talk import Talk
 from .transfers import Transfers
@@ -67,7 +67,7 @@ class Functions:
         """Return the functions that the model is told of."""
         return [function for function in assistant.functions if function.name not in cls.UNSUPPORTED]
 
-    def register(self, llm: Model) -> None:
+    def register(self, llm: LanguageModel) -> None:
         """Have a model call them."""
         for function in self.offered(self._assistant):
             own = self._own.get(function.name)

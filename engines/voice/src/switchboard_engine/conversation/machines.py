@@ -52,8 +52,8 @@ class Machines:
     def __init__(self, talk: Talk, mute: MuteSwitch, now: Callable[[], float] = time.monotonic) -> None:
         """Begin with the answer; `now` is a clock that only moves on, seconds."""
         self._talk, self._mute, self._now = talk, mute, now
-        judges = talk.settings.mode == "pipeline" and hasattr(talk.pipeline.stages.llm, "run_inference")
-        self._answering = Answering(self._judge if judges else None)
+        # A speech-to-speech model answers nothing beside its conversation.
+        self._answering = Answering(self._judge if talk.settings.mode == "pipeline" else None)
         self._beep = BeepDetector(PIPELINE_HZ)
         self._answered_at = now()
         self._sound_at = now()

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from dataclasses import dataclass, field
-from typing import Any
 
 from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
 from pipecat.adapters.llm.schemas.tools_schema import ToolsSchema
@@ -21,13 +20,11 @@ from pipecat.workers.runner import WorkerRunner
 
 from ..client import Assistant
 from ..client.wire import CatalogueEntry, Function, Json
+from ..services import LanguageModel, ProviderError, Services
 from . import turns
-from .services import Services
 from .settings import ConversationSettings
 
 PIPELINE_HZ = 16_000
-Model = Any
-"""A language model: one service, or a switcher between several, which has what is used of a service."""
 
 STOP_S = 3.0
 """How long a pipeline may take to stop before it is left to itself."""
@@ -39,7 +36,7 @@ _log = logging.getLogger(__name__)
 class Stages:
     """The services of a conversation; a mode has those that it needs."""
 
-    llm: Model
+    llm: LanguageModel
     stt: FrameProcessor | None = None
     tts: FrameProcessor | None = None
 
@@ -62,9 +59,16 @@ class Stages:
         return cls(llm=llm, tts=text_to_speech(assistant, settings, services) if settings.mode == "dualplex" else None)
 
     @property
+    def model(self) -> FrameProcessor:
+        """The language model as a part of the pipeline; raises `ProviderError` where the factory made none."""
+        if not isinstance(self.llm, FrameProcessor):
+            raise ProviderError("The language model is no processor of Pipecat's.")
+        return self.llm
+
+    @property
     def named(self) -> dict[str, FrameProcessor]:
         """The services by what they are to a reader of the call."""
-        named = {"speech-to-text": self.stt, "language model": self.llm, "text-to-speech": self.tts}
+        named = {"speech-to-text": self.stt, "language model": self.model, "text-to-speech": self.tts}
         return {name: stage for name, stage in named.items() if stage is not None}
 
 
@@ -142,7 +146,7 @@ class ConversationPipeline:
             stages.stt,
             middle.listening,
             self._user,
-            stages.llm,
+            stages.model,
             middle.speaker,
             stages.tts,
             transport.output(),

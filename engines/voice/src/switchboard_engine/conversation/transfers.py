@@ -86,8 +86,8 @@ class Transfers:
 
     async def _summary(self, instructions: str) -> str:
         """Have the model summarise the call; empty where it does not in time, or cannot."""
-        llm = self._talk.pipeline.stages.llm
-        if not hasattr(llm, "run_inference"):
+        if self._talk.settings.mode != "pipeline":
+            # A speech-to-speech model answers nothing beside its conversation.
             return ""
         said = [
             f"{message['role']}: {message['content']}"
@@ -97,7 +97,7 @@ class Transfers:
         context = LLMContext([{"role": "user", "content": "\n".join(said)[-20_000:]}])
         try:
             async with asyncio.timeout(SUMMARY_S):
-                summary = await llm.run_inference(
+                summary = await self._talk.pipeline.stages.llm.run_inference(
                     context, max_tokens=200, system_instruction=_SUMMARY.format(instructions=instructions)
                 )
         except Exception as error:

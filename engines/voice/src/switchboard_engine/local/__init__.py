@@ -12,8 +12,8 @@ from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.llm_service import LLMService
 
 from ..client.wire import Json, mapping, text
-from ..conversation.services import ProviderError
 from ..conversation.settings import bounded
+from ..services import ProviderError, Services
 from .llm import EndpointLLMService
 from .stt import SphinxSTTService
 from .tts import EspeakTTSService, program
@@ -78,6 +78,6 @@ class LocalServices:
         return [name for name, is_asked in asked if is_asked]
 
 
-def services() -> LocalServices:
+def services() -> Services:
     """Return the services of this machine."""
     return LocalServices()

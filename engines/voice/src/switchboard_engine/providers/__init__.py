@@ -4,7 +4,6 @@
 variables in `accounts`.
 """
 
-from .errors import ProviderError
-from .services import Services, services
+from .services import ProviderServices, services
 
-__all__ = ["ProviderError", "Services", "services"]
+__all__ = ["ProviderServices", "services"]

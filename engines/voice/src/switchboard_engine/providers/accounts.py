@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from .errors import ProviderError
+from ..services import ProviderError
 
 NO_KEY = "none"
 """What a server that needs no key is sent: clients insist on one."""

@@ -5,10 +5,10 @@ Nobody is asked anything: a key may still be wrong.
 
 from collections.abc import Iterator, Mapping
 
+from ..services import ProviderError
 from . import accounts
 from .accounts import Account, Kind
 from .entry import load
-from .errors import ProviderError
 from .llm import LLM
 from .realtime import REALTIME
 from .settings import ProviderSettings

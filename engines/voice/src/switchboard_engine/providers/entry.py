@@ -8,8 +8,8 @@ from typing import Any, Self
 
 from pipecat.transcriptions.language import Language
 
+from ..services import ProviderError
 from .accounts import Account
-from .errors import ProviderError
 
 Json = Mapping[str, Any]
 Loaded = Any

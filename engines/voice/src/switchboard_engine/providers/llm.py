@@ -6,10 +6,10 @@ from typing import Any
 
 from pipecat.services.llm_service import LLMService
 
+from ..services import ProviderError
 from . import accounts
 from .accounts import Access, Account, Kind
 from .entry import Entry, Loaded, load, settings_of
-from .errors import ProviderError
 
 _COHERE_URL = "https://api.cohere.ai/compatibility/v1"
 

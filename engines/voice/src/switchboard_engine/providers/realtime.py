@@ -12,10 +12,10 @@ from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
 from pipecat.adapters.llm.schemas.tools_schema import ToolsSchema
 from pipecat.services.llm_service import LLMService
 
+from ..services import ProviderError
 from . import accounts
 from .accounts import Access, Account, Kind
 from .entry import Entry, Loaded, base_language, language, load, settings_of
-from .errors import ProviderError
 from .voice_options import SPEED, VoiceOptions, number
 
 THRESHOLD, TEMPERATURE = "turn_detection_threshold", "llm_temperature"

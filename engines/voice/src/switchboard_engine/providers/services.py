@@ -8,9 +8,9 @@ from typing import Any
 
 from pipecat.processors.frame_processor import FrameProcessor
 
+from ..services import ProviderError, Services
 from .accounts import Kind
 from .entry import Entry, Json
-from .errors import ProviderError
 from .failover import Candidate, LlmFailover, Outages, RealtimeFailover, SttFailover, TtsFailover
 from .llm import LlmRequest, build_llm
 from .realtime import RealtimeRequest, build_realtime
@@ -21,7 +21,7 @@ from .unsupported import own_voice, unsupported
 from .voice_options import VoiceOptions
 
 
-class Services:
+class ProviderServices:
     """Makes a call's services. All methods raise `ProviderError` with a sentence where a service cannot be made."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -107,7 +107,7 @@ class Services:
 
 def services() -> Services:
     """Return a worker's services, by its environment; raises `ProviderError` for wrong settings."""
-    return Services(os.environ)
+    return ProviderServices(os.environ)
 
 
 def _names(entry: Entry) -> tuple[Any, ...]:

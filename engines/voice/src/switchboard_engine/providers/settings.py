@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from ..services import ProviderError
 from . import accounts
 from .accounts import Account, Kind
 from .entry import Entry
-from .errors import ProviderError
 from .failover import Patience
 from .llm import llm_vendor
 from .stt import stt_vendor

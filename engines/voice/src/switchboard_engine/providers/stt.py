@@ -6,10 +6,10 @@ from typing import Any
 
 from pipecat.processors.frame_processor import FrameProcessor
 
+from ..services import ProviderError
 from . import accounts
 from .accounts import Access, Account, Kind
 from .entry import ISO_639_1, MENDED_HERE, Entry, Loaded, base_language, language, load, settings_of
-from .errors import ProviderError
 
 _DEEPGRAM_REGIONS = frozenset(
     [

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from pipecat.processors.frame_processor import FrameProcessor
 
+from ..services import ProviderError
 from . import accounts
 from .accounts import Access, Account, Kind
 from .entry import MENDED_HERE, Entry, Loaded, base_language, language, load, settings_of
-from .errors import ProviderError
 from .voice_options import EMOTION, SIMILARITY, SPEED, STABILITY, VoiceOptions
 
 _OPENAI_HZ = 24_000

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from .errors import ProviderError
+from ..services import ProviderError
 
 SPEED, STABILITY, SIMILARITY, EMOTION = "speech_speed", "voice_stability", "voice_similarity", "tts_emotion_enabled"
 """Names of the settings."""

@@ -27,7 +27,7 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor, F
 from pipecat.services.settings import LLMSettings, STTSettings, TTSSettings
 from pipecat.utils.errors import ErrorCategory
 
-from ..errors import ProviderError
+from ...services import ProviderError
 from .branch import Branch
 from .candidate import Candidate, Patience, Reasons, following
 from .journal import Journal

@@ -5,20 +5,42 @@ argument and returns a `Services`. It is called once a process.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Protocol
 
+from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.frame_processor import FrameProcessor
+from pipecat.services.llm_service import FunctionCallParams
 
-from ..client.wire import Json
-from ..plugs import SERVICES_VARIABLE, load
+from .client.wire import Json
+from .plugs import SERVICES_VARIABLE, load
 
 DEFAULT_SERVICES = "switchboard_engine.providers:services"
 
 
 class ProviderError(Exception):
-    """A service cannot be made: a key is missing, the vendor is unknown; the message says what would help."""
+    """A service cannot be made; the message is a sentence that says what is missing, and where to give it."""
+
+
+class LanguageModel(Protocol):
+    """What is used of a language model, which is a Pipecat processor besides: one `LLMService`, or several behind one.
+
+    mypy has no type that is both, so a pipeline takes the processor by a check.
+    """
+
+    def register_function(
+        self,
+        function_name: str,
+        handler: Callable[[FunctionCallParams], Awaitable[None]],
+        *,
+        cancel_on_interruption: bool,
+        timeout_secs: float,
+    ) -> None:
+        """Have `handler` called for a function, as `LLMService.register_function` does."""
+
+    async def run_inference(self, context: LLMContext, *, max_tokens: int, system_instruction: str) -> str | None:
+        """Answer once, beside the conversation."""
 
 
 class Services(Protocol):
@@ -38,12 +60,12 @@ class Services(Protocol):
     ) -> FrameProcessor:
         """Make text-to-speech, with the speed, stability, similarity and emotion of `options`."""
 
-    def llm(self, entry: Json | None, *, temperature: float | None, prompt: str) -> FrameProcessor:
-        """Make a language model of chat completions; it has what is used of Pipecat's `LLMService`."""
+    def llm(self, entry: Json | None, *, temperature: float | None, prompt: str) -> LanguageModel:
+        """Make a language model of chat completions."""
 
     def realtime(
         self, entry: Json | None, *, voice: Json | None, language: str, options: Mapping[str, Any], prompt: str
-    ) -> FrameProcessor:
+    ) -> LanguageModel:
         """Make a speech-to-speech model; with the `mode` `dualplex` of `options` it writes what it says."""
 
     def unsupported(self, assistant: Json) -> Sequence[str]:
