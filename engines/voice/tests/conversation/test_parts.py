@@ -396,8 +396,8 @@ async def test_a_greeting_and_short_words_are_no_turns() -> None:
     # A greeting that is over is no greeting any more.
     start = TurnStart(0, interruptible=True, greets=True, now=lambda: now)
     start.add_event_handler("on_user_turn_started", begin)
-    for frame in (BotStartedSpeakingFrame(), BotStoppedSpeakingFrame(), BotStartedSpeakingFrame()):
-        await start.process_frame(frame)
+    for spoke in (BotStartedSpeakingFrame(), BotStoppedSpeakingFrame(), BotStartedSpeakingFrame()):
+        await start.process_frame(spoke)
     await start.process_frame(VADUserStartedSpeakingFrame())
     assert len(began) == 3
     began.pop()
