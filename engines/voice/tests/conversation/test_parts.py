@@ -393,6 +393,14 @@ async def test_a_greeting_and_short_words_are_no_turns() -> None:
     now += 3
     await start.process_frame(VADUserStartedSpeakingFrame())
     assert len(began) == 2
+    # A greeting that is over is no greeting any more.
+    start = TurnStart(0, interruptible=True, greets=True, now=lambda: now)
+    start.add_event_handler("on_user_turn_started", begin)
+    for spoke in (BotStartedSpeakingFrame(), BotStoppedSpeakingFrame(), BotStartedSpeakingFrame()):
+        await start.process_frame(spoke)
+    await start.process_frame(VADUserStartedSpeakingFrame())
+    assert len(began) == 3
+    began.pop()
     start = TurnStart(2, interruptible=True)
     start.add_event_handler("on_user_turn_started", begin)
     await start.process_frame(BotStartedSpeakingFrame())

@@ -12,26 +12,27 @@ from .script import Say, call
 
 LOOK_UP = {"name": "look_up", "kind": "tool", "timeout": 2, "parameters": {"type": "object", "properties": {}}}
 LONG = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen."
+LONGER = f"{LONG[:-1]}, {LONG[:-1]}, {LONG}"
 
 
 @pytest.mark.parametrize("voice", [ToneTTS, WordTTS])
 async def test_an_interrupted_line_has_what_was_heard(typed: Scene, voice: type[ToneTTS]) -> None:
     typed.typed.voice = voice
-    typed.model.rules = {"count": Say(LONG)}
+    typed.model.rules = {"count": Say(LONGER)}
     line = await typed.answered()
     await typed.greeted()
     await typed.tell("please count")
-    await typed.until(lambda: len(typed.typed.tone.said) == 2)
+    await typed.until(lambda: len(typed.typed.tone.said) >= 2)
     await asyncio.sleep(0.8)
     await typed.typed.customer.begin()
     interrupted = asyncio.get_running_loop().time()
     await typed.greeted(2)
     cut = next(event for event in typed.fake.of("transcript") if event["text"].startswith("One"))
     assert cut.get("interrupted"), cut
-    words = LONG.split()
+    words = LONGER.split()
     heard = cut["text"].split()
     assert heard == words[: len(heard)]
-    assert 2 <= len(heard) <= 12
+    assert 2 <= len(heard) < len(words)
     last = line.audio.last_sound()
     assert last is not None
     assert last - interrupted < 0.3
@@ -181,7 +182,7 @@ async def test_the_language_of_the_customer_is_spoken(typed: Scene) -> None:
 
 
 async def test_a_customer_who_hangs_up_ends_the_call(typed: Scene) -> None:
-    typed.model.rules = {"count": Say(LONG)}
+    typed.model.rules = {"count": Say(LONGER)}
     line = await typed.answered()
     await typed.greeted()
     await typed.tell("please count")
@@ -192,11 +193,11 @@ async def test_a_customer_who_hangs_up_ends_the_call(typed: Scene) -> None:
     assert (end["by"], end["reason"]) == ("customer", "the customer hung up")
     last = typed.fake.of("transcript")[-1]
     assert last["interrupted"]
-    assert LONG.startswith(last["text"])
+    assert LONGER.startswith(last["text"])
     await typed.until(lambda: len(typed.fake.of("usage")) == 1)
     usage: dict[str, Any] = typed.fake.of("usage")[0]
     assert usage["llm_tokens_in"] == 100
-    assert usage["tts_characters"] == len("Hello, this is Anna.") + len(LONG)
+    assert usage["tts_characters"] == len("Hello, this is Anna.") + len(LONGER)
     assert usage["carrier_seconds"] > 0.5
     assert typed.fake.of("quality")[0]["mos"] == 4.2
 

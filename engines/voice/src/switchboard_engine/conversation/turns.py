@@ -76,6 +76,8 @@ class TurnStart(BaseUserTurnStartStrategy):  # type: ignore[no-untyped-call]
                 self._greets_until = self._now() + GREETING_S * self._greets
         elif isinstance(frame, BotStoppedSpeakingFrame):
             self._bot_speaks = False
+            if self._greets_until is not None:
+                self._greets_until = self._now()
             if self._held:
                 return await self._begin()
         elif isinstance(frame, VADUserStartedSpeakingFrame):
