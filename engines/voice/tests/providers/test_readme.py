@@ -10,6 +10,7 @@ from switchboard_engine.providers.stt import STT
 from switchboard_engine.providers.tts import TTS
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+PROVIDERS = README.partition("\n## Providers\n")[2].partition("\n## ")[0]
 KINDS: list[dict[str, Account]] = [
     {vendor: row.account for vendor, row in STT.items()},
     {vendor: row.account for vendor, row in TTS.items()},
@@ -20,7 +21,7 @@ KINDS: list[dict[str, Account]] = [
 
 def rows() -> dict[str, list[str]]:
     """Return the cells of each vendor."""
-    found = re.findall(r"^\| `([a-z]+)` \|(.*)\|$", README, re.MULTILINE)
+    found = re.findall(r"^\| `([a-z]+)` \|(.*)\|$", PROVIDERS, re.MULTILINE)
     return {vendor: [cell.strip() for cell in cells.split("|")] for vendor, cells in found if vendor != "vendor"}
 
 

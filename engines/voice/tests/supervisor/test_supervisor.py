@@ -14,7 +14,7 @@ import pytest
 from support import handlers
 from support.fake_service import TOKEN, FakeService, Fault
 from switchboard_engine.health import health, metrics
-from switchboard_engine.plugs import DEFAULT_HANDLER, OrphanHook, PlugError, load
+from switchboard_engine.plugs import OrphanHook, PlugError, load
 from switchboard_engine.settings import RunSettings, WorkerSettings
 from switchboard_engine.supervisor import Supervisor, WorkerSlot
 
@@ -265,7 +265,6 @@ async def test_a_leg_brings_calls_to_the_same_conversation(service: FakeService)
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        (DEFAULT_HANDLER, "The voice conversation needs the extra `voice`"),
         ("support.handlers:missing", "support.handlers:missing cannot be loaded as module:function"),
         ("support.handlers:NOT_CALLABLE", "support.handlers:NOT_CALLABLE is no function"),
         ("no.such.module:x", "No module named"),
