@@ -16,6 +16,7 @@ from support.fake_service import FakeService, entry
 from switchboard_engine.client import Engine, Timing
 from switchboard_engine.conversation.conversation import Conversation
 from switchboard_engine.local import LocalServices
+from switchboard_engine.services import Services
 
 from .fakes import FakeServices
 from .memory_line import MemoryArrival, MemoryLeg, MemoryLine
@@ -66,7 +67,7 @@ class Scene:
     model: ScriptedModel
     leg: MemoryLeg
     engine: Engine
-    services: LocalServices = field(default_factory=LocalServices)
+    services: Services = field(default_factory=LocalServices)
     line: MemoryLine | None = None
     conversing: asyncio.Task[None] | None = None
     call_id: int = 1

@@ -27,6 +27,7 @@ async def test_a_model_that_hears_talks(typed: Scene, mode: str) -> None:
         fillers=1,
         min_interrupt_words=2,
         chat_llm_fallback_id=3,
+        wait_for_customer=True,
     )
     line.ring()
     model(typed).answers = ["Hello, this is Anna."]
@@ -47,7 +48,12 @@ async def test_a_model_that_hears_talks(typed: Scene, mode: str) -> None:
     asked = typed.typed.asked["realtime"]
     assert (asked["mode"], asked["turn_detection_threshold"]) == (mode, 0.4)
     assert asked["system"].startswith("You answer the telephone of a shop.")
-    assert typed.fake.of("unsupported")[0]["settings"] == ["min_interrupt_words", "chat_llm_fallback_id", "fillers"]
+    assert typed.fake.of("unsupported")[0]["settings"] == [
+        "min_interrupt_words",
+        "chat_llm_fallback_id",
+        "fillers",
+        "wait_for_customer",
+    ]
 
 
 @pytest.mark.long

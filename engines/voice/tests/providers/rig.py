@@ -97,6 +97,11 @@ class Rig:
         for frame in frames:
             await self.worker.queue_frame(frame)
 
+    async def give_from_behind(self, *frames: Frame) -> None:
+        """Give the service frames upstream."""
+        for frame in frames:
+            await self.worker.queue_frame(frame, FrameDirection.UPSTREAM)
+
     async def ask(self, *messages: dict[str, Any], tools: Any = None) -> None:
         """Ask a language model."""
         asked: Any = list(messages) or [{"role": "user", "content": "When do you open?"}]

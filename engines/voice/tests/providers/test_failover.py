@@ -8,6 +8,7 @@ from pipecat.frames.frames import (
     EndFrame,
     InputAudioRawFrame,
     InterruptionFrame,
+    LLMContextFrame,
     LLMFullResponseEndFrame,
     LLMFullResponseStartFrame,
     LLMTextFrame,
@@ -20,6 +21,7 @@ from pipecat.frames.frames import (
     VADUserStartedSpeakingFrame,
     VADUserStoppedSpeakingFrame,
 )
+from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.services.settings import TTSSettings
 
 from switchboard_engine.providers import ProviderServices
@@ -28,7 +30,7 @@ from switchboard_engine.providers.failover import ATTEMPTS, REST_S, Candidate, O
 from .catalogue import entry
 from .fakes import Behaviour, FakeCartesia, FakeDeepgram, FakeElevenLabs, FakeOpenAI, FakeVendor
 from .keys import without
-from .rig import Rig, names, until
+from .rig import Rig, names, sound, until
 
 BADLY = [behaviour for behaviour in Behaviour if behaviour is not Behaviour.WELL]
 SLOW = [Behaviour.UNREACHABLE, Behaviour.BUSY]
@@ -330,3 +332,28 @@ async def test_a_call_ends_whatever_the_vendors_do(
         async with Rig(service) as rig:
             await rig.give(EndFrame())
             await rig.comes(EndFrame)
+
+
+async def test_a_context_from_behind_is_answered_by_the_substitute(pairs: ProviderServices, vendors: Vendors) -> None:
+    vendors.openai.behaviour = Behaviour.REFUSES
+    async with Rig(pairs.llm(entry("llm_models", "gpt-4.1"))) as rig:
+        await rig.give_from_behind(LLMContextFrame(LLMContext(messages=[{"role": "user", "content": "When?"}])))
+        await rig.comes(LLMFullResponseEndFrame)
+        assert [frame.text for frame in rig.of(LLMTextFrame)] == ["Nine", " o'clock."]
+        assert rig.of(LLMContextFrame) == []
+
+
+async def test_speech_that_is_noticed_behind_is_heard_by_the_substitute(
+    pairs: ProviderServices, vendors: Vendors
+) -> None:
+    vendors.hearing.behaviour = Behaviour.BREAKS_OFF
+    transcriber = pairs.stt(entry("transcriber_providers", "deepgram"), languages=["en-US"])
+    async with Rig(transcriber) as rig:
+        await rig.give(*map(sound, range(10)))
+        await rig.give_from_behind(VADUserStartedSpeakingFrame())
+        await until(lambda: len(transcriber.journal) > 0)
+        await rig.give(*map(sound, range(60)))
+        await until(lambda: len(rig.of(InputAudioRawFrame)) == 70)
+        await rig.give_from_behind(VADUserStoppedSpeakingFrame())
+        assert [frame.text for frame in await rig.comes(TranscriptionFrame)] == ["When, please?"]
+        assert rig.of(VADUserStartedSpeakingFrame) == []

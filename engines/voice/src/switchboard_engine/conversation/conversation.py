@@ -46,6 +46,8 @@ READY_S = 10.0
 HANG_UP_S = 5.0
 """How long a line may take to end once it was hung up."""
 
+_BEGIN = "The customer has answered. Begin the conversation with one short sentence."
+
 _log = logging.getLogger(__name__)
 
 
@@ -235,8 +237,10 @@ class Conversation:
             self._machines = Machines(talk, self._mute)
         self._clocks = Clocks(talk)
         self._spawn(self._clocks.run())
-        if settings.greeting and settings.greets:
+        if settings.greets and settings.greeting:
             await talk.say(settings.greeting)
+        elif settings.greets:
+            await talk.context(_BEGIN, run=True)
 
     async def _follow(self, line: Line) -> None:
         """Follow the line to its end."""

@@ -135,8 +135,8 @@ class ConversationSettings:
 
     @property
     def greets(self) -> bool:
-        """Whether the assistant speaks first."""
-        return bool(self.greeting) and not self.waits_for_customer
+        """Whether the assistant speaks first: a speech-to-speech model always does, as it is told all with that."""
+        return self.mode != "pipeline" or (bool(self.greeting) and not self.waits_for_customer)
 
     @classmethod
     def read(cls, assistant: Assistant) -> "ConversationSettings":
@@ -206,7 +206,7 @@ def _prompt(assistant: Assistant, languages: tuple[str, ...]) -> str:
         parts.append(_SWITCHING.format(first=languages[0], others=", ".join(languages[1:])))
     else:
         parts.append(f"Speak this language: {languages[0]}.")
-    if assistant.wait_for_customer and assistant.greeting:
+    if assistant.wait_for_customer and assistant.greeting and assistant.mode not in ("multimodal", "dualplex"):
         parts.append(f"The customer speaks first. Begin your first answer with this greeting: {assistant.greeting}")
     if assistant.knowledge:
         parts.append(f"What you know:\n{assistant.knowledge}")

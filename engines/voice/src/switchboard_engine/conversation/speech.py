@@ -91,10 +91,8 @@ class Speech(FrameProcessor):
                 await self._played(frame)
             case TTSTextFrame():
                 return self._text(frame)
-            case AggregatedTextFrame() if frame.will_be_spoken and frame.pts is None:
-                # No word will have a time of its own.
-                self._paced = True
-                self._pace.announce(frame.text)
+            case AggregatedTextFrame() if frame.will_be_spoken:
+                self._announced(frame)
             case TTSStartedFrame():
                 self._to_context = frame.append_to_context
             case TTSStoppedFrame():
@@ -116,6 +114,15 @@ class Speech(FrameProcessor):
             case _:
                 pass
         return False
+
+    def _announced(self, frame: AggregatedTextFrame) -> None:
+        """Take a text that is about to be said; without a time on it, no word of it will have one.
+
+        A service that stands in for another may be of the other kind.
+        """
+        self._paced = frame.pts is None
+        if self._paced:
+            self._pace.announce(frame.text)
 
     async def _played(self, frame: TTSAudioRawFrame) -> None:
         seconds = len(frame.audio) / _SAMPLE_BYTES / frame.num_channels / frame.sample_rate

@@ -150,7 +150,12 @@ class Talk:
     async def context(self, text: str, *, run: bool) -> None:
         """Tell the model something that the customer does not hear; with `run` it answers."""
         message = {"role": "developer", "content": text}
-        await self.pipeline.worker.queue_frame(LLMMessagesAppendFrame([message], run_llm=run))  # type: ignore[list-item]
+        frame = LLMMessagesAppendFrame([message], run_llm=run)  # type: ignore[list-item]
+        if self.settings.mode == "pipeline":
+            await self.pipeline.worker.queue_frame(frame)
+        else:
+            # A speech-to-speech model has to be told itself: it does not answer what is only added to the context.
+            await self.pipeline.stages.model.queue_frame(frame)
 
     async def interrupt(self) -> None:
         """Cut off what is being thought and said; returns once it is, so that what is said next is not cut off too."""

@@ -47,4 +47,6 @@ def _of_models(raw: Json, settings: ConversationSettings) -> list[str]:
         names.append("chat_llm_fallback_id")
     if settings.fillers:
         names.append("fillers")
+    if settings.waits_for_customer:
+        names.append("wait_for_customer")
     return names

@@ -8,11 +8,14 @@ from .server import Behaviour, FakeVendor, Request, tone
 
 
 class FakeDeepgram(FakeVendor):
-    """Hears `words` in any sound, and says a tone for any text."""
+    """Hears `words` in any sound, and says a tone for any text.
 
-    def __init__(self, words: str = "When do you open?") -> None:
+    Not `eager`, it hears nothing before the customer has stopped.
+    """
+
+    def __init__(self, words: str = "When do you open?", *, eager: bool = True) -> None:
         super().__init__()
-        self.words = words
+        self.words, self.eager = words, eager
 
     def routes(self) -> list[web.RouteDef]:
         return [web.get("/v1/listen", self._on_listen), web.get("/v1/speak", self._on_speak)]
@@ -20,7 +23,7 @@ class FakeDeepgram(FakeVendor):
     async def _on_listen(self, request: web.Request) -> web.WebSocketResponse:
         async def answer(socket: web.WebSocketResponse, noted: Request, content: Any) -> None:
             if isinstance(content, bytes):
-                if not noted.query.get("told"):
+                if self.eager and not noted.query.get("told"):
                     noted.query["told"] = ["yes"]
                     await socket.send_json(self._results(self.words.split()[0], final=False))
             elif content["type"] == "Finalize":

@@ -49,6 +49,8 @@ class Failover(FrameProcessor):
     """Frames that change the settings of this kind; every service gets them."""
     consumed: tuple[type[Frame], ...] = ()
     """Frames that no service of this kind passes on."""
+    from_behind: tuple[type[Frame], ...] = ()
+    """Work that also comes upstream; another service gets it from before, and does not pass it on."""
 
     def __init__(self, candidates: Sequence[Candidate], patience: Patience, outages: Outages | None = None) -> None:
         """Build the first of `candidates` that can be built; raises the first's `ProviderError` if none can.
@@ -67,6 +69,7 @@ class Failover(FrameProcessor):
         self._alarms: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_over = False
+        self._discarded: set[Branch] = set()
         self._last, service = self._first()
         self._branch: Branch | None = Branch(self._last, service, self._came)
         self._beginning: asyncio.Task[None] | None = None
@@ -142,8 +145,8 @@ class Failover(FrameProcessor):
         for task in list(self._tasks):
             await self.cancel_task(task)
         branch, self._branch = self._branch, None
-        if branch:
-            await branch.close()
+        left = {*self._discarded, branch} if branch else set(self._discarded)
+        await asyncio.gather(*(one.close() for one in left))
         await super().cleanup()  # type: ignore[no-untyped-call]
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
@@ -158,6 +161,9 @@ class Failover(FrameProcessor):
             self._clear_alarms()
             await self._give_through(frame, direction)
         elif direction is FrameDirection.UPSTREAM:
+            if isinstance(frame, self.from_behind) and not self._is_over:
+                self.given(frame)
+                self.journal.keep(frame, is_owed=True, passed=True)
             await self._give_through(frame, direction)
         elif self._is_over:
             if not isinstance(frame, self.consumed):
@@ -285,7 +291,7 @@ class Failover(FrameProcessor):
     async def _replace(self, failed: Branch) -> None:
         if self._beginning:
             await self.cancel_task(self._beginning)
-        self._spawn(failed.throw_away())
+        self._discard(failed)
         await self.left(for_good=False)
         while (candidate := following(self._candidates, failed.candidate)) is not None:
             await asyncio.sleep(candidate.pause_s)
@@ -323,11 +329,21 @@ class Failover(FrameProcessor):
         branch, self._branch, self._is_over = self._branch, None, True
         self._clear_alarms()
         if branch:
-            self._spawn(branch.throw_away())
+            self._discard(branch)
         await self.left(for_good=True)
         for frame in self.journal.clear():
             await self.push_frame(frame)
         await self.push_error(reason, force_treat_as_permanent=True)
+
+    def _discard(self, branch: Branch) -> None:
+        """Throw a service away beside the call, whose end closes it if that takes longer."""
+
+        async def discard() -> None:
+            await branch.throw_away()
+            self._discarded.discard(branch)
+
+        self._discarded.add(branch)
+        self._spawn(discard())
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task: asyncio.Task[None] = self.create_task(work)

@@ -32,6 +32,7 @@ class LlmFailover(Failover):
     what = "The language model"
     updates = LLMUpdateSettingsFrame
     consumed: tuple[type[Frame], ...] = (LLMContextFrame,)
+    from_behind = (LLMContextFrame,)
 
     def __init__(self, candidates: Sequence[Candidate], patience: Patience, outages: Outages | None = None) -> None:
         """Build the first of `candidates` that can be built."""

@@ -34,6 +34,7 @@ class SttFailover(Failover):
 
     what = "The speech recognition"
     updates = STTUpdateSettingsFrame
+    from_behind = (VADUserStartedSpeakingFrame, VADUserStoppedSpeakingFrame)
 
     def __init__(self, candidates: Sequence[Candidate], patience: Patience, outages: Outages | None = None) -> None:
         """Build the first of `candidates` that can be built."""
