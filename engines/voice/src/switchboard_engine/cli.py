@@ -21,7 +21,7 @@ TOKEN_VARIABLE = "SWITCHBOARD_ENGINE_TOKEN"  # noqa: S105 - the name of a variab
 URL_VARIABLE = "SWITCHBOARD_URL"
 _NAME_CHARS_MAX = 64 - len("-1000")
 _DRAIN_SECONDS_MAX = 86_400
-_PORT_MAX = 65_535
+_LEGS = "switchboard_engine.legs"
 _FAILED = 1
 
 
@@ -32,8 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=given.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         settings = settings_of(given, os.environ)
-        hooks = {leg: load(name) for leg, name in given.orphans}
-    except (ValueError, OSError, PlugError, argparse.ArgumentTypeError) as error:
+        # A hook that was named goes before the leg's own.
+        hooks = {leg: load(f"{_LEGS}.{leg}:end_dialogs") for leg in settings.worker.named_legs if leg != "web"}
+        hooks |= {leg: load(name) for leg, name in given.orphans}
+    except (ValueError, OSError, PlugError) as error:
         parser.error(str(error))
     return asyncio.run(_run(settings, hooks))
 
@@ -50,9 +52,15 @@ def settings_of(given: argparse.Namespace, environment: Mapping[str, str]) -> Ru
         name=given.name,
         capacity=given.calls_per_worker,
         handler=given.handler,
-        legs=dict(_pair(text) for text in given.leg if not leg_options.named(text)),
-        named_legs=dict(leg_options.read(text, environment) for text in given.leg if leg_options.named(text)),
+        legs={name: plug for name, plug in given.leg if plug},
         services=given.services or environment.get(SERVICES_VARIABLE),
+        named_legs=leg_options.settings_of(
+            [name for name, plug in given.leg if not plug],
+            given,
+            environment,
+            workers=given.workers,
+            capacity=given.calls_per_worker,
+        ),
         modes=tuple(given.mode),
         account_ids=tuple(given.account),
         trunk_ids=tuple(given.trunk),
@@ -126,17 +134,27 @@ def _seconds(text: str) -> float:
 
 
 def _address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > _PORT_MAX:
-        message = "an address is HOST:PORT"
-        raise argparse.ArgumentTypeError(message)
-    return host.strip("[]"), int(port)
+    try:
+        return leg_options.address(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _leg(text: str) -> tuple[str, str]:
+    """Read the name of a leg of this package, or a plug."""
+    if text in NAMED:
+        return text, ""
+    try:
+        return _pair(text)
+    except argparse.ArgumentTypeError as error:
+        names = ", ".join(sorted(NAMED))
+        raise argparse.ArgumentTypeError(f"it is {names}, or NAME=MODULE:FUNCTION") from error
 
 
 def _pair(text: str) -> tuple[str, str]:
     name, _, plug = text.partition("=")
     if not name or ":" not in plug:
-        message = f"{text!r} is neither NAME=MODULE:FUNCTION nor one of {', '.join(NAMED)}"
+        message = "it is NAME=MODULE:FUNCTION"
         raise argparse.ArgumentTypeError(message)
     return name, plug
 
@@ -158,11 +176,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--handler", default=DEFAULT_HANDLER, help="module:function that carries a call")
     add(
         "--leg",
+        type=_leg,
         action="append",
         default=[],
         metavar="LEG",
-        help=f"way on which calls come: one of {', '.join(NAMED)}, with its settings as MEMBER=VALUE, in quotes; or "
-        "NAME=MODULE:FUNCTION",
+        help=f"way to telephones or browsers: {', '.join(sorted(NAMED))}, or NAME=MODULE:FUNCTION",
     )
     add("--services", help=f"module:function that makes speech and language services; else {SERVICES_VARIABLE}")
     add(
@@ -183,6 +201,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--account", type=int, action="append", default=[], help="only calls of these accounts")
     add("--trunk", type=int, action="append", default=[], help="only calls of these trunks")
     add("--type", action="append", default=[], choices=["outbound", "inbound", "web"], help="only calls of these types")
-    add("--web-url", help="where a browser reaches the web leg")
+    add("--web-url", help="where a browser reaches the web leg; {worker} stands for the worker's number")
     add("--log-level", default="INFO", choices=["DEBUG", "INFO", "WARNING", "ERROR"])
+    leg_options.add_options(run)
     return parser

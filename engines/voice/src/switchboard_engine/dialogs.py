@@ -21,13 +21,13 @@ class Dialogs:
         """Tell each change from here on to a sink; None ends that."""
         self._sink = sink
 
-    def up(self, call_id: int, leg: str, data: Mapping[str, Any]) -> None:
-        """A call has a dialog on this leg, or its data changed; `data` is JSON."""
-        self._send({"kind": "dialog", "call": call_id, "leg": leg, "data": dict(data)})
+    def up(self, leg: str, key: str, data: Mapping[str, Any]) -> None:
+        """A leg has a dialog, named by a key of its own, or its data changed; `data` is JSON."""
+        self._send({"kind": "dialog", "leg": leg, "key": key, "data": dict(data)})
 
-    def down(self, call_id: int) -> None:
-        """The dialog of a call is over, and its far end knows."""
-        self._send({"kind": "dialog over", "call": call_id})
+    def down(self, leg: str, key: str) -> None:
+        """A dialog is over, and its far end knows."""
+        self._send({"kind": "dialog over", "leg": leg, "key": key})
 
     def _send(self, message: Mapping[str, Any]) -> None:
         if self._sink is not None:

@@ -14,6 +14,8 @@ _FAMILIES = [
     ("calls_running", "gauge", "Calls that run."),
     ("calls_claimed_total", "counter", "Calls claimed since the worker's start."),
     ("calls_ended_total", "counter", "Calls that ended since the worker's start, by how they came out."),
+    ("calls_refused_total", "counter", "Calls that came to a leg and were not taken, by leg and reason."),
+    ("trunk_state", "gauge", "1 for the state that a trunk is in, of those that are registered or were used in vain."),
     ("events_sent_total", "counter", "Events that the service took since the worker's start."),
     ("events_queued", "gauge", "Events that the service does not have yet."),
     ("heartbeat_age_seconds", "gauge", "Time since the last heartbeat that was answered; none before the first."),
@@ -77,25 +79,34 @@ def _state(slot: WorkerSlot) -> str:
 def _values(slot: WorkerSlot, name: str) -> Iterator[tuple[str, float]]:
     """Return the labels besides `worker`, and the value, of a family's samples."""
     stats = slot.stats
+    single: dict[str, float | None] = {
+        "calls_running": stats.running,
+        "calls_claimed_total": stats.claimed,
+        "events_sent_total": stats.delivered,
+        "events_queued": stats.pending,
+        "heartbeat_age_seconds": stats.heartbeat_age,
+        "worker_up": slot.pid is not None,
+        "worker_restarts_total": slot.restarts,
+    }
     match name:
-        case "calls_running":
-            yield "", stats.running
-        case "calls_claimed_total":
-            yield "", stats.claimed
         case "calls_ended_total":
             for reason, count in sorted(stats.ended.items()):
-                yield f',reason="{_escaped(reason)}"', count
-        case "events_sent_total":
-            yield "", stats.delivered
-        case "events_queued":
-            yield "", stats.pending
-        case "heartbeat_age_seconds":
-            if stats.heartbeat_age is not None:
-                yield "", stats.heartbeat_age
-        case "worker_up":
-            yield "", slot.pid is not None
-        case "worker_restarts_total":
-            yield "", slot.restarts
+                yield _labels(reason=reason), count
+        case "calls_refused_total":
+            for leg, reasons in sorted(stats.refused.items()):
+                for reason, count in sorted(reasons.items()):
+                    yield _labels(leg=leg, reason=reason), count
+        case "trunk_state":
+            for trunk, state in sorted(stats.trunks.items()):
+                yield _labels(trunk=trunk, state=state), 1
+        case _:
+            value = single[name]
+            if value is not None:
+                yield "", value
+
+
+def _labels(**labels: str) -> str:
+    return "".join(f',{name}="{_escaped(value)}"' for name, value in labels.items())
 
 
 def _escaped(label: str) -> str:

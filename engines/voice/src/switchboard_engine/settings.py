@@ -60,7 +60,11 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True)
 class WorkerStats:
-    """What a worker says of itself every second; counts are since its start."""
+    """What a worker says of itself every second; counts are since its start.
+
+    `refused` counts calls that came to a leg and were not taken, by leg and reason; `trunks` has the state of each
+    trunk of which one is known.
+    """
 
     running: int = 0
     claimed: int = 0
@@ -69,6 +73,8 @@ class WorkerStats:
     pending: int = 0
     heartbeat_age: float | None = None
     draining: bool = False
+    refused: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    trunks: Mapping[str, str] = field(default_factory=dict)
 
     def message(self) -> dict[str, Any]:
         """Return the stats as JSON."""

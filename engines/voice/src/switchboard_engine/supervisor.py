@@ -8,7 +8,7 @@ import logging
 import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,6 +26,8 @@ _SILENT_SECONDS = 60.0
 """A worker that says nothing for this long hangs, and is killed; loading a conversation takes some of it."""
 _STOP_SECONDS = 8.0
 """How long workers may take to stop before they are killed."""
+_DIALOGS_MAX = 10_000
+"""How many dialogs of a worker are kept."""
 _HOOK_SECONDS = 10.0
 """How long an orphan hook may take."""
 
@@ -39,7 +41,7 @@ class WorkerSlot:
     pid: int | None = None
     restarts: int = 0
     stats: WorkerStats = field(default_factory=WorkerStats)
-    dialogs: dict[int, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
+    dialogs: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     process: asyncio.subprocess.Process | None = None
     channel: Channel | None = None
 
@@ -146,7 +148,7 @@ class Supervisor:
             slot.pid, slot.channel = None, None
             slot.stats = WorkerStats()
             # Beside the next start: a hook may take its time.
-            task = asyncio.create_task(self._end_orphans(slot.name, tuple(slot.dialogs.values())))
+            task = asyncio.create_task(self._end_orphans(slot.name, dict(slot.dialogs)))
             self._hook_tasks.add(task)
             slot.dialogs.clear()
 
@@ -165,17 +167,18 @@ class Supervisor:
                     return
                 case {"kind": "stats", "stats": stats}:
                     slot.stats = WorkerStats.read(stats)
-                case {"kind": "dialog", "call": call_id, "leg": leg, "data": data}:
-                    slot.dialogs[call_id] = (leg, data)
-                case {"kind": "dialog over", "call": call_id}:
-                    slot.dialogs.pop(call_id, None)
+                case {"kind": "dialog", "leg": leg, "key": key, "data": data}:
+                    if len(slot.dialogs) < _DIALOGS_MAX or (leg, key) in slot.dialogs:
+                        slot.dialogs[leg, key] = data
+                case {"kind": "dialog over", "leg": leg, "key": key}:
+                    slot.dialogs.pop((leg, key), None)
                 case {"kind": "fatal", "message": failure}:
                     self._failure = failure
 
-    async def _end_orphans(self, worker: str, left: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    async def _end_orphans(self, worker: str, left: Mapping[tuple[str, str], Mapping[str, Any]]) -> None:
         """Tell the legs' hooks which dialogs a worker left up."""
         by_leg: dict[str, list[Mapping[str, Any]]] = {}
-        for leg, data in left:
+        for (leg, _), data in left.items():
             by_leg.setdefault(leg, []).append(data)
         for leg, dialogs in by_leg.items():
             hook = self._hooks.get(leg)

@@ -11,11 +11,16 @@ import signal
 import socket
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Protocol, Self
 
 from .channel import Channel
 from .client import Call, ClaimFilter, Engine, ForbiddenError, ProtocolError, UnauthenticatedError
 from .dialogs import dialogs
+from .legs.leg import LegError
+from .legs.settings import WORKER_MARK
 from .plugs import LEGS, SERVICES_VARIABLE, Handler, LegFactory, PlugError, load
 from .settings import WorkerSettings, WorkerStats
 
@@ -33,6 +38,24 @@ _LAST_CALLS_SECONDS = 300.0
 """How long calls may go on after a leg has taken its last one, before the worker is replaced."""
 _STOP_SECONDS = 10.0
 """How long the worker may take to stop."""
+
+
+class NamedLegs(Protocol):
+    """The legs of this package, which are loaded only where they are run."""
+
+    @property
+    def refused(self) -> Mapping[str, Mapping[str, int]]:
+        """As in `WorkerStats`."""
+
+    @property
+    def trunk_states(self) -> Mapping[str, str]:
+        """As in `WorkerStats`."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
 
 
 class Worker:
@@ -54,9 +77,11 @@ class Worker:
             modes=settings.modes,
             legs=[*settings.named_legs, *settings.legs],
             only=ClaimFilter(settings.account_ids, settings.trunk_ids, settings.types),
-            web_url=settings.web_url,
+            web_url=settings.web_url and settings.web_url.replace(WORKER_MARK, str(settings.number)),
         )
-        self._named_legs = load(LEGS)(settings, self._engine, self.carry) if settings.named_legs else None
+        self._named_legs: NamedLegs | None = None
+        if settings.named_legs:
+            self._named_legs = load(LEGS)(settings, self._engine, self.carry)
         self._carrying: set[asyncio.Task[None]] = set()
         self._outcomes: Counter[str] = Counter()
         self._drain = asyncio.Event()
@@ -205,6 +230,8 @@ class Worker:
             pending=engine.pending_events,
             heartbeat_age=engine.heartbeat_age,
             draining=engine.is_draining,
+            refused=self._named_legs.refused if self._named_legs is not None else {},
+            trunks=self._named_legs.trunk_states if self._named_legs is not None else {},
         )
 
 
@@ -226,6 +253,10 @@ async def work(end: socket.socket) -> int:
         await worker.run()
     except (ProtocolError, PlugError) as error:
         return await _give_up(channel, str(error))
+    except LegError as error:
+        # It may be there, or its port free, at the next start.
+        _log.error("%s", error)
+        return 1
     except (UnauthenticatedError, ForbiddenError) as error:
         return await _give_up(channel, f"The service refuses the engine token ({error}).")
     await channel.close()

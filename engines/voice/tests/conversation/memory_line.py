@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 
 import numpy as np
 from pipecat.transports.base_transport import BaseTransport
@@ -274,6 +274,11 @@ class MemoryLeg(Leg):
         if kind != "sip":
             raise LegError(f"this engine has no leg {kind}")
         return self
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """Nobody is."""
+        return {}
 
     async def set_trunks(self, trunks: Iterable[Telephony]) -> None:
         """Let nothing in."""

@@ -58,7 +58,7 @@ async def echo(leg: SipLeg, arrival: Arrival) -> None:
 async def main(port: int, certificate: str, more: dict[str, Any]) -> None:
     """Run until the input ends."""
     settings = SipSettings(
-        "127.0.0.1", port, certificate=certificate, ca_file=certificate, rtp_timeout_s=2, calls_max=5_000, **more
+        "127.0.0.1", port, certificate=certificate, ca_file=certificate, rtp_timeout_s=2, **{"calls_max": 5_000, **more}
     )
     leg = SipLeg(settings, print)
     await leg.start()

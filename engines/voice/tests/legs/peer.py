@@ -79,6 +79,14 @@ def digest(challenge: str, method: str, uri: str, username: str, password: str) 
     )
 
 
+def response_with(nonce: str, given: dict[str, str], method: str, username: str, password: str) -> str:
+    """Return the response that credentials with qop must have, for the realm `peer`."""
+    parts = (f"{username}:peer:{password}", f"{method}:{given['uri']}")
+    secret, request = (hashlib.md5(part.encode(), usedforsecurity=False).hexdigest() for part in parts)
+    joined = f"{secret}:{nonce}:{given['nc']}:{given['cnonce']}:{given['qop']}:{request}"
+    return hashlib.md5(joined.encode(), usedforsecurity=False).hexdigest()
+
+
 class Peer(asyncio.DatagramProtocol):
     """A user agent, and a registrar for those who register with it."""
 
@@ -203,18 +211,12 @@ class Peer(asyncio.DatagramProtocol):
         if given:
             made = digest(asked, request.method, given["uri"], username, password)
             if "qop" in given:
-                made = self._with(given, request.method, username, password)
+                made = response_with(self._nonce, given, request.method, username, password)
             if given["username"] == username and given["response"] in made:
                 return True
         to = request["to"] if "tag=" in request["to"] else f"{request['to']};tag=refused"
         self.respond(request, addr, 401, to=to, headers=f"{challenge}: {asked}\r\n")
         return False
-
-    def _with(self, given: dict[str, str], method: str, username: str, password: str) -> str:
-        parts = (f"{username}:peer:{password}", f"{method}:{given['uri']}")
-        secret, request = (hashlib.md5(part.encode(), usedforsecurity=False).hexdigest() for part in parts)
-        joined = f"{secret}:{self._nonce}:{given['nc']}:{given['cnonce']}:{given['qop']}:{request}"
-        return hashlib.md5(joined.encode(), usedforsecurity=False).hexdigest()
 
     def _register(self, request: Sip, addr: tuple[str, int]) -> None:
         self.registrations += 1

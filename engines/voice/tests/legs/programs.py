@@ -29,7 +29,7 @@ PACKAGES = {
 # The websocket channel is in Asterisk since 22.6, which only Debian's development suite has: with all that it needs,
 # down to its C library.
 ASTERISK = ("asterisk", "asterisk-modules", "asterisk-config")
-SUITE = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian sid main\n"
+SUITE = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {mirror} sid main\n"
 FETCH_S = 300
 
 
@@ -81,7 +81,7 @@ def _fetch_with_all(packages: tuple[str, ...], root: Path) -> None:
         for name in ("lists/partial", "cache/archives/partial"):
             (work / name).mkdir(parents=True)
         (work / "status").touch()
-        (work / "sources.list").write_text(SUITE)
+        (work / "sources.list").write_text(SUITE.format(mirror=_mirror(work)))
         settings = {
             "Dir::State": work, "Dir::State::Lists": work / "lists", "Dir::State::status": work / "status",
             "Dir::Cache": work / "cache", "Dir::Etc::SourceList": work / "sources.list",
@@ -91,6 +91,15 @@ def _fetch_with_all(packages: tuple[str, ...], root: Path) -> None:
         _run([*apt, "update"], work, "is the machine offline?")
         _run([*apt, "-y", "--download-only", "install", *packages], work, "is the machine offline?")
         _unpack(work / "cache/archives", work, root)
+
+
+def _mirror(work: Path) -> str:
+    """Return the mirror of Debian that this machine is set up with."""
+    targets = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]
+    found = [uri for uri in _run(targets, work, "is apt set up?").split() if uri.endswith("/debian/")]
+    if not found:
+        pytest.fail("this machine's apt has no mirror of Debian, from which Asterisk is fetched")
+    return found[0]
 
 
 def _unpack(packages: Path, work: Path, root: Path) -> None:
@@ -106,9 +115,10 @@ def _fetch(packages: tuple[str, ...], root: Path) -> None:
         _unpack(Path(work), Path(work), root)
 
 
-def _run(command: list[str], folder: Path, hint: str) -> None:
+def _run(command: list[str], folder: Path, hint: str) -> str:
     if shutil.which(command[0]) is None:
         pytest.fail(f"{command[0]} is missing, by which programs are fetched")
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=FETCH_S, check=False)  # noqa: S603
     if done.returncode:
         pytest.fail(f"`{' '.join(command)}` failed ({hint}): {done.stderr[-500:]}")
+    return done.stdout

@@ -34,6 +34,13 @@ def power(samples: Samples, frequency_hz: float, rate: int = HZ) -> float:
     return float(2 * abs(np.dot(signal, turn)) ** 2 / (len(signal) * energy))
 
 
+def usual_power(samples: Samples, frequency_hz: float, rate: int = HZ) -> float:
+    """Return the median of the power in pieces of 50 ms: one that a busy machine stretched or cut does not count."""
+    size = rate // 20
+    pieces = [power(samples[at : at + size], frequency_hz, rate) for at in range(0, len(samples) - size + 1, size)]
+    return float(np.median(pieces)) if pieces else 0.0
+
+
 def audible(samples: Samples) -> Samples:
     """Return the part from the first to the last sample that can be heard."""
     loud = np.flatnonzero(np.abs(samples.astype(np.int32)) > AUDIBLE)

@@ -5,8 +5,9 @@ from ipaddress import ip_network
 import pytest
 
 from switchboard_engine.legs import Telephony
-from switchboard_engine.legs.sip.admission import NONCE_LIFE_S, Admission, digest_response
-from switchboard_engine.legs.sip.message import Message, parameters
+from switchboard_engine.legs.sip.admission import NONCE_LIFE_S, Admission
+from switchboard_engine.legs.sip.digest import parameters, response
+from switchboard_engine.legs.sip.message import Message
 
 PASSWORD = "s3cret"
 OFFICE = Telephony(
@@ -70,7 +71,7 @@ def answer(gate: Admission, *, username: str = "carol", password: str = PASSWORD
     challenge = gate.decide(invite(call_id=call_id), "198.51.100.1", 0.0)
     assert challenge is not None
     given = parameters(challenge.headers) | {"uri": "sip:h", "nc": "00000001", "cnonce": "x", "qop": "auth"}
-    given["response"] = digest_response(given, "INVITE", username, password)
+    given["response"] = response(given, "INVITE", username, password)
     members = ", ".join(f'{name}="{value}"' for name, value in given.items())
     return f'Digest username="{username}", {members}'
 
@@ -80,7 +81,7 @@ def test_the_digest_of_rfc_2617() -> None:
         "realm": "testrealm@host.com", "nonce": "dcd98b7102dd2f0e8b11d0f600bfb0c093", "uri": "/dir/index.html",
         "qop": "auth", "nc": "00000001", "cnonce": "0a4f113b",
     }  # fmt: skip
-    assert digest_response(given, "GET", "Mufasa", "Circle Of Life") == "6629fae49393a05397450978507c4ef1"
+    assert response(given, "GET", "Mufasa", "Circle Of Life") == "6629fae49393a05397450978507c4ef1"
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,16 @@
 """The Asterisk leg, against a fake of its REST interface."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
 import pytest_asyncio
 from pipecat.frames.frames import EndFrame, InterruptionFrame
 
+from switchboard_engine.dialogs import dialogs
 from switchboard_engine.legs import (
     Answered,
     Arrival,
@@ -21,6 +23,7 @@ from switchboard_engine.legs import (
     Telephony,
     Transferred,
 )
+from switchboard_engine.legs.asterisk import end_dialogs
 from switchboard_engine.legs.asterisk import leg as asterisk_leg
 from switchboard_engine.legs.asterisk import line as asterisk_line
 from switchboard_engine.legs.asterisk.leg import AsteriskLeg
@@ -296,3 +299,19 @@ async def test_an_asterisk_that_refuses_us_or_is_not_there_is_named(setup: Setup
         with pytest.raises(LegError, match=r"refused the user name or password|could not be asked"):
             await AsteriskLeg(settings, print).start()
     assert PASSWORD not in repr(AsteriskSettings(setup.asterisk.url, USER, PASSWORD))
+
+
+async def test_what_a_dead_worker_left_is_deleted(setup: Setup) -> None:
+    told: list[Mapping[str, Any]] = []
+    dialogs.tell(told.append)
+    try:
+        watch, channel, _ = await setup.answered()
+        left = told[-1]["data"]
+        await end_dialogs([{**left, "password": "wrong"}])
+        assert channel in setup.asterisk.channels
+        await end_dialogs([left])
+        await setup.nothing_left()
+        await watch.ended()
+        assert told[-1] == {"kind": "dialog over", "leg": "asterisk", "key": channel}
+    finally:
+        dialogs.tell(None)

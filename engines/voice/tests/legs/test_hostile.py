@@ -164,10 +164,19 @@ async def test_a_stack_that_dies_ends_its_lines(peer: Peer) -> None:
     await host.stop()
 
 
-async def test_a_stack_that_has_had_its_fill_of_accounts_wants_another_process(peer: Peer) -> None:
-    host = await Host.run(free_port(), accounts_max=3)  # two of them are the doors for UDP and TCP
+async def test_calls_and_accounts_beyond_the_most_are_refused(peer: Peer) -> None:
+    host = await Host.run(free_port(), calls_max=3, accounts_max=3)  # two accounts are the doors for UDP and TCP
+    there = ("127.0.0.1", host.port)
+    dialogs = [await peer.call(f"sip:+1@127.0.0.1:{host.port}", there) for _ in range(3)]
+    for dialog in dialogs:
+        assert (await dialog.final()).status == 200
+    beyond = await peer.call(f"sip:+1@127.0.0.1:{host.port}", there)
+    assert (await beyond.final()).status == 486
+    for dialog in dialogs:
+        dialog.bye()
+        assert (await dialog.response()).status == 200
     for port in (peer.port, free_port()):
-        dialog = await peer.call(f"sip:call-{port}@127.0.0.1:{host.port}", ("127.0.0.1", host.port))
+        dialog = await peer.call(f"sip:call-{port}@127.0.0.1:{host.port}", there)
         assert (await dialog.final()).status == 200
     await host.wrote("the SIP stack has no room for another account")
     assert await host.ended() == 1

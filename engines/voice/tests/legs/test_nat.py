@@ -25,7 +25,7 @@ def address_in(description: str) -> str:
     return str(re.findall(r"^c=IN IP4 (\S+)", description, re.MULTILINE)[-1])
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
 async def host() -> AsyncIterator[Host]:
     """Run the leg behind a NAT that forwards its ports."""
     host = await Host.run(free_port(), public_address=PUBLIC)

@@ -52,6 +52,7 @@ class FakeLeg:
         self.trunks: tuple[Telephony, ...] = ()
         self.dialed: list[tuple[str, str, float]] = []
         self.state = "new"
+        self.refused = {"address": 2}
 
     async def start(self) -> None:
         self.state = "started"
@@ -120,7 +121,7 @@ async def test_an_arrival_is_brought_carried_and_hung_up(service: FakeService) -
 
 async def test_an_arrival_that_cannot_be_taken_is_refused(service: FakeService) -> None:
     leg, handler = FakeLeg(), Handler()
-    async with engine_of(service, capacity=1) as engine, Legs(engine, handler, {"sip": leg_of(leg)}):
+    async with engine_of(service, capacity=1) as engine, Legs(engine, handler, {"sip": leg_of(leg)}) as legs:
         for to, trunk_id, status in (("+19995550100", "4", 404), ("+12025550100", "5", 403)):
             arrival = FakeArrival(f"to {to}", to=to, trunk_id=trunk_id)
             leg.arrivals.put_nowait(arrival)
@@ -130,6 +131,7 @@ async def test_an_arrival_that_cannot_be_taken_is_refused(service: FakeService) 
         beyond = FakeArrival("second")
         leg.arrivals.put_nowait(beyond)
         assert await refusal(beyond) == 503
+        assert legs.refused == {"sip": {"address": 2, "number": 1, "trunk": 1, "full": 1}}
         handler.done.set()
 
 
@@ -142,6 +144,13 @@ async def test_trunks_are_told_to_the_legs_and_registrations_dealt_out(service: 
     async with legs._engine, legs:
         await service.until(lambda: len(leg.trunks) == 4)
         assert [trunk.trunk_id for trunk in leg.trunks if trunk.register] == ["1", "3"]
+        for trunk_id in ("1", "3"):
+            legs.on_trunk(TrunkStatus(trunk_id, TrunkState.WRONG_CREDENTIALS))
+        service.trunks[3]["password"] = "right"
+        service.trunk_version += 1
+        service.wake()
+        await service.until(lambda: leg.trunks[3].password == "right")
+        assert legs.trunk_states == {"1": "wrong-credentials"}
 
 
 async def test_a_call_goes_out_on_the_leg_of_its_trunk(service: FakeService) -> None:
@@ -174,4 +183,4 @@ async def test_a_worker_without_legs_says_so(service: FakeService) -> None:
     leg: Any = legs.for_kind("twilio")
     assert (leg._port, leg._urls.public) == (8081, "https://v/2")
     legs.on_trunk(TrunkStatus("4", TrunkState.WRONG_CREDENTIALS, "401"))
-    assert legs.trunks["4"].state == "wrong-credentials"
+    assert legs.trunk_states == {"4": "wrong-credentials"}

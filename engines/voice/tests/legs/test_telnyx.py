@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 from pipecat.frames.frames import InterruptionFrame
 
+from switchboard_engine.dialogs import dialogs
 from switchboard_engine.legs import (
     Answered,
     Arrival,
@@ -22,6 +23,7 @@ from switchboard_engine.legs import (
     TrunkStatus,
 )
 from switchboard_engine.legs.settings import TelnyxSettings
+from switchboard_engine.legs.telnyx import end_dialogs
 from switchboard_engine.legs.telnyx import leg as telnyx_leg
 from switchboard_engine.legs.telnyx import line as telnyx_line
 from switchboard_engine.legs.telnyx.leg import TelnyxLeg
@@ -350,3 +352,19 @@ async def test_wrong_credentials_and_refusals_are_told(setup: Setup) -> None:
 async def test_a_public_key_that_is_none_is_named(key: str) -> None:
     with pytest.raises(ValueError, match="no public key of Telnyx's"):
         TelnyxLeg(TelnyxSettings("127.0.0.1", 1, "https://x", (key,)), print)
+
+
+async def test_what_a_dead_worker_left_is_ended_by_command(setup: Setup) -> None:
+    told: list[Mapping[str, Any]] = []
+    dialogs.tell(told.append)
+    try:
+        watch, _ = await setup.answered()
+        left = told[-1]["data"]
+        await end_dialogs([left, {**left, "telephony": {**left["telephony"], "password": "wrong"}}])
+        assert (await setup.telnyx.commanded())[0] == "calls/v3:1/actions/hangup"
+        setup.telnyx.failing = (422, "90018")
+        await end_dialogs([left])
+        await watch.line.hangup()
+        assert told[-1] == {"kind": "dialog over", "leg": "telnyx", "key": watch.line.external_id}
+    finally:
+        dialogs.tell(None)

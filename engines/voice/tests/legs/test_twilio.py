@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import aiohttp
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import pytest_asyncio
 from pipecat.frames.frames import EndFrame, InterruptionFrame
 
+from switchboard_engine.dialogs import dialogs
 from switchboard_engine.legs import (
     Answered,
     Arrival,
@@ -24,6 +26,7 @@ from switchboard_engine.legs import (
 )
 from switchboard_engine.legs import stream as streams
 from switchboard_engine.legs.settings import TwilioSettings
+from switchboard_engine.legs.twilio import end_dialogs
 from switchboard_engine.legs.twilio import leg as twilio_leg
 from switchboard_engine.legs.twilio.leg import TwilioLeg
 
@@ -301,3 +304,18 @@ async def test_a_stream_needs_the_token_of_its_own_call_once(setup: Setup) -> No
     await watch.wait(Dtmf)
     await first.stop()
     await watch.ended()
+
+
+async def test_what_a_dead_worker_left_is_ended_by_the_api(setup: Setup) -> None:
+    told: list[Mapping[str, Any]] = []
+    dialogs.tell(told.append)
+    try:
+        watch, _ = await setup.answered()
+        left = told[-1]["data"]
+        await end_dialogs([left, {**left, "telephony": {**left["telephony"], "password": "wrong"}}])
+        assert await setup.twilio.asked() == (f"Calls/{watch.line.external_id}.json", {"Status": "completed"})
+        assert setup.twilio.requests.empty()
+        await watch.line.hangup()
+        assert told[-1] == {"kind": "dialog over", "leg": "twilio", "key": watch.line.external_id}
+    finally:
+        dialogs.tell(None)

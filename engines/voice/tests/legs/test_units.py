@@ -37,6 +37,12 @@ TRUNK = {"trunk_id": 7, "address": "sip.example", "from": "+12025550100"}
         ({"inbound_authorization_type": "auth", "allowed_inbound_ips": ["192.0.2.7"]}, {"allowed_inbound_ips": ()}),
         ({"password": None, "later": "member"}, {"password": ""}),
         ({"kind": "twilio", "address": None}, {"kind": "twilio", "address": ""}),
+        (
+            {"kind": "sip", "address": "api.telnyx.com", "username": "7267"},
+            {"kind": "telnyx", "address": "", "username": "7267", "register": False},
+        ),
+        ({"address": "api.twilio.com"}, {"kind": "twilio", "address": ""}),
+        ({"address": "sip.telnyx.com"}, {"kind": "sip", "address": "sip.telnyx.com"}),
     ],
 )
 def test_a_trunk_is_read_from_the_api(members: dict[str, Any], expected: dict[str, Any]) -> None:

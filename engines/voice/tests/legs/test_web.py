@@ -17,7 +17,7 @@ from switchboard_engine.legs.web.leg import WebLeg
 
 from .browser import HZ, Browser
 from .conftest import Conversation, Watch, free_port
-from .sound import AUDIBLE, RECOGNISED, audible, power, tone
+from .sound import AUDIBLE, RECOGNISED, audible, tone, usual_power
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -58,8 +58,8 @@ async def test_a_browser_talks_and_hears(door: Door, converse: Callable[..., Con
         browser.microphone.samples = tone(1000, 1.5, HZ)
         await conversation.say(tone(440, 1.5, 24_000), 24_000)
         await asyncio.sleep(2.0)
-        assert power(audible(conversation.tap.samples())[-16_000:], 1000, 16_000) > RECOGNISED
-        assert power(audible(browser.samples())[-HZ:], 440, HZ) > RECOGNISED
+        assert usual_power(audible(conversation.tap.samples()), 1000, 16_000) > RECOGNISED
+        assert usual_power(audible(browser.samples()), 440, HZ) > RECOGNISED
         await line.hangup()
         ended = await watch.ended()
         assert (ended.by, ended.outcome) == ("assistant", Outcome.COMPLETED)

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import signal
 import socket
 import sys
@@ -97,7 +96,7 @@ def test_what_a_worker_is_told_is_what_was_set() -> None:
         ([*URL, "--health", "h:99999"], "an address is HOST:PORT"),
         ([*URL, "--drain-seconds", "nan"], "seconds from 0"),
         ([*URL, "--drain-seconds", "soon"], "seconds from 0"),
-        ([*URL, "--token", "t", "--leg", "pigeon"], "'pigeon' is neither NAME=MODULE:FUNCTION nor one of sip"),
+        ([*URL, "--leg", "pigeon"], "it is asterisk, sip, telnyx, twilio, web, or NAME=MODULE:FUNCTION"),
         ([*URL, "--name", ""], "a name has 1 to"),
         ([*URL, "--token", "t", "--orphans", "sip=no.such:hook"], "cannot be loaded"),
     ],
@@ -191,27 +190,7 @@ async def test_a_health_port_that_is_taken(service: FakeService) -> None:
     assert b"the health port cannot be opened" in errors
 
 
-def test_a_leg_of_this_package_is_named_with_its_settings() -> None:
-    environment = {**TOKENS, "SWITCHBOARD_ENGINE_SIP_HOST": "192.0.2.1", "SWITCHBOARD_ENGINE_SIP_PORT": "1"}
-    arguments = [*URL, "--leg", "sip port=5070 rtp_ports=10000-10099", "--leg", "own=a:b", "--services", "c:d"]
-    worker = settings_of(arguments, environment).worker
-    assert worker.named_legs == {"sip": {"host": "192.0.2.1", "port": 5070, "rtp_ports": [10_000, 10_099]}}
-    assert worker.legs == {"own": "a:b"}
-    assert worker.services == "c:d"
-    web = settings_of([*URL, "--leg", "web host=::1 port=80 ice_servers=stun:a:1,stun:b:2"], environment).worker
-    assert web.named_legs["web"]["ice_servers"] == ["stun:a:1", "stun:b:2"]
-
-
-@pytest.mark.parametrize(
-    ("leg", "says"),
-    [
-        ("sip", "The leg sip needs host: add MEMBER=VALUE to --leg, or set SWITCHBOARD_ENGINE_SIP_HOST."),
-        ("sip host=a colour=red", "The leg sip has no colour; it has host, port, "),
-        ("sip host=a port=http", "sip port is 'http', which is no number."),
-        ("sip host=a rtp_ports=1-x", "sip rtp_ports is '1-x', which is no range such as 10000-20000."),
-        ("sip host", "The leg sip has no host"),
-    ],
-)
-def test_a_leg_with_wrong_settings_is_explained(leg: str, says: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(says)):
-        settings_of([*URL, "--leg", leg], dict(TOKENS))
+def test_the_services_are_named() -> None:
+    assert settings_of([*URL, "--services", "c:d"], TOKENS).worker.services == "c:d"
+    assert settings_of(URL, {**TOKENS, "SWITCHBOARD_ENGINE_SERVICES": "e:f"}).worker.services == "e:f"
+    assert settings_of(URL, TOKENS).worker.services is None

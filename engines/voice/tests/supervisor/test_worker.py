@@ -70,15 +70,15 @@ async def test_each_call_is_counted_by_how_it_came_out(service: FakeService, mon
 def test_dialogs_are_told_while_somebody_listens() -> None:
     told: list[Mapping[str, Any]] = []
     dialogs = Dialogs()
-    dialogs.up(1, "sip", {})
+    dialogs.up("sip", "1", {})
     dialogs.tell(told.append)
-    dialogs.up(2, "sip", {"tag": "x"})
-    dialogs.down(2)
+    dialogs.up("sip", "2", {"tag": "x"})
+    dialogs.down("sip", "2")
     dialogs.tell(None)
-    dialogs.down(1)
+    dialogs.down("sip", "1")
     assert told == [
-        {"kind": "dialog", "call": 2, "leg": "sip", "data": {"tag": "x"}},
-        {"kind": "dialog over", "call": 2},
+        {"kind": "dialog", "leg": "sip", "key": "2", "data": {"tag": "x"}},
+        {"kind": "dialog over", "leg": "sip", "key": "2"},
     ]
 
 

@@ -19,7 +19,7 @@ ended: list[Mapping[str, Any]] = []
 async def steady(call: Call) -> None:
     """Talk until the service hangs up, with a dialog of the leg `sip` up meanwhile."""
     await call.report(Dialing())
-    dialogs.up(call.id, "sip", {"dialog": f"of call {call.id}"})
+    dialogs.up("sip", str(call.id), {"dialog": f"of call {call.id}"})
     await call.report(Answered("human"))
     await call.report(Variables({"pid": os.getpid()}))
     try:
@@ -27,7 +27,7 @@ async def steady(call: Call) -> None:
             await call.done(command)
             await call.ended("assistant", "hangup")
     finally:
-        dialogs.down(call.id)
+        dialogs.down("sip", str(call.id))
     await call.report(Cost(0.1, 0.2))
     await call.flush()
 
@@ -54,7 +54,7 @@ async def deaf(call: Call) -> None:
 
 async def forgetful(call: Call) -> None:
     """Leave the far end up."""
-    dialogs.up(call.id, "sip", {"dialog": f"of call {call.id}"})
+    dialogs.up("sip", str(call.id), {"dialog": f"of call {call.id}"})
     await deaf(call)
 
 

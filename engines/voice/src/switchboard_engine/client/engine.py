@@ -20,6 +20,7 @@ from .backoff import Backoff
 from .call import Call
 from .calls import RunningCalls
 from .claims import ClaimFilter, Claims
+from .ending import end
 from .errors import NotFoundError, ProtocolError, TemporaryError
 from .heartbeat import Heartbeat
 from .lease import Lease
@@ -110,9 +111,7 @@ class Engine:
     ) -> None:
         """Give back the calls that were not dialed, fail the others, and deliver what is pending, for at most 5 s."""
         self.drain()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(self._tasks)
         try:
             async with asyncio.timeout(_STOP_SECONDS), asyncio.TaskGroup() as group:
                 for call in self._calls:

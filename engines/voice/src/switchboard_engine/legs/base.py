@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
@@ -232,6 +233,7 @@ class Doorway(Generic[L]):
     def __init__(self, name: str) -> None:
         """Begin with no line; `name` is for logs and errors."""
         self.lines: set[L] = set()
+        self.refused: Counter[str] = Counter()
         self._name = name
         self._arrivals: asyncio.Queue[Arrival | None] = asyncio.Queue()
         self._runner: web.AppRunner | None = None

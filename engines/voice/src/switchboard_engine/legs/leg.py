@@ -21,6 +21,8 @@ Srtp = Literal["off", "optional", "required"]
 TransferMode = Literal["blind", "warm"]
 
 RING_TIMEOUT_S = 60.0
+PROVIDERS = {"api.twilio.com": "twilio", "api.telnyx.com": "telnyx"}
+"""Kinds of trunks by the hosts of the providers' APIs."""
 
 
 class LegError(Exception):
@@ -141,10 +143,14 @@ class Telephony:
     def from_api(cls, members: Mapping[str, Any]) -> Self:
         """Read the API's object; unknown members are ignored.
 
+        A trunk of SIP whose address is that of a provider's API is a trunk of that provider.
+
         Raises:
             ValueError: a member is missing or has a value that no trunk can have.
         """
-        kind = str(members.get("kind") or "sip")
+        kind, host = str(members.get("kind") or "sip"), str(members.get("address") or "")
+        if kind == "sip" and host in PROVIDERS:
+            return cls.from_api({**members, "kind": PROVIDERS[host], "address": ""})
         if members.get("trunk_id") is None or (kind == "sip" and not members.get("address")):
             raise ValueError("a trunk needs trunk_id and address")
         transport: SipTransportName = members.get("transport") or "udp"
@@ -164,7 +170,7 @@ class Telephony:
             username=username,
             password=str(members.get("password") or ""),
             outbound_proxy=address if proxy is True else str(proxy or ""),
-            register=bool(members.get("register", username and not by_address)),
+            register=kind == "sip" and bool(members.get("register", username and not by_address)),
             allowed_inbound_ips=tuple(ip_network(text, strict=False) for text in allowed),
             srtp=members.get("srtp") or ("optional" if transport == "tls" else "off"),
         )
@@ -172,6 +178,12 @@ class Telephony:
     def __repr__(self) -> str:
         """Show everything but the password."""
         return f"Telephony(trunk_id={self.trunk_id!r}, address={self.address!r}, from_={self.from_!r})"
+
+
+def account_of(telephony: Telephony) -> dict[str, str]:
+    """Return the members by which a provider's account is reached, as JSON."""
+    names = ("trunk_id", "address", "username", "password")
+    return {name: getattr(telephony, name) for name in names}
 
 
 class TrunkState(StrEnum):
@@ -281,6 +293,10 @@ class Arrival(Protocol):
 
 class Leg(Protocol):
     """A way to telephones or browsers."""
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """How many calls, or requests about calls, it has refused by itself, by reason."""
 
     async def start(self) -> None:
         """Open its ports. Raises `LegError`."""

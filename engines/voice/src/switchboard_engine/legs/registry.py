@@ -10,6 +10,7 @@ dialed:
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack
 from contextvars import ContextVar
@@ -27,6 +28,7 @@ from ..client import (
     TemporaryError,
     Trunks,
 )
+from ..client.ending import end
 from ..plugs import Handler, load
 from ..settings import WorkerSettings
 from . import settings as leg_settings
@@ -45,11 +47,11 @@ _FULL = 503
 _GONE = 480
 _LOOP = 482
 # How an arrival is refused that the service does not take: SIP statuses, which the legs translate.
-_STATUSES: dict[type[ServiceError], int] = {
-    NotFoundError: 404,
-    ForbiddenError: 403,
-    ConflictError: 409,
-    TemporaryError: 503,
+_REFUSALS: dict[type[ServiceError], tuple[str, int]] = {
+    NotFoundError: ("number", 404),
+    ForbiddenError: ("trunk", 403),
+    ConflictError: ("over", 409),
+    TemporaryError: ("service", 503),
 }
 
 _current: ContextVar["Legs"] = ContextVar("legs")
@@ -80,9 +82,28 @@ class Legs:
         self._trunk_ids = frozenset(trunk_ids)
         self._share = share
         self._arrivals: dict[int, Arrival] = {}
+        self._known: dict[str, Telephony] = {}
         self._bringing = 0
+        self._refused: dict[str, Counter[str]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._stack = AsyncExitStack()
+
+    @property
+    def refused(self) -> dict[str, dict[str, int]]:
+        """How many calls to us were not taken, by leg and reason.
+
+        Besides the reasons of the legs themselves: `full`, `number` (nobody holds it), `trunk` (it is not that
+        number's), `over`, `twice` and `service` (it did not answer).
+        """
+        counts = {name: Counter(leg.refused) for name, leg in self._legs.items()}
+        for name, refused in self._refused.items():
+            counts[name].update(refused)
+        return {name: dict(count) for name, count in counts.items() if count}
+
+    @property
+    def trunk_states(self) -> dict[str, str]:
+        """The state of each trunk of which one is known."""
+        return {trunk_id: str(status.state) for trunk_id, status in self.trunks.items()}
 
     @staticmethod
     def current() -> "Legs":
@@ -109,10 +130,7 @@ class Legs:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Hang up what is left, and close the ports."""
-        tasks = tuple(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(tuple(self._tasks))
         await self._stack.aclose()
 
     def for_kind(self, kind: str) -> Leg:
@@ -147,28 +165,29 @@ class Legs:
     async def _receive_all(self, name: str, leg: Leg) -> None:
         try:
             async for arrival in leg.incoming():
-                self._spawn(self._receive(arrival))
+                self._spawn(self._receive(name, arrival))
         except LegError as error:
             # The worker ends when its calls have, and another is started: a leg cannot be begun anew in this process.
             _log.critical("the leg %s takes no more calls: %s", name, error)
             self._engine.drain()
 
-    async def _receive(self, arrival: Arrival) -> None:
+    async def _receive(self, leg: str, arrival: Arrival) -> None:
         """Have a call that came in carried, from its ringing to its end."""
         if self._engine.room <= self._bringing:
-            await arrival.reject(_FULL)
+            await self._refuse(leg, arrival, "full", _FULL)
             return
         self._bringing += 1
         try:
             call = await self._bring(arrival)
         except ServiceError as error:
             _log.warning("a call to %s was not taken: %s", arrival.to or "the web door", error)
-            await arrival.reject(next((status for kind, status in _STATUSES.items() if isinstance(error, kind)), 500))
+            reason, status = next((how for kind, how in _REFUSALS.items() if isinstance(error, kind)), ("service", 500))
+            await self._refuse(leg, arrival, reason, status)
             return
         finally:
             self._bringing -= 1
         if call.id in self._arrivals:
-            await arrival.reject(_LOOP)
+            await self._refuse(leg, arrival, "twice", _LOOP)
             return
         self._arrivals[call.id] = arrival
         try:
@@ -176,6 +195,10 @@ class Legs:
         finally:
             del self._arrivals[call.id]
             await self._see_off(arrival)
+
+    async def _refuse(self, leg: str, arrival: Arrival, reason: str, status: int) -> None:
+        self._refused.setdefault(leg, Counter())[reason] += 1
+        await arrival.reject(status)
 
     async def _bring(self, arrival: Arrival) -> Call:
         if arrival.token:
@@ -197,10 +220,19 @@ class Legs:
         try:
             async for trunks in self._engine.trunks():
                 known = self._read(trunks)
+                self._forget_changed(known)
                 for leg in self._legs.values():
                     await leg.set_trunks(known)
         except ServiceError as error:
             _log.warning("calls come in by no trunk: the service does not tell them (%s)", error)
+
+    def _forget_changed(self, trunks: Iterable[Telephony]) -> None:
+        """Forget what was known of trunks that are gone or were changed."""
+        known = {trunk.trunk_id: trunk for trunk in trunks}
+        for trunk_id in set(self._known) | set(known):
+            if known.get(trunk_id) != self._known.get(trunk_id):
+                self.trunks.pop(trunk_id, None)
+        self._known = known
 
     def _read(self, trunks: Trunks) -> tuple[Telephony, ...]:
         known = []

@@ -7,12 +7,15 @@ the others, so that none is in another's way.
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Protocol, Self
+from urllib.parse import urlsplit
 
 WORKER_MARK = "{worker}"
 """Stands for the worker's number in a public URL."""
 SIP_PORTS_A_WORKER = 2
+PORT_MAX = 65_535
 
 
 class LegSettings(Protocol):
@@ -60,6 +63,15 @@ class SipSettings:
     public_address: str = ""
     stun_server: str = ""
 
+    def __post_init__(self) -> None:
+        """Refuse, by `ValueError`, what no stack could listen on."""
+        for name, address in (("the address to listen on", self.host), ("the public address", self.public_address)):
+            if address or name != "the public address":
+                _check_address(name, address)
+        _check_port(self.port, SIP_PORTS_A_WORKER)
+        if not 1 <= self.rtp_ports[0] < self.rtp_ports[1] <= PORT_MAX:
+            raise ValueError(f"{self.rtp_ports[0]} to {self.rtp_ports[1]} are no ports for audio")
+
     def for_worker(self, number: int, workers: int) -> Self:
         """Give each worker the next ports, and its share of those for media."""
         share = (self.rtp_ports[1] - self.rtp_ports[0] + 1) // workers // 2 * 2
@@ -75,6 +87,11 @@ class DoorSettings:
     host: str
     port: int
     public_url: str
+
+    def __post_init__(self) -> None:
+        """Refuse, by `ValueError`, what no provider could reach."""
+        _check_port(self.port)
+        _check_url("the public URL", self.public_url)
 
     def for_worker(self, number: int, workers: int) -> Self:
         """Give each worker the next port, and its number in the URL."""
@@ -112,6 +129,14 @@ class AsteriskSettings:
     endpoint: str = "PJSIP/{number}@trunk-{trunk}"
     transfer_context: str = "switchboard-transfer"
 
+    def __post_init__(self) -> None:
+        """Refuse, by `ValueError`, a URL or an endpoint that cannot be one."""
+        _check_url("Asterisk's URL", self.url)
+        try:
+            self.endpoint.format(number="1", trunk="1", address="h", caller="1")
+        except (KeyError, IndexError, ValueError) as error:
+            raise ValueError("an endpoint is filled in with {number}, {trunk}, {address} and {caller}") from error
+
     def for_worker(self, number: int, workers: int) -> Self:
         """Give each worker its own application."""
         del workers
@@ -126,10 +151,35 @@ class WebSettings:
     port: int
     ice_servers: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse, by `ValueError`, what is no port or server."""
+        _check_port(self.port)
+        for url in self.ice_servers:
+            if not url.startswith(("stun:", "stuns:", "turn:", "turns:")):
+                raise ValueError(f"{url!r} is no stun: or turn: URL")
+
     def for_worker(self, number: int, workers: int) -> Self:
         """Give each worker the next port."""
         del workers
         return replace(self, port=self.port + number - 1)
+
+
+def _check_address(name: str, address: str) -> None:
+    try:
+        ip_address(address)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an IP address, not {address!r}") from error
+
+
+def _check_port(port: int, ports: int = 1) -> None:
+    if not 1 <= port <= PORT_MAX + 1 - ports:
+        raise ValueError(f"{port} is no port, or has none after it")
+
+
+def _check_url(name: str, url: str) -> None:
+    parts = urlsplit(url.replace(WORKER_MARK, "1"))
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(f"{name} must be an absolute http or https URL, not {url!r}")
 
 
 NAMED: Mapping[str, Callable[..., LegSettings]] = {

@@ -18,6 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import aiohttp
 from aiohttp import web
 
+from ..dialogs import dialogs
 from . import pcmu, tones
 from .base import BaseLine, Doorway
 from .leg import Arrival, Dtmf, Ended, Leg, LegError, Outcome, Telephony
@@ -261,6 +262,11 @@ class StreamLeg(Leg, Generic[S]):
     def _begin(self, request: web.Request, content: Mapping[str, Any]) -> tuple[S, Wire] | None:
         """Return the line of a stream by its first words, by `_redeem`; None where it proves nothing."""
 
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """Requests with a wrong `signature`, and media with a wrong `token`."""
+        return self._doorway.refused
+
     async def start(self) -> None:
         """Open the web server's port.
 
@@ -295,13 +301,15 @@ class StreamLeg(Leg, Generic[S]):
             raise LegError("the leg is not started")
         return self._session
 
-    def _adopt(self, line: S, token: str) -> None:
-        """Keep a line until it is over, for the stream that shows this token."""
+    def _adopt(self, line: S, token: str, data: Mapping[str, Any]) -> None:
+        """Keep a line until it is over, for the stream that shows this token; `data` is for the orphan hook."""
         self._tokens[token] = line
         self._doorway.adopt(line)
+        dialogs.up(self.kind, line.external_id, data)
 
         def forget(_: object) -> None:
             self._tokens.pop(token, None)
+            dialogs.down(self.kind, line.external_id)
 
         line.on_ended.append(forget)
 
@@ -327,6 +335,7 @@ class StreamLeg(Leg, Generic[S]):
                     elif content["event"] == "start":
                         begun = self._begin(request, content)
                         if begun is None:
+                            self._doorway.refused["token"] += 1
                             break
                         stranger.cancel()
                         line = begun[0]

@@ -10,6 +10,8 @@ import secrets
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
+from ...client.ending import end
+from ...dialogs import dialogs
 from ..base import OK, BaseArrival
 from ..leg import RING_TIMEOUT_S, Arrival, Leg, LegError, Line, OnTrunk, Outcome, Telephony
 from ..settings import AsteriskSettings
@@ -41,6 +43,11 @@ class AsteriskLeg(Leg):
         self._settling: set[asyncio.Future[None]] = set()
         self._tasks: list[asyncio.Task[None]] = []
 
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """Nothing: Asterisk decides whom it lets in."""
+        return {}
+
     async def start(self) -> None:
         """Attach to Asterisk.
 
@@ -69,9 +76,7 @@ class AsteriskLeg(Leg):
         self._arrivals.put_nowait(None)
 
     async def _detach(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(self._tasks)
         await self._ari.close()
 
     async def set_trunks(self, trunks: Iterable[Telephony]) -> None:
@@ -120,11 +125,15 @@ class AsteriskLeg(Leg):
         line = AsteriskLine(channel_id, self._ari, incoming=incoming, transfer_context=self._settings.transfer_context)
         self._lines[channel_id] = self._by_media[line.media_id] = line
         line.on_ended.append(lambda _: self._forget(line))
+        at = self._settings
+        account = {"url": at.url, "username": at.username, "password": at.password}
+        dialogs.up("asterisk", channel_id, {**account, "paths": line.paths})
         return line
 
     def _forget(self, line: AsteriskLine) -> None:
         self._lines.pop(line.channel_id, None)
         self._by_media.pop(line.media_id, None)
+        dialogs.down("asterisk", line.channel_id)
         settling = asyncio.ensure_future(line.settled())
         self._settling.add(settling)
         settling.add_done_callback(self._settling.discard)

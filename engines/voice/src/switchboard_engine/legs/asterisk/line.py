@@ -239,9 +239,14 @@ class AsteriskLine(StreamLine):
         self._up.set()
         self.spawn(self._clear())
 
+    @property
+    def paths(self) -> list[str]:
+        """What is its own in Asterisk, and not gone."""
+        ours = [f"channels/{self.media_id}", f"bridges/{self._bridge_id}"]
+        return ours if self._left else [f"channels/{self.channel_id}", *ours]
+
     async def _clear(self) -> None:
         """Free what is left of it in Asterisk."""
-        paths = [f"channels/{self.media_id}", f"bridges/{self._bridge_id}"]
-        for path in paths if self._left else [f"channels/{self.channel_id}", *paths]:
+        for path in self.paths:
             with contextlib.suppress(LegError):
                 await self._ari.delete(path)

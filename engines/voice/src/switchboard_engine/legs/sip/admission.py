@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from ..leg import Telephony
-from .message import Message, parameters, user
+from . import digest
+from .message import Message, user
 from .native import Refusal
 
 REALM = "switchboard"
@@ -125,7 +126,7 @@ class Admission:
         return Refusal(401, "Unauthorized", challenge)
 
     def _by_digest(self, invite: Message, source: str, now: float, trunks: list[Telephony]) -> Refusal | None:
-        given = parameters(invite.headers["authorization"])
+        given = digest.parameters(invite.headers["authorization"])
         made_at = given.get("nonce", "").partition(".")[0]
         try:
             at = int(made_at, 16)
@@ -145,19 +146,5 @@ class Admission:
 
     @staticmethod
     def _proves(given: dict[str, str], method: str, trunk: Telephony) -> bool:
-        expected = digest_response(given, method, trunk.username, trunk.password)
+        expected = digest.response(given, method, trunk.username, trunk.password)
         return hmac.compare_digest(given.get("response", "").encode(), expected.encode())
-
-
-def digest_response(given: dict[str, str], method: str, username: str, password: str) -> str:
-    """Return the response that a digest header must have, with MD5, for `qop=auth` or none (RFC 2617 section 3.2.2)."""
-
-    def md5(text: str) -> str:
-        return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
-
-    secret = md5(f"{username}:{given.get('realm', '')}:{password}")
-    request = md5(f"{method}:{given.get('uri', '')}")
-    if "qop" in given:
-        middle = ":".join(given.get(name, "") for name in ("nonce", "nc", "cnonce", "qop"))
-        return md5(f"{secret}:{middle}:{request}")
-    return md5(f"{secret}:{given.get('nonce', '')}:{request}")

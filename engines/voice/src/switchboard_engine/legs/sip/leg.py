@@ -9,10 +9,11 @@ import contextlib
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 
 from baresip import Account, BaresipError, Call, Config, Event, Runtime, StackEvent, UserAgent
 
+from ...dialogs import dialogs
 from ..leg import (
     RING_TIMEOUT_S,
     Arrival,
@@ -29,6 +30,8 @@ from ..leg import (
 from ..settings import SipSettings
 from . import account, message
 from .admission import Admission, Admitted
+from .dialog import Call as WireCall
+from .dialog import Calls
 from .line import SipLine
 from .native import Native, Packet, PublicAddress, Refusal
 from .registration import Registrations
@@ -148,11 +151,19 @@ class SipLeg:
         self._making = asyncio.Lock()
         self._lines: dict[int, SipLine] = {}
         self._early: OrderedDict[int, list[StackEvent]] = OrderedDict()
+        self._calls = Calls(self._on_call)
+        self._credentials: dict[str, tuple[str, str]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._codecs: OrderedDict[str, str] = OrderedDict()
         self._arrivals: asyncio.Queue[Arrival | None] = asyncio.Queue()
         self._refusing: set[asyncio.Future[None]] = set()
         self._died = self._worn_out = False
         self._runtime.on_dead = self._on_dead
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """Calls from an unknown `address`, or with a wrong `digest`; `challenged` were asked for one first."""
+        return self.admission.refused
 
     async def start(self) -> None:
         """Open the ports.
@@ -160,6 +171,7 @@ class SipLeg:
         Raises:
             LegError: a port is taken, or the certificate is none.
         """
+        self._loop = asyncio.get_running_loop()
         try:
             await self._runtime.start(config(self._settings))
         except BaresipError as error:
@@ -171,6 +183,7 @@ class SipLeg:
         )
         for transport in transports:
             await self._agent(account.door(self._settings.host, transport, self._nat))
+        self._native.is_open = True
 
     async def set_trunks(self, trunks: Iterable[Telephony]) -> None:
         """Let in the calls of exactly these trunks, and register with those that want it.
@@ -277,15 +290,18 @@ class SipLeg:
             codec_of=lambda call_id: self._codecs.get(call_id, ""),
         )
         self._lines[call.handle] = line
-        line.on_ended.append(lambda _: self._forget(call.handle))
+        self._credentials[line.external_id] = (telephony.username, telephony.password)
+        line.on_ended.append(lambda _: self._forget(line))
         call.on(line.on_stack_event)
         for event in self._early.pop(call.handle, []):
             if not incoming:
                 call._on_stack_event(event)  # it came before the binding had made the call
         return line
 
-    def _forget(self, handle: int) -> None:
-        self._lines.pop(handle, None)
+    def _forget(self, line: SipLine) -> None:
+        self._lines.pop(line.call.handle, None)
+        self._credentials.pop(line.external_id, None)
+        dialogs.down("sip", line.external_id)  # also where nobody answers our BYE
 
     def _on_stack_event(self, event: StackEvent) -> None:
         if event.call and event.call not in self._lines and event.event is not Event.CALL_RTCP:
@@ -310,7 +326,21 @@ class SipLeg:
         if ended.outcome is Outcome.WRONG_CREDENTIALS:
             self._on_trunk(TrunkStatus(trunk_id, TrunkState.WRONG_CREDENTIALS, ended.detail))
 
-    # The two below run in the SIP thread.
+    def _tell_dialog(self, call_id: str, call: WireCall | None) -> None:
+        """Tell the supervisor how to end a call, should this process die."""
+        if call is None:
+            self._credentials.pop(call_id, None)
+            dialogs.down("sip", call_id)
+            return
+        username, password = self._credentials.get(call_id, ("", ""))
+        more = {"username": username, "password": password, "host": self._settings.host}
+        dialogs.up("sip", call_id, call.data() | more | {"ca_file": self._settings.ca_file})
+
+    # All below run in the SIP thread.
+
+    def _on_call(self, call_id: str, call: WireCall | None) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._tell_dialog, call_id, call)
 
     def _admit(self, packet: Packet) -> Refusal | None:
         invite = message.Message.parse(packet.content)
@@ -322,6 +352,12 @@ class SipLeg:
         if wire.isEnabledFor(logging.DEBUG):
             direction = "to" if packet.sent else "from"
             wire.debug("%s %s\n%s", direction, packet.peer, message.without_secrets(packet.content))
+        self._calls.take(
+            packet.content,
+            sent=packet.sent,
+            hop=(packet.peer.partition("%")[0], packet.port),
+            transport=packet.transport,
+        )
         if packet.sent and packet.content.startswith(b"REGISTER "):
             request = message.Message.parse(packet.content)
             if request is not None:

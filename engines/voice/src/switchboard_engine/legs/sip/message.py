@@ -10,6 +10,7 @@ from typing import Self
 from urllib.parse import unquote
 
 COMPACT = {"i": "call-id", "f": "from", "t": "to", "m": "contact", "v": "via", "l": "content-length"}
+SEQUENCE_DIGITS = 10
 STATIC_CODECS = {0: "PCMU", 3: "GSM", 8: "PCMA", 9: "G722"}  # RFC 3551 section 6
 
 _SECRET = re.compile(r"^((?:proxy-)?authorization:|a=crypto:)[^\r\n]*", re.IGNORECASE | re.MULTILINE)
@@ -24,6 +25,7 @@ class Message:
     start: tuple[str, str, str]
     headers: dict[str, str]
     body: str
+    fields: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def parse(cls, packet: bytes) -> Self | None:
@@ -34,12 +36,20 @@ class Message:
         second, _, third = rest.partition(" ")
         if "SIP/2.0" not in (first, third):
             return None
-        headers: dict[str, str] = {}
-        for line in lines[1:]:
-            name, _, value = line.partition(":")
-            name = name.strip().lower()
-            headers.setdefault(COMPACT.get(name, name), value.strip())
-        return cls((first, second, third), headers, body)
+        parts = (line.partition(":") for line in lines[1:])
+        named = ((name.strip().lower(), value.strip()) for name, _, value in parts)
+        fields = tuple((COMPACT.get(name, name), value) for name, value in named)
+        return cls((first, second, third), dict(reversed(fields)), body, fields)
+
+    def all(self, name: str) -> list[str]:
+        """Return the values of all headers of a name, in order."""
+        return [value for known, value in self.fields if known == name]
+
+    @cached_property
+    def sequence(self) -> int:
+        """The number in CSeq, 0 where it is none."""
+        number = self.headers.get("cseq", "").partition(" ")[0]
+        return int(number) if number.isascii() and number.isdecimal() and len(number) <= SEQUENCE_DIGITS else 0
 
     @property
     def is_response(self) -> bool:
@@ -92,9 +102,3 @@ def address_of_record(text: str) -> str:
     """Return `user@host` or `user@host:port` of the SIP URI in a header's value, without its parameters."""
     found = _URI.search(text)
     return f"{unquote(found[1] or '')}@{found[2]}" if found else ""
-
-
-def parameters(challenge: str) -> dict[str, str]:
-    """Return the parameters of a digest header (RFC 7616 section 3.4), names in lower case, values unquoted."""
-    pairs = re.findall(r'(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))', challenge)
-    return {name.lower(): quoted or plain for name, quoted, plain in pairs}

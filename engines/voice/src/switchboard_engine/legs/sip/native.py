@@ -26,6 +26,7 @@ _ADDRESS_TEXT_BYTES = 64
 _CONFIG = b"call_accept no\ncall_hold_other_calls no\n"
 
 _SENDONLY, _SENDRECV, _INACTIVE = 2, 3, 0  # enum sdp_dir of re_sdp.h
+_TRANSPORTS = ("UDP", "TCP", "TLS")  # enum sip_transp of re_sip.h
 _PL_BYTES = 64  # more than a struct pl, which only the library fills and reads
 
 _TraceHandler = ctypes.CFUNCTYPE(
@@ -43,10 +44,15 @@ _EventHandler = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_v
 
 @dataclass(frozen=True)
 class Packet:
-    """A SIP message on the wire. `peer` is the other side's IP address: a sender's, or of a sent one its receiver."""
+    """A SIP message on the wire.
+
+    `peer` is the other side's IP address, `port` its port: a sender's, or of a sent message its receiver's.
+    """
 
     sent: bool
     peer: str
+    port: int
+    transport: str
     content: bytes
 
 
@@ -57,6 +63,10 @@ class Refusal:
     status: int
     reason: str
     headers: str = ""
+
+
+NOT_HERE = Refusal(404, "Not Found")
+NOT_YET = Refusal(503, "Service Unavailable", "Retry-After: 5\r\n")
 
 
 @dataclass(frozen=True)
@@ -98,6 +108,8 @@ class Native:
         self._public = public
         self.transport: SipTransportName = "udp"
         """Of the agent that is being made; one is made at a time."""
+        self.is_open = False
+        """Whether the leg takes calls; until then they are refused."""
         self._received: Packet | None = None
         self._runtime: Runtime | None = None
         self._forward: Callable[[int, int, bytes | None], None] | None = None
@@ -249,12 +261,14 @@ class Native:
         self._lib.sa_ntop(address, text, _ADDRESS_TEXT_BYTES)
         return text.value.decode()
 
-    def _on_trace(
-        self, sent: bool, _transport: int, source: int, destination: int, content: int, length: int, _argument: int
+    def _on_trace(  # noqa: PLR0917 - C calls it
+        self, sent: bool, transport: int, source: int, destination: int, content: int, length: int, _argument: int
     ) -> None:
         try:
-            peer = self._address(destination if sent else source)
-            packet = Packet(sent, peer, ctypes.string_at(content, length))
+            peer = destination if sent else source
+            name = _TRANSPORTS[transport] if transport in range(len(_TRANSPORTS)) else ""
+            at = ctypes.string_at(content, length)
+            packet = Packet(sent, self._address(peer), self._lib.sa_port(peer), name, at)
             if not sent:
                 self._received = packet
             self._on_packet(packet)
@@ -286,7 +300,7 @@ class Native:
         try:
             message = self._lib.bevent_get_msg(handle)
             agent = self._lib.uag_find_msg(message)
-            refusal = self._judge() if agent else Refusal(404, "Not Found")
+            refusal = self._judge() if agent and self.is_open else NOT_HERE if self.is_open else NOT_YET
             if refusal is None:
                 self._lib.ua_accept(agent, message)
             else:

@@ -1,1 +1,8 @@
-"""Telnyx's Voice API: commands and webhooks for calls, a websocket for their media."""
+"""Telnyx's Voice API: commands and webhooks for calls, a websocket for their media.
+
+What is imported here loads no media: the supervisor does it too.
+"""
+
+from .orphans import end_dialogs
+
+__all__ = ["end_dialogs"]

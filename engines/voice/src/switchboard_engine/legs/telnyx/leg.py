@@ -14,7 +14,7 @@ from aiohttp import web
 from typing_extensions import override
 
 from ..base import OK, BaseArrival
-from ..leg import RING_TIMEOUT_S, LegError, Line, OnTrunk, Outcome, Telephony, TrunkState, TrunkStatus
+from ..leg import RING_TIMEOUT_S, LegError, Line, OnTrunk, Outcome, Telephony, TrunkState, TrunkStatus, account_of
 from ..settings import TelnyxSettings
 from ..stream import JsonWire, StreamLeg, new_token
 from .api import CallOverError, Commands, PublicKeys, Urls, WrongCredentialsError, stream
@@ -67,12 +67,12 @@ class TelnyxLeg(StreamLeg[TelnyxLine]):
         except WrongCredentialsError as error:
             self._on_trunk(TrunkStatus(telephony.trunk_id, TrunkState.WRONG_CREDENTIALS, str(error)))
             raise
-        line = self._take_over(TelnyxLine(leg_id, control_id, commands), token)
+        line = self._take_over(TelnyxLine(leg_id, control_id, commands), token, telephony)
         line.answer_within(ring_timeout_s + STREAM_S, "engine", Outcome.FAILED, "no stream came")
         return line
 
-    def _take_over(self, line: TelnyxLine, token: str) -> TelnyxLine:
-        self._adopt(line, token)
+    def _take_over(self, line: TelnyxLine, token: str, telephony: Telephony) -> TelnyxLine:
+        self._adopt(line, token, {"control_id": line.control_id, "telephony": account_of(telephony)})
         self._lines[line.external_id] = line
 
         def forget(_: object) -> None:
@@ -89,6 +89,7 @@ class TelnyxLeg(StreamLeg[TelnyxLine]):
         body = await request.read()
         signature = request.headers.get("Telnyx-Signature-Ed25519", "")
         if not self._keys.prove(body, signature, request.headers.get("Telnyx-Timestamp", ""), time.time()):
+            self._doorway.refused["signature"] += 1
             raise web.HTTPForbidden
         try:
             data = json.loads(body)["data"]
@@ -118,7 +119,7 @@ class TelnyxLeg(StreamLeg[TelnyxLine]):
         if trunk is None or not control_id or leg_id in self._lines or leg_id in self._over:
             return
         token = new_token()
-        line = self._take_over(TelnyxLine(leg_id, control_id, Commands(self._http(), trunk)), token)
+        line = self._take_over(TelnyxLine(leg_id, control_id, Commands(self._http(), trunk)), token, trunk)
         arrival = BaseArrival(line, from_=str(payload.get("from", "")), to=called, trunk_id=trunk.trunk_id)
         self._ringing[leg_id] = arrival
         self._doorway.arrive(arrival)

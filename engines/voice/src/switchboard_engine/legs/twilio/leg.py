@@ -8,7 +8,7 @@ from aiohttp import web
 from typing_extensions import override
 
 from ..base import OK, BaseArrival
-from ..leg import RING_TIMEOUT_S, Line, OnTrunk, Outcome, Telephony, TrunkState, TrunkStatus
+from ..leg import RING_TIMEOUT_S, Line, OnTrunk, Outcome, Telephony, TrunkState, TrunkStatus, account_of
 from ..settings import TwilioSettings
 from ..stream import JsonWire, StreamLeg, new_token
 from .api import Rest, Urls, WrongCredentialsError, rejection, signature, stream
@@ -58,7 +58,7 @@ class TwilioLeg(StreamLeg[TwilioLine]):
 
     def _take_over(self, line: TwilioLine, token: str, telephony: Telephony) -> TwilioLine:
         sid = line.external_id
-        self._adopt(line, token)
+        self._adopt(line, token, {"sid": sid, "telephony": account_of(telephony)})
         self._lines[sid], self._secrets[sid] = line, telephony.password
 
         def forget(_: object) -> None:
@@ -73,6 +73,7 @@ class TwilioLeg(StreamLeg[TwilioLine]):
         form = {name: str(value) for name, value in (await request.post()).items()}
         given = request.headers.get("X-Twilio-Signature", "")
         if token is None or not hmac.compare_digest(given.encode(), signature(token, url, form).encode()):
+            self._doorway.refused["signature"] += 1
             raise web.HTTPForbidden
         return form
 

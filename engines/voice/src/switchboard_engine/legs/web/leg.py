@@ -5,7 +5,7 @@ status that it refuses with. A browser proves itself by the token alone, no cook
 """
 
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 
 from aiohttp import web
 from pipecat.transports.smallwebrtc.connection import IceServer, SmallWebRTCConnection
@@ -37,6 +37,11 @@ class WebLeg(Leg):
         self._settings = settings
         self._doorway: Doorway[WebLine] = Doorway("the web door")
         self._waiting = 0
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """Requests that came when too many `waiting` ones were there, and those that are none (`request`)."""
+        return self._doorway.refused
 
     async def start(self) -> None:
         """Open the door.
@@ -72,10 +77,12 @@ class WebLeg(Leg):
             content = await request.json()
             token, sdp = content["token"], content["sdp"]
         except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
-            return _refused(400)
+            token = sdp = None
         if not (isinstance(token, str) and isinstance(sdp, str) and 0 < len(token) <= TOKEN_MAX):
+            self._doorway.refused["request"] += 1
             return _refused(400)
         if self._waiting >= WAITING_MAX:
+            self._doorway.refused["waiting"] += 1
             return _refused(503)
         self._waiting += 1
         try:
@@ -91,11 +98,12 @@ class WebLeg(Leg):
         status = await arrival.decided(DECIDE_S, otherwise=503)
         if status != OK:
             return _refused(status if status in range(400, 600) else 403)
+        # From here on, since a browser may also leave before it has the answer.
+        line.answer_within(CONNECT_S, "engine", Outcome.UNREACHABLE, "no media path")
         try:
             answer = await line.accept(sdp)
         except LegError:
             return _refused(400)
-        line.answer_within(CONNECT_S, "engine", Outcome.UNREACHABLE, "no media path")
         return web.json_response({"sdp": answer}, headers=_CORS)
 
 
