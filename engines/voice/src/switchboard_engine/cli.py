@@ -56,6 +56,7 @@ def settings_of(given: argparse.Namespace, environment: Mapping[str, str]) -> Ru
         capacity=given.calls_per_worker,
         handler=given.handler,
         legs={name: plug for name, plug in given.leg if plug},
+        services=given.services or environment.get(SERVICES_VARIABLE),
         named_legs=leg_options.settings_of(
             [name for name, plug in given.leg if not plug],
             given,
@@ -63,7 +64,6 @@ def settings_of(given: argparse.Namespace, environment: Mapping[str, str]) -> Ru
             workers=given.workers,
             capacity=given.calls_per_worker,
         ),
-        services=given.services or environment.get(SERVICES_VARIABLE),
         modes=tuple(given.mode),
         account_ids=tuple(given.account),
         trunk_ids=tuple(given.trunk),
@@ -173,7 +173,7 @@ def _leg(text: str) -> tuple[str, str]:
 def _pair(text: str) -> tuple[str, str]:
     name, _, plug = text.partition("=")
     if not name or ":" not in plug:
-        message = f"{text!r} is neither NAME=MODULE:FUNCTION nor one of {', '.join(NAMED)}"
+        message = "it is NAME=MODULE:FUNCTION"
         raise argparse.ArgumentTypeError(message)
     return name, plug
 

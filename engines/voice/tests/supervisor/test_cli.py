@@ -188,3 +188,9 @@ async def test_a_health_port_that_is_taken(service: FakeService) -> None:
             _, errors = await asyncio.wait_for(process.communicate(), 10)
     assert process.returncode == 1
     assert b"the health port cannot be opened" in errors
+
+
+def test_the_services_are_named() -> None:
+    assert settings_of([*URL, "--services", "c:d"], TOKENS).worker.services == "c:d"
+    assert settings_of(URL, {**TOKENS, "SWITCHBOARD_ENGINE_SERVICES": "e:f"}).worker.services == "e:f"
+    assert settings_of(URL, TOKENS).worker.services is None
