@@ -181,7 +181,7 @@ impl Host {
     /// Answers a request that changes nothing, from a snapshot. Accounts that read much wait for their turn.
     pub async fn read(&self, request: &Request, told: &RateDecisions, seed: Seed) -> Reply {
         let (mut answers, mut hearing) = (Vec::new(), Hearing::default());
-        let mut turn = None;
+        let (mut turn, mut deadline) = (None, None);
         loop {
             let looked = match turn.take() {
                 None => self.look_before(request, &answers, told, seed, Some(&self.large)),
@@ -191,6 +191,12 @@ impl Host {
                 Ok(Output { outcome: Outcome::Wait, sends, account, .. }) => {
                     let payer = self.payer(request, told, account);
                     Box::pin(self.perform(sends, &mut answers, payer, &mut hearing)).await;
+                }
+                Ok(Output { outcome: Outcome::Park(topic, until), .. }) => {
+                    let until = *deadline.get_or_insert(until);
+                    if !self.is_news(request, &answers, told, seed, (topic, until)).await {
+                        answers.push(Answer::Elapsed);
+                    }
                 }
                 Ok(output) => {
                     let reply = self.reply_of(request, output, seed);
@@ -350,24 +356,38 @@ impl Host {
         }
     }
 
-    /// Waits until a step of the exchange no longer parks, or until the deadline. It looks at snapshots only and never
-    /// takes the writer's time.
+    /// Waits until a step of the exchange no longer parks, or until the deadline.
     async fn park(&self, exchange: &mut Exchange, topic: Topic, until: Timestamp) {
+        let Exchange { request, answers, told, seed, .. } = &*exchange;
+        if !self.is_news(request, answers, told, *seed, (topic, until)).await {
+            exchange.answers.push(Answer::Elapsed);
+        }
+    }
+
+    /// Waits until a step no longer parks: false if the time has come first. It looks at snapshots only and never takes
+    /// the writer's time.
+    async fn is_news(
+        &self,
+        request: &Request,
+        answers: &[Answer],
+        told: &RateDecisions,
+        seed: Seed,
+        (topic, until): (Topic, Timestamp),
+    ) -> bool {
         let mut waiting = self.news.subscribe(topic);
         let sleep = tokio::time::sleep(self.clock.until(until));
         tokio::pin!(sleep);
         loop {
-            let looked = self.look(&exchange.request, &exchange.answers, &exchange.told, exchange.seed);
+            let looked = self.look(request, answers, told, seed);
             if !matches!(looked, Ok(Output { outcome: Outcome::Park(..), .. })) {
-                return;
+                return true;
             }
             let news = tokio::select! {
                 news = waiting.news() => news,
                 () = &mut sleep => false,
             };
             if !news {
-                exchange.answers.push(Answer::Elapsed);
-                return;
+                return false;
             }
         }
     }

@@ -5,11 +5,13 @@ use alloc::vec::Vec;
 
 use super::command::announce;
 use super::ending::{complete, end_call};
+use super::partial;
 use super::place::{CallAssistant, CallSpec, place};
 use super::reasons::EndedReason;
 use super::rows::{CallRow, facet_of_engaged, formatted, tag};
 use super::states::CallEvent;
 use super::tables::{Call, CallQuery, CallStatus, CallType, EventsQuery, NewCall, Placed, PlacedCall};
+use super::watch::plan;
 use crate::account::attached;
 use crate::account::profile::Profile;
 use crate::collection::{Facet, Query, count, ids};
@@ -23,7 +25,7 @@ use crate::http::stream::{self, Frame};
 use crate::job::{self, Task};
 use crate::json::{Members, Raw, ToJson};
 use crate::key::{self, Kind, Topic};
-use crate::limits::{EVENTS_PAGE_MAX, LEASE_SECONDS, PLAN_ROWS_MAX};
+use crate::limits::{EVENTS_PAGE_MAX, PLAN_ROWS_MAX};
 use crate::number::{CallerNumber, UNVERIFIED};
 use crate::record::{Choice, Errors, Stored};
 use crate::root;
@@ -182,7 +184,7 @@ fn hang_up(account: Scope<'_>, call: &mut CallRow, now: Timestamp) -> Result<(),
         call.note(account, now.max(call.live.last_at), "hangup", &Members::default())?;
         call.save(account, now)?;
         announce(account, call)?;
-        job::add(account, now.plus_seconds(LEASE_SECONDS), Task::Watch(call.count))?;
+        plan(account, call)?;
     }
     Ok(())
 }
@@ -222,7 +224,8 @@ pub fn events(ctx: &Ctx<'_>) -> Handled {
             .iter()
             .filter_map(|(at, bytes)| Some(Frame { seq: key::read_call_event(at)?.1, name: None, data: bytes }));
         let topic = Topic::Call(ctx.caller().account, count);
-        return Ok(stream::reply(topic, after, &frames.collect::<Vec<_>>()));
+        let reply = stream::reply(topic, after, &frames.collect::<Vec<_>>());
+        return Ok(stream::with_passing(reply, partial::of(account, count)?, stream::passed(ctx)?));
     }
     let shown: Vec<Raw<'_>> = rows.iter().map(|(_, bytes)| Raw(bytes)).collect();
     Ok(Reply::ok(&data(&shown)))

@@ -7,6 +7,7 @@ use super::command::PendingCommand;
 use super::reasons::EndedReason;
 use super::states::{CallEvent, MOVES};
 use super::tables::{Call, CallStatus, Sender};
+use super::web::WebPass;
 use crate::collection::Facet;
 use crate::id;
 use crate::json::{self, Members, ToJson, Value};
@@ -17,7 +18,7 @@ use crate::limits::{
 use crate::record;
 use crate::record::{
     Cell, Cells, ColumnType, Iso, Json, Record, Rest, Sql, Stored, Variables, any, boolean, choice, count, iso, list,
-    micros, signed, text, texts, variables,
+    micros, object, signed, text, texts, variables,
 };
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
@@ -56,6 +57,8 @@ record! {
         engine: Option<u32> = count().sparse(),
         /// Name of that engine, from its claim.
         engine_name: Option<String> = text(0, 64).sparse(),
+        /// What the browser of a web call shows; `None` of other calls.
+        pass: Option<WebPass> = object::<WebPass>().sparse(),
         /// Edition of the interface that it speaks.
         protocol: u32 = count().or_int(1),
         /// When it began to dial: from then on the call is given to no other.
@@ -64,8 +67,6 @@ record! {
         returns: u32 = count().or_int(0),
         /// Engines that gave the call back, as [`Engine::party`](crate::http::caller::Engine::party) names them.
         refused_by: Vec<String> = texts(&PARTY, RETURNS_MAX as usize).sparse(),
-        /// End of the engine's lease.
-        lease: Option<Timestamp> = micros().sparse(),
         /// Last sequence number taken from the engine; 0 before the first event.
         seq: u32 = count().required(),
         /// Number of stored events, and so the last sequence number of the service's own count.
@@ -166,6 +167,16 @@ impl CallRow {
     /// Finds a call of the account.
     pub fn find(account: Scope<'_>, count: u32) -> Result<Option<Self>, Stop> {
         account.find(Kind::Call, count)?.map(|row| Self::of(count, row)).transpose()
+    }
+
+    /// Finds calls of the account, in the order of their counts, with one read.
+    pub fn find_all(account: Scope<'_>, counts: &[u32]) -> Result<Vec<Option<Self>>, Stop> {
+        let keys: Vec<_> = counts.iter().map(|count| key::row(account.space(), Kind::Call, *count)).collect();
+        let rows = account.get_many(&keys)?;
+        let read = |(count, row): (&u32, Option<Vec<u8>>)| {
+            row.map(|bytes| Self::of(*count, Row::from_bytes(&bytes)?)).transpose()
+        };
+        counts.iter().zip(rows).map(read).collect()
     }
 
     /// Parses a row that was already read.

@@ -28,6 +28,12 @@ pub enum Cause {
     NoSession,
     /// A limit of the plan or of the installation is reached.
     Limit,
+    /// Credentials would go over a connection that others can read.
+    Exposed,
+    /// The called number is not on the trunk over which the call came.
+    OffTrunk,
+    /// The token of a web call was made for a page of another origin.
+    Elsewhere,
     /// The plan's storage is used up.
     Storage,
     /// As `Storage`, for knowledgebases and their documents, which report it in their own form.
@@ -129,6 +135,9 @@ impl Cause {
             Self::ReadOnly => (403, Message, "The API key is read-only."),
             Self::NoSession => (403, Message, "An API key cannot do this; a session can."),
             Self::Limit => (403, Message, "A limit of the plan or of the installation is reached."),
+            Self::Exposed => (403, Message, "Credentials would go over a connection that others can read."),
+            Self::OffTrunk => (403, Message, "The called number is not on the trunk over which the call came."),
+            Self::Elsewhere => (403, Message, "The token was made for a page of another origin."),
             Self::Storage => (403, Message, "The plan allows no more stored data."),
             Self::KnowledgeStorage => (403, Own, "The plan allows no more stored data."),
             Self::NoRoute => (404, Message, "This address does not serve the operation."),

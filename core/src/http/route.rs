@@ -149,7 +149,7 @@ pub struct Route {
     pub status: u16,
     /// Form of a successful answer.
     pub shape: ReplyForm,
-    /// Form of an answer with 200, if a query makes the operation answer so besides.
+    /// Form of an answer with 200 where nothing is made, if there is one besides.
     pub looks: Option<ReplyForm>,
     /// Name of the file that its list is as CSV, if callers may prefer that.
     pub csv: Option<&'static str>,
@@ -351,7 +351,7 @@ impl Route {
         Self { status: 202, shape, ..self }
     }
 
-    /// Answers 200 in this form where the query asks for a look only.
+    /// Answers 200 in this form where it makes nothing: the query asks for a look only, or it was made before.
     pub const fn or_looks(self, shape: ReplyForm) -> Self {
         Self { looks: Some(shape), ..self }
     }

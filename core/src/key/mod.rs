@@ -11,6 +11,7 @@ mod calls;
 mod content;
 mod erased;
 mod facet;
+mod memory;
 mod order;
 mod queue;
 mod search;
@@ -20,6 +21,7 @@ pub use calls::*;
 pub use content::*;
 pub use erased::*;
 pub use facet::Facet;
+pub use memory::*;
 pub use order::Order;
 pub use queue::*;
 pub use search::*;
@@ -38,6 +40,9 @@ pub enum Space {
     Root,
     /// Rows of one account, by its number.
     Account(u32),
+    /// Rows that a host may keep in memory alone, so that changing them writes nothing to disk: a restart loses them,
+    /// and what they say is then built anew.
+    Memory,
 }
 
 numbered! {
@@ -133,10 +138,18 @@ enum Table {
     Operator = 35,
     Waiting = 36,
     Cursor = 37,
-    Attached = 38,
     JobFaults = 39,
     Prices = 40,
     Command = 41,
+    Lease = 42,
+    LeaseDue = 43,
+    Restored = 44,
+    Engine = 45,
+    Drained = 46,
+    Partial = 47,
+    Trunk = 49,
+    TrunksVersion = 50,
+    Brought = 51,
 }
 
 fn key(space: Space, table: Table, room: usize) -> Key {
@@ -147,6 +160,7 @@ fn key(space: Space, table: Table, room: usize) -> Key {
             key.push(1);
             key.extend_from_slice(&number.to_be_bytes());
         }
+        Space::Memory => key.extend_from_slice(&[2, 0, 0, 0, 0]),
     }
     key.push(table as u8);
     key
@@ -183,6 +197,7 @@ pub fn space_of(key: &[u8]) -> Option<Space> {
     match first {
         0 => Some(Space::Root),
         1 => Some(Space::Account(number)),
+        2 => Some(Space::Memory),
         _ => None,
     }
 }

@@ -71,7 +71,9 @@ pub fn tick(setup: &Setup, scene: &Scene<'_>) -> Result<Output, Stop> {
             break;
         }
     }
-    finish(&tx, sends, notice.get())
+    let looked = call::lease::tick(&tx, scene.now)?;
+    let output = finish(&tx, sends, notice.get())?;
+    Ok(Output { wake: output.wake.into_iter().chain(looked).min(), ..output })
 }
 
 /// Continues a task whose question was answered, or one that was started on its own.
@@ -195,7 +197,7 @@ impl Turn<'_> {
     fn is_over_storage(&self) -> Result<bool, Stop> {
         match self.account.space() {
             Space::Account(account) => storage::is_over(self.tx, account),
-            Space::Root => Ok(false),
+            Space::Root | Space::Memory => Ok(false),
         }
     }
 

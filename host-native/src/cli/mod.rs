@@ -50,6 +50,11 @@ enum Command {
         #[command(subcommand)]
         command: EngineToken,
     },
+    /// Look at the voice engines of a running service, and drain them
+    Engine {
+        #[command(subcommand)]
+        command: Engine,
+    },
     /// Manage the operator's own token of a running service
     OperatorToken {
         #[command(subcommand)]
@@ -224,6 +229,9 @@ enum EngineToken {
         /// Id of an account whose calls the engine may take; repeatable; without any, all accounts
         #[arg(long = "account", value_name = "ID")]
         accounts: Vec<u64>,
+        /// Give the engine the credentials of SIP trunks and of the carrier, so that it places calls itself
+        #[arg(long)]
+        telephony: bool,
         #[command(flatten)]
         at: At,
     },
@@ -236,6 +244,25 @@ enum EngineToken {
     Revoke {
         /// Id of the token
         id: u64,
+        #[command(flatten)]
+        at: At,
+    },
+}
+
+#[derive(Subcommand)]
+enum Engine {
+    /// List the engines that are attached, or were so lately
+    List {
+        #[command(flatten)]
+        at: At,
+    },
+    /// Give an engine no more calls
+    Drain {
+        /// Id of the engine
+        id: u64,
+        /// Give it calls again
+        #[arg(long)]
+        end: bool,
         #[command(flatten)]
         at: At,
     },
@@ -297,6 +324,7 @@ pub fn main() -> ExitCode {
         Command::Account { command } => remote::account(command, json),
         Command::Key { command } => remote::key(command, json),
         Command::EngineToken { command } => remote::engine_token(command, json),
+        Command::Engine { command } => remote::engine(command, json),
         Command::OperatorToken { command } => remote::operator_token(command, json),
         Command::Jobs { command } => remote::jobs(command, json),
         Command::Chat(chat) => chat::chat(&chat, json),

@@ -81,7 +81,7 @@ extern "C" {
     #[wasm_bindgen(method, setter)]
     fn set_stream(this: &JsObject, topic: &str);
     #[wasm_bindgen(method, setter)]
-    fn set_last(this: &JsObject, event: u32);
+    fn set_last(this: &JsObject, place: f64);
 
     // Outputs, credentials and tickets.
     #[wasm_bindgen(method, setter)]
@@ -144,6 +144,11 @@ extern "C" {
 #[expect(clippy::cast_precision_loss, reason = "the year 9999 has no more than 2^58 of them; until 2255 it is exact")]
 pub fn micros(time: Timestamp) -> f64 {
     time.micros() as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+fn place(last: u64) -> f64 {
+    last as f64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a size that memory holds")]
@@ -242,6 +247,7 @@ fn change(change: Change) -> JsObject {
 pub fn topic(topic: Topic) -> String {
     match topic {
         Topic::Waiting => "waiting".into(),
+        Topic::Trunks => "trunks".into(),
         Topic::Feed(account) => format!("feed {account}"),
         Topic::Call(account, call) => format!("call {account} {call}"),
     }
@@ -289,7 +295,7 @@ pub fn reply(reply: Reply) -> JsObject {
         }),
         Content::Stream(stream) => {
             out.set_stream(&topic(stream.topic));
-            out.set_last(stream.last);
+            out.set_last(place(stream.last));
             out.set_body(stream.bytes);
         }
     }

@@ -93,6 +93,7 @@ fn reply(reply: Reply) -> wit::Reply {
 fn topic(topic: Topic) -> wit::Topic {
     match topic {
         Topic::Waiting => wit::Topic::Waiting,
+        Topic::Trunks => wit::Topic::Trunks,
         Topic::Feed(account) => wit::Topic::Feed(account),
         Topic::Call(account, call) => wit::Topic::Call(wit::CallTopic { account, call }),
     }

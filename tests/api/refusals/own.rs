@@ -86,6 +86,16 @@ pub const CASES: &[Case] = &[
     ("bringCall", Cause::TooMany, "at once", announced),
     ("reportEvents", Cause::OutOfOrder, "missing", || engine("events", &json!({ "events": [{ "seq": 5, "type": "ringing" }] }), false, None)),
     ("runTool", Cause::OutOfOrder, "missing", || engine("tools/look", &json!({ "events": [{ "seq": 5, "type": "answered" }] }), false, None)),
+    ("runTool", Cause::Unprocessable, "must be an object", || engine("tools/look", &json!({ "arguments": [1] }), false, None)),
+    ("listEngineTrunks", Cause::Exposed, "https", || exposed(Method::Get, "/engine/trunks", &Value::Null)),
+    ("claimCalls", Cause::Exposed, "https", || exposed(Method::Post, "/engine/claim", &json!({ "engine": "E" }))),
+    ("bringCall", Cause::Exposed, "https", || exposed(Method::Post, "/engine/calls", &json!({ "type": "inbound", "to": "+40215550100" }))),
+    ("bringCall", Cause::Elsewhere, "another origin", elsewhere),
+    ("makeWebCall", Cause::NoEngine, "No voice engine", || web_call(House::default(), &json!(null))),
+    ("makeWebCall", Cause::NotFound, NOT_THERE, || web_call(House::default(), &json!(NOWHERE))),
+    ("makeWebCall", Cause::Payment, "Insufficient", || web_call(poor(), &json!(null))),
+    ("bringCall", Cause::OffTrunk, "not on this trunk", || bring(House::default(), &json!({ "type": "inbound", "to": "101", "trunk_id": 1 }))),
+    ("bringCall", Cause::Conflict, "external_id", brought_again),
     ("runTool", Cause::Conflict, "over", || engine("tools/look", &json!({}), true, None)),
     ("runTool", Cause::TooMany, "at once", || engine("tools/look", &json!({}), false, Some(SendError::ShareUsed))),
     ("runTool", Cause::Outside, "", || engine("tools/look", &json!({}), false, Some(SendError::Unreachable))),
@@ -316,6 +326,41 @@ fn announced() -> Got {
     let to = house.get("/user/phone-numbers").json[0]["phone_number"].clone();
     house.outside(|_| Err(SendError::ShareUsed));
     bring(house, &json!({ "type": "inbound", "to": to }))
+}
+
+/// Has an engine that gets credentials ask for trunks over a connection that others can read.
+fn exposed(method: Method, path: &str, body: &Value) -> Got {
+    let mut house = House::default();
+    let operator = house.operator.clone();
+    let new = json!({ "name": "T", "telephony": true });
+    let made = house.post("/admin/engine-tokens", &new).token(&operator).send().expect(201);
+    let token = made.json["token"].as_str().expect("a token");
+    let call = house.call(method, path).token(token).from("203.0.113.9");
+    if body.is_null() { call.send() } else { call.json(body).send() }
+}
+
+/// Brings a call twice by the same id, with other numbers.
+fn brought_again() -> Got {
+    let (mut house, places) = filled(House::default());
+    let assistant = places.id("/user/assistant");
+    let body = |from: &str| json!({ "type": "web", "assistant_id": assistant, "external_id": "a", "from": from });
+    house.post("/engine/calls", &body("1")).token(&places.engine).send().expect(201);
+    house.post("/engine/calls", &body("2")).token(&places.engine).send()
+}
+
+/// Makes a web call with the house's first assistant, or with the one of this id.
+fn web_call(mut house: House, id: &Value) -> Got {
+    let id = if id.is_null() { json!(house.make("/user/assistant", &assistant())) } else { id.clone() };
+    house.post("/user/web_calls", &json!({ "assistant_id": id })).send()
+}
+
+/// Shows the token of a web call from a page of another origin.
+fn elsewhere() -> Got {
+    let (mut house, places) = filled(House::default());
+    let new = json!({ "assistant_id": places.id("/user/assistant") });
+    let made = house.post("/user/web_calls", &new).header("origin", "https://a.example").send().expect(201).json;
+    let shown = json!({ "type": "web", "token": made["token"], "origin": "https://b.example" });
+    house.post("/engine/calls", &shown).token(&places.engine).send()
 }
 
 /// Sends an engine's request in a call; `is_over` ends the call first, `error` fails what is asked outside.

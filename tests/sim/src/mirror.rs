@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use switchboard_core::call::lease::Lease;
 use switchboard_core::key::{self, Key, Kind, Space, Topic};
 use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
@@ -64,6 +65,8 @@ impl Diff {
 pub struct Mirror {
     /// Calls, without deleted ones.
     pub calls: BTreeMap<At, Call>,
+    /// End of the last lease of each call, whether it has run out or not.
+    pub leases: BTreeMap<At, Timestamp>,
     /// Leads and secondary contacts.
     pub leads: BTreeMap<At, Lead>,
     /// Campaigns, without deleted ones.
@@ -131,6 +134,9 @@ impl Mirror {
                 Change::Put(at, value) => (at, Some(value)),
                 Change::Delete(at) => (at, None),
             };
+            if let (Some(at), Some(lease)) = (key::read_lease(at), value.and_then(|bytes| Lease::read(bytes))) {
+                self.leases.insert(at, lease.until);
+            }
             let Some(Space::Account(account)) = key::space_of(at) else { continue };
             match key::read_row(at) {
                 Some((kind, count)) => self.row((account, count), kind, value, &mut diff)?,

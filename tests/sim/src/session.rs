@@ -189,9 +189,11 @@ impl World {
     pub(crate) fn tool_told(&mut self, at: usize, call: u64, heard: &Heard) -> Held {
         let fine = heard.is_lost() || matches!(heard.status(), 200 | 404 | 409 | 502 | 504);
         holds!(fine, "a tool is asked, or the engine hears why not: {call} {heard:?}");
-        let lease = self.mirror.calls.get(&id::split(call)).filter(|call| call.status.is_running());
+        let place = id::split(call);
+        let is_running = self.mirror.calls.get(&place).is_some_and(|call| call.status.is_running());
+        let lease = self.mirror.leases.get(&place);
         holds!(
-            heard.status() != 200 || lease.is_none_or(|call| call.lease > Some(self.now)),
+            heard.status() != 200 || !is_running || lease > Some(&self.now),
             "a tool's request holds the lease while it runs: {call} {lease:?}"
         );
         self.come_back(at, call);

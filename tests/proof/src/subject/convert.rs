@@ -225,6 +225,7 @@ fn leak(text: String) -> &'static str {
 fn topic(topic: wit::Topic) -> Topic {
     match topic {
         wit::Topic::Waiting => Topic::Waiting,
+        wit::Topic::Trunks => Topic::Trunks,
         wit::Topic::Feed(account) => Topic::Feed(account),
         wit::Topic::Call(call) => Topic::Call(call.account, call.call),
     }

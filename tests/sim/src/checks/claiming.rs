@@ -49,9 +49,9 @@ impl Claiming {
     fn claim(&mut self, commit: &Commit<'_>, at: At, call: &Call) -> Held {
         self.claimed.insert(at, commit.now);
         holds!(
-            call.lease == Some(commit.now.plus_seconds(LEASE_SECONDS)),
+            commit.mirror.leases.get(&at) == Some(&commit.now.plus_seconds(LEASE_SECONDS)),
             "a claimed call has a lease of its engine: {at:?} until {:?}",
-            call.lease
+            commit.mirror.leases.get(&at)
         );
         if call.kind != "outbound" {
             return Ok(());
@@ -95,7 +95,10 @@ impl Claiming {
         };
         let rang = before.status == CallStatus::Ringing && past(before.ringing_at, before.ringing_time);
         holds!(
-            past(before.lease, 0) || past(before.hangup_at, LEASE_SECONDS) || rang || unanswered && waited,
+            past(commit.mirror.leases.get(&call.at).copied(), 0)
+                || past(before.hangup_at, LEASE_SECONDS)
+                || rang
+                || unanswered && waited,
             "a call under a running lease is its engine's: {:?} was ended, {:?} to {:?}, at {}",
             call.at,
             before,

@@ -31,8 +31,6 @@ pub struct Call {
     pub created_at: String,
     /// Count of the engine token that claimed it; `None` while it waits.
     pub engine: Option<u32>,
-    /// Expiry of that engine's lease.
-    pub lease: Option<Timestamp>,
     /// When it began to ring; `None` before.
     pub ringing_at: Option<Timestamp>,
     /// Longest time that it may ring, seconds.
@@ -61,7 +59,6 @@ struct CallShown {
 #[derive(Deserialize)]
 struct CallHidden {
     engine: Option<u32>,
-    lease: Option<u64>,
     ringing_at: Option<u64>,
     ringing_time: u64,
     ended_at: Option<u64>,
@@ -84,7 +81,6 @@ impl Fact for Call {
             total_cost: shown.total_cost,
             created_at: shown.created_at,
             engine: hidden.engine,
-            lease: hidden.lease.map(Timestamp::from_micros),
             ringing_at: hidden.ringing_at.map(Timestamp::from_micros),
             ringing_time: hidden.ringing_time,
             ended_at: hidden.ended_at.map(Timestamp::from_micros),
