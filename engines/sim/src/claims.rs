@@ -14,7 +14,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::Engine;
 use super::call::CallInfo;
-use super::desk::DeskPlace;
+use super::desk::CallPlace;
 use super::player::{self, LeftCall};
 use super::script::script;
 use super::script::step::{ScriptAct, ScriptStep};
@@ -95,7 +95,7 @@ fn start(engine: &Arc<Engine>, entry: &Value, drains: bool, calls: &mut JoinSet<
     calls.spawn(play(Arc::clone(engine), call, steps, place));
 }
 
-async fn play(engine: Arc<Engine>, call: CallInfo, steps: Vec<ScriptStep>, place: DeskPlace) {
+async fn play(engine: Arc<Engine>, call: CallInfo, steps: Vec<ScriptStep>, place: CallPlace) {
     let (played, call) = (player::play(&engine, &call, steps, place).await, call.id);
     match played {
         Ok(()) => tracing::debug!(call, "a simulated call was played"),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::command::Command;
+use crate::command::EngineCommand;
 
 /// Most messages that wait for a player; more are dropped, for the service sends commands again.
 const MESSAGES_MAX: usize = 64;
@@ -15,7 +15,7 @@ const MESSAGES_MAX: usize = 64;
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallMessage {
     /// The service has a command.
-    Command(Command),
+    Command(EngineCommand),
     /// A heartbeat has renewed the lease.
     Renewed,
     /// The call is not this engine's any more.
@@ -24,35 +24,35 @@ pub enum CallMessage {
 
 /// The running calls by id.
 #[derive(Debug, Default)]
-pub struct Desk {
+pub struct CallDesk {
     calls: Mutex<BTreeMap<u64, Sender<CallMessage>>>,
 }
 
 /// A call's place at the desk, which it leaves when this is dropped.
 #[derive(Debug)]
-pub struct DeskPlace {
-    desk: Arc<Desk>,
+pub struct CallPlace {
+    desk: Arc<CallDesk>,
     call: u64,
     /// What the call is told.
     pub messages: Receiver<CallMessage>,
 }
 
-impl Drop for DeskPlace {
+impl Drop for CallPlace {
     fn drop(&mut self) {
         self.desk.locked().remove(&self.call);
     }
 }
 
-impl Desk {
+impl CallDesk {
     /// Adds a call; `None` if it is running already.
-    pub fn open(self: &Arc<Self>, call: u64) -> Option<DeskPlace> {
+    pub fn open(self: &Arc<Self>, call: u64) -> Option<CallPlace> {
         let mut calls = self.locked();
         if calls.contains_key(&call) {
             return None;
         }
         let (sender, messages) = channel(MESSAGES_MAX);
         calls.insert(call, sender);
-        Some(DeskPlace { desk: Arc::clone(self), call, messages })
+        Some(CallPlace { desk: Arc::clone(self), call, messages })
     }
 
     /// Returns the ids of the running calls.
@@ -68,7 +68,7 @@ impl Desk {
     }
 
     /// Hands commands to their calls.
-    pub fn command(&self, commands: Vec<Command>) {
+    pub fn command(&self, commands: Vec<EngineCommand>) {
         for command in commands {
             self.tell(command.call, CallMessage::Command(command));
         }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_call_is_open_once_and_is_told_a_bounded_number_of_things() {
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(CallDesk::default());
         let mut place = desk.open(4).expect("it is new");
         let other = desk.open(5).expect("it is new");
         assert!(desk.open(4).is_none());

@@ -30,7 +30,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use self::clock::EventClock;
-use self::desk::Desk;
+use self::desk::CallDesk;
 use self::pacing::Pacing;
 use self::wire::ServiceClient;
 
@@ -155,7 +155,7 @@ async fn run_at(
 struct Engine {
     wire: ServiceClient,
     clock: EventClock,
-    desk: Arc<Desk>,
+    desk: Arc<CallDesk>,
     pace: Pacing,
     seed: u64,
 }

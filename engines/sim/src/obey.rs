@@ -1,7 +1,7 @@
 //! What a command does to the rest of a script.
 
 use super::call::spoken;
-use super::command::{Command, Order};
+use super::command::{CommandOrder, EngineCommand};
 use super::script::step::{
     CallProgress, Party, ScriptAct, ScriptStep, Speaker, SpokenLine, TransferState, cut_short, spoken_ms,
 };
@@ -15,33 +15,33 @@ const UNKNOWN: &str = "The simulated engine knows no such command.";
 const SILENT: &str = "There is nothing in it to say.";
 
 /// Returns the steps that follow once a command has come: what it asks for, its end, and the rest of the script.
-pub fn obeyed(command: &Command, rest: &[ScriptStep], progress: CallProgress) -> Vec<ScriptStep> {
+pub fn obeyed(command: &EngineCommand, rest: &[ScriptStep], progress: CallProgress) -> Vec<ScriptStep> {
     let is_ending = rest.iter().take_while(|step| step.after_ms == 0).any(|step| is_end(&step.act));
     let done = ScriptAct::Command(command.id.clone(), None);
     let cut = |by, reason| ending(done.clone(), cut_short(rest, progress, by, reason));
     let refusal = match &command.order {
-        Order::Unknown => UNKNOWN,
+        CommandOrder::Unknown => UNKNOWN,
         // It is about to end as it is: what was commanded is done.
-        Order::HangUp | Order::End { .. } if is_ending => return before([at_once(done)], rest),
-        Order::HangUp => return cut(Party::Service, "hangup"),
+        CommandOrder::HangUp | CommandOrder::End { .. } if is_ending => return before([at_once(done)], rest),
+        CommandOrder::HangUp => return cut(Party::Service, "hangup"),
         _ if is_ending => ENDING,
         _ if progress.talked_ms.is_none() => UNANSWERED,
-        Order::Context => UNREAD,
-        Order::End { after_sentence } => {
+        CommandOrder::Context => UNREAD,
+        CommandOrder::End { after_sentence } => {
             let speaks = rest.first().filter(|step| *after_sentence && is_bot_line(&step.act));
             return before(speaks.cloned(), &cut(Party::Assistant, "end"));
         }
-        Order::Resume if progress.on_hold => return before([at_once(ScriptAct::Resume), at_once(done)], rest),
-        Order::Resume => TALKING,
-        Order::Transfer(to) => {
+        CommandOrder::Resume if progress.on_hold => return before([at_once(ScriptAct::Resume), at_once(done)], rest),
+        CommandOrder::Resume => TALKING,
+        CommandOrder::Transfer(to) => {
             let transfer = |state| at_once(ScriptAct::Transfer(to.clone(), state));
             let states = [TransferState::Started, TransferState::Accepted].map(transfer);
             return before(states, &cut(Party::Assistant, "transferred"));
         }
         _ if progress.on_hold => WAITING,
-        Order::Hold => return before([at_once(ScriptAct::Hold), at_once(done)], rest),
-        Order::Dtmf(digits) => return before([at_once(ScriptAct::Dtmf(digits.clone())), at_once(done)], rest),
-        Order::Say(text) => match line(text) {
+        CommandOrder::Hold => return before([at_once(ScriptAct::Hold), at_once(done)], rest),
+        CommandOrder::Dtmf(digits) => return before([at_once(ScriptAct::Dtmf(digits.clone())), at_once(done)], rest),
+        CommandOrder::Say(text) => match line(text) {
             Some(line) => return before([line, at_once(done)], rest),
             None => SILENT,
         },

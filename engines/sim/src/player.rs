@@ -13,14 +13,14 @@ use tokio::time::Instant;
 
 use super::Engine;
 use super::call::{CallInfo, spoken};
-use super::command::{Command, Order};
-use super::desk::{CallMessage, DeskPlace};
+use super::command::EngineCommand;
+use super::desk::{CallMessage, CallPlace};
 use super::obey::obeyed;
 use super::outbox::{Outbox, OutboxError};
 use super::pacing::Pacing;
 use super::script::lines::{LookupAnswer, with_answer};
 use super::script::step::{CallProgress, ScriptAct, ScriptStep, Speaker, SpokenLine};
-use super::wire::{EventsReply, ToolReply};
+use super::wire::{EventsReply, ToolOutcome};
 
 /// Most commands of one call that are carried out; the rest are ignored.
 const COMMANDS_MAX: usize = 1_000;
@@ -52,7 +52,7 @@ impl From<OutboxError> for LeftCall {
 }
 
 /// Plays the steps of a call to their end; at its `place` it learns what claims and heartbeats bring.
-pub async fn play(engine: &Engine, call: &CallInfo, steps: Vec<ScriptStep>, place: DeskPlace) -> Result<(), LeftCall> {
+pub async fn play(engine: &Engine, call: &CallInfo, steps: Vec<ScriptStep>, place: CallPlace) -> Result<(), LeftCall> {
     let player = Player {
         engine,
         pace: engine.pace,
@@ -80,9 +80,9 @@ struct Player<'e> {
     progress: CallProgress,
     /// Answer that the assistant's next line mentions.
     answer: Option<LookupAnswer>,
-    place: DeskPlace,
+    place: CallPlace,
     /// Commands that are to be carried out, in the order in which they came.
-    commands: VecDeque<Command>,
+    commands: VecDeque<EngineCommand>,
     /// Ids of all commands that came: the service repeats each until its end is reported.
     known: BTreeSet<String>,
     /// How many tools were asked for.
@@ -100,7 +100,7 @@ impl Player<'_> {
             // While the customer waits, only a command goes on.
             let due = (!self.progress.on_hold || step.after_ms == 0).then(|| played + self.pace.real(step.after_ms));
             self.wait(due).await?;
-            if let Some(command) = self.commands.pop_front() {
+            if let Some(command) = self.next_command() {
                 let rest = obeyed(&command, self.steps.make_contiguous(), self.progress);
                 self.steps = rest.into();
             } else if let Some(step) = self.steps.pop_front() {
@@ -119,7 +119,7 @@ impl Player<'_> {
         while let Ok(message) = self.place.messages.try_recv() {
             self.hear(message)?;
         }
-        while self.commands.is_empty() {
+        while !self.is_ready() {
             let renewal = self.heard + self.pace.silence;
             let until = due.map_or(renewal, |due| due.min(renewal));
             tokio::select! {
@@ -147,7 +147,7 @@ impl Player<'_> {
     }
 
     /// Queues a command that is new; one for a call that is over came too late.
-    fn command(&mut self, command: Command) {
+    fn command(&mut self, command: EngineCommand) {
         let is_open = !self.progress.over && self.known.len() < COMMANDS_MAX;
         if is_open && self.known.insert(command.id.to_string()) {
             self.commands.push_back(command);
@@ -210,21 +210,21 @@ impl Player<'_> {
                     reply = engine.wire.tool(call, name, &body, &key) => reply,
                 };
                 match reply {
-                    ToolReply::Asked(status) => {
+                    ToolOutcome::Asked(status) => {
                         self.took(count);
                         return Ok(Some(status));
                     }
-                    ToolReply::NotAsked(next_seq) => {
+                    ToolOutcome::NotAsked(next_seq) => {
                         next_seq.into_iter().for_each(|next_seq| self.outbox.took_until(next_seq));
                         return Ok(None);
                     }
-                    ToolReply::Conflict(next_seq) => {
+                    ToolOutcome::Conflict(next_seq) => {
                         tries += 1;
                         self.outbox.resume(next_seq)?;
                         // Another list of events is another request.
                         break;
                     }
-                    ToolReply::Away(unanswered) => {
+                    ToolOutcome::Away(unanswered) => {
                         tries += 1;
                         if tries >= TOOL_TRIES_MAX {
                             break;
@@ -248,9 +248,25 @@ impl Player<'_> {
         Ok(())
     }
 
+    /// Returns whether a command can be carried out now: one that ends the call at any time, another once the one before
+    /// has ended.
+    fn is_ready(&self) -> bool {
+        let is_busy = self.steps.iter().any(|step| matches!(step.act, ScriptAct::Command(..)));
+        self.is_to_end() || (!is_busy && !self.commands.is_empty())
+    }
+
+    /// Takes the next command that can be carried out.
+    fn next_command(&mut self) -> Option<EngineCommand> {
+        if !self.is_ready() {
+            return None;
+        }
+        let ends = self.commands.iter().position(EngineCommand::ends);
+        self.commands.remove(ends.unwrap_or(0))
+    }
+
     /// Returns whether a command wants the call to end.
     fn is_to_end(&self) -> bool {
-        self.commands.iter().any(|command| matches!(command.order, Order::HangUp | Order::End { .. }))
+        self.commands.iter().any(EngineCommand::ends)
     }
 
     fn took(&mut self, count: usize) {

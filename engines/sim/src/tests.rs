@@ -17,7 +17,7 @@ fn pace() -> Pacing {
         speed: 10_000.0,
         batch: Duration::ZERO,
         renew: Duration::from_secs(10),
-        silence: Duration::from_secs(15),
+        silence: Duration::from_millis(500),
         backoff: Duration::from_millis(1),
         backoff_max: Duration::from_millis(4),
         tries_max: 40,

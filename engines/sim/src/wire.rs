@@ -8,7 +8,7 @@ use reqwest::{Client, RequestBuilder, Url};
 use serde_json::{Value, json};
 
 use super::UnfitSettings;
-use super::command::Command;
+use super::command::EngineCommand;
 
 /// Name under which the engine claims calls.
 pub const NAME: &str = "simulated";
@@ -55,7 +55,7 @@ pub struct ClaimReply {
     /// Claimed calls, each with its assistant.
     pub calls: Vec<Value>,
     /// Commands to calls that the engine has.
-    pub commands: Vec<Command>,
+    pub commands: Vec<EngineCommand>,
 }
 
 /// Answer to a heartbeat.
@@ -64,7 +64,7 @@ pub struct HeartbeatReply {
     /// Calls that are not this engine's any more.
     pub lost: Vec<u64>,
     /// Commands to the others.
-    pub commands: Vec<Command>,
+    pub commands: Vec<EngineCommand>,
 }
 
 /// Result of reporting events.
@@ -75,7 +75,7 @@ pub enum EventsReply {
         /// Whether the call is over.
         over: bool,
         /// What the service wants done.
-        commands: Vec<Command>,
+        commands: Vec<EngineCommand>,
     },
     /// Nothing was taken; the service expects this number.
     Conflict(u64),
@@ -89,7 +89,7 @@ pub enum EventsReply {
 
 /// Result of asking for a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ToolReply {
+pub enum ToolOutcome {
     /// The events were taken, and the tool's endpoint answered with this status.
     Asked(u16),
     /// The tool did not answer, or could not be asked; the service expects this number next, where it says so.
@@ -144,7 +144,7 @@ impl ServiceClient {
         let within = ANSWER + Duration::from_secs(CLAIM_WAIT_SECONDS);
         match sent(request, within, CLAIM_BYTES_MAX).await {
             Some(mut answer) if answer.status == 200 => match answer.body["calls"].take() {
-                Value::Array(calls) => Ok(ClaimReply { calls, commands: Command::list(&answer.body, None) }),
+                Value::Array(calls) => Ok(ClaimReply { calls, commands: EngineCommand::list(&answer.body, None) }),
                 _ => Err(answer.unanswered()),
             },
             Some(answer) => Err(answer.unanswered()),
@@ -160,7 +160,7 @@ impl ServiceClient {
             Some(answer) if answer.status == 200 => {
                 let lost = answer.body["lost"].as_array().map(Vec::as_slice).unwrap_or_default();
                 let lost = lost.iter().filter_map(Value::as_u64).collect();
-                Ok(HeartbeatReply { lost, commands: Command::list(&answer.body, None) })
+                Ok(HeartbeatReply { lost, commands: EngineCommand::list(&answer.body, None) })
             }
             Some(answer) => Err(answer.unanswered()),
             None => Err(Unanswered::default()),
@@ -184,22 +184,22 @@ impl ServiceClient {
 
     /// Has the service call a tool; `body` holds arguments and the events that led to it, `key` makes the request one,
     /// however often it is sent.
-    pub async fn tool(&self, call: u64, name: &str, body: &Value, key: &str) -> ToolReply {
+    pub async fn tool(&self, call: u64, name: &str, body: &Value, key: &str) -> ToolOutcome {
         let request = self.request(&format!("/engine/calls/{call}/tools/{name}"), body).header("Idempotency-Key", key);
         let within = ANSWER + Duration::from_secs(TOOL_SECONDS);
         let Some(answer) = sent(request, within, REPLY_BYTES_MAX).await else {
-            return ToolReply::Away(Unanswered::default());
+            return ToolOutcome::Away(Unanswered::default());
         };
         let status = answer.body["status"].as_u64().and_then(|status| u16::try_from(status).ok());
         let next_seq = answer.body["next_seq"].as_u64();
         match (answer.status, status, next_seq) {
-            (200, Some(status), _) => ToolReply::Asked(status),
+            (200, Some(status), _) => ToolOutcome::Asked(status),
             // The events were taken, and the tool was refused.
-            (_, _, Some(next_seq)) if answer.body["call_status"].is_string() => ToolReply::NotAsked(Some(next_seq)),
-            (409, _, Some(next_seq)) => ToolReply::Conflict(next_seq),
+            (_, _, Some(next_seq)) if answer.body["call_status"].is_string() => ToolOutcome::NotAsked(Some(next_seq)),
+            (409, _, Some(next_seq)) => ToolOutcome::Conflict(next_seq),
             // 409 without a number: the first request with this key is still running.
-            (409 | 408 | 429 | 500 | 503, _, _) => ToolReply::Away(answer.unanswered()),
-            _ => ToolReply::NotAsked(None),
+            (409 | 408 | 429 | 500 | 503, _, _) => ToolOutcome::Away(answer.unanswered()),
+            _ => ToolOutcome::NotAsked(None),
         }
     }
 
@@ -252,5 +252,5 @@ async fn answer(request: RequestBuilder, bytes_max: usize) -> reqwest::Result<An
 
 fn taken(answer: &Value, call: u64) -> EventsReply {
     let over = answer["call_status"].as_str().is_some_and(|status| !RUNNING.contains(&status));
-    EventsReply::Taken { over, commands: Command::list(answer, Some(call)) }
+    EventsReply::Taken { over, commands: EngineCommand::list(answer, Some(call)) }
 }

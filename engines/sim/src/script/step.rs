@@ -395,6 +395,10 @@ pub fn cut_short(rest: &[ScriptStep], progress: CallProgress, by: Party, reason:
 fn kept(act: &ScriptAct) -> Option<ScriptAct> {
     match act {
         ScriptAct::Recording(_) => Some(act.clone()),
+        // What was still being carried out is not any more.
+        ScriptAct::Command(id, reason) => {
+            Some(ScriptAct::Command(id.clone(), Some(reason.unwrap_or("The call ended before."))))
+        }
         ScriptAct::Analysis(analysis) => Some(ScriptAct::Analysis(ScriptedAnalysis {
             success: None,
             sentiment: CallSentiment::Neutral,

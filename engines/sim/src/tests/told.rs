@@ -90,6 +90,38 @@ async fn a_command_that_is_repeated_is_carried_out_once() {
     assert_eq!((seen.of("dtmf").len(), ends(&seen)), (1, vec![("1", "done")]));
 }
 
+#[tokio::test]
+async fn commands_that_come_together_are_carried_out_in_turn() {
+    let fake = Fake::start(vec![claimed(1, "+12025550007")], |_, _| EventsFault::None).await;
+    let engine = attach(&fake, Pacing { speed: 100.0, ..pace() }, 1);
+    fake.until(|state| state.calls.get(&1).is_some_and(|seen| seen.status == "in-progress")).await;
+    fake.with(|state| {
+        let seen = state.calls.get_mut(&1).expect("it was claimed");
+        for (id, kind) in [("1", "say"), ("2", "hold"), ("3", "resume"), ("4", "dtmf")] {
+            seen.commands.push(json!({ "call_id": 1, "id": id, "type": kind, "text": "Wait.", "digits": "1" }));
+        }
+    });
+    fake.until(|state| state.calls[&1].of("command").len() == 4).await;
+    // A line that is being said is cut off by a hang-up, and its command has an end too.
+    fake.with(|state| {
+        let seen = state.calls.get_mut(&1).expect("it was claimed");
+        let text = "A line that takes long. ".repeat(20);
+        seen.commands.push(json!({ "call_id": 1, "id": "5", "type": "say", "text": text }));
+        seen.commands.push(json!({ "call_id": 1, "id": "hangup", "type": "hangup" }));
+    });
+    fake.until(|state| state.calls[&1].is_settled()).await;
+    engine.stop().await;
+    let seen = fake.faultless().remove(&1).expect("it was claimed");
+    let expected = [("1", "done"), ("2", "done"), ("3", "done"), ("4", "done")];
+    assert_eq!(&ends(&seen)[..4], expected);
+    assert!(
+        ends(&seen)[4..].iter().all(|end| [("5", "refused"), ("hangup", "done")].contains(end)),
+        "{:?}",
+        ends(&seen)
+    );
+    assert_eq!(ends(&seen).len(), 6);
+}
+
 /// Starts a call that talks on at a pace at which it never ends by itself.
 async fn slow_call() -> (Fake, Running) {
     let fake = Fake::start(vec![claimed(1, "+12025550007")], |_, _| EventsFault::None).await;
