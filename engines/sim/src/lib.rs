@@ -11,6 +11,8 @@ mod clock;
 mod command;
 mod desk;
 #[cfg(test)]
+mod entry;
+#[cfg(test)]
 mod fake;
 mod heartbeat;
 mod obey;

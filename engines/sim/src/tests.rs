@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use super::fake::{EventsFault, Fake, SeenCall, TOKEN, claimed};
+use super::entry::claimed;
+use super::fake::{EventsFault, Fake, SeenCall, TOKEN};
 use super::*;
 
 /// Sends every event in a request of its own, without long pauses.

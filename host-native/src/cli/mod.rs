@@ -2,6 +2,7 @@
 
 mod announce;
 mod chat;
+mod engine_check;
 mod extract;
 mod listen;
 mod manual;
@@ -69,6 +70,8 @@ enum Command {
     Chat(chat::Chat),
     /// Print an account's events as they happen: the payloads of its webhooks, without a public address
     Listen(listen::Listen),
+    /// Play a hostile service to a voice engine and print which rules of the engine interface it breaks
+    EngineCheck(engine_check::EngineCheck),
     /// Save a consistent snapshot of a running service
     Backup {
         /// File to write
@@ -328,6 +331,7 @@ pub fn main() -> ExitCode {
         Command::OperatorToken { command } => remote::operator_token(command, json),
         Command::Jobs { command } => remote::jobs(command, json),
         Command::Chat(chat) => chat::chat(&chat, json),
+        Command::EngineCheck(check) => engine_check::engine_check(&check, json),
         Command::Listen(listen) => listen::listen(&listen, json),
         Command::Backup { file, force, at } => {
             remote::backup(&file, if force { Existing::Replace } else { Existing::Keep }, &at, json)

@@ -10,7 +10,7 @@ use super::step::{
     cut_short,
 };
 use super::*;
-use crate::fake::claimed;
+use crate::entry::claimed;
 
 /// Seeds tried per property.
 const SEEDS: std::ops::Range<u64> = 0..40;
